@@ -1,0 +1,7 @@
+//! Runs one attempt of one agent, from spawn to reaped process and parsed result file; runs test commands and reads
+//! their output.
+//!
+//! Knows processes and output formats; what a result means is decided in the scheduler.
+
+pub mod agent;
+pub mod testing;

@@ -1,0 +1,1 @@
+//! Finds, runs and reads test commands.

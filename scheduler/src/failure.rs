@@ -1,0 +1,236 @@
+//! The closed list of ways in which an attempt fails, each with its policy.
+//!
+//! Decides from facts what an attempt's end means; measures nothing itself.
+
+use crate::{AgentReport, ClaimStatus, Ended, ResultFile, ServiceRefusal, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why an attempt failed.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Failure {
+    /// The agent, or its worktree, could not be started.
+    NotStarted,
+    /// The service behind the agent refused for now.
+    RateLimited,
+    /// The service behind the agent refused the credentials.
+    Auth,
+    /// The attempt's time limit passed.
+    TimedOut,
+    /// Neither output nor file changes for the stall limit.
+    Stalled,
+    /// The process vanished while no tm watched.
+    Lost,
+    /// It ended badly and left no result file.
+    NoResult,
+    /// The result file can't be read.
+    MalformedResult,
+    /// The agent itself says that the work is not done.
+    ClaimedFail,
+    /// RED: no new test fails.
+    RedPassed,
+    /// RED: the tests can't be run, or none are found.
+    RedCannotRun,
+    /// GREEN: tests of its RED still fail.
+    GreenFailing,
+    /// A test that passed before fails, is gone, or is newly skipped.
+    Regression,
+    /// GREEN: test files of its RED were changed.
+    TestsTampered,
+    /// Nothing was changed.
+    NothingDone,
+    /// The work can't be merged with what has landed.
+    Conflict,
+    /// The merged tree fails tests that neither side fails alone.
+    LandingRegression,
+    /// The agent wrote into the user's checkout.
+    Escaped,
+    /// git refused the commit: a hook, signing, a broken configuration.
+    CommitRefused,
+}
+
+impl Failure {
+    /// Every failure, in the order of the list in DESIGN.md.
+    pub const ALL: [Self; 19] = [
+        Self::NotStarted,
+        Self::RateLimited,
+        Self::Auth,
+        Self::TimedOut,
+        Self::Stalled,
+        Self::Lost,
+        Self::NoResult,
+        Self::MalformedResult,
+        Self::ClaimedFail,
+        Self::RedPassed,
+        Self::RedCannotRun,
+        Self::GreenFailing,
+        Self::Regression,
+        Self::TestsTampered,
+        Self::NothingDone,
+        Self::Conflict,
+        Self::LandingRegression,
+        Self::Escaped,
+        Self::CommitRefused,
+    ];
+
+    /// Returns the name used in files and on the screen.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not-started",
+            Self::RateLimited => "rate-limited",
+            Self::Auth => "auth",
+            Self::TimedOut => "timed-out",
+            Self::Stalled => "stalled",
+            Self::Lost => "lost",
+            Self::NoResult => "no-result",
+            Self::MalformedResult => "malformed-result",
+            Self::ClaimedFail => "claimed-fail",
+            Self::RedPassed => "red-passed",
+            Self::RedCannotRun => "red-cannot-run",
+            Self::GreenFailing => "green-failing",
+            Self::Regression => "regression",
+            Self::TestsTampered => "tests-tampered",
+            Self::NothingDone => "nothing-done",
+            Self::Conflict => "conflict",
+            Self::LandingRegression => "landing-regression",
+            Self::Escaped => "escaped",
+            Self::CommitRefused => "commit-refused",
+        }
+    }
+
+    /// Returns what follows from the failure.
+    pub const fn policy(self) -> Policy {
+        match self {
+            Self::NotStarted => Policy { charged: true, pause: Pause::Growing { first_ms: 1_000 }, retried: true },
+            Self::RateLimited => Policy { charged: false, pause: Pause::Growing { first_ms: 30_000 }, retried: true },
+            Self::Auth => Policy { charged: true, pause: Pause::None, retried: false },
+            Self::Lost => Policy { charged: false, pause: Pause::None, retried: true },
+            Self::TimedOut
+            | Self::Stalled
+            | Self::NoResult
+            | Self::MalformedResult
+            | Self::ClaimedFail
+            | Self::RedPassed
+            | Self::RedCannotRun
+            | Self::GreenFailing
+            | Self::Regression
+            | Self::TestsTampered
+            | Self::NothingDone
+            | Self::Conflict
+            | Self::LandingRegression
+            | Self::Escaped
+            | Self::CommitRefused => Policy { charged: true, pause: Pause::None, retried: true },
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// What follows from a failure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Policy {
+    /// Whether the attempt counts against `--retries`.
+    pub charged: bool,
+    /// How long to wait before the next attempt.
+    pub pause: Pause,
+    /// Whether there is a next attempt at all.
+    pub retried: bool,
+}
+
+/// How long to wait before the next attempt.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Pause {
+    /// Not at all.
+    None,
+    /// Twice as long each time that the same failure comes again, up to ten minutes.
+    Growing {
+        /// The first pause in milliseconds.
+        first_ms: u64,
+    },
+}
+
+impl Pause {
+    /// The longest pause in milliseconds.
+    pub const LONGEST_MS: u64 = 600_000;
+
+    /// Returns the pause in milliseconds after `repeats` failures of the same kind in a row, counted from 1.
+    pub fn milliseconds(self, repeats: u32) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Growing { first_ms } => {
+                let doublings = repeats.saturating_sub(1).min(20);
+                first_ms.saturating_mul(1 << doublings).min(Self::LONGEST_MS)
+            }
+        }
+    }
+}
+
+/// What an ended agent process means for its attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentVerdict {
+    /// The work is worth proving.
+    WorthProving,
+    /// tm stopped it because the run stops; no fault of the agent's.
+    Interrupted,
+    /// The attempt failed.
+    Failed {
+        /// Why.
+        failure: Failure,
+        /// One line for people and for the next attempt's prompt.
+        evidence: String,
+        /// When the service said that it may be asked again.
+        not_before: Option<Timestamp>,
+    },
+}
+
+/// Judges how an agent ended: a refusal by its service first, then how the process ended, then what it claims.
+///
+/// Exit codes lie in both directions, so an exit with 0 and no result file is worth proving, and a valid result file
+/// outweighs a bad exit code.
+pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
+    let failed = |failure, evidence: String| AgentVerdict::Failed { failure, evidence, not_before: None };
+    if !report.escape.is_empty() {
+        let paths = report.escape.join(", ");
+        return failed(Failure::Escaped, format!("the user's checkout changed while the agent ran: {paths}"));
+    }
+    match (&report.refusal, &report.result) {
+        (Some(ServiceRefusal::RateLimited { until }), ResultFile::Missing) => {
+            return AgentVerdict::Failed {
+                failure: Failure::RateLimited,
+                evidence: "the service behind the agent refused: rate or usage limit".to_owned(),
+                not_before: *until,
+            };
+        }
+        (Some(ServiceRefusal::Auth), ResultFile::Missing) => {
+            return failed(Failure::Auth, "the service behind the agent refused the credentials".to_owned());
+        }
+        (Some(_) | None, _) => {}
+    }
+    match (&report.ended, &report.result) {
+        (Ended::NotStarted(why), _) => failed(Failure::NotStarted, why.clone()),
+        (Ended::Killed, _) => AgentVerdict::Interrupted,
+        (Ended::TimedOut, _) => failed(Failure::TimedOut, "the attempt's time limit passed".to_owned()),
+        (Ended::Stalled, _) => {
+            failed(Failure::Stalled, "neither output nor file changes for the stall limit".to_owned())
+        }
+        (_, ResultFile::Malformed(why)) => failed(Failure::MalformedResult, format!("the result file: {why}")),
+        (_, ResultFile::Claimed(claim)) if claim.status == ClaimStatus::Fail => {
+            failed(Failure::ClaimedFail, claim.issues.join("; "))
+        }
+        (_, ResultFile::Claimed(_)) | (Ended::Exited(Some(0)) | Ended::Lingered, ResultFile::Missing) => {
+            AgentVerdict::WorthProving
+        }
+        (Ended::Lost, ResultFile::Missing) => {
+            failed(Failure::Lost, "the process was gone when tm came back".to_owned())
+        }
+        (Ended::Exited(code), ResultFile::Missing) => {
+            let how = code.map_or_else(|| "by a signal".to_owned(), |code| format!("with exit code {code}"));
+            failed(Failure::NoResult, format!("the agent ended {how} and left no result file"))
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Newtypes for everything that is named or counted, so that no two can be mixed up.
+//!
+//! Knows nothing of where an id is written down: turning one into a file name or a branch name is the business of
+//! the crates that write files and branches.
+
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::fmt;
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Eq, Hash, PartialEq, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps the text as it is.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// Returns the text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.pad(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text)
+            }
+        }
+    };
+}
+
+text_id! {
+    /// The id of a task as its backlog spells it: `12`, `3.2`, `HAM-1`, or `12:red` for a test task made by pairing.
+    ///
+    /// Ordered as people count: `2` before `10`, `1.9` before `1.10`, numbers before words.
+    TaskId
+}
+text_id! {
+    /// The id of one run; ids of later runs sort after those of earlier ones.
+    RunId
+}
+text_id! {
+    /// The name of a tag, one backlog within a backlog file.
+    Tag
+}
+text_id! {
+    /// The full object id of a commit.
+    CommitId
+}
+
+impl PartialOrd for TaskId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for TaskId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        natural_order(&self.0, &other.0)
+    }
+}
+
+macro_rules! order_by_text {
+    ($($name:ident),*) => {$(
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> Ordering {
+                self.0.cmp(&other.0)
+            }
+        }
+    )*};
+}
+
+order_by_text!(RunId, Tag, CommitId);
+
+/// Compares runs of digits by value and everything else by byte; total, and equal only for equal text.
+fn natural_order(left: &str, right: &str) -> Ordering {
+    let (mut left_rest, mut right_rest) = (left.as_bytes(), right.as_bytes());
+    while let (Some(&left_byte), Some(&right_byte)) = (left_rest.first(), right_rest.first()) {
+        let ordering = if left_byte.is_ascii_digit() && right_byte.is_ascii_digit() {
+            let (left_number, right_number) = (take_digits(&mut left_rest), take_digits(&mut right_rest));
+            left_number.len().cmp(&right_number.len()).then_with(|| left_number.cmp(right_number))
+        } else {
+            left_rest = &left_rest[1..];
+            right_rest = &right_rest[1..];
+            left_byte.cmp(&right_byte)
+        };
+        if ordering.is_ne() {
+            return ordering;
+        }
+    }
+    left_rest.len().cmp(&right_rest.len()).then_with(|| left.cmp(right))
+}
+
+/// Splits the leading digits off and returns them without leading zeros.
+fn take_digits<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let end = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+    let (digits, after) = rest.split_at(end);
+    *rest = after;
+    let zeros = digits.iter().take_while(|&&byte| byte == b'0').count();
+    &digits[zeros..]
+}
+
+/// The number of an attempt at one task within one run, counted from 1.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AttemptNumber(pub u32);
+
+impl fmt::Display for AttemptNumber {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// A moment in milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(pub u64);
+
+impl Timestamp {
+    /// Returns the moment `milliseconds` later.
+    #[must_use]
+    pub const fn plus(self, milliseconds: u64) -> Self {
+        Self(self.0.saturating_add(milliseconds))
+    }
+
+    /// Returns the milliseconds since `earlier`, 0 when the clock went backwards.
+    pub const fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ids_are_ordered_as_people_count() {
+        let mut ids: Vec<TaskId> =
+            ["10", "2", "1.10", "1.9", "HAM-2", "HAM-10", "2:red", "01"].map(TaskId::from).into();
+        ids.sort();
+        let sorted: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
+        assert_eq!(sorted, ["01", "1.9", "1.10", "2", "2:red", "10", "HAM-2", "HAM-10"]);
+    }
+
+    proptest! {
+        #[test]
+        fn order_is_total(a in "[0-9a-c.]{0,6}", b in "[0-9a-c.]{0,6}", c in "[0-9a-c.]{0,6}") {
+            let (a, b, c) = (TaskId::new(a), TaskId::new(b), TaskId::new(c));
+            prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
+            prop_assert_eq!(a.cmp(&b).is_eq(), a == b);
+            if a <= b && b <= c {
+                prop_assert!(a <= c);
+            }
+        }
+    }
+}

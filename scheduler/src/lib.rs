@@ -1,0 +1,21 @@
+//! Decides what happens next and touches nothing.
+//!
+//! Graph, pairs, waves, the run's state machine and the verdicts on test results. Time comes in as an argument;
+//! there is no clock, no file, no process and no environment here, so the same inputs always give the same effects.
+
+mod claim;
+mod failure;
+mod id;
+mod proof;
+mod report;
+mod results;
+mod task;
+pub mod verdict;
+
+pub use claim::{Claim, ClaimStatus, ResultFile};
+pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
+pub use id::{AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
+pub use proof::Proof;
+pub use report::{AgentReport, Ended, ServiceRefusal, Tokens};
+pub use results::{CommandEnd, Detail, TestOutcome, TestReport};
+pub use task::{Complexity, Phase, Priority, Status, Task, TddHalf, TddMark};

@@ -1,0 +1,98 @@
+//! How one agent process ended, as the executor saw it.
+//!
+//! Holds facts alone; what follows from them is decided in `failure`.
+
+use crate::{ResultFile, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// How an agent's process ended.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// By itself; holds the exit code, `None` when a signal ended it that tm did not send.
+    Exited(Option<i32>),
+    /// Stopped by tm after the attempt's time limit.
+    TimedOut,
+    /// Stopped by tm after neither output nor file changes for the stall limit.
+    Stalled,
+    /// Stopped by tm because the run was told to stop.
+    Killed,
+    /// Stopped by tm after it had written its result and lived on past the grace period; as good as an exit with 0.
+    Lingered,
+    /// It vanished while no tm was there to see how.
+    Lost,
+    /// It could not be started; holds why.
+    NotStarted(String),
+}
+
+impl Ended {
+    /// Returns the word that reports use.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Exited(_) | Self::Lingered => "exited",
+            Self::TimedOut => "timed-out",
+            Self::Stalled => "stalled",
+            Self::Killed => "killed",
+            Self::Lost => "lost",
+            Self::NotStarted(_) => "not-started",
+        }
+    }
+
+    /// Returns the exit code, when there is one.
+    pub const fn exit_code(&self) -> Option<i32> {
+        match self {
+            Self::Exited(code) => *code,
+            Self::Lingered => Some(0),
+            Self::TimedOut | Self::Stalled | Self::Killed | Self::Lost | Self::NotStarted(_) => None,
+        }
+    }
+}
+
+/// Tokens that an agent reported, totals of the attempt.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Read by the model, cached ones included.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+}
+
+/// What the agent's own output says of a refusal by its service.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServiceRefusal {
+    /// A rate or usage limit; holds the moment at which it ends, when the agent said so.
+    RateLimited {
+        /// When the wall is gone.
+        until: Option<Timestamp>,
+    },
+    /// The credentials were refused.
+    Auth,
+}
+
+/// Everything that is known about one ended agent process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentReport {
+    /// The recipe that was run.
+    pub agent: String,
+    /// When it was started.
+    pub started_at: Timestamp,
+    /// When it was gone.
+    pub ended_at: Timestamp,
+    /// How it ended.
+    pub ended: Ended,
+    /// What it left at the place of the result file.
+    pub result: ResultFile,
+    /// A refusal by the service behind the agent.
+    pub refusal: Option<ServiceRefusal>,
+    /// Tokens, when the agent reports them.
+    pub tokens: Option<Tokens>,
+    /// Cost in US dollars, when the agent reports it.
+    pub cost_usd: Option<f64>,
+    /// The end of its output, at most a few lines.
+    pub last_words: String,
+    /// Processes of the agent that had to be killed after it ended.
+    pub leftovers: u32,
+    /// What changed in the user's checkout while the agent ran; empty when nothing did.
+    pub escape: Vec<String>,
+}

@@ -1,0 +1,1 @@
+//! Reads every kind of backlog into one model and writes back only what changed.

@@ -1,0 +1,7 @@
+//! Reads and writes every durable file: backlog, journal, lock, run directory.
+//!
+//! Knows formats and durability; decides nothing about a run.
+
+pub mod atomic;
+pub mod backlog;
+pub mod run;

@@ -1,0 +1,1 @@
+//! Everything a run leaves on disk: project folder, lock, run directory, journal.

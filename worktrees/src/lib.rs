@@ -1,0 +1,1 @@
+//! Gives each task a git worktree, brings its branch home, loses nothing.
