@@ -5,17 +5,25 @@
 
 mod claim;
 mod failure;
+mod graph;
 mod id;
+mod pair;
+mod plan;
 mod proof;
 mod report;
 mod results;
 mod task;
+mod unit;
 pub mod verdict;
 
 pub use claim::{Claim, ClaimStatus, ResultFile};
 pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
+pub use graph::{CutDependency, TaskGraph, Unplannable};
 pub use id::{AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
+pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
+pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
 pub use proof::Proof;
 pub use report::{AgentReport, Ended, ServiceRefusal, Tokens};
 pub use results::{CommandEnd, Detail, TestOutcome, TestReport};
 pub use task::{Complexity, Phase, Priority, Status, Task, TddHalf, TddMark};
+pub use unit::{Unit, of_unit};

@@ -1,0 +1,285 @@
+//! Pairs tests with implementations: turns open tasks into planned tasks, RED before GREEN.
+//!
+//! Does not know waves or order, and never touches the backlog.
+
+use crate::{Complexity, Phase, Priority, Status, Task, TaskId, TddHalf};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which tasks become pairs.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TddMode {
+    /// Explicit pairs, and every other eligible task is split into a RED and a GREEN task.
+    #[default]
+    Auto,
+    /// Pairs that the backlog names, nothing else.
+    Explicit,
+    /// No pairs.
+    Off,
+}
+
+/// When RED tasks may start.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RedStart {
+    /// When everything that the task depends on has landed.
+    #[default]
+    AfterDependencies,
+    /// At once, all of them before anything else.
+    Early,
+}
+
+/// A task as a run carries it out: a plain task, or one half of a pair.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedTask {
+    /// The id within the run: the backlog's, or `<id>:red` for a test task that pairing made.
+    pub id: TaskId,
+    /// The id of the task in the backlog whose status this one moves.
+    pub backlog_id: TaskId,
+    /// One line.
+    pub title: String,
+    /// Which kind of work.
+    pub phase: Phase,
+    /// The other half of the pair.
+    pub pair: Option<TaskId>,
+    /// Planned tasks that must have finished before, all of them in the same plan.
+    pub dependencies: Vec<TaskId>,
+    /// The priority in the backlog.
+    pub priority: Priority,
+    /// The size in the backlog.
+    pub complexity: Option<Complexity>,
+    /// The status in the backlog before the run.
+    pub status_before: Status,
+    /// `metadata.timeout_minutes` of the backlog.
+    pub timeout_minutes: Option<u64>,
+}
+
+/// What pairing made of the open tasks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pairing {
+    /// The planned tasks, in the order of the backlog, each RED before its GREEN.
+    pub tasks: Vec<PlannedTask>,
+    /// What people should know, such as a RED without a GREEN.
+    pub notes: Vec<String>,
+}
+
+/// Splits and joins the open tasks into pairs.
+///
+/// Dependencies are kept as they are in the backlog, but that a GREEN depends on its RED besides, and that a RED has
+/// the dependencies of its GREEN unless it starts early.
+pub fn pair(open: &[&Task], mode: TddMode, red_start: RedStart) -> Pairing {
+    let explicit = match mode {
+        TddMode::Off => ExplicitPairs::default(),
+        TddMode::Auto | TddMode::Explicit => ExplicitPairs::find(open),
+    };
+    let mut pairing = Pairing { tasks: Vec::with_capacity(open.len() * 2), notes: explicit.notes.clone() };
+    for task in open {
+        if let Some(red) = explicit.red_of.get(&task.id) {
+            pairing.tasks.push(green(task, red));
+        } else if let Some(green) = explicit.green_of.get(&task.id) {
+            pairing.tasks.push(explicit_red(task, green, red_start));
+        } else if mode == TddMode::Auto && task.tdd.is_none() && is_eligible(task) {
+            let red = split_red(task, red_start);
+            let red_id = red.id.clone();
+            pairing.tasks.push(red);
+            pairing.tasks.push(green(task, &red_id));
+        } else {
+            pairing.tasks.push(planned(task, task.id.clone(), Phase::None, None));
+        }
+    }
+    pairing
+}
+
+/// Tells whether a task is split in `auto` mode: not when it only configures, documents, looks into something or
+/// writes tests, judged by its category and the first words of its title.
+pub fn is_eligible(task: &Task) -> bool {
+    const CATEGORIES: [&str; 4] = ["documentation", "testing", "research", "design"];
+    const FIRST_WORDS: [&str; 18] = [
+        "configure",
+        "config",
+        "set",
+        "setup",
+        "install",
+        "document",
+        "documentation",
+        "docs",
+        "test",
+        "tests",
+        "testing",
+        "research",
+        "investigate",
+        "evaluate",
+        "plan",
+        "review",
+        "deploy",
+        "release",
+    ];
+    const MAKERS: [&str; 6] = ["write", "add", "create", "update", "improve", "extend"];
+    const PRODUCTS: [&str; 10] =
+        ["test", "tests", "documentation", "docs", "readme", "changelog", "tutorial", "guide", "unit-tests", "e2e"];
+    if task.category.as_deref().is_some_and(|category| CATEGORIES.contains(&category.to_lowercase().as_str())) {
+        return false;
+    }
+    let title = task.title.to_lowercase();
+    let words: Vec<&str> = title
+        .split(|letter: char| !letter.is_alphanumeric() && letter != '-')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let Some(first) = words.first() else { return true };
+    let names_a_product = words.iter().skip(1).take(3).any(|word| PRODUCTS.contains(word));
+    !(FIRST_WORDS.contains(first) || MAKERS.contains(first) && names_a_product)
+}
+
+/// The pairs that the backlog itself names.
+#[derive(Default)]
+struct ExplicitPairs {
+    red_of: BTreeMap<TaskId, TaskId>,
+    green_of: BTreeMap<TaskId, TaskId>,
+    notes: Vec<String>,
+}
+
+impl ExplicitPairs {
+    fn find(open: &[&Task]) -> Self {
+        let by_id: BTreeMap<&TaskId, &Task> = open.iter().map(|&task| (&task.id, task)).collect();
+        let half_of = |id: &TaskId| by_id.get(id).and_then(|task| task.tdd.as_ref()).map(|mark| mark.half);
+        let mut pairs = Self::default();
+        let mut marked = BTreeSet::new();
+        for task in open {
+            let Some(mark) = &task.tdd else { continue };
+            marked.insert(&task.id);
+            let Some(partner) = &mark.paired_task_id else { continue };
+            let (red, green) = match mark.half {
+                TddHalf::Red => (&task.id, partner),
+                TddHalf::Green => (partner, &task.id),
+            };
+            let is_pair = half_of(red) == Some(TddHalf::Red) && half_of(green) == Some(TddHalf::Green);
+            if is_pair && !pairs.red_of.contains_key(green) && !pairs.green_of.contains_key(red) {
+                pairs.red_of.insert(green.clone(), red.clone());
+                pairs.green_of.insert(red.clone(), green.clone());
+            }
+        }
+        for id in marked {
+            if !pairs.red_of.contains_key(id) && !pairs.green_of.contains_key(id) {
+                pairs.notes.push(format!(
+                    "task `{id}` is marked as half of a pair, but its other half is not open; it is judged as plain work"
+                ));
+            }
+        }
+        pairs
+    }
+}
+
+fn planned(task: &Task, id: TaskId, phase: Phase, pair: Option<TaskId>) -> PlannedTask {
+    PlannedTask {
+        id,
+        backlog_id: task.id.clone(),
+        title: task.title.clone(),
+        phase,
+        pair,
+        dependencies: task.dependencies.clone(),
+        priority: task.priority,
+        complexity: task.complexity,
+        status_before: task.status.clone(),
+        timeout_minutes: task.timeout_minutes,
+    }
+}
+
+fn green(task: &Task, red: &TaskId) -> PlannedTask {
+    let mut green = planned(task, task.id.clone(), Phase::Green, Some(red.clone()));
+    if !green.dependencies.contains(red) {
+        green.dependencies.push(red.clone());
+    }
+    green
+}
+
+fn split_red(task: &Task, red_start: RedStart) -> PlannedTask {
+    let red_id = TaskId::new(format!("{}:red", task.id));
+    let mut red = planned(task, red_id, Phase::Red, Some(task.id.clone()));
+    if red_start == RedStart::Early {
+        red.dependencies.clear();
+    }
+    red
+}
+
+fn explicit_red(task: &Task, green: &TaskId, red_start: RedStart) -> PlannedTask {
+    let mut red = planned(task, task.id.clone(), Phase::Red, Some(green.clone()));
+    if red_start == RedStart::Early {
+        red.dependencies.clear();
+    }
+    red
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TddMark;
+
+    fn marked(id: &str, half: TddHalf, partner: &str, dependencies: &[&str]) -> Task {
+        let mut task = Task::new(id, "Build it");
+        task.tdd = Some(TddMark { half, paired_task_id: Some(partner.into()) });
+        task.dependencies = dependencies.iter().map(|&id| id.into()).collect();
+        task
+    }
+
+    fn lines(pairing: &Pairing) -> Vec<String> {
+        let line = |task: &PlannedTask| {
+            let dependencies: Vec<&str> = task.dependencies.iter().map(TaskId::as_str).collect();
+            format!("{} {} <- {}", task.id, task.phase, dependencies.join(" "))
+        };
+        pairing.tasks.iter().map(line).collect()
+    }
+
+    fn paired(tasks: &[Task], mode: TddMode, red_start: RedStart) -> Pairing {
+        pair(&tasks.iter().collect::<Vec<_>>(), mode, red_start)
+    }
+
+    #[test]
+    fn an_eligible_task_is_split_and_red_inherits_its_dependencies() {
+        let mut task = Task::new("2", "Parse the header");
+        task.dependencies = vec!["1".into()];
+        let pairing = paired(&[task.clone()], TddMode::Auto, RedStart::AfterDependencies);
+        assert_eq!(lines(&pairing), ["2:red red <- 1", "2 green <- 1 2:red"]);
+        assert_eq!(pairing.tasks[0].backlog_id, TaskId::from("2"));
+        let early = paired(&[task.clone()], TddMode::Auto, RedStart::Early);
+        assert_eq!(lines(&early), ["2:red red <- ", "2 green <- 1 2:red"]);
+        assert_eq!(lines(&paired(&[task], TddMode::Off, RedStart::Early)), ["2 none <- 1"]);
+    }
+
+    #[test]
+    fn tasks_that_only_configure_document_or_test_are_not_split() {
+        for title in [
+            "Configure CI",
+            "Set up the repository",
+            "Write tests for the parser",
+            "Add unit tests",
+            "Update README",
+            "Document the API",
+            "Create user documentation",
+            "Research vector stores",
+        ] {
+            assert!(!is_eligible(&Task::new("1", title)), "{title}");
+        }
+        for title in ["Implement login", "Add search", "Create the test runner's scheduler core", "Fix #12", ""] {
+            let only_makes_tests = title.contains("test runner");
+            assert_eq!(is_eligible(&Task::new("1", title)), !only_makes_tests, "{title}");
+        }
+    }
+
+    #[test]
+    fn explicit_pairs_are_joined_from_either_side() {
+        let mut red = marked("5", TddHalf::Red, "1", &[]);
+        red.tdd = Some(TddMark { half: TddHalf::Red, paired_task_id: None });
+        let pairing =
+            paired(&[marked("1", TddHalf::Green, "5", &["9"]), red], TddMode::Explicit, RedStart::AfterDependencies);
+        assert_eq!(lines(&pairing), ["1 green <- 9 5", "5 red <- "]);
+        assert!(pairing.notes.is_empty());
+    }
+
+    #[test]
+    fn half_a_pair_without_the_other_is_plain_work_and_said() {
+        let pairing = paired(&[marked("1", TddHalf::Green, "5", &[])], TddMode::Auto, RedStart::AfterDependencies);
+        assert_eq!(lines(&pairing), ["1 none <- "]);
+        assert_eq!(pairing.notes.len(), 1);
+    }
+}

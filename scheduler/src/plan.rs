@@ -1,0 +1,353 @@
+//! Plans waves and the one order in which ready tasks are taken.
+//!
+//! Does not know slots but for showing wide waves in parts, and nothing of what happens at run time.
+
+use crate::{
+    CutDependency, PlannedTask, Priority, RedStart, Status, Task, TaskGraph, TaskId, TddMode, Unit, Unplannable,
+    of_unit, pair,
+};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What to do with cycles.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Cycles {
+    /// Refuse the backlog.
+    #[default]
+    Refuse,
+    /// Cut the dependency with the least meaning and say which.
+    Cut,
+}
+
+/// How a backlog is turned into a plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanOptions {
+    /// What counts as one task.
+    pub unit: Unit,
+    /// Which tasks become pairs.
+    pub tdd: TddMode,
+    /// When RED tasks may start.
+    pub red_start: RedStart,
+    /// What to do with cycles.
+    pub cycles: Cycles,
+    /// Only these tasks of the backlog, and the open ones that they depend on; all when empty.
+    pub only: Vec<TaskId>,
+}
+
+/// A planned task with its place in the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlacedTask {
+    /// The task.
+    #[serde(flatten)]
+    pub task: PlannedTask,
+    /// The layer of the graph, counted from 1.
+    pub wave: u32,
+    /// The highest priority among the task and everything that waits for it.
+    pub effective_priority: Priority,
+    /// The weight of the longest path from the task to the end, its own included.
+    pub remaining_path: u64,
+    /// How many tasks depend on it directly.
+    pub dependants: u32,
+}
+
+/// An open task that is not planned because it waits for something outside the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldTask {
+    /// The task's id in the backlog.
+    pub id: TaskId,
+    /// One line.
+    pub title: String,
+    /// What it waits for, with the status that keeps it waiting.
+    pub waits_for: Vec<(TaskId, Status)>,
+}
+
+/// A plan: the tasks in the order in which ready ones are taken, so that a task's position is its rank.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WavePlan {
+    /// The tasks, most urgent first.
+    pub tasks: Vec<PlacedTask>,
+    /// Open tasks that can't be planned now.
+    pub held: Vec<HeldTask>,
+    /// How many tasks of the backlog are finished already.
+    pub finished: usize,
+    /// Dependencies that were cut to break cycles.
+    pub cut: Vec<CutDependency>,
+    /// What people should know.
+    pub notes: Vec<String>,
+}
+
+impl WavePlan {
+    /// Plans the open tasks of a backlog.
+    ///
+    /// # Errors
+    /// Names everything that can't be planned.
+    pub fn new(backlog: &[Task], options: &PlanOptions) -> Result<Self, Unplannable> {
+        let tasks = of_unit(backlog, options.unit);
+        let selection = Selection::new(&tasks, &options.only)?;
+        let open: Vec<&Task> = selection.open.iter().collect();
+        let pairing = pair(&open, options.tdd, options.red_start);
+        let (graph, cut) = match options.cycles {
+            Cycles::Refuse => (TaskGraph::new(pairing.tasks)?, Vec::new()),
+            Cycles::Cut => TaskGraph::with_cycles_cut(pairing.tasks)?,
+        };
+        Ok(Self { tasks: placed(graph), held: selection.held, finished: selection.finished, cut, notes: pairing.notes })
+    }
+
+    /// Returns the waves, each in the order of its tasks.
+    pub fn waves(&self) -> Vec<Vec<&PlacedTask>> {
+        let last = self.tasks.iter().map(|task| task.wave).max().unwrap_or(0);
+        let mut waves = vec![Vec::new(); last as usize];
+        for task in &self.tasks {
+            waves[task.wave as usize - 1].push(task);
+        }
+        waves
+    }
+
+    /// Returns the number of pairs.
+    pub fn pairs(&self) -> usize {
+        self.tasks.iter().filter(|placed| placed.task.phase == crate::Phase::Green).count()
+    }
+}
+
+/// The open tasks with their dependencies reduced to open ones.
+struct Selection {
+    open: Vec<Task>,
+    held: Vec<HeldTask>,
+    finished: usize,
+}
+
+impl Selection {
+    fn new(tasks: &[Task], only: &[TaskId]) -> Result<Self, Unplannable> {
+        let mut refusal = Unplannable::default();
+        let mut statuses: BTreeMap<&TaskId, &Status> = BTreeMap::new();
+        for task in tasks {
+            if statuses.insert(&task.id, &task.status).is_some() && !refusal.duplicates.contains(&task.id) {
+                refusal.duplicates.push(task.id.clone());
+            }
+        }
+        let wanted = wanted(tasks, only, &mut refusal);
+        let mut selection = Self { open: Vec::new(), held: Vec::new(), finished: 0 };
+        for task in tasks {
+            if task.status.satisfies_dependants() {
+                selection.finished += 1;
+            }
+            if !task.status.is_open() || wanted.as_ref().is_some_and(|wanted| !wanted.contains(&task.id)) {
+                continue;
+            }
+            selection.take(task, &statuses, &mut refusal);
+        }
+        selection.hold_dependants();
+        if refusal.is_empty() { Ok(selection) } else { Err(selection.with_cycles(refusal)) }
+    }
+
+    fn take(&mut self, task: &Task, statuses: &BTreeMap<&TaskId, &Status>, refusal: &mut Unplannable) {
+        let mut waits_for = Vec::new();
+        let mut open = task.clone();
+        open.dependencies.clear();
+        for dependency in &task.dependencies {
+            match statuses.get(dependency) {
+                None => refusal.unknown.push((task.id.clone(), dependency.clone())),
+                Some(status) if status.satisfies_dependants() => {}
+                Some(status) if status.is_open() => open.dependencies.push(dependency.clone()),
+                Some(&status) => waits_for.push((dependency.clone(), status.clone())),
+            }
+        }
+        if waits_for.is_empty() {
+            self.open.push(open);
+        } else {
+            self.held.push(HeldTask { id: task.id.clone(), title: task.title.clone(), waits_for });
+        }
+    }
+
+    /// Holds what depends on held tasks, until nothing changes.
+    fn hold_dependants(&mut self) {
+        let mut held: BTreeSet<TaskId> = self.held.iter().map(|task| task.id.clone()).collect();
+        while !held.is_empty() {
+            let before = self.held.len();
+            for task in std::mem::take(&mut self.open) {
+                let waits_for: Vec<(TaskId, Status)> = task
+                    .dependencies
+                    .iter()
+                    .filter(|id| held.contains(*id))
+                    .map(|id| (id.clone(), Status::Pending))
+                    .collect();
+                if waits_for.is_empty() {
+                    self.open.push(task);
+                } else {
+                    held.insert(task.id.clone());
+                    self.held.push(HeldTask { id: task.id, title: task.title, waits_for });
+                }
+            }
+            if self.held.len() == before {
+                break;
+            }
+        }
+    }
+
+    /// Adds the cycles to a refusal for other reasons, so that one error names all.
+    fn with_cycles(self, mut refusal: Unplannable) -> Unplannable {
+        let open: Vec<&Task> = self.open.iter().collect();
+        if let Err(found) = TaskGraph::new(pair(&open, TddMode::Off, RedStart::AfterDependencies).tasks) {
+            refusal.cycles = found.cycles;
+        }
+        refusal
+    }
+}
+
+/// Returns the tasks asked for and all that they depend on; `None` means every task.
+fn wanted(tasks: &[Task], only: &[TaskId], refusal: &mut Unplannable) -> Option<BTreeSet<TaskId>> {
+    if only.is_empty() {
+        return None;
+    }
+    let by_id: BTreeMap<&TaskId, &Task> = tasks.iter().map(|task| (&task.id, task)).collect();
+    let mut wanted = BTreeSet::new();
+    let mut stack: Vec<&TaskId> = only.iter().collect();
+    while let Some(id) = stack.pop() {
+        let Some(task) = by_id.get(id) else {
+            if only.contains(id) {
+                refusal.unknown.push((id.clone(), id.clone()));
+            }
+            continue;
+        };
+        if wanted.insert(id.clone()) && task.status.is_open() {
+            stack.extend(&task.dependencies);
+        }
+    }
+    Some(wanted)
+}
+
+fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
+    let count = graph.tasks().len();
+    let mut waves = vec![1_u32; count];
+    for &position in graph.topological() {
+        let after = graph.dependencies(position).iter().map(|&before| waves[before] + 1).max();
+        waves[position] = after.unwrap_or(1);
+    }
+    let mut paths = vec![0_u64; count];
+    let mut priorities: Vec<Priority> = graph.tasks().iter().map(|task| task.priority).collect();
+    for &position in graph.topological().iter().rev() {
+        let dependants = graph.dependants(position);
+        let longest = dependants.iter().map(|&after| paths[after]).max().unwrap_or(0);
+        paths[position] = longest + weight(&graph.tasks()[position]);
+        let highest = dependants.iter().map(|&after| priorities[after]).max();
+        priorities[position] = priorities[position].max(highest.unwrap_or(Priority::Low));
+    }
+    let dependants: Vec<u32> =
+        (0..count).map(|position| u32::try_from(graph.dependants(position).len()).unwrap_or(u32::MAX)).collect();
+    let mut placed: Vec<PlacedTask> = graph
+        .into_tasks()
+        .into_iter()
+        .enumerate()
+        .map(|(position, task)| PlacedTask {
+            task,
+            wave: waves[position],
+            effective_priority: priorities[position],
+            remaining_path: paths[position],
+            dependants: dependants[position],
+        })
+        .collect();
+    placed.sort_by(|left, right| order_key(left).cmp(&order_key(right)));
+    placed
+}
+
+/// The order among ready tasks; total, since ids are unique.
+fn order_key(placed: &PlacedTask) -> (Reverse<Priority>, Reverse<u64>, Reverse<u32>, &TaskId) {
+    (Reverse(placed.effective_priority), Reverse(placed.remaining_path), Reverse(placed.dependants), &placed.task.id)
+}
+
+/// How long a task is believed to take, compared with others.
+fn weight(task: &PlannedTask) -> u64 {
+    task.complexity.unwrap_or(crate::Complexity::M).weight()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(id: &str, priority: Priority, dependencies: &[&str]) -> Task {
+        let mut task = Task::new(id, format!("Build {id}"));
+        task.priority = priority;
+        task.dependencies = dependencies.iter().map(|&id| id.into()).collect();
+        task
+    }
+
+    fn off() -> PlanOptions {
+        PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() }
+    }
+
+    fn order(plan: &WavePlan) -> Vec<String> {
+        plan.tasks.iter().map(|placed| format!("{}@{}", placed.task.id, placed.wave)).collect()
+    }
+
+    #[test]
+    fn a_wave_is_one_more_than_the_latest_wave_of_what_a_task_depends_on() {
+        let tasks = [
+            task("1", Priority::Medium, &[]),
+            task("2", Priority::Medium, &["1"]),
+            task("3", Priority::Medium, &["1", "2"]),
+            task("4", Priority::Medium, &[]),
+        ];
+        let plan = WavePlan::new(&tasks, &off()).expect("a plan");
+        assert_eq!(order(&plan), ["1@1", "2@2", "3@3", "4@1"]);
+        let paired = WavePlan::new(&tasks[..2], &PlanOptions::default()).expect("a plan");
+        assert_eq!(order(&paired), ["1:red@1", "1@2", "2:red@3", "2@4"]);
+        assert_eq!(paired.waves().len(), 4);
+        assert_eq!(paired.pairs(), 2);
+    }
+
+    #[test]
+    fn order_is_inherited_priority_then_path_then_dependants_then_id() {
+        let tasks = [
+            task("1", Priority::Low, &[]),
+            task("2", Priority::Critical, &["1"]),
+            task("3", Priority::High, &[]),
+            task("4", Priority::Medium, &[]),
+            task("5", Priority::Medium, &["4"]),
+            task("6", Priority::Medium, &[]),
+            task("7", Priority::Medium, &["6"]),
+            task("8", Priority::Medium, &["6"]),
+            task("10", Priority::Medium, &[]),
+            task("9", Priority::Medium, &[]),
+        ];
+        let plan = WavePlan::new(&tasks, &off()).expect("a plan");
+        let ids: Vec<&str> = plan.tasks.iter().map(|placed| placed.task.id.as_str()).collect();
+        assert_eq!(ids, ["1", "2", "3", "6", "4", "5", "7", "8", "9", "10"]);
+    }
+
+    #[test]
+    fn finished_dependencies_are_dropped_and_unfinished_closed_ones_hold_their_dependants() {
+        let mut tasks = [
+            task("1", Priority::Medium, &[]),
+            task("2", Priority::Medium, &["1"]),
+            task("3", Priority::Medium, &[]),
+            task("4", Priority::Medium, &["3"]),
+            task("5", Priority::Medium, &["4"]),
+        ];
+        tasks[0].status = Status::Done;
+        tasks[2].status = Status::Deferred;
+        let plan = WavePlan::new(&tasks, &off()).expect("a plan");
+        assert_eq!(order(&plan), ["2@1"]);
+        assert_eq!(plan.finished, 1);
+        let held: Vec<&str> = plan.held.iter().map(|held| held.id.as_str()).collect();
+        assert_eq!(held, ["4", "5"]);
+        assert_eq!(plan.held[0].waits_for, [("3".into(), Status::Deferred)]);
+    }
+
+    #[test]
+    fn only_takes_what_is_asked_for_with_what_it_needs() {
+        let tasks =
+            [task("1", Priority::Medium, &[]), task("2", Priority::Medium, &["1"]), task("3", Priority::Medium, &[])];
+        let options = PlanOptions { only: vec!["2".into()], ..off() };
+        assert_eq!(order(&WavePlan::new(&tasks, &options).expect("a plan")), ["1@1", "2@2"]);
+        let options = PlanOptions { only: vec!["9".into()], ..off() };
+        assert_eq!(WavePlan::new(&tasks, &options).expect_err("a refusal").unknown, [("9".into(), "9".into())]);
+    }
+
+    #[test]
+    fn one_error_names_unknown_dependencies_and_cycles_together() {
+        let tasks = [task("1", Priority::Medium, &["2", "9"]), task("2", Priority::Medium, &["1"])];
+        let refusal = WavePlan::new(&tasks, &off()).expect_err("a refusal");
+        assert_eq!((refusal.unknown.len(), refusal.cycles.len()), (1, 1));
+    }
+}
