@@ -1,1 +1,169 @@
-//! Replaces a file so that a reader sees the old or the new content, never a part.
+//! Replaces a file so that a reader sees the old or the new content, never a part, even after a power loss.
+//!
+//! Knows nothing of what is in the file, and does not keep two writers apart: whoever reads, changes and replaces
+//! does that under a lock of its own.
+
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+use std::path::{Path, PathBuf};
+
+/// How many symbolic links may follow one another, as in Linux.
+const SYMLINK_LIMIT: usize = 40;
+
+/// Replaces the file at `path` with `bytes`: written beside it, flushed to disk, renamed over it.
+///
+/// Keeps the permissions and, where allowed, the owner of the old file; a new one gets what the umask leaves of
+/// `0666`. A symbolic link stays and its target is replaced. A file that may not be written is not replaced either,
+/// although renaming over it would work.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = follow_symlinks(path)?;
+    let old = writable_file(&target)?;
+    let folder = folder_of(&target);
+    let mode = if old.is_some() { 0o600 } else { 0o666 };
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".tm-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(folder)?;
+    temporary.write_all(bytes)?;
+    if let Some(old) = old {
+        keep_access(temporary.as_file(), &old)?;
+    }
+    temporary.as_file().sync_all()?;
+    temporary.persist(&target).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// Flushes the names in a folder to disk, so that a file created or renamed there is still found after a power loss.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        // Some network file systems have no such operation on folders; there is nothing more to be done there.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        result => result,
+    }
+}
+
+/// Returns the folder that holds `path`, `.` for a bare file name.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != OsStr::new("")).unwrap_or(Path::new("."))
+}
+
+/// Returns where `path` leads, which need not exist.
+fn follow_symlinks(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_path_buf();
+    for _ in 0..SYMLINK_LIMIT {
+        match fs::read_link(&target) {
+            Ok(next) => target = folder_of(&target).join(next),
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => return Ok(target),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Errno::LOOP.into())
+}
+
+/// Returns the metadata of a file that may be written, nothing when there is no file yet.
+fn writable_file(path: &Path) -> io::Result<Option<Metadata>> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !metadata.is_file() {
+        // Opening a pipe to find out would wait for its reader.
+        return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+    }
+    OpenOptions::new().write(true).open(path)?;
+    Ok(Some(metadata))
+}
+
+/// Gives a file the owner and mode of another.
+fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
+    // Only root may give a file away; anyone else keeps it, as every editor does.
+    if fchown(file, Some(old.uid()), Some(old.gid())).is_err() {
+        tracing::debug!(uid = old.uid(), gid = old.gid(), "the replaced file changes its owner");
+    }
+    file.set_permissions(old.permissions())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn new_file_has_the_bytes_and_leaves_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        replace(&path, b"one").unwrap();
+        replace(&path, b"two, longer").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two, longer");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn permissions_of_the_old_file_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        replace(&path, b"one").unwrap();
+        for wanted in [0o600, 0o644, 0o755, 0o666] {
+            fs::set_permissions(&path, Permissions::from_mode(wanted)).unwrap();
+            replace(&path, b"two").unwrap();
+            assert_eq!(mode(&path), wanted);
+        }
+    }
+
+    #[test]
+    fn symlink_stays_and_its_target_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("real")).unwrap();
+        let target = folder.path().join("real/file");
+        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+        symlink("real/file", &second).unwrap();
+        symlink("second", &first).unwrap();
+        replace(&first, b"through a link to nothing yet").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"through a link to nothing yet");
+        replace(&first, b"again").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"again");
+        assert!(first.is_symlink() && second.is_symlink() && !target.is_symlink());
+    }
+
+    #[test]
+    fn symlink_loop_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("loop");
+        symlink("loop", &path).unwrap();
+        assert!(replace(&path, b"x").is_err());
+        assert!(path.is_symlink());
+    }
+
+    #[test]
+    fn folder_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(replace(folder.path(), b"x").is_err());
+        assert!(folder.path().is_dir());
+    }
+
+    #[test]
+    fn missing_folder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = replace(&folder.path().join("none/file"), b"x").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn another_name_of_the_old_file_keeps_the_old_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("a"), folder.path().join("b"));
+        replace(&path, b"old").unwrap();
+        fs::hard_link(&path, &other).unwrap();
+        replace(&path, b"new").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), fs::read(&other).unwrap()), (b"new".to_vec(), b"old".to_vec()));
+    }
+}

@@ -4,4 +4,7 @@
 
 pub mod atomic;
 pub mod backlog;
+mod error;
 pub mod run;
+
+pub use error::Error;

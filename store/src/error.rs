@@ -1,0 +1,94 @@
+//! Everything that can go wrong with a durable file.
+//!
+//! Messages are fragments that follow "failed to"; which hint goes with one is for the caller to choose.
+
+use crate::run::Holder;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a durable file could not be read, written or locked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder could not be read.
+    #[error("read `{}`", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file could not be written, or a folder not created.
+    #[error("write `{}`", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file is not the JSON that it should be.
+    #[error("parse `{}`", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// A value can't be written as JSON.
+    #[error("turn a value into JSON for `{}`", path.display())]
+    Serialize {
+        /// The file it was meant for.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The lock file could not be opened, locked or written.
+    #[error("lock `{}`", path.display())]
+    Lock {
+        /// The lock file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Another live process holds the lock.
+    #[error("take the run lock, which is held by {0}")]
+    Held(Box<Holder>),
+    /// A run id that is no safe file name.
+    #[error("use `{id}` as a run id: it may hold letters, digits, `-` and `_` only, at most 64 of them")]
+    UnsafeRunId {
+        /// The id as it came.
+        id: String,
+    },
+    /// A journal holds what was never written to it.
+    #[error("read line {line} of the journal `{}`: {why}", path.display())]
+    JournalDamaged {
+        /// The journal.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A journal was written by a version of tm that this one can't read.
+    #[error("read the journal `{}`: its format has version {found}, this tm reads version {supported}", path.display())]
+    JournalVersion {
+        /// The journal.
+        path: PathBuf,
+        /// The version in the file.
+        found: u64,
+        /// The version that this tm reads and writes.
+        supported: u64,
+    },
+}
+
+impl Error {
+    /// Wraps an error met while reading `path`.
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Read { path: path.to_path_buf(), source }
+    }
+
+    /// Wraps an error met while writing `path`.
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Write { path: path.to_path_buf(), source }
+    }
+}
