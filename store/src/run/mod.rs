@@ -1,7 +1,21 @@
 //! Keeps one live run per project, its folder and its journal.
+//!
+//! Time, paths and randomness are arguments: there is no clock and no environment here.
 
+mod activity;
+mod directory;
+mod file_system;
+mod folder;
 mod holder;
+mod home;
 mod json;
+mod lock;
+mod name;
 
+pub use activity::{ActivityLog, event_line};
+pub use directory::{AttemptDirectory, RunDirectory};
 pub use holder::Holder;
+pub use home::{Home, ProjectDirectory};
 pub use json::{read_json, write_json};
+pub use lock::RunLock;
+pub use name::{new_run_id, safe_name};

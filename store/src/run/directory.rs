@@ -1,0 +1,150 @@
+//! What one run leaves behind, file by file.
+//!
+//! Knows names only: each file's content belongs to whoever writes it.
+
+use super::folder::{create_durable, create_private};
+use super::name::{encode, safe_name};
+use crate::Error;
+use std::path::{Path, PathBuf};
+use tm_scheduler::{AttemptNumber, TaskId};
+
+macro_rules! files {
+    ($($(#[$doc:meta])* $method:ident = $name:literal;)*) => {$(
+        $(#[$doc])*
+        pub fn $method(&self) -> PathBuf {
+            self.path.join($name)
+        }
+    )*};
+}
+
+/// The folder of one run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    pub(super) const fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Returns the folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Creates the folder, open to its owner alone.
+    pub fn create(&self) -> Result<(), Error> {
+        create_durable(&self.path.join("tasks"))
+    }
+
+    files! {
+        /// Returns the file that says what was asked for: settings, versions, command line.
+        manifest = "manifest.json";
+        /// Returns the file that holds every input of the scheduler.
+        journal = "journal.jsonl";
+        /// Returns the file that tells every event, for people and programs.
+        activity = "activity.jsonl";
+        /// Returns the plan as it was shown before the start.
+        plan = "plan.md";
+        /// Returns what the agents learnt, all tasks together.
+        context = "context.md";
+        /// Returns how far the run has come.
+        progress = "progress.md";
+        /// Returns the summary for people.
+        summary = "summary.md";
+        /// Returns the summary for programs.
+        summary_json = "summary.json";
+        /// Returns the summary for CI systems.
+        junit = "junit.xml";
+        /// Returns the report in one page.
+        report = "report.html";
+        /// Returns tm's own log.
+        log = "tm.log";
+    }
+
+    /// Returns the folder of one attempt, which need not exist.
+    pub fn attempt(&self, task: &TaskId, attempt: AttemptNumber) -> AttemptDirectory {
+        let path = self.path.join("tasks").join(safe_name(task)).join(format!("attempt-{attempt}"));
+        AttemptDirectory { path }
+    }
+}
+
+/// The folder of one attempt at one task.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AttemptDirectory {
+    path: PathBuf,
+}
+
+impl AttemptDirectory {
+    /// Returns the folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Creates the folder, open to its owner alone.
+    pub fn create(&self) -> Result<(), Error> {
+        create_private(&self.path)
+    }
+
+    files! {
+        /// Returns what the agent is asked.
+        prompt = "prompt.md";
+        /// Returns what the agent claims in the end.
+        result = "result.md";
+        /// Returns what the agent learnt.
+        context = "context.md";
+        /// Returns what the agent printed.
+        stdout = "stdout.log";
+        /// Returns what the agent complained about.
+        stderr = "stderr.log";
+        /// Returns how to find the agent's process again.
+        agent = "agent.json";
+    }
+
+    /// Returns the results of one test run of the attempt.
+    pub fn tests(&self, name: &str) -> PathBuf {
+        self.path.join(format!("tests-{}.json", encode(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    #[test]
+    fn hostile_task_stays_inside_the_run() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunDirectory::new(root.path().join("run"));
+        run.create().unwrap();
+        let attempt = run.attempt(&"../../outside".into(), AttemptNumber(1));
+        attempt.create().unwrap();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+        assert_eq!(attempt.path().parent().unwrap().parent().unwrap(), run.path().join("tasks"));
+        assert_eq!(attempt.tests("../x").parent().unwrap(), attempt.path());
+    }
+
+    #[test]
+    fn attempts_of_all_tasks_have_folders_of_their_own() {
+        let run = RunDirectory::new(PathBuf::from("run"));
+        let attempts = ["1", "1:red", "1.1"].map(TaskId::from);
+        let folders: BTreeSet<PathBuf> = attempts
+            .iter()
+            .flat_map(|task| [1, 2].map(|number| run.attempt(task, AttemptNumber(number)).path().to_path_buf()))
+            .collect();
+        assert_eq!(folders.len(), 6);
+        assert!(folders.contains(Path::new("run/tasks/1+red/attempt-2")));
+    }
+
+    #[test]
+    fn files_have_the_names_that_others_rely_on() {
+        let run = RunDirectory::new(PathBuf::from("run"));
+        assert_eq!(run.journal(), Path::new("run/journal.jsonl"));
+        assert_eq!(run.summary_json(), Path::new("run/summary.json"));
+        let attempt = run.attempt(&"7".into(), AttemptNumber(3));
+        assert_eq!(attempt.result(), Path::new("run/tasks/7/attempt-3/result.md"));
+        assert_eq!(attempt.tests("baseline"), Path::new("run/tasks/7/attempt-3/tests-baseline.json"));
+    }
+}

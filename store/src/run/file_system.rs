@@ -1,0 +1,53 @@
+//! Knows on which file systems a lock may not be seen by everyone who should see it.
+
+use std::fs::File;
+
+/// Returns the kind of file system that `file` lies on when locks there depend on server and mount options.
+#[cfg(target_os = "linux")]
+pub(super) fn unreliable_for_locks(file: &File) -> Option<&'static str> {
+    let kind = rustix::fs::fstatfs(file).ok()?.f_type;
+    // The numbers are 32 bits wide; the field's width and sign differ between machines.
+    name_of(i128::from(kind) & 0xffff_ffff)
+}
+
+/// Returns the kind of file system that `file` lies on when locks there depend on server and mount options.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn unreliable_for_locks(file: &File) -> Option<&'static str> {
+    /// `MNT_LOCAL` of statfs(2).
+    const LOCAL: u32 = 0x1000;
+    let flags = rustix::fs::fstatfs(file).ok()?.f_flags;
+    (flags & LOCAL == 0).then_some("network")
+}
+
+/// Names the file systems of statfs(2) that reach over a network or through a program.
+#[cfg(target_os = "linux")]
+const fn name_of(magic: i128) -> Option<&'static str> {
+    match magic {
+        0x6969 => Some("nfs"),
+        0x517b | 0xff53_4d42 | 0xfe53_4d42 => Some("cifs"),
+        0x6573_5546 => Some("fuse"),
+        0x0102_1997 => Some("9p"),
+        0x00c3_6400 => Some("ceph"),
+        0x5346_414f => Some("afs"),
+        0x0bd0_0bd0 => Some("lustre"),
+        0x4750_4653 => Some("gpfs"),
+        _ => None,
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_known_by_their_numbers() {
+        assert_eq!([0x6969, 0xff53_4d42, 0x6573_5546].map(name_of), [Some("nfs"), Some("cifs"), Some("fuse")]);
+        let (ext4, tmpfs) = (0xef53, 0x0102_1994);
+        assert_eq!([ext4, tmpfs].map(name_of), [None, None]);
+    }
+
+    #[test]
+    fn processes_as_files_are_local() {
+        assert_eq!(unreliable_for_locks(&File::open("/proc/self/stat").unwrap()), None);
+    }
+}

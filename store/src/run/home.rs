@@ -1,0 +1,219 @@
+//! Where everything of a project lies: `projects/<project>/` under tm's home folder.
+//!
+//! Knows names and places; what a run writes is the business of its own directory.
+
+use super::directory::RunDirectory;
+use super::folder::create_durable;
+use super::name::{check_run_id, project_name};
+use crate::{Error, atomic};
+use std::fs::{self, DirEntry};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use tm_scheduler::RunId;
+
+/// The folder that holds the runs of all projects, usually `~/.taskmaster`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Home {
+    path: PathBuf,
+}
+
+impl Home {
+    /// Takes the folder, which need not exist yet.
+    pub const fn new(taskmaster_home: PathBuf) -> Self {
+        Self { path: taskmaster_home }
+    }
+
+    /// Returns the place of the repository with this common git dir, which all its worktrees share.
+    pub fn project(&self, common_git_dir: &Path) -> Result<ProjectDirectory, Error> {
+        let canonical = fs::canonicalize(common_git_dir).map_err(Error::read(common_git_dir))?;
+        let path = self.path.join("projects").join(project_name(&canonical));
+        Ok(ProjectDirectory { path })
+    }
+}
+
+/// The folder of one project.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ProjectDirectory {
+    path: PathBuf,
+}
+
+impl ProjectDirectory {
+    /// Returns the folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the file whose lock means that a run is live.
+    pub fn lock_file(&self) -> PathBuf {
+        self.path.join("run.lock")
+    }
+
+    /// Returns the file that names the live run, or the last one.
+    pub fn live_file(&self) -> PathBuf {
+        self.path.join("live")
+    }
+
+    /// Returns the folder with one folder per run.
+    pub fn runs_folder(&self) -> PathBuf {
+        self.path.join("runs")
+    }
+
+    /// Returns the folder with the worktrees of all runs.
+    pub fn worktrees_folder(&self) -> PathBuf {
+        self.path.join("worktrees")
+    }
+
+    /// Creates the folders, open to their owner alone.
+    pub fn create(&self) -> Result<(), Error> {
+        create_durable(&self.runs_folder())?;
+        create_durable(&self.worktrees_folder())
+    }
+
+    /// Makes git ignore everything below `projects/`, for a home inside the project; an own `.gitignore` stays.
+    pub fn ignore_itself(&self) -> Result<(), Error> {
+        let projects = atomic::folder_of(&self.path);
+        create_durable(projects)?;
+        let gitignore = projects.join(".gitignore");
+        if gitignore.exists() {
+            return Ok(());
+        }
+        atomic::replace(&gitignore, b"*\n").map_err(Error::write(&gitignore))
+    }
+
+    /// Returns the run that was started last, nothing before the first.
+    pub fn live(&self) -> Result<Option<RunId>, Error> {
+        let file = self.live_file();
+        match fs::read(&file) {
+            Ok(bytes) => {
+                let run_id = RunId::new(String::from_utf8_lossy(&bytes).trim_end());
+                check_run_id(&run_id).map(|()| Some(run_id))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::read(&file)(error)),
+        }
+    }
+
+    /// Records the run as the one that was started last.
+    pub fn set_live(&self, run_id: &RunId) -> Result<(), Error> {
+        check_run_id(run_id)?;
+        let file = self.live_file();
+        atomic::replace(&file, format!("{run_id}\n").as_bytes()).map_err(Error::write(&file))
+    }
+
+    /// Returns all runs, oldest first.
+    pub fn runs(&self) -> Result<Vec<RunId>, Error> {
+        let folder = self.runs_folder();
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::read(&folder)(error)),
+        };
+        let entries: Vec<DirEntry> = entries.collect::<io::Result<_>>().map_err(Error::read(&folder))?;
+        let mut runs: Vec<RunId> = entries.iter().filter_map(run_of).collect();
+        runs.sort();
+        Ok(runs)
+    }
+
+    /// Returns the directory of a run, which need not exist.
+    pub fn run(&self, run_id: &RunId) -> Result<RunDirectory, Error> {
+        check_run_id(run_id)?;
+        Ok(RunDirectory::new(self.runs_folder().join(run_id.as_str())))
+    }
+}
+
+/// Returns the run whose folder this is, nothing for anything else that lies there.
+fn run_of(entry: &DirEntry) -> Option<RunId> {
+    let run_id = entry.file_name().into_string().ok().map(RunId::new).filter(|id| check_run_id(id).is_ok());
+    run_id.filter(|_| entry.path().is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    fn project(root: &Path) -> ProjectDirectory {
+        let git_dir = root.join("app/.git");
+        fs::create_dir_all(&git_dir).unwrap();
+        Home::new(root.join("home")).project(&git_dir).unwrap()
+    }
+
+    #[test]
+    fn two_ways_to_one_repository_are_one_project() {
+        let root = tempfile::tempdir().unwrap();
+        let project = project(root.path());
+        symlink("app", root.path().join("link")).unwrap();
+        let home = Home::new(root.path().join("home"));
+        assert_eq!(home.project(&root.path().join("link/.git")).unwrap(), project);
+        assert_eq!(home.project(&root.path().join("app/../app/.git")).unwrap(), project);
+        assert!(project.path().starts_with(root.path().join("home/projects")));
+    }
+
+    #[test]
+    fn repository_that_is_not_there_is_an_error() {
+        let root = tempfile::tempdir().unwrap();
+        let home = Home::new(root.path().to_path_buf());
+        assert!(matches!(home.project(&root.path().join("none")), Err(Error::Read { .. })));
+    }
+
+    #[test]
+    fn folders_are_open_to_their_owner_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let project = project(root.path());
+        project.create().unwrap();
+        for folder in [project.path().to_path_buf(), project.runs_folder(), project.worktrees_folder()] {
+            assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
+        }
+    }
+
+    #[test]
+    fn live_run_is_the_one_that_was_set_last() {
+        let root = tempfile::tempdir().unwrap();
+        let project = project(root.path());
+        project.create().unwrap();
+        assert_eq!(project.live().unwrap(), None);
+        for run_id in ["20261121-014512-3fa9", "20261121-014513-0001"].map(RunId::from) {
+            project.set_live(&run_id).unwrap();
+            assert_eq!(project.live().unwrap(), Some(run_id));
+        }
+    }
+
+    #[test]
+    fn run_id_that_leads_elsewhere_is_refused_everywhere() {
+        let root = tempfile::tempdir().unwrap();
+        let project = project(root.path());
+        project.create().unwrap();
+        let outside = RunId::from("../../../etc");
+        assert!(matches!(project.set_live(&outside), Err(Error::UnsafeRunId { .. })));
+        assert!(matches!(project.run(&outside), Err(Error::UnsafeRunId { .. })));
+        atomic::replace(&project.live_file(), b"../../../etc\n").unwrap();
+        assert!(matches!(project.live(), Err(Error::UnsafeRunId { .. })));
+    }
+
+    #[test]
+    fn runs_are_listed_by_age_and_strangers_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        let project = project(root.path());
+        assert_eq!(project.runs().unwrap(), []);
+        project.create().unwrap();
+        let ids = ["20261121-014513-0001", "20261121-014512-3fa9"].map(RunId::from);
+        for id in &ids {
+            project.run(id).unwrap().create().unwrap();
+        }
+        fs::create_dir(project.runs_folder().join(".trash")).unwrap();
+        atomic::replace(&project.runs_folder().join("notes"), b"").unwrap();
+        assert_eq!(project.runs().unwrap(), [ids[1].clone(), ids[0].clone()]);
+    }
+
+    #[test]
+    fn home_inside_the_project_is_ignored_by_git() {
+        let root = tempfile::tempdir().unwrap();
+        let project = project(root.path());
+        project.ignore_itself().unwrap();
+        let gitignore = root.path().join("home/projects/.gitignore");
+        assert_eq!(fs::read(&gitignore).unwrap(), b"*\n");
+        atomic::replace(&gitignore, b"mine\n").unwrap();
+        project.ignore_itself().unwrap();
+        assert_eq!(fs::read(&gitignore).unwrap(), b"mine\n");
+    }
+}

@@ -1,0 +1,207 @@
+//! Turns ids into names of files and folders that are safe anywhere and never the same for two ids.
+//!
+//! Ids come from backlogs and command lines, so nothing in them is trusted.
+
+use crate::Error;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+use std::path::Path;
+use tm_scheduler::{RunId, TaskId, Timestamp};
+
+/// The longest name that [`safe_name`] makes: file systems end at 255 bytes, and worktrees add to it.
+const LONGEST_NAME: usize = 100;
+/// Marks a shortened name; every `=` of an id is encoded, so no whole name can hold one.
+const SHORTENED: char = '=';
+/// How many hex digits of a hash keep two shortened names apart.
+const HASH_DIGITS: usize = 16;
+/// How many hex digits of a hash keep two projects of the same name apart.
+const PROJECT_HASH_DIGITS: usize = 12;
+const LONGEST_RUN_ID: usize = 64;
+
+/// Returns the name of a task's folder: `[A-Za-z0-9._-]` stay, `:` becomes `+`, all else `%hh`.
+///
+/// A leading `.` is encoded too, and what is longer than 100 bytes ends in a hash. Different ids have different names
+/// (but for case, where the file system ignores it).
+pub fn safe_name(task: &TaskId) -> String {
+    encode(task.as_str())
+}
+
+/// Encodes any text as described at [`safe_name`].
+pub(super) fn encode(text: &str) -> String {
+    let mut name = String::with_capacity(text.len());
+    for (position, byte) in text.bytes().enumerate() {
+        match byte {
+            b'.' if position == 0 => push_encoded(&mut name, byte),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' => name.push(char::from(byte)),
+            b':' => name.push('+'),
+            _ => push_encoded(&mut name, byte),
+        }
+    }
+    if name.is_empty() {
+        // A lone `%` is the code of no byte.
+        name.push('%');
+    }
+    if name.len() > LONGEST_NAME {
+        name.truncate(LONGEST_NAME - HASH_DIGITS - SHORTENED.len_utf8());
+        name.push(SHORTENED);
+        name.push_str(&hash(text.as_bytes(), HASH_DIGITS));
+    }
+    name
+}
+
+fn push_encoded(name: &mut String, byte: u8) {
+    write!(name, "%{byte:02x}").expect("writing to a string can't fail");
+}
+
+/// Returns the first hex digits of the SHA-256 of `bytes`.
+fn hash(bytes: &[u8], digits: usize) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        write!(text, "{byte:02x}").expect("writing to a string can't fail");
+    }
+    text.truncate(digits);
+    text
+}
+
+/// Returns the name of a project's folder: the name of its work tree, readable, and a hash of the whole path, unique.
+pub(super) fn project_name(canonical_common_git_dir: &Path) -> String {
+    let path = canonical_common_git_dir;
+    let is_inside_work_tree = path.file_name().is_some_and(|name| name == ".git");
+    let named_folder = if is_inside_work_tree { path.parent() } else { Some(path) };
+    let name = named_folder.and_then(Path::file_name).map(|name| name.to_string_lossy()).unwrap_or_default();
+    let readable = readable(name.strip_suffix(".git").unwrap_or(&name));
+    format!("{readable}-{}", hash(path.as_os_str().as_encoded_bytes(), PROJECT_HASH_DIGITS))
+}
+
+/// Keeps what is safe in a name and puts `_` for the rest; two texts may give the same.
+fn readable(name: &str) -> String {
+    let is_safe = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
+    let safe: String = name.chars().map(|character| if is_safe(character) { character } else { '_' }).collect();
+    let trimmed: String = safe.trim_start_matches(['.', '-']).chars().take(LONGEST_NAME).collect();
+    if trimmed.is_empty() { "repository".to_owned() } else { trimmed }
+}
+
+/// Returns a new run id, `20261121-014512-3fa9`: the time in UTC, then what keeps two runs of one second apart.
+pub fn new_run_id(now: Timestamp, entropy: u32) -> RunId {
+    let suffix = (entropy >> 16) ^ (entropy & 0xffff);
+    RunId::new(format!("{}-{suffix:04x}", calendar_time(now).strftime("%Y%m%d-%H%M%S")))
+}
+
+/// Returns the moment in the calendar; moments past the year 9999 count as its end.
+pub(super) fn calendar_time(moment: Timestamp) -> jiff::Timestamp {
+    let milliseconds = i64::try_from(moment.0).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::MAX)
+}
+
+/// Refuses a run id that could lead out of the folder of runs or be taken for an option.
+pub(super) fn check_run_id(run_id: &RunId) -> Result<(), Error> {
+    let id = run_id.as_str().as_bytes();
+    let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let starts_well = id.first().is_some_and(|byte| *byte != b'-');
+    if starts_well && id.len() <= LONGEST_RUN_ID && id.iter().all(is_safe) {
+        Ok(())
+    } else {
+        Err(Error::UnsafeRunId { id: run_id.to_string() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn usual_ids_stay_readable() {
+        let names = ["12", "3.2", "HAM-1", "12:red", "a_b"].map(|id| safe_name(&id.into()));
+        assert_eq!(names, ["12", "3.2", "HAM-1", "12+red", "a_b"]);
+    }
+
+    #[test]
+    fn hostile_ids_become_harmless_names() {
+        let names = ["", ".", "..", "../../etc/passwd", "/", "a b", "a+b", "50%", "é", "a\0b\n"];
+        let safe = names.map(|id| safe_name(&id.into()));
+        let expected = ["%", "%2e", "%2e.", "%2e.%2f..%2fetc%2fpasswd", "%2f", "a%20b", "a%2bb", "50%25", "%c3%a9"];
+        assert_eq!(safe[..9], expected);
+        assert_eq!(safe[9], "a%00b%0a");
+    }
+
+    #[test]
+    fn shortened_names_of_ids_with_the_same_start_differ() {
+        let (left, right) = ("x".repeat(200) + "1", "x".repeat(200) + "2");
+        let (left, right) = (safe_name(&left.into()), safe_name(&right.into()));
+        assert_ne!(left, right);
+        assert_eq!((left.len(), right.len()), (100, 100));
+        assert_eq!(safe_name(&"x".repeat(100).into()), "x".repeat(100));
+    }
+
+    #[test]
+    fn run_id_is_the_time_in_utc_and_four_digits() {
+        assert_eq!(new_run_id(Timestamp(1_795_225_512_345), 0x3fa9).as_str(), "20261121-014512-3fa9");
+        assert_eq!(new_run_id(Timestamp(0), u32::MAX - 0xffff).as_str(), "19700101-000000-ffff");
+    }
+
+    #[test]
+    fn unsafe_run_ids_are_refused() {
+        for id in ["", ".", "..", "a/b", "a\\b", "-a", "a.b", "a b", "a\n", "é", &"a".repeat(65)] {
+            assert!(matches!(check_run_id(&id.into()), Err(Error::UnsafeRunId { .. })), "{id:?}");
+        }
+        for id in ["20261121-014512-3fa9", "a", "_", &"a".repeat(64)] {
+            check_run_id(&id.into()).unwrap();
+        }
+    }
+
+    #[test]
+    fn project_is_called_after_its_work_tree() {
+        let start_of = |path: &str| {
+            let name = project_name(Path::new(path));
+            name[..name.len() - PROJECT_HASH_DIGITS].to_owned()
+        };
+        assert_eq!(start_of("/home/me/my app/.git"), "my_app-");
+        assert_eq!(start_of("/srv/tool.git"), "tool-");
+        assert_eq!(start_of("/srv/.hidden/.git"), "hidden-");
+        assert_eq!(start_of("/.git"), "repository-");
+    }
+
+    proptest! {
+        #[test]
+        fn different_ids_have_different_names(left in ".{0,40}", right in ".{0,40}") {
+            prop_assert_eq!(left == right, encode(&left) == encode(&right));
+        }
+
+        #[test]
+        fn similar_ids_have_different_names(left in "[.:+%=a2e]{0,5}", right in "[.:+%=a2e]{0,5}") {
+            prop_assert_eq!(left == right, encode(&left) == encode(&right));
+        }
+
+        #[test]
+        fn long_id_never_has_the_name_of_another(id in "[ab:]{101,300}") {
+            let name = encode(&id);
+            prop_assert_ne!(encode(&name), name);
+        }
+
+        #[test]
+        fn names_are_safe(id in any::<String>()) {
+            let name = encode(&id);
+            prop_assert!(!name.is_empty() && name.len() <= LONGEST_NAME && !name.starts_with('.'));
+            let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+%=".contains(&byte);
+            prop_assert!(name.bytes().all(is_safe));
+        }
+
+        #[test]
+        fn different_projects_have_different_folders(left in "(/[a-b .]{1,3}){1,3}", right in "(/[a-b .]{1,3}){1,3}") {
+            let (left, right) = (left + "/.git", right + "/.git");
+            let same = project_name(Path::new(&left)) == project_name(Path::new(&right));
+            prop_assert_eq!(left == right, same);
+        }
+
+        #[test]
+        fn every_new_run_id_is_safe_and_sorts_by_time(now in any::<u64>(), later in any::<u64>(), entropy in any::<u32>()) {
+            let now = Timestamp(now);
+            let id = new_run_id(now, entropy);
+            prop_assert!(check_run_id(&id).is_ok());
+            let second = 1_000;
+            let later = new_run_id(now.plus(second).plus(later % (second * 1_000_000)), 0);
+            prop_assert!(id < later || id.as_str().starts_with("9999"));
+        }
+    }
+}
