@@ -4,9 +4,13 @@
 //! there is no clock, no file, no process and no environment here, so the same inputs always give the same effects.
 
 mod claim;
+mod effect;
 mod failure;
 mod graph;
 mod id;
+mod input;
+mod limits;
+mod machine;
 mod pair;
 mod plan;
 mod proof;
@@ -17,9 +21,13 @@ mod unit;
 pub mod verdict;
 
 pub use claim::{Claim, ClaimStatus, ResultFile};
+pub use effect::{Effect, Event, Keep, RunStatus, StopAgent, StopReason};
 pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
 pub use graph::{CutDependency, TaskGraph, Unplannable};
 pub use id::{AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
+pub use input::{Answer, Input, LandingRefusal, PrepareRefusal, StopOrder};
+pub use limits::{Dispatch, Landing, Limits};
+pub use machine::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskView};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
 pub use proof::Proof;

@@ -1,0 +1,300 @@
+//! Everything that the scheduler wants done, and the events that people are told.
+
+use crate::{AttemptNumber, CommitId, Failure, Phase, Status, TaskId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// One thing to do. Those with an attempt are answered by exactly one `Answer`, but for `StopAgent` and `Release`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Make the base (the integration branch and `on_top_of`), assert that it contains `must_contain`, and give the
+    /// task a worktree on it.
+    Prepare {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// Commits of dependencies that have not landed.
+        on_top_of: Vec<CommitId>,
+        /// Commits of all dependencies.
+        must_contain: Vec<CommitId>,
+    },
+    /// Start the agent and see it to its end.
+    RunAgent {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// The attempt's time limit in milliseconds.
+        timeout_ms: u64,
+    },
+    /// Find the agent that another tm started, alive or gone, and see it to its end.
+    Adopt {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// The attempt's time limit in milliseconds, counted from the agent's start.
+        timeout_ms: u64,
+    },
+    /// Stop the agent; its end is still answered by `AgentEnded`.
+    StopAgent {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// How the run stops.
+        order: StopAgent,
+    },
+    /// Measure the work and judge it.
+    Prove {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+    },
+    /// Commit the proven work on the task's branch.
+    Commit {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+    },
+    /// Merge the commit into the integration branch, test the merged tree, move the branch.
+    Land {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// The commit to land.
+        commit: CommitId,
+    },
+    /// Give the worktree back.
+    Release {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// What is to become of work that is not on the task's branch.
+        keep: Keep,
+    },
+    /// Write a status into the backlog.
+    SetStatus {
+        /// The task's id in the backlog.
+        task: TaskId,
+        /// The status.
+        status: Status,
+    },
+    /// Tell people.
+    Tell(Event),
+}
+
+/// How an agent is to be stopped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopAgent {
+    /// After the grace period, unless it ends before.
+    AfterGrace,
+    /// At once.
+    Now,
+}
+
+/// What is to become of work that is not on the task's branch.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// It is kept as a salvage commit.
+    Salvage,
+    /// There is none: everything is committed.
+    Nothing,
+}
+
+/// One thing that people are told, as `activity.jsonl` and `--json` spell it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event")]
+pub enum Event {
+    /// The run began.
+    #[serde(rename = "run:started")]
+    RunStarted {
+        /// Planned tasks.
+        tasks: usize,
+        /// Planned waves.
+        waves: u32,
+        /// Agents at the same time, at the most.
+        max_parallel: u32,
+    },
+    /// Another process took the run over.
+    #[serde(rename = "run:resumed")]
+    RunResumed {
+        /// Tasks that have landed.
+        landed: usize,
+        /// Attempts that were under way.
+        under_way: usize,
+    },
+    /// The first task of a wave starts.
+    #[serde(rename = "wave:opened")]
+    WaveOpened {
+        /// The wave, counted from 1.
+        wave: u32,
+        /// Tasks in it.
+        tasks: usize,
+    },
+    /// The first attempt at a task starts.
+    #[serde(rename = "task:started")]
+    TaskStarted {
+        /// The task.
+        task: TaskId,
+        /// One line.
+        title: String,
+        /// The kind of work.
+        phase: Phase,
+    },
+    /// The agent of an attempt is started.
+    #[serde(rename = "attempt:started")]
+    AttemptStarted {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// The kind of work.
+        phase: Phase,
+        /// The task's branch.
+        branch: String,
+        /// The base.
+        base: CommitId,
+    },
+    /// An attempt is over, well or not.
+    #[serde(rename = "attempt:ended")]
+    AttemptEnded {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// Why it failed.
+        failure: Option<Failure>,
+        /// The evidence in one line; empty when it did not fail.
+        reason: String,
+    },
+    /// The tests of an attempt's work were run.
+    #[serde(rename = "test:run")]
+    TestRun {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// Tests that passed.
+        passed: u64,
+        /// Tests that failed.
+        failed: u64,
+        /// Whether the proof holds.
+        holds: bool,
+    },
+    /// Proven work is a commit.
+    #[serde(rename = "commit:created")]
+    CommitCreated {
+        /// The task.
+        task: TaskId,
+        /// The commit.
+        commit: CommitId,
+        /// The branch.
+        branch: String,
+    },
+    /// A task waits before its next attempt.
+    #[serde(rename = "task:waiting")]
+    TaskWaiting {
+        /// The task.
+        task: TaskId,
+        /// Until when.
+        until: Timestamp,
+        /// What for.
+        failure: Failure,
+    },
+    /// A task is on the integration branch.
+    #[serde(rename = "task:landed")]
+    TaskLanded {
+        /// The task.
+        task: TaskId,
+        /// The merge commit.
+        commit: CommitId,
+    },
+    /// A task is given up.
+    #[serde(rename = "task:failed")]
+    TaskFailed {
+        /// The task.
+        task: TaskId,
+        /// Why the last attempt failed.
+        failure: Failure,
+        /// The evidence in one line.
+        reason: String,
+    },
+    /// A task can't be done because another one failed.
+    #[serde(rename = "task:blocked")]
+    TaskBlocked {
+        /// The task.
+        task: TaskId,
+        /// What failed.
+        by: Vec<TaskId>,
+    },
+    /// The run was told to stop.
+    #[serde(rename = "run:stopping")]
+    RunStopping {
+        /// Why: `interrupted`, `deadline`, `budget`.
+        why: StopReason,
+    },
+    /// The run is over.
+    #[serde(rename = "run:ended")]
+    RunEnded {
+        /// How.
+        status: RunStatus,
+        /// The exit code of `tm waves run`.
+        exit_code: u8,
+    },
+}
+
+/// Why a run starts nothing more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// Somebody stopped it.
+    Interrupted,
+    /// Its time is over.
+    Deadline,
+    /// Its money or its tokens are spent.
+    Budget,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunStatus {
+    /// Every task settled well.
+    Completed,
+    /// Some tasks failed or are blocked.
+    Failed,
+    /// It was stopped before all tasks settled.
+    Interrupted,
+    /// Its deadline or budget ended before all tasks settled.
+    Stopped,
+}
+
+impl RunStatus {
+    /// Returns the exit code of `tm waves run`.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Completed => 0,
+            Self::Failed => 3,
+            Self::Stopped => 6,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// Returns the word that reports use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::Stopped => "stopped",
+        }
+    }
+}

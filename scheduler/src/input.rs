@@ -1,0 +1,110 @@
+//! Everything that can come into the scheduler; each is journaled before it is acted on.
+
+use crate::{AgentReport, AttemptNumber, CommitId, Limits, Proof, TaskId};
+use serde::{Deserialize, Serialize};
+
+/// One thing that happened.
+#[expect(clippy::large_enum_variant, reason = "an input lives for a moment, and there are few at a time")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Input {
+    /// The run begins.
+    Begin,
+    /// A step of an attempt is over: the one answer to the effect that asked for it.
+    Answer {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// What came of the step.
+        answer: Answer,
+    },
+    /// The moment that `Scheduler::next_wake` named has come.
+    Tick,
+    /// Somebody wants the run to stop.
+    Stop(StopOrder),
+    /// Another process takes the run over where the journal ends, with limits of its own.
+    Resumed(Limits),
+}
+
+/// How a run is to stop.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopOrder {
+    /// Start nothing more, let agents end within the grace period, finish what they finished.
+    Gently,
+    /// Stop agents at once.
+    Now,
+}
+
+/// What came of one step of an attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The worktree stands on its base.
+    Prepared {
+        /// The task's branch.
+        branch: String,
+        /// The commit that the work starts from; asserted to contain every dependency.
+        base: CommitId,
+        /// The worktree's folder.
+        worktree: String,
+    },
+    /// There is no base or no worktree.
+    PrepareRefused(PrepareRefusal),
+    /// The agent is gone, with all its processes.
+    AgentEnded(AgentReport),
+    /// The work was measured and judged.
+    Proved(Proof),
+    /// The proven work is a commit on the task's branch.
+    Committed {
+        /// The commit.
+        commit: CommitId,
+    },
+    /// git refused the commit; holds its words.
+    CommitRefused(String),
+    /// The work is on the integration branch.
+    Landed {
+        /// The merge commit, or the commit that was there already.
+        commit: CommitId,
+    },
+    /// The work is not on the integration branch.
+    LandingRefused(LandingRefusal),
+    /// The worktree with the work is gone, or can't be used any more; holds why.
+    WorkLost(String),
+}
+
+/// Why there is no base or no worktree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrepareRefusal {
+    /// The work that the task builds on, and that has not landed yet, can't be merged with what has.
+    Conflict {
+        /// The files.
+        files: Vec<String>,
+    },
+    /// git or the disk refused; holds why.
+    Failed(String),
+}
+
+/// Why work did not land.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LandingRefusal {
+    /// It can't be merged with what has landed.
+    Conflict {
+        /// The files.
+        files: Vec<String>,
+        /// The tasks whose landed work touches them.
+        with: Vec<TaskId>,
+    },
+    /// The merged tree fails tests.
+    Regression {
+        /// The judged results of the merged tree.
+        proof: Proof,
+        /// The tasks that landed since the work's base.
+        with: Vec<TaskId>,
+    },
+    /// git or the disk refused; holds why.
+    Failed(String),
+}

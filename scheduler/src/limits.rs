@@ -1,0 +1,74 @@
+//! The limits of a run, as one value.
+
+use crate::{PlannedTask, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// When tasks whose dependencies have landed may start.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dispatch {
+    /// As soon as a slot is free.
+    #[default]
+    Rolling,
+    /// When every task of the waves before has settled.
+    Barrier,
+}
+
+/// Whether proven work is merged into the integration branch.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Landing {
+    /// Each task as soon as it is proven.
+    #[default]
+    Each,
+    /// None: every task stays on its own branch, and dependants start from the branches of what they depend on.
+    Off,
+}
+
+/// What a run may use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Agents at the same time.
+    pub slots: NonZeroU32,
+    /// Further attempts after the first that fails.
+    pub retries: u32,
+    /// When tasks may start.
+    pub dispatch: Dispatch,
+    /// Whether work lands.
+    pub landing: Landing,
+    /// The limit of one attempt in milliseconds that the user set.
+    pub attempt_timeout_ms: Option<u64>,
+    /// When the run starts nothing more.
+    pub deadline: Option<Timestamp>,
+    /// Dollars after which the run starts nothing more.
+    pub max_cost_usd: Option<f64>,
+    /// Tokens, read and written together, after which the run starts nothing more.
+    pub max_tokens: Option<u64>,
+}
+
+impl Limits {
+    /// The limit of one attempt in minutes when nothing says otherwise.
+    pub const DEFAULT_TIMEOUT_MINUTES: u64 = 30;
+
+    /// Returns limits for so many slots and nothing else out of the ordinary.
+    pub fn with_slots(slots: NonZeroU32) -> Self {
+        Self {
+            slots,
+            retries: 3,
+            dispatch: Dispatch::Rolling,
+            landing: Landing::Each,
+            attempt_timeout_ms: None,
+            deadline: None,
+            max_cost_usd: None,
+            max_tokens: None,
+        }
+    }
+
+    /// Returns the limit of one attempt at the task in milliseconds: the user's, else the backlog's, else by
+    /// complexity.
+    pub fn timeout_ms(&self, task: &PlannedTask) -> u64 {
+        let by_size = || task.complexity.map_or(Self::DEFAULT_TIMEOUT_MINUTES, crate::Complexity::timeout_minutes);
+        self.attempt_timeout_ms.unwrap_or_else(|| task.timeout_minutes.unwrap_or_else(by_size).saturating_mul(60_000))
+    }
+}

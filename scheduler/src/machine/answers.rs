@@ -1,0 +1,182 @@
+//! Takes the answer to one step of an attempt and goes on to the next step.
+//!
+//! The legal pairs of state and answer stand in one `match`; every other pair is an error.
+
+use super::{IllegalInput, Place, Scheduler, State};
+use crate::{
+    AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, Keep, LandingRefusal, Phase,
+    PrepareRefusal, Proof, Status, StopOrder, TaskId, Timestamp, judge_agent,
+};
+
+impl Scheduler {
+    pub(super) fn answer(
+        &mut self,
+        now: Timestamp,
+        task: &TaskId,
+        attempt: AttemptNumber,
+        answer: Answer,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), IllegalInput> {
+        let illegal = |stands: String| IllegalInput { what: format!("the answer `{answer:?}` for `{task}`"), stands };
+        let Some(&rank) = self.ranks.get(task) else { return Err(illegal("no task has that id".to_owned())) };
+        if self.attempt_number(rank) != attempt {
+            return Err(illegal(format!("attempt {} is under way", self.attempt_number(rank))));
+        }
+        match (&self.states[rank], answer) {
+            (State::Preparing, Answer::Prepared { branch, base, worktree }) => {
+                self.prepared(now, rank, Place { branch, base, worktree }, effects);
+            }
+            (State::Preparing, Answer::PrepareRefused(refusal)) => self.prepare_refused(now, rank, refusal, effects),
+            (State::Running, Answer::AgentEnded(report)) => self.agent_ended(now, rank, report, effects),
+            (State::Proving, Answer::Proved(proof)) => self.proved(now, rank, proof, effects),
+            (State::Committing, Answer::Committed { commit }) => self.committed(now, rank, commit, effects),
+            (State::Committing, Answer::CommitRefused(why)) => {
+                self.fail_attempt(now, rank, Failure::CommitRefused, why, None, effects);
+            }
+            (State::Running | State::Proving | State::Committing, Answer::WorkLost(why)) => {
+                self.fail_attempt(now, rank, Failure::Lost, why, None, effects);
+            }
+            (State::Landing { commit }, Answer::Landed { commit: merge }) => {
+                let commit = commit.clone();
+                self.end_landing();
+                self.landed(now, rank, commit, &merge, effects);
+            }
+            (State::Landing { .. }, Answer::LandingRefused(refusal)) => {
+                self.end_landing();
+                let (failure, evidence) = landing_evidence(refusal);
+                self.fail_attempt(now, rank, failure, evidence, None, effects);
+            }
+            (state, answer) => {
+                return Err(IllegalInput {
+                    what: format!("the answer `{answer:?}` for `{task}`"),
+                    stands: format!("it is {}", state.as_str()),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn prepared(&mut self, now: Timestamp, rank: usize, place: Place, effects: &mut Vec<Effect>) {
+        let (branch, base) = (place.branch.clone(), place.base.clone());
+        self.last_attempt(rank).place = Some(place);
+        if self.stop_order.is_some() {
+            self.interrupt_attempt(now, rank, effects);
+            return;
+        }
+        self.set_state(rank, State::Running);
+        let (task, attempt, phase) = (self.id(rank), self.attempt_number(rank), self.phase(rank));
+        effects.push(Effect::Tell(Event::AttemptStarted { task: task.clone(), attempt, phase, branch, base }));
+        effects.push(Effect::RunAgent { task, attempt, timeout_ms: self.timeout_ms(rank) });
+    }
+
+    pub(super) fn timeout_ms(&self, rank: usize) -> u64 {
+        self.limits.timeout_ms(&self.plan.tasks[rank].task)
+    }
+
+    fn prepare_refused(&mut self, now: Timestamp, rank: usize, refusal: PrepareRefusal, effects: &mut Vec<Effect>) {
+        let files = match refusal {
+            PrepareRefusal::Failed(why) => {
+                self.fail_attempt(now, rank, Failure::NotStarted, why, None, effects);
+                return;
+            }
+            PrepareRefusal::Conflict { files } => files,
+        };
+        let evidence = format!("what it builds on conflicts with what has landed in: {}", files.join(", "));
+        let red = self.pair(rank).filter(|&red| matches!(self.states[red], State::Held { .. }));
+        if let Some(red) = red
+            && self.phase(rank) == Phase::Green
+        {
+            self.redo_red(now, red, rank, evidence, effects);
+        } else {
+            self.fail_attempt(now, rank, Failure::Conflict, evidence, None, effects);
+        }
+    }
+
+    fn agent_ended(&mut self, now: Timestamp, rank: usize, report: AgentReport, effects: &mut Vec<Effect>) {
+        if let Some(tokens) = report.tokens {
+            self.tokens = self.tokens.saturating_add(tokens.input).saturating_add(tokens.output);
+        }
+        self.cost_usd += report.cost_usd.unwrap_or(0.0);
+        let verdict = judge_agent(&report);
+        self.last_attempt(rank).report = Some(report);
+        match verdict {
+            AgentVerdict::WorthProving => {
+                self.set_state(rank, State::Proving);
+                if self.stop_order != Some(StopOrder::Now) {
+                    effects.push(Effect::Prove { task: self.id(rank), attempt: self.attempt_number(rank) });
+                }
+            }
+            AgentVerdict::Interrupted => self.interrupt_attempt(now, rank, effects),
+            AgentVerdict::Failed { failure, evidence, not_before } => {
+                self.fail_attempt(now, rank, failure, evidence, not_before, effects);
+            }
+        }
+    }
+
+    fn proved(&mut self, now: Timestamp, rank: usize, proof: Proof, effects: &mut Vec<Effect>) {
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        effects.push(Effect::Tell(Event::TestRun {
+            task: task.clone(),
+            attempt,
+            passed: proof.passed,
+            failed: proof.failed,
+            holds: proof.holds(),
+        }));
+        let (failure, evidence) = (proof.failure, proof.evidence.clone());
+        self.last_attempt(rank).proof = Some(proof);
+        if let Some(failure) = failure {
+            self.fail_attempt(now, rank, failure, evidence, None, effects);
+            return;
+        }
+        self.set_state(rank, State::Committing);
+        effects.push(Effect::Commit { task, attempt });
+    }
+
+    fn committed(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        let record = self.last_attempt(rank);
+        record.commit = Some(commit.clone());
+        let branch = record.place.as_ref().map(|place| place.branch.clone()).unwrap_or_default();
+        let event = Event::CommitCreated { task: task.clone(), commit: commit.clone(), branch };
+        effects.push(Effect::Tell(event));
+        effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
+        if self.phase(rank) == Phase::Red || self.limits.landing == crate::Landing::Off {
+            self.held(now, rank, commit, effects);
+        } else {
+            self.set_state(rank, State::Landing { commit });
+            self.landing.push_back(rank);
+        }
+    }
+
+    fn held(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {
+        self.set_state(rank, State::Held { commit });
+        self.end_attempt_well(now, rank, effects);
+        if self.phase(rank) != Phase::Red {
+            let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
+            self.write_status(backlog_id, Status::Review, effects);
+        }
+        self.ready_dependants(rank);
+    }
+
+    fn end_landing(&mut self) {
+        self.landing.pop_front();
+        self.landing_under_way = false;
+    }
+}
+
+/// Puts into words why work did not land.
+fn landing_evidence(refusal: LandingRefusal) -> (Failure, String) {
+    let names = |tasks: &[TaskId]| {
+        let names: Vec<String> = tasks.iter().map(|id| format!("`{id}`")).collect();
+        if names.is_empty() { "what has landed".to_owned() } else { format!("the landed work of {}", names.join(", ")) }
+    };
+    match refusal {
+        LandingRefusal::Conflict { files, with } => {
+            (Failure::Conflict, format!("conflicts with {} in: {}", names(&with), files.join(", ")))
+        }
+        LandingRefusal::Regression { proof, with } => {
+            (Failure::LandingRegression, format!("merged with {}:\n{}", names(&with), proof.evidence))
+        }
+        LandingRefusal::Failed(why) => (Failure::CommitRefused, why),
+    }
+}

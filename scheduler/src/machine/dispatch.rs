@@ -1,0 +1,141 @@
+//! Starts what may start: wakes paused tasks, fills slots in order, lands one task at a time, ends the run.
+
+use super::{AttemptRecord, Life, Scheduler, State, count_u32};
+use crate::{AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopOrder, StopReason, Timestamp};
+
+impl Scheduler {
+    pub(super) fn advance(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.check_limits(now, effects);
+        self.wake(now);
+        self.fill_slots(now, effects);
+        self.land_next(effects);
+        self.end_when_over(effects);
+    }
+
+    fn check_limits(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        if self.stop_reason.is_some() || self.unsettled == 0 {
+            return;
+        }
+        let deadline_passed = self.limits.deadline.is_some_and(|deadline| now >= deadline);
+        let spent = self.limits.max_tokens.is_some_and(|most| self.tokens >= most)
+            || self.limits.max_cost_usd.is_some_and(|most| self.cost_usd >= most);
+        let why = match (deadline_passed, spent) {
+            (true, _) => StopReason::Deadline,
+            (false, true) => StopReason::Budget,
+            (false, false) => return,
+        };
+        self.stop_reason = Some(why);
+        effects.push(Effect::Tell(Event::RunStopping { why }));
+    }
+
+    fn wake(&mut self, now: Timestamp) {
+        while let Some(&(until, rank)) = self.paused.first() {
+            if until > now {
+                return;
+            }
+            self.make_ready(rank);
+        }
+    }
+
+    /// Makes a task ready, or waiting again when something it needs is not satisfied any more.
+    pub(super) fn make_ready(&mut self, rank: usize) {
+        let unmet = self.dependencies[rank].iter().filter(|&&before| !self.satisfies(before, rank)).count();
+        let state = if unmet == 0 { State::Ready } else { State::Waiting { unmet: count_u32(unmet) } };
+        self.set_state(rank, state);
+    }
+
+    pub(super) fn ready_key(&self, rank: usize) -> (u32, usize) {
+        match self.limits.dispatch {
+            Dispatch::Rolling => (0, rank),
+            Dispatch::Barrier => (self.plan.tasks[rank].wave, rank),
+        }
+    }
+
+    fn fill_slots(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        while self.stop_reason.is_none() && self.slots_in_use < self.limits.slots.get() {
+            let Some(&(_, rank)) = self.ready.first() else { return };
+            if self.limits.dispatch == Dispatch::Barrier && !self.is_open(self.plan.tasks[rank].wave) {
+                return;
+            }
+            self.start_attempt(now, rank, effects);
+        }
+    }
+
+    /// Whether every wave before has settled.
+    fn is_open(&self, wave: u32) -> bool {
+        self.unsettled_by_wave[..wave as usize].iter().all(|&unsettled| unsettled == 0)
+    }
+
+    fn start_attempt(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {
+        let number = AttemptNumber(count_u32(self.attempts[rank].len()) + 1);
+        self.attempts[rank].push(AttemptRecord::new(number, now));
+        self.set_state(rank, State::Preparing);
+        let placed = &self.plan.tasks[rank];
+        if self.opened_waves.insert(placed.wave) {
+            let tasks = self.plan.tasks.iter().filter(|other| other.wave == placed.wave).count();
+            effects.push(Effect::Tell(Event::WaveOpened { wave: placed.wave, tasks }));
+        }
+        if number == AttemptNumber(1) {
+            effects.push(Effect::Tell(Event::TaskStarted {
+                task: placed.task.id.clone(),
+                title: placed.task.title.clone(),
+                phase: placed.task.phase,
+            }));
+        }
+        let backlog_id = placed.task.backlog_id.clone();
+        self.write_status(backlog_id, Status::InProgress, effects);
+        effects.push(self.prepare(rank));
+    }
+
+    /// Returns the effect that asks for the worktree of the attempt under way.
+    pub(super) fn prepare(&self, rank: usize) -> Effect {
+        let commits = |wanted: fn(&State) -> bool| -> Vec<CommitId> {
+            let before = self.dependencies[rank].iter().map(|&before| &self.states[before]);
+            before.filter(|state| wanted(state)).filter_map(|state| state.commit().cloned()).collect()
+        };
+        Effect::Prepare {
+            task: self.id(rank),
+            attempt: self.attempt_number(rank),
+            on_top_of: commits(|state| matches!(state, State::Held { .. })),
+            must_contain: commits(|state| matches!(state, State::Held { .. } | State::Landed { .. })),
+        }
+    }
+
+    pub(super) fn land_next(&mut self, effects: &mut Vec<Effect>) {
+        if self.landing_under_way || self.stop_order == Some(StopOrder::Now) {
+            return;
+        }
+        let Some(&rank) = self.landing.front() else { return };
+        let State::Landing { commit } = &self.states[rank] else { unreachable!("only landing tasks queue to land") };
+        let (task, attempt, commit) = (self.id(rank), self.attempt_number(rank), commit.clone());
+        effects.push(Effect::Land { task, attempt, commit });
+        self.landing_under_way = true;
+    }
+
+    fn end_when_over(&mut self, effects: &mut Vec<Effect>) {
+        let status = if self.unsettled == 0 {
+            let is_bad = |state: &State| matches!(state, State::Failed { .. } | State::Blocked { .. });
+            if self.states.iter().any(is_bad) { RunStatus::Failed } else { RunStatus::Completed }
+        } else if self.is_at_rest() {
+            match self.stop_reason {
+                Some(StopReason::Interrupted) => RunStatus::Interrupted,
+                Some(StopReason::Deadline | StopReason::Budget) => RunStatus::Stopped,
+                None => return,
+            }
+        } else {
+            return;
+        };
+        self.restore_statuses(effects);
+        self.life = Life::Ended(status);
+        effects.push(Effect::Tell(Event::RunEnded { status, exit_code: status.exit_code() }));
+    }
+
+    /// Whether a stopping run has nothing left to wait for. After an order to stop now, that is when no agent lives:
+    /// what else is under way is begun again by the next process.
+    fn is_at_rest(&self) -> bool {
+        match self.stop_order {
+            Some(StopOrder::Now) => !self.states.contains(&State::Running),
+            Some(StopOrder::Gently) | None => self.slots_in_use == 0 && self.landing.is_empty(),
+        }
+    }
+}

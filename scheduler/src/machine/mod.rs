@@ -1,0 +1,302 @@
+//! The run's state machine: an input comes in, effects go out.
+//!
+//! Does not know files, processes, git or the clock. The journal of inputs and this machine are all that resuming,
+//! replaying and a bug report need.
+
+mod answers;
+mod dispatch;
+#[cfg(test)]
+mod scripts;
+mod settle;
+#[cfg(test)]
+mod simulation;
+mod state;
+mod stop;
+
+pub use state::{AttemptRecord, Place, State};
+
+use crate::{
+    AttemptNumber, Effect, Event, Input, Landing, Limits, Phase, PlacedTask, RunStatus, Status, StopOrder, StopReason,
+    TaskId, Timestamp, WavePlan,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// An input that can't come where the run stands: a broken invariant of the caller, or a damaged journal.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{what} can't come while {stands}")]
+pub struct IllegalInput {
+    /// What came.
+    pub what: String,
+    /// Where the run or the task stands.
+    pub stands: String,
+}
+
+/// Whether the run goes on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Life {
+    /// `Begin` is waited for.
+    New,
+    /// Inputs are handled.
+    Running,
+    /// Only `Resumed` can come.
+    Ended(RunStatus),
+}
+
+/// The state of one run.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    plan: WavePlan,
+    limits: Limits,
+    /// Rank by id.
+    ranks: BTreeMap<TaskId, usize>,
+    dependencies: Vec<Vec<usize>>,
+    dependants: Vec<Vec<usize>>,
+    states: Vec<State>,
+    attempts: Vec<Vec<AttemptRecord>>,
+    /// Ready tasks by (wave under a barrier, else 0; rank).
+    ready: BTreeSet<(u32, usize)>,
+    /// Paused tasks by the moment that they wait for.
+    paused: BTreeSet<(Timestamp, usize)>,
+    /// Tasks that wait to land; the first is under way when `landing_under_way`.
+    landing: VecDeque<usize>,
+    landing_under_way: bool,
+    slots_in_use: u32,
+    unsettled: usize,
+    unsettled_by_wave: Vec<usize>,
+    opened_waves: BTreeSet<u32>,
+    /// What was last written into the backlog, by backlog id.
+    written: BTreeMap<TaskId, Status>,
+    tokens: u64,
+    cost_usd: f64,
+    life: Life,
+    stop_order: Option<StopOrder>,
+    stop_reason: Option<StopReason>,
+}
+
+/// One task of a run as it stands now.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskView<'a> {
+    /// The task and its place in the plan.
+    pub placed: &'a PlacedTask,
+    /// Where it stands.
+    pub state: &'a State,
+    /// Its attempts, the earliest first.
+    pub attempts: &'a [AttemptRecord],
+}
+
+impl Scheduler {
+    /// Returns the machine of a run that has not begun.
+    pub fn new(plan: WavePlan, limits: Limits) -> Self {
+        let count = plan.tasks.len();
+        let ranks: BTreeMap<TaskId, usize> =
+            plan.tasks.iter().enumerate().map(|(rank, placed)| (placed.task.id.clone(), rank)).collect();
+        let dependencies: Vec<Vec<usize>> = plan
+            .tasks
+            .iter()
+            .map(|placed| placed.task.dependencies.iter().filter_map(|id| ranks.get(id).copied()).collect())
+            .collect();
+        let mut dependants = vec![Vec::new(); count];
+        for (after, before) in dependencies.iter().enumerate() {
+            for &before in before {
+                dependants[before].push(after);
+            }
+        }
+        let last_wave = plan.tasks.iter().map(|placed| placed.wave).max().unwrap_or(0) as usize;
+        let mut unsettled_by_wave = vec![0; last_wave + 1];
+        for placed in &plan.tasks {
+            unsettled_by_wave[placed.wave as usize] += 1;
+        }
+        Self {
+            limits,
+            ranks,
+            states: dependencies.iter().map(|before| State::Waiting { unmet: count_u32(before.len()) }).collect(),
+            dependencies,
+            dependants,
+            attempts: vec![Vec::new(); count],
+            ready: BTreeSet::new(),
+            paused: BTreeSet::new(),
+            landing: VecDeque::new(),
+            landing_under_way: false,
+            slots_in_use: 0,
+            unsettled: count,
+            unsettled_by_wave,
+            opened_waves: BTreeSet::new(),
+            written: BTreeMap::new(),
+            tokens: 0,
+            cost_usd: 0.0,
+            life: Life::New,
+            stop_order: None,
+            stop_reason: None,
+            plan,
+        }
+    }
+
+    /// Takes one input and returns what is to be done, in order.
+    ///
+    /// # Errors
+    /// The input can't come where the run stands; nothing has changed then.
+    pub fn handle(&mut self, now: Timestamp, input: Input) -> Result<Vec<Effect>, IllegalInput> {
+        let mut effects = Vec::new();
+        match (self.life, input) {
+            (Life::New, Input::Begin) => self.begin(&mut effects),
+            (Life::Running, Input::Answer { task, attempt, answer }) => {
+                self.answer(now, &task, attempt, answer, &mut effects)?;
+            }
+            (Life::Running, Input::Tick) => {}
+            (Life::Running, Input::Stop(order)) => self.stop(order, &mut effects),
+            (Life::Running | Life::Ended(_), Input::Resumed(limits)) => self.resume(limits, &mut effects),
+            (life, input) => {
+                return Err(IllegalInput { what: format!("`{input:?}`"), stands: format!("the run is {life:?}") });
+            }
+        }
+        self.advance(now, &mut effects);
+        Ok(effects)
+    }
+
+    fn begin(&mut self, effects: &mut Vec<Effect>) {
+        self.life = Life::Running;
+        effects.push(Effect::Tell(Event::RunStarted {
+            tasks: self.plan.tasks.len(),
+            waves: count_u32(self.unsettled_by_wave.len() - 1),
+            max_parallel: self.limits.slots.get(),
+        }));
+        for rank in 0..self.states.len() {
+            if self.states[rank] == (State::Waiting { unmet: 0 }) {
+                self.make_ready(rank);
+            }
+        }
+    }
+
+    /// Returns how the run ended, `None` while it goes on.
+    pub const fn ended(&self) -> Option<RunStatus> {
+        match self.life {
+            Life::New | Life::Running => None,
+            Life::Ended(status) => Some(status),
+        }
+    }
+
+    /// Returns the next moment at which something happens by itself and `Tick` is wanted.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        if self.stop_reason.is_some() {
+            return None;
+        }
+        let paused = self.paused.first().map(|&(until, _)| until);
+        paused.into_iter().chain(self.limits.deadline).min()
+    }
+
+    /// Returns every task as it stands, in the order of the plan.
+    pub fn tasks(&self) -> impl Iterator<Item = TaskView<'_>> {
+        (0..self.states.len()).map(|rank| self.view(rank))
+    }
+
+    /// Returns the task of that id as it stands.
+    pub fn task(&self, id: &TaskId) -> Option<TaskView<'_>> {
+        self.ranks.get(id).map(|&rank| self.view(rank))
+    }
+
+    fn view(&self, rank: usize) -> TaskView<'_> {
+        TaskView { placed: &self.plan.tasks[rank], state: &self.states[rank], attempts: &self.attempts[rank] }
+    }
+
+    /// Returns the plan.
+    pub const fn plan(&self) -> &WavePlan {
+        &self.plan
+    }
+
+    /// Returns the limits in force.
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Returns how many attempts hold a slot.
+    pub const fn slots_in_use(&self) -> u32 {
+        self.slots_in_use
+    }
+
+    /// Returns the statuses that the backlog is to have now, by backlog id.
+    pub const fn written_statuses(&self) -> &BTreeMap<TaskId, Status> {
+        &self.written
+    }
+
+    /// Returns why the run starts nothing more.
+    pub const fn stop_reason(&self) -> Option<StopReason> {
+        self.stop_reason
+    }
+
+    fn id(&self, rank: usize) -> TaskId {
+        self.plan.tasks[rank].task.id.clone()
+    }
+
+    fn phase(&self, rank: usize) -> Phase {
+        self.plan.tasks[rank].task.phase
+    }
+
+    fn pair(&self, rank: usize) -> Option<usize> {
+        self.plan.tasks[rank].task.pair.as_ref().and_then(|id| self.ranks.get(id).copied())
+    }
+
+    fn attempt_number(&self, rank: usize) -> AttemptNumber {
+        AttemptNumber(count_u32(self.attempts[rank].len()))
+    }
+
+    fn last_attempt(&mut self, rank: usize) -> &mut AttemptRecord {
+        self.attempts[rank].last_mut().expect("a task under way has an attempt")
+    }
+
+    /// The one place where a task's state is written; keeps every count that depends on it.
+    fn set_state(&mut self, rank: usize, state: State) {
+        let wave = self.plan.tasks[rank].wave as usize;
+        let old = std::mem::replace(&mut self.states[rank], state);
+        let new = &self.states[rank];
+        match (old.is_settled(), new.is_settled()) {
+            (false, true) => {
+                self.unsettled -= 1;
+                self.unsettled_by_wave[wave] -= 1;
+            }
+            (true, false) => {
+                self.unsettled += 1;
+                self.unsettled_by_wave[wave] += 1;
+            }
+            (true, true) | (false, false) => {}
+        }
+        match (old.holds_slot(), new.holds_slot()) {
+            (false, true) => self.slots_in_use += 1,
+            (true, false) => self.slots_in_use -= 1,
+            (true, true) | (false, false) => {}
+        }
+        let key = self.ready_key(rank);
+        if *new == State::Ready {
+            self.ready.insert(key);
+        } else {
+            self.ready.remove(&key);
+        }
+        if let State::Paused { until } = old {
+            self.paused.remove(&(until, rank));
+        }
+        if let State::Paused { until } = self.states[rank] {
+            self.paused.insert((until, rank));
+        }
+    }
+
+    /// Whether `before` is far enough for `after` to start on top of it.
+    fn satisfies(&self, before: usize, after: usize) -> bool {
+        match &self.states[before] {
+            State::Landed { .. } => true,
+            State::Held { .. } => self.limits.landing == Landing::Off || self.pair(after) == Some(before),
+            State::Waiting { .. }
+            | State::Ready
+            | State::Paused { .. }
+            | State::Preparing
+            | State::Running
+            | State::Proving
+            | State::Committing
+            | State::Landing { .. }
+            | State::Failed { .. }
+            | State::Blocked { .. } => false,
+        }
+    }
+}
+
+fn count_u32(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,211 @@
+//! Ends attempts and tasks: failure and retry, landing, blocking of dependants, statuses of the backlog.
+
+use super::{Scheduler, State, count_u32};
+use crate::{CommitId, Effect, Event, Failure, Keep, Pause, Status, Timestamp};
+use std::collections::BTreeSet;
+
+/// After so many losses in a row a further one counts: something other than tm's own death is eating the work.
+const UNCHARGED_LOSSES: u32 = 10;
+
+impl Scheduler {
+    /// Ends the attempt under way as failed and decides whether there is another.
+    pub(super) fn fail_attempt(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        failure: Failure,
+        evidence: String,
+        not_before: Option<Timestamp>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.states[rank].holds_slot() {
+            let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+            effects.push(Effect::Release { task, attempt, keep: Keep::Salvage });
+        }
+        self.record_failure(now, rank, failure, evidence, effects);
+        self.retry_or_give_up(now, rank, failure, not_before, effects);
+    }
+
+    fn record_failure(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        failure: Failure,
+        evidence: String,
+        effects: &mut Vec<Effect>,
+    ) {
+        let losses = self.repeats(rank, failure) + 1;
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        let record = self.last_attempt(rank);
+        record.ended_at = Some(now);
+        record.failure = Some(failure);
+        record.charged = failure.policy().charged || failure == Failure::Lost && losses > UNCHARGED_LOSSES;
+        let reason = first_line(&evidence);
+        record.evidence = evidence;
+        effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: Some(failure), reason }));
+    }
+
+    /// How many attempts in a row, the last ones, failed so.
+    fn repeats(&self, rank: usize, failure: Failure) -> u32 {
+        let same = self.attempts[rank].iter().rev().take_while(|record| record.failure == Some(failure));
+        count_u32(same.count())
+    }
+
+    fn retry_or_give_up(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        failure: Failure,
+        not_before: Option<Timestamp>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let policy = failure.policy();
+        let charged = count_u32(self.attempts[rank].iter().filter(|record| record.charged).count());
+        if !policy.retried || charged > self.limits.retries {
+            self.give_up(rank, failure, effects);
+            return;
+        }
+        let pause = match policy.pause {
+            Pause::None => 0,
+            Pause::Growing { .. } => policy.pause.milliseconds(self.repeats(rank, failure)),
+        };
+        let until = not_before.unwrap_or_else(|| now.plus(pause));
+        if until > now {
+            self.set_state(rank, State::Paused { until });
+            effects.push(Effect::Tell(Event::TaskWaiting { task: self.id(rank), until, failure }));
+        } else {
+            self.make_ready(rank);
+        }
+    }
+
+    fn give_up(&mut self, rank: usize, failure: Failure, effects: &mut Vec<Effect>) {
+        let record = self.last_attempt(rank);
+        let reason = first_line(&record.evidence);
+        self.set_state(rank, State::Failed { failure });
+        effects.push(Effect::Tell(Event::TaskFailed { task: self.id(rank), failure, reason }));
+        self.restore_status(rank, effects);
+        self.block_dependants(rank, effects);
+    }
+
+    /// Blocks everything that can't be done without the failed task, each once, saying what failed.
+    fn block_dependants(&mut self, failed: usize, effects: &mut Vec<Effect>) {
+        let failed_id = self.id(failed);
+        let mut stack = self.dependants[failed].clone();
+        let mut seen = BTreeSet::new();
+        while let Some(rank) = stack.pop() {
+            if !seen.insert(rank) {
+                continue;
+            }
+            stack.extend(&self.dependants[rank]);
+            let mut by = match &self.states[rank] {
+                State::Blocked { by } => by.clone(),
+                State::Waiting { .. } | State::Ready | State::Paused { .. } => BTreeSet::new(),
+                // A task that is under way, or over, had all that it needs.
+                State::Preparing
+                | State::Running
+                | State::Proving
+                | State::Committing
+                | State::Landing { .. }
+                | State::Held { .. }
+                | State::Landed { .. }
+                | State::Failed { .. } => continue,
+            };
+            by.insert(failed_id.clone());
+            let names = by.iter().cloned().collect();
+            self.set_state(rank, State::Blocked { by });
+            effects.push(Effect::Tell(Event::TaskBlocked { task: self.id(rank), by: names }));
+            self.restore_status(rank, effects);
+        }
+    }
+
+    /// Ends an attempt that tm itself stopped; it does not count, and the work is kept.
+    pub(super) fn interrupt_attempt(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        self.last_attempt(rank).ended_at = Some(now);
+        effects.push(Effect::Release { task: task.clone(), attempt, keep: Keep::Salvage });
+        let reason = "stopped with the run".to_owned();
+        effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason }));
+        self.make_ready(rank);
+    }
+
+    /// Takes a RED back whose work conflicts with what has landed since; its GREEN waits for the next one.
+    pub(super) fn redo_red(
+        &mut self,
+        now: Timestamp,
+        red: usize,
+        green: usize,
+        evidence: String,
+        effects: &mut Vec<Effect>,
+    ) {
+        let (task, attempt) = (self.id(green), self.attempt_number(green));
+        effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
+        self.attempts[green].pop();
+        self.record_failure(now, red, Failure::Conflict, evidence, effects);
+        self.set_state(red, State::Waiting { unmet: 0 });
+        self.make_ready(green);
+        self.retry_or_give_up(now, red, Failure::Conflict, None, effects);
+    }
+
+    pub(super) fn end_attempt_well(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        self.last_attempt(rank).ended_at = Some(now);
+        effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason: String::new() }));
+    }
+
+    /// Ends a task whose work, and that of its RED, is on the integration branch.
+    pub(super) fn landed(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        commit: CommitId,
+        merge: &CommitId,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.end_attempt_well(now, rank, effects);
+        let red = self.pair(rank).and_then(|red| match &self.states[red] {
+            State::Held { commit } => Some((red, commit.clone())),
+            _ => None,
+        });
+        for (rank, commit) in red.into_iter().chain([(rank, commit)]) {
+            self.set_state(rank, State::Landed { commit, merge: merge.clone() });
+            effects.push(Effect::Tell(Event::TaskLanded { task: self.id(rank), commit: merge.clone() }));
+            let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
+            self.write_status(backlog_id, Status::Done, effects);
+            self.ready_dependants(rank);
+        }
+    }
+
+    pub(super) fn ready_dependants(&mut self, rank: usize) {
+        for after in self.dependants[rank].clone() {
+            if matches!(self.states[after], State::Waiting { .. }) {
+                self.make_ready(after);
+            }
+        }
+    }
+
+    pub(super) fn write_status(&mut self, task: crate::TaskId, status: Status, effects: &mut Vec<Effect>) {
+        if self.written.get(&task) != Some(&status) {
+            self.written.insert(task.clone(), status.clone());
+            effects.push(Effect::SetStatus { task, status });
+        }
+    }
+
+    /// Gives a task that is not done the status back that it had before the run.
+    fn restore_status(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+        let task = &self.plan.tasks[rank].task;
+        if self.written.get(&task.backlog_id) == Some(&Status::InProgress) {
+            let (backlog_id, before) = (task.backlog_id.clone(), task.status_before.clone());
+            self.write_status(backlog_id, before, effects);
+        }
+    }
+
+    pub(super) fn restore_statuses(&mut self, effects: &mut Vec<Effect>) {
+        for rank in 0..self.states.len() {
+            self.restore_status(rank, effects);
+        }
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

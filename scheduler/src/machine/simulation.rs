@@ -1,0 +1,276 @@
+//! A seeded simulation: random backlogs, random answers in random order, crashes at random moments.
+//!
+//! Invariants, checked after every input: never more attempts than slots; nothing is prepared before what it depends on
+//! has landed (or is held, for a GREEN); at most one landing at a time; the same inputs give the same effects. At the
+//! end: every task has settled, a failed task blocks exactly its dependants, no status is left `in-progress`.
+
+use super::*;
+use crate::{
+    AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions, PrepareRefusal, Proof,
+    ResultFile, Task, TddMode,
+};
+use std::num::NonZeroU32;
+
+const SEEDS: u64 = 4_000;
+
+/// SplitMix64: small, seeded, the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).expect("a small number")
+    }
+
+    fn percent(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// What the outside owes the scheduler: the steps under way.
+#[derive(Clone, Debug)]
+enum Owed {
+    Prepare,
+    Agent,
+    Proof,
+    Commit,
+    Landing,
+}
+
+struct World {
+    random: Random,
+    scheduler: Scheduler,
+    twin: Scheduler,
+    owed: Vec<(TaskId, AttemptNumber, Owed)>,
+    now: Timestamp,
+    commits: u64,
+    statuses: BTreeMap<TaskId, Status>,
+    failure_percent: usize,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let count = 1 + random.below(14);
+        let tasks: Vec<Task> = (1..=count)
+            .map(|number| {
+                let mut task = Task::new(number.to_string(), "Build");
+                let before = (1..number).filter(|_| random.percent(20)).map(|before| before.to_string().into());
+                task.dependencies = before.collect();
+                task
+            })
+            .collect();
+        let tdd = if random.percent(50) { TddMode::Auto } else { TddMode::Off };
+        let plan = WavePlan::new(&tasks, &PlanOptions { tdd, ..PlanOptions::default() }).expect("a plan");
+        let slots = u32::try_from(1 + random.below(5)).expect("few slots");
+        let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
+        limits.retries = u32::try_from(random.below(3)).expect("few retries");
+        limits.dispatch = if random.percent(30) { Dispatch::Barrier } else { Dispatch::Rolling };
+        limits.landing = if random.percent(15) { Landing::Off } else { Landing::Each };
+        let scheduler = Scheduler::new(plan, limits);
+        let failure_percent = [0, 5, 20, 50][random.below(4)];
+        Self {
+            twin: scheduler.clone(),
+            scheduler,
+            random,
+            owed: Vec::new(),
+            now: Timestamp(0),
+            commits: 0,
+            statuses: BTreeMap::new(),
+            failure_percent,
+        }
+    }
+
+    fn input(&mut self, input: Input) {
+        let effects = self.scheduler.handle(self.now, input.clone()).expect("a legal input");
+        let again = self.twin.handle(self.now, input).expect("a legal input");
+        assert_eq!(effects, again, "the same inputs give the same effects");
+        for effect in effects {
+            self.perform(effect);
+        }
+        self.check();
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Prepare { task, attempt, must_contain, .. } => {
+                let placed = self.scheduler.task(&task).expect("a task").placed;
+                assert_eq!(must_contain.len(), placed.task.dependencies.len(), "`{task}` starts from all it needs");
+                self.owed.push((task, attempt, Owed::Prepare));
+            }
+            Effect::RunAgent { task, attempt, .. } | Effect::Adopt { task, attempt, .. } => {
+                self.owed.push((task, attempt, Owed::Agent));
+            }
+            Effect::Prove { task, attempt } => self.owed.push((task, attempt, Owed::Proof)),
+            Effect::Commit { task, attempt } => self.owed.push((task, attempt, Owed::Commit)),
+            Effect::Land { task, attempt, .. } => {
+                assert!(!self.owed.iter().any(|(_, _, owed)| matches!(owed, Owed::Landing)), "one landing at a time");
+                self.owed.push((task, attempt, Owed::Landing));
+            }
+            Effect::SetStatus { task, status } => {
+                self.statuses.insert(task, status);
+            }
+            Effect::StopAgent { .. } | Effect::Release { .. } | Effect::Tell(_) => {}
+        }
+    }
+
+    fn check(&self) {
+        assert!(self.scheduler.slots_in_use() <= self.scheduler.limits().slots.get(), "never more than the slots");
+        let in_slots = self.scheduler.tasks().filter(|view| view.state.holds_slot()).count();
+        assert_eq!(in_slots, self.scheduler.slots_in_use() as usize);
+        for (rank, view) in self.scheduler.tasks().enumerate() {
+            if view.state.holds_slot() {
+                for &before in &self.scheduler.dependencies[rank] {
+                    assert!(self.scheduler.satisfies(before, rank), "nothing starts before what it depends on");
+                }
+            }
+        }
+    }
+
+    fn commit(&mut self) -> CommitId {
+        self.commits += 1;
+        CommitId::new(format!("c{}", self.commits))
+    }
+
+    fn answer_one(&mut self) {
+        let (task, attempt, owed) = self.owed.swap_remove(self.random.below(self.owed.len()));
+        let fails = self.random.percent(self.failure_percent);
+        let answer = match (owed, fails) {
+            (Owed::Prepare, false) => {
+                Answer::Prepared { branch: "b".into(), base: self.commit(), worktree: "w".into() }
+            }
+            (Owed::Prepare, true) if self.random.percent(50) => {
+                Answer::PrepareRefused(PrepareRefusal::Conflict { files: vec!["f".into()] })
+            }
+            (Owed::Prepare, true) => Answer::PrepareRefused(PrepareRefusal::Failed("disk".into())),
+            (Owed::Agent, _) => self.agent_end(fails),
+            (Owed::Proof, false) => Answer::Proved(Proof::default()),
+            (Owed::Proof, true) => {
+                let failure = Failure::ALL[self.random.below(Failure::ALL.len())];
+                Answer::Proved(Proof { failure: Some(failure), ..Proof::default() })
+            }
+            (Owed::Commit, false) => Answer::Committed { commit: self.commit() },
+            (Owed::Commit, true) if self.random.percent(50) => Answer::WorkLost("gone".into()),
+            (Owed::Commit, true) => Answer::CommitRefused("hook".into()),
+            (Owed::Landing, false) => Answer::Landed { commit: self.commit() },
+            (Owed::Landing, true) => {
+                Answer::LandingRefused(LandingRefusal::Conflict { files: vec!["f".into()], with: Vec::new() })
+            }
+        };
+        self.input(Input::Answer { task, attempt, answer });
+    }
+
+    fn agent_end(&mut self, fails: bool) -> Answer {
+        let is_stopped = self.scheduler.stop_reason().is_some();
+        let ended = match (is_stopped && self.random.percent(50), fails, self.random.below(4)) {
+            (true, _, _) => Ended::Killed,
+            (false, false, _) => Ended::Exited(Some(0)),
+            (false, true, 0) => Ended::Lost,
+            (false, true, 1) => Ended::TimedOut,
+            (false, true, _) => Ended::Exited(Some(1)),
+        };
+        Answer::AgentEnded(AgentReport {
+            agent: "simulated".into(),
+            started_at: self.now,
+            ended_at: self.now,
+            ended,
+            result: ResultFile::Missing,
+            refusal: None,
+            tokens: None,
+            cost_usd: None,
+            last_words: String::new(),
+            leftovers: 0,
+            escape: Vec::new(),
+        })
+    }
+
+    /// The process dies: what was owed is owed by nobody, and the next process takes over.
+    fn crash(&mut self) {
+        self.owed.clear();
+        let limits = self.scheduler.limits().clone();
+        self.input(Input::Resumed(limits));
+    }
+
+    fn run(&mut self) {
+        self.input(Input::Begin);
+        for _ in 0..100_000 {
+            if let Some(status) = self.scheduler.ended() {
+                if status != RunStatus::Interrupted {
+                    return;
+                }
+                assert!(self.statuses.values().all(|status| *status != Status::InProgress));
+                self.crash();
+                continue;
+            }
+            self.now = self.now.plus(1);
+            match self.random.below(200) {
+                0 => self.crash(),
+                1 => self.input(Input::Stop(StopOrder::Gently)),
+                2 => self.input(Input::Stop(StopOrder::Now)),
+                _ if self.owed.is_empty() => {
+                    self.now = self.scheduler.next_wake().expect("a run that goes on waits for something");
+                    self.input(Input::Tick);
+                }
+                _ => self.answer_one(),
+            }
+        }
+        panic!("the run does not end");
+    }
+
+    fn check_end(&self) {
+        for view in self.scheduler.tasks() {
+            let id = &view.placed.task.id;
+            assert!(view.state.is_settled(), "`{id}` settled");
+            let failed_before: BTreeSet<TaskId> = self.failed_before(id);
+            if let State::Blocked { by } = view.state {
+                assert_eq!(*by, failed_before, "`{id}` says by what it is blocked");
+            } else {
+                assert!(
+                    failed_before.is_empty() || matches!(view.state, State::Failed { .. }),
+                    "`{id}` is blocked by {failed_before:?}"
+                );
+            }
+        }
+        assert!(self.statuses.values().all(|status| *status != Status::InProgress), "no status is left in-progress");
+        let done = |view: &TaskView<'_>| matches!(view.state, State::Landed { .. });
+        for view in self.scheduler.tasks().filter(done) {
+            assert_eq!(self.statuses.get(&view.placed.task.backlog_id), Some(&Status::Done));
+        }
+    }
+
+    fn failed_before(&self, id: &TaskId) -> BTreeSet<TaskId> {
+        let mut stack = vec![self.scheduler.ranks[id]];
+        let mut failed = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        while let Some(rank) = stack.pop() {
+            for &before in &self.scheduler.dependencies[rank] {
+                if seen.insert(before) {
+                    stack.push(before);
+                    if matches!(self.scheduler.states[before], State::Failed { .. }) {
+                        failed.insert(self.scheduler.id(before));
+                    }
+                }
+            }
+        }
+        failed
+    }
+}
+
+#[test]
+fn every_run_of_thousands_of_seeds_keeps_the_invariants() {
+    for seed in 0..SEEDS {
+        let outcome = std::panic::catch_unwind(|| {
+            let mut world = World::new(seed);
+            world.run();
+            world.check_end();
+        });
+        assert!(outcome.is_ok(), "seed {seed}");
+    }
+}

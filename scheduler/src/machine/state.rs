@@ -1,0 +1,167 @@
+//! Where a task stands within a run, and the record of its attempts.
+
+use crate::{AgentReport, AttemptNumber, CommitId, Failure, Proof, TaskId, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Where a task stands. A variant's doc says what was done, what is waited for, and what comes next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// Nothing was done; so many dependencies are not satisfied; then `Ready`.
+    Waiting {
+        /// Dependencies that are not satisfied.
+        unmet: u32,
+    },
+    /// Everything it depends on is satisfied; a slot is waited for; then `Preparing`.
+    Ready,
+    /// An attempt failed; the moment is waited for; then `Ready`.
+    Paused {
+        /// The moment.
+        until: Timestamp,
+    },
+    /// A worktree was asked for; `Prepared` is waited for; then `Running`.
+    Preparing,
+    /// The agent works; `AgentEnded` is waited for; then `Proving`.
+    Running,
+    /// The agent is gone; `Proved` is waited for; then `Committing`.
+    Proving,
+    /// The proof holds; `Committed` is waited for; then `Landing`, or `Held`.
+    Committing,
+    /// The work is committed and waits for its turn, or for the answer, to land; then `Landed`.
+    Landing {
+        /// The commit on the task's branch.
+        commit: CommitId,
+    },
+    /// The work is committed and lands with its GREEN, or never when landing is off.
+    Held {
+        /// The commit on the task's branch.
+        commit: CommitId,
+    },
+    /// The work is on the integration branch; nothing comes next.
+    Landed {
+        /// The commit on the task's branch.
+        commit: CommitId,
+        /// The merge commit on the integration branch.
+        merge: CommitId,
+    },
+    /// The attempts are exhausted; nothing comes next.
+    Failed {
+        /// Why the last one failed.
+        failure: Failure,
+    },
+    /// Tasks that it needs failed; nothing comes next.
+    Blocked {
+        /// Those that failed.
+        by: BTreeSet<TaskId>,
+    },
+}
+
+impl State {
+    /// Tells whether the task has reached an end; `Held` counts, since nothing more is done for it alone.
+    pub const fn is_settled(&self) -> bool {
+        match self {
+            Self::Held { .. } | Self::Landed { .. } | Self::Failed { .. } | Self::Blocked { .. } => true,
+            Self::Waiting { .. }
+            | Self::Ready
+            | Self::Paused { .. }
+            | Self::Preparing
+            | Self::Running
+            | Self::Proving
+            | Self::Committing
+            | Self::Landing { .. } => false,
+        }
+    }
+
+    /// Tells whether an attempt holds a slot.
+    pub const fn holds_slot(&self) -> bool {
+        matches!(self, Self::Preparing | Self::Running | Self::Proving | Self::Committing)
+    }
+
+    /// Returns the word that reports use.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Waiting { .. } => "waiting",
+            Self::Ready => "ready",
+            Self::Paused { .. } => "paused",
+            Self::Preparing => "preparing",
+            Self::Running => "running",
+            Self::Proving => "proving",
+            Self::Committing => "committing",
+            Self::Landing { .. } => "landing",
+            Self::Held { .. } => "held",
+            Self::Landed { .. } => "landed",
+            Self::Failed { .. } => "failed",
+            Self::Blocked { .. } => "blocked",
+        }
+    }
+
+    /// Returns the commit on the task's branch, when there is proven work.
+    pub const fn commit(&self) -> Option<&CommitId> {
+        match self {
+            Self::Landing { commit } | Self::Held { commit } | Self::Landed { commit, .. } => Some(commit),
+            Self::Waiting { .. }
+            | Self::Ready
+            | Self::Paused { .. }
+            | Self::Preparing
+            | Self::Running
+            | Self::Proving
+            | Self::Committing
+            | Self::Failed { .. }
+            | Self::Blocked { .. } => None,
+        }
+    }
+}
+
+/// Everything that is known of one attempt. Fields stay `None` when the attempt ended before that step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptRecord {
+    /// The number.
+    pub number: AttemptNumber,
+    /// When its worktree was asked for.
+    pub started_at: Timestamp,
+    /// When it was over: landed, held, or failed.
+    pub ended_at: Option<Timestamp>,
+    /// The branch, base and worktree.
+    pub place: Option<Place>,
+    /// How the agent ended.
+    pub report: Option<AgentReport>,
+    /// What tm saw of the work.
+    pub proof: Option<Proof>,
+    /// The commit of the proven work.
+    pub commit: Option<CommitId>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// Whether the failure counts against the retries.
+    pub charged: bool,
+    /// The evidence of the failure.
+    pub evidence: String,
+}
+
+impl AttemptRecord {
+    /// Returns the record of an attempt that is about to start.
+    pub(crate) const fn new(number: AttemptNumber, started_at: Timestamp) -> Self {
+        Self {
+            number,
+            started_at,
+            ended_at: None,
+            place: None,
+            report: None,
+            proof: None,
+            commit: None,
+            failure: None,
+            charged: false,
+            evidence: String::new(),
+        }
+    }
+}
+
+/// Where an attempt works.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// The task's branch.
+    pub branch: String,
+    /// The commit that the work starts from.
+    pub base: CommitId,
+    /// The worktree's folder.
+    pub worktree: String,
+}

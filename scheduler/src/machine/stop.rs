@@ -1,0 +1,75 @@
+//! Stops a run, and takes one over from another process.
+
+use super::{Life, Scheduler, State};
+use crate::{Effect, Event, Limits, Status, StopAgent, StopOrder, StopReason};
+
+impl Scheduler {
+    pub(super) fn stop(&mut self, order: StopOrder, effects: &mut Vec<Effect>) {
+        if self.stop_order >= Some(order) {
+            return;
+        }
+        self.stop_order = Some(order);
+        if self.stop_reason != Some(StopReason::Interrupted) {
+            self.stop_reason = Some(StopReason::Interrupted);
+            effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Interrupted }));
+        }
+        let order = match order {
+            StopOrder::Gently => StopAgent::AfterGrace,
+            StopOrder::Now => StopAgent::Now,
+        };
+        for rank in 0..self.states.len() {
+            if self.states[rank] == State::Running {
+                effects.push(Effect::StopAgent { task: self.id(rank), attempt: self.attempt_number(rank), order });
+            }
+        }
+    }
+
+    /// Asks again for every step that was under way, since nobody hears the answers of the process that is gone.
+    pub(super) fn resume(&mut self, limits: Limits, effects: &mut Vec<Effect>) {
+        self.life = Life::Running;
+        self.limits = limits;
+        self.stop_order = None;
+        self.stop_reason = None;
+        self.landing_under_way = false;
+        self.ready = (0..self.states.len())
+            .filter(|&rank| self.states[rank] == State::Ready)
+            .map(|rank| self.ready_key(rank))
+            .collect();
+        let landed = self.states.iter().filter(|state| matches!(state, State::Landed { .. })).count();
+        let under_way = self.states.iter().filter(|state| state.holds_slot()).count();
+        effects.push(Effect::Tell(Event::RunResumed { landed, under_way }));
+        for rank in 0..self.states.len() {
+            self.reconcile_status(rank, effects);
+            effects.extend(self.step_again(rank));
+        }
+    }
+
+    fn step_again(&self, rank: usize) -> Option<Effect> {
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        match &self.states[rank] {
+            State::Preparing => Some(self.prepare(rank)),
+            State::Running => Some(Effect::Adopt { task, attempt, timeout_ms: self.timeout_ms(rank) }),
+            State::Proving => Some(Effect::Prove { task, attempt }),
+            State::Committing => Some(Effect::Commit { task, attempt }),
+            State::Waiting { .. }
+            | State::Ready
+            | State::Paused { .. }
+            | State::Landing { .. }
+            | State::Held { .. }
+            | State::Landed { .. }
+            | State::Failed { .. }
+            | State::Blocked { .. } => None,
+        }
+    }
+
+    /// Writes the status again that the task is to have, whatever the process that is gone managed to write.
+    fn reconcile_status(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+        let task = &self.plan.tasks[rank].task;
+        if self.states[rank].holds_slot() {
+            self.written.insert(task.backlog_id.clone(), Status::InProgress);
+        }
+        if let Some(status) = self.written.get(&task.backlog_id) {
+            effects.push(Effect::SetStatus { task: task.backlog_id.clone(), status: status.clone() });
+        }
+    }
+}
