@@ -1,1 +1,22 @@
-//! Turns a run's events into Markdown, JSON and a CI step summary.
+//! Turns a plan and a run into what people and programs read: Markdown, JSON, text, DOT, Mermaid.
+//!
+//! Knows the scheduler's state and nothing else: it reads no file, runs nothing, and prints nothing.
+
+mod duration;
+mod markdown;
+mod plan;
+mod plan_graph;
+mod status;
+mod summary;
+
+pub use duration::human_duration;
+pub use markdown::summary_markdown;
+pub use plan::{PlanJson, plan_json, plan_text};
+pub use plan_graph::{plan_dot, plan_mermaid};
+pub use status::status_text;
+pub use summary::{
+    AttemptSummary, ProofSummary, RunFacts, Summary, TaskSummary, TddSummary, TokensSummary, Totals, Verdict, summarize,
+};
+
+#[cfg(test)]
+mod tests;

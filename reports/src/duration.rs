@@ -1,0 +1,23 @@
+//! Durations as people read them.
+
+/// Returns a duration in milliseconds as `850ms`, `42s`, `3m 05s`, or `2h 07m`.
+pub fn human_duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match seconds {
+        0 => format!("{milliseconds}ms"),
+        1..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_well_at_every_size() {
+        let shown: Vec<String> = [0, 850, 42_999, 60_000, 185_000, 3_600_000, 7_620_000].map(human_duration).into();
+        assert_eq!(shown, ["0ms", "850ms", "42s", "1m 00s", "3m 05s", "1h 00m", "2h 07m"]);
+    }
+}

@@ -1,0 +1,148 @@
+//! The summary of a run as Markdown: the same text goes to the screen, to `summary.md` and to a CI step summary.
+
+use crate::{Summary, TaskSummary, Verdict, human_duration};
+use std::fmt::Write as _;
+use tm_scheduler::Phase;
+
+/// Returns the summary: what happened in a sentence, sums, the compliance table, failures with what to type next,
+/// branches.
+pub fn summary_markdown(summary: &Summary) -> String {
+    let mut text = format!("# Run {}\n\n{}\n\n", summary.run_id, in_a_sentence(summary));
+    sums(&mut text, summary);
+    compliance(&mut text, summary);
+    failures(&mut text, summary);
+    branches(&mut text, summary);
+    text
+}
+
+fn in_a_sentence(summary: &Summary) -> String {
+    let landed = summary.tasks.iter().filter(|task| task.landed).count();
+    let time = human_duration(summary.wall_ms);
+    let count = summary.tasks.len();
+    let branch = &summary.integration_branch;
+    match summary.status.as_str() {
+        "completed" => format!("All {count} tasks settled well in {time}; {landed} landed on `{branch}`."),
+        "failed" => format!(
+            "{landed} of {count} tasks landed on `{branch}` in {time}; {} failed and {} are blocked.",
+            summary.totals.failed, summary.totals.blocked
+        ),
+        "interrupted" => format!("Interrupted after {time}; {landed} of {count} tasks landed on `{branch}`."),
+        "stopped" => {
+            format!("The deadline or the budget ended after {time}; {landed} of {count} tasks landed on `{branch}`.")
+        }
+        _ => format!("Running for {time}; {landed} of {count} tasks landed on `{branch}`."),
+    }
+}
+
+fn sums(text: &mut String, summary: &Summary) {
+    let totals = &summary.totals;
+    let _ = writeln!(
+        text,
+        "- passed {}, partial {}, failed {}, blocked {}",
+        totals.passed, totals.partial, totals.failed, totals.blocked
+    );
+    let attempts: usize = summary.tasks.iter().map(|task| task.attempts.len()).sum();
+    let _ = writeln!(
+        text,
+        "- {} waves, at most {} agents at the same time, {attempts} attempts",
+        summary.waves.len(),
+        summary.max_parallel
+    );
+    let _ = writeln!(
+        text,
+        "- wall time {}, lower bound {}",
+        human_duration(summary.wall_ms),
+        human_duration(summary.lower_bound_ms)
+    );
+    if totals.tokens > 0 {
+        let _ = writeln!(text, "- tokens {}", totals.tokens);
+    }
+    if let Some(cost) = totals.cost_usd {
+        let _ = writeln!(text, "- cost ${cost:.2}");
+    }
+    text.push('\n');
+}
+
+fn compliance(text: &mut String, summary: &Summary) {
+    if summary.tdd.pairs == 0 {
+        return;
+    }
+    let _ = writeln!(text, "## TDD compliance\n\n{} of {} pairs\n", summary.tdd.compliant, summary.tdd.pairs);
+    text.push_str("| Pair | RED | GREEN | Tests | Landed | Claim |\n|---|---|---|---|---|---|\n");
+    for green in summary.tasks.iter().filter(|task| task.phase == Phase::Green) {
+        let red = green.pair.as_ref().and_then(|id| summary.tasks.iter().find(|task| task.id == *id));
+        let _ = writeln!(
+            text,
+            "| {} {} | {} | {} | {} | {} | {} |",
+            green.id,
+            cell(&green.title),
+            red.map_or("–", |red| red.verdict.as_str()),
+            green.verdict.as_str(),
+            red.map_or(0, new_tests),
+            if green.landed { "yes" } else { "no" },
+            claim_beside_proof(green)
+        );
+    }
+    text.push('\n');
+}
+
+fn new_tests(red: &TaskSummary) -> usize {
+    red.attempts.last().and_then(|attempt| attempt.proof.as_ref()).map_or(0, |proof| proof.new.len())
+}
+
+/// What the agent claimed last, and whether the proof says otherwise.
+fn claim_beside_proof(task: &TaskSummary) -> String {
+    let Some(last) = task.attempts.last() else { return "–".to_owned() };
+    let holds = task.verdict == Verdict::Pass || task.verdict == Verdict::Partial;
+    match (last.claim.as_str(), holds) {
+        ("pass", false) => "pass, against the proof".to_owned(),
+        ("fail", true) => "fail, against the proof".to_owned(),
+        (claim, _) => claim.to_owned(),
+    }
+}
+
+fn failures(text: &mut String, summary: &Summary) {
+    let troubled: Vec<&TaskSummary> =
+        summary.tasks.iter().filter(|task| matches!(task.verdict, Verdict::Fail | Verdict::Blocked)).collect();
+    if troubled.is_empty() {
+        return;
+    }
+    text.push_str("## Failed and blocked\n\n");
+    for task in troubled {
+        if let Some(failure) = task.failure {
+            let reason = task.reason.as_deref().and_then(|reason| reason.lines().next()).unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "- {} {}: {failure} after {} attempts: {reason}\n  `tm waves logs {}`",
+                task.id,
+                cell(&task.title),
+                task.attempts.len(),
+                task.id
+            );
+        } else {
+            let _ = writeln!(text, "- {} {}: blocked by {}", task.id, cell(&task.title), task.blocked_by.join(", "));
+        }
+    }
+    text.push('\n');
+}
+
+fn branches(text: &mut String, summary: &Summary) {
+    let with_branch: Vec<&TaskSummary> =
+        summary.tasks.iter().filter(|task| task.branch.is_some() && task.commit.is_some()).collect();
+    if with_branch.is_empty() {
+        return;
+    }
+    text.push_str("## Branches\n\n| Task | Branch | Commit | Landed |\n|---|---|---|---|\n");
+    for task in with_branch {
+        let commit: String = task.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
+        let branch = task.branch.as_deref().unwrap_or_default();
+        let landed = if task.landed { "yes" } else { "no" };
+        let _ = writeln!(text, "| {} | `{branch}` | {commit} | {landed} |", task.id);
+    }
+    text.push('\n');
+}
+
+/// Text that can stand in a table cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+}

@@ -1,0 +1,37 @@
+//! Where a run stands, as text for a terminal of 80 columns.
+
+use crate::{Summary, TaskSummary, human_duration};
+use std::fmt::Write as _;
+
+/// Returns one line a task and a line of totals.
+pub fn status_text(summary: &Summary) -> String {
+    let mut text = String::new();
+    let settled =
+        summary.tasks.iter().filter(|task| task.state != "ready" && task.verdict.as_str() != "not-run").count();
+    let _ = writeln!(
+        text,
+        "run {} is {} after {}: {} of {} tasks settled, branch {}",
+        summary.run_id,
+        summary.status,
+        human_duration(summary.wall_ms),
+        settled,
+        summary.tasks.len(),
+        summary.integration_branch
+    );
+    let width = summary.tasks.iter().map(|task| task.id.chars().count()).max().unwrap_or(0);
+    for task in &summary.tasks {
+        let _ = writeln!(text, "  {:width$}  {:10}  {}", task.id, task.state, note(task));
+    }
+    text
+}
+
+fn note(task: &TaskSummary) -> String {
+    let attempts = task.attempts.len();
+    let title: String = task.title.chars().take(48).collect();
+    match (&task.failure, task.blocked_by.as_slice()) {
+        (Some(failure), _) => format!("{failure} after {attempts} attempts · {title}"),
+        (None, []) if attempts > 1 => format!("attempt {attempts} · {title}"),
+        (None, []) => title,
+        (None, by) => format!("by {} · {title}", by.join(", ")),
+    }
+}

@@ -1,0 +1,389 @@
+//! The summary of a run, computed from the scheduler's state: the content of `summary.json`.
+//!
+//! The format is versioned: keys may be added, never renamed.
+
+use jiff::Timestamp as Moment;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tm_scheduler::{
+    AttemptRecord, ClaimStatus, CommitId, Dispatch, Failure, Phase, Proof, ResultFile, RunId, RunStatus, Scheduler,
+    State, Tag, TaskId, TaskView, Timestamp,
+};
+
+/// Facts about a run that the scheduler does not know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunFacts {
+    /// The run.
+    pub run_id: RunId,
+    /// The tag.
+    pub tag: Tag,
+    /// The commit that the run started from.
+    pub base_commit: CommitId,
+    /// The integration branch.
+    pub integration_branch: String,
+    /// Where the integration branch stands.
+    pub integration_commit: CommitId,
+    /// When the run began.
+    pub started_at: Timestamp,
+    /// When it ended; now, while it goes on.
+    pub ended_at: Timestamp,
+}
+
+/// What became of a task.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The proof holds.
+    Pass,
+    /// The proof holds; the agent names open points.
+    Partial,
+    /// The attempts are exhausted.
+    Fail,
+    /// Something that it needs failed.
+    Blocked,
+    /// It has not come to an end.
+    NotRun,
+}
+
+impl Verdict {
+    /// Returns the word of the JSON format.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Partial => "partial",
+            Self::Fail => "fail",
+            Self::Blocked => "blocked",
+            Self::NotRun => "not-run",
+        }
+    }
+}
+
+/// The summary of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The version of this format.
+    pub version: u32,
+    /// The run.
+    pub run_id: String,
+    /// `completed`, `failed`, `interrupted`, `stopped`, or `running`.
+    pub status: String,
+    /// The exit code of `tm waves run`; `null` while the run goes on.
+    pub exit_code: Option<u8>,
+    /// The tag.
+    pub tag: String,
+    /// The commit that the run started from.
+    pub base_commit: String,
+    /// The integration branch.
+    pub integration_branch: String,
+    /// Where the integration branch stands.
+    pub integration_commit: String,
+    /// Agents at the same time.
+    pub max_parallel: u32,
+    /// `rolling` or `barrier`.
+    pub dispatch: Dispatch,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// When it ended.
+    pub ended_at: String,
+    /// Milliseconds between the two.
+    pub wall_ms: u64,
+    /// The least time in which the attempts that settled the tasks could have been run with so many slots.
+    pub lower_bound_ms: u64,
+    /// Ids by wave.
+    pub waves: Vec<Vec<String>>,
+    /// Every task, in the order of its id.
+    pub tasks: Vec<TaskSummary>,
+    /// Pairs.
+    pub tdd: TddSummary,
+    /// Sums.
+    pub totals: Totals,
+}
+
+/// One task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskSummary {
+    /// The id within the run.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// The kind of work.
+    pub phase: Phase,
+    /// The other half of its pair.
+    pub pair: Option<String>,
+    /// Its wave.
+    pub wave: u32,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Where it stands now, in one word.
+    pub state: String,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// The evidence of the last failure, bounded.
+    pub reason: Option<String>,
+    /// Whether it is on the integration branch.
+    pub landed: bool,
+    /// Its branch.
+    pub branch: Option<String>,
+    /// What its last attempt started from.
+    pub base_commit: Option<String>,
+    /// The commit of the proven work.
+    pub commit: Option<String>,
+    /// What blocks it.
+    pub blocked_by: Vec<String>,
+    /// Its attempts.
+    pub attempts: Vec<AttemptSummary>,
+}
+
+/// One attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptSummary {
+    /// The number.
+    pub n: u32,
+    /// The recipe.
+    pub agent: Option<String>,
+    /// How the process ended; `null` while it lives.
+    pub ended: Option<String>,
+    /// Its exit code.
+    pub exit_code: Option<i32>,
+    /// When it began.
+    pub started_at: String,
+    /// When it was over.
+    pub ended_at: Option<String>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// What the agent claims: `pass`, `partial`, `fail`, `none`.
+    pub claim: String,
+    /// What tm saw.
+    pub proof: Option<ProofSummary>,
+    /// Tokens of the attempt.
+    pub tokens: Option<TokensSummary>,
+    /// Its cost in US dollars.
+    pub cost_usd: Option<f64>,
+}
+
+/// What tm saw of an attempt's work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProofSummary {
+    /// Tests that failed at the base already.
+    pub baseline_failed: u64,
+    /// Tests that are new.
+    pub new: Vec<String>,
+    /// Tests that pass.
+    pub passed: u64,
+    /// Tests that fail.
+    pub failed: u64,
+    /// Tests that passed before and do not now.
+    pub regressions: Vec<String>,
+    /// Tests that failed once and passed when run again.
+    pub flaky: Vec<String>,
+    /// What people should know.
+    pub notes: Vec<String>,
+}
+
+/// Tokens of an attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TokensSummary {
+    /// Read by the model.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+}
+
+/// Pairs and how many kept the cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TddSummary {
+    /// Pairs in the plan.
+    pub pairs: usize,
+    /// Pairs whose RED was seen failing, whose GREEN was seen passing, and that landed.
+    pub compliant: usize,
+}
+
+/// Sums over the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Tasks with verdict `pass`.
+    pub passed: usize,
+    /// Tasks with verdict `partial`.
+    pub partial: usize,
+    /// Tasks with verdict `fail`.
+    pub failed: usize,
+    /// Tasks with verdict `blocked`.
+    pub blocked: usize,
+    /// Tokens, read and written together.
+    pub tokens: u64,
+    /// Cost in US dollars; `null` when no agent reports it.
+    pub cost_usd: Option<f64>,
+}
+
+/// Computes the summary.
+pub fn summarize(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
+    let mut views: Vec<TaskView<'_>> = scheduler.tasks().collect();
+    views.sort_by(|left, right| left.placed.task.id.cmp(&right.placed.task.id));
+    let tasks: Vec<TaskSummary> = views.iter().map(task_summary).collect();
+    let waves = scheduler.plan().waves();
+    Summary {
+        version: 1,
+        run_id: facts.run_id.to_string(),
+        status: scheduler.ended().map_or("running", RunStatus::as_str).to_owned(),
+        exit_code: scheduler.ended().map(RunStatus::exit_code),
+        tag: facts.tag.to_string(),
+        base_commit: facts.base_commit.to_string(),
+        integration_branch: facts.integration_branch.clone(),
+        integration_commit: facts.integration_commit.to_string(),
+        max_parallel: scheduler.limits().slots.get(),
+        dispatch: scheduler.limits().dispatch,
+        started_at: moment(facts.started_at),
+        ended_at: moment(facts.ended_at),
+        wall_ms: facts.ended_at.since(facts.started_at),
+        lower_bound_ms: lower_bound(&views, scheduler.limits().slots.get()),
+        waves: waves.iter().map(|wave| wave.iter().map(|placed| placed.task.id.to_string()).collect()).collect(),
+        tdd: tdd_summary(&views),
+        totals: totals(&tasks, &views),
+        tasks,
+    }
+}
+
+fn task_summary(view: &TaskView<'_>) -> TaskSummary {
+    let task = &view.placed.task;
+    let last = view.attempts.last();
+    let place = last.and_then(|record| record.place.as_ref());
+    let blocked_by = match view.state {
+        State::Blocked { by } => by.iter().map(TaskId::to_string).collect(),
+        _ => Vec::new(),
+    };
+    let verdict = verdict(view);
+    TaskSummary {
+        id: task.id.to_string(),
+        title: task.title.clone(),
+        phase: task.phase,
+        pair: task.pair.as_ref().map(TaskId::to_string),
+        wave: view.placed.wave,
+        verdict,
+        state: view.state.as_str().to_owned(),
+        failure: match view.state {
+            State::Failed { failure } => Some(*failure),
+            _ => None,
+        },
+        reason: last.filter(|record| record.failure.is_some()).map(|record| record.evidence.clone()),
+        landed: matches!(view.state, State::Landed { .. }),
+        branch: place.map(|place| place.branch.clone()),
+        base_commit: place.map(|place| place.base.to_string()),
+        commit: view.state.commit().map(CommitId::to_string),
+        blocked_by,
+        attempts: view.attempts.iter().map(attempt_summary).collect(),
+    }
+}
+
+fn verdict(view: &TaskView<'_>) -> Verdict {
+    match view.state {
+        State::Held { .. } | State::Landed { .. } => {
+            if view.attempts.last().and_then(claim) == Some(ClaimStatus::Partial) {
+                Verdict::Partial
+            } else {
+                Verdict::Pass
+            }
+        }
+        State::Failed { .. } => Verdict::Fail,
+        State::Blocked { .. } => Verdict::Blocked,
+        State::Waiting { .. }
+        | State::Ready
+        | State::Paused { .. }
+        | State::Preparing
+        | State::Running
+        | State::Proving
+        | State::Committing
+        | State::Landing { .. } => Verdict::NotRun,
+    }
+}
+
+fn claim(record: &AttemptRecord) -> Option<ClaimStatus> {
+    match &record.report.as_ref()?.result {
+        ResultFile::Claimed(claim) => Some(claim.status),
+        ResultFile::Missing | ResultFile::Malformed(_) => None,
+    }
+}
+
+fn attempt_summary(record: &AttemptRecord) -> AttemptSummary {
+    let report = record.report.as_ref();
+    let claim = match claim(record) {
+        Some(ClaimStatus::Pass) => "pass",
+        Some(ClaimStatus::Partial) => "partial",
+        Some(ClaimStatus::Fail) => "fail",
+        None => "none",
+    };
+    AttemptSummary {
+        n: record.number.0,
+        agent: report.map(|report| report.agent.clone()),
+        ended: report.map(|report| report.ended.as_str().to_owned()),
+        exit_code: report.and_then(|report| report.ended.exit_code()),
+        started_at: moment(record.started_at),
+        ended_at: record.ended_at.map(moment),
+        failure: record.failure,
+        claim: claim.to_owned(),
+        proof: record.proof.as_ref().map(proof_summary),
+        tokens: report
+            .and_then(|report| report.tokens)
+            .map(|tokens| TokensSummary { input: tokens.input, output: tokens.output }),
+        cost_usd: report.and_then(|report| report.cost_usd),
+    }
+}
+
+fn proof_summary(proof: &Proof) -> ProofSummary {
+    ProofSummary {
+        baseline_failed: proof.baseline_failed,
+        new: proof.new.clone(),
+        passed: proof.passed,
+        failed: proof.failed,
+        regressions: proof.regressions.clone(),
+        flaky: proof.flaky.clone(),
+        notes: proof.notes.clone(),
+    }
+}
+
+fn tdd_summary(views: &[TaskView<'_>]) -> TddSummary {
+    let is_landed: BTreeMap<&TaskId, bool> =
+        views.iter().map(|view| (&view.placed.task.id, matches!(view.state, State::Landed { .. }))).collect();
+    let greens = || views.iter().filter(|view| view.placed.task.phase == Phase::Green);
+    let both_landed = |view: &&TaskView<'_>| {
+        let red = view.placed.task.pair.as_ref().and_then(|red| is_landed.get(red));
+        is_landed[&view.placed.task.id] && red == Some(&true)
+    };
+    TddSummary { pairs: greens().count(), compliant: greens().filter(both_landed).count() }
+}
+
+fn totals(tasks: &[TaskSummary], views: &[TaskView<'_>]) -> Totals {
+    let count = |verdict: Verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
+    let reports = || views.iter().flat_map(|view| view.attempts).filter_map(|record| record.report.as_ref());
+    let costs: Vec<f64> = reports().filter_map(|report| report.cost_usd).collect();
+    Totals {
+        passed: count(Verdict::Pass),
+        partial: count(Verdict::Partial),
+        failed: count(Verdict::Fail),
+        blocked: count(Verdict::Blocked),
+        tokens: reports().filter_map(|report| report.tokens).map(|tokens| tokens.input + tokens.output).sum(),
+        cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
+    }
+}
+
+/// The larger of the longest path and the work divided by the slots, by the durations of each task's last attempt.
+fn lower_bound(views: &[TaskView<'_>], slots: u32) -> u64 {
+    let duration = |view: &TaskView<'_>| {
+        let last = view.attempts.last();
+        last.and_then(|record| Some(record.ended_at?.since(record.started_at))).unwrap_or(0)
+    };
+    let mut by_wave: Vec<&TaskView<'_>> = views.iter().collect();
+    by_wave.sort_by_key(|view| view.placed.wave);
+    let mut ends: BTreeMap<&TaskId, u64> = BTreeMap::new();
+    for view in by_wave {
+        let before = view.placed.task.dependencies.iter().filter_map(|id| ends.get(id)).max().copied();
+        ends.insert(&view.placed.task.id, before.unwrap_or(0) + duration(view));
+    }
+    let work: u64 = views.iter().map(duration).sum();
+    ends.into_values().max().unwrap_or(0).max(work / u64::from(slots))
+}
+
+/// Returns the moment as RFC 3339 in UTC with milliseconds.
+fn moment(timestamp: Timestamp) -> String {
+    let milliseconds = i64::try_from(timestamp.0).unwrap_or(i64::MAX);
+    Moment::from_millisecond(milliseconds).map_or_else(|_| timestamp.0.to_string(), |moment| format!("{moment:.3}"))
+}
