@@ -69,6 +69,12 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// A journal ends before its first line does, so its run had not begun.
+    #[error("read the journal `{}`: it ends within its first line", path.display())]
+    JournalUnstarted {
+        /// The journal.
+        path: PathBuf,
+    },
     /// A journal was written by a version of tm that this one can't read.
     #[error("read the journal `{}`: its format has version {found}, this tm reads version {supported}", path.display())]
     JournalVersion {

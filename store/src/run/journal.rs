@@ -1,0 +1,41 @@
+//! The journal of a run: every input of the scheduler with its time, appended and never changed.
+//!
+//! The first line is `{"version":1,"crc":…,"header":…}`, each further one `{"at":…,"seq":…,"crc":…,"record":…}` with
+//! the time in milliseconds, a number that counts up from 1 and a CRC-32 of the line's values. What header and records
+//! are is the business of whoever writes them; here they are anything that serde can write.
+
+mod checksum;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use reader::{JournalContents, JournalRecord, TornLine, read_journal};
+pub use writer::JournalWriter;
+
+use checksum::Checksum;
+
+/// The version of the format that is written, and the only one that is read.
+const VERSION: u64 = 1;
+
+/// Where a journal goes on: after its last whole line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct JournalEnd {
+    length: u64,
+    next_sequence: u64,
+}
+
+impl JournalEnd {
+    /// Returns how many bytes of the file are whole lines.
+    pub const fn length(self) -> u64 {
+        self.length
+    }
+}
+
+fn header_checksum(header: &[u8]) -> Checksum {
+    Checksum::of(&[&VERSION.to_le_bytes(), header])
+}
+
+fn record_checksum(at: u64, sequence: u64, record: &[u8]) -> Checksum {
+    Checksum::of(&[&at.to_le_bytes(), &sequence.to_le_bytes(), record])
+}

@@ -1,0 +1,148 @@
+//! Reads a journal back: each record that was written, or an error, and never one that was not.
+
+use super::{JournalEnd, VERSION, header_checksum, record_checksum};
+use crate::Error;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use std::fs;
+use std::path::Path;
+use tm_scheduler::Timestamp;
+
+/// All that a journal holds.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct JournalContents<H, R> {
+    /// What the journal was created with.
+    pub header: H,
+    /// The records in the order they were appended.
+    pub records: Vec<JournalRecord<R>>,
+    /// Where to go on.
+    pub end: JournalEnd,
+    /// The last line, when a crash left only a part of it.
+    pub torn: Option<TornLine>,
+}
+
+/// A record and when it was appended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct JournalRecord<R> {
+    /// The time that was given with it.
+    pub at: Timestamp,
+    /// The record.
+    pub record: R,
+}
+
+/// A last line that was written in part, and is left out.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TornLine {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// How many bytes of it there are.
+    pub length: u64,
+}
+
+/// Reads the journal at `path`.
+///
+/// A last line that has no line break or is no JSON is dropped and reported. Any other damage is
+/// [`Error::JournalDamaged`], another format [`Error::JournalVersion`], and a journal whose first line was never
+/// finished [`Error::JournalUnstarted`]: nothing can have happened in its run.
+pub fn read_journal<H: DeserializeOwned, R: DeserializeOwned>(path: &Path) -> Result<JournalContents<H, R>, Error> {
+    let bytes = fs::read(path).map_err(Error::read(path))?;
+    let damaged = |line, why| Error::JournalDamaged { path: path.to_path_buf(), line, why };
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').zip(1..);
+    let Some(first) = lines.next().and_then(|(line, _)| line.strip_suffix(b"\n")) else {
+        return Err(Error::JournalUnstarted { path: path.to_path_buf() });
+    };
+    check_version(path, first)?;
+    let header = parse_header(first).map_err(|why| damaged(1, why))?;
+    let end = JournalEnd { length: first.len() as u64 + 1, next_sequence: 1 };
+    let mut contents = JournalContents { header, records: Vec::new(), end, torn: None };
+    for (bytes_of_line, line) in lines {
+        let length = bytes_of_line.len() as u64;
+        let is_last = contents.end.length + length == bytes.len() as u64;
+        match parse_record(bytes_of_line, contents.end.next_sequence) {
+            Ok(record) => contents.push(record, length),
+            Err(LineFault::Torn(_)) if is_last => contents.torn = Some(TornLine { line, length }),
+            Err(LineFault::Torn(why) | LineFault::Wrong(why)) => return Err(damaged(line, why)),
+        }
+    }
+    Ok(contents)
+}
+
+impl<H, R> JournalContents<H, R> {
+    fn push(&mut self, record: JournalRecord<R>, length: u64) {
+        self.records.push(record);
+        self.end.length += length;
+        self.end.next_sequence += 1;
+    }
+}
+
+/// What is wrong with a line.
+enum LineFault {
+    /// It is no whole line, which a crash explains when it is the last one.
+    Torn(String),
+    /// It is a whole line, but not one that was written there.
+    Wrong(String),
+}
+
+#[derive(Deserialize)]
+struct AnyVersion {
+    version: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeaderLine<'a> {
+    #[serde(rename = "version")]
+    _version: u64,
+    #[serde(borrow)]
+    crc: &'a str,
+    #[serde(borrow)]
+    header: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordLine<'a> {
+    at: Timestamp,
+    seq: u64,
+    #[serde(borrow)]
+    crc: &'a str,
+    #[serde(borrow)]
+    record: &'a RawValue,
+}
+
+/// Refuses other versions before anything else is asked of the line, since only its version is known to stay.
+fn check_version(path: &Path, first_line: &[u8]) -> Result<(), Error> {
+    let path = path.to_path_buf();
+    match serde_json::from_slice(first_line) {
+        Ok(AnyVersion { version: VERSION }) => Ok(()),
+        Ok(AnyVersion { version: found }) => Err(Error::JournalVersion { path, found, supported: VERSION }),
+        Err(error) => {
+            Err(Error::JournalDamaged { path, line: 1, why: format!("it is no journal's first line: {error}") })
+        }
+    }
+}
+
+fn parse_header<H: DeserializeOwned>(first_line: &[u8]) -> Result<H, String> {
+    let line: HeaderLine<'_> = serde_json::from_slice(first_line).map_err(|error| error.to_string())?;
+    if header_checksum(line.header.get().as_bytes()).to_string() != line.crc {
+        return Err("its checksum does not match".to_owned());
+    }
+    serde_json::from_str(line.header.get()).map_err(|error| format!("the header is not understood: {error}"))
+}
+
+fn parse_record<R: DeserializeOwned>(line: &[u8], sequence: u64) -> Result<JournalRecord<R>, LineFault> {
+    let whole = line.strip_suffix(b"\n").ok_or_else(|| LineFault::Torn("it has no end".to_owned()))?;
+    let line: RecordLine<'_> = serde_json::from_slice(whole).map_err(|error| LineFault::Torn(error.to_string()))?;
+    let wrong = |why: String| Err(LineFault::Wrong(why));
+    if record_checksum(line.at.0, line.seq, line.record.get().as_bytes()).to_string() != line.crc {
+        return wrong("its checksum does not match".to_owned());
+    }
+    if line.seq != sequence {
+        return wrong(format!("it is number {}, and number {sequence} should follow", line.seq));
+    }
+    match serde_json::from_str(line.record.get()) {
+        Ok(record) => Ok(JournalRecord { at: line.at, record }),
+        Err(error) => wrong(format!("the record is not understood: {error}")),
+    }
+}
