@@ -46,7 +46,15 @@ pub struct TornLine {
 /// [`Error::JournalDamaged`], another format [`Error::JournalVersion`], and a journal whose first line was never
 /// finished [`Error::JournalUnstarted`]: nothing can have happened in its run.
 pub fn read_journal<H: DeserializeOwned, R: DeserializeOwned>(path: &Path) -> Result<JournalContents<H, R>, Error> {
-    let bytes = fs::read(path).map_err(Error::read(path))?;
+    parse_journal(path, &fs::read(path).map_err(Error::read(path))?)
+}
+
+/// Reads the bytes of the journal at `path`.
+pub(super) fn parse_journal<H, R>(path: &Path, bytes: &[u8]) -> Result<JournalContents<H, R>, Error>
+where
+    H: DeserializeOwned,
+    R: DeserializeOwned,
+{
     let damaged = |line, why| Error::JournalDamaged { path: path.to_path_buf(), line, why };
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').zip(1..);
     let Some(first) = lines.next().and_then(|(line, _)| line.strip_suffix(b"\n")) else {

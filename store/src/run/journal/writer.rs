@@ -43,14 +43,20 @@ enum Durability {
 impl JournalWriter {
     /// Creates the journal with its header, which is on disk when this returns; an existing file is an error.
     pub fn create(path: &Path, header: &impl Serialize) -> Result<Self, Error> {
+        let mut writer = Self::begin(path, header)?;
+        writer.sync()?;
+        sync_folder(folder_of(path)).map_err(Error::write(path))?;
+        Ok(writer)
+    }
+
+    /// Creates the journal with its header still in memory.
+    pub(super) fn begin(path: &Path, header: &impl Serialize) -> Result<Self, Error> {
         let file =
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(Error::write(path))?;
         let mut writer = Self::new(path, file, JournalEnd { length: 0, next_sequence: 1 });
         writer.put_json(header)?;
         let checksum = header_checksum(&writer.json);
         writer.put_line(format_args!("{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":"));
-        writer.sync()?;
-        sync_folder(folder_of(path)).map_err(Error::write(path))?;
         Ok(writer)
     }
 
