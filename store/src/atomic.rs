@@ -166,4 +166,16 @@ mod tests {
         replace(&path, b"new").unwrap();
         assert_eq!((fs::read(&path).unwrap(), fs::read(&other).unwrap()), (b"new".to_vec(), b"old".to_vec()));
     }
+
+    #[test]
+    fn file_that_may_not_be_written_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        replace(&path, b"old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+        // Root may write anything.
+        let may_be_written = OpenOptions::new().write(true).open(&path).is_ok();
+        assert_eq!(replace(&path, b"new").is_ok(), may_be_written);
+        assert_eq!(fs::read(&path).unwrap() == b"new", may_be_written);
+    }
 }

@@ -1,8 +1,8 @@
 //! The journal of a run: every input of the scheduler with its time, appended and never changed.
 //!
 //! The first line is `{"version":1,"crc":…,"header":…}`, each further one `{"at":…,"seq":…,"crc":…,"record":…}` with
-//! the time in milliseconds, a number that counts up from 1 and a CRC-32 of the line's values. What header and records
-//! are is the business of whoever writes them; here they are anything that serde can write.
+//! the time in milliseconds, a number that counts up from 1 and a CRC-32 of the line's values. What header and
+//! records are is the business of whoever writes them; here they are anything that serde can write.
 
 mod checksum;
 mod reader;

@@ -195,7 +195,7 @@ mod tests {
         }
 
         #[test]
-        fn every_new_run_id_is_safe_and_sorts_by_time(now in any::<u64>(), later in any::<u64>(), entropy in any::<u32>()) {
+        fn new_run_ids_are_safe_and_sort_by_time(now in any::<u64>(), later in any::<u64>(), entropy in any::<u32>()) {
             let now = Timestamp(now);
             let id = new_run_id(now, entropy);
             prop_assert!(check_run_id(&id).is_ok());

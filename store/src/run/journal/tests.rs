@@ -74,7 +74,8 @@ fn format_of_version_1_stays_as_it_is() {
     let text = "{\"version\":1,\"crc\":\"714659ea\",\"header\":{\"run_id\":\"20261121-014512-3fa9\"}}\n\
         {\"at\":10,\"seq\":1,\"crc\":\"84fec020\",\"record\":{\"Started\":{\"task\":\"1\",\"slots\":[1,2]}}}\n\
         {\"at\":20,\"seq\":2,\"crc\":\"64305f42\",\"record\":\"Tick\"}\n\
-        {\"at\":30,\"seq\":3,\"crc\":\"cdd203e4\",\"record\":{\"Started\":{\"task\":\"zwölf \\\"2\\\"\\n\",\"slots\":[1,2]}}}\n";
+        {\"at\":30,\"seq\":3,\"crc\":\"cdd203e4\",\"record\":\
+        {\"Started\":{\"task\":\"zwölf \\\"2\\\"\\n\",\"slots\":[1,2]}}}\n";
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
     atomic::replace(&path, text.as_bytes()).unwrap();
     assert_eq!(pairs(&read(&path).unwrap()), three());
