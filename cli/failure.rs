@@ -1,0 +1,74 @@
+//! Errors as people see them: what failed, the next command to type, and the exit code.
+
+use std::fmt;
+
+/// Exit codes, as documented in README.md.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ExitCode {
+    /// An error of tm, its configuration or its surroundings.
+    Error,
+    /// The command line makes no sense.
+    Usage,
+    /// Nothing could be planned.
+    Unplannable,
+    /// Another run is live.
+    Busy,
+}
+
+impl ExitCode {
+    /// Returns the number.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Error => 1,
+            Self::Usage => 2,
+            Self::Unplannable => 4,
+            Self::Busy => 5,
+        }
+    }
+}
+
+/// An error on its way to the screen.
+#[derive(Debug)]
+pub(crate) struct CommandFailure {
+    /// What failed, a lower-case fragment.
+    pub(crate) message: String,
+    /// The next command to type, or what to change.
+    pub(crate) hint: Option<String>,
+    /// The exit code.
+    pub(crate) code: ExitCode,
+}
+
+impl CommandFailure {
+    /// Returns a failure with exit code 1.
+    pub(crate) fn new(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), hint: None, code: ExitCode::Error }
+    }
+
+    /// Adds the next command to type.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Sets the exit code.
+    pub(crate) const fn code(mut self, code: ExitCode) -> Self {
+        self.code = code;
+        self
+    }
+}
+
+impl<E: std::error::Error> From<E> for CommandFailure {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let words = cause.to_string();
+            if !message.contains(&words) {
+                message.push_str(": ");
+                message.push_str(&words);
+            }
+            source = cause.source();
+        }
+        Self::new(message)
+    }
+}
