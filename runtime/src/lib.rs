@@ -1,1 +1,23 @@
 //! Performs the scheduler's effects and feeds it what happened, in one loop.
+//!
+//! Every `if` about the domain is in the scheduler; here is what touches git, processes, files and the clock.
+
+mod baseline;
+mod clock;
+mod crew;
+mod error;
+mod evidence;
+mod header;
+mod main_loop;
+mod replay;
+mod setup;
+mod statuses;
+mod steps;
+
+pub use clock::now;
+pub use crew::Told;
+pub use error::Error;
+pub use header::{JournalHeader, integration_name};
+pub use main_loop::{Outcome, Run};
+pub use replay::{Replayed, replay};
+pub use setup::{AgentChoice, RunSetup};

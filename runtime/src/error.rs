@@ -1,0 +1,29 @@
+//! What can go wrong outside of any task; trouble within a task is an answer to the scheduler.
+
+use std::path::PathBuf;
+use tm_scheduler::IllegalInput;
+
+/// Trouble that ends the process, never the run: its journal stays and it can be resumed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A durable file could not be read or written.
+    #[error(transparent)]
+    Store(#[from] tm_store::Error),
+    /// git refused.
+    #[error(transparent)]
+    Git(#[from] tm_worktrees::Error),
+    /// The journal tells of something that can't happen.
+    #[error("the journal `{path}` can't be replayed: record {record}")]
+    ImpossibleJournal {
+        /// The journal.
+        path: PathBuf,
+        /// The record, counted from 1.
+        record: usize,
+        /// What can't happen.
+        source: IllegalInput,
+    },
+    /// A step answered what can't come: a broken invariant of tm itself.
+    #[error("a step gave an answer that can't come")]
+    Impossible(#[from] IllegalInput),
+}
