@@ -75,21 +75,110 @@ fn summary() -> Summary {
 
 #[test]
 fn the_summary_says_what_landed_what_failed_and_what_to_type_next() {
-    insta::assert_snapshot!(summary_markdown(&summary()), @"");
+    insta::assert_snapshot!(summary_markdown(&summary()), @r"
+    # Run 20261121-014512-3fa9
+
+    2 of 4 tasks landed on `tm/master/run-x` in 7s; 1 failed and 1 are blocked.
+
+    - passed 2, partial 0, failed 1, blocked 1
+    - 2 waves, at most 2 agents at the same time, 3 attempts
+    - wall time 7s, lower bound 7s
+    - tokens 330
+
+    ## TDD compliance
+
+    1 of 2 pairs
+
+    | Pair | RED | GREEN | Tests | Landed | Claim |
+    |---|---|---|---|---|---|
+    | 1 Add numbers | pass | pass | 1 | yes | pass |
+    | 2 Subtract \| numbers | fail | blocked | 0 | no | – |
+
+    ## Failed and blocked
+
+    - 2 Subtract \| numbers: blocked by 2:red
+    - 2:red Subtract \| numbers: red-passed after 1 attempts: no new test fails
+      `tm waves logs 2:red`
+
+    ## Branches
+
+    | Task | Branch | Commit | Landed |
+    |---|---|---|---|
+    | 1 | `tm/b` | green01234 | yes |
+    | 1:red | `tm/b` | red0123456 | yes |
+    ");
 }
 
 #[test]
 fn the_json_has_every_key_of_the_contract() {
     let json = serde_json::to_value(summary()).expect("json");
-    insta::assert_json_snapshot!(json["tasks"][0], @"");
-    insta::assert_json_snapshot!(json["totals"], @"");
+    insta::assert_json_snapshot!(json["tasks"][0], @r#"
+    {
+      "id": "1",
+      "title": "Add numbers",
+      "phase": "green",
+      "pair": "1:red",
+      "wave": 2,
+      "verdict": "pass",
+      "state": "landed",
+      "failure": null,
+      "reason": null,
+      "landed": true,
+      "branch": "tm/b",
+      "base_commit": "base",
+      "commit": "green0123456789",
+      "blocked_by": [],
+      "attempts": [
+        {
+          "n": 1,
+          "agent": "scripted",
+          "ended": "exited",
+          "exit_code": 0,
+          "started_at": "1970-01-01T00:00:03.000Z",
+          "ended_at": "1970-01-01T00:00:07.000Z",
+          "failure": null,
+          "claim": "pass",
+          "proof": {
+            "baseline_failed": 0,
+            "new": [],
+            "passed": 4,
+            "failed": 0,
+            "regressions": [],
+            "flaky": [],
+            "notes": []
+          },
+          "tokens": {
+            "input": 100,
+            "output": 10
+          },
+          "cost_usd": null
+        }
+      ]
+    }
+    "#);
+    insta::assert_json_snapshot!(json["totals"], @r#"
+    {
+      "passed": 2,
+      "partial": 0,
+      "failed": 1,
+      "blocked": 1,
+      "tokens": 330,
+      "cost_usd": null
+    }
+    "#);
     assert_eq!((json["exit_code"].as_u64(), json["status"].as_str()), (Some(3), Some("failed")));
     assert_eq!((json["wall_ms"].as_u64(), json["lower_bound_ms"].as_u64()), (Some(7_000), Some(7_000)));
 }
 
 #[test]
 fn the_status_has_a_line_for_every_task() {
-    insta::assert_snapshot!(status_text(&summary()), @"");
+    insta::assert_snapshot!(status_text(&summary()), @"
+    run 20261121-014512-3fa9 is failed after 7s: 4 of 4 tasks settled, branch tm/master/run-x
+      1      landed      Add numbers
+      1:red  landed      Add numbers
+      2      blocked     by 2:red · Subtract | numbers
+      2:red  failed      red-passed after 1 attempts · Subtract | numbers
+    ");
 }
 
 #[test]
@@ -101,6 +190,21 @@ fn the_plan_shows_wide_waves_in_parts() {
     tasks.push(deferred);
     tasks.push(Task::new("4", "Build it"));
     let plan = WavePlan::new(&tasks, &PlanOptions::default()).expect("a plan");
-    insta::assert_snapshot!(plan_text(&plan, &Limits::with_slots(NonZeroU32::new(2).expect("slots"))), @"");
+    insta::assert_snapshot!(plan_text(&plan, &Limits::with_slots(NonZeroU32::new(2).expect("slots"))), @"
+    4 tasks in 2 waves, 1 pairs, at most 2 agents at the same time, each task starts when what it depends on has landed
+
+    Wave 1.1 (2 tasks)
+      RED    4:red  Build it
+             1  Set up
+
+    Wave 1.2 (1 tasks)
+             2  Set up
+
+    Wave 2 (1 tasks)
+      GREEN  4  Build it
+
+    Not planned, waiting for tasks that are not part of the run
+      3  Set up — after 9 (deferred)
+    ");
     assert_eq!(plan_json(&plan, &Limits::with_slots(NonZeroU32::MIN)).waves.len(), 2);
 }
