@@ -1,0 +1,28 @@
+# Lists the commands.
+default:
+    @just --list
+
+# Runs all tests.
+test:
+    cargo test --workspace
+
+# Checks formatting, lints and licences.
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Builds the documentation with warnings as errors.
+docs:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
+
+# Measures planning and a run of no-op tasks.
+bench:
+    cargo bench -p tm-benches
+
+# Runs the demo.
+demo:
+    cargo run --release -- demo
+
+# Does what CI does.
+ci:
+    bash .ci/run
