@@ -1,1 +1,36 @@
 //! Layers defaults, files, environment and flags into one typed value that remembers where each setting came from.
+//!
+//! From low to high: the embedded `default.yaml`, the user's file, Task Master's `config.json`, the project's
+//! `tm.yaml`, agent-alchemy's file when asked for, `TM_*` variables, flags. Knows nothing of what a setting does.
+
+mod agent;
+mod command;
+mod duration;
+mod environment;
+mod error;
+mod front_matter;
+mod inputs;
+mod key;
+mod layer;
+mod lines;
+mod load;
+mod scalar;
+mod settings;
+mod shape;
+mod source;
+mod task_master;
+mod yaml;
+
+pub use agent::{Agent, AgentRecipe, ByPhase, OutputFormat, PoliteStop, PromptDelivery, RefusalPatterns};
+pub use command::{AgentCommand, Argument, CommandLine};
+pub use error::Error;
+pub use inputs::{Inputs, Override};
+pub use load::{Explained, Loaded, load};
+pub use settings::{
+    Autopilot, Compat, CoverageThreshold, Dispatch, Escape, Git, Landing, Settings, Storage, StorageLocation,
+    Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves, schema,
+};
+pub use source::{Source, Warning};
+
+/// The built-in defaults, commented: the reference of every setting.
+pub const DEFAULT_YAML: &str = include_str!("../default.yaml");

@@ -1,0 +1,154 @@
+//! Commands as a user writes them: a text for `sh`, or a list of arguments.
+//!
+//! Neither starts anything, nor fills in placeholders.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// A command without placeholders.
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "Written", untagged)]
+pub enum CommandLine {
+    /// A line for `sh -c`.
+    Shell(String),
+    /// A program and its arguments, passed as they are.
+    Arguments(Vec<String>),
+}
+
+impl CommandLine {
+    /// Returns the program and its arguments.
+    pub fn arguments(&self) -> Vec<String> {
+        match self {
+            Self::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+            Self::Arguments(arguments) => arguments.clone(),
+        }
+    }
+}
+
+/// The command of an agent, with placeholders in its arguments.
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "Written", untagged)]
+pub enum AgentCommand {
+    /// A line for `sh -c`; values reach it as environment variables, never as a part of its text.
+    Shell(String),
+    /// A program and its arguments.
+    Arguments(Vec<Argument>),
+}
+
+/// An argument of an agent's command.
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum Argument {
+    /// One argument.
+    Single(String),
+    /// Arguments that are left out together when a placeholder in one of them has no value.
+    Optional(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Line(String),
+    List(Vec<Argument>),
+}
+
+impl TryFrom<Written> for AgentCommand {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        match written {
+            Written::Line(line) if line.trim().is_empty() => Err("an empty command"),
+            Written::Line(line) => Ok(Self::Shell(line)),
+            Written::List(arguments) => match arguments.first() {
+                Some(Argument::Single(program)) if !program.is_empty() => Ok(Self::Arguments(arguments)),
+                _ => Err("a list that begins with no program"),
+            },
+        }
+    }
+}
+
+impl TryFrom<Written> for CommandLine {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        match AgentCommand::try_from(written)? {
+            AgentCommand::Shell(line) => Ok(Self::Shell(line)),
+            AgentCommand::Arguments(arguments) => {
+                let single = arguments.into_iter().map(|argument| match argument {
+                    Argument::Single(text) => Ok(text),
+                    Argument::Optional(_) => Err("a list within the list"),
+                });
+                Ok(Self::Arguments(single.collect::<Result<_, _>>()?))
+            }
+        }
+    }
+}
+
+impl JsonSchema for CommandLine {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "CommandLine".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "title": "a command: a text for `sh`, or a list of texts",
+            "type": ["string", "array"],
+            "items": {"type": "string"},
+        })
+    }
+}
+
+impl JsonSchema for AgentCommand {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "AgentCommand".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "title": "a command: a text for `sh`, or a list of texts, optional ones in lists of their own",
+            "type": ["string", "array"],
+            "items": {"type": ["string", "array"], "items": {"type": "string"}},
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn command_line(value: serde_json::Value) -> Option<CommandLine> {
+        serde_json::from_value(value).ok()
+    }
+
+    #[test]
+    fn text_is_for_the_shell_and_list_is_passed_as_it_is() {
+        let line = command_line(json!("a && b")).unwrap();
+        assert_eq!(line.arguments(), ["sh", "-c", "a && b"]);
+        let list = command_line(json!(["a", "b c"])).unwrap();
+        assert_eq!(list.arguments(), ["a", "b c"]);
+    }
+
+    #[test]
+    fn empty_commands_are_refused() {
+        for value in [json!(""), json!("  "), json!([]), json!([""]), json!([["a"]]), json!(["a", ["b"]]), json!([1])] {
+            assert_eq!(command_line(value.clone()), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn command_of_an_agent_may_hold_optional_arguments() {
+        let value = json!(["a", ["--model", "{model}"]]);
+        let command: AgentCommand = serde_json::from_value(value.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&command).unwrap(), value);
+    }
+}

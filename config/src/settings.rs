@@ -1,0 +1,257 @@
+//! Every setting as a typed value: the one list of what can be configured.
+//!
+//! Names, types and documentation of `tm config schema` come from here; defaults come from `default.yaml` alone.
+
+use crate::agent::{Agent, AgentRecipe};
+use crate::command::CommandLine;
+use crate::{duration, shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+pub use crate::scalar::CoverageThreshold;
+
+/// Returns the JSON schema of a settings file, defaults included.
+pub fn schema() -> serde_json::Value {
+    shape::schema_of_file()
+}
+
+/// Everything that can be configured.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// How many tasks run at once, and when each may start.
+    pub waves: Waves,
+    /// How tests are paired with implementations, and how strictly the pairs are judged.
+    pub tdd: Tdd,
+    /// How tm runs the project's tests.
+    pub test: Test,
+    /// Which agents work, and within which limits.
+    pub agent: Agent,
+    /// Agents of your own, and changes to the built-in ones, by name.
+    pub agents: BTreeMap<String, AgentRecipe>,
+    /// What tm names, commits and lands.
+    pub git: Git,
+    /// Where run directories and worktrees are kept.
+    pub storage: Storage,
+    /// The loop in which one agent works through the subtasks of one task.
+    pub autopilot: Autopilot,
+    /// Settings files of other programs that are read too.
+    pub compat: Compat,
+}
+
+/// How many tasks run at once, and when each may start.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Waves {
+    /// Agents at the same time.
+    pub max_parallel: NonZeroU32,
+    /// Further attempts at a task after the first that fails.
+    pub retries: u32,
+    /// When a task may start.
+    pub dispatch: Dispatch,
+    /// What one agent is given at a time.
+    pub unit: Unit,
+    /// How long after its start the run starts nothing more; without one it goes on to the end.
+    #[serde(deserialize_with = "duration::optional", serialize_with = "duration::write_optional")]
+    #[schemars(with = "Option<duration::Positive>")]
+    pub deadline: Option<Duration>,
+}
+
+/// When a task may start.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Dispatch {
+    /// As soon as everything it depends on has landed and a slot is free.
+    Rolling,
+    /// When every task of the waves before has settled.
+    Barrier,
+}
+
+/// What one agent is given at a time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// A task with all its subtasks.
+    Task,
+    /// One subtask; its parent is done when all its subtasks are.
+    Subtask,
+}
+
+/// How tests are paired with implementations, and how strictly the pairs are judged.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tdd {
+    /// Which tasks become a RED and a GREEN task.
+    pub mode: TddMode,
+    /// What follows from RED tests that pass, or that GREEN changed.
+    pub strictness: Strictness,
+    /// The coverage in percent below which GREEN fails, when there is a coverage report.
+    pub coverage_threshold: Option<CoverageThreshold>,
+    /// Whether GREEN is followed by a commit that tidies up and changes no test.
+    pub refactor: bool,
+    /// Whether RED tasks depend on nothing and go first, all of them.
+    pub red_early: bool,
+}
+
+/// Which tasks become a RED and a GREEN task.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TddMode {
+    /// Those that the backlog pairs, and every other one that tests can be written for.
+    Auto,
+    /// Those that the backlog pairs.
+    Explicit,
+    /// None.
+    Off,
+}
+
+/// What follows from RED tests that pass, or that GREEN changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Strictness {
+    /// Either one fails the attempt.
+    Strict,
+    /// Tests that pass are a warning, tests that were changed fail the attempt.
+    Normal,
+    /// Tests that pass are a note, tests that were changed are a warning.
+    Relaxed,
+}
+
+/// How tm runs the project's tests.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// The command: a text for `sh`, or a list; without one it is found by looking at the project.
+    pub command: Option<CommandLine>,
+    /// How its results are written.
+    pub format: TestFormat,
+    /// How long one run of the tests may take.
+    #[serde(deserialize_with = "duration::positive", serialize_with = "duration::write")]
+    #[schemars(with = "duration::Positive")]
+    pub timeout: Duration,
+    /// The file that the command writes its results to, from the worktree; without one they are read from its output.
+    pub results: Option<String>,
+}
+
+/// How results of tests are written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestFormat {
+    /// Found by looking at the command and its output.
+    Auto,
+    /// JUnit XML.
+    Junit,
+    /// The Test Anything Protocol.
+    Tap,
+    /// The text of `cargo test`.
+    Cargo,
+    /// The text of `cargo nextest run`.
+    Nextest,
+    /// The text of `pytest -v`.
+    Pytest,
+    /// The JSON of `jest --json`.
+    Jest,
+    /// The JSON of `vitest --reporter=json`.
+    Vitest,
+    /// The JSON of `go test -json`.
+    Go,
+    /// The exit status alone, which proves less.
+    ExitStatus,
+}
+
+/// What tm names, commits and lands.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Git {
+    /// The name of a task's branch, from `{tag}`, `{id}` and `{slug}`.
+    pub branch: String,
+    /// The name of the integration branch, from `{tag}` and `{run}`.
+    pub integration: String,
+    /// Whether proven work is merged into the integration branch.
+    pub land: Landing,
+    /// Paths that are never committed, as patterns of `.gitignore`.
+    pub never_commit: Vec<String>,
+    /// The message of tm's commits, without its trailers; without one tm's own wording.
+    pub commit_template: Option<String>,
+    /// What follows when an agent wrote into the checkout of the user.
+    pub escape: Escape,
+}
+
+/// Whether proven work is merged into the integration branch.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Landing {
+    /// Each task as soon as it is proven.
+    Each,
+    /// None: every task stays on its own branch.
+    Off,
+}
+
+/// What follows when an agent wrote into the checkout of the user.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Escape {
+    /// The attempt fails.
+    Fail,
+    /// A warning.
+    Warn,
+}
+
+/// Where run directories and worktrees are kept.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Storage {
+    /// Whether they are kept outside the project.
+    pub location: StorageLocation,
+    /// The folder for `global`, when `TM_HOME` is not set; without one `~/.taskmaster`.
+    pub base_path: Option<String>,
+}
+
+/// Whether run directories and worktrees are kept outside the project.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StorageLocation {
+    /// In one folder for all projects of the user.
+    Global,
+    /// In `.taskmaster/` of the project.
+    Project,
+}
+
+/// The loop in which one agent works through the subtasks of one task.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Autopilot {
+    /// Whether it may be started in this project.
+    pub enabled: bool,
+    /// Whether it refuses to start over uncommitted changes.
+    pub require_clean_working_tree: bool,
+    /// Tries at GREEN before the subtask has failed.
+    pub max_green_attempts: NonZeroU32,
+    /// Whose test results count.
+    pub verify: Verify,
+    /// The subject of its commits, from `{type}`, `{scope}`, `{msg}` and `{taskId}`.
+    pub commit_template: String,
+    /// The `{type}` of its commits.
+    pub default_commit_type: String,
+}
+
+/// Whose test results count.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verify {
+    /// The agent's, checked for sense.
+    Reported,
+    /// Those of a run of the tests by tm.
+    Run,
+}
+
+/// Settings files of other programs that are read too.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compat {
+    /// Whether the front matter of `.claude/agent-alchemy.local.md` counts.
+    pub agent_alchemy: bool,
+}
