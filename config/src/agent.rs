@@ -3,8 +3,8 @@
 //! A recipe here is what somebody wrote down, every part optional; what makes a whole one is the business of `presets`.
 
 use crate::command::AgentCommand;
-use crate::scalar::{self, Dollars};
 use crate::duration;
+use crate::scalar::{self, Dollars};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -111,6 +111,7 @@ pub(crate) fn write<S: Serializer>(duration: &Duration, serializer: S) -> Result
 }
 
 /// Writes a duration, or nothing, so that it can be read back.
+#[expect(clippy::ref_option, reason = "the signature that serde calls")]
 pub(crate) fn write_optional<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     match duration {
         Some(duration) => write(duration, serializer),
@@ -125,8 +126,17 @@ mod tests {
     #[test]
     fn durations_are_read_as_people_write_them() {
         let seconds = [
-            ("5m", 300), ("90s", 90), ("1h 30m", 5400), ("1.5h", 5400), ("2 hours, 3 mins", 7380), ("PT5M", 300),
-            ("1d", 86_400), ("90", 90), (" 5m ", 300), ("0s", 0), ("0", 0),
+            ("5m", 300),
+            ("90s", 90),
+            ("1h 30m", 5400),
+            ("1.5h", 5400),
+            ("2 hours, 3 mins", 7380),
+            ("PT5M", 300),
+            ("1d", 86_400),
+            ("90", 90),
+            (" 5m ", 300),
+            ("0s", 0),
+            ("0", 0),
         ];
         for (text, expected) in seconds {
             assert_eq!(parse(text), Ok(Duration::from_secs(expected)), "`{text}`");

@@ -26,9 +26,10 @@ pub use command::{AgentCommand, Argument, CommandLine};
 pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, load};
+pub use scalar::{CoverageThreshold, Dollars, Text};
 pub use settings::{
-    Autopilot, Compat, CoverageThreshold, Dispatch, Escape, Git, Landing, Settings, Storage, StorageLocation,
-    Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves, schema,
+    Autopilot, Compat, Dispatch, Escape, Git, Landing, Settings, Storage, StorageLocation, Strictness, Tdd, TddMode,
+    Test, TestFormat, Unit, Verify, Waves, schema,
 };
 pub use source::{Source, Warning};
 

@@ -4,14 +4,13 @@
 
 use crate::agent::{Agent, AgentRecipe};
 use crate::command::CommandLine;
+use crate::scalar::CoverageThreshold;
 use crate::{duration, shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
-
-pub use crate::scalar::CoverageThreshold;
 
 /// Returns the JSON schema of a settings file, defaults included.
 pub fn schema() -> serde_json::Value {
@@ -142,7 +141,7 @@ pub struct Test {
 pub enum TestFormat {
     /// Found by looking at the command and its output.
     Auto,
-    /// JUnit XML.
+    /// XML as `JUnit` writes it.
     Junit,
     /// The Test Anything Protocol.
     Tap,

@@ -1,0 +1,64 @@
+//! Everything that a configuration is loaded from, as plain values.
+//!
+//! The only place that looks at the process's own environment is `from_process`.
+
+use crate::environment;
+use crate::key::Key;
+use etcetera::BaseStrategy as _;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What a configuration is loaded from.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// The user's own file for all projects; one that does not exist says nothing.
+    pub user_config: Option<PathBuf>,
+    /// The folder that holds `.taskmaster/` and `.claude/`.
+    pub project_root: PathBuf,
+    /// Environment variables; those that do not begin with `TM_` are left alone.
+    pub environment: Vec<(String, String)>,
+    /// Settings from the command line; a later one of the same key counts.
+    pub overrides: Vec<Override>,
+}
+
+impl Inputs {
+    /// Returns the inputs of this process for a project, without overrides.
+    pub fn from_process(project_root: impl Into<PathBuf>) -> Self {
+        let strategy = etcetera::base_strategy::Xdg::new().ok();
+        let variables = std::env::vars_os();
+        Self {
+            user_config: strategy.map(|strategy| strategy.config_dir().join("tm/config.yaml")),
+            project_root: project_root.into(),
+            environment: variables
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .filter(|(name, _)| name.starts_with(environment::PREFIX))
+                .collect(),
+            overrides: Vec::new(),
+        }
+    }
+}
+
+/// One setting from the command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Override {
+    /// The setting, with dots: `waves.max_parallel`.
+    pub key: String,
+    /// The flag, with its dashes: `--max-parallel`.
+    pub flag: String,
+    /// The value.
+    pub value: Value,
+}
+
+impl Override {
+    /// Returns an override of a value that has its type already.
+    pub fn new(key: impl Into<String>, flag: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self { key: key.into(), flag: flag.into(), value: value.into() }
+    }
+
+    /// Returns an override of a value written as text, read as the value of an environment variable is.
+    pub fn from_text(key: impl Into<String>, flag: impl Into<String>, text: &str) -> Self {
+        let key = key.into();
+        let value = environment::value_of(&Key::from(key.as_str()), text);
+        Self::new(key, flag, value)
+    }
+}

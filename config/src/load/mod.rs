@@ -1,0 +1,195 @@
+//! Loads every layer, checks every value, and merges them, the later layer over the earlier.
+//!
+//! Knows the order of the layers; does not know what any setting means.
+
+use crate::key::Key;
+use crate::layer::{Entry, Layer, describe, wrong_type};
+use crate::lines::line_of;
+use crate::shape::Shape;
+use crate::{DEFAULT_YAML, Error, Inputs, Settings, Source, Warning, environment, front_matter, task_master, yaml};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+static DEFAULTS: LazyLock<Value> =
+    LazyLock::new(|| yaml::parse(DEFAULT_YAML).expect("the embedded default.yaml is valid"));
+
+const PROJECT_FILE: &str = ".taskmaster/tm.yaml";
+
+/// The settings, and how they came about.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The settings.
+    pub settings: Settings,
+    /// Every setting with its value and where that came from, in the order of `default.yaml`.
+    pub explained: Vec<Explained>,
+    /// What is odd and stops nothing.
+    pub warnings: Vec<Warning>,
+}
+
+/// One setting, its value, and where that came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// The setting, with dots between the sections.
+    pub key: String,
+    /// Its value as it was written.
+    pub value: Value,
+    /// Where it was written.
+    pub source: Source,
+}
+
+/// Loads the settings of a project; everything that is wrong is reported together.
+pub fn load(inputs: &Inputs) -> Result<Loaded, Error> {
+    let mut merged = Merged::default();
+    for layer in layers(inputs) {
+        merged.add(layer);
+    }
+    merged.finish()
+}
+
+/// Returns the built-in settings as plain values.
+pub(crate) fn defaults() -> &'static Value {
+    &DEFAULTS
+}
+
+/// Tells whether a setting can have a value.
+pub(crate) fn accepts(key: &Key, value: &Value) -> bool {
+    let mut tree = defaults().clone();
+    key.set(&mut tree, value.clone());
+    serde_json::from_value::<Settings>(tree).is_ok()
+}
+
+/// Returns the layers from low to high.
+fn layers(inputs: &Inputs) -> Vec<Layer> {
+    let root = &inputs.project_root;
+    let mut layers = vec![built_in()];
+    layers.extend(inputs.user_config.as_deref().map(user_file));
+    layers.extend([task_master::layer(root), project_file(root)]);
+    let above = [environment::layer(&inputs.environment), flags(inputs)];
+    if wants_agent_alchemy(layers.iter().chain(&above)) {
+        layers.push(front_matter::layer(root));
+    }
+    layers.extend(above);
+    layers
+}
+
+fn built_in() -> Layer {
+    let mut layer = Layer::default();
+    layer.add(&Key::default(), defaults().clone(), &|_| Source::BuiltIn);
+    layer
+}
+
+fn user_file(path: &Path) -> Layer {
+    yaml_file(path, path, Source::UserFile)
+}
+
+fn project_file(root: &Path) -> Layer {
+    yaml_file(&root.join(PROJECT_FILE), Path::new(PROJECT_FILE), Source::ProjectYaml)
+}
+
+fn yaml_file(path: &Path, shown: &Path, source: fn(PathBuf, Option<usize>) -> Source) -> Layer {
+    let text = match yaml::read_file(path, shown) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Layer::default(),
+        Err(error) => return Layer::broken(error),
+    };
+    let broken = |why| Layer::broken(Error::Syntax { path: shown.to_path_buf(), why });
+    match yaml::parse(&text) {
+        Ok(tree @ (Value::Object(_) | Value::Null)) => {
+            let mut layer = Layer::default();
+            layer.add(&Key::default(), tree, &|key| source(shown.to_path_buf(), line_of(&text, key)));
+            layer
+        }
+        Ok(other) => broken(format!("expected a map of sections, found {}", describe(&other))),
+        Err(why) => broken(why),
+    }
+}
+
+fn flags(inputs: &Inputs) -> Layer {
+    let mut layer = Layer::default();
+    for flag in &inputs.overrides {
+        layer.add(&flag.key.as_str().into(), flag.value.clone(), &|_| Source::Flag(flag.flag.clone()));
+    }
+    layer
+}
+
+fn wants_agent_alchemy<'layers>(layers: impl Iterator<Item = &'layers Layer>) -> bool {
+    let key = Key::from("compat.agent_alchemy");
+    let entries = layers.flat_map(|layer| &layer.entries).filter(|entry| entry.key == key);
+    entries.last().is_some_and(|entry| entry.value == Value::Bool(true))
+}
+
+/// The layers merged so far.
+#[derive(Default)]
+struct Merged {
+    values: BTreeMap<Key, (Value, Source)>,
+    errors: Vec<Error>,
+    warnings: Vec<Warning>,
+}
+
+impl Merged {
+    fn add(&mut self, layer: Layer) {
+        self.errors.extend(layer.errors);
+        self.warnings.extend(layer.warnings);
+        for entry in layer.entries {
+            match problem(&entry) {
+                None => drop(self.values.insert(entry.key, (entry.value, entry.source))),
+                Some(Error::WrongType { key, source_of_key: Source::AgentAlchemy(path), expected, found }) => {
+                    let why = format!("expected {expected}, found {found}");
+                    self.warnings.push(Warning::Ignored { path, key, why });
+                }
+                Some(error) => self.errors.push(error),
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Loaded, Error> {
+        if let Some(error) = Error::all(self.errors) {
+            return Err(error);
+        }
+        let mut tree = defaults().clone();
+        for (key, (value, _)) in &self.values {
+            key.set(&mut tree, value.clone());
+        }
+        let settings =
+            serde_json::from_value(tree).expect("each value was checked by itself and none bears on another");
+        Ok(Loaded { settings, explained: explained(&self.values), warnings: self.warnings })
+    }
+}
+
+fn problem(entry: &Entry) -> Option<Error> {
+    let Entry { key, value, source } = entry;
+    if let [section, agent, ..] = key.names()
+        && section == "agents"
+        && !is_agent_name(agent)
+    {
+        return Some(Error::AgentName { name: agent.clone(), source_of_key: source.clone() });
+    }
+    if *source == Source::BuiltIn || accepts(key, value) {
+        return None;
+    }
+    Shape::root().at(key).map(|shape| wrong_type(key, shape, value, source.clone()))
+}
+
+/// Names of agents become parts of file names.
+fn is_agent_name(name: &str) -> bool {
+    let is_allowed = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    !name.is_empty() && name.chars().all(is_allowed)
+}
+
+fn explained(values: &BTreeMap<Key, (Value, Source)>) -> Vec<Explained> {
+    let mut explained = Vec::new();
+    for known in Shape::root().keys(&Key::default()) {
+        let of_known = values.iter().filter(|(key, _)| key.names().starts_with(known.names()));
+        explained.extend(of_known.map(|(key, (value, source))| Explained {
+            key: key.to_string(),
+            value: value.clone(),
+            source: source.clone(),
+        }));
+    }
+    explained
+}
+
+#[cfg(test)]
+mod tests;

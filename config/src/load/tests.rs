@@ -1,0 +1,393 @@
+//! The layers together: precedence, provenance, mistakes, and the defaults against the design.
+
+use super::*;
+use crate::{
+    Agent, AgentRecipe, Argument, Autopilot, ByPhase, Compat, CoverageThreshold, Dispatch, Escape, Git, Landing,
+    Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves,
+};
+use crate::{AgentCommand, CommandLine};
+use serde_json::json;
+use std::fs::{File, create_dir_all};
+use std::io::Write as _;
+use std::num::NonZeroU32;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A project folder, a user's file beside it, and what else a configuration comes from.
+struct Fixture {
+    folder: TempDir,
+    inputs: Inputs,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let inputs = Inputs {
+            user_config: Some(folder.path().join("user.yaml")),
+            project_root: folder.path().join("project"),
+            ..Inputs::default()
+        };
+        Self { folder, inputs }
+    }
+
+    fn file(self, path: &str, text: &str) -> Self {
+        let path = self.folder.path().join(path);
+        create_dir_all(path.parent().unwrap()).unwrap();
+        File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+        self
+    }
+
+    fn project(text: &str) -> Self {
+        Self::new().file("project/.taskmaster/tm.yaml", text)
+    }
+
+    fn variable(mut self, name: &str, value: &str) -> Self {
+        self.inputs.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn flag(mut self, key: &str, flag: &str, value: impl Into<Value>) -> Self {
+        self.inputs.overrides.push(Override::new(key, flag, value));
+        self
+    }
+
+    fn load(&self) -> Loaded {
+        load(&self.inputs).unwrap_or_else(|error| panic!("failed to {error}"))
+    }
+
+    /// Returns the mistakes, one a line, with the temporary folder cut out.
+    fn mistakes(&self) -> Vec<String> {
+        let errors = match load(&self.inputs).expect_err("a mistake") {
+            Error::Several(errors) => errors,
+            error => vec![error],
+        };
+        let folder = self.folder.path().display().to_string();
+        errors.iter().map(|error| error.to_string().replace(&folder, "")).collect()
+    }
+}
+
+type AddLayer = fn(Fixture) -> Fixture;
+
+fn from(loaded: &Loaded, key: &str) -> String {
+    let explained = loaded.explained.iter().find(|explained| explained.key == key).expect("an explained setting");
+    format!("{} {}", explained.value, explained.source)
+}
+
+fn built_in_settings() -> Settings {
+    Settings {
+        waves: Waves {
+            max_parallel: NonZeroU32::new(5).unwrap(),
+            retries: 3,
+            dispatch: Dispatch::Rolling,
+            unit: Unit::Task,
+            deadline: None,
+        },
+        tdd: Tdd {
+            mode: TddMode::Auto,
+            strictness: Strictness::Normal,
+            coverage_threshold: None,
+            refactor: false,
+            red_early: false,
+        },
+        test: Test { command: None, format: TestFormat::Auto, timeout: Duration::from_mins(5), results: None },
+        agent: Agent {
+            default: "claude".to_owned(),
+            timeout: None,
+            stall: Some(Duration::from_mins(10)),
+            grace: Duration::from_mins(1),
+            by_phase: ByPhase::default(),
+            fallback: Vec::new(),
+            max_cost: None,
+            max_tokens: None,
+        },
+        agents: BTreeMap::new(),
+        git: Git {
+            branch: "tm/{tag}/task-{id}-{slug}".to_owned(),
+            integration: "tm/{tag}/run-{run}".to_owned(),
+            land: Landing::Each,
+            never_commit: vec![".taskmaster/**".to_owned()],
+            commit_template: None,
+            escape: Escape::Fail,
+        },
+        storage: Storage { location: StorageLocation::Global, base_path: None },
+        autopilot: Autopilot {
+            enabled: true,
+            require_clean_working_tree: true,
+            max_green_attempts: NonZeroU32::new(3).unwrap(),
+            verify: Verify::Reported,
+            commit_template: "{type}({scope}): {msg} (task {taskId})".to_owned(),
+            default_commit_type: "feat".to_owned(),
+        },
+        compat: Compat { agent_alchemy: false },
+    }
+}
+
+#[test]
+fn without_any_file_every_setting_is_the_design_default() {
+    let loaded = Fixture::new().load();
+    assert_eq!(loaded.settings, built_in_settings());
+    assert!(loaded.warnings.is_empty());
+    assert!(loaded.explained.iter().all(|explained| explained.source.to_string() == "default"));
+}
+
+#[test]
+fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
+    let loaded = Fixture::project("agents: {mine: {command: x}}").load();
+    let keys: Vec<&str> = loaded.explained.iter().map(|explained| explained.key.as_str()).collect();
+    let mut expected: Vec<String> = Shape::root().keys(&Key::default()).iter().map(ToString::to_string).collect();
+    let agents = expected.iter().position(|key| key == "agents").unwrap();
+    expected[agents] = "agents.mine.command".to_owned();
+    assert_eq!(keys, expected);
+    let tree = defaults().as_object().unwrap();
+    assert!(Shape::root().names().into_iter().eq(tree.keys()), "default.yaml has another order than `Settings`");
+}
+
+#[test]
+fn each_layer_outweighs_those_below_it() {
+    let layers: [(&str, AddLayer); 6] = [
+        ("/user.yaml:1", |fixture| fixture.file("user.yaml", "tdd: {coverage_threshold: 10}")),
+        (".taskmaster/config.json", |fixture| {
+            fixture.file("project/.taskmaster/config.json", r#"{"test": {"coverageThresholds": {"lines": 20}}}"#)
+        }),
+        (".taskmaster/tm.yaml:3", |fixture| {
+            let text = "compat: {agent_alchemy: true}\ntdd:\n  coverage_threshold: 30";
+            fixture.file("project/.taskmaster/tm.yaml", text)
+        }),
+        (".claude/agent-alchemy.local.md", |fixture| {
+            fixture.file("project/.claude/agent-alchemy.local.md", "---\ntdd: {coverage-threshold: 40}\n---\n")
+        }),
+        ("TM_TDD_COVERAGE_THRESHOLD", |fixture| fixture.variable("TM_TDD_COVERAGE_THRESHOLD", "50")),
+        ("--coverage-threshold", |fixture| fixture.flag("tdd.coverage_threshold", "--coverage-threshold", 60)),
+    ];
+    let mut fixture = Fixture::new();
+    for (depth, (source, add)) in layers.into_iter().enumerate() {
+        fixture = add(fixture);
+        let loaded = fixture.load();
+        let percent = loaded.settings.tdd.coverage_threshold.map(CoverageThreshold::percent);
+        assert_eq!(percent.map(|percent| percent.to_string()), Some(format!("{}0", depth + 1)), "{source}");
+        assert!(from(&loaded, "tdd.coverage_threshold").ends_with(source), "{source}");
+    }
+}
+
+#[test]
+fn lower_layer_holds_where_the_higher_says_nothing() {
+    let fixture = Fixture::project("waves:\n  retries: 1\n").file("user.yaml", "waves: {max_parallel: 9, retries: 7}");
+    let loaded = fixture.load();
+    assert_eq!((loaded.settings.waves.max_parallel.get(), loaded.settings.waves.retries), (9, 1));
+    assert_eq!(from(&loaded, "waves.retries"), "1 .taskmaster/tm.yaml:2");
+    assert!(from(&loaded, "waves.max_parallel").ends_with("/user.yaml:1"));
+    assert_eq!(from(&loaded, "waves.unit"), r#""task" default"#);
+}
+
+#[test]
+fn null_unsets_what_a_lower_layer_set() {
+    let fixture = Fixture::project("agent: {timeout: null, stall: null}").file("user.yaml", "agent: {timeout: 30m}");
+    let agent = fixture.load().settings.agent;
+    assert_eq!((agent.timeout, agent.stall), (None, None));
+}
+
+#[test]
+fn agent_alchemy_counts_only_when_asked_for_by_any_layer() {
+    let fixture =
+        || Fixture::new().file("project/.claude/agent-alchemy.local.md", "---\nrun-tasks.max_parallel: 2\n---\n");
+    let max_parallel = |fixture: Fixture| fixture.load().settings.waves.max_parallel.get();
+    assert_eq!(max_parallel(fixture()), 5);
+    assert_eq!(max_parallel(fixture().file("user.yaml", "compat: {agent_alchemy: true}")), 2);
+    assert_eq!(max_parallel(fixture().variable("TM_COMPAT_AGENT_ALCHEMY", "true")), 2);
+    assert_eq!(max_parallel(fixture().flag("compat.agent_alchemy", "--compat", true)), 2);
+    let refused =
+        fixture().file("user.yaml", "compat: {agent_alchemy: true}").variable("TM_COMPAT_AGENT_ALCHEMY", "false");
+    assert_eq!(max_parallel(refused), 5);
+}
+
+#[test]
+fn wrong_value_in_the_file_of_another_program_is_a_warning() {
+    let text = "---\nexecute-tasks: [max_parallel: many]\ntdd.strictness: strict\n---\n";
+    let fixture =
+        Fixture::project("compat: {agent_alchemy: true}").file("project/.claude/agent-alchemy.local.md", text);
+    let loaded = fixture.load();
+    assert_eq!(loaded.settings.waves.max_parallel.get(), 5);
+    assert_eq!(loaded.settings.tdd.strictness, Strictness::Strict);
+    let expected = "`waves.max_parallel` of `.claude/agent-alchemy.local.md` is ignored: \
+                    expected a whole number from 1, found the text `many`";
+    assert_eq!(loaded.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+}
+
+#[test]
+fn unknown_key_names_file_line_and_what_was_meant() {
+    let fixture = Fixture::project("waves:\n  retries: 1\n  max_paralel: 5\n");
+    let expected = "use `waves.max_paralel` from `.taskmaster/tm.yaml:3`: there is no such setting, \
+                    did you mean `waves.max_parallel`?";
+    assert_eq!(fixture.mistakes(), [expected]);
+}
+
+#[test]
+fn wrong_types_name_file_line_key_expected_and_found() {
+    let mistakes = [
+        ("waves: {max_parallel: 0}", "waves.max_parallel", "a whole number from 1, found the number `0`"),
+        ("waves: {retries: -1}", "waves.retries", "a whole number from 0, found the number `-1`"),
+        ("waves: {retries: 1.5}", "waves.retries", "a whole number from 0, found the number `1.5`"),
+        ("waves: {retries: '3'}", "waves.retries", "a whole number from 0, found the text `3`"),
+        ("waves: {dispatch: fast}", "waves.dispatch", "`rolling` or `barrier`, found the text `fast`"),
+        ("waves: {max_parallel: }", "waves.max_parallel", "a whole number from 1, found nothing"),
+        ("waves: 5", "waves", "a map, found the number `5`"),
+        ("agents: {mine: x}", "agents.mine", "a map, found the text `x`"),
+        ("tdd: {refactor: yes}", "tdd.refactor", "`true` or `false`, found the text `yes`"),
+        (
+            "test: {timeout: soon}",
+            "test.timeout",
+            "a duration longer than zero such as `5m`, `90s` or `1h 30m`, or whole seconds, found the text `soon`",
+        ),
+        ("agent: {fallback: codex}", "agent.fallback", "a list of texts, found the text `codex`"),
+        ("agent: {default: {a: 1}}", "agent.default", "a text, found a map"),
+        ("git: {never_commit: [1]}", "git.never_commit", "a list of texts, found a list"),
+    ];
+    for (text, key, rest) in mistakes {
+        let expected = format!("use `{key}` from `.taskmaster/tm.yaml:1`: expected {rest}");
+        assert_eq!(Fixture::project(text).mistakes(), [expected], "{text}");
+    }
+}
+
+#[test]
+fn zero_and_negative_durations_are_refused_but_for_grace() {
+    for text in ["agent: {timeout: 0}", "agent: {stall: 0s}", "agent: {grace: -5s}", "waves: {deadline: 0m}"] {
+        assert_eq!(Fixture::project(text).mistakes().len(), 1, "{text}");
+    }
+    assert_eq!(Fixture::project("agent: {grace: 0}").load().settings.agent.grace, Duration::ZERO);
+}
+
+#[test]
+fn mistakes_of_all_layers_are_reported_together() {
+    let fixture = Fixture::project("wave: {}\nwaves: {retries: x}\n")
+        .file("user.yaml", "a: 1\na: 2")
+        .file("project/.taskmaster/config.json", r#"{"autopilot": {"maxGreenAttempts": 0}, "other": 1}"#)
+        .variable("TM_TDD_MODE", "sometimes")
+        .flag("waves.max_parallel", "--max-parallel", 0)
+        .flag("waves.speed", "--set", 1);
+    let expected = [
+        "parse `/user.yaml`: duplicate entry with key \"a\"",
+        "use `autopilot.max_green_attempts` from `.taskmaster/config.json`: expected a whole number from 1, found the \
+         number `0`",
+        "use `wave` from `.taskmaster/tm.yaml:1`: there is no such setting, did you mean `waves`?",
+        "use `waves.retries` from `.taskmaster/tm.yaml:2`: expected a whole number from 0, found the text `x`",
+        "use `tdd.mode` from `TM_TDD_MODE`: expected `auto`, `explicit` or `off`, found the text `sometimes`",
+        "use `waves.speed` from `--set`: there is no such setting",
+        "use `waves.max_parallel` from `--max-parallel`: expected a whole number from 1, found the number `0`",
+    ];
+    assert_eq!(fixture.mistakes(), expected);
+    let text = load(&fixture.inputs).unwrap_err().to_string();
+    assert!(text.starts_with("read the configuration, 7 mistakes in all:\n- parse"), "{text}");
+}
+
+#[test]
+fn malformed_files_are_named_with_the_place() {
+    let yaml = Fixture::project("waves: [\n");
+    assert!(
+        yaml.mistakes()[0].starts_with("parse `.taskmaster/tm.yaml`: did not find expected node content at line 2")
+    );
+    let list = Fixture::project("- waves");
+    assert_eq!(list.mistakes(), ["parse `.taskmaster/tm.yaml`: expected a map of sections, found a list"]);
+    let json = Fixture::new().file("project/.taskmaster/config.json", "{\n\"git\": }");
+    assert_eq!(json.mistakes(), ["parse `.taskmaster/config.json`: expected value at line 2 column 8"]);
+}
+
+#[test]
+fn empty_file_says_nothing() {
+    assert_eq!(Fixture::project("").load().settings, built_in_settings());
+    assert_eq!(Fixture::project("# a comment\nwaves:\n  # retries: 1\n").load().settings, built_in_settings());
+}
+
+#[test]
+fn copy_of_the_defaults_is_a_valid_settings_file() {
+    assert_eq!(Fixture::project(DEFAULT_YAML).load().settings, built_in_settings());
+}
+
+#[test]
+fn example_of_the_design_is_read() {
+    let text = r#"
+waves:   { max_parallel: 5, retries: 3, dispatch: rolling, unit: task, deadline: null }
+tdd:     { mode: auto, strictness: normal, coverage_threshold: null, refactor: false }
+test:    { command: "sh run-tests.sh", format: auto, timeout: 5m, results: null }
+agent:   { default: claude, timeout: 30m, stall: 10m, grace: 60s, by_phase: {}, fallback: [], max_cost: null, max_tokens: null }
+agents:
+  mine:  { command: ["python3", "agent.py", "{prompt_file}"], prompt: file, output: text, env: { KEEP: "1" } }
+git:     { branch: "tm/{tag}/task-{id}-{slug}", integration: "tm/{tag}/run-{run}", land: each, never_commit: [".taskmaster/**"], commit_template: null }
+storage: { location: global }
+autopilot: { max_green_attempts: 3, verify: reported }
+"#;
+    let mut settings = Fixture::project(text).load().settings;
+    assert_eq!(settings.test.command.take(), Some(CommandLine::Shell("sh run-tests.sh".to_owned())));
+    assert_eq!(settings.agent.timeout.take(), Some(Duration::from_mins(30)));
+    let mine = settings.agents.remove("mine").unwrap();
+    let arguments = ["python3", "agent.py", "{prompt_file}"].map(|text| Argument::Single(text.to_owned()));
+    assert_eq!(mine.command, Some(AgentCommand::Arguments(arguments.to_vec())));
+    assert_eq!(mine.env["KEEP"].as_str(), "1");
+    assert_eq!(settings, built_in_settings());
+}
+
+#[test]
+fn agents_are_merged_field_by_field_and_lists_as_a_whole() {
+    let fixture = Fixture::project("agents:\n  mine:\n    env: {B: 2}\n    command: [b]\n")
+        .file("user.yaml", "agents: {mine: {env: {A: a}, command: [a, x], model: m}, other: {model: o}}")
+        .variable("TM_AGENTS_MINE_PROMPT", "file");
+    let loaded = fixture.load();
+    let mine: &AgentRecipe = &loaded.settings.agents["mine"];
+    assert_eq!(serde_json::to_value(&mine.env).unwrap(), json!({"A": "a", "B": "2"}));
+    assert_eq!(mine.command, Some(AgentCommand::Arguments(vec![Argument::Single("b".to_owned())])));
+    assert_eq!(mine.model.as_deref(), Some("m"));
+    assert_eq!(mine.prompt, Some(crate::PromptDelivery::File));
+    assert_eq!(from(&loaded, "agents.mine.command"), r#"["b"] .taskmaster/tm.yaml:4"#);
+    assert_eq!(from(&loaded, "agents.mine.prompt"), r#""file" TM_AGENTS_MINE_PROMPT"#);
+}
+
+#[test]
+fn name_of_an_agent_that_is_no_safe_file_name_is_refused() {
+    for name in ["../x", "a/b", "a b", "a.b"] {
+        let mistakes = Fixture::project(&format!("agents: {{'{name}': {{model: m}}}}")).mistakes();
+        assert!(
+            mistakes[0].starts_with(&format!("use `{name}` from `.taskmaster/tm.yaml:1` as the name")),
+            "{mistakes:?}"
+        );
+    }
+}
+
+#[test]
+fn agent_for_a_phase_is_the_named_one_or_the_default() {
+    let agent = Fixture::project("agent: {by_phase: {red: codex}}").load().settings.agent;
+    assert_eq!(
+        (agent.for_phase("red"), agent.for_phase("green"), agent.for_phase("none")),
+        ("codex", "claude", "claude")
+    );
+}
+
+#[test]
+fn command_of_an_agent_from_a_flag_is_text_or_list() {
+    let command = |value: Value| {
+        let loaded = Fixture::new().flag("agents.custom.command", "--agent-command", value).load();
+        loaded.settings.agents["custom"].command.clone().unwrap()
+    };
+    assert_eq!(command(json!("a | b")), AgentCommand::Shell("a | b".to_owned()));
+    assert_eq!(command(json!(["a"])), AgentCommand::Arguments(vec![Argument::Single("a".to_owned())]));
+}
+
+#[test]
+fn override_from_text_is_read_as_a_variable_is() {
+    let value = |key: &str, text: &str| Override::from_text(key, "--set", text).value;
+    assert_eq!(value("waves.max_parallel", "5"), json!(5));
+    assert_eq!(value("agent.default", "5"), json!("5"));
+    assert_eq!(value("no.such.key", "5"), json!(5));
+}
+
+#[test]
+fn settings_written_as_json_read_back_the_same() {
+    let settings =
+        Fixture::project("agent: {timeout: 90m}\nagents: {mine: {command: [a, [b]], grace: 1s}}").load().settings;
+    let written = serde_json::to_value(&settings).unwrap();
+    assert_eq!(serde_json::from_value::<Settings>(written).unwrap(), settings);
+}
+
+#[test]
+fn value_of_a_variable_that_is_no_setting_is_never_shown() {
+    let fixture = Fixture::new().variable("TM_WAVE_MAX_PARALLEL", "secret");
+    assert!(!format!("{:?}", fixture.load()).contains("secret"));
+}

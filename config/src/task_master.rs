@@ -1,0 +1,122 @@
+//! Settings in Task Master's `.taskmaster/config.json`: the blocks `autopilot`, `test`, `git` and `storage`.
+//!
+//! Task Master owns that file, so whatever tm does not know there is left alone without a word.
+
+use crate::key::Key;
+use crate::layer::{Layer, snake_case};
+use crate::shape::Shape;
+use crate::{Error, Source, yaml};
+use serde_json::Value;
+use std::path::Path;
+
+const SHOWN: &str = ".taskmaster/config.json";
+
+const BLOCKS: [&str; 4] = ["autopilot", "test", "git", "storage"];
+
+/// Returns what the file of a project says.
+pub(crate) fn layer(project_root: &Path) -> Layer {
+    match read(project_root) {
+        Ok(Some(file)) => of_file(&file),
+        Ok(None) => Layer::default(),
+        Err(error) => Layer::broken(error),
+    }
+}
+
+fn read(project_root: &Path) -> Result<Option<Value>, Error> {
+    let Some(text) = yaml::read_file(&project_root.join(SHOWN), Path::new(SHOWN))? else { return Ok(None) };
+    let failed = |error: serde_json::Error| Error::Syntax { path: SHOWN.into(), why: error.to_string() };
+    serde_json::from_str(&text).map(Some).map_err(failed)
+}
+
+fn of_file(file: &Value) -> Layer {
+    let mut layer = Layer::default();
+    for block in BLOCKS {
+        for (name, value) in file[block].as_object().into_iter().flatten() {
+            if let Some((key, value)) = setting(block, name, value) {
+                layer.add(&key, value, &|_| Source::ProjectJson(SHOWN.into()));
+            }
+        }
+    }
+    let nested = &file["autopilot"]["storage"];
+    for (name, key) in [("location", "storage.location"), ("basePath", "storage.base_path")] {
+        if let Some(value) = nested.get(name) {
+            layer.add(&key.into(), value.clone(), &|_| Source::ProjectJson(SHOWN.into()));
+        }
+    }
+    layer
+}
+
+/// Returns the setting of tm that a name in a block is, with its value.
+fn setting(block: &str, name: &str, value: &Value) -> Option<(Key, Value)> {
+    match (block, name) {
+        ("autopilot", "testTimeout") => Some(("test.timeout".into(), milliseconds(value))),
+        ("test", "coverageThresholds") => Some(("tdd.coverage_threshold".into(), value.get("lines")?.clone())),
+        ("git", "branchPattern") => Some(("git.branch".into(), value.clone())),
+        // Where Task Master keeps its tasks, not where runs are kept.
+        ("storage", "basePath") => None,
+        _ => {
+            let key = Key::from(block).child(&snake_case(name));
+            matches!(Shape::root().at(&key), Some(Shape::Leaf(_))).then(|| (key, value.clone()))
+        }
+    }
+}
+
+fn milliseconds(value: &Value) -> Value {
+    if value.is_number() { Value::String(format!("{value}ms")) } else { value.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn entries(file: &Value) -> Vec<(String, Value)> {
+        let layer = of_file(file);
+        assert!(layer.errors.is_empty() && layer.warnings.is_empty());
+        layer.entries.into_iter().map(|entry| (entry.key.to_string(), entry.value)).collect()
+    }
+
+    #[test]
+    fn every_known_name_of_the_four_blocks_is_a_setting() {
+        let file = json!({
+            "models": {"main": {}},
+            "autopilot": {
+                "enabled": false,
+                "requireCleanWorkingTree": false,
+                "commitTemplate": "{msg}",
+                "defaultCommitType": "fix",
+                "maxGreenAttempts": 7,
+                "testTimeout": 300_000,
+                "storage": {"location": "project", "basePath": "~/runs"}
+            },
+            "test": {"runner": "auto", "coverageThresholds": {"lines": 80, "branches": 70}, "targetedRunPattern": "x"},
+            "git": {"branchPattern": "{tag}/task-{id}-{slug}", "defaultRemote": "origin"}
+        });
+        let expected = [
+            ("autopilot.enabled", json!(false)),
+            ("autopilot.require_clean_working_tree", json!(false)),
+            ("autopilot.commit_template", json!("{msg}")),
+            ("autopilot.default_commit_type", json!("fix")),
+            ("autopilot.max_green_attempts", json!(7)),
+            ("test.timeout", json!("300000ms")),
+            ("tdd.coverage_threshold", json!(80)),
+            ("git.branch", json!("{tag}/task-{id}-{slug}")),
+            ("storage.location", json!("project")),
+            ("storage.base_path", json!("~/runs")),
+        ];
+        assert_eq!(entries(&file), expected.map(|(key, value)| (key.to_owned(), value)));
+    }
+
+    #[test]
+    fn what_only_task_master_knows_is_left_alone() {
+        let file = json!({
+            "storage": {"type": "file", "basePath": ".taskmaster"},
+            "autopilot": {"tests": {}, "MaxGreen": 1},
+            "test": {"coverageThresholds": {}},
+            "waves": {"max_parallel": 9},
+            "git": "a text"
+        });
+        assert_eq!(entries(&file), []);
+        assert_eq!(entries(&json!([1])), []);
+    }
+}
