@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 
 const SEEDS: u64 = 4_000;
 
-/// SplitMix64: small, seeded, the same everywhere.
+/// `SplitMix64`: small, seeded, the same everywhere.
 struct Random(u64);
 
 impl Random {

@@ -1,0 +1,37 @@
+//! Which files hold tests, by the conventions of many languages.
+
+use super::{Change, ChangeKind};
+
+/// Tells whether a path looks like a file of tests.
+pub fn is_test_path(path: &str) -> bool {
+    const FOLDERS: [&str; 7] = ["test", "tests", "t", "spec", "specs", "__tests__", "testdata"];
+    let mut parts = path.split('/').rev();
+    let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+    if parts.any(|folder| FOLDERS.contains(&folder.to_ascii_lowercase().as_str())) {
+        return true;
+    }
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let ends = ["_test", "_tests", "-test", "_spec", "-spec", ".test", ".spec"];
+    extension == "t"
+        || stem.starts_with("test_")
+        || ["test", "tests", "conftest"].contains(&stem)
+        || ends.iter().any(|end| stem.ends_with(end))
+        || is_camel_case_test(path)
+}
+
+/// `FooTest.java`, `FooTests.cs`, `FooSpec.scala`.
+fn is_camel_case_test(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    ["Test", "Tests", "Spec"].iter().any(|end| stem.len() > end.len() && stem.ends_with(end))
+}
+
+/// Returns the files of a RED that GREEN may not touch: the changed ones that look like tests; when none does, all that
+/// RED added.
+pub fn test_files_of_red(changes: &[Change]) -> Vec<String> {
+    let paths = |wanted: &dyn Fn(&Change) -> bool| -> Vec<String> {
+        changes.iter().filter(|change| wanted(change)).map(|change| change.path.clone()).collect()
+    };
+    let tests = paths(&|change| change.kind != ChangeKind::Deleted && is_test_path(&change.path));
+    if tests.is_empty() { paths(&|change| change.kind == ChangeKind::Added) } else { tests }
+}
