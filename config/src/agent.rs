@@ -28,6 +28,8 @@ pub struct Agent {
     #[serde(deserialize_with = "duration::any", serialize_with = "duration::write")]
     #[schemars(with = "duration::Any")]
     pub grace: Duration,
+    /// The model for agents that take one and name none themselves.
+    pub model: Option<String>,
     /// Other agents for some kinds of work.
     pub by_phase: ByPhase,
     /// Agents that take over, in this order, when the service behind the one before refuses.
@@ -75,11 +77,11 @@ pub struct AgentRecipe {
     pub prompt: Option<PromptDelivery>,
     /// How its output is written.
     pub output: Option<OutputFormat>,
-    /// The model for `{model}`.
+    /// The model for `{model}`; without one `agent.model`.
     pub model: Option<String>,
     /// Environment variables that are set for it.
     pub env: BTreeMap<String, scalar::Text>,
-    /// Environment variables that it does not get, as names with `*`.
+    /// Environment variables that it does not get: names, or beginnings that end with `*`.
     pub drop: Option<Vec<String>>,
     /// Words in its output by which a refusal of the service behind it is known.
     pub refusal: RefusalPatterns,

@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) const PREFIX: &str = "TM_";
 
 /// Variables of tm and of Task Master that are no settings.
-const NO_SETTINGS: [&str; 13] = [
+const NO_SETTINGS: [&str; 14] = [
     "TM_HOME",
     "TM_LOG",
     "TM_LOG_LEVEL",
@@ -27,6 +27,7 @@ const NO_SETTINGS: [&str; 13] = [
     "TM_RESULT_FILE",
     "TM_CONTEXT_FILE",
     "TM_TAG",
+    "TM_REPLAY_DIR",
 ];
 
 const AGENTS: &str = "agents";
@@ -176,7 +177,18 @@ mod tests {
                 "`TM_TEST_CMD` is no setting, did you mean `TM_TEST_COMMAND`?"
             ]
         );
-        let others = ["TM_HOME", "TM_LOG", "TM_TASK_ID", "TM_TAG", "TM_EXTRA", "TMUX", "PATH", "TM_", "TM_PROJECT_X"];
+        let others = [
+            "TM_HOME",
+            "TM_LOG",
+            "TM_TASK_ID",
+            "TM_TAG",
+            "TM_REPLAY_DIR",
+            "TM_EXTRA",
+            "TMUX",
+            "PATH",
+            "TM_",
+            "TM_PROJECT_X",
+        ];
         let layer = layer(&others.map(|name| (name.to_owned(), "x".to_owned())));
         assert!(layer.entries.is_empty() && layer.warnings.is_empty() && layer.errors.is_empty(), "{layer:?}");
     }

@@ -95,6 +95,7 @@ fn built_in_settings() -> Settings {
             timeout: None,
             stall: Some(Duration::from_mins(10)),
             grace: Duration::from_mins(1),
+            model: None,
             by_phase: ByPhase::default(),
             fallback: Vec::new(),
             max_cost: None,
@@ -308,10 +309,12 @@ fn example_of_the_design_is_read() {
 waves:   { max_parallel: 5, retries: 3, dispatch: rolling, unit: task, deadline: null }
 tdd:     { mode: auto, strictness: normal, coverage_threshold: null, refactor: false }
 test:    { command: "sh run-tests.sh", format: auto, timeout: 5m, results: null }
-agent:   { default: claude, timeout: 30m, stall: 10m, grace: 60s, by_phase: {}, fallback: [], max_cost: null, max_tokens: null }
+agent:   { default: claude, timeout: 30m, stall: 10m, grace: 60s, by_phase: {}, fallback: [],
+           max_cost: null, max_tokens: null }
 agents:
   mine:  { command: ["python3", "agent.py", "{prompt_file}"], prompt: file, output: text, env: { KEEP: "1" } }
-git:     { branch: "tm/{tag}/task-{id}-{slug}", integration: "tm/{tag}/run-{run}", land: each, never_commit: [".taskmaster/**"], commit_template: null }
+git:     { branch: "tm/{tag}/task-{id}-{slug}", integration: "tm/{tag}/run-{run}", land: each,
+           never_commit: [".taskmaster/**"], commit_template: null }
 storage: { location: global }
 autopilot: { max_green_attempts: 3, verify: reported }
 "#;
