@@ -4,4 +4,8 @@
 //! Knows processes and output formats; what a result means is decided in the scheduler.
 
 pub mod agent;
+mod error;
+pub mod process;
 pub mod testing;
+
+pub use error::Error;

@@ -1,1 +1,17 @@
 //! One attempt of one agent: a supervised process tree, its logs and its result file.
+//!
+//! Knows how an agent is started, watched and stopped; what its end means is decided in the scheduler.
+
+mod attempt;
+mod command;
+mod identity;
+mod output;
+mod result_file;
+mod stall;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+pub use attempt::{adopt_attempt, run_attempt};
+pub use command::{AgentCommand, AttemptLimits, Order, OutputFormat, Progress, RefusalPatterns};
+pub use result_file::{ResultDraft, parse_result};

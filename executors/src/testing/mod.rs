@@ -1,1 +1,59 @@
 //! Finds, runs and reads test commands.
+//!
+//! Knows formats of results; what they mean for a task is decided in the scheduler.
+
+mod cargo;
+mod command;
+mod detect;
+mod run;
+mod tap;
+
+pub use command::{ResultFormat, TestCommand, UnknownFormat};
+pub use detect::{DetectedTestCommand, detect_test_command};
+pub use run::run_tests;
+
+use std::collections::BTreeMap;
+use tm_scheduler::TestOutcome;
+
+/// What a parser made of an output.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Parsed {
+    /// Outcome by test name.
+    pub(crate) tests: BTreeMap<String, TestOutcome>,
+    /// What failed tests printed.
+    pub(crate) messages: BTreeMap<String, String>,
+    /// What is wrong with the results themselves.
+    pub(crate) broken: Option<String>,
+}
+
+/// So much of what one test printed is kept.
+const MESSAGE_BYTES: usize = 2 * 1024;
+
+impl Parsed {
+    /// Adds a test under a name that no other test has, and returns that name.
+    pub(crate) fn add(&mut self, name: &str, outcome: TestOutcome) -> String {
+        let name = if name.is_empty() { "unnamed" } else { name };
+        let mut unique = name.to_owned();
+        let mut number = 1;
+        while self.tests.contains_key(&unique) {
+            number += 1;
+            unique = format!("{name} #{number}");
+        }
+        self.tests.insert(unique.clone(), outcome);
+        unique
+    }
+
+    /// Adds a line to what a test printed, within bounds.
+    pub(crate) fn say(&mut self, name: &str, line: &str) {
+        let message = self.messages.entry(name.to_owned()).or_default();
+        if message.len() + line.len() < MESSAGE_BYTES {
+            message.push_str(line);
+            message.push('\n');
+        }
+    }
+
+    /// Remembers the first thing that is wrong.
+    pub(crate) fn breaks(&mut self, why: impl Into<String>) {
+        self.broken.get_or_insert_with(|| why.into());
+    }
+}

@@ -1,0 +1,237 @@
+//! Sees one agent from its start to its end, and ends it where it does not end by itself.
+
+use super::identity::AgentIdentity;
+use super::output::{last_line, last_words, refusal, tail};
+use super::stall::signs_of_life;
+use super::watch::WatchedFolder;
+use super::{AgentCommand, Order, Progress, parse_result};
+use crate::process::{ProcessTree, TreeCommand};
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tm_scheduler::{AgentReport, Ended, ResultFile, Timestamp};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How often output is looked at, and the result file where nothing notifies of it.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// A result file that can't be read is read again after these pauses, about two seconds in all.
+const REREAD_AFTER: [u64; 7] = [10, 20, 40, 80, 160, 320, 1_280];
+/// A process whose end was asked for is waited for so long before it is ended.
+const ASK_FOR: Duration = Duration::from_secs(5);
+
+/// Starts an agent and sees it to its end. When this returns no process of it is left.
+pub async fn run_attempt(
+    command: AgentCommand,
+    orders: watch::Receiver<Order>,
+    progress: impl FnMut(Progress) + Send,
+) -> AgentReport {
+    let started_at = now();
+    clear(&command);
+    let tree_command = TreeCommand {
+        program: command.program.clone(),
+        arguments: command.arguments.clone(),
+        working_folder: command.working_folder.clone(),
+        environment: command.environment.clone(),
+        dropped: command.dropped.clone(),
+        stdin: command.stdin.clone(),
+        stdout: command.stdout_log.clone(),
+        stderr: command.stderr_log.clone(),
+        marks: command.marks.clone(),
+    };
+    let mut tree = match ProcessTree::spawn(&tree_command) {
+        Ok(tree) => tree,
+        Err(error) => return report(&command, started_at, Ended::NotStarted(error.with_causes()), 0).await,
+    };
+    if let Some(leader) = tree.leader()
+        && let Err(error) = AgentIdentity::new(leader, started_at.0).write(&command.identity_file)
+    {
+        tree.kill().await;
+        return report(&command, started_at, Ended::NotStarted(error.with_causes()), 0).await;
+    }
+    let deadline = Instant::now() + command.limits.timeout;
+    see_to_the_end(command, tree, started_at, deadline, orders, progress).await
+}
+
+/// Takes over an agent that another tm started, with the time that it has left, or finds out what it left behind.
+pub async fn adopt_attempt(
+    command: AgentCommand,
+    orders: watch::Receiver<Order>,
+    progress: impl FnMut(Progress) + Send,
+) -> AgentReport {
+    let identity = AgentIdentity::read(&command.identity_file);
+    let leader = identity.map(AgentIdentity::process);
+    let started_at = identity.map_or_else(now, |identity| Timestamp(identity.started_at));
+    let mut tree = ProcessTree::adopt(leader, &command.marks);
+    if !leader.is_some_and(crate::process::ProcessIdentity::is_alive) {
+        let leftovers = tree.kill().await.leftovers;
+        return report(&command, started_at, Ended::Lost, leftovers).await;
+    }
+    let left = command.limits.timeout.saturating_sub(Duration::from_millis(now().since(started_at)));
+    see_to_the_end(command, tree, started_at, Instant::now() + left, orders, progress).await
+}
+
+/// Why the wait for an agent is over.
+enum Over {
+    /// It ended; how, when that can be learnt.
+    Ended(Option<ExitStatus>),
+    TimedOut,
+    Stalled,
+    Lingered,
+    Stopped,
+}
+
+async fn see_to_the_end(
+    command: AgentCommand,
+    mut tree: ProcessTree,
+    started_at: Timestamp,
+    deadline: Instant,
+    mut orders: watch::Receiver<Order>,
+    progress: impl FnMut(Progress) + Send,
+) -> AgentReport {
+    let over = wait(&command, &mut tree, deadline, &mut orders, progress).await;
+    let (ended, leftovers) = match over {
+        Over::Ended(status) => {
+            let leftovers = tree.kill().await.leftovers;
+            (status.map_or(Ended::Lost, |status| Ended::Exited(status.code())), leftovers)
+        }
+        Over::TimedOut => (Ended::TimedOut, stop(&command, &mut tree).await),
+        Over::Stalled => (Ended::Stalled, stop(&command, &mut tree).await),
+        Over::Lingered => (Ended::Lingered, stop(&command, &mut tree).await),
+        Over::Stopped => (Ended::Killed, tree.terminate(ASK_FOR.min(command.limits.grace)).await.leftovers),
+    };
+    report(&command, started_at, ended, leftovers).await
+}
+
+/// Waits for whatever comes first.
+async fn wait(
+    command: &AgentCommand,
+    tree: &mut ProcessTree,
+    deadline: Instant,
+    orders: &mut watch::Receiver<Order>,
+    mut progress: impl FnMut(Progress) + Send,
+) -> Over {
+    let folder = command.result_file.parent().map(WatchedFolder::new);
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut signs = signs_of_life(command);
+    let mut alive_at = Instant::now();
+    let mut printed = 0;
+    let mut result_at: Option<Instant> = None;
+    let mut stop_at: Option<Instant> = None;
+    loop {
+        let grace_ends = result_at.map(|at| at + command.limits.grace);
+        tokio::select! {
+            biased;
+            status = tree.wait() => return Over::Ended(status.ok().flatten()),
+            () = until(Some(deadline)) => return Over::TimedOut,
+            () = until(grace_ends) => return Over::Lingered,
+            () = until(stop_at) => return Over::Stopped,
+            Ok(()) = orders.changed() => match *orders.borrow_and_update() {
+                Order::GoOn => {}
+                Order::StopWithin(time) => stop_at = Some(Instant::now() + time),
+                Order::StopNow => return Over::Stopped,
+            },
+            () = changed(folder.as_ref()), if result_at.is_none() => {
+                result_at = result_at.or_else(|| has_result(command).then(Instant::now));
+            }
+            _ = looks.tick() => {
+                result_at = result_at.or_else(|| has_result(command).then(Instant::now));
+                let size = std::fs::metadata(&command.stdout_log).map_or(0, |metadata| metadata.len());
+                if size != printed {
+                    printed = size;
+                    alive_at = Instant::now();
+                    progress(Progress { last_line: last_line(&tail(&command.stdout_log)) });
+                }
+                let Some(stall) = command.limits.stall else { continue };
+                if alive_at.elapsed() >= stall {
+                    let now_signs = signs_of_life(command);
+                    if now_signs == signs {
+                        return Over::Stalled;
+                    }
+                    signs = now_signs;
+                    alive_at = Instant::now();
+                }
+            }
+        }
+    }
+}
+
+/// Asks the agent to stop as it likes to be asked, then ends what is left of it.
+async fn stop(command: &AgentCommand, tree: &mut ProcessTree) -> u32 {
+    tree.ask_to_stop(command.polite_stop);
+    let patience = ASK_FOR.min(command.limits.grace);
+    // Whether it listened or not, what is left is ended.
+    let _listened = tokio::time::timeout(patience, tree.wait()).await;
+    tree.terminate(patience).await.leftovers
+}
+
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn changed(folder: Option<&WatchedFolder>) {
+    match folder {
+        Some(folder) => folder.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn has_result(command: &AgentCommand) -> bool {
+    std::fs::read_to_string(&command.result_file).is_ok_and(|text| parse_result(&text).is_ok())
+}
+
+/// Removes what an interrupted start of the same attempt left, so that it can't be taken for this one's.
+fn clear(command: &AgentCommand) {
+    for path in [&command.result_file, &command.stdout_log, &command.stderr_log, &command.identity_file] {
+        // Nothing to remove is the common case; what can't be removed can't be written either, and that is told.
+        let _nothing_there = std::fs::remove_file(path);
+    }
+}
+
+async fn report(command: &AgentCommand, started_at: Timestamp, ended: Ended, leftovers: u32) -> AgentReport {
+    let result = read_result(&command.result_file).await;
+    let (stdout, stderr) = (tail(&command.stdout_log), tail(&command.stderr_log));
+    let last_words = last_words(&stdout, &stderr);
+    let succeeded = matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered);
+    AgentReport {
+        agent: command.agent.clone(),
+        started_at,
+        ended_at: now(),
+        refusal: if succeeded { None } else { refusal(&last_words, &command.refusal_patterns) },
+        ended,
+        result,
+        tokens: None,
+        cost_usd: None,
+        last_words,
+        leftovers,
+        escape: Vec::new(),
+    }
+}
+
+/// Reads the result file; one that is empty or can't be read is read again, since it may be on its way over a network.
+async fn read_result(path: &Path) -> ResultFile {
+    let mut pauses = REREAD_AFTER.into_iter();
+    loop {
+        let why = match std::fs::read(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return ResultFile::Missing,
+            Err(error) => error.to_string(),
+            Ok(bytes) => match parse_result(&String::from_utf8_lossy(&bytes)) {
+                Ok(claim) => return ResultFile::Claimed(claim),
+                Err(why) => why,
+            },
+        };
+        match pauses.next() {
+            Some(pause) => tokio::time::sleep(Duration::from_millis(pause)).await,
+            None => return ResultFile::Malformed(why),
+        }
+    }
+}
+
+fn now() -> Timestamp {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    Timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
+}

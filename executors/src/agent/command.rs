@@ -1,0 +1,92 @@
+//! Everything that starting and watching one agent needs.
+
+use crate::process::{Stdin, StopSignal};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How one attempt is carried out.
+#[derive(Clone, Debug)]
+pub struct AgentCommand {
+    /// The agent's name, for reports.
+    pub agent: String,
+    /// The program.
+    pub program: OsString,
+    /// Its arguments; no shell sees them.
+    pub arguments: Vec<OsString>,
+    /// The folder it works in.
+    pub working_folder: PathBuf,
+    /// Variables to set.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Variables to leave out.
+    pub dropped: Vec<String>,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// Where its output goes.
+    pub stdout_log: PathBuf,
+    /// Where its error output goes.
+    pub stderr_log: PathBuf,
+    /// Where it is written down who the process is, so that another tm finds it.
+    pub identity_file: PathBuf,
+    /// Where it leaves its result.
+    pub result_file: PathBuf,
+    /// How long it may go on.
+    pub limits: AttemptLimits,
+    /// Variables by which every process of the attempt is known.
+    pub marks: Vec<(String, String)>,
+    /// The signal that asks it to stop.
+    pub polite_stop: StopSignal,
+    /// The folder whose changes count as signs of life.
+    pub watched_folder: PathBuf,
+    /// How its output is written.
+    pub output: OutputFormat,
+    /// Words by which a refusal of the service behind it is known.
+    pub refusal_patterns: RefusalPatterns,
+}
+
+/// How long an attempt may go on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct AttemptLimits {
+    /// In all.
+    pub timeout: Duration,
+    /// Without output and without file changes; for ever when there is no such limit.
+    pub stall: Option<Duration>,
+    /// After its result, and between asking it to stop and ending it.
+    pub grace: Duration,
+}
+
+/// What an attempt under way is told.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Order {
+    /// Nothing special.
+    #[default]
+    GoOn,
+    /// End by yourself within this time, or be stopped.
+    StopWithin(Duration),
+    /// Be stopped.
+    StopNow,
+}
+
+/// How the output of an agent is written.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum OutputFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+}
+
+/// Words in the output by which a refusal of the service is known, whatever their case.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RefusalPatterns {
+    /// A rate or usage limit.
+    pub rate_limited: Vec<String>,
+    /// Refused credentials.
+    pub auth: Vec<String>,
+}
+
+/// What an agent is doing.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Progress {
+    /// The last line that it printed, made safe for a terminal.
+    pub last_line: Option<String>,
+}

@@ -1,0 +1,194 @@
+//! The result file: read tolerantly, written strictly.
+
+use std::fmt::Write as _;
+use tm_scheduler::{Claim, ClaimStatus};
+
+/// A longer file is no result.
+const MOST_BYTES: usize = 1024 * 1024;
+/// The status stands within so many lines.
+const STATUS_LINES: usize = 12;
+
+/// Reads a result file.
+///
+/// # Errors
+/// Says in a few words what is wrong with the text.
+pub fn parse_result(text: &str) -> Result<Claim, String> {
+    if text.len() > MOST_BYTES {
+        return Err("it is longer than 1 MiB".to_owned());
+    }
+    if text.trim().is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    let status = text
+        .lines()
+        .take(STATUS_LINES)
+        .find_map(|line| field(line, "status"))
+        .ok_or("it has no line `status: PASS|PARTIAL|FAIL` at its beginning")?;
+    let status = parse_status(status)?;
+    let (tests_passed, tests_failed) = text.lines().find_map(tests).unwrap_or_default();
+    Ok(Claim { status, tests_passed, tests_failed, files: section(text, "files modified", path), issues: issues(text) })
+}
+
+fn parse_status(text: &str) -> Result<ClaimStatus, String> {
+    match text.trim_matches(|letter: char| !letter.is_ascii_alphabetic()).to_ascii_lowercase().as_str() {
+        "pass" => Ok(ClaimStatus::Pass),
+        "partial" => Ok(ClaimStatus::Partial),
+        "fail" => Ok(ClaimStatus::Fail),
+        _ => Err(format!("its status is `{}`", text.chars().take(40).collect::<String>())),
+    }
+}
+
+/// Reads `name: value`, whatever the case and however it is listed or emphasised.
+fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let (key, value) = line.split_once(':')?;
+    let key = key.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
+    key.eq_ignore_ascii_case(name).then_some(value.trim())
+}
+
+/// Reads `Tests: 3/4 (1 failures)`.
+fn tests(line: &str) -> Option<(Option<u64>, Option<u64>)> {
+    let value = field(line, "tests")?;
+    let (passed, rest) = value.split_once('/')?;
+    let passed: u64 = passed.trim().parse().ok()?;
+    let number = |text: &str| -> Option<u64> {
+        let digits: String = text.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    let total = number(rest);
+    let failed = rest.split_once('(').and_then(|(_, failed)| number(failed));
+    Some((Some(passed), failed.or_else(|| total.map(|total| total.saturating_sub(passed)))))
+}
+
+/// Returns the list entries below a heading.
+fn section(text: &str, heading: &str, entry: fn(&str) -> Option<String>) -> Vec<String> {
+    let is_heading = |line: &&str| line.starts_with('#');
+    text.lines()
+        .skip_while(|line| !(is_heading(line) && line.trim_matches(['#', ' ']).eq_ignore_ascii_case(heading)))
+        .skip(1)
+        .take_while(|line| !is_heading(line))
+        .filter_map(entry)
+        .collect()
+}
+
+/// Reads `- path: what`, with `--` or a dash as separator too.
+fn path(line: &str) -> Option<String> {
+    let entry = line.trim().strip_prefix(['-', '*'])?.trim();
+    let ends = [entry.find(": "), entry.find(" -- "), entry.find(" — ")];
+    let end = ends.into_iter().flatten().min().unwrap_or(entry.len());
+    let path = entry[..end].trim_matches(['`', ' ', ':']);
+    (!path.is_empty() && !path.eq_ignore_ascii_case("none")).then(|| path.to_owned())
+}
+
+fn issues(text: &str) -> Vec<String> {
+    section(text, "issues", |line| {
+        let issue = line.trim().trim_start_matches(['-', '*']).trim();
+        (!issue.is_empty() && !issue.trim_end_matches('.').eq_ignore_ascii_case("none")).then(|| issue.to_owned())
+    })
+}
+
+/// A result that is to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultDraft {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// `red`, `green`, or nothing for work outside a pair.
+    pub phase: Option<String>,
+    /// What is claimed.
+    pub claim: Claim,
+}
+
+impl ResultDraft {
+    /// Returns the text of the file.
+    pub fn render(&self) -> String {
+        let status = match self.claim.status {
+            ClaimStatus::Pass => "PASS",
+            ClaimStatus::Partial => "PARTIAL",
+            ClaimStatus::Fail => "FAIL",
+        };
+        let mut text =
+            format!("# Task Result: [{}]\nstatus: {status}\nattempt: {}\n", one_line(&self.task), self.attempt);
+        if let Some(phase) = &self.phase {
+            let _ = writeln!(text, "tdd_phase: {}", one_line(phase).to_uppercase());
+        }
+        if self.claim.tests_passed.is_some() || self.claim.tests_failed.is_some() {
+            let (passed, failed) = (self.claim.tests_passed.unwrap_or(0), self.claim.tests_failed.unwrap_or(0));
+            let _ = write!(
+                text,
+                "\n## Verification\n- Tests: {passed}/{} ({failed} failures)\n",
+                passed.saturating_add(failed)
+            );
+        }
+        text.push_str("\n## Files Modified\n");
+        for file in &self.claim.files {
+            let _ = writeln!(text, "- {}", one_line(file));
+        }
+        text.push_str("\n## Issues\n");
+        if self.claim.issues.is_empty() {
+            text.push_str("None\n");
+        }
+        for issue in &self.claim.issues {
+            let _ = writeln!(text, "- {}", one_line(issue));
+        }
+        text
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn both_forms_in_use_are_read() {
+        let claim = parse_result(
+            "# Task Result: [5] Build\r\nstatus: PASS\r\nattempt: 1/3\r\n\r\n## Verification\r\n\
+             - Functional: 3/3\r\n- Tests: 3/4 (1 failures)\r\n\r\n## Files Modified\r\n- src/a.rs: new\r\n- `b c.md` -- text\r\n\
+             \r\n## Issues\r\nNone\r\n",
+        )
+        .expect("a claim");
+        assert_eq!((claim.status, claim.tests_passed, claim.tests_failed), (ClaimStatus::Pass, Some(3), Some(1)));
+        assert_eq!((claim.files, claim.issues), (vec!["src/a.rs".to_owned(), "b c.md".to_owned()], Vec::new()));
+        let other =
+            parse_result("**Status:** partial\ntask_id: 5\n\n## Issues\n- slow\nnot pretty\n").expect("a claim");
+        assert_eq!((other.status, other.issues.len()), (ClaimStatus::Partial, 2));
+    }
+
+    #[test]
+    fn what_is_no_result_is_said() {
+        for (text, why) in [
+            ("", "it is empty"),
+            (" \n", "it is empty"),
+            ("stat", "it has no line `status: PASS|PARTIAL|FAIL` at its beginning"),
+            ("status: maybe", "its status is `maybe`"),
+            ("status:", "its status is ``"),
+        ] {
+            assert_eq!(parse_result(text).expect_err("no result"), why);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_can_be_read(text in "(?s).{0,300}") {
+            drop(parse_result(&text));
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(
+            passed in proptest::option::of(0_u64..1000), failed in 0_u64..1000,
+            files in proptest::collection::vec("[a-z/._]{1,12}[a-z]", 0..4),
+            issues in proptest::collection::vec("[a-z]{5,9}( [a-z]{1,9}){0,3}", 0..4),
+        ) {
+            let claim = Claim {
+                status: ClaimStatus::Partial, tests_passed: passed, tests_failed: passed.map(|_| failed), files, issues,
+            };
+            let draft = ResultDraft { task: "1".into(), attempt: 1, phase: Some("red".into()), claim: claim.clone() };
+            prop_assert_eq!(parse_result(&draft.render()), Ok(claim));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Agents as shell scripts, each with a habit of its own.
+
+use super::*;
+use crate::process::{Stdin, StopSignal};
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+use tm_scheduler::{AgentReport, ClaimStatus, Ended, ResultFile};
+use tokio::sync::watch;
+
+struct Scene {
+    folder: TempDir,
+    command: AgentCommand,
+}
+
+impl Scene {
+    fn new(script: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let mark = folder.path().display().to_string();
+        let command = AgentCommand {
+            agent: "scripted".into(),
+            program: "sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            working_folder: folder.path().to_owned(),
+            environment: vec![("RESULT".into(), path("result.md").into())],
+            dropped: Vec::new(),
+            stdin: Stdin::Closed,
+            stdout_log: path("stdout.log"),
+            stderr_log: path("stderr.log"),
+            identity_file: path("agent.json"),
+            result_file: path("result.md"),
+            limits: AttemptLimits { timeout: Duration::from_mins(1), stall: None, grace: Duration::from_millis(200) },
+            marks: vec![("TM_TEST_MARK".into(), mark)],
+            polite_stop: StopSignal::Terminate,
+            watched_folder: folder.path().to_owned(),
+            output: OutputFormat::Text,
+            refusal_patterns: RefusalPatterns { rate_limited: vec!["slow down".into()], auth: Vec::new() },
+        };
+        Self { folder, command }
+    }
+
+    fn limits(mut self, change: impl FnOnce(&mut AttemptLimits)) -> Self {
+        change(&mut self.command.limits);
+        self
+    }
+
+    async fn run(&self) -> AgentReport {
+        let (_sender, orders) = watch::channel(Order::GoOn);
+        let report = run_attempt(self.command.clone(), orders, |_| {}).await;
+        self.assert_nothing_left();
+        report
+    }
+
+    /// No process has this folder's mark in its environment, or works in it.
+    fn assert_nothing_left(&self) {
+        let mark = format!("TM_TEST_MARK={}", self.folder.path().display());
+        for entry in std::fs::read_dir("/proc").expect("a list of processes").flatten() {
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            let is_marked = environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes());
+            let works_here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == self.folder.path());
+            let is_dead = std::fs::read_to_string(entry.path().join("stat"))
+                .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')));
+            assert!(is_dead || !(is_marked || works_here), "{:?} is left", entry.path());
+        }
+    }
+}
+
+const PASS: &str = "printf 'status: PASS\\n' > \"$RESULT\"";
+
+#[tokio::test]
+async fn a_result_and_an_exit_are_a_claim() {
+    let report = Scene::new(&format!("echo working; {PASS}")).run().await;
+    assert_eq!(report.ended, Ended::Exited(Some(0)));
+    assert!(matches!(report.result, ResultFile::Claimed(claim) if claim.status == ClaimStatus::Pass));
+    assert_eq!((report.last_words.as_str(), report.leftovers), ("working", 0));
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_leaves_its_exit_code_and_last_words() {
+    let report = Scene::new("echo oh no >&2; exit 7").run().await;
+    assert_eq!((report.ended, report.result), (Ended::Exited(Some(7)), ResultFile::Missing));
+    assert_eq!(report.last_words, "oh no");
+    assert_eq!(Scene::new("kill -9 $$").run().await.ended, Ended::Exited(None));
+}
+
+#[tokio::test]
+async fn an_agent_that_can_not_be_started_is_said_so() {
+    let mut scene = Scene::new("");
+    scene.command.program = "/nonexistent/agent".into();
+    assert!(matches!(scene.run().await.ended, Ended::NotStarted(why) if why.contains("/nonexistent/agent")));
+}
+
+#[tokio::test]
+async fn a_hanging_agent_that_ignores_the_signal_is_ended() {
+    let scene = Scene::new("trap '' TERM INT; sleep 1000 & wait; sleep 1000")
+        .limits(|limits| limits.timeout = Duration::from_millis(300));
+    assert_eq!(scene.run().await.ended, Ended::TimedOut);
+}
+
+#[tokio::test]
+async fn an_agent_without_signs_of_life_is_stalled() {
+    let scene = Scene::new("sleep 1000").limits(|limits| limits.stall = Some(Duration::from_millis(300)));
+    assert_eq!(scene.run().await.ended, Ended::Stalled);
+}
+
+#[tokio::test]
+async fn half_a_result_and_rubbish_are_malformed() {
+    for script in ["printf 'stat' > \"$RESULT\"", "head -c 2000 /dev/urandom > \"$RESULT\"", ": > \"$RESULT\""] {
+        assert!(matches!(Scene::new(script).run().await.result, ResultFile::Malformed(_)), "{script}");
+    }
+}
+
+#[tokio::test]
+async fn grandchildren_in_sessions_of_their_own_are_found_and_ended() {
+    let report = Scene::new(&format!("(setsid env -i sleep 1000 &) ; setsid sleep 1000 & {PASS}")).run().await;
+    assert_eq!(report.ended, Ended::Exited(Some(0)));
+    assert!(report.leftovers >= 1, "{report:?}");
+}
+
+#[tokio::test]
+async fn an_agent_that_lives_on_after_its_result_has_ended_well() {
+    let report = Scene::new(&format!("{PASS}; sleep 1000")).run().await;
+    assert_eq!(report.ended, Ended::Lingered);
+    assert!(matches!(report.result, ResultFile::Claimed(_)));
+}
+
+#[tokio::test]
+async fn an_order_to_stop_ends_it_and_one_within_a_time_lets_it_finish() {
+    let scene = Scene::new("echo started; sleep 1000");
+    let (sender, orders) = watch::channel(Order::GoOn);
+    let report = run_attempt(scene.command.clone(), orders, move |_| {
+        sender.send_replace(Order::StopNow);
+    })
+    .await;
+    assert_eq!(report.ended, Ended::Killed);
+    scene.assert_nothing_left();
+    let scene = Scene::new(&format!("echo started; {PASS}"));
+    let (sender, orders) = watch::channel(Order::GoOn);
+    sender.send_replace(Order::StopWithin(Duration::from_mins(1)));
+    assert_eq!(run_attempt(scene.command.clone(), orders, |_| {}).await.ended, Ended::Exited(Some(0)));
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_service_is_known_by_its_words() {
+    let report = Scene::new("echo 'please Slow Down' >&2; exit 1").run().await;
+    assert_eq!(report.refusal, Some(tm_scheduler::ServiceRefusal::RateLimited { until: None }));
+}
+
+/// Starts the scene's script as an earlier tm would have, and returns who it is.
+#[expect(clippy::disallowed_methods, reason = "stands in for an earlier tm")]
+fn started_before(scene: &Scene) -> std::process::Child {
+    use std::os::unix::process::CommandExt as _;
+    let child = std::process::Command::new("sh")
+        .args(&scene.command.arguments)
+        .envs(scene.command.environment.iter().cloned())
+        .envs(scene.command.marks.iter().cloned())
+        .current_dir(scene.folder.path())
+        .process_group(0)
+        .spawn()
+        .expect("a process");
+    let process = crate::process::ProcessIdentity::of(child.id()).expect("a living process");
+    super::identity::AgentIdentity::new(process, 0).write(&scene.command.identity_file).expect("written");
+    child
+}
+
+async fn adopt(scene: &Scene) -> AgentReport {
+    let (_sender, orders) = watch::channel(Order::GoOn);
+    adopt_attempt(scene.command.clone(), orders, |_| {}).await
+}
+
+#[tokio::test]
+async fn an_agent_that_finished_while_nobody_watched_keeps_its_result() {
+    let scene = Scene::new(PASS);
+    let mut child = started_before(&scene);
+    child.wait().expect("an end");
+    let report = adopt(&scene).await;
+    assert_eq!(report.ended, Ended::Lost);
+    assert!(matches!(report.result, ResultFile::Claimed(_)));
+}
+
+#[tokio::test]
+async fn an_agent_that_is_alive_is_adopted_with_the_time_it_has_left() {
+    // It began at the epoch, so its time is over.
+    let scene = Scene::new("sleep 1000");
+    let mut child = started_before(&scene);
+    assert_eq!(adopt(&scene).await.ended, Ended::TimedOut);
+    child.wait().expect("an end");
+    scene.assert_nothing_left();
+}
+
+#[tokio::test]
+async fn an_attempt_that_was_never_started_is_lost() {
+    let scene = Scene::new("");
+    assert!(!Path::new(&scene.command.identity_file).exists());
+    let report = adopt(&scene).await;
+    assert_eq!((report.ended, report.result), (Ended::Lost, ResultFile::Missing));
+}

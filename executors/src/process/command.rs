@@ -1,0 +1,123 @@
+//! What is to be started, and where its input and output are.
+//!
+//! Output goes straight into files, never through this process, so that a program outlives tm unharmed.
+
+use super::ProcessIdentity;
+use crate::Error;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use tokio::process::{Child, Command};
+
+/// What a program reads.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Stdin {
+    /// Nothing: the first read finds the end.
+    #[default]
+    Closed,
+    /// This file, from its beginning.
+    File(PathBuf),
+}
+
+/// A program to start as the root of a process tree.
+#[derive(Clone, Debug, Default)]
+pub struct TreeCommand {
+    /// The program: a path, or a name to look for in `PATH`.
+    pub program: OsString,
+    /// Its arguments, passed as they are; no shell sees them.
+    pub arguments: Vec<OsString>,
+    /// The folder it works in.
+    pub working_folder: PathBuf,
+    /// Variables to set on top of this process's environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Variables of this process's environment to leave out: names, or beginnings that end with `*`.
+    pub dropped: Vec<String>,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// Where its output goes, appended.
+    pub stdout: PathBuf,
+    /// Where its error output goes, appended; may be the same file.
+    pub stderr: PathBuf,
+    /// Variables that are set and make every descendant known as part of this tree, such as `TM_RUN_ID`; together
+    /// they must be unlike those of any other tree.
+    pub marks: Vec<(String, String)>,
+}
+
+impl TreeCommand {
+    /// Starts the program in a process group of its own.
+    pub(super) fn spawn(&self) -> Result<(Child, ProcessIdentity), Error> {
+        let mut command = self.prepare()?;
+        let child = command.spawn().map_err(|source| self.not_started(source))?;
+        let pid = child.id().ok_or_else(|| self.not_started(std::io::Error::other("it has no process number")))?;
+        // A child that ended already is still there until it is waited for, so this can't miss it.
+        let identity = ProcessIdentity::of(pid)
+            .ok_or_else(|| Error::Watch { pid, source: std::io::ErrorKind::NotFound.into() })?;
+        Ok((child, identity))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts trees")]
+    fn prepare(&self) -> Result<Command, Error> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).current_dir(&self.working_folder).process_group(0);
+        if !self.dropped.is_empty() {
+            for (name, _) in std::env::vars_os().filter(|(name, _)| is_dropped(&self.dropped, name)) {
+                command.env_remove(name);
+            }
+        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(self.marks.iter().map(|(name, value)| (name, value)));
+        command.stdin(self.stdin.open()?).stdout(open_log(&self.stdout)?).stderr(open_log(&self.stderr)?);
+        Ok(command)
+    }
+
+    /// Names the folder instead of the program when it is the folder that is missing.
+    fn not_started(&self, source: std::io::Error) -> Error {
+        if !self.working_folder.is_dir() {
+            return Error::Open { path: self.working_folder.clone(), source };
+        }
+        let program = self.program.to_string_lossy().into_owned();
+        Error::Start { program, working_folder: self.working_folder.clone(), source }
+    }
+}
+
+impl Stdin {
+    fn open(&self) -> Result<Stdio, Error> {
+        match self {
+            Self::Closed => Ok(Stdio::null()),
+            Self::File(path) => {
+                let file = File::open(path).map_err(|source| Error::Open { path: path.clone(), source })?;
+                Ok(Stdio::from(file))
+            }
+        }
+    }
+}
+
+fn open_log(path: &Path) -> Result<Stdio, Error> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.map(Stdio::from).map_err(|source| Error::Open { path: path.to_owned(), source })
+}
+
+/// Tells whether a variable is to be left out.
+fn is_dropped(patterns: &[String], name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning.as_bytes()),
+        None => name == pattern.as_bytes(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_dropped_by_name_and_by_beginning() {
+        let patterns = ["AWS_*".to_owned(), "TOKEN".to_owned()];
+        let dropped: Vec<&str> = ["AWS_KEY", "TOKEN", "TOKENS", "MY_AWS_KEY"]
+            .into_iter()
+            .filter(|name| is_dropped(&patterns, OsStr::new(name)))
+            .collect();
+        assert_eq!(dropped, ["AWS_KEY", "TOKEN"]);
+    }
+}

@@ -1,0 +1,33 @@
+//! Spawns a process tree, knows all of it, and ends all of it.
+//!
+//! Knows processes and nothing of agents, tests or results. A tree is a started program with every descendant, those
+//! in groups and sessions of their own included: killing the group is not enough, because programs start tools and
+//! daemons outside of it. Descendants are found by their parents, by links seen earlier, by the tree's marks in their
+//! environment, and, since this process adopts orphans, by having become its children.
+
+mod command;
+mod identity;
+mod registry;
+mod signal;
+mod subreaper;
+mod table;
+mod tree;
+
+#[cfg(not(target_os = "linux"))]
+#[path = "table_ps.rs"]
+mod system;
+#[cfg(target_os = "linux")]
+#[path = "table_proc.rs"]
+mod system;
+
+pub use command::{Stdin, TreeCommand};
+pub use identity::ProcessIdentity;
+pub use signal::StopSignal;
+pub use subreaper::become_subreaper;
+pub use tree::{ProcessTree, Terminated};
+
+/// The variable that spares a process of tm's own: an orphan that has it in its environment is nobody's leftover.
+///
+/// For programs that tm runs outside of any tree and that may leave a daemon people want to keep, such as the
+/// key agent behind a signed commit.
+pub const SPARED: &str = "TM_SPARED";

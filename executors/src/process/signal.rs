@@ -1,0 +1,75 @@
+//! Sends a signal to exactly the process that is meant, never to one that got its number later.
+
+use super::{ProcessIdentity, system};
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// The signal that asks a program politely to stop.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum StopSignal {
+    /// As Ctrl-C does.
+    Interrupt,
+    /// As `kill` does.
+    #[default]
+    Terminate,
+}
+
+impl StopSignal {
+    pub(super) const fn signal(self) -> Signal {
+        match self {
+            Self::Interrupt => Signal::INT,
+            Self::Terminate => Signal::TERM,
+        }
+    }
+}
+
+/// Sends the signal; a process that is gone needs none.
+pub(super) fn send(identity: ProcessIdentity, signal: Signal) {
+    let Some(pid) = to_pid(identity.pid) else { return };
+    if let Err(error) = send_exactly(identity, pid, signal) {
+        tracing::debug!(pid = identity.pid, %error, "signal not delivered");
+    }
+}
+
+/// Holds on to the process before looking who it is, so the number can't change hands in between.
+#[cfg(target_os = "linux")]
+fn send_exactly(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::io::Result<()> {
+    use rustix::io::Errno;
+    let handle = match rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
+        Ok(handle) => handle,
+        Err(Errno::NOSYS | Errno::PERM | Errno::MFILE | Errno::NFILE) => return send_checked(identity, pid, signal),
+        Err(error) => return Err(error),
+    };
+    if !is_still(identity) {
+        return Ok(());
+    }
+    match rustix::process::pidfd_send_signal(&handle, signal) {
+        Err(Errno::NOSYS | Errno::PERM) => send_checked(identity, pid, signal),
+        other => other,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn send_exactly(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::io::Result<()> {
+    send_checked(identity, pid, signal)
+}
+
+fn send_checked(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::io::Result<()> {
+    if is_still(identity) { rustix::process::kill_process(pid, signal) } else { Ok(()) }
+}
+
+fn is_still(identity: ProcessIdentity) -> bool {
+    system::process(identity.pid).is_some_and(|process| process.identity == identity)
+}
+
+/// Takes note of the end of an adopted child, so that it does not stay as a dead entry in the process table.
+pub(super) fn reap(pid: u32) {
+    if let Some(pid) = to_pid(pid)
+        && let Err(error) = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG)
+    {
+        tracing::debug!(%pid, %error, "adopted process not reaped");
+    }
+}
+
+pub(super) fn to_pid(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}

@@ -1,0 +1,49 @@
+//! What systems without `/proc` tell about processes, read from `ps`.
+//!
+//! Slower and poorer than Linux: no environments of others, no adopted orphans, start times to the second.
+
+use super::ProcessIdentity;
+use super::table::{Process, ProcessState, ProcessTable};
+use std::process::{Command, Stdio};
+
+/// Reads the whole table.
+pub(super) fn processes() -> ProcessTable {
+    list(&["-A"]).iter().filter_map(|line| parse_line(line)).collect()
+}
+
+/// Reads what is known about one process, `None` when there is none with this number.
+pub(super) fn process(pid: u32) -> Option<Process> {
+    list(&["-p", &pid.to_string()]).iter().find_map(|line| parse_line(line))
+}
+
+/// Returns nothing: environments of other processes can't be read here.
+pub(super) fn environment(_pid: u32) -> Option<Vec<u8>> {
+    None
+}
+
+/// Returns nothing: orphans go to the first process here.
+pub(super) fn adopted_children() -> Option<Vec<u32>> {
+    None
+}
+
+#[expect(clippy::disallowed_methods, reason = "`ps` is the only portable way to ask, and leaves nothing behind")]
+fn list(selection: &[&str]) -> Vec<String> {
+    let columns = "pid=,ppid=,pgid=,state=,lstart=";
+    let output =
+        Command::new("ps").args(selection).args(["-o", columns]).env("LC_ALL", "C").stdin(Stdio::null()).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Parses `pid ppid pgid state Mon Nov 21 01:37:00 2026`; the session is not told, so the group stands for it.
+fn parse_line(line: &str) -> Option<Process> {
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let [pid, parent, group, state, _weekday, month, day, time, year] = words[..] else { return None };
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let month = months.iter().position(|name| *name == month)? + 1;
+    let start_time = format!("{year}{month:02}{day:0>2}{}", time.replace(':', "")).parse().ok()?;
+    let group = group.parse().ok()?;
+    let state = if state.starts_with('Z') { ProcessState::Ended } else { ProcessState::Running };
+    let identity = ProcessIdentity { pid: pid.parse().ok()?, start_time };
+    Some(Process { identity, parent: parent.parse().ok()?, group, session: group, state })
+}

@@ -1,0 +1,243 @@
+//! One started program with all its descendants, from spawn to the last of them being gone.
+//!
+//! Does not know what the program is for. Dropping a tree kills it.
+
+use super::registry::{self, Leader, OBSERVE_EVERY, Tree, TreeId};
+use super::table::Process;
+use super::{ProcessIdentity, StopSignal, TreeCommand, become_subreaper, signal};
+use crate::Error;
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+use tokio::process::Child;
+
+/// How long processes are killed again and again before tm gives up on those that the kernel holds.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
+/// How often a dropped tree is walked and killed.
+const DROP_ROUNDS: u32 = 50;
+/// The first pause between two looks at a tree that is ending.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+/// The longest pause between two looks at a tree that is ending.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// A program with all its descendants; dropping it kills them.
+#[derive(Debug)]
+pub struct ProcessTree {
+    id: TreeId,
+    leader: Option<ProcessIdentity>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// This process started it and waits for it.
+    Child(Child),
+    /// An earlier tm started it, or nobody knows who did; how it ends can't be learnt.
+    Foreign,
+    /// All of it is gone.
+    Gone,
+}
+
+/// What ending a tree took.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Terminated {
+    /// Descendants that were still alive after the program had ended, and were ended by tm.
+    pub leftovers: u32,
+    /// Processes that even KILL did not end in time, because the kernel holds them.
+    pub survivors: u32,
+}
+
+impl ProcessTree {
+    /// Starts a program as a tree of its own; must be called within a tokio runtime.
+    pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
+        become_subreaper()?;
+        let id = registry::add(Tree::new(Leader::Starting, &command.marks));
+        match command.spawn() {
+            Ok((child, identity)) => {
+                registry::started(id, identity);
+                Ok(Self { id, leader: Some(identity), state: State::Child(child) })
+            }
+            Err(error) => {
+                registry::remove(id);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes over the tree of a program that an earlier tm started; with no identity, whatever holds the marks.
+    pub fn adopt(leader: Option<ProcessIdentity>, marks: &[(String, String)]) -> Self {
+        let known = leader.map_or(Leader::Unknown, Leader::Adopted);
+        Self { id: registry::add(Tree::new(known, marks)), leader, state: State::Foreign }
+    }
+
+    /// Returns who the program is, `None` for an adopted tree whose program nobody knows.
+    pub const fn leader(&self) -> Option<ProcessIdentity> {
+        self.leader
+    }
+
+    /// Waits until the program has ended, and returns how; `None` when that can't be learnt.
+    ///
+    /// Its descendants may live on. May be dropped and called again.
+    pub async fn wait(&mut self) -> Result<Option<ExitStatus>, Error> {
+        let mut looks = tokio::time::interval_at(tokio::time::Instant::now() + OBSERVE_EVERY / 5, OBSERVE_EVERY);
+        loop {
+            tokio::select! {
+                biased;
+                status = leader_end(self.leader, &mut self.state) => return status,
+                _ = looks.tick() => observe().await,
+            }
+        }
+    }
+
+    /// Asks the program politely to stop, with those of its descendants that are in its group, as a terminal does.
+    pub fn ask_to_stop(&self, stop_signal: StopSignal) {
+        let Some(leader) = self.leader else { return };
+        for process in registry::members(self.id).iter().filter(|process| process.group == leader.pid) {
+            signal::send(process.identity, stop_signal.signal());
+        }
+    }
+
+    /// Ends everything that is left: TERM to all, KILL to those that are still there after `grace`.
+    pub async fn terminate(&mut self, grace: Duration) -> Terminated {
+        self.end(Some(grace)).await
+    }
+
+    /// Ends everything that is left at once.
+    pub async fn kill(&mut self) -> Terminated {
+        self.end(None).await
+    }
+
+    async fn end(&mut self, grace: Option<Duration>) -> Terminated {
+        let mut terminated = Terminated::default();
+        if !self.is_known_to_be_gone() {
+            let mut leftovers = Leftovers::new(self.leader);
+            if let Some(grace) = grace {
+                self.send_until_gone(Signal::TERM, grace, &mut leftovers).await;
+            }
+            terminated.survivors = self.send_until_gone(Signal::KILL, KILL_LIMIT, &mut leftovers).await;
+            terminated.leftovers = leftovers.count();
+        }
+        self.reap_leader().await;
+        registry::remove(self.id);
+        self.state = State::Gone;
+        terminated
+    }
+}
+
+impl ProcessTree {
+    /// Tells, as far as that is cheap to see, that the program has ended and left nothing.
+    fn is_known_to_be_gone(&mut self) -> bool {
+        match &mut self.state {
+            State::Child(child) => matches!(child.try_wait(), Ok(Some(_))) && registry::left_nothing(self.id),
+            State::Foreign => false,
+            State::Gone => true,
+        }
+    }
+
+    /// Signals whatever is left until nothing is, or until the limit; returns how many processes are left then.
+    ///
+    /// KILL is sent again in each round, since a process can start another between the look and the signal.
+    async fn send_until_gone(&mut self, signal: Signal, limit: Duration, leftovers: &mut Leftovers) -> u32 {
+        let give_up_at = Instant::now() + limit;
+        let mut pause = FIRST_PAUSE;
+        let mut signalled = BTreeSet::new();
+        loop {
+            if let State::Child(child) = &mut self.state {
+                // Reaped here, or it would be seen as a dead process for ever; its status was asked for by `wait`.
+                let _ended = child.try_wait();
+            }
+            let alive = alive(self.id).await;
+            if alive.is_empty() {
+                return 0;
+            }
+            for process in &alive {
+                leftovers.see(process.identity);
+                if signal == Signal::KILL || signalled.insert(process.identity) {
+                    signal::send(process.identity, signal);
+                }
+            }
+            if Instant::now() >= give_up_at {
+                return u32::try_from(alive.len()).unwrap_or(u32::MAX);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn reap_leader(&mut self) {
+        if let State::Child(child) = &mut self.state {
+            // Only a process that the kernel holds is still there; it is reaped when tm ends.
+            let _reaped = tokio::time::timeout(LONGEST_PAUSE, child.wait()).await;
+        }
+    }
+}
+
+impl Drop for ProcessTree {
+    fn drop(&mut self) {
+        for _ in 0..DROP_ROUNDS {
+            if self.is_known_to_be_gone() {
+                break;
+            }
+            let alive: Vec<Process> = registry::members(self.id).into_iter().filter(Process::is_running).collect();
+            if alive.is_empty() {
+                break;
+            }
+            for process in &alive {
+                signal::send(process.identity, Signal::KILL);
+            }
+            std::thread::sleep(FIRST_PAUSE);
+        }
+        registry::remove(self.id);
+    }
+}
+
+/// Processes that were still there after the program had ended.
+struct Leftovers {
+    leader: Option<ProcessIdentity>,
+    seen: BTreeSet<ProcessIdentity>,
+}
+
+impl Leftovers {
+    const fn new(leader: Option<ProcessIdentity>) -> Self {
+        Self { leader, seen: BTreeSet::new() }
+    }
+
+    fn see(&mut self, process: ProcessIdentity) {
+        if self.leader != Some(process) {
+            self.seen.insert(process);
+        }
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.seen.len()).unwrap_or(u32::MAX)
+    }
+}
+
+/// Waits for the program; how one ended that another process started can't be learnt.
+async fn leader_end(leader: Option<ProcessIdentity>, state: &mut State) -> Result<Option<ExitStatus>, Error> {
+    match state {
+        State::Child(child) => {
+            let pid = leader.map_or(0, |leader| leader.pid);
+            child.wait().await.map(Some).map_err(|source| Error::Watch { pid, source })
+        }
+        State::Foreign => {
+            while leader.is_some_and(ProcessIdentity::is_alive) {
+                tokio::time::sleep(LONGEST_PAUSE).await;
+            }
+            Ok(None)
+        }
+        State::Gone => Ok(None),
+    }
+}
+
+/// Looks at all processes away from the loop.
+async fn observe() {
+    // A look that fails is made again a second later.
+    let _looked = tokio::task::spawn_blocking(registry::observe).await;
+}
+
+async fn alive(id: TreeId) -> Vec<Process> {
+    let looked = tokio::task::spawn_blocking(move || registry::members(id)).await;
+    looked.unwrap_or_default().into_iter().filter(Process::is_running).collect()
+}
