@@ -1,27 +1,35 @@
-//! What can be wrong with a recipe or a prompt.
+//! Everything that can be wrong with a recipe or a prompt.
+//!
+//! Messages are fragments that follow "failed to".
 
 use std::path::PathBuf;
 
-/// Trouble with a recipe or a prompt.
+/// Why an agent can't be started, or a prompt not be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no such agent.
-    #[error("find the agent `{name}`; there are {known}")]
+    /// There is no agent of that name.
+    #[error("find the agent `{name}`, there are {known}")]
     UnknownAgent {
         /// The name.
         name: String,
         /// The names that there are.
         known: String,
     },
+    /// Recipes extend one another in a circle.
+    #[error("find the agent `{name}`, which extends itself")]
+    ExtendsItself {
+        /// The agent.
+        name: String,
+    },
     /// The recipe has no command.
-    #[error("start the agent `{name}`: it has no command")]
+    #[error("start the agent `{name}`, which has no command")]
     NoCommand {
         /// The agent.
         name: String,
     },
-    /// The recipe uses a placeholder that tm does not fill in.
-    #[error("fill in `{{{placeholder}}}` for the agent `{name}`; there are {known}")]
+    /// The recipe uses a placeholder that tm does not know.
+    #[error("fill in `{{{placeholder}}}` for the agent `{name}`, there are {known}")]
     UnknownPlaceholder {
         /// The agent.
         name: String,
@@ -30,20 +38,72 @@ pub enum Error {
         /// The placeholders that there are.
         known: String,
     },
-    /// A prompt can't be read.
-    #[error("read the prompt `{}`", path.display())]
+    /// The recipe needs a placeholder that has no value, such as a model where none is set.
+    #[error("fill in `{{{placeholder}}}` for the agent `{name}`, it has no value")]
+    NoValue {
+        /// The agent.
+        name: String,
+        /// The placeholder without braces.
+        placeholder: String,
+    },
+    /// A command that a shell runs uses a placeholder, whose value the shell would take for a part of the command.
+    #[error("fill in `{{{placeholder}}}` for the agent `{name}`, whose command is run by a shell")]
+    PlaceholderInShell {
+        /// The agent.
+        name: String,
+        /// The placeholder without braces.
+        placeholder: String,
+    },
+    /// An argument is longer than the operating system allows.
+    #[error("pass {bytes} bytes to the agent `{name}` as one argument, {limit} are allowed")]
+    TooLong {
+        /// The agent.
+        name: String,
+        /// The length of the argument.
+        bytes: usize,
+        /// The longest that is allowed.
+        limit: usize,
+    },
+    /// A prompt of the user's own can't be read.
+    #[error("read the prompt `{}`: {source}", path.display())]
     PromptFile {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// What the operating system said.
         source: std::io::Error,
     },
-    /// A prompt's template is wrong.
+    /// The template of a prompt is wrong.
     #[error("fill in the prompt `{name}`: {why}")]
     Template {
         /// The prompt.
         name: String,
-        /// What is wrong.
+        /// What is wrong, and where.
         why: String,
     },
+}
+
+impl Error {
+    /// Returns what to do about it, when that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoCommand { name } => {
+                let flag = if name == "custom" { "pass `--agent-command COMMAND`, or " } else { "" };
+                Some(format!("{flag}set `agents.{name}.command` in `.taskmaster/tm.yaml`"))
+            }
+            Self::NoValue { placeholder, .. } if placeholder == "model" => {
+                Some("pass `--model MODEL`, or put the arguments about it into a list of their own".to_owned())
+            }
+            Self::PlaceholderInShell { placeholder, .. } => Some(match crate::placeholders::variable(placeholder) {
+                Some(variable) => format!("write `\"${variable}\"`, or make the command a list of arguments"),
+                None => "make the command a list of arguments".to_owned(),
+            }),
+            Self::TooLong { .. } => Some("use `prompt: stdin` or `prompt: file`".to_owned()),
+            Self::UnknownAgent { .. }
+            | Self::ExtendsItself { .. }
+            | Self::UnknownPlaceholder { .. }
+            | Self::NoValue { .. }
+            | Self::PromptFile { .. }
+            | Self::Template { .. } => None,
+        }
+    }
 }

@@ -1,0 +1,80 @@
+//! What the next attempt should try, by what went wrong in the one before.
+//!
+//! Knows failures by their names alone; which of them are followed by another attempt is decided elsewhere.
+
+/// Returns what the next attempt should try, by the name of the failure.
+pub fn what_to_try(failure: &str) -> &'static str {
+    match failure {
+        "not-started" => "Nothing was tried yet: the agent or its worktree could not be started.",
+        "rate-limited" => "The service behind the agent refused for a while; the task itself was not at fault.",
+        "auth" => "The service behind the agent refused the credentials; the task itself was not at fault.",
+        "timed-out" => "The time was not enough. Do the core of the task first, and leave out what is not asked for.",
+        "stalled" => {
+            "Something waited for input, for a service, or for ever. Start nothing that waits: pass flags that answer \
+             questions, and stop what you started."
+        }
+        "lost" => "The attempt was cut off from outside; the task itself was not at fault.",
+        "no-result" => "The process ended before its result was written. Write the result, even when you give up.",
+        "malformed-result" => "The result file could not be read. Let `tm result` write it.",
+        "claimed-fail" => "Read what stopped the attempt, and go another way around it.",
+        "red-passed" => {
+            "The new tests pass although nothing is implemented, so they test what is there already. Test what is \
+             missing."
+        }
+        "red-cannot-run" => {
+            "Run the test command yourself: the new tests must be found, must load without errors, and must fail."
+        }
+        "green-failing" => {
+            "Read the assertions of the tests that fail, word by word: they decide what is right. Then try another \
+             approach."
+        }
+        "regression" => "Find out what the tests named here rely on, and keep it. Leave those tests alone.",
+        "tests-tampered" => {
+            "Leave the test files of the RED task exactly as they are, however wrong they look; change the \
+             implementation."
+        }
+        "nothing-done" => "No file had changed at the end. Write the files in your worktree, and nowhere else.",
+        "conflict" => "Others changed the same lines. Their work is in your worktree now: build on it.",
+        "landing-regression" => {
+            "Together with work that landed in the meantime these tests fail. That work is in your worktree now: find \
+             out how the two meet."
+        }
+        "escaped" => "Use paths inside your worktree only, even where you know the path of the project itself.",
+        "commit-refused" => "A check of the project refused the commit. Read what it says, and satisfy it.",
+        _ => "Find the cause first, then try another approach.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAILURES: [&str; 19] = [
+        "not-started",
+        "rate-limited",
+        "auth",
+        "timed-out",
+        "stalled",
+        "lost",
+        "no-result",
+        "malformed-result",
+        "claimed-fail",
+        "red-passed",
+        "red-cannot-run",
+        "green-failing",
+        "regression",
+        "tests-tampered",
+        "nothing-done",
+        "conflict",
+        "landing-regression",
+        "escaped",
+        "commit-refused",
+    ];
+
+    #[test]
+    fn every_failure_has_advice_of_its_own() {
+        let advice: std::collections::BTreeSet<&str> = FAILURES.into_iter().map(what_to_try).collect();
+        assert_eq!(advice.len(), FAILURES.len());
+        assert!(!advice.contains(what_to_try("something else")));
+    }
+}

@@ -1,0 +1,176 @@
+//! Prompts: Markdown templates, embedded, each replaceable by `.taskmaster/prompts/<name>.md`.
+//!
+//! Task text is filled in as text: what looks like a template in it stays as it is.
+
+use crate::Error;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use serde::Serialize;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The embedded templates; those after the first three are parts of these.
+const TEMPLATES: [(&str, &str); 8] = [
+    ("red", include_str!("../../prompts/red.md")),
+    ("green", include_str!("../../prompts/green.md")),
+    ("task", include_str!("../../prompts/task.md")),
+    ("about", include_str!("../../prompts/about.md")),
+    ("conflict", include_str!("../../prompts/conflict.md")),
+    ("retry", include_str!("../../prompts/retry.md")),
+    ("rules", include_str!("../../prompts/rules.md")),
+    ("result", include_str!("../../prompts/result.md")),
+];
+
+/// The prompts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Prompt {
+    /// Write failing tests.
+    Red,
+    /// Make them pass.
+    Green,
+    /// Do a task that is no half of a pair.
+    Task,
+}
+
+impl Prompt {
+    /// Every prompt.
+    pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Task];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Red => "red",
+            Self::Green => "green",
+            Self::Task => "task",
+        }
+    }
+}
+
+/// Everything that a prompt can speak of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PromptContext {
+    /// The task.
+    pub task: PromptTask,
+    /// The number of the attempt.
+    pub attempt: u32,
+    /// How many attempts there are at the most.
+    pub attempts_allowed: u32,
+    /// The tag.
+    pub tag: String,
+    /// The run.
+    pub run_id: String,
+    /// The worktree.
+    pub worktree: String,
+    /// Where the result goes.
+    pub result_file: String,
+    /// Where learnings go.
+    pub context_file: String,
+    /// The command that runs the tests.
+    pub test_command: Option<String>,
+    /// What earlier tasks found out, bounded.
+    pub learnt: String,
+    /// The tests of the pair, for GREEN.
+    pub red_report: Option<RedReport>,
+    /// What went wrong before.
+    pub evidence: Vec<Evidence>,
+}
+
+/// The task of a prompt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PromptTask {
+    /// The id in the backlog.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// What is to be done.
+    pub description: String,
+    /// How it is to be done.
+    pub details: String,
+    /// How it is to be tested.
+    pub test_strategy: String,
+    /// What must be true at the end.
+    pub acceptance_criteria: Vec<String>,
+}
+
+/// The tests of a pair.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RedReport {
+    /// Their files.
+    pub files: Vec<String>,
+    /// Their names.
+    pub tests: Vec<String>,
+}
+
+/// What went wrong in one attempt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Evidence {
+    /// The attempt.
+    pub attempt: u32,
+    /// The failure's name.
+    pub failure: String,
+    /// What was seen, bounded.
+    pub text: String,
+    /// What to try.
+    pub what_to_try: String,
+}
+
+/// Fills in a prompt; of each template, the user's own in `own_folder` counts, when there is one.
+pub fn render(prompt: Prompt, context: &PromptContext, own_folder: &Path) -> Result<String, Error> {
+    let environment = environment(own_folder)?;
+    let name = prompt.name();
+    let filled = environment.get_template(name).and_then(|template| template.render(Serde(context)));
+    filled.map_err(|error| wrong_template(name, &error))
+}
+
+/// Fills in every prompt with an example, so that a mistake in the user's own is known before a run begins.
+pub fn check_prompts(own_folder: &Path) -> Result<(), Error> {
+    let example = PromptContext {
+        test_command: Some(String::new()),
+        red_report: Some(RedReport::default()),
+        evidence: vec![Evidence::default()],
+        ..PromptContext::default()
+    };
+    Prompt::ALL.into_iter().try_for_each(|prompt| render(prompt, &example, own_folder).map(drop))
+}
+
+fn environment(own_folder: &Path) -> Result<Environment<'static>, Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_syntax(syntax());
+    for (name, embedded) in TEMPLATES {
+        let template = own(name, own_folder)?.unwrap_or_else(|| embedded.to_owned());
+        environment.add_template_owned(name, template).map_err(|error| wrong_template(name, &error))?;
+    }
+    Ok(environment)
+}
+
+/// Lines that hold nothing but a block leave nothing behind.
+fn syntax() -> SyntaxConfig {
+    let mut builder = SyntaxConfig::builder();
+    builder.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
+    builder.build().expect("the usual delimiters are valid")
+}
+
+/// The innermost template that is at fault is named, with the line.
+fn wrong_template(name: &str, error: &minijinja::Error) -> Error {
+    let mut why = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        why = format!("{why}: {error}");
+        cause = error.source();
+    }
+    Error::Template { name: name.to_owned(), why }
+}
+
+fn own(name: &str, folder: &Path) -> Result<Option<String>, Error> {
+    let path = folder.join(format!("{name}.md"));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(source) => Err(Error::PromptFile { path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Recipes: how each agent is started. A user's recipe changes the built-in one of its name, part by part.
+//!
+//! Turns a recipe into words and variables; starting them is for others.
+
+use crate::Error;
+use crate::placeholders::{self, Part, Placeholders};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use tm_config::{
+    AgentCommand, AgentRecipe, Argument, OutputFormat, PoliteStop, PromptDelivery, RefusalPatterns, Settings,
+};
+
+/// The built-in recipes.
+const BUILT_IN: [(&str, &str); 6] = [
+    ("claude", include_str!("../../agents/claude.yaml")),
+    ("codex", include_str!("../../agents/codex.yaml")),
+    ("custom", include_str!("../../agents/custom.yaml")),
+    ("gemini", include_str!("../../agents/gemini.yaml")),
+    ("opencode", include_str!("../../agents/opencode.yaml")),
+    ("replay", include_str!("../../agents/replay.yaml")),
+];
+
+/// Variables that no agent gets: they are set when tm is started by a hook of git, and would send every call of git by
+/// the agent to the repository and the index of the user.
+const ALWAYS_DROPPED: [&str; 9] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_WORK_TREE",
+];
+
+/// The longest argument that Linux passes on, without the byte that ends it (`MAX_ARG_STRLEN`).
+const LONGEST_ARGUMENT: usize = 128 * 1024 - 1;
+
+/// How an agent is started and understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// The agent's name.
+    pub name: String,
+    /// Program and arguments, with placeholders; `custom` has none until the user sets one.
+    pub command: Option<AgentCommand>,
+    /// The model: the recipe's own, else the one for all agents.
+    pub model: Option<String>,
+    /// How the agent gets its prompt.
+    pub prompt: PromptDelivery,
+    /// How its output is written.
+    pub output: OutputFormat,
+    /// Variables to set, with placeholders.
+    pub environment: BTreeMap<String, String>,
+    /// Variables that it does not get: names, or beginnings that end with `*`.
+    pub dropped: Vec<String>,
+    /// Words in its output that tell of a rate limit, whatever their case.
+    pub rate_limited: Vec<String>,
+    /// Words in its output that tell of refused credentials, whatever their case.
+    pub auth: Vec<String>,
+    /// The signal that asks it to stop.
+    pub stop: PoliteStop,
+    /// How long it may go on after its result, or after it was asked to stop, when the recipe says so itself.
+    pub grace: Option<Duration>,
+}
+
+/// Returns the names of all agents, built in or the user's.
+pub fn recipe_names(settings: &Settings) -> BTreeSet<String> {
+    BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).chain(settings.agents.keys().cloned()).collect()
+}
+
+/// Returns the recipes of all agents; one without a command is among them.
+pub fn recipes(settings: &Settings) -> Result<BTreeMap<String, Recipe>, Error> {
+    recipe_names(settings).into_iter().map(|name| Ok((name.clone(), resolved(&name, settings)?))).collect()
+}
+
+/// Returns the recipe of an agent that can be started.
+pub fn recipe(name: &str, settings: &Settings) -> Result<Recipe, Error> {
+    let recipe = resolved(name, settings)?;
+    recipe.words()?;
+    Ok(recipe)
+}
+
+fn resolved(name: &str, settings: &Settings) -> Result<Recipe, Error> {
+    let mut written = written(name, settings, &mut BTreeSet::new())?;
+    written.model = written.model.or_else(|| settings.agent.model.clone());
+    let recipe = Recipe::of(name, written);
+    recipe.check()?;
+    Ok(recipe)
+}
+
+/// Returns everything that is written down about an agent, its own above the built-in above what it extends.
+fn written(name: &str, settings: &Settings, seen: &mut BTreeSet<String>) -> Result<AgentRecipe, Error> {
+    if !seen.insert(name.to_owned()) {
+        return Err(Error::ExtendsItself { name: name.to_owned() });
+    }
+    let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, yaml)| parsed(yaml));
+    let own = settings.agents.get(name).cloned();
+    if built_in.is_none() && own.is_none() {
+        return Err(unknown_agent(name, settings));
+    }
+    let recipe = over(own.unwrap_or_default(), built_in.unwrap_or_default());
+    match &recipe.extends {
+        Some(base) => Ok(over(recipe.clone(), written(base, settings, seen)?)),
+        None => Ok(recipe),
+    }
+}
+
+fn parsed(yaml: &str) -> AgentRecipe {
+    serde_yaml::from_str(yaml).expect("a built-in recipe is valid")
+}
+
+fn unknown_agent(name: &str, settings: &Settings) -> Error {
+    let known: Vec<String> = recipe_names(settings).iter().map(|name| format!("`{name}`")).collect();
+    Error::UnknownAgent { name: name.to_owned(), known: known.join(", ") }
+}
+
+fn over(upper: AgentRecipe, lower: AgentRecipe) -> AgentRecipe {
+    AgentRecipe {
+        extends: upper.extends.or(lower.extends),
+        command: upper.command.or(lower.command),
+        prompt: upper.prompt.or(lower.prompt),
+        output: upper.output.or(lower.output),
+        model: upper.model.or(lower.model),
+        env: lower.env.into_iter().chain(upper.env).collect(),
+        drop: upper.drop.or(lower.drop),
+        refusal: RefusalPatterns {
+            rate_limited: upper.refusal.rate_limited.or(lower.refusal.rate_limited),
+            auth: upper.refusal.auth.or(lower.refusal.auth),
+        },
+        polite_stop: upper.polite_stop.or(lower.polite_stop),
+        grace: upper.grace.or(lower.grace),
+    }
+}
+
+impl Recipe {
+    fn of(name: &str, written: AgentRecipe) -> Self {
+        let always_dropped = ALWAYS_DROPPED.iter().map(|name| (*name).to_owned());
+        Self {
+            name: name.to_owned(),
+            command: written.command,
+            model: written.model,
+            prompt: written.prompt.unwrap_or(PromptDelivery::Stdin),
+            output: written.output.unwrap_or(OutputFormat::Text),
+            environment: written.env.into_iter().map(|(name, value)| (name, value.as_str().to_owned())).collect(),
+            dropped: always_dropped.chain(written.drop.unwrap_or_default()).collect(),
+            rate_limited: written.refusal.rate_limited.unwrap_or_default(),
+            auth: written.refusal.auth.unwrap_or_default(),
+            stop: written.polite_stop.unwrap_or(PoliteStop::Term),
+            grace: written.grace,
+        }
+    }
+
+    /// Returns program and arguments, filled in; each stays one argument whatever it holds.
+    ///
+    /// `model` is for agents that the settings name none for. A prompt that is passed as an argument and has no place in
+    /// the command stands at its end.
+    pub fn command_line(&self, placeholders: &Placeholders, model: Option<&str>) -> Result<Vec<String>, Error> {
+        let values = self.with_model(placeholders, model);
+        let mut line = match self.words()? {
+            AgentCommand::Shell(text) => ["sh", "-c", text, "sh"].map(str::to_owned).to_vec(),
+            AgentCommand::Arguments(arguments) => self.filled(arguments, &values)?,
+        };
+        if self.prompt == PromptDelivery::Arg && !self.mentions("prompt") {
+            line.push(self.fill("{prompt}", &values)?);
+        }
+        match line.iter().map(String::len).find(|bytes| *bytes > LONGEST_ARGUMENT) {
+            Some(bytes) => Err(Error::TooLong { name: self.name.clone(), bytes, limit: LONGEST_ARGUMENT }),
+            None => Ok(line),
+        }
+    }
+
+    /// Returns the variables to set, filled in.
+    pub fn environment(&self, placeholders: &Placeholders) -> Result<Vec<(String, String)>, Error> {
+        let values = self.with_model(placeholders, None);
+        self.environment.iter().map(|(name, value)| Ok((name.clone(), self.fill(value, &values)?))).collect()
+    }
+
+    fn words(&self) -> Result<&AgentCommand, Error> {
+        self.command.as_ref().ok_or_else(|| Error::NoCommand { name: self.name.clone() })
+    }
+
+    fn with_model(&self, placeholders: &Placeholders, model: Option<&str>) -> Placeholders {
+        let mut values = placeholders.clone();
+        if let Some(model) = self.model.as_deref().or(model) {
+            values.insert("model", model.to_owned());
+        }
+        values
+    }
+
+    fn filled(&self, arguments: &[Argument], values: &Placeholders) -> Result<Vec<String>, Error> {
+        let mut line = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            match argument {
+                Argument::Single(text) => line.push(self.fill(text, values)?),
+                Argument::Optional(texts) => {
+                    let filled: Result<Vec<String>, &str> =
+                        texts.iter().map(|text| placeholders::fill(text, values)).collect();
+                    line.extend(filled.unwrap_or_default());
+                }
+            }
+        }
+        Ok(line)
+    }
+
+    fn fill(&self, text: &str, values: &Placeholders) -> Result<String, Error> {
+        let no_value =
+            |placeholder: &str| Error::NoValue { name: self.name.clone(), placeholder: placeholder.to_owned() };
+        placeholders::fill(text, values).map_err(no_value)
+    }
+
+    fn mentions(&self, placeholder: &str) -> bool {
+        self.texts().iter().any(|text| placeholders::parts(text).contains(&Part::Placeholder(placeholder)))
+    }
+
+    /// Returns every text of the command in which placeholders are filled in.
+    fn texts(&self) -> Vec<&str> {
+        let Some(AgentCommand::Arguments(arguments)) = &self.command else { return Vec::new() };
+        let texts = arguments.iter().flat_map(|argument| match argument {
+            Argument::Single(text) => std::slice::from_ref(text),
+            Argument::Optional(texts) => texts,
+        });
+        texts.map(String::as_str).collect()
+    }
+
+    /// Refuses placeholders that tm does not know, and any that a shell would read.
+    fn check(&self) -> Result<(), Error> {
+        let values = self.environment.values().map(String::as_str);
+        for part in self.texts().into_iter().chain(values).flat_map(placeholders::parts) {
+            if let Part::Placeholder(placeholder) = part
+                && !placeholders::is_known(placeholder)
+            {
+                return Err(self.unknown_placeholder(placeholder));
+            }
+        }
+        let Some(AgentCommand::Shell(line)) = &self.command else { return Ok(()) };
+        // Other braces in it are the shell's own.
+        let known = placeholders::parts(line).into_iter().find_map(|part| match part {
+            Part::Placeholder(placeholder) if placeholders::is_known(placeholder) => Some(placeholder.to_owned()),
+            Part::Placeholder(_) | Part::Text(_) => None,
+        });
+        match known {
+            Some(placeholder) => Err(Error::PlaceholderInShell { name: self.name.clone(), placeholder }),
+            None => Ok(()),
+        }
+    }
+
+    fn unknown_placeholder(&self, placeholder: &str) -> Error {
+        Error::UnknownPlaceholder {
+            name: self.name.clone(),
+            placeholder: placeholder.to_owned(),
+            known: placeholders::known_names(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

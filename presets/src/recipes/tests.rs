@@ -1,0 +1,234 @@
+//! The built-in recipes as they are started, and the user's above them.
+
+use super::*;
+use std::io::Write as _;
+
+fn settings(yaml: &str) -> Settings {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("user.yaml");
+    std::fs::File::create(&path).expect("a file").write_all(yaml.as_bytes()).expect("a written file");
+    let inputs = tm_config::Inputs { user_config: Some(path), ..tm_config::Inputs::default() };
+    tm_config::load(&inputs).expect("valid settings").settings
+}
+
+fn values() -> Placeholders {
+    [
+        ("prompt", "do it"),
+        ("prompt_file", "/run/prompt.md"),
+        ("result_file", "/run/result.md"),
+        ("context_file", "/run/context.md"),
+        ("worktree", "/work tree"),
+        ("task_id", "1; rm -rf $HOME {tm}"),
+        ("phase", "red"),
+        ("attempt", "2"),
+        ("run_id", "r1"),
+        ("tag", "master"),
+        ("tm", "/bin/tm"),
+    ]
+    .map(|(name, value)| (name, value.to_owned()))
+    .into()
+}
+
+fn line(yaml: &str, name: &str, model: Option<&str>) -> Result<Vec<String>, Error> {
+    recipe(name, &settings(yaml))?.command_line(&values(), model)
+}
+
+fn refusal(yaml: &str, name: &str) -> String {
+    line(yaml, name, None).expect_err("a refusal").to_string()
+}
+
+#[test]
+fn built_in_agents_are_started_without_a_terminal_and_without_a_model() {
+    let lines = [
+        (
+            "claude",
+            "claude -p --output-format stream-json --verbose --no-session-persistence --dangerously-skip-permissions",
+        ),
+        ("codex", "codex exec --json --ephemeral --dangerously-bypass-approvals-and-sandbox -C /work tree -"),
+        ("gemini", "gemini -o stream-json --skip-trust -y"),
+        ("opencode", "opencode run --format json --dir /work tree --auto"),
+        ("replay", "/bin/tm replay"),
+    ];
+    for (name, expected) in lines {
+        assert_eq!(line("", name, None).unwrap().join(" "), expected);
+    }
+}
+
+#[test]
+fn model_stands_where_each_agent_wants_it() {
+    let with_model = [("claude", "--model"), ("codex", "-m"), ("gemini", "-m"), ("opencode", "-m")];
+    for (name, flag) in with_model {
+        let words = line("", name, Some("big model")).unwrap();
+        let place = words.iter().position(|word| word == flag).expect("the flag");
+        assert_eq!(words[place + 1], "big model", "{name}");
+    }
+    assert_eq!(line("", "codex", Some("m")).unwrap().last().map(String::as_str), Some("-"));
+}
+
+#[test]
+fn model_of_the_recipe_outweighs_the_one_for_all() {
+    let model = |yaml: &str| {
+        let words = line(yaml, "claude", Some("given")).unwrap();
+        words[words.iter().position(|word| word == "--model").unwrap() + 1].clone()
+    };
+    assert_eq!(model("{agents: {claude: {model: own}}, agent: {model: all}}"), "own");
+    assert_eq!(model("agent: {model: all}"), "all");
+    assert_eq!(model(""), "given");
+    let environment = "{agents: {claude: {env: {M: '{model}'}}}, agent: {model: all}}";
+    let environment = recipe("claude", &settings(environment)).unwrap().environment(&values()).unwrap();
+    assert_eq!(environment[1], ("M".to_owned(), "all".to_owned()));
+}
+
+#[test]
+fn users_recipe_changes_the_built_in_one_part_by_part() {
+    let settings = settings("agents: {claude: {env: {A: b}, drop: [X], polite_stop: term, grace: 5s}}");
+    let claude = recipe("claude", &settings).unwrap();
+    assert_eq!(claude.environment.keys().collect::<Vec<_>>(), ["A", "DISABLE_AUTOUPDATER"]);
+    assert_eq!(claude.dropped.last().map(String::as_str), Some("X"));
+    assert_eq!((claude.stop, claude.grace), (PoliteStop::Term, Some(Duration::from_secs(5))));
+    assert_eq!(claude.command, recipe("claude", &self::settings("")).unwrap().command);
+}
+
+#[test]
+fn recipe_extends_another_and_changes_it() {
+    let yaml = "agents: {a: {extends: b, model: x}, b: {extends: claude, env: {B: 1}}, claude: {env: {C: 2}}}";
+    let a = recipe("a", &settings(yaml)).unwrap();
+    assert_eq!(a.name, "a");
+    assert_eq!(a.environment.keys().collect::<Vec<_>>(), ["B", "C", "DISABLE_AUTOUPDATER"]);
+    assert!(a.command_line(&values(), None).unwrap().join(" ").contains("--model x"));
+}
+
+#[test]
+fn circle_of_extensions_is_refused() {
+    let circle = "agents: {a: {extends: b}, b: {extends: a}, claude: {extends: claude}}";
+    assert_eq!(refusal(circle, "a"), "find the agent `a`, which extends itself");
+    assert_eq!(refusal(circle, "claude"), "find the agent `claude`, which extends itself");
+    assert!(refusal("agents: {a: {extends: z}}", "a").starts_with("find the agent `z`, there are `a`, `claude`"));
+}
+
+#[test]
+fn unknown_agent_is_refused_with_the_names_that_there_are() {
+    let expected = "find the agent `clyde`, there are `claude`, `codex`, `custom`, `gemini`, `opencode`, `replay`";
+    assert_eq!(refusal("", "clyde"), expected);
+}
+
+#[test]
+fn agent_without_a_command_is_refused_with_a_hint() {
+    let error = line("", "custom", None).unwrap_err();
+    assert_eq!(error.to_string(), "start the agent `custom`, which has no command");
+    let hint = "pass `--agent-command COMMAND`, or set `agents.custom.command` in `.taskmaster/tm.yaml`";
+    assert_eq!(error.hint().as_deref(), Some(hint));
+    let error = line("agents: {mine: {model: m}}", "mine", None).unwrap_err();
+    assert_eq!(error.hint().as_deref(), Some("set `agents.mine.command` in `.taskmaster/tm.yaml`"));
+}
+
+#[test]
+fn all_recipes_are_listed_even_one_without_a_command() {
+    let recipes = recipes(&settings("agents: {mine: {command: x}}")).unwrap();
+    assert_eq!(
+        recipes.keys().collect::<Vec<_>>(),
+        ["claude", "codex", "custom", "gemini", "mine", "opencode", "replay"]
+    );
+    assert_eq!(recipes["custom"].command, None);
+}
+
+#[test]
+fn text_is_run_by_a_shell_that_sees_no_value() {
+    let words =
+        line("agents: {custom: {command: 'agent < \"$TM_PROMPT_FILE\" && x() { a; }; x ${y} {b}'}}", "custom", None);
+    assert_eq!(words.unwrap()[..3], ["sh", "-c", "agent < \"$TM_PROMPT_FILE\" && x() { a; }; x ${y} {b}"]);
+}
+
+#[test]
+fn placeholder_in_a_text_for_the_shell_is_refused_with_the_variable_to_use() {
+    let error = line("agents: {custom: {command: 'agent {prompt_file}'}}", "custom", None).unwrap_err();
+    let expected = "fill in `{prompt_file}` for the agent `custom`, whose command is run by a shell";
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(error.hint().as_deref(), Some("write `\"$TM_PROMPT_FILE\"`, or make the command a list of arguments"));
+}
+
+#[test]
+fn hostile_value_stays_within_its_argument() {
+    let yaml = "agents: {custom: {command: [agent, 'id={task_id}', '{worktree}'], env: {ID: '{task_id}'}}}";
+    let words = line(yaml, "custom", None).unwrap();
+    assert_eq!(words, ["agent", "id=1; rm -rf $HOME {tm}", "/work tree"]);
+    let environment = recipe("custom", &settings(yaml)).unwrap().environment(&values()).unwrap();
+    assert_eq!(environment, [("ID".to_owned(), "1; rm -rf $HOME {tm}".to_owned())]);
+}
+
+#[test]
+fn unknown_placeholder_is_refused_with_those_that_there_are() {
+    for yaml in ["agents: {mine: {command: [a, '{nope}']}}", "agents: {mine: {command: [a], env: {A: '{nope}'}}}"] {
+        let text = refusal(yaml, "mine");
+        assert!(
+            text.starts_with("fill in `{nope}` for the agent `mine`, there are `{prompt}`, `{prompt_file}`"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn placeholder_without_a_value_is_left_out_where_optional_and_refused_elsewhere() {
+    let optional = line("agents: {mine: {command: [a, [-m, '{model}', '{tag}'], [-v]]}}", "mine", None).unwrap();
+    assert_eq!(optional, ["a", "-v"]);
+    assert_eq!(
+        refusal("agents: {mine: {command: [a, '{model}']}}", "mine"),
+        "fill in `{model}` for the agent `mine`, it has no value"
+    );
+}
+
+#[test]
+fn prompt_as_an_argument_stands_in_its_place_or_at_the_end() {
+    let placed = "agents: {mine: {command: [a, '--ask={prompt}', -x], prompt: arg}}";
+    assert_eq!(line(placed, "mine", None).unwrap(), ["a", "--ask=do it", "-x"]);
+    assert_eq!(line("agents: {mine: {command: [a, -x], prompt: arg}}", "mine", None).unwrap(), ["a", "-x", "do it"]);
+    let shell = line("agents: {mine: {command: 'a \"$1\"', prompt: arg}}", "mine", None).unwrap();
+    assert_eq!(shell, ["sh", "-c", "a \"$1\"", "sh", "do it"]);
+}
+
+#[test]
+fn argument_that_no_system_would_pass_is_refused() {
+    let mine = recipe("mine", &settings("agents: {mine: {command: [a], prompt: arg}}")).unwrap();
+    let with_prompt = |bytes: usize| {
+        let mut values = values();
+        values.insert("prompt", "x".repeat(bytes));
+        mine.command_line(&values, None)
+    };
+    assert!(with_prompt(LONGEST_ARGUMENT).is_ok());
+    let error = with_prompt(LONGEST_ARGUMENT + 1).unwrap_err();
+    assert_eq!(error.to_string(), "pass 131072 bytes to the agent `mine` as one argument, 131071 are allowed");
+}
+
+#[test]
+fn no_agent_gets_variables_that_send_git_to_the_users_repository() {
+    for recipe in recipes(&settings("agents: {mine: {command: x, drop: []}}")).unwrap().values() {
+        assert!(recipe.dropped.contains(&"GIT_DIR".to_owned()), "{}", recipe.name);
+        assert!(recipe.dropped.contains(&"GIT_INDEX_FILE".to_owned()), "{}", recipe.name);
+    }
+}
+
+/// What the real programs printed when their service refused, cut to the part that matters.
+const REFUSALS: [(&str, &str); 4] = [
+    (
+        "claude",
+        r#""subtype":"success","api_error_status":429,"api_error_type":"rate_limit_error","result":"API Error""#,
+    ),
+    (
+        "codex",
+        r#"{"type":"turn.failed","error":{"message":"exceeded retry limit, last status: 429 Too Many Requests"}}"#,
+    ),
+    ("gemini", r#""status":"error","error":{"type":"unknown","message":"[API Error: Rate limit reached]\nPlease wait"#),
+    ("opencode", r#""name":"APIError","data":{"message":"Rate limit reached","statusCode":429,"isRetryable":true"#),
+];
+
+#[test]
+fn rate_limit_is_known_by_the_agents_own_event_and_not_by_what_it_read() {
+    for (name, output) in REFUSALS {
+        let recipe = recipe(name, &settings("")).unwrap();
+        let tells = |output: &str| recipe.rate_limited.iter().any(|pattern| output.contains(pattern.as_str()));
+        assert!(tells(output), "{name}");
+        let quoted_in_a_file = output.replace('"', "\\\"");
+        assert!(!tells(&quoted_in_a_file), "{name}");
+        assert!(!recipe.auth.iter().any(|pattern| output.contains(pattern.as_str())), "{name}");
+    }
+}
