@@ -141,6 +141,136 @@ pub struct Test {
 pub enum TestFormat {
     /// Found by looking at the command and its output.
     Auto,
+    /// The Test Anything Protocol.
+    Tap,
+    /// The text of `cargo test`.
+    Cargo,
+    /// The exit status alone, which proves less.
+    ExitStatus,
+}
+
+impl TestFormat {
+    /// Returns the name that stands in a settings file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Tap => "tap",
+            Self::Cargo => "cargo",
+            Self::ExitStatus => "exit-status",
+        }
+    }
+}
+
+/// What tm names, commits and lands.
+    pub git: Git,
+    /// Where run directories and worktrees are kept.
+    pub storage: Storage,
+    /// The loop in which one agent works through the subtasks of one task.
+    pub autopilot: Autopilot,
+    /// Settings files of other programs that are read too.
+    pub compat: Compat,
+}
+
+/// How many tasks run at once, and when each may start.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Waves {
+    /// Agents at the same time.
+    pub max_parallel: NonZeroU32,
+    /// Further attempts at a task after the first that fails.
+    pub retries: u32,
+    /// When a task may start.
+    pub dispatch: Dispatch,
+    /// What one agent is given at a time.
+    pub unit: Unit,
+    /// How long after its start the run starts nothing more; without one it goes on to the end.
+    #[serde(deserialize_with = "duration::optional", serialize_with = "duration::write_optional")]
+    #[schemars(with = "Option<duration::Positive>")]
+    pub deadline: Option<Duration>,
+}
+
+/// When a task may start.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Dispatch {
+    /// As soon as everything it depends on has landed and a slot is free.
+    Rolling,
+    /// When every task of the waves before has settled.
+    Barrier,
+}
+
+/// What one agent is given at a time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// A task with all its subtasks.
+    Task,
+    /// One subtask; its parent is done when all its subtasks are.
+    Subtask,
+}
+
+/// How tests are paired with implementations, and how strictly the pairs are judged.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tdd {
+    /// Which tasks become a RED and a GREEN task.
+    pub mode: TddMode,
+    /// What follows from RED tests that pass, or that GREEN changed.
+    pub strictness: Strictness,
+    /// The coverage in percent below which GREEN fails, when there is a coverage report.
+    pub coverage_threshold: Option<CoverageThreshold>,
+    /// Whether GREEN is followed by a commit that tidies up and changes no test.
+    pub refactor: bool,
+    /// Whether RED tasks depend on nothing and go first, all of them.
+    pub red_early: bool,
+}
+
+/// Which tasks become a RED and a GREEN task.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TddMode {
+    /// Those that the backlog pairs, and every other one that tests can be written for.
+    Auto,
+    /// Those that the backlog pairs.
+    Explicit,
+    /// None.
+    Off,
+}
+
+/// What follows from RED tests that pass, or that GREEN changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Strictness {
+    /// Either one fails the attempt.
+    Strict,
+    /// Tests that pass are a warning, tests that were changed fail the attempt.
+    Normal,
+    /// Tests that pass are a note, tests that were changed are a warning.
+    Relaxed,
+}
+
+/// How tm runs the project's tests.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// The command: a text for `sh`, or a list; without one it is found by looking at the project.
+    pub command: Option<CommandLine>,
+    /// How its results are written.
+    pub format: TestFormat,
+    /// How long one run of the tests may take.
+    #[serde(deserialize_with = "duration::positive", serialize_with = "duration::write")]
+    #[schemars(with = "duration::Positive")]
+    pub timeout: Duration,
+    /// The file that the command writes its results to, from the worktree; without one they are read from its output.
+    pub results: Option<String>,
+}
+
+/// How results of tests are written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestFormat {
+    /// Found by looking at the command and its output.
+    Auto,
     /// XML as `JUnit` writes it.
     Junit,
     /// The Test Anything Protocol.

@@ -390,6 +390,16 @@ fn settings_written_as_json_read_back_the_same() {
 }
 
 #[test]
+fn format_of_test_results_is_named_as_in_the_file() {
+    for format in [TestFormat::Auto, TestFormat::Tap, TestFormat::Cargo, TestFormat::ExitStatus] {
+        let text = format!("test: {{format: {}}}", format.as_str());
+        assert_eq!(Fixture::project(&text).load().settings.test.format, format);
+    }
+    let mistakes = Fixture::project("test: {format: xml}").mistakes();
+    assert!(mistakes[0].ends_with("expected `auto`, `tap`, `cargo` or `exit-status`, found the text `xml`"));
+}
+
+#[test]
 fn value_of_a_variable_that_is_no_setting_is_never_shown() {
     let fixture = Fixture::new().variable("TM_WAVE_MAX_PARALLEL", "secret");
     assert!(!format!("{:?}", fixture.load()).contains("secret"));
