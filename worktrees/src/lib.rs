@@ -1,1 +1,38 @@
 //! Gives each task a git worktree, brings its branch home, loses nothing.
+//!
+//! The only crate that talks to git: git2 reads, and the `git` program does everything that touches a work tree or
+//! must be right as git is right. Knows nothing of tasks, attempts or agents: it is given branch names, commits and
+//! folders, and hands back worktrees and commits. Every call is synchronous and may wait for the disk.
+
+mod branch;
+mod changes;
+mod environment;
+mod error;
+mod git;
+mod merge;
+mod patterns;
+mod pool;
+mod prune;
+mod refs;
+mod repository;
+mod slug;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod version;
+mod worktree;
+
+pub use branch::BranchName;
+pub use changes::{Change, ChangedFile};
+pub use environment::Environment;
+pub use error::{Error, Protection};
+pub use merge::{Conflict, Landing, MergeOutcome, MergePreview};
+pub use patterns::PathPatterns;
+pub use pool::{DetachedWorktree, WorktreePool};
+pub use prune::{PruneOutcome, Pruned};
+pub use refs::BranchStart;
+pub use repository::{Head, Repository, TreeId};
+pub use slug::{branch_from_pattern, slug};
+pub use snapshot::CheckoutSnapshot;
+pub use version::{GitVersion, check_git};
+pub use worktree::{Staged, Worktree};

@@ -1,0 +1,58 @@
+//! The environment that git runs in: the caller's, without what would send git to another repository.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::process::Command;
+
+/// Variables that say where a repository, its index or its objects are, or change what a path means.
+///
+/// They are set when tm is started from a hook or an alias, and would make every call work on that place.
+/// The list is `git rev-parse --local-env-vars` without the configuration that a caller hands down on purpose.
+const LOCATION: [&str; 22] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_DIR",
+    "GIT_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Variables that every call of git gets on top of the caller's environment.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// Returns the environment with one more variable.
+    #[must_use]
+    pub fn with(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.variables.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
+        self
+    }
+
+    /// Prepares a command: nothing that points elsewhere, no questions, messages in English.
+    pub(crate) fn apply(&self, command: &mut Command) {
+        for name in LOCATION {
+            command.env_remove(name);
+        }
+        command.env("LC_ALL", "C").env("LANGUAGE", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
+        command.envs(&self.variables);
+    }
+}

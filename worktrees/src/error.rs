@@ -1,0 +1,229 @@
+//! Everything that can go wrong between tm and git.
+
+use crate::BranchName;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use tm_scheduler::CommitId;
+
+/// What went wrong; the text follows "failed to".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program is not installed or can't be started.
+    #[error("start `git`")]
+    GitMissing {
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The program is too old.
+    #[error("use git `{found}`: version {needed} or later is needed")]
+    GitTooOld {
+        /// What `git --version` says.
+        found: String,
+        /// The oldest version that works.
+        needed: &'static str,
+    },
+    /// git refused or broke down.
+    #[error("run `git {command}`: {message}")]
+    Git {
+        /// The arguments.
+        command: String,
+        /// What it wrote to stderr.
+        message: String,
+    },
+    /// A folder is in no repository.
+    #[error("find a git repository at `{}`", path.display())]
+    NoRepository {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder is in a repository, but in no checkout of it: it is bare, or the folder lies inside `.git`.
+    #[error("find a checkout at `{}`: the repository is bare, or the folder belongs to git itself", path.display())]
+    NoCheckout {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The repository has no commit that work could start from.
+    #[error("find a commit in `{}`: nothing has been committed yet", path.display())]
+    NoCommits {
+        /// The checkout.
+        path: PathBuf,
+    },
+    /// A revision names no commit.
+    #[error("find a commit for `{revision}`")]
+    UnknownRevision {
+        /// The revision.
+        revision: String,
+    },
+    /// A text is no valid branch name.
+    #[error("use `{name}` as a branch name: {why}")]
+    BranchName {
+        /// The text.
+        name: String,
+        /// The rule that it breaks.
+        why: &'static str,
+    },
+    /// A branch pattern holds a placeholder that nothing fills.
+    #[error("fill in `{{{placeholder}}}` in the branch pattern `{pattern}`")]
+    UnknownPlaceholder {
+        /// The pattern.
+        pattern: String,
+        /// The placeholder without braces.
+        placeholder: String,
+    },
+    /// A branch can't exist beside another one, because one would be a folder and a file at once.
+    #[error("create the branch `{wanted}` beside the branch `{existing}`: one name is a folder of the other")]
+    BranchClash {
+        /// The branch that was wanted.
+        wanted: BranchName,
+        /// The branch that is in the way.
+        existing: String,
+    },
+    /// A branch exists already.
+    #[error("create the branch `{branch}`: it exists, at `{at}`")]
+    BranchTaken {
+        /// The branch.
+        branch: BranchName,
+        /// Its commit.
+        at: CommitId,
+    },
+    /// A branch that should exist does not.
+    #[error("find the branch `{branch}`: it was deleted")]
+    BranchGone {
+        /// The branch.
+        branch: BranchName,
+    },
+    /// A branch is never moved, created or deleted by tm.
+    #[error("touch the branch `{branch}`: it is {protection}")]
+    RefusedDefaultBranch {
+        /// The branch.
+        branch: BranchName,
+        /// Why it is not tm's to touch.
+        protection: Protection,
+    },
+    /// A branch is checked out in a worktree.
+    #[error("delete the branch `{branch}`: it is checked out in `{}`", worktree.display())]
+    BranchInUse {
+        /// The branch.
+        branch: BranchName,
+        /// The worktree.
+        worktree: PathBuf,
+    },
+    /// Somebody else moved a reference first: look again and repeat.
+    #[error("move `{reference}` from `{expected}`: it is at {}", found.as_ref().map_or("nothing".to_owned(), |found| format!("`{found}`")))]
+    Moved {
+        /// The reference.
+        reference: String,
+        /// Where it was expected.
+        expected: CommitId,
+        /// Where it is; `None` when it is gone.
+        found: Option<CommitId>,
+    },
+    /// A branch holds commits that would be lost with it.
+    #[error("delete the branch `{branch}`: its commits are not in `{keeper}`")]
+    NotReachable {
+        /// The branch.
+        branch: BranchName,
+        /// The commit that should contain it.
+        keeper: CommitId,
+    },
+    /// A base does not contain what a task depends on.
+    #[error("use the base `{base}`: it does not contain `{missing}`")]
+    MissingDependency {
+        /// The base.
+        base: CommitId,
+        /// The commit of the dependency.
+        missing: CommitId,
+    },
+    /// A worktree is not where it was put.
+    #[error("check out `{expected}` in `{}`: its HEAD is elsewhere", path.display())]
+    WrongHead {
+        /// The worktree.
+        path: PathBuf,
+        /// The commit or branch that was wanted.
+        expected: String,
+    },
+    /// A folder is not a free worktree of the pool.
+    #[error("take over the worktree `{}`: {why}", path.display())]
+    NotInPool {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// git refused a commit: a hook, signing, or its configuration.
+    #[error("commit: git refused it: {output}")]
+    CommitRefused {
+        /// What git and the hooks wrote.
+        output: String,
+    },
+    /// A worktree holds repositories of their own, whose files git would leave out.
+    #[error("commit repositories inside the worktree: {}", quoted(paths))]
+    NestedRepositories {
+        /// Their folders, relative to the worktree.
+        paths: Vec<PathBuf>,
+    },
+    /// A pattern for paths can't be read.
+    #[error("read the pattern `{pattern}`")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        source: globset::Error,
+    },
+    /// A reference is not under `refs/tm/`.
+    #[error("keep work under `{reference}`: only names under `refs/tm/` are tm's")]
+    ForeignReference {
+        /// The reference.
+        reference: String,
+    },
+    /// A file or folder can't be read or changed.
+    #[error("{action} `{}`", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// git answered in a form that tm does not know.
+    #[error("understand what `git {command}` answered: {answer}")]
+    Answer {
+        /// The arguments.
+        command: String,
+        /// The beginning of the answer.
+        answer: String,
+    },
+}
+
+/// Why a branch is not tm's to touch.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Protection {
+    /// It is the repository's default branch.
+    Default,
+    /// It is checked out in the user's checkout.
+    CheckedOut,
+}
+
+impl fmt::Display for Protection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Default => "the default branch",
+            Self::CheckedOut => "checked out in your checkout",
+        })
+    }
+}
+
+impl Error {
+    /// Wraps what the system says about a file.
+    pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { action, path, source }
+    }
+}
+
+fn quoted(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,255 @@
+//! Runs the `git` program: one place for its arguments, its environment and its failures.
+//!
+//! Knows nothing of what the calls are for. Never uses a shell, never asks, never reads the terminal, and runs git in
+//! a process group of its own, so that a Ctrl-C meant for tm can't cut a commit in half.
+
+use crate::{Environment, Error};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{Seek as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tm_scheduler::CommitId;
+
+/// How often a call is repeated that stumbled over a worktree which somebody else was just making.
+const RETRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Which hooks a call runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Hooks {
+    /// Those of the user's configuration.
+    Configured,
+    /// None.
+    Off,
+}
+
+/// One call of git, before it is run.
+pub(crate) struct Git {
+    command: Command,
+    words: Vec<String>,
+    input: Option<Vec<u8>>,
+    retries: u32,
+    refused: Option<Error>,
+}
+
+/// What a call answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The exit code.
+    pub(crate) code: i32,
+    /// What it wrote to stdout.
+    pub(crate) stdout: Vec<u8>,
+    /// What it wrote to stderr.
+    pub(crate) stderr: String,
+}
+
+impl Git {
+    /// Begins a call in a folder.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
+    pub(crate) fn new(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
+        let mut command = Command::new("git");
+        environment.apply(&mut command);
+        command.current_dir(folder).process_group(0);
+        for setting in ["gc.auto=0", "maintenance.auto=false", "core.fsmonitor=false", "advice.detachedHead=false"] {
+            command.args(["-c", setting]);
+        }
+        if hooks == Hooks::Off {
+            command.args(["-c", "core.hooksPath=/dev/null"]);
+        }
+        Self { command, words: Vec::new(), input: None, retries: RETRIES, refused: None }
+    }
+
+    /// Adds one argument.
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.words.push(argument.as_ref().to_string_lossy().into_owned());
+        self.command.arg(argument);
+        self
+    }
+
+    /// Adds several arguments.
+    pub(crate) fn args<T: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = T>) -> Self {
+        arguments.into_iter().fold(self, Self::arg)
+    }
+
+    /// Adds the id of a commit; a text that is no id refuses the whole call, so it can't become an option.
+    pub(crate) fn commit(mut self, commit: &CommitId) -> Self {
+        let id = commit.as_str();
+        if !is_object_id(id) {
+            self.refused = Some(Error::UnknownRevision { revision: id.to_owned() });
+        }
+        self.arg(id)
+    }
+
+    /// Sets a variable for this call.
+    pub(crate) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Promises that the call only reads, so git takes no lock for its own comfort.
+    pub(crate) fn reading(self) -> Self {
+        self.variable("GIT_OPTIONAL_LOCKS", "0")
+    }
+
+    /// Sets what the call reads from stdin.
+    pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = Some(bytes.into());
+        self
+    }
+
+    /// Forbids repeating, for what must not be done twice.
+    pub(crate) fn once(mut self) -> Self {
+        self.retries = 0;
+        self
+    }
+
+    /// Runs the call and returns its answer, whatever the exit code.
+    pub(crate) fn answer(mut self) -> Result<Answer, Error> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
+        let mut attempt = 0;
+        loop {
+            let answer = self.run_once()?;
+            attempt += 1;
+            if attempt > self.retries || answer.code == 0 || !stumbled(&answer.stderr) {
+                return Ok(answer);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Runs the call and returns what it wrote; any exit code but 0 is an error.
+    pub(crate) fn bytes(self) -> Result<Vec<u8>, Error> {
+        let words = self.words.clone();
+        let answer = self.answer()?;
+        if answer.code == 0 { Ok(answer.stdout) } else { Err(answer.into_error(&words)) }
+    }
+
+    /// Runs the call for its effect.
+    pub(crate) fn done(self) -> Result<(), Error> {
+        self.bytes().map(drop)
+    }
+
+    /// Runs the call and returns what it wrote as text, without the last line feed.
+    pub(crate) fn text(self) -> Result<String, Error> {
+        let bytes = self.bytes()?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+    }
+
+    /// Runs the call and returns the path that it wrote.
+    pub(crate) fn path(self) -> Result<PathBuf, Error> {
+        let mut bytes = self.bytes()?;
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        }
+        Ok(PathBuf::from(OsStr::from_bytes(&bytes)))
+    }
+
+    /// Runs the call and returns the object id that it wrote.
+    pub(crate) fn object_id(self) -> Result<String, Error> {
+        let words = self.words.clone();
+        let text = self.text()?;
+        if is_object_id(&text) { Ok(text) } else { Err(unexpected(&words, text.as_bytes())) }
+    }
+
+    /// Runs the call and tells what its exit code says: 0 yes, 1 no, anything else is an error.
+    pub(crate) fn yes_or_no(self) -> Result<bool, Error> {
+        let words = self.words.clone();
+        let answer = self.answer()?;
+        match answer.code {
+            0 => Ok(true),
+            1 => Ok(false),
+            _ => Err(answer.into_error(&words)),
+        }
+    }
+
+    /// Runs the call and returns what it wrote, `None` for exit code 1.
+    pub(crate) fn text_if_any(self) -> Result<Option<String>, Error> {
+        let words = self.words.clone();
+        let answer = self.answer()?;
+        match answer.code {
+            0 => Ok(Some(String::from_utf8_lossy(&answer.stdout).trim_end_matches('\n').to_owned())),
+            1 => Ok(None),
+            _ => Err(answer.into_error(&words)),
+        }
+    }
+
+    fn run_once(&mut self) -> Result<Answer, Error> {
+        match &self.input {
+            Some(bytes) => self.command.stdin(file_with(bytes)?),
+            None => self.command.stdin(Stdio::null()),
+        };
+        let output = self.command.output().map_err(|source| Error::GitMissing { source })?;
+        Ok(Answer {
+            code: std::os::unix::process::ExitStatusExt::into_raw(output.status)
+                .checked_shr(8)
+                .filter(|_| output.status.code().is_some())
+                .unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
+        })
+    }
+}
+
+impl Answer {
+    /// Turns a bad answer into an error that says what git said.
+    pub(crate) fn into_error(self, words: &[String]) -> Error {
+        let message = match (self.stderr.is_empty(), self.code) {
+            (false, _) => self.stderr,
+            (true, -1) => "it was killed by a signal".to_owned(),
+            (true, code) => format!("it exited with code {code} and said nothing"),
+        };
+        Error::Git { command: words.join(" "), message }
+    }
+}
+
+/// Returns an error that shows the beginning of an answer.
+pub(crate) fn unexpected<T: AsRef<str>>(words: &[T], answer: &[u8]) -> Error {
+    let answer = String::from_utf8_lossy(&answer[..answer.len().min(200)]).into_owned();
+    Error::Answer { command: words.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "), answer }
+}
+
+/// Tells whether a text is a full object id, SHA-1 or SHA-256.
+pub(crate) fn is_object_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Splits an answer at NUL, without the empty end.
+pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|&byte| byte == 0).filter(move |_| !bytes.is_empty())
+}
+
+/// Returns the path that git wrote as bytes.
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from(OsStr::from_bytes(bytes)))
+}
+
+/// Tells whether a call met a worktree entry between its creation and the writing of its `commondir` file.
+///
+/// git dies of that with this message and no other (seen with 2.39 and 2.47, at five parallel `worktree add` and more).
+fn stumbled(stderr: &str) -> bool {
+    stderr.lines().any(|line| {
+        line.split_once("failed to read ").is_some_and(|(_, rest)| rest.split(": ").next().is_some_and(is_commondir))
+    })
+}
+
+fn is_commondir(path: &str) -> bool {
+    path.trim_matches('\'').ends_with("/commondir")
+}
+
+/// Puts bytes into a file without a name: unlike a pipe it can't fill up and block both sides.
+fn file_with(bytes: &[u8]) -> Result<File, Error> {
+    let write = || -> std::io::Result<File> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(bytes)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    write().map_err(Error::file("write the input of git to a temporary file in", std::env::temp_dir()))
+}

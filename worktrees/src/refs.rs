@@ -1,0 +1,121 @@
+//! Moves branches by compare-and-swap, and never one that is not tm's to touch.
+
+use crate::{BranchName, Error, Protection, Repository};
+use tm_scheduler::CommitId;
+
+/// What a task's branch is expected to be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum BranchStart {
+    /// It is not there.
+    New,
+    /// It is there from an earlier attempt.
+    Reuse {
+        /// Its commit.
+        expected: CommitId,
+    },
+}
+
+impl BranchStart {
+    /// The old value for git: all zeros where there is none.
+    pub(crate) fn old_value(&self) -> String {
+        match self {
+            Self::New => "0".repeat(40),
+            Self::Reuse { expected } => expected.to_string(),
+        }
+    }
+}
+
+impl Repository {
+    /// Returns the commit of a branch, `None` when there is no such branch.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn branch_tip(&self, branch: &BranchName) -> Result<Option<CommitId>, Error> {
+        let tip = self.git().args(["rev-parse", "--verify", "--quiet", &branch.reference()]).text_if_any()?;
+        Ok(tip.map(CommitId::new))
+    }
+
+    /// Returns the name, or the name with the first of `-2`, `-3` … that is free.
+    ///
+    /// # Errors
+    /// A branch is in the way whose name is a folder of this one, or the other way round.
+    pub fn free_branch(&self, wanted: &BranchName) -> Result<BranchName, Error> {
+        self.check_clash(wanted)?;
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while self.branch_tip(&name)?.is_some() {
+            number += 1;
+            name = BranchName::new(format!("{wanted}-{number}"))?;
+        }
+        Ok(name)
+    }
+
+    fn check_clash(&self, wanted: &BranchName) -> Result<(), Error> {
+        let clash = |existing: &str| Err(Error::BranchClash { wanted: wanted.clone(), existing: existing.to_owned() });
+        let text = wanted.as_str();
+        for (end, _) in text.match_indices('/') {
+            let folder = &text[..end];
+            if self.branch_tip(&BranchName::new(folder.to_owned())?)?.is_some() {
+                return clash(folder);
+            }
+        }
+        let below = format!("{}/", wanted.reference());
+        let first = self.git().args(["for-each-ref", "--count=1", "--format=%(refname:short)", &below]).text()?;
+        if first.is_empty() { Ok(()) } else { clash(&first) }
+    }
+
+    /// Creates a branch that is not there.
+    ///
+    /// # Errors
+    /// It is there, or its name is protected.
+    pub fn create_branch(&self, branch: &BranchName, at: &CommitId) -> Result<(), Error> {
+        self.check_clash(branch)?;
+        self.move_branch(branch, at, &BranchStart::New)
+    }
+
+    /// Moves a branch from where it is expected.
+    ///
+    /// # Errors
+    /// It is elsewhere (`Moved`), or it is protected.
+    pub fn move_branch(&self, branch: &BranchName, to: &CommitId, from: &BranchStart) -> Result<(), Error> {
+        self.assert_not_protected(branch)?;
+        let reference = branch.reference();
+        let answer =
+            self.git().args(["update-ref", "-m", "tm", &reference]).commit(to).arg(from.old_value()).answer()?;
+        if answer.code == 0 {
+            return Ok(());
+        }
+        let found = self.branch_tip(branch)?;
+        let is_expected = match from {
+            BranchStart::New => found.is_none(),
+            BranchStart::Reuse { expected } => found.as_ref() == Some(expected),
+        };
+        if is_expected {
+            return Err(answer.into_error(&["update-ref".to_owned(), reference]));
+        }
+        Err(Error::Moved { reference, expected: CommitId::new(from.old_value()), found })
+    }
+
+    /// Keeps a commit under a name that is tm's own.
+    ///
+    /// # Errors
+    /// The name does not begin with `refs/tm/`, or git refused.
+    pub fn keep(&self, reference: &str, commit: &CommitId) -> Result<(), Error> {
+        if !reference.starts_with("refs/tm/") {
+            return Err(Error::ForeignReference { reference: reference.to_owned() });
+        }
+        self.git().args(["update-ref", "-m", "tm", reference]).commit(commit).done()
+    }
+
+    /// Refuses the default branch, and the branch that the user has checked out.
+    pub(crate) fn assert_not_protected(&self, branch: &BranchName) -> Result<(), Error> {
+        let refuse = |protection| Err(Error::RefusedDefaultBranch { branch: branch.clone(), protection });
+        if self.default_branch()?.as_deref() == Some(branch.as_str()) {
+            return refuse(Protection::Default);
+        }
+        if self.head()?.branch.as_deref() == Some(branch.as_str()) {
+            return refuse(Protection::CheckedOut);
+        }
+        Ok(())
+    }
+}

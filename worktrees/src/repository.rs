@@ -1,0 +1,220 @@
+//! The repository and what can be read of it.
+
+use crate::git::{Git, Hooks, fields, path_of};
+use crate::{Environment, Error};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use tm_scheduler::CommitId;
+
+/// The full object id of a tree.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct TreeId(pub(crate) String);
+
+impl fmt::Display for TreeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Where a checkout stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Head {
+    /// The commit.
+    pub commit: CommitId,
+    /// The branch; `None` when HEAD is detached.
+    pub branch: Option<String>,
+}
+
+/// A repository, seen from the user's checkout.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    checkout_root: PathBuf,
+    common_dir: PathBuf,
+    environment: Environment,
+}
+
+impl Repository {
+    /// Finds the repository of a folder.
+    ///
+    /// # Errors
+    /// There is none, it has no checkout, or nothing has been committed yet.
+    pub fn discover(start: &Path) -> Result<Self, Error> {
+        Self::discover_in(start, Environment::default())
+    }
+
+    /// As `discover`, with variables for every call of git.
+    ///
+    /// # Errors
+    /// As `discover`.
+    pub fn discover_in(start: &Path, environment: Environment) -> Result<Self, Error> {
+        let git = || Git::new(&environment, start, Hooks::Off).reading();
+        let no_repository = |error| match error {
+            Error::Git { .. } => Error::NoRepository { path: start.to_owned() },
+            other => other,
+        };
+        let common_dir =
+            git().args(["rev-parse", "--path-format=absolute", "--git-common-dir"]).path().map_err(no_repository)?;
+        let checkout_root = git()
+            .args(["rev-parse", "--show-toplevel"])
+            .path()
+            .map_err(|_| Error::NoCheckout { path: start.to_owned() })?;
+        let mut repository = Self { checkout_root, common_dir, environment };
+        if repository.git().args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).text_if_any()?.is_none() {
+            return Err(Error::NoCommits { path: repository.checkout_root });
+        }
+        repository.name_somebody()?;
+        Ok(repository)
+    }
+
+    /// Where git knows nobody to name as author, tm names itself.
+    fn name_somebody(&mut self) -> Result<(), Error> {
+        let knows = |variable: &str| self.git().args(["var", variable]).answer().map(|answer| answer.code == 0);
+        if !knows("GIT_COMMITTER_IDENT")? || !knows("GIT_AUTHOR_IDENT")? {
+            let mut environment = self.environment.clone();
+            for role in ["AUTHOR", "COMMITTER"] {
+                environment = environment
+                    .with(format!("GIT_{role}_NAME"), "tm")
+                    .with(format!("GIT_{role}_EMAIL"), "tm@localhost");
+            }
+            self.environment = environment;
+        }
+        Ok(())
+    }
+
+    /// Returns the top of the user's checkout.
+    pub fn checkout_root(&self) -> &Path {
+        &self.checkout_root
+    }
+
+    /// Returns the folder that all worktrees of the repository share.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// A call that only reads, in the user's checkout.
+    pub(crate) fn git(&self) -> Git {
+        Git::new(&self.environment, &self.checkout_root, Hooks::Off).reading()
+    }
+
+    /// A call in a worktree.
+    pub(crate) fn git_in(&self, folder: &Path, hooks: Hooks) -> Git {
+        Git::new(&self.environment, folder, hooks)
+    }
+
+    fn library(&self) -> Result<git2::Repository, Error> {
+        git2::Repository::open(&self.common_dir)
+            .map_err(|error| Error::Git { command: "(open)".to_owned(), message: error.message().to_owned() })
+    }
+
+    /// Returns where the user's checkout stands.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn head(&self) -> Result<Head, Error> {
+        let commit = CommitId::new(self.git().args(["rev-parse", "--verify", "HEAD^{commit}"]).object_id()?);
+        let branch = self.git().args(["symbolic-ref", "--quiet", "--short", "HEAD"]).text_if_any()?;
+        Ok(Head { commit, branch })
+    }
+
+    /// Returns the name of the default branch: what the remote calls so, else `init.defaultBranch`, `main` or `master`
+    /// where there is one.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn default_branch(&self) -> Result<Option<String>, Error> {
+        let of_remote =
+            self.git().args(["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]).text_if_any()?;
+        if let Some(name) = of_remote.as_deref().and_then(|name| name.strip_prefix("origin/")) {
+            return Ok(Some(name.to_owned()));
+        }
+        let configured = self.git().args(["config", "--get", "init.defaultBranch"]).text_if_any()?;
+        let library = self.library()?;
+        let exists = |name: &&str| library.find_branch(name, git2::BranchType::Local).is_ok();
+        let names = configured.as_deref().into_iter().chain(["main", "master"]);
+        Ok(names.into_iter().find(exists).map(ToOwned::to_owned))
+    }
+
+    /// Returns the commit that a revision names.
+    ///
+    /// # Errors
+    /// It names none.
+    pub fn resolve(&self, revision: &str) -> Result<CommitId, Error> {
+        let unknown = || Error::UnknownRevision { revision: revision.to_owned() };
+        let library = self.library()?;
+        let object = library.revparse_single(revision).map_err(|_| unknown())?;
+        let commit = object.peel_to_commit().map_err(|_| unknown())?;
+        Ok(CommitId::new(commit.id().to_string()))
+    }
+
+    /// Returns the tree of a commit.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId, Error> {
+        let unknown = |_| Error::UnknownRevision { revision: commit.to_string() };
+        let library = self.library()?;
+        let id = git2::Oid::from_str(commit.as_str()).map_err(unknown)?;
+        let tree = library.find_commit(id).map_err(unknown)?.tree_id().to_string();
+        Ok(TreeId(tree))
+    }
+
+    /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool, Error> {
+        if ancestor == descendant {
+            return Ok(true);
+        }
+        self.git().args(["merge-base", "--is-ancestor"]).commit(ancestor).commit(descendant).yes_or_no()
+    }
+
+    /// Returns the trailers of a commit's message.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn trailers(&self, commit: &CommitId) -> Result<Vec<(String, String)>, Error> {
+        let unknown = |_| Error::UnknownRevision { revision: commit.to_string() };
+        let library = self.library()?;
+        let id = git2::Oid::from_str(commit.as_str()).map_err(unknown)?;
+        let commit = library.find_commit(id).map_err(unknown)?;
+        let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+        let trailers = git2::message_trailers_strs(&message).map_err(unknown)?;
+        Ok(trailers.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    }
+
+    /// Returns the values of a trailer in the commits that `to` has and `from` has not, those that touch `files` only
+    /// when there are any.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn trailers_between(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+        files: &[String],
+        name: &str,
+    ) -> Result<Vec<String>, Error> {
+        let format = format!("--format=%(trailers:key={name},valueonly,separator=%x00)%x00");
+        let text = self.git().args(["log", &format, &format!("{from}..{to}"), "--"]).args(files).bytes()?;
+        let values = fields(&text).map(|value| String::from_utf8_lossy(value).trim().to_owned());
+        Ok(values.filter(|value| !value.is_empty()).collect())
+    }
+
+    /// Returns the paths in the user's checkout that differ from what is committed.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn uncommitted(&self) -> Result<Vec<PathBuf>, Error> {
+        let listing = self.git().args(["status", "--porcelain=v1", "-z", "--no-renames"]).bytes()?;
+        Ok(fields(&listing).filter_map(|entry| entry.get(3..)).map(path_of).collect())
+    }
+
+    /// Returns the difference between two commits as text, with a summary of the files first.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn diff(&self, from: &CommitId, to: &CommitId) -> Result<String, Error> {
+        self.git().args(["diff", "--no-ext-diff", "--stat", "--patch"]).commit(from).commit(to).text()
+    }
+}

@@ -1,0 +1,320 @@
+//! Real git in folders of its own.
+
+use super::*;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use tm_scheduler::CommitId;
+
+struct Scene {
+    folder: TempDir,
+    repository: Repository,
+    pool: WorktreePool,
+}
+
+fn environment(home: &Path) -> Environment {
+    Environment::default()
+        .with("HOME", home)
+        .with("XDG_CONFIG_HOME", home)
+        .with("GIT_CONFIG_NOSYSTEM", "1")
+        .with("GIT_CONFIG_GLOBAL", "/dev/null")
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("checkout");
+        std::fs::create_dir(&root).expect("a folder");
+        let environment = environment(folder.path());
+        let git = |arguments: &[&str]| {
+            git::Git::new(&environment, &root, git::Hooks::Off).args(arguments).done().expect("git");
+        };
+        git(&["init", "--quiet", "--initial-branch=main"]);
+        git(&["config", "user.name", "Somebody"]);
+        git(&["config", "user.email", "somebody@example.org"]);
+        write(&root.join("a.txt"), "one\ntwo\nthree\n");
+        git(&["add", "."]);
+        git(&["commit", "--quiet", "-m", "first"]);
+        let repository = Repository::discover_in(&root, environment).expect("a repository");
+        let pool = WorktreePool::open(repository.clone(), folder.path().join("worktrees")).expect("a pool");
+        Self { folder, repository, pool }
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        self.repository.git_in(self.repository.checkout_root(), git::Hooks::Off).args(arguments).text().expect("git")
+    }
+
+    fn head(&self) -> CommitId {
+        self.repository.head().expect("a head").commit
+    }
+
+    fn check_out(&self, name: &str, base: &CommitId) -> Worktree {
+        self.pool.check_out(&branch(name), &BranchStart::New, base, &[]).expect("a worktree")
+    }
+
+    /// One task from worktree to commit.
+    fn task(&self, name: &str, base: &CommitId, file: &str, text: &str) -> CommitId {
+        let worktree = self.check_out(name, base);
+        write(&worktree.path().join(file), text);
+        assert!(worktree.stage(&PathPatterns::default()).expect("staged").changed_from_base);
+        let commit = worktree.commit(&format!("{name}\n\nTask: {name}\n")).expect("a commit");
+        worktree.release().expect("released");
+        commit
+    }
+
+    fn land(&self, commit: &CommitId) -> Landing {
+        let head = self.repository.resolve("tm/run").expect("an integration branch");
+        let landing = self.repository.land(&head, commit).expect("a merge");
+        if let Landing::Clean(preview) = &landing {
+            self.repository.finish_landing(&branch("tm/run"), preview, "Land\n").expect("landed");
+        }
+        landing
+    }
+}
+
+fn branch(name: &str) -> BranchName {
+    BranchName::new(name.to_owned()).expect("a branch name")
+}
+
+#[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
+}
+
+fn never(patterns: &[&str]) -> PathPatterns {
+    PathPatterns::new(patterns).expect("patterns")
+}
+
+#[test]
+fn landing_in_either_order_gives_the_same_tree_and_touches_no_checkout() {
+    let trees: Vec<TreeId> = [["b", "c"], ["c", "b"]]
+        .iter()
+        .map(|order| {
+            let scene = Scene::new();
+            let base = scene.head();
+            scene.repository.create_branch(&branch("tm/run"), &base).expect("created");
+            for name in order {
+                let commit = scene.task(&format!("tm/{name}"), &base, &format!("{name}.txt"), name);
+                assert!(matches!(scene.land(&commit), Landing::Clean(_)));
+                assert_eq!(scene.land(&commit), Landing::AlreadyLanded);
+            }
+            assert_eq!((scene.head(), scene.git(&["status", "--porcelain"])), (base, String::new()));
+            scene.repository.tree_of(&scene.repository.resolve("tm/run").expect("a commit")).expect("a tree")
+        })
+        .collect();
+    assert_eq!(trees[0], trees[1]);
+}
+
+#[test]
+fn a_conflict_names_the_files_and_moves_nothing() {
+    let scene = Scene::new();
+    let base = scene.head();
+    scene.repository.create_branch(&branch("tm/run"), &base).expect("created");
+    let one = scene.task("tm/1", &base, "a.txt", "ONE\ntwo\nthree\n");
+    let other = scene.task("tm/2", &base, "a.txt", "uno\ntwo\nthree\n");
+    scene.land(&one);
+    let before = scene.repository.resolve("tm/run").expect("a commit");
+    assert_eq!(scene.land(&other), Landing::Conflict(Conflict { files: vec!["a.txt".into()] }));
+    assert_eq!(scene.repository.resolve("tm/run").expect("a commit"), before);
+    let with = scene.repository.trailers_between(&other, &before, &["a.txt".into()], "Task").expect("trailers");
+    assert_eq!(with, ["tm/1"]);
+    assert!(matches!(scene.repository.combine(&[one, other], "Base\n"), Ok(MergeOutcome::Conflict(_))));
+}
+
+#[test]
+fn the_base_of_a_task_contains_everything_or_is_refused() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let one = scene.task("tm/1", &base, "b.txt", "b");
+    let two = scene.task("tm/2", &base, "c.txt", "c");
+    let refused = scene.pool.check_out(&branch("tm/3"), &BranchStart::New, &one, std::slice::from_ref(&two));
+    assert!(matches!(refused, Err(Error::MissingDependency { missing, .. }) if missing == two));
+    let MergeOutcome::Merged(both) = scene.repository.combine(&[one.clone(), two.clone()], "Base\n").expect("a merge")
+    else {
+        panic!("a conflict")
+    };
+    scene.pool.check_out(&branch("tm/3"), &BranchStart::New, &both, &[one.clone(), two]).expect("a worktree");
+    let same = scene.repository.combine(&[both.clone(), one], "Base\n").expect("a merge");
+    assert_eq!(same, MergeOutcome::Merged(both));
+}
+
+#[test]
+fn the_default_branch_and_the_one_checked_out_are_never_moved() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let commit = scene.task("tm/1", &base, "b.txt", "b");
+    scene.git(&["checkout", "--quiet", "-b", "mine"]);
+    for name in ["main", "mine"] {
+        let start = BranchStart::Reuse { expected: base.clone() };
+        let moved = scene.repository.move_branch(&branch(name), &commit, &start);
+        assert!(matches!(moved, Err(Error::RefusedDefaultBranch { .. })), "{name}");
+        let given = scene.pool.check_out(&branch(name), &start, &base, &[]);
+        assert!(matches!(given, Err(Error::RefusedDefaultBranch { .. })), "{name}");
+        assert_eq!(scene.repository.resolve(name).expect("a commit"), base);
+    }
+}
+
+#[test]
+fn whoever_loses_a_race_for_a_branch_is_told() {
+    let scene = Scene::new();
+    let base = scene.head();
+    scene.repository.create_branch(&branch("tm/run"), &base).expect("created");
+    let one = scene.task("tm/1", &base, "b.txt", "b");
+    let start = BranchStart::Reuse { expected: base.clone() };
+    scene.repository.move_branch(&branch("tm/run"), &one, &start).expect("moved");
+    let late = scene.repository.move_branch(&branch("tm/run"), &base, &start);
+    assert!(matches!(late, Err(Error::Moved { .. })));
+    let again = scene.repository.move_branch(&branch("tm/run"), &one, &BranchStart::New);
+    assert!(matches!(again, Err(Error::Moved { .. })));
+}
+
+#[test]
+fn names_that_are_taken_or_in_the_way_are_seen() {
+    let scene = Scene::new();
+    let base = scene.head();
+    scene.repository.create_branch(&branch("tm/1"), &base).expect("created");
+    assert_eq!(scene.repository.free_branch(&branch("tm/1")).expect("a name"), branch("tm/1-2"));
+    assert!(matches!(scene.repository.free_branch(&branch("tm/1/x")), Err(Error::BranchClash { .. })));
+    assert!(matches!(scene.repository.free_branch(&branch("tm")), Err(Error::BranchClash { .. })));
+}
+
+#[test]
+fn what_is_never_committed_stays_out_even_when_the_agent_committed_it() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    write(&worktree.path().join(".taskmaster/tasks.json"), "{}");
+    write(&worktree.path().join("b.txt"), "b");
+    let git = |arguments: &[&str]| {
+        scene.repository.git_in(worktree.path(), git::Hooks::Off).args(arguments).done().expect("git");
+    };
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "by the agent"]);
+    worktree.stage(&never(&[".taskmaster/**"])).expect("staged");
+    let commit = worktree.commit("by tm\n").expect("a commit");
+    assert_eq!(scene.git(&["ls-tree", "-r", "--name-only", commit.as_str()]), "a.txt\nb.txt");
+    assert_eq!(scene.git(&["log", "--format=%s", commit.as_str()]), "by tm\nby the agent\nfirst");
+    assert!(worktree.path().join(".taskmaster/tasks.json").exists());
+}
+
+#[test]
+fn an_agent_that_leaves_the_branch_or_rewrites_history_keeps_its_content() {
+    for commands in [
+        &[&["checkout", "--quiet", "-b", "elsewhere"][..], &["commit", "--quiet", "--allow-empty", "-m", "there"]][..],
+        &[&["checkout", "--quiet", "--detach"]],
+        &[&["checkout", "--quiet", "--orphan", "nothing"], &["commit", "--quiet", "--allow-empty", "-m", "root"]],
+    ] {
+        let scene = Scene::new();
+        let base = scene.head();
+        let worktree = scene.check_out("tm/1", &base);
+        write(&worktree.path().join("b.txt"), "b");
+        for arguments in commands {
+            scene.repository.git_in(worktree.path(), git::Hooks::Off).args(*arguments).done().expect("git");
+        }
+        worktree.stage(&PathPatterns::default()).expect("staged");
+        let commit = worktree.commit("work\n").expect("a commit");
+        assert_eq!(scene.repository.branch_tip(&branch("tm/1")).expect("a tip"), Some(commit.clone()));
+        assert!(scene.repository.is_ancestor(&base, &commit).expect("an answer"));
+        assert_eq!(scene.git(&["ls-tree", "-r", "--name-only", commit.as_str()]), "a.txt\nb.txt");
+    }
+}
+
+#[test]
+fn hooks_are_run_and_a_refusal_brings_their_words() {
+    let scene = Scene::new();
+    let hook = scene.folder.path().join("checkout/.git/hooks/pre-commit");
+    write(&hook, "#!/bin/sh\necho 'no tabs please' >&2\nexit 1\n");
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let worktree = scene.check_out("tm/1", &scene.head());
+    write(&worktree.path().join("b.txt"), "b");
+    worktree.stage(&PathPatterns::default()).expect("staged");
+    let refused = worktree.commit("work\n");
+    assert!(matches!(refused, Err(Error::CommitRefused { output }) if output.contains("no tabs please")));
+}
+
+#[test]
+fn salvage_keeps_untracked_files_and_disturbs_nothing() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    assert_eq!(worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("an answer"), None);
+    write(&worktree.path().join("new file\n.txt"), "b");
+    let kept = worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("an answer").expect("a commit");
+    assert_eq!(scene.git(&["rev-parse", "refs/tm/salvage/r/1/1"]), kept.to_string());
+    assert!(scene.git(&["ls-tree", "-r", "-z", "--name-only", kept.as_str()]).contains("new file\n.txt"));
+    assert!(!worktree.is_clean().expect("an answer"));
+    assert!(worktree.salvage("refs/heads/main", "no\n").is_err());
+}
+
+#[test]
+fn worktrees_are_used_again_clean_and_their_branches_are_free() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let worktree = scene.check_out("tm/1", &base);
+    let path: PathBuf = worktree.path().to_owned();
+    write(&path.join("left.txt"), "left");
+    worktree.release().expect("released");
+    scene.git(&["branch", "-D", "--quiet", "tm/1"]);
+    let again = scene.check_out("tm/2", &base);
+    assert_eq!(again.path(), path);
+    assert!(!path.join("left.txt").exists());
+    again.release().expect("released");
+    scene.pool.close().expect("closed");
+    assert_eq!(scene.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn many_worktrees_at_once_are_no_trouble() {
+    let scene = Scene::new();
+    let base = scene.head();
+    std::thread::scope(|scope| {
+        for number in 0..16 {
+            let (scene, base) = (&scene, &base);
+            scope.spawn(move || scene.task(&format!("tm/{number}"), base, &format!("{number}.txt"), "x"));
+        }
+    });
+    scene.pool.close().expect("closed");
+}
+
+#[test]
+fn a_worktree_or_branch_that_the_user_deleted_is_an_error_and_no_panic() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let worktree = scene.check_out("tm/1", &base);
+    std::fs::remove_dir_all(worktree.path()).expect("removed");
+    assert!(worktree.stage(&PathPatterns::default()).is_err());
+    let path = worktree.path().to_owned();
+    assert!(worktree.release().is_err());
+    assert!(matches!(scene.pool.take_over(&path, &branch("tm/1"), &base), Err(Error::NotInPool { .. })));
+    scene.check_out("tm/2", &base);
+}
+
+#[test]
+fn changes_in_the_users_checkout_are_seen() {
+    let scene = Scene::new();
+    let root = scene.repository.checkout_root().to_owned();
+    let own = [root.join("tasks.json")];
+    let take = || CheckoutSnapshot::take(&scene.repository, &own).expect("a snapshot");
+    let before = take();
+    write(&root.join("tasks.json"), "{}");
+    assert_eq!(before.differences(&take()), Vec::<String>::new());
+    write(&root.join("x.txt"), "x");
+    let with_file = take();
+    assert_eq!(before.differences(&with_file), ["x.txt"]);
+    write(&root.join("x.txt"), "longer");
+    assert_eq!(with_file.differences(&take()), ["x.txt"]);
+    scene.git(&["commit", "--quiet", "--allow-empty", "-m", "escape"]);
+    assert_eq!(before.differences(&take()), ["HEAD", "the default branch", "x.txt"]);
+}
+
+#[test]
+fn pruning_keeps_what_is_not_safe_and_says_why() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let dirty = scene.check_out("tm/1", &base);
+    write(&dirty.path().join("b.txt"), "b");
+    let safe = scene.check_out("tm/2", &base);
+    let outcomes = scene.repository.prune(&scene.folder.path().join("worktrees")).expect("outcomes");
+    let of = |path: &Path| outcomes.iter().find(|outcome| outcome.path == path).expect("an outcome").outcome;
+    assert_eq!((of(dirty.path()), of(safe.path())), (Pruned::Kept, Pruned::Removed));
+    assert!(dirty.path().join("b.txt").exists());
+}

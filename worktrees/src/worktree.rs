@@ -1,0 +1,207 @@
+//! One task's worktree: what the agent left there is staged, committed, or kept elsewhere.
+
+use crate::git::{Hooks, fields, path_of};
+use crate::pool::WorktreePool;
+use crate::{BranchName, Error, PathPatterns, TreeId};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use tm_scheduler::CommitId;
+
+/// A worktree that is in use.
+#[derive(Debug)]
+pub struct Worktree {
+    pool: WorktreePool,
+    path: PathBuf,
+    branch: BranchName,
+    base: CommitId,
+}
+
+/// What would be committed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Staged {
+    /// The tree.
+    pub tree: TreeId,
+    /// Whether it differs from the base's.
+    pub changed_from_base: bool,
+}
+
+impl Worktree {
+    pub(crate) const fn new(pool: WorktreePool, path: PathBuf, branch: BranchName, base: CommitId) -> Self {
+        Self { pool, path, branch, base }
+    }
+
+    /// Returns its folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns its branch.
+    pub const fn branch(&self) -> &BranchName {
+        &self.branch
+    }
+
+    /// Returns the commit that the work started from.
+    pub const fn base(&self) -> &CommitId {
+        &self.base
+    }
+
+    fn git(&self) -> crate::git::Git {
+        self.pool.repository().git_in(&self.path, Hooks::Off)
+    }
+
+    fn head(&self) -> Result<CommitId, Error> {
+        self.git().args(["rev-parse", "--verify", "HEAD^{commit}"]).object_id().map(CommitId::new)
+    }
+
+    pub(crate) fn assert_on_base(&self) -> Result<(), Error> {
+        if self.head()? == self.base {
+            return Ok(());
+        }
+        Err(Error::WrongHead { path: self.path.clone(), expected: self.base.to_string() })
+    }
+
+    /// Stages everything that the agent left, but for what is never committed, whose content goes back to the base's.
+    ///
+    /// Commits that the agent made stay beneath, when they are made on the base; otherwise only their content counts.
+    ///
+    /// # Errors
+    /// git refused, or there are repositories within the worktree.
+    pub fn stage(&self, never_commit: &PathPatterns) -> Result<Staged, Error> {
+        self.back_to_branch()?;
+        self.git().args(["add", "--all", "--", "."]).done()?;
+        self.unstage(never_commit)?;
+        self.refuse_nested()?;
+        let tree = TreeId(self.git().arg("write-tree").object_id()?);
+        let changed_from_base = tree != self.pool.repository().tree_of(&self.base)?;
+        Ok(Staged { tree, changed_from_base })
+    }
+
+    /// Puts HEAD on the task's branch, wherever the agent left it, without touching a file.
+    fn back_to_branch(&self) -> Result<(), Error> {
+        let repository = self.pool.repository();
+        repository.assert_not_protected(&self.branch)?;
+        let head = self.head()?;
+        let reference = self.branch.reference();
+        let current = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).text_if_any()?;
+        let keeps_commits = repository.is_ancestor(&self.base, &head)?;
+        if current.as_deref() == Some(&reference) && keeps_commits {
+            return Ok(());
+        }
+        let commit = if keeps_commits { head } else { self.base.clone() };
+        self.git().args(["update-ref", "-m", "tm", &reference]).commit(&commit).done()?;
+        self.git().args(["symbolic-ref", "-m", "tm", "HEAD", &reference]).done()
+    }
+
+    fn unstage(&self, never_commit: &PathPatterns) -> Result<(), Error> {
+        let base = &self.base;
+        let listing =
+            self.git().args(["diff", "--cached", "--name-only", "--no-renames", "-z"]).commit(base).bytes()?;
+        let mut paths: Vec<u8> = Vec::new();
+        for path in fields(&listing).filter(|path| never_commit.covers(&path_of(path))) {
+            paths.extend_from_slice(path);
+            paths.push(0);
+        }
+        if paths.is_empty() {
+            return Ok(());
+        }
+        self.git()
+            .args(["reset", "--quiet"])
+            .commit(base)
+            .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
+            .input(paths)
+            .done()
+    }
+
+    fn refuse_nested(&self) -> Result<(), Error> {
+        let listing =
+            self.git().args(["diff", "--cached", "--raw", "--no-renames", "-z"]).commit(&self.base).bytes()?;
+        let mut entries = fields(&listing);
+        let mut paths = Vec::new();
+        while let (Some(modes), Some(path)) = (entries.next(), entries.next()) {
+            let modes = String::from_utf8_lossy(modes);
+            let mut modes = modes.trim_start_matches(':').split(' ');
+            if modes.next() != Some("160000") && modes.next() == Some("160000") {
+                paths.push(path_of(path));
+            }
+        }
+        if paths.is_empty() { Ok(()) } else { Err(Error::NestedRepositories { paths }) }
+    }
+
+    /// Commits what is staged, on the task's branch, with hooks and signing as the user has them set up.
+    ///
+    /// # Errors
+    /// A hook or git refused (`CommitRefused`, with its words), or HEAD is not on the task's branch.
+    pub fn commit(&self, message: &str) -> Result<CommitId, Error> {
+        let repository = self.pool.repository();
+        repository.assert_not_protected(&self.branch)?;
+        let reference = self.branch.reference();
+        let current = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).text_if_any()?;
+        if current.as_deref() != Some(&reference) {
+            return Err(Error::WrongHead { path: self.path.clone(), expected: self.branch.to_string() });
+        }
+        let answer = repository
+            .git_in(&self.path, Hooks::Configured)
+            .args(["commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "-F", "-"])
+            .input(message)
+            .once()
+            .answer()?;
+        if answer.code != 0 {
+            let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
+            let output = format!("{printed}{}", answer.stderr).trim().to_owned();
+            return Err(Error::CommitRefused { output });
+        }
+        self.head()
+    }
+
+    /// Tells whether nothing is staged, changed or untracked.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn is_clean(&self) -> Result<bool, Error> {
+        Ok(self.git().reading().args(["status", "--porcelain=v1", "-z"]).bytes()?.is_empty())
+    }
+
+    /// Keeps everything that is here and not in the base under a name of tm's, without touching a file, the index or a
+    /// branch; `None` when there is nothing.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn salvage(&self, reference: &str, message: &str) -> Result<Option<CommitId>, Error> {
+        let repository = self.pool.repository();
+        let head = self.head()?;
+        let tree = self.whole_tree()?;
+        if head == self.base && tree == repository.tree_of(&self.base)? {
+            return Ok(None);
+        }
+        let commit =
+            if tree == repository.tree_of(&head)? { head } else { repository.commit_tree(&tree, &[&head], message)? };
+        repository.keep(reference, &commit)?;
+        Ok(Some(commit))
+    }
+
+    /// Everything in the folder as a tree, by way of an index of its own.
+    fn whole_tree(&self) -> Result<TreeId, Error> {
+        let own = self.git().args(["rev-parse", "--path-format=absolute", "--git-path", "index"]).path()?;
+        let mut name = OsString::from(own.as_os_str());
+        name.push(".tm-salvage");
+        let copy = PathBuf::from(name);
+        if own.exists() {
+            std::fs::copy(&own, &copy).map_err(Error::file("copy", &own))?;
+        }
+        let git = || self.git().variable("GIT_INDEX_FILE", copy.as_os_str());
+        let tree = git().args(["add", "--all", "--", "."]).done().and_then(|()| git().arg("write-tree").object_id());
+        // A copy that stays does no harm: it is written anew each time.
+        let _written_anew = std::fs::remove_file(&copy);
+        tree.map(TreeId)
+    }
+
+    /// Gives the worktree back and leaves its branch free for the user to check out.
+    ///
+    /// # Errors
+    /// git refused; the worktree is left as it is then, and not used again.
+    pub fn release(self) -> Result<(), Error> {
+        self.git().args(["checkout", "--quiet", "--detach", "--force"]).done()?;
+        self.pool.give_back(self.path);
+        Ok(())
+    }
+}
