@@ -1,1 +1,99 @@
 //! Reads every kind of backlog into one model and writes back only what changed.
+//!
+//! Knows formats; what can be planned of a backlog is decided in the scheduler.
+
+mod claude;
+mod document;
+mod error;
+mod fields;
+mod file_lock;
+mod source;
+mod task_master;
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+pub use error::BacklogError;
+pub use source::{BacklogSource, SourceKind};
+
+use std::fmt;
+use tm_scheduler::{Status, Tag, Task, TaskId, Timestamp};
+
+/// Which part of a backlog is read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadOptions {
+    /// The tag that somebody asked for.
+    pub tag: Option<Tag>,
+    /// The tag that the environment names.
+    pub environment_tag: Option<Tag>,
+    /// Only tasks whose `metadata.task_group` is this.
+    pub group: Option<String>,
+}
+
+/// A backlog as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Backlog {
+    /// The tag that was read.
+    pub tag: Tag,
+    /// All tags.
+    pub tags: Vec<Tag>,
+    /// The tasks, in the order of the file.
+    pub tasks: Vec<Task>,
+    /// What is odd about it.
+    pub warnings: Vec<Warning>,
+}
+
+/// Something odd that was read nevertheless.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Warning {
+    /// The task.
+    pub task: Option<TaskId>,
+    /// The field.
+    pub field: String,
+    /// What is odd.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.task {
+            Some(task) => write!(formatter, "task `{task}`, `{}`: {}", self.field, self.message),
+            None => write!(formatter, "`{}`: {}", self.field, self.message),
+        }
+    }
+}
+
+/// A status that is to be written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct StatusChange {
+    /// The task, or the subtask as `<parent>.<n>`.
+    pub id: TaskId,
+    /// The status.
+    pub status: Status,
+}
+
+/// What writing a status came to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct StatusOutcome {
+    /// The task.
+    pub id: TaskId,
+    /// The status before.
+    pub old: Status,
+    /// The status now.
+    pub new: Status,
+}
+
+/// What becomes of the parent of a subtask whose status changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RollUp {
+    /// All subtasks done: done; one begun or done: in progress; all pending: pending; else as it is.
+    Parents,
+    /// Nothing.
+    None,
+}
+
+/// Returns a moment as backlogs spell it.
+pub fn stamp(moment: Timestamp) -> String {
+    let milliseconds = i64::try_from(moment.0).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_millisecond(milliseconds).map_or_else(|_| String::new(), |moment| format!("{moment:.3}"))
+}

@@ -1,0 +1,83 @@
+//! A JSON text that is changed in place: only the bytes of a changed value differ, everything else stays as it was.
+//!
+//! Field order, number spelling, indentation, escapes, line ends, byte order mark and final newline are kept because
+//! they are never touched, not because they are written again. Does not know what the values mean.
+
+mod edit;
+mod scan;
+mod value;
+
+pub(crate) use edit::Edits;
+pub(crate) use scan::Kind;
+pub(crate) use value::Value;
+
+use scan::Node;
+use std::fmt;
+
+/// A text and the place of every value in it.
+#[derive(Debug)]
+pub(crate) struct Document {
+    text: String,
+    nodes: Vec<Node>,
+}
+
+impl Document {
+    /// Scans `text`, which may be blank.
+    pub(crate) fn parse(text: String) -> Result<Self, SyntaxError> {
+        let nodes = scan::scan(&text)?;
+        Ok(Self { text, nodes })
+    }
+
+    /// Scans bytes, which must be UTF-8.
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Result<Self, SyntaxError> {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::parse(text),
+            Err(error) => {
+                let valid = error.utf8_error().valid_up_to();
+                let text = String::from_utf8_lossy(error.as_bytes());
+                Err(SyntaxError::at(&text, valid, "not UTF-8"))
+            }
+        }
+    }
+
+    /// Returns the outermost value, `None` when the text is blank.
+    pub(crate) fn root(&self) -> Option<Value<'_>> {
+        (!self.nodes.is_empty()).then_some(Value { document: self, index: 0 })
+    }
+
+    /// Returns the text as it is.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Why and where a text is not JSON.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct SyntaxError {
+    /// Counted from 1.
+    pub(crate) line: usize,
+    /// In characters, counted from 1.
+    pub(crate) column: usize,
+    /// What was expected.
+    pub(crate) why: String,
+}
+
+impl SyntaxError {
+    /// Describes what is wrong at a byte of `text`.
+    fn at(text: &str, position: usize, why: &str) -> Self {
+        let before = &text.as_bytes()[..position.min(text.len())];
+        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
+        let line = before.split(|&byte| byte == b'\n').count();
+        let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
+        let rest = &text.as_bytes()[line_start..];
+        let is_conflict = ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|marker| rest.starts_with(marker.as_bytes()));
+        let why = if is_conflict { "a merge conflict that is not resolved" } else { why };
+        Self { line, column, why: why.to_owned() }
+    }
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} at line {}, column {}", self.why, self.line, self.column)
+    }
+}

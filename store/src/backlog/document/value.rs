@@ -1,0 +1,146 @@
+//! One value of a document: what it is, what is in it, and where it stands.
+
+use super::Document;
+use super::scan::{Kind, Node};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// One value of a document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Value<'d> {
+    pub(super) document: &'d Document,
+    pub(super) index: usize,
+}
+
+impl<'d> Value<'d> {
+    /// Returns what the value is.
+    pub(crate) fn kind(self) -> Kind {
+        self.node().kind
+    }
+
+    /// Returns the value as it is spelled.
+    pub(crate) fn raw(self) -> &'d str {
+        &self.document.text[self.span()]
+    }
+
+    /// Returns the content of a string, or the spelling of a number; `None` for anything else.
+    pub(crate) fn text(self) -> Option<Cow<'d, str>> {
+        match self.kind() {
+            Kind::Text => Some(Cow::Borrowed(self.inside())),
+            Kind::EscapedText => Some(Cow::Owned(unescape(self.inside()))),
+            Kind::Number => Some(Cow::Borrowed(self.raw())),
+            Kind::Object | Kind::Array | Kind::Boolean | Kind::Null => None,
+        }
+    }
+
+    /// Returns the last member with that key, as every JSON reader does that accepts repeated keys.
+    pub(crate) fn get(self, key: &str) -> Option<Self> {
+        self.members().filter(|(name, _)| *name == key).last().map(|(_, value)| value)
+    }
+
+    /// Returns the members of an object, in order; nothing for anything else.
+    pub(crate) fn members(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
+        self.member_values().map(|(key, value)| (key.text().expect("a key is a string"), value))
+    }
+
+    /// Returns the elements of an array, in order; nothing for anything else.
+    pub(crate) fn elements(self) -> Children<'d> {
+        self.children_when(Kind::Array)
+    }
+
+    /// Returns the members of an object with their keys as values.
+    pub(super) fn member_values(self) -> impl Iterator<Item = (Self, Self)> {
+        let mut children = self.children_when(Kind::Object);
+        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
+    }
+
+    /// Returns the bytes it takes in the text.
+    pub(super) fn span(self) -> Range<usize> {
+        let node = self.node();
+        node.start as usize..node.end as usize
+    }
+
+    fn children_when(self, kind: Kind) -> Children<'d> {
+        let end = if self.kind() == kind { self.node().next as usize } else { self.index + 1 };
+        Children { document: self.document, index: self.index + 1, end }
+    }
+
+    /// Returns what stands between the quotes of a string.
+    fn inside(self) -> &'d str {
+        let raw = self.raw();
+        &raw[1..raw.len() - 1]
+    }
+
+    fn node(self) -> Node {
+        self.document.nodes[self.index]
+    }
+}
+
+/// The values directly within a container.
+#[derive(Clone, Debug)]
+pub(crate) struct Children<'d> {
+    document: &'d Document,
+    index: usize,
+    end: usize,
+}
+
+impl<'d> Iterator for Children<'d> {
+    type Item = Value<'d>;
+
+    fn next(&mut self) -> Option<Value<'d>> {
+        if self.index >= self.end {
+            return None;
+        }
+        let value = Value { document: self.document, index: self.index };
+        self.index = value.node().next as usize;
+        Some(value)
+    }
+}
+
+/// Resolves the escapes of a string that was scanned; half a surrogate pair becomes the replacement character.
+fn unescape(escaped: &str) -> String {
+    let mut text = String::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some(position) = rest.find('\\') {
+        text.push_str(&rest[..position]);
+        let length = push_escape(&mut text, &rest[position..]);
+        rest = &rest[position + length..];
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Adds the character of the escape that `rest` starts with and returns how many bytes the escape takes.
+fn push_escape(text: &mut String, rest: &str) -> usize {
+    let plain = match rest.as_bytes()[1] {
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return push_unicode_escape(text, rest),
+        other => char::from(other),
+    };
+    text.push(plain);
+    2
+}
+
+fn push_unicode_escape(text: &mut String, rest: &str) -> usize {
+    let first = hexadecimal(rest, 2);
+    if let Some(plain) = char::from_u32(first) {
+        text.push(plain);
+        return 6;
+    }
+    let second = if rest[6..].starts_with("\\u") { hexadecimal(rest, 8) } else { 0 };
+    if first < 0xDC00 && (0xDC00..0xE000).contains(&second) {
+        let joined = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+        text.push(char::from_u32(joined).expect("two surrogates make a character"));
+        return 12;
+    }
+    text.push(char::REPLACEMENT_CHARACTER);
+    6
+}
+
+fn hexadecimal(rest: &str, start: usize) -> u32 {
+    u32::from_str_radix(&rest[start..start + 4], 16).expect("the scan has seen four hexadecimal digits")
+}

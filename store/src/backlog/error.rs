@@ -1,0 +1,77 @@
+//! What can be wrong with a backlog.
+
+use std::path::PathBuf;
+
+/// A backlog that can't be found, read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BacklogError {
+    /// There is none.
+    #[error("find a backlog; looked for {looked_for} from `{}` upwards", start.display())]
+    NotFound {
+        /// Where the search began.
+        start: PathBuf,
+        /// The names.
+        looked_for: String,
+    },
+    /// A file can't be read.
+    #[error("read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file can't be written.
+    #[error("write `{}`", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file is not in its format.
+    #[error("read `{}`: {why}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        why: String,
+    },
+    /// There is no such tag.
+    #[error("find the tag `{tag}` in `{}`; there are {known}", path.display())]
+    UnknownTag {
+        /// The file.
+        path: PathBuf,
+        /// The tag.
+        tag: String,
+        /// The tags that there are.
+        known: String,
+    },
+    /// There are no such tasks.
+    #[error("find {ids} in `{}`", path.display())]
+    UnknownTasks {
+        /// The file.
+        path: PathBuf,
+        /// Their ids.
+        ids: String,
+    },
+    /// Somebody holds the file's lock.
+    #[error("lock `{}`: somebody else holds it", path.display())]
+    Locked {
+        /// The lock.
+        path: PathBuf,
+    },
+    /// Somebody changes the file again and again.
+    #[error("write `{}`: it changes again and again while it is being written", path.display())]
+    Contended {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is laid out in a way in which a status can't be changed without touching anything else.
+    #[error("change a status in `{}` without touching anything else; write each task as a block", path.display())]
+    Layout {
+        /// The file.
+        path: PathBuf,
+    },
+}

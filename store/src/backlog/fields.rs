@@ -1,0 +1,193 @@
+//! Reads the fields of a task, in whatever form they come, and says what is odd about them.
+
+use super::document::{Kind, Value};
+use super::{Backlog, Warning};
+use std::collections::BTreeSet;
+use tm_scheduler::{Complexity, Priority, Status, Task, TaskId, TddHalf, TddMark};
+
+/// Collects what is odd.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Reader {
+    pub(super) fn warn(&mut self, task: Option<&TaskId>, field: &str, message: impl Into<String>) {
+        self.warnings.push(Warning { task: task.cloned(), field: field.to_owned(), message: message.into() });
+    }
+
+    /// Reads the tasks of a list.
+    pub(super) fn tasks(&mut self, list: Value<'_>) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for value in list.elements() {
+            match id(value) {
+                Some(id) if value.kind() == Kind::Object => tasks.push(self.task(value, &id, None)),
+                _ => self.warn(None, "tasks", "an entry without an id is left out"),
+            }
+        }
+        tasks
+    }
+
+    /// Reads a value that is one task.
+    pub(super) fn one(&mut self, value: Value<'_>) -> Vec<Task> {
+        id(value).map(|id| self.task(value, &id, None)).into_iter().collect()
+    }
+
+    /// Reads one task; `parent` is given for a subtask, with the numbers of its siblings.
+    fn task(&mut self, value: Value<'_>, id: &str, parent: Option<(&str, &BTreeSet<String>)>) -> Task {
+        let number = id.rsplit('.').next().unwrap_or(id).to_owned();
+        let absolute = parent.map_or_else(|| id.to_owned(), |(parent, _)| format!("{parent}.{number}"));
+        let mut task = Task::new(absolute.as_str(), text(value, &["title", "subject"]));
+        if task.title.is_empty() {
+            self.warn(Some(&task.id), "title", "is missing");
+        }
+        task.description = text(value, &["description"]);
+        task.details = text(value, &["details"]);
+        task.test_strategy = text(value, &["testStrategy", "test_strategy"]);
+        task.acceptance_criteria = criteria(value, &task.description);
+        task.category = member(value, &["category"]).and_then(plain);
+        self.standing(value, &mut task);
+        self.metadata(value, &mut task);
+        self.dependencies(value, &mut task, parent.map(|(parent, siblings)| (parent, siblings, number.as_str())));
+        self.subtasks(value, &mut task, &absolute, parent.is_some());
+        task
+    }
+
+    /// Status, priority and complexity.
+    fn standing(&mut self, value: Value<'_>, task: &mut Task) {
+        let id = task.id.clone();
+        match member(value, &["status"]).and_then(plain) {
+            Some(status) => task.status = Status::from(status),
+            None => self.warn(Some(&id), "status", "is missing; read as `pending`"),
+        }
+        if let Status::Other(status) = &task.status {
+            self.warn(Some(&id), "status", format!("`{status}` is not known; the task is left alone"));
+        }
+        if let Some(priority) = member(value, &["priority"]).and_then(plain) {
+            match Priority::parse(&priority) {
+                Some(priority) => task.priority = priority,
+                None => self.warn(Some(&id), "priority", format!("`{priority}` is not known; read as `medium`")),
+            }
+        }
+        task.complexity = member(value, &["complexity"]).and_then(plain).and_then(|text| Complexity::parse(&text));
+    }
+
+    fn metadata(&mut self, value: Value<'_>, task: &mut Task) {
+        let Some(metadata) = member(value, &["metadata"]) else { return };
+        let field = |name: &str| metadata.get(name).and_then(plain);
+        task.group = field("task_group");
+        task.test_command = field("test_command");
+        task.timeout_minutes = field("timeout_minutes").and_then(|text| text.parse().ok());
+        task.complexity = task.complexity.or_else(|| Complexity::parse(&field("complexity")?));
+        if let Some(priority) = field("priority").and_then(|text| Priority::parse(&text)) {
+            task.priority = priority;
+        }
+        if field("tdd_mode").as_deref() != Some("true") {
+            return;
+        }
+        let half = match field("tdd_phase").as_deref() {
+            Some("red") => TddHalf::Red,
+            Some("green") => TddHalf::Green,
+            other => {
+                let other = other.unwrap_or("nothing").to_owned();
+                return self.warn(
+                    Some(&task.id.clone()),
+                    "metadata.tdd_phase",
+                    format!("is `{other}`, not red or green"),
+                );
+            }
+        };
+        task.tdd = Some(TddMark { half, paired_task_id: field("paired_task_id").map(TaskId::from) });
+    }
+
+    /// A subtask's number names a sibling when there is one of that number, else a task; with a dot it is absolute.
+    fn dependencies(&mut self, value: Value<'_>, task: &mut Task, within: Option<(&str, &BTreeSet<String>, &str)>) {
+        let Some(list) = member(value, &["dependencies", "blockedBy"]) else { return };
+        let mut seen = BTreeSet::new();
+        for element in list.elements() {
+            let Some(written) = plain(element) else {
+                self.warn(Some(&task.id.clone()), "dependencies", "an entry that is no id is left out");
+                continue;
+            };
+            let id = match within {
+                Some((parent, siblings, own)) if siblings.contains(&written) && written != own => {
+                    format!("{parent}.{written}")
+                }
+                Some(_) | None => written,
+            };
+            if seen.insert(id.clone()) {
+                task.dependencies.push(id.into());
+            }
+        }
+    }
+
+    fn subtasks(&mut self, value: Value<'_>, task: &mut Task, absolute: &str, is_subtask: bool) {
+        let Some(list) = member(value, &["subtasks"]).filter(|list| list.kind() == Kind::Array) else { return };
+        if is_subtask {
+            if list.elements().next().is_some() {
+                self.warn(Some(&task.id.clone()), "subtasks", "subtasks of a subtask are left out");
+            }
+            return;
+        }
+        let last_part = |id: String| id.rsplit('.').next().unwrap_or_default().to_owned();
+        let siblings: BTreeSet<String> = list.elements().filter_map(id).map(last_part).collect();
+        for value in list.elements() {
+            match id(value) {
+                Some(id) => task.subtasks.push(self.task(value, &id, Some((absolute, &siblings)))),
+                None => self.warn(Some(&task.id.clone()), "subtasks", "an entry without an id is left out"),
+            }
+        }
+    }
+
+    /// Keeps the tasks of a group.
+    pub(super) fn backlog(
+        self,
+        tag: tm_scheduler::Tag,
+        tags: Vec<tm_scheduler::Tag>,
+        mut tasks: Vec<Task>,
+        group: Option<&str>,
+    ) -> Backlog {
+        if let Some(group) = group {
+            tasks.retain(|task| task.group.as_deref() == Some(group));
+        }
+        Backlog { tag, tags, tasks, warnings: self.warnings }
+    }
+}
+
+/// Returns the id of an entry as it is written: `1.10` stays `1.10`.
+pub(super) fn id(value: Value<'_>) -> Option<String> {
+    value.get("id").and_then(plain).filter(|id| !id.trim().is_empty())
+}
+
+/// Returns the first member of one of these names that is not null.
+pub(super) fn member<'d>(value: Value<'d>, names: &[&str]) -> Option<Value<'d>> {
+    names.iter().filter_map(|name| value.get(name)).find(|value| value.kind() != Kind::Null)
+}
+
+/// Returns text as it is and numbers and words as they are written.
+pub(super) fn plain(value: Value<'_>) -> Option<String> {
+    match value.kind() {
+        Kind::Object | Kind::Array | Kind::Null => None,
+        _ => Some(value.text().map_or_else(|| value.raw().to_owned(), std::borrow::Cow::into_owned)),
+    }
+}
+
+fn text(value: Value<'_>, names: &[&str]) -> String {
+    let Some(value) = member(value, names) else { return String::new() };
+    match value.kind() {
+        Kind::Array => value.elements().filter_map(plain).collect::<Vec<_>>().join("\n"),
+        _ => plain(value).unwrap_or_default(),
+    }
+}
+
+/// Acceptance criteria: a list, a text of lines, or the boxes to tick in the description.
+fn criteria(value: Value<'_>, description: &str) -> Vec<String> {
+    let clean = |line: &str| line.trim().trim_start_matches(['-', '*', '•']).trim().to_owned();
+    let written = text(value, &["acceptanceCriteria", "acceptance_criteria"]);
+    let listed: Vec<String> = written.lines().map(clean).filter(|line| !line.is_empty()).collect();
+    if !listed.is_empty() {
+        return listed;
+    }
+    let boxes = description.lines().filter_map(|line| line.trim().strip_prefix("- [ ]"));
+    boxes.map(clean).filter(|line| !line.is_empty()).collect()
+}

@@ -1,0 +1,177 @@
+//! Where a backlog is: found by looking, or named; read whole, written under a lock.
+
+use super::document::Document;
+use super::file_lock::FileLock;
+use super::{Backlog, BacklogError, ReadOptions, RollUp, StatusChange, StatusOutcome, claude, task_master, yaml};
+use crate::atomic;
+use std::path::{Path, PathBuf};
+use tm_scheduler::Tag;
+
+/// So often a file that changes while it is being written is read again.
+const TRIES: u32 = 20;
+
+/// Where backlogs are looked for in each folder, upwards.
+const PLACES: [(&str, SourceKind); 6] = [
+    (".taskmaster/tasks/tasks.json", SourceKind::TaskMaster),
+    (".taskmaster/backlog.yaml", SourceKind::Yaml),
+    ("backlog.yaml", SourceKind::Yaml),
+    ("backlog.yml", SourceKind::Yaml),
+    ("tasks/tasks.json", SourceKind::TaskMaster),
+    ("tasks.json", SourceKind::TaskMaster),
+];
+
+/// The kinds of backlogs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SourceKind {
+    /// Task Master's file.
+    TaskMaster,
+    /// tm's own file.
+    Yaml,
+    /// A folder of Claude Code tasks.
+    ClaudeTasks,
+}
+
+/// A backlog's place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct BacklogSource {
+    kind: SourceKind,
+    path: PathBuf,
+}
+
+impl BacklogSource {
+    /// Finds the backlog of a folder, looking upwards to the top of the repository.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(start: &Path) -> Result<Self, BacklogError> {
+        for folder in start.ancestors() {
+            for (name, kind) in PLACES {
+                let path = folder.join(name);
+                if path.is_file() {
+                    return Ok(Self { kind, path });
+                }
+            }
+            if folder.join(".git").exists() {
+                break;
+            }
+        }
+        let names: Vec<String> = PLACES.iter().map(|(name, _)| format!("`{name}`")).collect();
+        Err(BacklogError::NotFound { start: start.to_owned(), looked_for: names.join(", ") })
+    }
+
+    /// Returns the backlog at a path; a folder is a Claude Code task list, or a project.
+    ///
+    /// # Errors
+    /// There is nothing.
+    pub fn at(path: &Path) -> Result<Self, BacklogError> {
+        let metadata =
+            std::fs::metadata(path).map_err(|source| BacklogError::Read { path: path.to_owned(), source })?;
+        if metadata.is_dir() && !claude::is_list(path) {
+            return Self::find(path);
+        }
+        let is_yaml = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+        let kind = match (metadata.is_dir(), is_yaml) {
+            (true, _) => SourceKind::ClaudeTasks,
+            (false, true) => SourceKind::Yaml,
+            (false, false) => SourceKind::TaskMaster,
+        };
+        Ok(Self { kind, path: path.to_owned() })
+    }
+
+    /// Returns the file, or the folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the kind.
+    pub const fn kind(&self) -> SourceKind {
+        self.kind
+    }
+
+    /// Reads the tasks of a tag.
+    ///
+    /// # Errors
+    /// The file can't be read, is not in its format, or does not have the tag that was asked for.
+    pub fn read(&self, options: &ReadOptions) -> Result<Backlog, BacklogError> {
+        match self.kind {
+            SourceKind::ClaudeTasks => claude::read(&self.path, options),
+            SourceKind::TaskMaster | SourceKind::Yaml => {
+                let document = self.document(&self.text()?)?;
+                task_master::read(&self.path, &document, options, self.current_tag())
+            }
+        }
+    }
+
+    fn text(&self) -> Result<String, BacklogError> {
+        let bytes =
+            std::fs::read(&self.path).map_err(|source| BacklogError::Read { path: self.path.clone(), source })?;
+        String::from_utf8(bytes)
+            .map_err(|_| BacklogError::Syntax { path: self.path.clone(), why: "it is not UTF-8".to_owned() })
+    }
+
+    fn document(&self, text: &str) -> Result<Document, BacklogError> {
+        if self.kind == SourceKind::Yaml {
+            return yaml::document(&self.path, text);
+        }
+        Document::parse(text.to_owned())
+            .map_err(|error| BacklogError::Syntax { path: self.path.clone(), why: error.to_string() })
+    }
+
+    /// The tag that Task Master's state and configuration name as current.
+    fn current_tag(&self) -> Option<Tag> {
+        let home = self.path.parent()?.parent()?;
+        let field = |file: &str, path: &[&str]| -> Option<Tag> {
+            let json: serde_json::Value = serde_json::from_slice(&std::fs::read(home.join(file)).ok()?).ok()?;
+            let value = path.iter().try_fold(&json, |place, name| place.get(name))?;
+            value.as_str().filter(|tag| !tag.is_empty()).map(Tag::from)
+        };
+        field("state.json", &["currentTag"])
+            .or_else(|| field("state.json", &["activeTag"]))
+            .or_else(|| field("config.json", &["global", "defaultTag"]))
+    }
+
+    /// Writes statuses, all or none, and touches nothing else but `updatedAt` where a stamp is given.
+    ///
+    /// # Errors
+    /// A task is not there, the file can't be written, or somebody else holds its lock for half a minute.
+    pub fn set_statuses(
+        &self,
+        tag: &Tag,
+        changes: &[StatusChange],
+        roll_up: RollUp,
+        stamp: Option<&str>,
+    ) -> Result<Vec<StatusOutcome>, BacklogError> {
+        let _lock = FileLock::acquire(&self.path)?;
+        for _ in 0..TRIES {
+            let text = match self.kind {
+                SourceKind::ClaudeTasks => return self.set_in_folder(changes),
+                SourceKind::TaskMaster | SourceKind::Yaml => self.text()?,
+            };
+            let (changed, outcomes) = if self.kind == SourceKind::Yaml {
+                yaml::set_statuses(&self.path, &text, tag, changes, roll_up)?
+            } else {
+                let document = self.document(&text)?;
+                task_master::set_statuses(&self.path, &document, tag, changes, roll_up, stamp)?
+            };
+            let Some(changed) = changed else { return Ok(outcomes) };
+            // An editor takes no lock: what it wrote meanwhile must not be lost.
+            if self.text()? == text {
+                replace(&self.path, &changed)?;
+                return Ok(outcomes);
+            }
+        }
+        Err(BacklogError::Contended { path: self.path.clone() })
+    }
+
+    fn set_in_folder(&self, changes: &[StatusChange]) -> Result<Vec<StatusOutcome>, BacklogError> {
+        let (files, outcomes) = claude::set_statuses(&self.path, changes)?;
+        for (path, text) in files {
+            replace(&path, &text)?;
+        }
+        Ok(outcomes)
+    }
+}
+
+fn replace(path: &Path, text: &str) -> Result<(), BacklogError> {
+    atomic::replace(path, text.as_bytes()).map_err(|source| BacklogError::Write { path: path.to_owned(), source })
+}

@@ -1,0 +1,284 @@
+//! Every shape of a backlog, read and written back.
+
+use super::*;
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use tm_scheduler::{Complexity, Priority, TddHalf};
+
+struct Scene {
+    folder: TempDir,
+    path: PathBuf,
+}
+
+impl Scene {
+    fn new(name: &str, text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        write(&path, text);
+        Self { folder, path }
+    }
+
+    fn source(&self) -> BacklogSource {
+        BacklogSource::at(&self.path).expect("a source")
+    }
+
+    fn read(&self) -> Backlog {
+        self.source().read(&ReadOptions::default()).expect("a backlog")
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(&self.path).expect("a file")
+    }
+
+    fn set(&self, id: &str, status: &str, stamp: Option<&str>) -> Result<Vec<StatusOutcome>, BacklogError> {
+        let tag = self.read().tag;
+        let change = StatusChange { id: id.into(), status: Status::from(status) };
+        self.source().set_statuses(&tag, &[change], RollUp::Parents, stamp)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).expect("a file");
+}
+
+fn ids(backlog: &Backlog) -> Vec<&str> {
+    backlog.tasks.iter().map(|task| task.id.as_str()).collect()
+}
+
+#[test]
+fn every_shape_of_tasks_json_is_read() {
+    let task = r#"{"id": 1, "title": "T", "status": "pending"}"#;
+    for (text, tag, count) in [
+        (format!(r#"{{"tasks": [{task}]}}"#), "master", 1),
+        (format!(r#"{{"master": {{"tasks": [{task}], "metadata": {{}}}}}}"#), "master", 1),
+        (format!(r#"{{"feature": {{"tasks": [{task}]}}}}"#), "feature", 1),
+        (format!(r#"{{"a": {{"tasks": []}}, "master": {{"tasks": [{task}]}}, "version": "1"}}"#), "master", 1),
+        (format!(r#"{{"tasks": [{task}], "feature": {{"tasks": []}}}}"#), "master", 1),
+        (format!(r#"{{"tags": {{"x": {{"tasks": [{task}]}}}}}}"#), "x", 1),
+        (format!(r#"{{"x": [{task}]}}"#), "x", 1),
+        (format!("[{task}]"), "master", 1),
+        ("{}".to_owned(), "master", 0),
+        (String::new(), "master", 0),
+    ] {
+        let backlog = Scene::new("tasks.json", &text).read();
+        assert_eq!((backlog.tag.as_str(), backlog.tasks.len()), (tag, count), "{text}");
+    }
+}
+
+#[test]
+fn odd_fields_are_read_with_a_warning_and_never_refused() {
+    let scene = Scene::new(
+        "tasks.json",
+        r#"{"master": {"tasks": [
+            {"id": "7", "title": "A", "status": "todo", "priority": "urgent", "details": ["x", "y"], "subtasks": null,
+             "dependencies": [1, "2", 3.10, null], "complexity": 7, "acceptanceCriteria": "- one\n- two",
+             "metadata": {"tdd_mode": true, "tdd_phase": "red", "paired_task_id": "8", "task_group": "g"}},
+            {"id": 8, "description": "- [ ] box\n- [x] done", "subtasks": [
+                {"id": 1, "title": "s", "status": "done"},
+                {"id": "8.2", "title": "t", "dependencies": [1, "7", "7.1", 2]},
+                {"id": 1.10, "title": "u"}]},
+            {"title": "no id"}]}}"#,
+    );
+    let backlog = scene.read();
+    assert_eq!(ids(&backlog), ["7", "8"]);
+    let [one, two] = &backlog.tasks[..] else { panic!("two tasks") };
+    assert_eq!((one.details.as_str(), one.priority, one.complexity), ("x\ny", Priority::Medium, Some(Complexity::L)));
+    assert_eq!(one.dependencies, ["1".into(), "2".into(), "3.10".into()] as [TaskId; 3]);
+    assert_eq!(one.acceptance_criteria, ["one", "two"]);
+    assert_eq!(one.tdd.as_ref().map(|mark| mark.half), Some(TddHalf::Red));
+    assert_eq!(one.group.as_deref(), Some("g"));
+    assert_eq!(two.acceptance_criteria, ["box"]);
+    assert_eq!(two.subtasks[1].dependencies, ["8.1".into(), "7".into(), "7.1".into(), "2".into()] as [TaskId; 4]);
+    assert_eq!(two.subtasks[2].id, "8.10".into());
+    let fields: Vec<&str> = backlog.warnings.iter().map(|warning| warning.field.as_str()).collect();
+    for field in ["status", "priority", "dependencies", "title", "tasks"] {
+        assert!(fields.contains(&field), "{field} in {fields:?}");
+    }
+}
+
+#[test]
+fn the_current_tag_is_what_the_state_says_and_an_unknown_one_is_refused() {
+    let text = r#"{"a": {"tasks": []}, "b": {"tasks": [{"id": 1, "title": "x"}]}}"#;
+    let scene = Scene::new(".taskmaster/tasks/tasks.json", text);
+    write(&scene.folder.path().join(".taskmaster/state.json"), r#"{"currentTag": "b"}"#);
+    let source = BacklogSource::find(scene.folder.path()).expect("found");
+    assert_eq!(source.read(&ReadOptions::default()).expect("a backlog").tag.as_str(), "b");
+    let options = ReadOptions { tag: Some("nope".into()), ..ReadOptions::default() };
+    let refusal = source.read(&options).expect_err("refused").to_string();
+    assert!(refusal.contains("there are `a`, `b`"), "{refusal}");
+}
+
+#[test]
+fn only_the_bytes_of_a_status_change() {
+    let text = "\u{feff}{\r\n\t\"master\": {\"tasks\": [\r\n\t\t{\"id\": 1.0, \"title\": \"\\u00e9 \\/\", \"status\" :  \"pending\", \"x\": 1e3}]}, \
+                \"other\": {\"tasks\": [{\"id\": 1.0, \"status\": \"pending\"}]}}";
+    let scene = Scene::new("tasks.json", text);
+    scene.set("1.0", "done", None).expect("set");
+    assert_eq!(scene.text(), text.replacen("\"pending\"", "\"done\"", 1));
+    scene.set("1.0", "pending", None).expect("set");
+    assert_eq!(scene.text(), text);
+}
+
+#[test]
+fn a_stamp_is_written_beside_the_status_in_the_files_own_layout() {
+    let text = "{\n  \"tasks\": [\n    {\n      \"id\": 1,\n      \"status\": \"pending\"\n    },\n    {\"id\": 2, \"title\": \"x\"}\n  ]\n}\n";
+    let scene = Scene::new("tasks.json", text);
+    scene.set("1", "done", Some("2026-01-01T00:00:00.000Z")).expect("set");
+    scene.set("2", "done", Some("T")).expect("set");
+    let expected = text
+        .replace("\"pending\"", "\"done\",\n      \"updatedAt\": \"2026-01-01T00:00:00.000Z\"")
+        .replace("\"x\"}", "\"x\", \"status\": \"done\", \"updatedAt\": \"T\"}");
+    assert_eq!(scene.text(), expected);
+    let before = scene.text();
+    scene.set("1", "done", Some("later")).expect("set");
+    assert_eq!(scene.text(), before, "the same status again changes nothing");
+}
+
+#[test]
+fn parents_follow_their_subtasks() {
+    let text = r#"{"tasks": [{"id": 5, "title": "p", "status": "pending", "subtasks": [
+        {"id": 1, "title": "a", "status": "pending"}, {"id": 2, "title": "b", "status": "pending"}]}]}"#;
+    let scene = Scene::new("tasks.json", text);
+    let parent = || scene.read().tasks[0].status.clone();
+    scene.set("5.1", "done", None).expect("set");
+    assert_eq!(parent(), Status::InProgress);
+    scene.set("5.2", "done", None).expect("set");
+    assert_eq!(parent(), Status::Done);
+    scene.set("5.1", "pending", None).expect("set");
+    scene.set("5.2", "pending", None).expect("set");
+    assert_eq!((parent(), scene.text().as_str()), (Status::Pending, text));
+}
+
+#[test]
+fn unknown_tasks_are_all_named_and_nothing_is_written() {
+    let text = r#"{"tasks": [{"id": 1, "status": "pending"}]}"#;
+    let scene = Scene::new("tasks.json", text);
+    let change = |id: &str| StatusChange { id: id.into(), status: Status::Done };
+    let changes = [change("1"), change("8"), change("9.1")];
+    let refusal = scene.source().set_statuses(&"master".into(), &changes, RollUp::None, None).expect_err("refused");
+    assert!(refusal.to_string().contains("`8`, `9.1`"), "{refusal}");
+    assert_eq!(scene.text(), text);
+}
+
+#[test]
+fn yaml_keeps_comments_and_order() {
+    let text = "# ours\ntasks:\n  - id: 1 # first\n    title: One\n    status: pending # now\n    dependencies: [2]\n  # second\n  \
+                - title: Two\n    id: \"2\"\n    subtasks:\n      - id: 1\n        title: Sub\n        status: pending\n";
+    let scene = Scene::new("backlog.yaml", text);
+    assert_eq!(scene.read().tasks[0].dependencies, ["2".into()] as [TaskId; 1]);
+    scene.set("1", "done", None).expect("set");
+    assert_eq!(scene.text(), text.replace("pending # now", "done # now"));
+    scene.set("2", "done", None).expect("set");
+    assert_eq!(scene.read().tasks[1].status, Status::Done);
+    scene.set("2.1", "done", None).expect("set");
+    assert_eq!(scene.read().tasks[1].subtasks[0].status, Status::Done);
+    assert!(scene.text().contains("# second") && scene.text().contains("# first"));
+}
+
+#[test]
+fn yaml_that_can_not_be_changed_in_place_is_left_alone() {
+    let text = "tasks: [{id: 1, title: One, status: pending}]\n";
+    let scene = Scene::new("backlog.yaml", text);
+    assert!(matches!(scene.set("1", "done", None), Err(BacklogError::Layout { .. })));
+    assert_eq!(scene.text(), text);
+    let twice = Scene::new("backlog.yaml", "tasks: []\ntasks: []\n");
+    assert!(matches!(twice.source().read(&ReadOptions::default()), Err(BacklogError::Syntax { .. })));
+}
+
+#[test]
+fn a_claude_code_list_is_read_and_written_file_by_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let list = folder.path().join("my-list");
+    std::fs::create_dir(&list).expect("a folder");
+    write(&list.join("2.json"), r#"{"id": "2", "subject": "Two", "status": "pending", "blockedBy": ["1", "10"]}"#);
+    write(&list.join("10.json"), r#"{"id": "10", "subject": "Ten", "status": "in_progress", "blockedBy": []}"#);
+    let source = BacklogSource::at(&list).expect("a source");
+    let backlog = source.read(&ReadOptions::default()).expect("a backlog");
+    assert_eq!((ids(&backlog), backlog.tag.as_str()), (vec!["2", "10"], "my-list"));
+    assert_eq!((backlog.tasks[0].dependencies.len(), backlog.warnings[0].field.as_str()), (1, "blockedBy"));
+    let change = StatusChange { id: "2".into(), status: Status::Done };
+    source.set_statuses(&backlog.tag, &[change], RollUp::Parents, Some("x")).expect("set");
+    let text = std::fs::read_to_string(list.join("2.json")).expect("a file");
+    assert!(text.contains(r#""status": "completed""#), "{text}");
+}
+
+#[test]
+fn many_writers_at_once_lose_nothing() {
+    let tasks: Vec<String> = (1..=24).map(|id| format!(r#"{{"id": {id}, "status": "pending"}}"#)).collect();
+    let scene = Scene::new("tasks.json", &format!(r#"{{"tasks": [{}]}}"#, tasks.join(", ")));
+    std::thread::scope(|scope| {
+        for id in 1..=24 {
+            let scene = &scene;
+            scope.spawn(move || {
+                let source = scene.source();
+                let change = StatusChange { id: TaskId::new(id.to_string()), status: Status::Done };
+                source.set_statuses(&"master".into(), &[change], RollUp::None, Some("now")).expect("set");
+            });
+        }
+    });
+    assert!(scene.read().tasks.iter().all(|task| task.status == Status::Done));
+    assert_eq!(std::fs::read_dir(scene.folder.path()).expect("a folder").count(), 1, "no lock is left");
+}
+
+#[test]
+fn a_stale_lock_of_either_kind_is_removed() {
+    let old = std::time::SystemTime::now() - std::time::Duration::from_mins(1);
+    for is_folder in [true, false] {
+        let scene = Scene::new("tasks.json", r#"{"tasks": [{"id": 1, "status": "pending"}]}"#);
+        let lock = scene.folder.path().join("tasks.json.lock");
+        if is_folder {
+            std::fs::create_dir(&lock).expect("a folder");
+        } else {
+            write(&lock, "{}");
+        }
+        std::fs::File::open(&lock).and_then(|file| file.set_modified(old)).expect("an old lock");
+        scene.set("1", "done", None).expect("set");
+        assert!(!lock.exists());
+    }
+}
+
+#[test]
+fn real_backlogs_are_read_and_keep_their_bytes() {
+    let Some(corpus) = std::env::var_os("TM_CORPUS").map(PathBuf::from).filter(|path| path.exists()) else {
+        eprintln!("TM_CORPUS names no folder: only the project's own fixtures were read");
+        return;
+    };
+    for entry in std::fs::read_dir(corpus).expect("a folder").flatten() {
+        let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        if entry.path().extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let scene = Scene::new("tasks.json", &text);
+        for tag in scene.read().tags {
+            let options = ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() };
+            let tasks = scene.source().read(&options).expect("a backlog").tasks;
+            let Some(task) = tasks.iter().find(|task| task.status.is_open()) else { continue };
+            for status in [Status::Review, task.status.clone()] {
+                let change = StatusChange { id: task.id.clone(), status };
+                scene.source().set_statuses(&tag, &[change], RollUp::Parents, None).expect("set");
+            }
+            assert_eq!(scene.text(), text, "{:?} {tag}", entry.path());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_text_never_panics(text in "(?s).{0,200}") {
+        for name in ["tasks.json", "backlog.yaml"] {
+            let scene = Scene::new(name, &text);
+            drop(scene.source().read(&ReadOptions::default()));
+        }
+    }
+
+    #[test]
+    fn arbitrary_json_never_panics(text in "[\\[\\]{}:,\"0-9a-z. \\\\ntasksidmaster]{0,200}") {
+        let scene = Scene::new("tasks.json", &text);
+        drop(scene.source().read(&ReadOptions::default()));
+    }
+}
