@@ -1,0 +1,208 @@
+//! Hands out the effects: each step runs as a task of its own and comes back with one answer.
+//!
+//! Worktrees travel with the steps: a step is given the worktree that it works in and gives it back with its answer.
+
+use crate::baseline::Baselines;
+use crate::setup::{RunSetup, Shared};
+use crate::statuses::StatusWriter;
+use crate::steps::{self, Brief, StepDone};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tm_executors::agent::Order;
+use tm_scheduler::{AttemptNumber, Effect, Event, Input, Keep, RunStatus, Scheduler, StopAgent, TaskId};
+use tm_worktrees::Worktree;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+/// Something that people may want to see.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// An event of the run.
+    Event(Event),
+    /// What an agent printed last.
+    Output {
+        /// The task.
+        task: TaskId,
+        /// The line.
+        line: String,
+    },
+    /// Trouble that does not end anything, such as a backlog that can't be written now.
+    Warning(String),
+}
+
+/// What comes back from a step, or along the way.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// A step is over.
+    Done(Box<StepDone>),
+    /// Something to see.
+    Told(Told),
+}
+
+/// What the loop makes of it.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// The scheduler is to know.
+    Input(Box<Input>),
+    /// People are to know.
+    Told(Told),
+    /// Nobody is.
+    Nothing,
+}
+
+/// A worktree that is in use, and the attempt that uses it.
+type Held = (AttemptNumber, Worktree);
+
+/// Those who perform the effects.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    setup: Shared,
+    baselines: Arc<Baselines>,
+    statuses: StatusWriter,
+    sender: mpsc::UnboundedSender<Heard>,
+    receiver: mpsc::UnboundedReceiver<Heard>,
+    worktrees: BTreeMap<TaskId, Held>,
+    orders: BTreeMap<TaskId, watch::Sender<Order>>,
+    steps: JoinSet<()>,
+    releases: JoinSet<Option<String>>,
+}
+
+impl Crew {
+    pub(crate) fn new(setup: RunSetup) -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let setup = Arc::new(setup);
+        Self {
+            baselines: Arc::new(Baselines::new(Arc::clone(&setup))),
+            statuses: StatusWriter::start(&setup, sender.clone()),
+            setup,
+            sender,
+            receiver,
+            worktrees: BTreeMap::new(),
+            orders: BTreeMap::new(),
+            steps: JoinSet::new(),
+            releases: JoinSet::new(),
+        }
+    }
+
+    pub(crate) async fn hear(&mut self) -> Heard {
+        self.receiver.recv().await.expect("the crew itself holds a sender")
+    }
+
+    pub(crate) fn try_hear(&mut self) -> Option<Heard> {
+        self.receiver.try_recv().ok()
+    }
+
+    /// Keeps the worktree that a step gives back.
+    pub(crate) fn take(&mut self, heard: Heard) -> Taken {
+        match heard {
+            Heard::Told(told) => Taken::Told(told),
+            Heard::Done(done) => {
+                let StepDone { task, attempt, answer, worktree } = *done;
+                self.orders.remove(&task);
+                if let Some(worktree) = worktree {
+                    self.worktrees.insert(task.clone(), (attempt, worktree));
+                }
+                answer.map_or(Taken::Nothing, |answer| Taken::Input(Box::new(Input::Answer { task, attempt, answer })))
+            }
+        }
+    }
+
+    /// Has one effect performed. Steps answer through the channel.
+    pub(crate) fn perform(&mut self, effect: Effect, scheduler: &Scheduler) {
+        while self.steps.try_join_next().is_some() {}
+        match effect {
+            Effect::Prepare { task, attempt, on_top_of, must_contain } => {
+                let brief = self.brief(&task, attempt, scheduler);
+                self.spawn(steps::prepare(brief, on_top_of, must_contain));
+            }
+            Effect::RunAgent { task, attempt, timeout_ms } => {
+                let (brief, orders) = (self.brief(&task, attempt, scheduler), self.order_line(&task));
+                let worktree = self.worktree(&task, attempt);
+                self.baselines.begin(&brief);
+                self.spawn(steps::run_agent(brief, worktree, timeout_ms, orders));
+            }
+            Effect::Adopt { task, attempt, timeout_ms } => {
+                let (brief, orders) = (self.brief(&task, attempt, scheduler), self.order_line(&task));
+                let worktree = self.worktree(&task, attempt);
+                self.spawn(steps::adopt(brief, worktree, timeout_ms, orders));
+            }
+            Effect::Prove { task, attempt } => {
+                let brief = self.brief(&task, attempt, scheduler);
+                let worktree = self.worktree(&task, attempt);
+                self.spawn(steps::prove(brief, worktree, Arc::clone(&self.baselines)));
+            }
+            Effect::Commit { task, attempt } => {
+                let brief = self.brief(&task, attempt, scheduler);
+                let worktree = self.worktree(&task, attempt);
+                self.spawn(steps::commit(brief, worktree));
+            }
+            Effect::Land { task, attempt, commit } => {
+                let brief = self.brief(&task, attempt, scheduler);
+                self.spawn(steps::land(brief, commit, Arc::clone(&self.baselines)));
+            }
+            Effect::StopAgent { task, order, .. } => self.stop_agent(&task, order),
+            Effect::Release { task, attempt, keep } => self.release(&task, attempt, keep),
+            Effect::SetStatus { task, status } => self.statuses.set(task, status),
+            Effect::Tell(_) => {}
+        }
+    }
+
+    fn brief(&self, task: &TaskId, attempt: AttemptNumber, scheduler: &Scheduler) -> Brief {
+        Brief::new(Arc::clone(&self.setup), task, attempt, scheduler, self.sender.clone())
+    }
+
+    fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {
+        let (number, worktree) = self.worktrees.remove(task)?;
+        (number == attempt).then_some(worktree)
+    }
+
+    fn order_line(&mut self, task: &TaskId) -> watch::Receiver<Order> {
+        let (sender, receiver) = watch::channel(Order::GoOn);
+        self.orders.insert(task.clone(), sender);
+        receiver
+    }
+
+    fn spawn(&mut self, step: impl Future<Output = StepDone> + Send + 'static) {
+        let sender = self.sender.clone();
+        self.steps.spawn(async move {
+            let done = step.await;
+            // Nobody listens once the run has ended; what the step did is found by the next process.
+            let _nobody_listens = sender.send(Heard::Done(Box::new(done)));
+        });
+    }
+
+    fn stop_agent(&self, task: &TaskId, order: StopAgent) {
+        let order = match order {
+            StopAgent::AfterGrace => Order::StopWithin(self.setup.grace),
+            StopAgent::Now => Order::StopNow,
+        };
+        if let Some(orders) = self.orders.get(task) {
+            orders.send_replace(order);
+        }
+    }
+
+    fn release(&mut self, task: &TaskId, attempt: AttemptNumber, keep: Keep) {
+        let Some(worktree) = self.worktree(task, attempt) else { return };
+        let setup = Arc::clone(&self.setup);
+        let task = task.clone();
+        self.releases.spawn_blocking(move || steps::release(&setup, &task, attempt, worktree, keep));
+    }
+
+    /// Ends everything that is still under way, gives worktrees back, writes the last statuses; returns what people
+    /// should know.
+    pub(crate) async fn finish(&mut self, status: RunStatus) -> Vec<Told> {
+        self.steps.shutdown().await;
+        let mut warnings: Vec<String> = Vec::new();
+        while let Some(released) = self.releases.join_next().await {
+            warnings.extend(released.ok().flatten());
+        }
+        warnings.extend(self.statuses.finish().await);
+        self.worktrees.clear();
+        if status == RunStatus::Completed || status == RunStatus::Failed {
+            let setup = Arc::clone(&self.setup);
+            let closed = tokio::task::spawn_blocking(move || setup.pool.close()).await;
+            warnings.extend(closed.ok().and_then(Result::err).map(|error| format!("failed to {error}")));
+        }
+        warnings.into_iter().map(Told::Warning).collect()
+    }
+}

@@ -1,0 +1,119 @@
+//! Puts the prompt of an attempt together: the task, what earlier tasks found out, what went wrong before.
+
+use crate::steps::Brief;
+use std::fmt::Write as _;
+use std::path::Path;
+use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport};
+use tm_scheduler::{Phase, Task};
+
+/// So many bytes of one attempt's evidence, and of what was learnt, go into a prompt.
+const EVIDENCE_BYTES: usize = 6 * 1024;
+const LEARNT_BYTES: usize = 16 * 1024;
+
+/// Returns which prompt a phase has.
+pub(crate) const fn prompt_of(phase: Phase) -> Prompt {
+    match phase {
+        Phase::Red => Prompt::Red,
+        Phase::Green => Prompt::Green,
+        Phase::None => Prompt::Task,
+    }
+}
+
+/// Returns everything that the prompt can speak of.
+pub(crate) fn prompt_context(brief: &Brief, worktree: &Path, red_files: Vec<String>) -> PromptContext {
+    let setup = &brief.setup;
+    let learnt = std::fs::read_to_string(setup.directory.context()).unwrap_or_default();
+    PromptContext {
+        task: prompt_task(&brief.task),
+        attempt: brief.attempt.0,
+        attempts_allowed: setup.header.limits.retries + 1,
+        tag: setup.header.tag.to_string(),
+        run_id: setup.header.run_id.to_string(),
+        worktree: worktree.display().to_string(),
+        result_file: brief.directory.result().display().to_string(),
+        context_file: brief.directory.context().display().to_string(),
+        test_command: brief.test_command().map(|command| command.to_string()),
+        learnt: bounded_end(&learnt, LEARNT_BYTES),
+        red_report: brief.red.as_ref().map(|red| RedReport { files: red_files, tests: red.tests.clone() }),
+        evidence: evidence(brief),
+    }
+}
+
+fn prompt_task(task: &Task) -> PromptTask {
+    PromptTask {
+        id: task.id.to_string(),
+        title: task.title.clone(),
+        description: task.description.clone(),
+        details: with_steps(task),
+        test_strategy: task.test_strategy.clone(),
+        acceptance_criteria: task.acceptance_criteria.clone(),
+    }
+}
+
+/// The details, followed by the subtasks as steps.
+fn with_steps(task: &Task) -> String {
+    let mut details = task.details.clone();
+    for subtask in &task.subtasks {
+        let _ = write!(details, "\n- {} {}: {}", subtask.id, subtask.title, subtask.description);
+        if !subtask.details.is_empty() {
+            let _ = write!(details, "\n  {}", subtask.details.replace('\n', "\n  "));
+        }
+    }
+    details.trim_start().to_owned()
+}
+
+fn evidence(brief: &Brief) -> Vec<Evidence> {
+    let failed = brief.earlier.iter().filter_map(|record| Some((record, record.failure?)));
+    failed
+        .map(|(record, failure)| Evidence {
+            attempt: record.number.0,
+            failure: failure.to_string(),
+            text: bounded_end(&with_last_words(record), EVIDENCE_BYTES),
+            what_to_try: tm_presets::what_to_try(failure.as_str()).to_owned(),
+        })
+        .collect()
+}
+
+/// The evidence, and what the agent said last where nothing was measured.
+fn with_last_words(record: &tm_scheduler::AttemptRecord) -> String {
+    let last_words = record.report.as_ref().map(|report| report.last_words.trim()).unwrap_or_default();
+    if record.proof.is_some() || last_words.is_empty() {
+        return record.evidence.clone();
+    }
+    format!("{}\n\nIts last words:\n\n{last_words}", record.evidence)
+}
+
+/// Returns the end of the text, cut at a line where it is too long.
+fn bounded_end(text: &str, bytes: usize) -> String {
+    let text = text.trim();
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let start = text.ceil_char_boundary(text.len() - bytes);
+    let tail = &text[start..];
+    let tail = tail.split_once('\n').map_or(tail, |(_, rest)| rest);
+    format!("[…]\n{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_at_a_line_and_keeps_its_end() {
+        let text = "first line\nsecond line\nthird line é";
+        assert_eq!(bounded_end(text, 100), text);
+        assert_eq!(bounded_end(text, 18), "[…]\nthird line é");
+    }
+
+    #[test]
+    fn subtasks_become_steps() {
+        let mut task = Task::new("1", "Build");
+        task.details = "How".into();
+        let mut step = Task::new("1.1", "First");
+        step.description = "do it".into();
+        step.details = "so\nand so".into();
+        task.subtasks = vec![step];
+        assert_eq!(with_steps(&task), "How\n- 1.1 First: do it\n  so\n  and so");
+    }
+}

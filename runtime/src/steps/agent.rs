@@ -1,0 +1,229 @@
+//! Runs the agent of an attempt, or sees one to its end that another process started.
+
+use super::brief::{Brief, StepDone};
+use super::prepare::at_hand;
+use super::{blocking, words};
+use crate::evidence::{prompt_context, prompt_of};
+use crate::now;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+use tm_config::{Escape, PoliteStop, PromptDelivery};
+use tm_executors::agent::{
+    AgentCommand, AttemptLimits, Order, OutputFormat, Progress, RefusalPatterns, adopt_attempt, run_attempt,
+};
+use tm_executors::process::{Stdin, StopSignal};
+use tm_presets::{Placeholders, Recipe};
+use tm_scheduler::{AgentReport, Answer, Ended, ResultFile};
+use tm_worktrees::{CheckoutSnapshot, Worktree};
+use tokio::sync::watch;
+
+/// Whether an agent is started, or taken over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Start {
+    New,
+    Adopt,
+}
+
+pub(crate) async fn run_agent(
+    brief: Brief,
+    worktree: Option<Worktree>,
+    timeout_ms: u64,
+    orders: watch::Receiver<Order>,
+) -> StepDone {
+    see_to_its_end(brief, worktree, timeout_ms, orders, Start::New).await
+}
+
+pub(crate) async fn adopt(
+    brief: Brief,
+    worktree: Option<Worktree>,
+    timeout_ms: u64,
+    orders: watch::Receiver<Order>,
+) -> StepDone {
+    see_to_its_end(brief, worktree, timeout_ms, orders, Start::Adopt).await
+}
+
+async fn see_to_its_end(
+    brief: Brief,
+    worktree: Option<Worktree>,
+    timeout_ms: u64,
+    orders: watch::Receiver<Order>,
+    start: Start,
+) -> StepDone {
+    let worktree = match at_hand(&brief, worktree).await {
+        Ok(worktree) => worktree,
+        Err(answer) => return brief.done(answer, None),
+    };
+    let command = match command(&brief, worktree.path(), timeout_ms).await {
+        Ok(command) => command,
+        Err(why) => {
+            let report = not_started(brief.setup.agents.for_phase(brief.phase()), why);
+            return brief.done(Answer::AgentEnded(report), Some(worktree));
+        }
+    };
+    let before = snapshot(&brief).await;
+    let teller = brief.clone();
+    let progress = move |progress: Progress| {
+        if let Some(line) = progress.last_line {
+            teller.tell_output(line);
+        }
+    };
+    let mut report = match start {
+        Start::New => run_attempt(command, orders, progress).await,
+        Start::Adopt => adopt_attempt(command, orders, progress).await,
+    };
+    report.escape = escape(&brief, before).await;
+    collect_learnings(&brief);
+    brief.done(Answer::AgentEnded(report), Some(worktree))
+}
+
+/// Writes the prompt and returns everything that starting the agent needs.
+async fn command(brief: &Brief, worktree: &Path, timeout_ms: u64) -> Result<AgentCommand, String> {
+    let recipe = brief.setup.agents.for_phase(brief.phase());
+    let red_files = red_files(brief).await?;
+    let context = prompt_context(brief, worktree, red_files);
+    let own_prompts = brief.setup.repository.checkout_root().join(".taskmaster/prompts");
+    let prompt = tm_presets::render(prompt_of(brief.phase()), &context, &own_prompts).map_err(|error| words(&error))?;
+    let directory = &brief.directory;
+    directory.create().map_err(|error| words(&error))?;
+    tm_store::atomic::replace(&directory.prompt(), prompt.as_bytes())
+        .map_err(|error| format!("failed to write `{}`: {error}", directory.prompt().display()))?;
+    let placeholders = placeholders(brief, worktree, &prompt);
+    let words_of_command =
+        recipe.command_line(&placeholders, brief.setup.agents.model.as_deref()).map_err(|error| words(&error))?;
+    let mut environment: Vec<(OsString, OsString)> = Vec::new();
+    let own = recipe.environment(&placeholders).map_err(|error| words(&error))?;
+    environment.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
+    environment.extend(variables(brief, worktree));
+    let mut words_of_command = words_of_command.into_iter().map(OsString::from);
+    Ok(AgentCommand {
+        program: words_of_command.next().unwrap_or_default(),
+        arguments: words_of_command.collect(),
+        working_folder: worktree.to_owned(),
+        environment,
+        dropped: recipe.dropped.clone(),
+        stdin: match recipe.prompt {
+            PromptDelivery::Stdin => Stdin::File(directory.prompt()),
+            PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
+        },
+        stdout_log: directory.stdout(),
+        stderr_log: directory.stderr(),
+        identity_file: directory.agent(),
+        result_file: directory.result(),
+        agent: recipe.name.clone(),
+        limits: AttemptLimits {
+            timeout: Duration::from_millis(timeout_ms),
+            stall: brief.setup.stall,
+            grace: brief.setup.grace,
+        },
+        marks: marks(brief),
+        polite_stop: match recipe.stop {
+            PoliteStop::Int => StopSignal::Interrupt,
+            PoliteStop::Term => StopSignal::Terminate,
+        },
+        watched_folder: worktree.to_owned(),
+        output: OutputFormat::Text,
+        refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
+    })
+}
+
+/// The files that RED changed, for GREEN's prompt.
+async fn red_files(brief: &Brief) -> Result<Vec<String>, String> {
+    let Some(red) = brief.red.clone() else { return Ok(Vec::new()) };
+    let repository = brief.setup.repository.clone();
+    let changes = blocking(move || repository.changed_files(&red.base, &red.commit)).await?;
+    Ok(changes.into_iter().map(|change| change.path).collect())
+}
+
+fn placeholders(brief: &Brief, worktree: &Path, prompt: &str) -> Placeholders {
+    let directory = &brief.directory;
+    [
+        ("prompt", prompt.to_owned()),
+        ("prompt_file", directory.prompt().display().to_string()),
+        ("result_file", directory.result().display().to_string()),
+        ("context_file", directory.context().display().to_string()),
+        ("worktree", worktree.display().to_string()),
+        ("task_id", brief.id().to_string()),
+        ("phase", brief.phase().to_string()),
+        ("attempt", brief.attempt.to_string()),
+        ("tag", brief.setup.header.tag.to_string()),
+        ("run_id", brief.setup.header.run_id.to_string()),
+        ("tm", brief.setup.tm_program.display().to_string()),
+    ]
+    .into()
+}
+
+/// The variables by which every process of the attempt is known, and unlike those of any other.
+fn marks(brief: &Brief) -> Vec<(String, String)> {
+    vec![
+        ("TM_RUN_ID".to_owned(), brief.setup.header.run_id.to_string()),
+        ("TM_TASK_ID".to_owned(), brief.id().to_string()),
+        ("TM_ATTEMPT".to_owned(), brief.attempt.to_string()),
+    ]
+}
+
+fn variables(brief: &Brief, worktree: &Path) -> Vec<(OsString, OsString)> {
+    let directory = &brief.directory;
+    let mut variables: Vec<(OsString, OsString)> = vec![
+        ("TM_PHASE".into(), brief.phase().as_str().into()),
+        ("TM_WORKTREE".into(), worktree.into()),
+        ("TM_PROMPT_FILE".into(), directory.prompt().into()),
+        ("TM_RESULT_FILE".into(), directory.result().into()),
+        ("TM_CONTEXT_FILE".into(), directory.context().into()),
+        ("TM_TAG".into(), brief.setup.header.tag.as_str().into()),
+    ];
+    variables.extend(marks(brief).into_iter().map(|(name, value)| (name.into(), value.into())));
+    variables
+}
+
+fn not_started(recipe: &Recipe, why: String) -> AgentReport {
+    AgentReport {
+        agent: recipe.name.clone(),
+        started_at: now(),
+        ended_at: now(),
+        ended: Ended::NotStarted(why),
+        result: ResultFile::Missing,
+        refusal: None,
+        tokens: None,
+        cost_usd: None,
+        last_words: String::new(),
+        leftovers: 0,
+        escape: Vec::new(),
+    }
+}
+
+/// The user's checkout as it is now; `None` when it can't be looked at.
+async fn snapshot(brief: &Brief) -> Option<CheckoutSnapshot> {
+    let setup = std::sync::Arc::clone(&brief.setup);
+    blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files)).await.ok()
+}
+
+/// What changed in the user's checkout since.
+async fn escape(brief: &Brief, before: Option<CheckoutSnapshot>) -> Vec<String> {
+    let (Some(before), Some(after)) = (before, snapshot(brief).await) else { return Vec::new() };
+    let changes = before.differences(&after);
+    match brief.setup.settings.git.escape {
+        Escape::Fail => changes,
+        Escape::Warn => {
+            for change in changes {
+                brief.tell_output(format!("the user's checkout changed: {change}"));
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// Adds what the agent found out to what later prompts say. An agent that wrote nothing adds nothing.
+fn collect_learnings(brief: &Brief) {
+    use std::io::Write as _;
+    let Ok(text) = std::fs::read_to_string(brief.directory.context()) else { return };
+    if text.trim().is_empty() {
+        return;
+    }
+    let entry = format!("### {} {}\n\n{}\n\n", brief.id(), brief.planned.title, text.trim());
+    let path = brief.setup.directory.context();
+    let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    if let Err(error) = opened.and_then(|mut file| file.write_all(entry.as_bytes())) {
+        brief.tell_output(format!("what the agent found out could not be kept: {error}"));
+    }
+}

@@ -1,0 +1,116 @@
+//! What a step is told: the task, its attempt, and everything of the run that bears on it.
+
+use crate::crew::{Heard, Told};
+use crate::setup::Shared;
+use tm_executors::testing::TestCommand;
+use tm_scheduler::{
+    Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Scheduler, Task, TaskId,
+};
+use tm_store::run::AttemptDirectory;
+use tm_worktrees::Worktree;
+use tokio::sync::mpsc;
+
+/// A step that is over.
+#[derive(Debug)]
+pub(crate) struct StepDone {
+    pub(crate) task: TaskId,
+    pub(crate) attempt: AttemptNumber,
+    /// The answer; `None` when the run ends before it could be found.
+    pub(crate) answer: Option<Answer>,
+    /// The worktree, for the next step.
+    pub(crate) worktree: Option<Worktree>,
+}
+
+/// The proven RED that a GREEN has to satisfy.
+#[derive(Clone, Debug)]
+pub(crate) struct RedWork {
+    pub(crate) base: CommitId,
+    pub(crate) commit: CommitId,
+    pub(crate) tests: Vec<String>,
+}
+
+/// What a step is told.
+#[derive(Clone, Debug)]
+pub(crate) struct Brief {
+    pub(crate) setup: Shared,
+    pub(crate) planned: PlannedTask,
+    pub(crate) task: Task,
+    pub(crate) attempt: AttemptNumber,
+    /// Where the attempt works; `None` before it is prepared.
+    pub(crate) place: Option<Place>,
+    /// The attempts before this one.
+    pub(crate) earlier: Vec<AttemptRecord>,
+    /// This attempt as far as it has come.
+    pub(crate) record: Option<AttemptRecord>,
+    pub(crate) red: Option<RedWork>,
+    pub(crate) directory: AttemptDirectory,
+    told: mpsc::UnboundedSender<Heard>,
+}
+
+impl Brief {
+    pub(crate) fn new(
+        setup: Shared,
+        id: &TaskId,
+        attempt: AttemptNumber,
+        scheduler: &Scheduler,
+        told: mpsc::UnboundedSender<Heard>,
+    ) -> Self {
+        let view = scheduler.task(id).expect("the scheduler asks only for tasks of its plan");
+        let planned = view.placed.task.clone();
+        let task = setup.tasks.get(&planned.backlog_id).cloned();
+        let record = view.attempts.last().cloned();
+        let red = planned.pair.as_ref().filter(|_| planned.phase == Phase::Green).and_then(|red| {
+            let record = scheduler.task(red)?.attempts.last()?;
+            Some(RedWork {
+                base: record.place.as_ref()?.base.clone(),
+                commit: record.commit.clone()?,
+                tests: record.proof.as_ref()?.new.clone(),
+            })
+        });
+        Self {
+            task: task.unwrap_or_else(|| Task::new(planned.backlog_id.clone(), planned.title.clone())),
+            directory: setup.directory.attempt(id, attempt),
+            place: record.as_ref().and_then(|record| record.place.clone()),
+            earlier: view.attempts[..view.attempts.len().saturating_sub(1)].to_vec(),
+            record,
+            red,
+            planned,
+            attempt,
+            setup,
+            told,
+        }
+    }
+
+    pub(crate) fn id(&self) -> &TaskId {
+        &self.planned.id
+    }
+
+    pub(crate) const fn phase(&self) -> Phase {
+        self.planned.phase
+    }
+
+    /// Returns the command that proves the task: its own, or the project's.
+    pub(crate) fn test_command(&self) -> Option<TestCommand> {
+        let of_project = self.setup.test_command.clone();
+        match &self.task.test_command {
+            Some(own) => Some(TestCommand::shell(own, of_project.as_ref())),
+            None => of_project,
+        }
+    }
+
+    pub(crate) fn done(self, answer: Answer, worktree: Option<Worktree>) -> StepDone {
+        StepDone { task: self.planned.id, attempt: self.attempt, answer: Some(answer), worktree }
+    }
+
+    pub(crate) fn tell_output(&self, line: String) {
+        let told = Told::Output { task: self.id().clone(), line };
+        // Nobody listens once the run has ended.
+        let _nobody_listens = self.told.send(Heard::Told(told));
+    }
+
+    /// The name under which work of an attempt is kept when it does not land.
+    pub(crate) fn salvage_name(&self, attempt: AttemptNumber) -> String {
+        let task = tm_store::run::safe_name(self.id());
+        format!("refs/tm/salvage/{}/{task}/{attempt}", self.setup.header.run_id)
+    }
+}

@@ -1,0 +1,73 @@
+//! Commits proven work on the task's branch.
+
+use super::brief::{Brief, StepDone};
+use super::prepare::at_hand;
+use super::words;
+use tm_scheduler::{Answer, Phase};
+use tm_worktrees::{Error, Worktree};
+
+pub(crate) async fn commit(brief: Brief, worktree: Option<Worktree>) -> StepDone {
+    let worktree = match at_hand(&brief, worktree).await {
+        Ok(worktree) => worktree,
+        Err(answer) => return brief.done(answer, None),
+    };
+    let inner = brief.clone();
+    let committed = tokio::task::spawn_blocking(move || {
+        let answer = commit_now(&inner, &worktree);
+        (worktree, answer)
+    })
+    .await;
+    match committed {
+        Ok((worktree, answer)) => brief.done(answer, Some(worktree)),
+        Err(error) => brief.done(Answer::WorkLost(error.to_string()), None),
+    }
+}
+
+fn commit_now(brief: &Brief, worktree: &Worktree) -> Answer {
+    if let Some(commit) = already_made(brief, worktree) {
+        return Answer::Committed { commit };
+    }
+    // What was staged is what was proven; what the tests left behind is not part of it.
+    match worktree.commit(&message(brief)) {
+        Ok(commit) => Answer::Committed { commit },
+        Err(Error::CommitRefused { output }) => Answer::CommitRefused(output),
+        Err(error) => Answer::CommitRefused(words(&error)),
+    }
+}
+
+/// The commit that a process made which was gone before it could say so.
+fn already_made(brief: &Brief, worktree: &Worktree) -> Option<tm_scheduler::CommitId> {
+    let repository = &brief.setup.repository;
+    let tip = repository.branch_tip(worktree.branch()).ok()??;
+    if tip == *worktree.base() {
+        return None;
+    }
+    let trailers = repository.trailers(&tip).ok()?;
+    let has = |name: &str, value: &str| trailers.iter().any(|(key, text)| key == name && text == value);
+    (has("Run", brief.setup.header.run_id.as_str()) && has("Task", brief.id().as_str())).then_some(tip)
+}
+
+/// The subject is the task's title; the trailers are how tm finds its commits again.
+fn message(brief: &Brief) -> String {
+    let header = &brief.setup.header;
+    let proof = brief.record.as_ref().and_then(|record| record.proof.as_ref());
+    let tests =
+        proof.map_or_else(|| "none".to_owned(), |proof| format!("{} passed, {} failed", proof.passed, proof.failed));
+    let subject = match brief.phase() {
+        Phase::Red => format!("Add tests for: {}", one_line(&brief.planned.title)),
+        Phase::Green | Phase::None => one_line(&brief.planned.title),
+    };
+    format!(
+        "{subject}\n\nTask: {}\nPhase: {}\nTag: {}\nTests: {tests}\nRun: {}\n",
+        one_line(brief.id().as_str()),
+        brief.phase(),
+        one_line(header.tag.as_str()),
+        header.run_id
+    )
+}
+
+/// Text from a backlog can't add lines of its own to a message.
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() { "untitled".to_owned() } else { line }
+}

@@ -1,0 +1,128 @@
+//! Lands proven work: merges without a checkout, tests the merged tree, moves the integration branch.
+
+use super::brief::{Brief, StepDone};
+use super::{blocking, words};
+use crate::baseline::Baselines;
+use std::sync::Arc;
+use tm_executors::testing::{TestCommand, run_tests};
+use tm_scheduler::verdict::{judge_landing, needs_rerun};
+use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId};
+use tm_worktrees::{BranchName, Error, Landing, MergePreview};
+
+/// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
+const TRIES: u32 = 5;
+
+pub(crate) async fn land(brief: Brief, commit: CommitId, baselines: Arc<Baselines>) -> StepDone {
+    for _ in 0..TRIES {
+        match try_to_land(&brief, &commit, &baselines).await {
+            Tried::Answer(answer) => return brief.done(*answer, None),
+            Tried::Moved => {}
+        }
+    }
+    let why = format!("`{}` is moved by somebody else again and again", brief.setup.header.integration_branch);
+    brief.done(Answer::LandingRefused(LandingRefusal::Failed(why)), None)
+}
+
+enum Tried {
+    Answer(Box<Answer>),
+    /// Somebody moved the integration branch meanwhile.
+    Moved,
+}
+
+async fn try_to_land(brief: &Brief, commit: &CommitId, baselines: &Baselines) -> Tried {
+    let refused = |refusal| Tried::Answer(Box::new(Answer::LandingRefused(refusal)));
+    let (setup, work) = (Arc::clone(&brief.setup), commit.clone());
+    let looked = blocking(move || {
+        let integration = BranchName::new(setup.header.integration_branch.clone())?;
+        let head = setup.repository.resolve(integration.as_str())?;
+        let landing = setup.repository.land(&head, &work)?;
+        Ok::<_, Error>((integration, head, landing))
+    })
+    .await;
+    let (integration, head, landing) = match looked {
+        Ok(looked) => looked,
+        Err(why) => return refused(LandingRefusal::Failed(why)),
+    };
+    let preview = match landing {
+        Landing::AlreadyLanded => return Tried::Answer(Box::new(Answer::Landed { commit: head })),
+        Landing::Conflict(conflict) => {
+            let with = landed_since(brief, &head, commit, &conflict.files).await;
+            return refused(LandingRefusal::Conflict { files: conflict.files, with });
+        }
+        Landing::Clean(preview) => preview,
+    };
+    if let Some(command) = brief.test_command() {
+        match regression(brief, &preview, &head, commit, &command, baselines).await {
+            Ok(None) => {}
+            Ok(Some(proof)) => {
+                let with = landed_since(brief, &head, commit, &[]).await;
+                return refused(LandingRefusal::Regression { proof, with });
+            }
+            Err(why) => return refused(LandingRefusal::Failed(why)),
+        }
+    }
+    let (repository, message) = (brief.setup.repository.clone(), message(brief));
+    let finished =
+        tokio::task::spawn_blocking(move || repository.finish_landing(&integration, &preview, &message)).await;
+    match finished {
+        Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed { commit })),
+        Ok(Err(Error::Moved { .. })) => Tried::Moved,
+        Ok(Err(error)) => refused(LandingRefusal::Failed(words(&error))),
+        Err(error) => refused(LandingRefusal::Failed(error.to_string())),
+    }
+}
+
+/// Tests the merged tree, unless it is one that has been proven; `None` when nothing is wrong with it.
+async fn regression(
+    brief: &Brief,
+    preview: &MergePreview,
+    head: &CommitId,
+    commit: &CommitId,
+    command: &TestCommand,
+    baselines: &Baselines,
+) -> Result<Option<Proof>, String> {
+    if baselines.known(&preview.tree, command).is_some() {
+        return Ok(None);
+    }
+    let before = baselines.at(head, command).await;
+    let alone = baselines.at(commit, command).await;
+    let (setup, merged) = (Arc::clone(&brief.setup), preview.clone());
+    let worktree = blocking(move || setup.pool.check_out_merge(&merged)).await?;
+    let scratch = brief.directory.path().to_owned();
+    let mut results = run_tests(command, worktree.path(), &scratch, "landing").await;
+    let again = if needs_rerun(&alone, &results) {
+        Some(run_tests(command, worktree.path(), &scratch, "landing-again").await)
+    } else {
+        None
+    };
+    // A worktree that can't be given back is cleaned up before it is used again.
+    let _cleaned_up_later = blocking(move || worktree.release()).await;
+    tm_store::run::write_json(&brief.directory.tests("landing"), &results).map_err(|error| words(&error))?;
+    let proof = judge_landing(&before, &alone, &results, again.as_ref());
+    if !proof.holds() {
+        return Ok(Some(proof));
+    }
+    if let Some(again) = again {
+        results = again;
+    }
+    baselines.remember(&preview.tree, command, results);
+    Ok(None)
+}
+
+/// The tasks that landed since the work's base, those first whose work touches the files.
+async fn landed_since(brief: &Brief, head: &CommitId, commit: &CommitId, files: &[String]) -> Vec<TaskId> {
+    let repository = brief.setup.repository.clone();
+    let (head, commit, files) = (head.clone(), commit.clone(), files.to_vec());
+    let found = blocking(move || repository.trailers_between(&commit, &head, &files, "Task")).await;
+    let mut tasks: Vec<TaskId> = found.unwrap_or_default().into_iter().map(TaskId::from).collect();
+    tasks.retain(|task| task != brief.id());
+    tasks.sort();
+    tasks.dedup();
+    tasks
+}
+
+fn message(brief: &Brief) -> String {
+    let header = &brief.setup.header;
+    let title = brief.planned.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("Land task {}: {title}\n\nTask: {}\nRun: {}\n", brief.id(), brief.id(), header.run_id)
+}

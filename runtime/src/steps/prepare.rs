@@ -1,0 +1,92 @@
+//! Makes the base of an attempt and gives it a worktree on it.
+
+use super::brief::{Brief, StepDone};
+use super::{blocking, words};
+use tm_scheduler::{Answer, AttemptNumber, CommitId, Phase, PrepareRefusal};
+use tm_worktrees::{BranchName, BranchStart, Error, MergeOutcome, Worktree, branch_from_pattern, slug};
+
+/// What preparing comes to, before it is put into an answer.
+enum Prepared {
+    Ready(CommitId, Box<Worktree>),
+    Conflict(Vec<String>),
+}
+
+pub(crate) async fn prepare(brief: Brief, on_top_of: Vec<CommitId>, must_contain: Vec<CommitId>) -> StepDone {
+    let inner = brief.clone();
+    let prepared = blocking(move || base_and_worktree(&inner, on_top_of, &must_contain)).await;
+    match prepared {
+        Ok(Prepared::Ready(base, worktree)) => {
+            let branch = worktree.branch().to_string();
+            let folder = worktree.path().display().to_string();
+            brief.done(Answer::Prepared { branch, base, worktree: folder }, Some(*worktree))
+        }
+        Ok(Prepared::Conflict(files)) => brief.done(Answer::PrepareRefused(PrepareRefusal::Conflict { files }), None),
+        Err(why) => brief.done(Answer::PrepareRefused(PrepareRefusal::Failed(why)), None),
+    }
+}
+
+fn base_and_worktree(brief: &Brief, on_top_of: Vec<CommitId>, must_contain: &[CommitId]) -> Result<Prepared, Error> {
+    let setup = &brief.setup;
+    let integration = BranchName::new(setup.header.integration_branch.clone())?;
+    let mut commits = vec![setup.repository.resolve(integration.as_str())?];
+    commits.extend(on_top_of);
+    let message = format!("Base of task {}", brief.id());
+    let base = match setup.repository.combine(&commits, &message)? {
+        MergeOutcome::Merged(base) => base,
+        MergeOutcome::Conflict(conflict) => return Ok(Prepared::Conflict(conflict.files)),
+    };
+    let (branch, start) = branch(brief, &base)?;
+    let worktree = setup.pool.check_out(&branch, &start, &base, must_contain)?;
+    Ok(Prepared::Ready(base, Box::new(worktree)))
+}
+
+/// The branch of an earlier attempt is taken again, its commits kept elsewhere; otherwise a free name is found.
+fn branch(brief: &Brief, base: &CommitId) -> Result<(BranchName, BranchStart), Error> {
+    let repository = &brief.setup.repository;
+    let earlier = brief.earlier.iter().rev().chain(&brief.record).find_map(|record| record.place.as_ref());
+    if let Some(place) = earlier {
+        let branch = BranchName::new(place.branch.clone())?;
+        if let Some(tip) = repository.branch_tip(&branch)? {
+            if !repository.is_ancestor(&tip, base)? {
+                let before = AttemptNumber(brief.attempt.0.saturating_sub(1));
+                repository.keep(&brief.salvage_name(before), &tip)?;
+            }
+            return Ok((branch, BranchStart::Reuse { expected: tip }));
+        }
+        return Ok((branch, BranchStart::New));
+    }
+    let header = &brief.setup.header;
+    let id = brief.planned.backlog_id.to_string();
+    let values = [
+        ("tag", header.tag.as_str()),
+        ("id", &id),
+        ("slug", &slug(&brief.planned.title)),
+        ("run", header.run_id.as_str()),
+    ];
+    let wanted = branch_from_pattern(&brief.setup.settings.git.branch, &values)?;
+    let wanted = match brief.phase() {
+        Phase::Red => BranchName::new(format!("{wanted}-red"))?,
+        Phase::Green | Phase::None => wanted,
+    };
+    Ok((repository.free_branch(&wanted)?, BranchStart::New))
+}
+
+/// Opens the worktree of an attempt that another process prepared.
+pub(super) async fn taken_over(brief: &Brief) -> Result<Worktree, String> {
+    let Some(place) = brief.place.clone() else { return Err("its worktree was never made".to_owned()) };
+    let pool = brief.setup.pool.clone();
+    blocking(move || pool.take_over(place.worktree.as_ref(), &BranchName::new(place.branch)?, &place.base)).await
+}
+
+/// Returns the worktree of a step, wherever it comes from, or the answer that it is lost.
+pub(super) async fn at_hand(brief: &Brief, worktree: Option<Worktree>) -> Result<Worktree, Answer> {
+    match worktree {
+        Some(worktree) => Ok(worktree),
+        None => taken_over(brief).await.map_err(Answer::WorkLost),
+    }
+}
+
+/// As `words`, for errors on the way.
+pub(super) fn lost(error: &dyn std::error::Error) -> Answer {
+    Answer::WorkLost(words(error))
+}
