@@ -165,7 +165,7 @@ pub(crate) enum OnInterrupted {
 }
 
 /// `tm waves run`.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct RunArguments {
     /// The choice of tasks.
     #[command(flatten)]

@@ -1,1 +1,71 @@
-fn main() {}
+//! Turns arguments into a call, events into a screen, errors into words and an exit code.
+
+mod arguments;
+mod commands;
+mod display;
+mod failure;
+mod project;
+mod words;
+
+use arguments::{Arguments, Command, ConfigCommand, Waves, Worktrees};
+use clap::Parser as _;
+use commands::{agent, configuration, demo, doctor, init, looking, plan, run, worktrees};
+use display::print_line;
+use failure::CommandFailure;
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+#[cfg(not(unix))]
+compile_error!("tm runs on Linux and macOS; on Windows, use it within WSL");
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // clap's words and exit codes: 0 for help and version, 2 for anything else.
+            let _printed = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::ExitCode::Usage.number()));
+        }
+    };
+    let filter = EnvFilter::try_from_env("TM_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    match perform(&arguments) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            print_line(&format!("error: failed to {}", failure.message));
+            if let Some(hint) = &failure.hint {
+                print_line(&format!("hint: {hint}"));
+            }
+            ExitCode::from(failure.code.number())
+        }
+    }
+}
+
+fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
+    let start = match &arguments.directory {
+        Some(directory) => directory
+            .canonicalize()
+            .map_err(|error| CommandFailure::new(format!("work in `{}`: {error}", directory.display())))?,
+        None => std::env::current_dir()?,
+    };
+    match &arguments.command {
+        Command::Waves(Waves::Plan(plan_arguments)) => plan::plan(&start, plan_arguments),
+        Command::Waves(Waves::Run(run_arguments)) => run::run(&start, run_arguments),
+        Command::Waves(Waves::Resume(resume)) => run::resume(&start, resume),
+        Command::Waves(Waves::Status(choice)) => looking::status(&start, choice),
+        Command::Waves(Waves::List(output)) => looking::list(&start, output.json),
+        Command::Waves(Waves::Report(choice)) => looking::report(&start, choice),
+        Command::Waves(Waves::Logs(logs)) => looking::logs(&start, logs),
+        Command::Waves(Waves::Stop(stop)) => looking::stop(&start, stop),
+        Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),
+        Command::Worktrees(Worktrees::Diff(choice)) => worktrees::diff(&start, choice),
+        Command::Worktrees(Worktrees::Prune(output)) => worktrees::prune(&start, output.json),
+        Command::Config(ConfigCommand::Show(output)) => configuration::show(&start, output.json),
+        Command::Config(ConfigCommand::Schema) => configuration::schema(),
+        Command::Demo(demo_arguments) => demo::demo(demo_arguments),
+        Command::Init => init::init(&start),
+        Command::Doctor(output) => doctor::doctor(&start, output.json),
+        Command::Result(result) => agent::result(result),
+        Command::Replay(replay) => agent::replay(&start, replay),
+    }
+}

@@ -97,7 +97,7 @@ mod tests {
     use crate::git::{Git, Hooks};
 
     /// Names on both sides of every rule.
-    const NAMES: [&str; 34] = [
+    const NAMES: [&str; 33] = [
         "a",
         "a/b",
         "tm/master/task-1.2-x",

@@ -31,7 +31,7 @@ pub use patterns::PathPatterns;
 pub use pool::{DetachedWorktree, WorktreePool};
 pub use prune::{PruneOutcome, Pruned};
 pub use refs::BranchStart;
-pub use repository::{Head, Repository, TreeId};
+pub use repository::{Head, Repository, TreeId, apply_patch, create_repository};
 pub use slug::{branch_from_pattern, slug};
 pub use snapshot::CheckoutSnapshot;
 pub use version::{GitVersion, check_git};

@@ -1,0 +1,33 @@
+//! `tm config`: every setting with its source, and the schema.
+
+use crate::display::{print_data, print_line};
+use crate::failure::CommandFailure;
+use crate::project::Project;
+use serde_json::json;
+use std::path::Path;
+
+pub(crate) fn show(start: &Path, json: bool) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, Vec::new())?;
+    let explained = &project.loaded.explained;
+    if json {
+        let rows: Vec<_> = explained
+            .iter()
+            .map(|one| json!({"key": one.key, "value": one.value, "source": one.source.to_string()}))
+            .collect();
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&rows)?));
+        return Ok(0);
+    }
+    let width = explained.iter().map(|one| one.key.len()).max().unwrap_or(0);
+    for one in explained {
+        print_data(&format!("{:width$} = {}  # {}\n", one.key, one.value, one.source));
+    }
+    for warning in &project.loaded.warnings {
+        print_line(&format!("warning: {warning}"));
+    }
+    Ok(0)
+}
+
+pub(crate) fn schema() -> Result<u8, CommandFailure> {
+    print_data(&format!("{}\n", serde_json::to_string_pretty(&tm_config::schema())?));
+    Ok(0)
+}

@@ -1,0 +1,163 @@
+//! `tm doctor`: everything that a run needs, with a hint for each finding.
+
+use super::plan::planned;
+use super::setup::test_command;
+use crate::arguments::PlanChoice;
+use crate::display::print_data;
+use crate::failure::CommandFailure;
+use crate::project::Project;
+use serde::Serialize;
+use std::path::Path;
+use tm_executors::testing::detect_test_command;
+use tm_store::run::RunLock;
+
+/// Below so many bytes a run may not have room for its worktrees.
+const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
+
+/// How a finding weighs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Weight {
+    Good,
+    Note,
+    Bad,
+}
+
+/// One finding.
+#[derive(Debug, Serialize)]
+struct Finding {
+    what: &'static str,
+    weight: Weight,
+    found: String,
+    hint: Option<String>,
+}
+
+impl Finding {
+    fn good(what: &'static str, found: impl ToString) -> Self {
+        Self { what, weight: Weight::Good, found: found.to_string(), hint: None }
+    }
+
+    fn with_hint(what: &'static str, weight: Weight, found: impl ToString, hint: &str) -> Self {
+        Self { what, weight, found: found.to_string(), hint: Some(hint.to_owned()) }
+    }
+
+    fn failed(what: &'static str, failure: &CommandFailure) -> Self {
+        let found = format!("failed to {}", failure.message);
+        Self { what, weight: Weight::Bad, found, hint: failure.hint.clone() }
+    }
+}
+
+pub(crate) fn doctor(start: &Path, json: bool) -> Result<u8, CommandFailure> {
+    let mut findings = vec![git()];
+    match Project::open(start, Vec::new()) {
+        Ok(project) => of_project(&project, &mut findings),
+        Err(failure) => findings.push(Finding::failed("project", &failure)),
+    }
+    if json {
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&findings)?));
+    } else {
+        for finding in &findings {
+            let sign = match finding.weight {
+                Weight::Good => "ok  ",
+                Weight::Note => "note",
+                Weight::Bad => "BAD ",
+            };
+            print_data(&format!("{sign}  {:8}  {}\n", finding.what, finding.found));
+            if let Some(hint) = &finding.hint {
+                print_data(&format!("                hint: {hint}\n"));
+            }
+        }
+    }
+    Ok(u8::from(findings.iter().any(|finding| finding.weight == Weight::Bad)))
+}
+
+fn git() -> Finding {
+    match tm_worktrees::check_git() {
+        Ok(version) => Finding::good("git", version),
+        Err(error) => Finding::with_hint("git", Weight::Bad, error, "install git 2.38 or later"),
+    }
+}
+
+fn of_project(project: &Project, findings: &mut Vec<Finding>) {
+    findings.push(Finding::good("project", project.repository.checkout_root().display()));
+    match planned(project, &PlanChoice::default()) {
+        Ok(planned) => {
+            let counts = format!(
+                "{}: tag `{}`, {} tasks, {} planned in {} waves",
+                planned.source.path().display(),
+                planned.backlog.tag,
+                planned.backlog.tasks.len(),
+                planned.plan.tasks.len(),
+                planned.plan.waves().len()
+            );
+            findings.push(Finding::good("backlog", counts));
+        }
+        Err(failure) => findings.push(Finding::failed("backlog", &failure)),
+    }
+    findings.push(tests(project));
+    agents(project, findings);
+    findings.push(lock(project));
+    findings.push(storage(project));
+}
+
+fn tests(project: &Project) -> Finding {
+    let hint = "set `test.command` in .taskmaster/tm.yaml; without one only `--tdd off` can run, and little is proven";
+    match test_command(project) {
+        Ok(Some(command)) => {
+            let found = detect_test_command(project.repository.checkout_root());
+            let because = match (&project.loaded.settings.test.command, found) {
+                (None, Some(found)) => format!(" (found by {})", found.because),
+                (Some(_), _) | (None, None) => " (from the settings)".to_owned(),
+            };
+            Finding::good("tests", format!("{command}{because}"))
+        }
+        Ok(None) => Finding::with_hint("tests", Weight::Bad, "there is no test command, and none was found", hint),
+        Err(failure) => Finding::failed("tests", &failure),
+    }
+}
+
+fn agents(project: &Project, findings: &mut Vec<Finding>) {
+    let settings = &project.loaded.settings;
+    for name in ["claude", "codex", "gemini", "opencode"] {
+        if let Ok(path) = which::which(name) {
+            findings.push(Finding::good("agent", format!("{name}: {}", path.display())));
+        }
+    }
+    let chosen = settings.agent.for_phase("none");
+    findings.push(match tm_presets::recipe(chosen, settings) {
+        Ok(recipe) => Finding::good("agent", format!("`{}` is the default", recipe.name)),
+        Err(error) => {
+            let hint = error.hint().unwrap_or_else(|| "`--agent NAME` chooses one".to_owned());
+            Finding::with_hint("agent", Weight::Note, format!("failed to {error}"), &hint)
+        }
+    });
+}
+
+fn lock(project: &Project) -> Finding {
+    match RunLock::holder(&project.directory) {
+        Ok(None) => Finding::good("lock", "free"),
+        Ok(Some(holder)) => {
+            Finding::with_hint("lock", Weight::Note, format!("a run is live: {holder}"), "`tm waves status` shows it")
+        }
+        Err(error) => Finding::failed("lock", &error.into()),
+    }
+}
+
+fn storage(project: &Project) -> Finding {
+    let path = project.directory.path();
+    let writable = tempfile::NamedTempFile::new_in(path).map(drop);
+    if let Err(error) = writable {
+        return Finding::with_hint("storage", Weight::Bad, format!("{}: {error}", path.display()), "set TM_HOME");
+    }
+    match rustix::fs::statvfs(path) {
+        Ok(system) => {
+            let free = system.f_bavail.saturating_mul(system.f_frsize);
+            let found = format!("{}, {} MiB free", path.display(), free / 1024 / 1024);
+            if free < LITTLE_SPACE {
+                return Finding::with_hint("storage", Weight::Note, found, "free some space, or set TM_HOME");
+            }
+            Finding::good("storage", found)
+        }
+        Err(error) => Finding::with_hint("storage", Weight::Note, std::io::Error::from(error), "set TM_HOME"),
+    }
+}

@@ -1,0 +1,159 @@
+//! Commands that look at runs, live or over: `status`, `list`, `report`, `logs`, and `stop`.
+
+use super::run::facts;
+use crate::arguments::{LogsArguments, RunChoice, StopArguments};
+use crate::display::{print_data, print_line};
+use crate::failure::CommandFailure;
+use crate::project::Project;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+use tm_reports::{Summary, status_text, summarize, summary_markdown};
+use tm_runtime::{Replayed, now, replay};
+use tm_scheduler::{AttemptNumber, TaskId};
+use tm_store::run::RunLock;
+
+/// How often a log that is followed is read again.
+const FOLLOW_EVERY: Duration = Duration::from_millis(300);
+
+pub(crate) fn status(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, Vec::new())?;
+    let (_, replayed) = project.replayed(choice.run.as_deref())?;
+    let summary = summary(&project, &replayed);
+    show(choice, &summary, status_text)
+}
+
+pub(crate) fn report(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, Vec::new())?;
+    let (_, replayed) = project.replayed(choice.run.as_deref())?;
+    let summary = summary(&project, &replayed);
+    show(choice, &summary, summary_markdown)
+}
+
+fn show(choice: &RunChoice, summary: &Summary, text: fn(&Summary) -> String) -> Result<u8, CommandFailure> {
+    if choice.json {
+        print_data(&format!("{}\n", serde_json::to_string_pretty(summary)?));
+    } else {
+        print_data(&text(summary));
+    }
+    Ok(0)
+}
+
+/// The summary of a run as its journal tells it; the time of one that goes on runs until now.
+fn summary(project: &Project, replayed: &Replayed) -> Summary {
+    let is_live = replayed.scheduler.ended().is_none() && matches!(RunLock::holder(&project.directory), Ok(Some(_)));
+    let ended_at = if is_live { now() } else { replayed.last_input_at };
+    let mut summary = summarize(&replayed.scheduler, &facts(project, &replayed.header, ended_at));
+    if replayed.scheduler.ended().is_none() && !is_live {
+        "interrupted".clone_into(&mut summary.status);
+    }
+    summary
+}
+
+pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, Vec::new())?;
+    let mut rows = Vec::new();
+    for id in project.directory.runs()? {
+        let replayed = replay(&project.directory.run(&id)?.journal());
+        rows.push(match replayed {
+            Ok(replayed) => {
+                let summary = summary(&project, &replayed);
+                let landed = summary.tasks.iter().filter(|task| task.landed).count();
+                json!({"run_id": id, "status": summary.status, "tasks": summary.tasks.len(), "landed": landed,
+                       "started_at": summary.started_at, "integration_branch": summary.integration_branch})
+            }
+            Err(error) => json!({"run_id": id, "status": "unreadable", "error": error.to_string()}),
+        });
+    }
+    if json {
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&rows)?));
+        return Ok(0);
+    }
+    for row in &rows {
+        let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        let branch = if row["error"].is_null() { text("integration_branch") } else { text("error") };
+        let landed = format!("{}/{} landed", row["landed"], row["tasks"]);
+        print_data(&format!("{}  {:11}  {landed:16}  {branch}\n", text("run_id"), text("status")));
+    }
+    if rows.is_empty() {
+        print_line("there has been no run; `tm waves run` starts one");
+    }
+    Ok(0)
+}
+
+pub(crate) fn logs(start: &Path, arguments: &LogsArguments) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, Vec::new())?;
+    let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
+    let task = TaskId::from(arguments.task.as_str());
+    let Some(view) = replayed.scheduler.task(&task) else {
+        return Err(CommandFailure::new(format!("find the task `{task}` in the run {}", replayed.header.run_id))
+            .hint("`tm waves status` lists its tasks; a test task is `<id>:red`"));
+    };
+    let last = view.attempts.last().map(|record| record.number);
+    let Some(attempt) = arguments.attempt.map(AttemptNumber).or(last) else {
+        return Err(CommandFailure::new(format!("show what `{task}` printed: it has not been started")));
+    };
+    let attempt_directory = directory.attempt(&task, attempt);
+    let mut shown = 0;
+    loop {
+        let is_over = !arguments.follow || has_ended(&directory.journal(), &task, attempt);
+        shown += print_from(&attempt_directory.stdout(), shown)?;
+        if is_over {
+            break;
+        }
+        std::thread::sleep(FOLLOW_EVERY);
+    }
+    let errors = std::fs::read(attempt_directory.stderr()).unwrap_or_default();
+    if !errors.is_empty() {
+        print_line(&format!("stderr of attempt {attempt}:\n{}", String::from_utf8_lossy(&errors)));
+    }
+    if let Some(record) = view.attempts.iter().find(|record| record.number == attempt && record.failure.is_some()) {
+        print_line(&format!("attempt {attempt} failed:\n{}", record.evidence));
+    }
+    Ok(0)
+}
+
+fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
+    let Ok(replayed) = replay(journal) else { return true };
+    let ended = replayed.scheduler.task(task).is_none_or(|view| {
+        let record = view.attempts.iter().find(|record| record.number == attempt);
+        record.is_none_or(|record| record.report.is_some())
+    });
+    ended || replayed.scheduler.ended().is_some()
+}
+
+/// Prints a log from a position and returns how much that was.
+fn print_from(path: &Path, position: u64) -> Result<u64, CommandFailure> {
+    let mut file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(error.into()),
+    };
+    file.seek(SeekFrom::Start(position))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    print_data(&String::from_utf8_lossy(&bytes));
+    Ok(bytes.len() as u64)
+}
+
+pub(crate) fn stop(start: &Path, arguments: &StopArguments) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, Vec::new())?;
+    let Some(holder) = RunLock::holder(&project.directory)? else {
+        print_line("no run is live");
+        return Ok(0);
+    };
+    let pid = holder.pid.filter(|_| holder.is_alive()).and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    let Some(pid) = pid else {
+        return Err(CommandFailure::new(format!("stop the run: its process is not on this machine ({holder})")));
+    };
+    for _ in 0..if arguments.now { 2 } else { 1 } {
+        kill_process(pid, Signal::TERM).map_err(std::io::Error::from)?;
+        if arguments.now {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+    print_line(&format!("asked to stop: {holder}"));
+    Ok(0)
+}

@@ -1,0 +1,12 @@
+//! The commands, one file each.
+
+pub(crate) mod agent;
+pub(crate) mod configuration;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod init;
+pub(crate) mod looking;
+pub(crate) mod plan;
+pub(crate) mod run;
+pub(crate) mod setup;
+pub(crate) mod worktrees;

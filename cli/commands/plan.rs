@@ -1,0 +1,128 @@
+//! `tm waves plan`: from the backlog to the waves, and nothing run.
+
+use crate::arguments::{PlanArguments, PlanChoice, PlanFormat, TddArgument, UnitArgument};
+use crate::display::{print_data, print_line};
+use crate::failure::{CommandFailure, ExitCode};
+use crate::project::Project;
+use serde_json::json;
+use std::path::Path;
+use tm_config::{Override, Settings};
+use tm_runtime::now;
+use tm_scheduler::{Cycles, Dispatch, Landing, Limits, PlanOptions, RedStart, TddMode, Unit, WavePlan};
+use tm_store::backlog::{Backlog, BacklogSource};
+
+/// A backlog with its plan.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) source: BacklogSource,
+    pub(crate) backlog: Backlog,
+    pub(crate) plan: WavePlan,
+    pub(crate) limits: Limits,
+}
+
+pub(crate) fn plan(start: &Path, arguments: &PlanArguments) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, overrides(&arguments.choice))?;
+    let planned = planned(&project, &arguments.choice)?;
+    let text = match arguments.format {
+        PlanFormat::Text => tm_reports::plan_text(&planned.plan, &planned.limits),
+        PlanFormat::Dot => tm_reports::plan_dot(&planned.plan),
+        PlanFormat::Mermaid => tm_reports::plan_mermaid(&planned.plan),
+        PlanFormat::Json => {
+            let json = tm_reports::plan_json(&planned.plan, &planned.limits);
+            format!("{}\n", serde_json::to_string_pretty(&json)?)
+        }
+    };
+    print_data(&text);
+    Ok(0)
+}
+
+/// Reads the backlog and plans it; what is odd about it is told on stderr.
+pub(crate) fn planned(project: &Project, choice: &PlanChoice) -> Result<Planned, CommandFailure> {
+    for warning in &project.loaded.warnings {
+        print_line(&format!("warning: {warning}"));
+    }
+    let (source, backlog) =
+        project.backlog(choice.backlog.as_deref(), choice.tag.as_deref(), choice.task_group.as_deref())?;
+    for warning in &backlog.warnings {
+        print_line(&format!("warning: {warning}"));
+    }
+    let settings = &project.loaded.settings;
+    let plan = WavePlan::new(&backlog.tasks, &options(choice, settings)).map_err(|refusal| {
+        CommandFailure::new(format!("plan `{}`: {refusal}", source.path().display())).code(ExitCode::Unplannable).hint(
+            if refusal.cycles.is_empty() {
+                "correct the ids named above in the backlog"
+            } else {
+                "remove one dependency of each cycle, or let `--break-cycles` cut the one with the least meaning"
+            },
+        )
+    })?;
+    Ok(Planned { source, backlog, plan, limits: limits(settings) })
+}
+
+fn options(choice: &PlanChoice, settings: &Settings) -> PlanOptions {
+    PlanOptions {
+        unit: match settings.waves.unit {
+            tm_config::Unit::Task => Unit::Task,
+            tm_config::Unit::Subtask => Unit::Subtask,
+        },
+        tdd: match settings.tdd.mode {
+            tm_config::TddMode::Auto => TddMode::Auto,
+            tm_config::TddMode::Explicit => TddMode::Explicit,
+            tm_config::TddMode::Off => TddMode::Off,
+        },
+        red_start: if settings.tdd.red_early { RedStart::Early } else { RedStart::AfterDependencies },
+        cycles: if choice.break_cycles { Cycles::Cut } else { Cycles::Refuse },
+        only: choice.ids.iter().map(|id| id.trim().into()).collect(),
+    }
+}
+
+/// Returns the limits that the settings give.
+pub(crate) fn limits(settings: &Settings) -> Limits {
+    let milliseconds = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    Limits {
+        slots: settings.waves.max_parallel,
+        retries: settings.waves.retries,
+        dispatch: match settings.waves.dispatch {
+            tm_config::Dispatch::Rolling => Dispatch::Rolling,
+            tm_config::Dispatch::Barrier => Dispatch::Barrier,
+        },
+        landing: match settings.git.land {
+            tm_config::Landing::Each => Landing::Each,
+            tm_config::Landing::Off => Landing::Off,
+        },
+        attempt_timeout_ms: settings.agent.timeout.map(milliseconds),
+        deadline: settings.waves.deadline.map(|deadline| now().plus(milliseconds(deadline))),
+        max_cost_usd: settings.agent.max_cost.map(tm_config::Dollars::amount),
+        max_tokens: settings.agent.max_tokens,
+    }
+}
+
+/// Returns the settings that the flags of planning give.
+pub(crate) fn overrides(choice: &PlanChoice) -> Vec<Override> {
+    let mut overrides = Vec::new();
+    if let Some(slots) = choice.max_parallel {
+        overrides.push(Override::new("waves.max_parallel", "--max-parallel", json!(slots.get())));
+    }
+    if choice.barrier {
+        overrides.push(Override::new("waves.dispatch", "--barrier", json!("barrier")));
+    }
+    if let Some(unit) = choice.unit {
+        let name = match unit {
+            UnitArgument::Task => "task",
+            UnitArgument::Subtask => "subtask",
+        };
+        overrides.push(Override::new("waves.unit", "--unit", json!(name)));
+    }
+    if let Some(tdd) = choice.tdd {
+        let name = match tdd {
+            TddArgument::Auto => "auto",
+            TddArgument::Explicit => "explicit",
+            TddArgument::Off => "off",
+        };
+        overrides.push(Override::new("tdd.mode", "--tdd", json!(name)));
+    }
+    if choice.red_early {
+        overrides.push(Override::new("tdd.red_early", "--red-early", json!(true)));
+    }
+    overrides
+}

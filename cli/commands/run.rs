@@ -1,0 +1,388 @@
+//! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
+
+use super::plan::{Planned, limits, overrides, planned};
+use super::setup::run_setup;
+use crate::arguments::{OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument};
+use crate::display::{Display, Output, print_data, print_line};
+use crate::failure::{CommandFailure, ExitCode};
+use crate::project::Project;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+use tm_config::Override;
+use tm_reports::{RunFacts, summarize, summary_markdown};
+use tm_runtime::{JournalHeader, Outcome, Replayed, Run, integration_name, now, replay};
+use tm_scheduler::{Limits, RunStatus, StopOrder, Timestamp};
+use tm_store::backlog::BacklogSource;
+use tm_store::run::{Holder, RunDirectory, RunLock, new_run_id, read_json, write_json};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// How often a lock that is waited for is tried again.
+const LOCK_PAUSE: Duration = Duration::from_millis(500);
+
+/// What a run was started with, for taking it up and for people: `manifest.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    version: u32,
+    tm_version: String,
+    command_line: Vec<String>,
+    overrides: Vec<SavedOverride>,
+}
+
+/// A setting that a flag gave.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedOverride {
+    key: String,
+    flag: String,
+    value: serde_json::Value,
+}
+
+pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandFailure> {
+    tm_worktrees::check_git()?;
+    let given = run_overrides(arguments);
+    let project = Project::open(start, given.clone())?;
+    let mut lock = lock(&project, if arguments.wait { Waiting::Wait } else { Waiting::Refuse })?;
+    if let Some((directory, replayed)) = interrupted(&project)? {
+        match arguments.on_interrupted {
+            OnInterrupted::Resume => {
+                print_line(&format!("taking up the run {} where it stopped", replayed.header.run_id));
+                let limits = resumed_limits(&project, &replayed.header.limits);
+                return take_up(start, given, &mut lock, directory, replayed, limits, arguments.json.into());
+            }
+            OnInterrupted::Fresh => {
+                print_line(&format!("leaving the run {} as it is, with its branches", replayed.header.run_id));
+            }
+            OnInterrupted::Fail => {
+                let failure = CommandFailure::new(format!("start: the run {} was interrupted", replayed.header.run_id));
+                return Err(failure.hint("`tm waves resume` takes it up, `--on-interrupted fresh` leaves it as it is"));
+            }
+        }
+    }
+    let planned = planned(&project, &arguments.choice)?;
+    if planned.plan.tasks.is_empty() {
+        print_line("nothing to run: no open task can be planned");
+        print_data(&tm_reports::plan_text(&planned.plan, &planned.limits));
+        return Ok(0);
+    }
+    if !confirmed(&project, &planned, arguments)? {
+        print_line("nothing was run");
+        return Ok(0);
+    }
+    begin(&project, &mut lock, planned, arguments, given)
+}
+
+pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, CommandFailure> {
+    tm_worktrees::check_git()?;
+    let mut given = Vec::new();
+    if let Some(slots) = arguments.max_parallel {
+        given.push(Override::new("waves.max_parallel", "--max-parallel", json!(slots.get())));
+    }
+    if let Some(deadline) = &arguments.deadline {
+        given.push(Override::new("waves.deadline", "--deadline", json!(deadline)));
+    }
+    let project = Project::open(start, given.clone())?;
+    let mut lock = lock(&project, Waiting::Refuse)?;
+    let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
+    if !is_resumable(&replayed) {
+        let failure = CommandFailure::new(format!("take up the run {}: it has ended", replayed.header.run_id));
+        return Err(failure.hint("`tm waves run` starts a new one"));
+    }
+    let limits = resumed_limits(&project, &replayed.header.limits);
+    take_up(start, given, &mut lock, directory, replayed, limits, arguments.json.into())
+}
+
+/// Whether to wait for a lock that somebody else holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Waiting {
+    Wait,
+    Refuse,
+}
+
+fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, CommandFailure> {
+    let command_line: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let holder = Holder::this_process(now(), command_line);
+    loop {
+        match RunLock::acquire(&project.directory, &holder) {
+            Ok(lock) => {
+                if let Some(system) = lock.unreliable_file_system() {
+                    print_line(&format!("warning: the run lock is on {system}, where locks may not hold"));
+                }
+                return Ok(lock);
+            }
+            Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => std::thread::sleep(LOCK_PAUSE),
+            Err(error @ tm_store::Error::Held(_)) => {
+                return Err(CommandFailure::from(error)
+                    .code(ExitCode::Busy)
+                    .hint("`tm waves status` shows it, `tm waves stop` stops it, `--wait` waits for it"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Returns the last run when it can be taken up.
+fn interrupted(project: &Project) -> Result<Option<(RunDirectory, Replayed)>, CommandFailure> {
+    let Some(id) = project.directory.live()? else { return Ok(None) };
+    let directory = project.directory.run(&id)?;
+    match replay(&directory.journal()) {
+        Ok(replayed) => Ok(is_resumable(&replayed).then_some((directory, replayed))),
+        // It never began.
+        Err(tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) => Ok(None),
+        Err(error) => Err(CommandFailure::from(error).hint(format!(
+            "keep `{}` for a report, then run with `--on-interrupted fresh`",
+            directory.path().display()
+        ))),
+    }
+}
+
+fn is_resumable(replayed: &Replayed) -> bool {
+    match replayed.scheduler.ended() {
+        None | Some(RunStatus::Interrupted | RunStatus::Stopped) => true,
+        Some(RunStatus::Completed | RunStatus::Failed) => false,
+    }
+}
+
+/// The limits of the run, with the slots and the deadline of now.
+fn resumed_limits(project: &Project, before: &Limits) -> Limits {
+    let now = limits(&project.loaded.settings);
+    let is_given = |key: &str| {
+        let source = project.loaded.explained.iter().find(|setting| setting.key == key).map(|setting| &setting.source);
+        matches!(source, Some(tm_config::Source::Flag(_)))
+    };
+    let slots = if is_given("waves.max_parallel") { now.slots } else { before.slots };
+    Limits {
+        slots,
+        deadline: now.deadline,
+        max_cost_usd: now.max_cost_usd,
+        max_tokens: now.max_tokens,
+        ..before.clone()
+    }
+}
+
+fn confirmed(project: &Project, planned: &Planned, arguments: &RunArguments) -> Result<bool, CommandFailure> {
+    if !arguments.json {
+        print_line(&tm_reports::plan_text(&planned.plan, &planned.limits));
+        let uncommitted: Vec<_> = project.repository.uncommitted()?;
+        if !uncommitted.is_empty() {
+            print_line(&format!("{} uncommitted paths are not part of the run", uncommitted.len()));
+        }
+    }
+    if arguments.yes || arguments.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(true);
+    }
+    let question = format!("Run these {} tasks?", planned.plan.tasks.len());
+    Ok(dialoguer::Confirm::new().with_prompt(question).default(true).interact()?)
+}
+
+fn begin(
+    project: &Project,
+    lock: &mut RunLock,
+    planned: Planned,
+    arguments: &RunArguments,
+    given: Vec<Override>,
+) -> Result<u8, CommandFailure> {
+    let started_at = now();
+    let run_id = new_run_id(started_at, entropy());
+    let base_commit = project.repository.resolve(arguments.base.as_deref().unwrap_or("HEAD"))?;
+    let tag = planned.backlog.tag.clone();
+    let pattern = &project.loaded.settings.git.integration;
+    let header = JournalHeader {
+        integration_branch: integration_branch(pattern, tag.as_str(), run_id.as_str())?,
+        run_id: run_id.clone(),
+        tag,
+        backlog: std::path::absolute(planned.source.path())?.display().to_string(),
+        started_at,
+        base_commit,
+        plan: planned.plan,
+        limits: planned.limits,
+    };
+    let directory = project.directory.run(&run_id)?;
+    directory.create()?;
+    let manifest = Manifest {
+        version: 1,
+        tm_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        overrides: given
+            .into_iter()
+            .map(|given| SavedOverride { key: given.key, flag: given.flag, value: given.value })
+            .collect(),
+    };
+    write_json(&directory.manifest(), &manifest)?;
+    let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
+    tm_store::atomic::replace(&directory.plan(), plan_text.as_bytes())?;
+    let setup = run_setup(project, header.clone(), directory.clone(), planned.source, &planned.backlog.tasks)?;
+    let run = Run::begin(setup)?;
+    lock.set_run_id(&run_id)?;
+    project.directory.set_live(&run_id)?;
+    carry_out(project, run, &header, &directory, arguments.json.into())
+}
+
+fn integration_branch(pattern: &str, tag: &str, run: &str) -> Result<String, CommandFailure> {
+    let wanted = tm_worktrees::branch_from_pattern(pattern, &[("tag", tag), ("run", run)]);
+    match wanted {
+        Ok(branch) => Ok(branch.as_str().to_owned()),
+        // A tag that is no part of a branch name is left out.
+        Err(_) => Ok(integration_name("tm/run-{run}", &tag.into(), &run.into())),
+    }
+}
+
+fn take_up(
+    start: &Path,
+    given: Vec<Override>,
+    lock: &mut RunLock,
+    directory: RunDirectory,
+    replayed: Replayed,
+    limits: Limits,
+    output: Output,
+) -> Result<u8, CommandFailure> {
+    if replayed.is_torn {
+        print_line("warning: the last line of the journal was cut off and is left out");
+    }
+    let manifest: Manifest = read_json(&directory.manifest())?;
+    let mut overrides: Vec<Override> =
+        manifest.overrides.into_iter().map(|saved| Override::new(saved.key, saved.flag, saved.value)).collect();
+    overrides.extend(given);
+    let project = Project::open(start, overrides)?;
+    let header = replayed.header.clone();
+    let source = BacklogSource::at(Path::new(&header.backlog))?;
+    let options = tm_store::backlog::ReadOptions { tag: Some(header.tag.clone()), ..Default::default() };
+    let backlog = source.read(&options)?;
+    let setup = run_setup(&project, header.clone(), directory.clone(), source, &backlog.tasks)?;
+    let run = Run::resume(setup, replayed, limits)?;
+    lock.set_run_id(&header.run_id)?;
+    project.directory.set_live(&header.run_id)?;
+    carry_out(&project, run, &header, &directory, output)
+}
+
+fn carry_out(
+    project: &Project,
+    run: Run,
+    header: &JournalHeader,
+    directory: &RunDirectory,
+    output: Output,
+) -> Result<u8, CommandFailure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let mut display = Display::choose(output, now());
+    let outcome = runtime.block_on(async {
+        let orders = stop_orders()?;
+        let outcome = run.carry_out(orders, |at, told, scheduler| display.told(at, told, scheduler)).await;
+        Ok::<_, CommandFailure>(outcome?)
+    });
+    display.finish();
+    // Whatever still waits for a disk or a process is given up; the next process finds it.
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    report(project, &outcome?, header, directory, output)
+}
+
+/// The first signal is a gentle order to stop, the second one to stop now.
+fn stop_orders() -> Result<mpsc::UnboundedReceiver<StopOrder>, CommandFailure> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        let mut order = StopOrder::Gently;
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if sender.send(order).is_err() {
+                return;
+            }
+            order = StopOrder::Now;
+        }
+    });
+    Ok(receiver)
+}
+
+/// Writes the summary and shows it.
+fn report(
+    project: &Project,
+    outcome: &Outcome,
+    header: &JournalHeader,
+    directory: &RunDirectory,
+    output: Output,
+) -> Result<u8, CommandFailure> {
+    let facts = facts(project, header, outcome.ended_at);
+    let summary = summarize(&outcome.scheduler, &facts);
+    let markdown = summary_markdown(&summary);
+    write_json(&directory.summary_json(), &summary)?;
+    tm_store::atomic::replace(&directory.summary(), markdown.as_bytes())?;
+    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
+        let opened = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+        if let Err(error) = opened.and_then(|mut file| file.write_all(markdown.as_bytes())) {
+            print_line(&format!("warning: failed to write `{}`: {error}", path.display()));
+        }
+    }
+    if output == Output::People {
+        print_data(&markdown);
+        next_commands(outcome.status, header);
+    }
+    Ok(outcome.status.exit_code())
+}
+
+fn next_commands(status: RunStatus, header: &JournalHeader) {
+    print_line("next:");
+    if matches!(status, RunStatus::Interrupted | RunStatus::Stopped) {
+        print_line("  tm waves resume                 take the rest up");
+    }
+    print_line("  tm worktrees list               the branch of each task");
+    print_line(&format!("  git log --first-parent {}", header.integration_branch));
+    print_line(&format!("  git merge {}   when you are content", header.integration_branch));
+}
+
+/// Returns the facts of a run for its summary.
+pub(crate) fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> RunFacts {
+    let integration = project.repository.resolve(&header.integration_branch);
+    RunFacts {
+        run_id: header.run_id.clone(),
+        tag: header.tag.clone(),
+        base_commit: header.base_commit.clone(),
+        integration_branch: header.integration_branch.clone(),
+        integration_commit: integration.unwrap_or_else(|_| header.base_commit.clone()),
+        started_at: header.started_at,
+        ended_at,
+    }
+}
+
+/// A number that differs from run to run.
+fn entropy() -> u32 {
+    let mixed = RandomState::new().hash_one(std::process::id());
+    u32::try_from(mixed & u64::from(u32::MAX)).unwrap_or_default()
+}
+
+/// Returns the settings that the flags of `run` give.
+fn run_overrides(arguments: &RunArguments) -> Vec<Override> {
+    let mut given = overrides(&arguments.choice);
+    let texts = [
+        ("agent.default", "--agent", &arguments.agent),
+        ("agent.model", "--model", &arguments.model),
+        ("agent.timeout", "--timeout", &arguments.timeout),
+        ("test.command", "--test-command", &arguments.test_command),
+        ("waves.deadline", "--deadline", &arguments.deadline),
+        ("agents.custom.command", "--agent-command", &arguments.agent_command),
+    ];
+    for (key, flag, value) in texts {
+        given.extend(value.as_ref().map(|value| Override::new(key, flag, json!(value))));
+    }
+    if arguments.agent_command.is_some() && arguments.agent.is_none() {
+        given.push(Override::new("agent.default", "--agent-command", json!("custom")));
+    }
+    given.extend(arguments.retries.map(|retries| Override::new("waves.retries", "--retries", json!(retries))));
+    given.extend(arguments.strictness.map(|strictness| {
+        let name = match strictness {
+            StrictnessArgument::Strict => "strict",
+            StrictnessArgument::Normal => "normal",
+            StrictnessArgument::Relaxed => "relaxed",
+        };
+        Override::new("tdd.strictness", "--strictness", json!(name))
+    }));
+    if arguments.no_land {
+        given.push(Override::new("git.land", "--no-land", json!("off")));
+    }
+    given
+}

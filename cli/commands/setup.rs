@@ -1,0 +1,128 @@
+//! Puts together what a run is carried out with, and checks it before anything is started.
+
+use crate::failure::CommandFailure;
+use crate::project::Project;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tm_config::{Settings, Strictness as Strict};
+use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
+use tm_presets::{Recipe, recipe};
+use tm_runtime::{AgentChoice, JournalHeader, RunSetup};
+use tm_scheduler::verdict::Strictness;
+use tm_scheduler::{Phase, Task, TaskId, Unit, of_unit};
+use tm_store::backlog::BacklogSource;
+use tm_store::run::RunDirectory;
+use tm_worktrees::{BranchName, PathPatterns, WorktreePool};
+
+/// Builds the setup of a run; makes its integration branch where it is not there yet.
+pub(crate) fn run_setup(
+    project: &Project,
+    header: JournalHeader,
+    directory: RunDirectory,
+    backlog: BacklogSource,
+    tasks: &[Task],
+) -> Result<RunSetup, CommandFailure> {
+    let settings = project.loaded.settings.clone();
+    let repository = project.repository.clone();
+    let integration = BranchName::new(header.integration_branch.clone())?;
+    if repository.branch_tip(&integration)?.is_none() {
+        repository.create_branch(&integration, &header.base_commit)?;
+    }
+    let agents = agents(&settings)?;
+    let test_command = test_command(project)?;
+    check_tests(&header, test_command.as_ref(), tasks)?;
+    let folder = project.directory.worktrees_folder().join(header.run_id.as_str());
+    let backlog_path = std::path::absolute(backlog.path())?;
+    let own_files = vec![backlog_path, repository.checkout_root().join(".taskmaster/projects")];
+    Ok(RunSetup {
+        pool: WorktreePool::open(repository.clone(), folder)?,
+        tasks: by_id(tasks),
+        strictness: match settings.tdd.strictness {
+            Strict::Strict => Strictness::Strict,
+            Strict::Normal => Strictness::Normal,
+            Strict::Relaxed => Strictness::Relaxed,
+        },
+        never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
+        own_files,
+        tm_program: std::env::current_exe()?,
+        stall: settings.agent.stall,
+        grace: settings.agent.grace,
+        header,
+        settings,
+        repository,
+        directory,
+        backlog,
+        agents,
+        test_command,
+    })
+}
+
+/// Tasks and subtasks by id, since a plan can be made of either.
+fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
+    let subtasks = of_unit(tasks, Unit::Subtask);
+    subtasks.into_iter().chain(of_unit(tasks, Unit::Task)).map(|task| (task.id.clone(), task)).collect()
+}
+
+fn agents(settings: &Settings) -> Result<AgentChoice, CommandFailure> {
+    let of = |phase: Phase| -> Result<Recipe, CommandFailure> {
+        let name = settings.agent.for_phase(phase.as_str());
+        recipe(name, settings).map_err(|error| {
+            let hint = error.hint().unwrap_or_else(|| "`--agent NAME` chooses an agent".to_owned());
+            CommandFailure::from(error).hint(hint)
+        })
+    };
+    Ok(AgentChoice {
+        red: of(Phase::Red)?,
+        green: of(Phase::Green)?,
+        plain: of(Phase::None)?,
+        model: settings.agent.model.clone(),
+    })
+}
+
+/// The command of the settings, or the one that is found.
+pub(crate) fn test_command(project: &Project) -> Result<Option<TestCommand>, CommandFailure> {
+    let test = &project.loaded.settings.test;
+    let format: ResultFormat = test.format.as_str().parse()?;
+    let command = match &test.command {
+        Some(command) => {
+            let argv = command.arguments().into_iter().map(Into::into).collect();
+            Some(TestCommand { argv, format, timeout: test.timeout })
+        }
+        None => detect_test_command(project.repository.checkout_root()).map(|found| {
+            let format = if format == ResultFormat::Auto { found.command.format } else { format };
+            TestCommand { format, timeout: test.timeout, ..found.command }
+        }),
+    };
+    Ok(command)
+}
+
+/// Pairs can't be proven without tests.
+fn check_tests(header: &JournalHeader, command: Option<&TestCommand>, tasks: &[Task]) -> Result<(), CommandFailure> {
+    let has_own = |id: &TaskId| tasks.iter().any(|task| task.id == *id && task.test_command.is_some());
+    let unproven = header
+        .plan
+        .tasks
+        .iter()
+        .find(|placed| placed.task.phase != Phase::None && command.is_none() && !has_own(&placed.task.backlog_id));
+    match unproven {
+        None => Ok(()),
+        Some(placed) => Err(CommandFailure::new(format!(
+            "prove `{}`: there is no test command, and none was found",
+            placed.task.id
+        ))
+        .hint("set `test.command` in .taskmaster/tm.yaml, pass `--test-command`, or run without pairs: `--tdd off`")),
+    }
+}
+
+/// The patterns of the settings, and the backlog itself.
+fn never_commit(
+    settings: &Settings,
+    backlog: &std::path::Path,
+    root: &std::path::Path,
+) -> Result<PathPatterns, CommandFailure> {
+    let mut patterns = settings.git.never_commit.clone();
+    let backlog = std::path::absolute(backlog)?;
+    let within: Option<PathBuf> = backlog.strip_prefix(root).ok().map(ToOwned::to_owned);
+    patterns.extend(within.map(|path| format!("/{}", path.display())));
+    Ok(PathPatterns::new(&patterns)?)
+}

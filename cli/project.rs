@@ -1,0 +1,101 @@
+//! The project that a command works on: its repository, its settings, its folder of runs.
+
+use crate::failure::CommandFailure;
+use std::path::{Path, PathBuf};
+use tm_config::{Inputs, Loaded, Override, StorageLocation};
+use tm_runtime::{Replayed, replay};
+use tm_scheduler::{RunId, Tag};
+use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
+use tm_store::run::{Home, ProjectDirectory, RunDirectory};
+use tm_worktrees::Repository;
+
+/// A project.
+#[derive(Debug)]
+pub(crate) struct Project {
+    pub(crate) repository: Repository,
+    pub(crate) loaded: Loaded,
+    pub(crate) directory: ProjectDirectory,
+}
+
+impl Project {
+    /// Opens the project of a folder, with settings given by flags.
+    pub(crate) fn open(start: &Path, overrides: Vec<Override>) -> Result<Self, CommandFailure> {
+        let repository = Repository::discover(start).map_err(|error| match error {
+            tm_worktrees::Error::NoRepository { .. } => {
+                CommandFailure::from(error).hint("run `git init`, commit something, then `tm init`")
+            }
+            tm_worktrees::Error::NoCommits { .. } => CommandFailure::from(error).hint("make a first commit"),
+            other => CommandFailure::from(other),
+        })?;
+        let inputs = Inputs { overrides, ..Inputs::from_process(repository.checkout_root()) };
+        let loaded = tm_config::load(&inputs)
+            .map_err(|error| CommandFailure::from(error).hint("`tm config schema` lists every setting"))?;
+        let home = home(&loaded, repository.checkout_root())?;
+        let directory = Home::new(home).project(repository.common_dir())?;
+        directory.create()?;
+        if loaded.settings.storage.location == StorageLocation::Project {
+            directory.ignore_itself()?;
+        }
+        Ok(Self { repository, loaded, directory })
+    }
+
+    /// Reads the backlog that is named or found.
+    pub(crate) fn backlog(
+        &self,
+        path: Option<&Path>,
+        tag: Option<&str>,
+        group: Option<&str>,
+    ) -> Result<(BacklogSource, Backlog), CommandFailure> {
+        let source = match path {
+            Some(path) => BacklogSource::at(path)?,
+            None => BacklogSource::find(self.repository.checkout_root())
+                .map_err(|error| CommandFailure::from(error).hint("`tm init` makes one, `--backlog PATH` names one"))?,
+        };
+        let options = ReadOptions {
+            tag: tag.map(Tag::from),
+            environment_tag: std::env::var("TASKMASTER_TAG").ok().filter(|tag| !tag.is_empty()).map(Tag::from),
+            group: group.map(ToOwned::to_owned),
+        };
+        let backlog = source.read(&options)?;
+        Ok((source, backlog))
+    }
+
+    /// Returns the run that is named, or the live or last one.
+    pub(crate) fn run(&self, name: Option<&str>) -> Result<(RunId, RunDirectory), CommandFailure> {
+        let id = match name {
+            Some(name) => RunId::from(name),
+            None => match self.directory.live()? {
+                Some(live) => live,
+                None => self.directory.runs()?.pop().ok_or_else(|| {
+                    CommandFailure::new("find a run: there has been none").hint("`tm waves run` starts one")
+                })?,
+            },
+        };
+        let directory = self.directory.run(&id)?;
+        if !directory.path().is_dir() {
+            let failure = CommandFailure::new(format!("find the run `{id}`"));
+            return Err(failure.hint("`tm waves list` lists the runs"));
+        }
+        Ok((id, directory))
+    }
+
+    /// Returns a run as its journal tells it.
+    pub(crate) fn replayed(&self, name: Option<&str>) -> Result<(RunDirectory, Replayed), CommandFailure> {
+        let (_, directory) = self.run(name)?;
+        let replayed = replay(&directory.journal())?;
+        Ok((directory, replayed))
+    }
+}
+
+/// `$TM_HOME`, or `~/.taskmaster`; `.taskmaster` of the project when the settings say so.
+fn home(loaded: &Loaded, root: &Path) -> Result<PathBuf, CommandFailure> {
+    if loaded.settings.storage.location == StorageLocation::Project {
+        return Ok(root.join(".taskmaster"));
+    }
+    if let Some(home) = std::env::var_os("TM_HOME").filter(|home| !home.is_empty()) {
+        return Ok(PathBuf::from(home));
+    }
+    std::env::home_dir()
+        .map(|home| home.join(".taskmaster"))
+        .ok_or_else(|| CommandFailure::new("find your home folder").hint("set TM_HOME"))
+}

@@ -1,0 +1,140 @@
+//! Events as words. Pure: what happened in, a line out.
+
+use crate::display::is_waiting;
+use tm_runtime::Told;
+use tm_scheduler::{Event, Phase, Scheduler, State, StopReason, TaskId};
+
+/// Returns the line for something that happened; `None` for what needs no line.
+pub(crate) fn told(told: &Told) -> Option<String> {
+    match told {
+        Told::Event(happened) => event(happened),
+        Told::Warning(warning) => Some(format!("warning: {warning}")),
+        Told::Output { .. } => None,
+    }
+}
+
+/// Whether it stays on the screen although bars show what goes on.
+pub(crate) const fn is_milestone(told: &Told) -> bool {
+    !matches!(
+        told,
+        Told::Event(
+            Event::AttemptStarted { .. }
+                | Event::TaskStarted { .. }
+                | Event::TestRun { .. }
+                | Event::CommitCreated { .. }
+        )
+    )
+}
+
+fn event(event: &Event) -> Option<String> {
+    let line = match event {
+        Event::RunStarted { tasks, waves, max_parallel } => {
+            format!("{tasks} tasks in {waves} waves, at most {max_parallel} agents at the same time")
+        }
+        Event::RunResumed { landed, under_way } => {
+            format!("taken up: {landed} tasks have landed, {under_way} were under way")
+        }
+        Event::WaveOpened { wave, tasks } => format!("wave {wave} begins, {tasks} tasks"),
+        Event::TaskStarted { .. } => return None,
+        Event::AttemptStarted { task, attempt, phase, branch, .. } => {
+            format!("{task}{} attempt {attempt} on {branch}", phase_word(*phase))
+        }
+        Event::AttemptEnded { task, attempt, failure: Some(failure), reason } => {
+            format!("{task} attempt {attempt} failed: {failure}: {reason}")
+        }
+        Event::AttemptEnded { .. } => return None,
+        Event::TestRun { task, passed, failed, holds, .. } => {
+            let verdict = if *holds { "the proof holds" } else { "the proof does not hold" };
+            format!("{task} tests: {passed} passed, {failed} failed; {verdict}")
+        }
+        Event::CommitCreated { task, commit, branch } => {
+            format!("{task} committed {} on {branch}", short(commit.as_str()))
+        }
+        Event::TaskWaiting { task, failure, .. } => format!("{task} waits before the next attempt: {failure}"),
+        Event::TaskLanded { task, commit } => format!("{task} landed as {}", short(commit.as_str())),
+        Event::TaskFailed { task, failure, reason } => format!("{task} is given up: {failure}: {reason}"),
+        Event::TaskBlocked { task, by } => {
+            let by: Vec<&str> = by.iter().map(TaskId::as_str).collect();
+            format!("{task} is blocked by {}", by.join(", "))
+        }
+        Event::RunStopping { why: StopReason::Interrupted } => "stopping; once more to stop at once".to_owned(),
+        Event::RunStopping { why: StopReason::Deadline } => "the deadline has come; nothing more is started".to_owned(),
+        Event::RunStopping { why: StopReason::Budget } => "the budget is spent; nothing more is started".to_owned(),
+        Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
+    };
+    Some(line)
+}
+
+/// Returns the beginning of the line of a running attempt.
+pub(crate) fn attempt(task: &TaskId, scheduler: &Scheduler) -> String {
+    let Some(view) = scheduler.task(task) else { return task.to_string() };
+    let attempt = view.attempts.len();
+    let most = scheduler.limits().retries + 1;
+    format!("{task}{} {attempt}/{most} {}", phase_word(view.placed.task.phase), view.placed.task.title)
+}
+
+/// Returns what stands beside the bar of all tasks.
+pub(crate) fn totals(scheduler: &Scheduler) -> String {
+    let count = |wanted: fn(&State) -> bool| scheduler.tasks().filter(|view| wanted(view.state)).count();
+    let running = count(State::holds_slot);
+    let waiting = count(is_waiting);
+    let landing = count(|state| matches!(state, State::Landing { .. }));
+    let lost = count(|state| matches!(state, State::Failed { .. } | State::Blocked { .. }));
+    let mut text = format!("{running} running, {waiting} waiting");
+    if landing > 0 {
+        text.push_str(&format!(", {landing} landing"));
+    }
+    if lost > 0 {
+        text.push_str(&format!(", {lost} failed or blocked"));
+    }
+    text
+}
+
+/// Returns milliseconds as `mm:ss`, with hours where there are some.
+pub(crate) fn clock(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match seconds / 3_600 {
+        0 => format!("{:02}:{:02}", seconds / 60, seconds % 60),
+        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
+    }
+}
+
+const fn phase_word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Red => " RED",
+        Phase::Green => " GREEN",
+        Phase::None => "",
+    }
+}
+
+/// Returns the beginning of a commit's id.
+pub(crate) fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tm_scheduler::{AttemptNumber, Failure};
+
+    #[test]
+    fn events_read_as_lines() {
+        let failed = Event::AttemptEnded {
+            task: "4".into(),
+            attempt: AttemptNumber(1),
+            failure: Some(Failure::GreenFailing),
+            reason: "1 of RED's 2 tests do not pass:".into(),
+        };
+        assert_eq!(
+            event(&failed).as_deref(),
+            Some("4 attempt 1 failed: green-failing: 1 of RED's 2 tests do not pass:")
+        );
+        let landed = Event::TaskLanded { task: "4".into(), commit: "0123456789abcdef".into() };
+        assert_eq!(event(&landed).as_deref(), Some("4 landed as 0123456789"));
+    }
+
+    #[test]
+    fn clocks_show_hours_only_when_there_are_some() {
+        assert_eq!((clock(61_000), clock(3_725_000)), ("01:01".to_owned(), "1:02:05".to_owned()));
+    }
+}
