@@ -165,6 +165,7 @@ pub(crate) enum OnInterrupted {
 }
 
 /// `tm waves run`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Args, Debug, Default)]
 pub(crate) struct RunArguments {
     /// The choice of tasks.

@@ -1,6 +1,7 @@
 //! Events as words. Pure: what happened in, a line out.
 
 use crate::display::is_waiting;
+use std::fmt::Write as _;
 use tm_runtime::Told;
 use tm_scheduler::{Event, Phase, Scheduler, State, StopReason, TaskId};
 
@@ -35,14 +36,13 @@ fn event(event: &Event) -> Option<String> {
             format!("taken up: {landed} tasks have landed, {under_way} were under way")
         }
         Event::WaveOpened { wave, tasks } => format!("wave {wave} begins, {tasks} tasks"),
-        Event::TaskStarted { .. } => return None,
         Event::AttemptStarted { task, attempt, phase, branch, .. } => {
             format!("{task}{} attempt {attempt} on {branch}", phase_word(*phase))
         }
         Event::AttemptEnded { task, attempt, failure: Some(failure), reason } => {
             format!("{task} attempt {attempt} failed: {failure}: {reason}")
         }
-        Event::AttemptEnded { .. } => return None,
+        Event::AttemptEnded { .. } | Event::TaskStarted { .. } => return None,
         Event::TestRun { task, passed, failed, holds, .. } => {
             let verdict = if *holds { "the proof holds" } else { "the proof does not hold" };
             format!("{task} tests: {passed} passed, {failed} failed; {verdict}")
@@ -82,10 +82,10 @@ pub(crate) fn totals(scheduler: &Scheduler) -> String {
     let lost = count(|state| matches!(state, State::Failed { .. } | State::Blocked { .. }));
     let mut text = format!("{running} running, {waiting} waiting");
     if landing > 0 {
-        text.push_str(&format!(", {landing} landing"));
+        let _ = write!(text, ", {landing} landing");
     }
     if lost > 0 {
-        text.push_str(&format!(", {lost} failed or blocked"));
+        let _ = write!(text, ", {lost} failed or blocked");
     }
     text
 }

@@ -33,11 +33,11 @@ struct Finding {
 }
 
 impl Finding {
-    fn good(what: &'static str, found: impl ToString) -> Self {
+    fn good(what: &'static str, found: impl std::fmt::Display) -> Self {
         Self { what, weight: Weight::Good, found: found.to_string(), hint: None }
     }
 
-    fn with_hint(what: &'static str, weight: Weight, found: impl ToString, hint: &str) -> Self {
+    fn with_hint(what: &'static str, weight: Weight, found: impl std::fmt::Display, hint: &str) -> Self {
         Self { what, weight, found: found.to_string(), hint: Some(hint.to_owned()) }
     }
 

@@ -14,10 +14,11 @@ use std::path::Path;
 use std::time::Duration;
 use tm_config::Override;
 use tm_reports::{RunFacts, summarize, summary_markdown};
-use tm_runtime::{JournalHeader, Outcome, Replayed, Run, integration_name, now, replay};
+use tm_runtime::{JournalHeader, Outcome, Replayed, Run, now, replay};
 use tm_scheduler::{Limits, RunStatus, StopOrder, Timestamp};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Holder, RunDirectory, RunLock, new_run_id, read_json, write_json};
+use tm_worktrees::branch_from_pattern;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -51,7 +52,7 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
             OnInterrupted::Resume => {
                 print_line(&format!("taking up the run {} where it stopped", replayed.header.run_id));
                 let limits = resumed_limits(&project, &replayed.header.limits);
-                return take_up(start, given, &mut lock, directory, replayed, limits, arguments.json.into());
+                return take_up(start, given, &mut lock, &directory, replayed, limits, arguments.json.into());
             }
             OnInterrupted::Fresh => {
                 print_line(&format!("leaving the run {} as it is, with its branches", replayed.header.run_id));
@@ -92,7 +93,7 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
         return Err(failure.hint("`tm waves run` starts a new one"));
     }
     let limits = resumed_limits(&project, &replayed.header.limits);
-    take_up(start, given, &mut lock, directory, replayed, limits, arguments.json.into())
+    take_up(start, given, &mut lock, &directory, replayed, limits, arguments.json.into())
 }
 
 /// Whether to wait for a lock that somebody else holds.
@@ -191,7 +192,8 @@ fn begin(
     let tag = planned.backlog.tag.clone();
     let pattern = &project.loaded.settings.git.integration;
     let header = JournalHeader {
-        integration_branch: integration_branch(pattern, tag.as_str(), run_id.as_str())?,
+        integration_branch: branch_from_pattern(pattern, &[("tag", tag.as_str()), ("run", run_id.as_str())])?
+            .to_string(),
         run_id: run_id.clone(),
         tag,
         backlog: std::path::absolute(planned.source.path())?.display().to_string(),
@@ -221,20 +223,11 @@ fn begin(
     carry_out(project, run, &header, &directory, arguments.json.into())
 }
 
-fn integration_branch(pattern: &str, tag: &str, run: &str) -> Result<String, CommandFailure> {
-    let wanted = tm_worktrees::branch_from_pattern(pattern, &[("tag", tag), ("run", run)]);
-    match wanted {
-        Ok(branch) => Ok(branch.as_str().to_owned()),
-        // A tag that is no part of a branch name is left out.
-        Err(_) => Ok(integration_name("tm/run-{run}", &tag.into(), &run.into())),
-    }
-}
-
 fn take_up(
     start: &Path,
     given: Vec<Override>,
     lock: &mut RunLock,
-    directory: RunDirectory,
+    directory: &RunDirectory,
     replayed: Replayed,
     limits: Limits,
     output: Output,
@@ -255,7 +248,7 @@ fn take_up(
     let run = Run::resume(setup, replayed, limits)?;
     lock.set_run_id(&header.run_id)?;
     project.directory.set_live(&header.run_id)?;
-    carry_out(&project, run, &header, &directory, output)
+    carry_out(&project, run, &header, directory, output)
 }
 
 fn carry_out(

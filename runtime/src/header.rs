@@ -23,8 +23,3 @@ pub struct JournalHeader {
     /// The limits at the start.
     pub limits: Limits,
 }
-
-/// Returns the name under which a run's integration branch and salvage refs are found.
-pub fn integration_name(pattern: &str, tag: &Tag, run_id: &RunId) -> String {
-    pattern.replace("{tag}", tag.as_str()).replace("{run}", run_id.as_str())
-}

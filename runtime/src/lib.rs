@@ -17,7 +17,7 @@ mod steps;
 pub use clock::now;
 pub use crew::Told;
 pub use error::Error;
-pub use header::{JournalHeader, integration_name};
+pub use header::JournalHeader;
 pub use main_loop::{Outcome, Run};
 pub use replay::{Replayed, replay};
 pub use setup::{AgentChoice, RunSetup};

@@ -14,14 +14,23 @@ use tokio::sync::mpsc;
 /// So many inputs are taken together at the most.
 const BATCH: usize = 256;
 
-/// A run in this process.
+/// A run in this process that is about to go on.
 #[derive(Debug)]
 pub struct Run {
     scheduler: Scheduler,
     journal: JournalWriter,
     activity: ActivityLog,
-    crew: Crew,
+    setup: RunSetup,
     first: Input,
+}
+
+/// A run that goes on.
+#[derive(Debug)]
+struct Loop {
+    scheduler: Scheduler,
+    journal: JournalWriter,
+    activity: ActivityLog,
+    crew: Crew,
 }
 
 /// A run that has come to an end in this process.
@@ -57,7 +66,7 @@ impl Run {
 
     fn new(setup: RunSetup, scheduler: Scheduler, journal: JournalWriter, first: Input) -> Result<Self, Error> {
         let activity = ActivityLog::open(&setup.directory.activity())?;
-        Ok(Self { scheduler, journal, activity, crew: Crew::new(setup), first })
+        Ok(Self { scheduler, journal, activity, setup, first })
     }
 
     /// Carries the run out to its end. Orders to stop come through `orders`; `listener` is told everything that people
@@ -66,11 +75,23 @@ impl Run {
     /// # Errors
     /// The journal can't be written, or tm broke an invariant of its own. The run can be resumed.
     pub async fn carry_out(
+        self,
+        orders: mpsc::UnboundedReceiver<StopOrder>,
+        listener: impl FnMut(Timestamp, &Told, &Scheduler),
+    ) -> Result<Outcome, Error> {
+        let Self { scheduler, journal, activity, setup, first } = self;
+        Loop { scheduler, journal, activity, crew: Crew::new(setup) }.turn(first, orders, listener).await
+    }
+}
+
+impl Loop {
+    async fn turn(
         mut self,
+        first: Input,
         mut orders: mpsc::UnboundedReceiver<StopOrder>,
         mut listener: impl FnMut(Timestamp, &Told, &Scheduler),
     ) -> Result<Outcome, Error> {
-        let mut inputs = vec![self.first.clone()];
+        let mut inputs = vec![first];
         loop {
             let at = now();
             let effects = self.decide(at, inputs)?;
