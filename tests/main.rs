@@ -1,1 +1,8 @@
+//! Runs the real binary with scripted agents in real repositories, and checks what can be checked of the tree itself.
 
+mod misbehaviour;
+mod scene;
+mod stopping;
+mod tidy;
+mod words;
+mod work;

@@ -1,7 +1,7 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
 use super::plan::planned;
-use super::setup::test_command;
+use super::setup::{find_program, test_command};
 use crate::arguments::PlanChoice;
 use crate::display::print_data;
 use crate::failure::CommandFailure;
@@ -124,12 +124,13 @@ fn agents(project: &Project, findings: &mut Vec<Finding>) {
         }
     }
     let chosen = settings.agent.for_phase("none");
-    findings.push(match tm_presets::recipe(chosen, settings) {
-        Ok(recipe) => Finding::good("agent", format!("`{}` is the default", recipe.name)),
-        Err(error) => {
-            let hint = error.hint().unwrap_or_else(|| "`--agent NAME` chooses one".to_owned());
-            Finding::with_hint("agent", Weight::Note, format!("failed to {error}"), &hint)
-        }
+    let found = tm_presets::recipe(chosen, settings).map_err(|error| {
+        let hint = error.hint().unwrap_or_default();
+        CommandFailure::from(error).hint(hint)
+    });
+    findings.push(match found.and_then(|recipe| find_program(&recipe)) {
+        Ok(path) => Finding::good("agent", format!("`{chosen}` is the default: {}", path.display())),
+        Err(failure) => Finding { weight: Weight::Note, ..Finding::failed("agent", &failure) },
     });
 }
 

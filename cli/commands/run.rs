@@ -1,7 +1,7 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
 use super::plan::{Planned, limits, overrides, planned};
-use super::setup::run_setup;
+use super::setup::{preflight, run_setup};
 use crate::arguments::{OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument};
 use crate::display::{Display, Output, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
@@ -202,6 +202,7 @@ fn begin(
         plan: planned.plan,
         limits: planned.limits,
     };
+    preflight(project, &header, &planned.backlog.tasks)?;
     let directory = project.directory.run(&run_id)?;
     directory.create()?;
     let manifest = Manifest {

@@ -24,13 +24,11 @@ pub(crate) fn run_setup(
 ) -> Result<RunSetup, CommandFailure> {
     let settings = project.loaded.settings.clone();
     let repository = project.repository.clone();
+    let (agents, test_command) = preflight(project, &header, tasks)?;
     let integration = BranchName::new(header.integration_branch.clone())?;
     if repository.branch_tip(&integration)?.is_none() {
         repository.create_branch(&integration, &header.base_commit)?;
     }
-    let agents = agents(&settings)?;
-    let test_command = test_command(project)?;
-    check_tests(&header, test_command.as_ref(), tasks)?;
     let folder = project.directory.worktrees_folder().join(header.run_id.as_str());
     let backlog_path = std::path::absolute(backlog.path())?;
     let own_files = vec![backlog_path, repository.checkout_root().join(".taskmaster/projects")];
@@ -57,6 +55,19 @@ pub(crate) fn run_setup(
     })
 }
 
+/// Checks that the agents can be started and the plan can be proven; nothing has been written by then.
+pub(crate) fn preflight(
+    project: &Project,
+    header: &JournalHeader,
+    tasks: &[Task],
+) -> Result<(AgentChoice, Option<TestCommand>), CommandFailure> {
+    let agents = agents(&project.loaded.settings)?;
+    tm_presets::check_prompts(&project.repository.checkout_root().join(".taskmaster/prompts"))?;
+    let test_command = test_command(project)?;
+    check_tests(header, test_command.as_ref(), tasks)?;
+    Ok((agents, test_command))
+}
+
 /// Tasks and subtasks by id, since a plan can be made of either.
 fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
     let subtasks = of_unit(tasks, Unit::Subtask);
@@ -66,16 +77,30 @@ fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
 fn agents(settings: &Settings) -> Result<AgentChoice, CommandFailure> {
     let of = |phase: Phase| -> Result<Recipe, CommandFailure> {
         let name = settings.agent.for_phase(phase.as_str());
-        recipe(name, settings).map_err(|error| {
-            let hint = error.hint().unwrap_or_else(|| "`--agent NAME` chooses an agent".to_owned());
+        let recipe = recipe(name, settings).map_err(|error| {
+            let hint = error.hint().unwrap_or_else(|| CHOOSE_AN_AGENT.to_owned());
             CommandFailure::from(error).hint(hint)
-        })
+        })?;
+        find_program(&recipe)?;
+        Ok(recipe)
     };
     Ok(AgentChoice {
         red: of(Phase::Red)?,
         green: of(Phase::Green)?,
         plain: of(Phase::None)?,
         model: settings.agent.model.clone(),
+    })
+}
+
+/// What to do when an agent can't be used.
+const CHOOSE_AN_AGENT: &str = "`--agent NAME` chooses another agent, `--agent-command COMMAND` any command";
+
+/// Refuses an agent whose program is not on this machine.
+pub(crate) fn find_program(recipe: &Recipe) -> Result<PathBuf, CommandFailure> {
+    let program = recipe.program(&std::env::current_exe()?.display().to_string())?;
+    which::which(&program).map_err(|_| {
+        CommandFailure::new(format!("find the program `{program}` of the agent `{}`", recipe.name))
+            .hint(CHOOSE_AN_AGENT)
     })
 }
 

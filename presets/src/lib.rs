@@ -5,6 +5,7 @@
 mod advice;
 mod error;
 mod placeholders;
+mod program;
 mod prompts;
 mod recipes;
 

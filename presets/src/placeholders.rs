@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub type Placeholders = BTreeMap<&'static str, String>;
 
 /// Every placeholder, with the environment variable that holds the same value, when there is one.
-const KNOWN: [(&str, Option<&str>); 12] = [
+pub(crate) const KNOWN: [(&str, Option<&str>); 12] = [
     ("prompt", None),
     ("prompt_file", Some("TM_PROMPT_FILE")),
     ("result_file", Some("TM_RESULT_FILE")),

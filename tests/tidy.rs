@@ -1,0 +1,83 @@
+//! Rules of the tree that can be checked: which folder may depend on which, and that every file says what it is.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The table of DESIGN.md; arrows point down only.
+const MAY_DEPEND_ON: [(&str, &[&str]); 9] = [
+    ("tm-scheduler", &[]),
+    ("tm-config", &[]),
+    ("tm-presets", &["tm-config"]),
+    ("tm-executors", &["tm-scheduler"]),
+    ("tm-worktrees", &["tm-scheduler"]),
+    ("tm-store", &["tm-scheduler"]),
+    ("tm-runtime", &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config"]),
+    ("tm-reports", &["tm-scheduler"]),
+    (
+        "tm",
+        &[
+            "tm-config",
+            "tm-executors",
+            "tm-presets",
+            "tm-reports",
+            "tm-runtime",
+            "tm-scheduler",
+            "tm-store",
+            "tm-worktrees",
+        ],
+    ),
+];
+
+#[expect(clippy::disallowed_methods, reason = "tests start programs")]
+fn metadata() -> Value {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo");
+    serde_json::from_slice(&output.stdout).expect("json")
+}
+
+#[test]
+fn folders_depend_on_each_other_as_the_design_says() {
+    let metadata = metadata();
+    let allowed: BTreeMap<&str, &[&str]> = MAY_DEPEND_ON.into_iter().collect();
+    for package in metadata["packages"].as_array().expect("packages") {
+        let name = package["name"].as_str().expect("a name");
+        // Benchmarks measure whatever there is.
+        let Some(allowed) = allowed.get(name) else {
+            assert_eq!(name, "tm-benches", "`{name}` is not in the table");
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let used = dependency["name"].as_str().expect("a name");
+            assert!(!used.starts_with("tm-") || allowed.contains(&used), "`{name}` may not depend on `{used}`");
+        }
+    }
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        if path.is_dir() && name != "target" && name != ".git" {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_file_begins_by_saying_what_it_is() {
+    let mut files = Vec::new();
+    sources(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
+    assert!(files.len() > 50);
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a file");
+        assert!(text.starts_with("//!"), "{} has no first line", file.display());
+        let production = text.split("#[cfg(test)]").next().unwrap_or_default().lines().count();
+        assert!(production <= 450, "{} has {production} lines", file.display());
+    }
+}

@@ -1,0 +1,92 @@
+//! A backlog is worked off: everything lands, nothing else is touched.
+
+use crate::scene::{HONEST, Scene, task};
+
+const BACKLOG: [(&str, &str, &[&str]); 6] = [
+    ("1", "Add the parser", &[]),
+    ("2", "Add the printer", &["1"]),
+    ("3", "Add the checker", &["1"]),
+    ("4", "Document it all", &["2", "3"]),
+    ("5", "Add the loader", &[]),
+    ("10", "Add the linker", &["5", "2"]),
+];
+
+#[test]
+fn every_pair_lands_and_only_statuses_change_in_the_checkout() {
+    let scene = Scene::new(&BACKLOG, HONEST);
+    let main = scene.git(&["rev-parse", "main"]);
+    let report = scene.runs(&["--max-parallel", "5"], 0);
+    assert_eq!((&report["tdd"]["pairs"], &report["tdd"]["compliant"]), (&5.into(), &5.into()));
+    assert_eq!(scene.statuses(), ["done"; 6]);
+    assert_eq!(scene.git(&["rev-parse", "main"]), main);
+    assert_eq!(scene.git(&["status", "--porcelain"]), " M .taskmaster/tasks/tasks.json");
+    let changed = scene.git(&["diff", "--unified=0", "--", ".taskmaster"]);
+    for line in changed
+        .lines()
+        .filter(|line| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---"))
+    {
+        assert!(line.contains("\"status\"") || line.contains("\"updatedAt\""), "{line}");
+    }
+    for (id, dependencies) in BACKLOG.map(|(id, _, dependencies)| (id, dependencies)) {
+        let base = task(&report, id)["base_commit"].as_str().expect("a base").to_owned();
+        for dependency in dependencies {
+            let commit = task(&report, dependency)["commit"].as_str().expect("a commit").to_owned();
+            scene.git(&["merge-base", "--is-ancestor", &commit, &base]);
+        }
+    }
+    assert_eq!(scene.git(&["worktree", "list"]).lines().count(), 1);
+    scene.assert_no_process_is_left();
+}
+
+#[test]
+fn what_lands_does_not_depend_on_slots_or_on_barriers() {
+    let trees: Vec<String> = [&["--max-parallel", "5"][..], &["--barrier"], &["--max-parallel", "1"]]
+        .iter()
+        .map(|arguments| {
+            let scene = Scene::new(&BACKLOG, HONEST);
+            scene.runs(arguments, 0);
+            scene.landed_tree()
+        })
+        .collect();
+    assert!(trees.iter().all(|tree| *tree == trees[0]), "{trees:?}");
+}
+
+#[test]
+fn tasks_that_meet_in_one_file_conflict_and_are_done_again_on_the_new_base() {
+    let agent = r#"echo "$TM_TASK_ID" >> shared.txt; printf 'status: PASS\n' > "$TM_RESULT_FILE""#;
+    let scene = Scene::new(&[("1", "One", &[]), ("2", "Two", &[])], agent);
+    let report = scene.runs(&["--tdd", "off"], 0);
+    let attempts = ["1", "2"].map(|id| task(&report, id)["attempts"].as_array().expect("attempts").len());
+    assert_eq!(attempts.iter().sum::<usize>(), 3, "{report}");
+    let failures: Vec<&str> =
+        ["1", "2"].iter().filter_map(|id| task(&report, id)["attempts"][0]["failure"].as_str()).collect();
+    assert_eq!(failures, ["conflict"]);
+    let branch = report["integration_branch"].as_str().expect("a branch");
+    let text = scene.git(&["show", &format!("{branch}:shared.txt")]);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["1", "2"]);
+}
+
+#[test]
+fn a_retry_is_told_what_went_wrong() {
+    let agent = r#"cp "$TM_PROMPT_FILE" "$AGENT_FOLDER/prompt-$TM_ATTEMPT"
+        [ "$TM_ATTEMPT" = 1 ] && { echo 'the compiler is missing'; exit 9; }
+        echo x > x.txt"#;
+    let scene = Scene::new(&[("1", "Document it", &[])], agent);
+    scene.runs(&[], 0);
+    let prompt = std::fs::read_to_string(scene.path("prompt-2")).expect("a prompt");
+    for part in ["no-result", "exit code 9", "the compiler is missing"] {
+        assert!(prompt.contains(part), "{part} in {prompt}");
+    }
+}
+
+#[test]
+fn without_landing_every_task_stays_on_its_branch_for_review() {
+    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], HONEST);
+    let report = scene.runs(&["--no-land"], 0);
+    assert_eq!(scene.statuses(), ["review"; 2]);
+    assert_eq!(report["integration_commit"], report["base_commit"]);
+    let base = task(&report, "2")["base_commit"].as_str().expect("a base");
+    assert_eq!(Some(base), task(&report, "1")["commit"].as_str());
+}
