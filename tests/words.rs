@@ -25,7 +25,7 @@ fn what_can_not_be_planned_is_one_error_that_names_every_culprit() {
 #[test]
 fn a_run_without_agent_or_tests_says_what_to_do() {
     let scene = Scene::new(&[("1", "Add it", &[])], HONEST);
-    for (agent, part) in [("custom", "it has no command"), ("nobody", "there are")] {
+    for (agent, part) in [("custom", "has no command"), ("nobody", "there are")] {
         let words = error(&scene.tm(&["waves", "run", "--yes", "--agent", agent]).output().expect("tm"), 1);
         assert!(words.contains(part) && words.contains("hint:"), "{words}");
     }
