@@ -365,11 +365,11 @@ fn totals(tasks: &[TaskSummary], views: &[TaskView<'_>]) -> Totals {
     }
 }
 
-/// The larger of the longest path and the work divided by the slots, by the durations of each task's last attempt.
+/// The larger of the longest path and the work divided by the slots, by how long each task's last agent worked.
 fn lower_bound(views: &[TaskView<'_>], slots: u32) -> u64 {
     let duration = |view: &TaskView<'_>| {
-        let last = view.attempts.last();
-        last.and_then(|record| Some(record.ended_at?.since(record.started_at))).unwrap_or(0)
+        let last = view.attempts.last().and_then(|record| record.report.as_ref());
+        last.map_or(0, |report| report.ended_at.since(report.started_at))
     };
     let mut by_wave: Vec<&TaskView<'_>> = views.iter().collect();
     by_wave.sort_by_key(|view| view.placed.wave);
