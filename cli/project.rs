@@ -2,7 +2,7 @@
 
 use crate::failure::CommandFailure;
 use std::path::{Path, PathBuf};
-use tm_config::{Inputs, Loaded, Override, StorageLocation};
+use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
 use tm_runtime::{Replayed, replay};
 use tm_scheduler::{RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
@@ -30,6 +30,7 @@ impl Project {
         let inputs = Inputs { overrides, ..Inputs::from_process(repository.checkout_root()) };
         let loaded = tm_config::load(&inputs)
             .map_err(|error| CommandFailure::from(error).hint("`tm config schema` lists every setting"))?;
+        refuse_unenforced(&loaded)?;
         let home = home(&loaded, repository.checkout_root())?;
         let directory = Home::new(home).project(repository.common_dir())?;
         directory.create()?;
@@ -85,6 +86,36 @@ impl Project {
         let replayed = replay(&directory.journal())?;
         Ok((directory, replayed))
     }
+}
+
+/// Settings that the format has and this version does not enforce. Leaving one unsaid would promise what is not done.
+const UNENFORCED: [&str; 6] = [
+    "tdd.coverage_threshold",
+    "tdd.refactor",
+    "test.results",
+    "agent.fallback",
+    "git.commit_template",
+    "storage.base_path",
+];
+
+fn refuse_unenforced(loaded: &Loaded) -> Result<(), CommandFailure> {
+    let is_somebodys = |source: &Source| !matches!(source, Source::BuiltIn | Source::ProjectJson(_));
+    let set = loaded
+        .explained
+        .iter()
+        .find(|one| UNENFORCED.contains(&one.key.as_str()) && is_somebodys(&one.source) && !is_off(&one.value));
+    match set {
+        None => Ok(()),
+        Some(one) => {
+            Err(CommandFailure::new(format!("use `{}` from {}: this version does not enforce it", one.key, one.source))
+                .hint("remove the setting"))
+        }
+    }
+}
+
+/// Whether a value asks for nothing.
+fn is_off(value: &serde_json::Value) -> bool {
+    value.is_null() || *value == false || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// `$TM_HOME`, or `~/.taskmaster`; `.taskmaster` of the project when the settings say so.

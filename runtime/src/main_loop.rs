@@ -100,6 +100,7 @@ impl Loop {
                     self.activity.append(at, event)?;
                     listener(at, &Told::Event(event.clone()), &self.scheduler);
                 }
+                tracing::debug!(?effect, "performs");
                 self.crew.perform(effect, &self.scheduler);
             }
             if let Some(status) = self.scheduler.ended() {
@@ -115,6 +116,7 @@ impl Loop {
     fn decide(&mut self, at: Timestamp, inputs: Vec<Input>) -> Result<Vec<Effect>, Error> {
         let mut effects = Vec::new();
         for input in inputs {
+            tracing::debug!(?input, "heard");
             self.journal.append(at, &input)?;
             effects.extend(self.scheduler.handle(at, input)?);
         }
