@@ -6,10 +6,14 @@ default:
 test:
     cargo test --workspace
 
-# Checks formatting, lints and licences.
+# Checks formatting and lints.
 lint:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
+
+# Checks licences and advisories; needs cargo-deny.
+deny:
+    cargo deny check
 
 # Builds the documentation with warnings as errors.
 docs:

@@ -198,7 +198,7 @@ pub(crate) struct RunArguments {
     /// Leave every task on its own branch; nothing lands.
     #[arg(long)]
     pub(crate) no_land: bool,
-    /// Start from this commit instead of HEAD.
+    /// Start from this commit instead of HEAD, or of the last run's integration branch where that is ahead of HEAD.
     #[arg(long, value_name = "COMMIT")]
     pub(crate) base: Option<String>,
     /// What to do when the last run was interrupted.

@@ -89,7 +89,9 @@ impl Project {
 }
 
 /// Settings that the format has and this version does not enforce. Leaving one unsaid would promise what is not done.
-const UNENFORCED: [&str; 6] = [
+const UNENFORCED: [&str; 8] = [
+    "agent.max_cost",
+    "agent.max_tokens",
     "tdd.coverage_threshold",
     "tdd.refactor",
     "test.results",

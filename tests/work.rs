@@ -90,3 +90,15 @@ fn without_landing_every_task_stays_on_its_branch_for_review() {
     let base = task(&report, "2")["base_commit"].as_str().expect("a base");
     assert_eq!(Some(base), task(&report, "1")["commit"].as_str());
 }
+
+#[test]
+fn a_later_run_starts_from_what_the_last_one_landed() {
+    let agent = format!("[ \"$TM_TASK_ID\" = 2 ] && [ ! -e \"$AGENT_FOLDER/allowed\" ] && exit 5\n{HONEST}");
+    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &agent);
+    let first = scene.runs(&["--retries", "0"], 3);
+    crate::scene::write(&scene.path("allowed"), "");
+    let second = scene.runs(&[], 0);
+    assert_eq!(second["base_commit"], first["integration_commit"]);
+    let branch = second["integration_branch"].as_str().expect("a branch");
+    assert_eq!(scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]), "1\n2");
+}

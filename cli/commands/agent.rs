@@ -42,7 +42,16 @@ pub(crate) fn replay(start: &Path, arguments: &Replay) -> Result<u8, CommandFail
             .map_err(|_| CommandFailure::new(format!("replay: `{name}` is not set")).hint("tm runs this as an agent"))
     };
     let (task, attempt) = (needed("TM_TASK_ID")?, needed("TM_ATTEMPT")?);
-    let name = format!("{}.{attempt}.patch", tm_store::run::safe_name(&TaskId::from(task.as_str())));
+    let number: u32 = attempt
+        .parse()
+        .map_err(|_| CommandFailure::new(format!("replay: `TM_ATTEMPT` is `{attempt}`, which is no number")))?;
+    let stem = tm_store::run::safe_name(&TaskId::from(task.as_str()));
+    // An attempt that was lost leaves a gap: the last recording before it is the one to go on with.
+    let recorded = (1..=number).rev().map(|number| format!("{stem}.{number}.patch"));
+    let name = recorded.into_iter().find(|name| arguments.recordings.join(name).is_file()).ok_or_else(|| {
+        let folder = arguments.recordings.display();
+        CommandFailure::new(format!("find a recording for attempt {number} at `{task}` in `{folder}`"))
+    })?;
     let path = arguments.recordings.join(&name);
     let patch = std::fs::read(&path)
         .map_err(|error| CommandFailure::new(format!("read the recording `{}`: {error}", path.display())))?;

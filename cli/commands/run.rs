@@ -15,7 +15,7 @@ use std::time::Duration;
 use tm_config::Override;
 use tm_reports::{RunFacts, summarize, summary_markdown};
 use tm_runtime::{JournalHeader, Outcome, Replayed, Run, now, replay};
-use tm_scheduler::{Limits, RunStatus, StopOrder, Timestamp};
+use tm_scheduler::{CommitId, Limits, RunStatus, StopOrder, Timestamp};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Holder, RunDirectory, RunLock, new_run_id, read_json, write_json};
 use tm_worktrees::branch_from_pattern;
@@ -188,7 +188,10 @@ fn begin(
 ) -> Result<u8, CommandFailure> {
     let started_at = now();
     let run_id = new_run_id(started_at, entropy());
-    let base_commit = project.repository.resolve(arguments.base.as_deref().unwrap_or("HEAD"))?;
+    let base_commit = match &arguments.base {
+        Some(revision) => project.repository.resolve(revision)?,
+        None => start_commit(project)?,
+    };
     let tag = planned.backlog.tag.clone();
     let pattern = &project.loaded.settings.git.integration;
     let header = JournalHeader {
@@ -222,6 +225,28 @@ fn begin(
     lock.set_run_id(&run_id)?;
     project.directory.set_live(&run_id)?;
     carry_out(project, run, &header, &directory, arguments.json.into())
+}
+
+/// HEAD, or the integration branch of the last run where that holds landed work which HEAD has not: tasks that are done
+/// must be in what their dependants start from.
+fn start_commit(project: &Project) -> Result<CommitId, CommandFailure> {
+    let head = project.repository.resolve("HEAD")?;
+    let Some(last) = project.directory.live()? else { return Ok(head) };
+    let Ok(last) = replay(&project.directory.run(&last)?.journal()) else { return Ok(head) };
+    let branch = last.header.integration_branch;
+    // A branch that the user has deleted holds nothing.
+    let Ok(tip) = project.repository.resolve(&branch) else { return Ok(head) };
+    if project.repository.is_ancestor(&tip, &head)? {
+        return Ok(head);
+    }
+    if project.repository.is_ancestor(&head, &tip)? {
+        print_line(&format!(
+            "starting from `{branch}`, where the work of the last run landed; `--base HEAD` leaves it out"
+        ));
+        return Ok(tip);
+    }
+    Err(CommandFailure::new(format!("start: `{branch}` holds landed work that HEAD has not, and HEAD has moved on"))
+        .hint(format!("`git merge {branch}`, or choose where to start with `--base COMMIT`")))
 }
 
 fn take_up(

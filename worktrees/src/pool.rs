@@ -182,6 +182,9 @@ impl WorktreePool {
             let removed = self.remove(&path);
             result = result.and(removed);
         }
+        // Those that an earlier process left behind, as far as their work is safe.
+        let pruned = self.changing(|| self.repository.prune(&self.folder)).map(drop);
+        result = result.and(pruned);
         // Not empty when a worktree stays.
         let _stays = std::fs::remove_dir(&self.folder);
         result

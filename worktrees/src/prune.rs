@@ -48,7 +48,7 @@ impl Repository {
     }
 
     fn why_kept(&self, path: &Path) -> Result<Option<String>, Error> {
-        if !path.exists() {
+        if is_empty(path) {
             return Ok(None);
         }
         let git = || self.git_in(path, Hooks::Off).reading();
@@ -65,6 +65,15 @@ impl Repository {
         let git = || self.git_in(self.checkout_root(), Hooks::Off).arg("worktree");
         // One that is not locked is removed as well.
         let _was_not_locked = git().arg("unlock").arg(path).done();
+        if is_empty(path) {
+            // git takes files that were never written for deleted ones.
+            return git().args(["remove", "--force"]).arg(path).done();
+        }
         git().arg("remove").arg(path).done()
     }
+}
+
+/// Whether nothing was ever written there, or everything is gone.
+fn is_empty(path: &Path) -> bool {
+    std::fs::read_dir(path).map_or(true, |entries| entries.flatten().all(|entry| entry.file_name() == ".git"))
 }
