@@ -1,44 +1,9 @@
-//! The command line, as clap reads it. Knows names and help texts; decides nothing.
+//! The arguments of `tm waves`.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use super::{JsonOutput, RunChoice};
+use clap::{Args, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-
-/// Runs a backlog of programming tasks with many coding agents at once, and proves the work before it lands.
-#[derive(Debug, Parser)]
-#[command(name = "tm", version, about, propagate_version = true, max_term_width = 100)]
-pub(crate) struct Arguments {
-    /// Work as if started in this folder.
-    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
-    pub(crate) directory: Option<PathBuf>,
-    /// The command.
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Plan, run and watch waves of tasks.
-    #[command(subcommand)]
-    Waves(Waves),
-    /// See and clean up the worktrees of runs.
-    #[command(subcommand)]
-    Worktrees(Worktrees),
-    /// Show settings and where each comes from.
-    #[command(subcommand)]
-    Config(ConfigCommand),
-    /// Make a small repository with a backlog and run it with recorded agents.
-    Demo(Demo),
-    /// Give a repository a backlog and a settings file to start from.
-    Init,
-    /// Check everything that a run needs, with a hint for each finding.
-    Doctor(JsonOutput),
-    /// Write a result file: the last thing that an agent does.
-    Result(ResultArguments),
-    /// Apply the recorded patch of the attempt under way: the `replay` agent.
-    Replay(Replay),
-}
 
 /// Commands on waves.
 #[derive(Debug, Subcommand)]
@@ -232,25 +197,6 @@ pub(crate) struct ResumeArguments {
     pub(crate) json: bool,
 }
 
-/// A run to look at.
-#[derive(Args, Debug)]
-pub(crate) struct RunChoice {
-    /// The run; the live or last one when not given.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: Option<String>,
-    /// For programs.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// For programs or for people.
-#[derive(Args, Debug)]
-pub(crate) struct JsonOutput {
-    /// For programs.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// `tm waves logs`.
 #[derive(Args, Debug)]
 pub(crate) struct LogsArguments {
@@ -274,88 +220,4 @@ pub(crate) struct StopArguments {
     /// Don't give agents the grace period.
     #[arg(long)]
     pub(crate) now: bool,
-}
-
-/// Commands on worktrees and branches.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Worktrees {
-    /// List the branches of a run with what became of them.
-    List(RunChoice),
-    /// Show what a task changed.
-    Diff(TaskOfRun),
-    /// Remove worktrees whose work is safe on a branch; says for each what it did and why.
-    Prune(JsonOutput),
-}
-
-/// A task of a run.
-#[derive(Args, Debug)]
-pub(crate) struct TaskOfRun {
-    /// The task.
-    #[arg(value_name = "ID")]
-    pub(crate) task: String,
-    /// The run; the live or last one when not given.
-    #[arg(long, value_name = "RUN")]
-    pub(crate) run: Option<String>,
-}
-
-/// Commands on settings.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
-    /// Print each setting with where it comes from.
-    Show(JsonOutput),
-    /// Print the JSON schema of the settings file.
-    Schema,
-}
-
-/// `tm demo`.
-#[derive(Args, Debug)]
-pub(crate) struct Demo {
-    /// The folder to make; a temporary one when not given.
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
-    /// Agents at the same time.
-    #[arg(long, short = 'j', value_name = "N", default_value = "5")]
-    pub(crate) max_parallel: NonZeroU32,
-}
-
-/// `tm result`.
-#[derive(Args, Debug)]
-pub(crate) struct ResultArguments {
-    /// What you claim.
-    #[arg(long, value_enum)]
-    pub(crate) status: ClaimArgument,
-    /// Tests that passed.
-    #[arg(long, value_name = "N")]
-    pub(crate) tests_passed: Option<u64>,
-    /// Tests that failed.
-    #[arg(long, value_name = "N")]
-    pub(crate) tests_failed: Option<u64>,
-    /// A file that you changed; may be given several times.
-    #[arg(long = "file", value_name = "PATH")]
-    pub(crate) files: Vec<String>,
-    /// An open point; may be given several times.
-    #[arg(long = "issue", value_name = "TEXT")]
-    pub(crate) issues: Vec<String>,
-    /// Where to write it; `$TM_RESULT_FILE` when not given.
-    #[arg(long, env = "TM_RESULT_FILE", value_name = "PATH")]
-    pub(crate) output: PathBuf,
-}
-
-/// What an agent claims.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ClaimArgument {
-    /// Everything is there.
-    Pass,
-    /// The work stands, some points are open.
-    Partial,
-    /// The work is not done.
-    Fail,
-}
-
-/// `tm replay`.
-#[derive(Args, Debug)]
-pub(crate) struct Replay {
-    /// The folder of recordings, `<task>.<attempt>.patch` each.
-    #[arg(long, env = "TM_REPLAY_DIR", value_name = "DIR")]
-    pub(crate) recordings: PathBuf,
 }
