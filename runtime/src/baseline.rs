@@ -5,7 +5,7 @@ use crate::steps::{Brief, blocking};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tm_executors::testing::{TestCommand, run_tests};
-use tm_scheduler::{CommandEnd, CommitId, Detail, TestReport};
+use tm_scheduler::{CommandEnd, CommitId, TestReport};
 use tm_worktrees::TreeId;
 use tokio::sync::OnceCell;
 
@@ -78,12 +78,5 @@ impl Baselines {
 
 /// The results of tests that could not be run.
 fn unmeasured(why: String) -> TestReport {
-    TestReport {
-        end: CommandEnd::NotStarted(why),
-        detail: Detail::ExitStatusOnly,
-        tests: BTreeMap::new(),
-        broken: None,
-        messages: BTreeMap::new(),
-        output_tail: String::new(),
-    }
+    TestReport::without_results(CommandEnd::NotStarted(why))
 }

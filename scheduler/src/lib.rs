@@ -32,6 +32,6 @@ pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
 pub use proof::Proof;
 pub use report::{AgentReport, Ended, ServiceRefusal, Tokens};
-pub use results::{CommandEnd, Detail, TestOutcome, TestReport};
+pub use results::{CommandEnd, Coverage, Detail, LoadCause, LoadError, TestOutcome, TestReport};
 pub use task::{Complexity, Phase, Priority, Status, Task, TddHalf, TddMark};
 pub use unit::{Unit, of_unit};

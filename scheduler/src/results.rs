@@ -46,6 +46,46 @@ pub enum Detail {
     ExitStatusOnly,
 }
 
+/// Why tests could not be built or loaded, as the compiler or the framework put it.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct LoadError {
+    /// What kind of trouble.
+    pub cause: LoadCause,
+    /// The file that it was reported in, relative to the worktree where it lies within.
+    pub file: Option<String>,
+    /// The error in its own words, bounded, on a few lines.
+    pub text: String,
+}
+
+/// What kept tests from being built or loaded.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadCause {
+    /// An item of the project under test is not there: what a test that comes before its implementation is for.
+    MissingItem,
+    /// Anything else: a syntax error, a type error, a package that is not installed.
+    Other,
+}
+
+/// Lines covered by tests, from a coverage report.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Lines that were run.
+    pub covered: u64,
+    /// Lines that could have been run.
+    pub total: u64,
+    /// The report's path, relative to the worktree.
+    pub source: String,
+}
+
+impl Coverage {
+    /// Returns the covered share in percent; 100 where there is nothing to cover.
+    #[expect(clippy::cast_precision_loss, reason = "lines of code stay far below 2^52")]
+    pub fn percent(&self) -> f64 {
+        if self.total == 0 { 100.0 } else { self.covered as f64 * 100.0 / self.total as f64 }
+    }
+}
+
 /// The results of one run of a test command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestReport {
@@ -58,13 +98,33 @@ pub struct TestReport {
     /// What is wrong with the results themselves (a plan that was not met, a suite that bailed out, a collection
     /// error), in one line; `None` when they are complete.
     pub broken: Option<String>,
+    /// Why tests could not be built or loaded; empty when all could.
+    #[serde(default)]
+    pub load_errors: Vec<LoadError>,
     /// What each failed test printed, bounded, by test name.
     pub messages: BTreeMap<String, String>,
+    /// What a coverage report that this run wrote says; `None` without one.
+    #[serde(default)]
+    pub coverage: Option<Coverage>,
     /// The end of the command's output, bounded.
     pub output_tail: String,
 }
 
 impl TestReport {
+    /// Returns a report without any result.
+    pub const fn without_results(end: CommandEnd) -> Self {
+        Self {
+            end,
+            detail: Detail::ExitStatusOnly,
+            tests: BTreeMap::new(),
+            broken: None,
+            load_errors: Vec::new(),
+            messages: BTreeMap::new(),
+            coverage: None,
+            output_tail: String::new(),
+        }
+    }
+
     /// Counts the tests that ended so.
     pub fn count(&self, outcome: TestOutcome) -> usize {
         self.tests.values().filter(|&&other| other == outcome).count()

@@ -102,7 +102,14 @@ fn report(end: CommandEnd, parsed: Parsed, detail: Detail, output_tail: String) 
     let failed = |name: &String| parsed.tests.get(name) == Some(&tm_scheduler::TestOutcome::Failed);
     let messages: BTreeMap<String, String> =
         parsed.messages.clone().into_iter().filter(|(name, _)| failed(name)).collect();
-    TestReport { end, detail, messages, tests: parsed.tests, broken: parsed.broken, output_tail }
+    TestReport {
+        detail,
+        messages,
+        tests: parsed.tests,
+        broken: parsed.broken,
+        output_tail,
+        ..TestReport::without_results(end)
+    }
 }
 
 #[cfg(test)]
