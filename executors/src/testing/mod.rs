@@ -5,6 +5,7 @@
 mod cargo;
 mod command;
 mod detect;
+mod load_errors;
 mod run;
 mod tap;
 

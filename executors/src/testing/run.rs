@@ -1,5 +1,6 @@
 //! Runs the tests: a supervised process tree with a limit, its output in files, its results read.
 
+use super::load_errors::load_errors;
 use super::{Parsed, ResultFormat, TestCommand, cargo, tap};
 use crate::process::{ProcessTree, Stdin, TreeCommand};
 use std::collections::BTreeMap;
@@ -30,11 +31,19 @@ pub async fn run_tests(command: &TestCommand, worktree: &Path, scratch: &Path, n
     let output = beginning(&log).unwrap_or_default();
     let tail = tail(&log).unwrap_or_default();
     let is_cut = std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() > OUTPUT_BYTES);
-    let parsed = match command.format {
-        ResultFormat::Tap => Some(tap::parse(&output)),
-        ResultFormat::Cargo => Some(cargo::parse(&output)),
-        ResultFormat::Auto if tap::looks_like_tap(&output) => Some(tap::parse(&output)),
-        ResultFormat::Auto if cargo::looks_like_cargo(&output) => Some(cargo::parse(&output)),
+    let mut report = read_results(command.format, end, &output, tail, is_cut);
+    if !report.end.succeeded() {
+        report.load_errors = load_errors(&output, worktree);
+    }
+    report
+}
+
+fn read_results(format: ResultFormat, end: CommandEnd, output: &str, tail: String, is_cut: bool) -> TestReport {
+    let parsed = match format {
+        ResultFormat::Tap => Some(tap::parse(output)),
+        ResultFormat::Cargo => Some(cargo::parse(output)),
+        ResultFormat::Auto if tap::looks_like_tap(output) => Some(tap::parse(output)),
+        ResultFormat::Auto if cargo::looks_like_cargo(output) => Some(cargo::parse(output)),
         ResultFormat::Auto | ResultFormat::ExitStatus => None,
     };
     let Some(mut parsed) = parsed else { return report(end, Parsed::default(), Detail::ExitStatusOnly, tail) };

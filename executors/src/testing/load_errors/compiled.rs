@@ -1,0 +1,50 @@
+//! What the compilers of Go, C, C++ and Java say of a test program that does not build.
+
+use super::{Found, cause, pattern};
+use regex::Regex;
+use std::sync::LazyLock;
+
+static GO: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\S+\.go):\d+:\d+: (.+)$"));
+static GO_MISSING: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^undefined: |undefined \(type .+ has no field or method|unknown field \w+ in struct"));
+static GO_PACKAGE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:no required module provides package|package) ([^\s;:]+)"));
+static C: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(\S+\.(?:c|cc|cpp|cxx|h|hpp)):\d+(?::\d+)?: (?:fatal )?error: (.+)$"));
+static C_MISSING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"undeclared|implicit declaration of function|has no member named|was not declared in this scope|unknown type name|is not a member of|does not name a type|\.(?:h|hpp): No such file or directory",
+    )
+});
+static LINKER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?:^|[/ ])([\w./-]+\.(?:c|cc|cpp|cxx))(?::\d+)?:.*(undefined reference to .+)$"));
+static JAVA: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:\[ERROR\] )?(\S+\.(?:java|kt)):\[?\d+(?:,\d+\])?:? (?:error: )?(.+)$"));
+static JAVA_MISSING: LazyLock<Regex> = LazyLock::new(|| pattern(r"cannot find symbol|Unresolved reference"));
+
+pub(super) fn find(output: &str, found: &mut Found<'_>) {
+    let (go, java) =
+        (output.contains("[build failed]") || output.contains("[setup failed]"), output.contains("COMPILATION ERROR"));
+    let is_linked_or_compiled = output.contains(" error: ") || output.contains("undefined reference");
+    if !go && !java && !is_linked_or_compiled {
+        return;
+    }
+    for line in output.lines() {
+        if let Some(error) = GO.captures(line).filter(|_| go) {
+            found.add(cause(is_missing_in_go(&error[2], found)), Some(&error[1]), line);
+        } else if let Some(error) = C.captures(line) {
+            found.add(cause(C_MISSING.is_match(&error[2])), Some(&error[1]), line);
+        } else if let Some(error) = LINKER.captures(line) {
+            found.add(cause(true), Some(&error[1]), &error[2]);
+        } else if let Some(error) = JAVA.captures(line).filter(|_| java) {
+            found.add(cause(JAVA_MISSING.is_match(&error[2])), Some(&error[1]), line);
+        }
+    }
+}
+
+fn is_missing_in_go(words: &str, found: &Found<'_>) -> bool {
+    match GO_PACKAGE.captures(words) {
+        Some(package) => found.project.owns_path(&package[1]),
+        None => GO_MISSING.is_match(words),
+    }
+}

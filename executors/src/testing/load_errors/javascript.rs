@@ -1,0 +1,61 @@
+//! What node, jest, vitest and TypeScript say of a test file that can't be loaded.
+
+use super::{Found, cause, pattern};
+use regex::Regex;
+use std::sync::LazyLock;
+use tm_scheduler::LoadCause;
+
+static NOT_FOUND: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"Cannot find (?:module|package) '([^']+)' (?:imported )?from '?([^'\s]+)'?"));
+static REQUIRED: LazyLock<Regex> = LazyLock::new(|| pattern(r"Error: Cannot find module '([^']+)'$"));
+static REQUIRED_BY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*- (\S+)$"));
+static NO_EXPORT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"SyntaxError: The requested module '([^']+)' does not provide an export named '[^']+'"));
+static UNRESOLVED: LazyLock<Regex> = LazyLock::new(|| pattern(r#"Failed to resolve import "([^"]+)" from "([^"]+)""#));
+static SYNTAX: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*(SyntaxError: .+)$"));
+static PLACE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[#\s]*(?:file://)?((?:/|\.{0,2}/|\w)[^\s:]*\.[cm]?[jt]sx?):\d+(?::\d+)?$"));
+static TYPESCRIPT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[#\s]*(\S+\.[cm]?tsx?)(?::\d+:\d+ - |\(\d+,\d+\): )error (TS\d+): (.+)$"));
+
+/// TypeScript's codes for names, modules, exports and properties that are not there.
+const MISSING: [&str; 9] = ["TS2304", "TS2305", "TS2307", "TS2339", "TS2551", "TS2552", "TS2613", "TS2614", "TS2724"];
+
+pub(super) fn find(output: &str, found: &mut Found<'_>) {
+    if !["Cannot find", "SyntaxError", "Failed to resolve import", "error TS"].iter().any(|word| output.contains(word))
+    {
+        return;
+    }
+    // node prints the place of a syntax error some lines before the error itself.
+    let mut place: Option<&str> = None;
+    let mut lines = output.lines().peekable();
+    while let Some(line) = lines.next() {
+        let text = line.trim_start_matches(['#', ' ']);
+        if let Some(at) = PLACE.captures(line) {
+            place = at.get(1).map(|file| file.as_str());
+        } else if let Some(error) = NOT_FOUND.captures(line).or_else(|| UNRESOLVED.captures(line)) {
+            found.add(missing_module(&error[1], found), Some(&error[2]), text);
+        } else if let Some(error) = REQUIRED.captures(line) {
+            lines.next_if(|next| next.contains("Require stack:"));
+            let by = lines.peek().and_then(|next| REQUIRED_BY.captures(next)).and_then(|by| by.get(1));
+            found.add(missing_module(&error[1], found), by.map(|by| by.as_str()), text);
+        } else if let Some(error) = NO_EXPORT.captures(line) {
+            found.add(missing_module(&error[1], found), place, text);
+        } else if let Some(error) = TYPESCRIPT.captures(line) {
+            found.add(cause(is_missing_in_typescript(&error[2], &error[3], found)), Some(&error[1]), text);
+        } else if let Some(error) = SYNTAX.captures(line) {
+            found.add(LoadCause::Other, place, &error[1]);
+        }
+    }
+}
+
+/// A path is one of the project's own modules; a bare name is a package.
+fn missing_module(name: &str, found: &Found<'_>) -> LoadCause {
+    cause(name.starts_with(['.', '/']) || name.starts_with("file:") || found.project.owns_path(name))
+}
+
+fn is_missing_in_typescript(code: &str, words: &str, found: &Found<'_>) -> bool {
+    let module = words.strip_prefix("Cannot find module '").and_then(|rest| rest.split('\'').next());
+    let is_own = module.is_none_or(|module| missing_module(module, found) == LoadCause::MissingItem);
+    MISSING.contains(&code) && is_own
+}

@@ -1,0 +1,62 @@
+//! Finds in a test command's output why tests could not be built or loaded.
+//!
+//! Knows what compilers and frameworks print; whether such an error is welcome (a test that comes before its
+//! implementation) or not is decided in the scheduler.
+
+mod compiled;
+mod javascript;
+mod project;
+mod python;
+mod rust;
+
+use project::Project;
+use regex::Regex;
+use std::path::Path;
+use tm_scheduler::{LoadCause, LoadError};
+
+/// So many errors are kept, each with so many bytes.
+const MOST_ERRORS: usize = 100;
+const MOST_BYTES: usize = 600;
+
+/// Returns the errors that an output tells of, in its order, each once.
+pub(super) fn load_errors(output: &str, worktree: &Path) -> Vec<LoadError> {
+    let project = Project::new(worktree);
+    let mut found = Found { project: &project, errors: Vec::new() };
+    rust::find(output, &mut found);
+    python::find(output, &mut found);
+    javascript::find(output, &mut found);
+    compiled::find(output, &mut found);
+    found.errors
+}
+
+/// Collects errors, bounded.
+struct Found<'a> {
+    project: &'a Project,
+    errors: Vec<LoadError>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, cause: LoadCause, file: Option<&str>, text: &str) {
+        let text = text.trim_end();
+        let error = LoadError {
+            cause,
+            file: file.map(|file| self.project.relative(file)),
+            text: text[..text.floor_char_boundary(MOST_BYTES)].to_owned(),
+        };
+        if self.errors.len() < MOST_ERRORS && !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a valid pattern")
+}
+
+/// An item that is missing, or anything else.
+const fn cause(is_missing_item: bool) -> LoadCause {
+    if is_missing_item { LoadCause::MissingItem } else { LoadCause::Other }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! What pytest and unittest say of a test module that can't be imported.
+
+use super::{Found, cause, pattern};
+use regex::Regex;
+use std::sync::LazyLock;
+
+static COLLECTING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?:_+ ERROR collecting (\S+) _+|ERROR: (?:\S+) \(unittest\.loader\._FailedTest\S*\))$")
+});
+static RAISED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:E\s+)?((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): ?(.*)$"));
+static NO_MODULE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^No module named '([^']+)'"));
+static NO_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^cannot import name '[^']+' from '([^'.]+)"));
+static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s*(?:E\s+)?File "([^"]+)", line \d+"#));
+static NO_FIXTURE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^E\s+(fixture '[^']+' not found)"));
+static FIXTURE_USER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^file (\S+), line \d+"));
+
+pub(super) fn find(output: &str, found: &mut Found<'_>) {
+    collecting(output, found);
+    fixtures(output, found);
+}
+
+/// One error a module: the exception that its import ended with.
+fn collecting(output: &str, found: &mut Found<'_>) {
+    let mut lines = output.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(collecting) = COLLECTING.captures(line) else { continue };
+        let mut file = collecting.get(1).map(|file| file.as_str().to_owned());
+        let mut raised = None;
+        while let Some(next) = lines.next_if(|next| !is_separator(next)) {
+            if let Some(place) = PLACE.captures(next).filter(|_| collecting.get(1).is_none()) {
+                file = Some(place[1].to_owned());
+            }
+            if let Some(exception) = RAISED.captures(next) {
+                raised = Some((exception[1].to_owned(), exception[2].to_owned()));
+            }
+        }
+        let Some((exception, words)) = raised else { continue };
+        let is_missing = is_missing_item(&exception, &words, found);
+        found.add(cause(is_missing), file.as_deref(), &format!("{exception}: {words}"));
+    }
+}
+
+/// Lines of `=` or `_` around a title stand between one error and the next; unittest has lines of `=` alone.
+fn is_separator(line: &str) -> bool {
+    line.starts_with("=====") || line.starts_with("_____") || COLLECTING.is_match(line)
+}
+
+fn is_missing_item(exception: &str, words: &str, found: &Found<'_>) -> bool {
+    let is_own = |path: &str| {
+        let top = path.split('.').next().unwrap_or(path);
+        !found.project.depends_on(top)
+    };
+    match exception {
+        "ModuleNotFoundError" => NO_MODULE.captures(words).is_some_and(|module| is_own(&module[1])),
+        "ImportError" => NO_NAME.captures(words).is_some_and(|module| is_own(&module[1])),
+        "AttributeError" | "NameError" => true,
+        _ => false,
+    }
+}
+
+/// A test that asks for a fixture which nobody defines can't ever run.
+fn fixtures(output: &str, found: &mut Found<'_>) {
+    let mut file: Option<&str> = None;
+    for line in output.lines() {
+        if let Some(user) = FIXTURE_USER.captures(line) {
+            file = user.get(1).map(|file| file.as_str());
+        } else if let Some(missing) = NO_FIXTURE.captures(line) {
+            found.add(tm_scheduler::LoadCause::Other, file, &missing[1]);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What rustc says of a test program that does not build.
+
+use super::{Found, cause, pattern};
+use regex::Regex;
+use std::sync::LazyLock;
+
+static HEADLINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^error(?:\[(E\d{4})\])?: (.+)$"));
+static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*--> ([^:]+):\d+"));
+static UNLINKED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?:unlinked crate|undeclared crate or module|module or crate) `(\w+)`"));
+static KNOWN_RECEIVER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"for (?:type|struct|enum|reference|array|slice|unit type|primitive type)? ?`&*(?:mut )?(?:[iu](?:8|16|32|64|128|size)|f32|f64|bool|char|str|\(\)|(?:String|Vec|Option|Result|Box|Rc|Arc|HashMap|HashSet|BTreeMap|BTreeSet)\b)",
+    )
+});
+
+/// Codes of errors that name something which is not there: functions, types, traits, modules, methods, fields, macros.
+const MISSING: [&str; 18] = [
+    "E0026", "E0404", "E0405", "E0407", "E0412", "E0422", "E0423", "E0424", "E0425", "E0432", "E0433", "E0531",
+    "E0560", "E0574", "E0576", "E0599", "E0603", "E0609",
+];
+
+pub(super) fn find(output: &str, found: &mut Found<'_>) {
+    if !output.contains("could not compile") {
+        return;
+    }
+    let mut lines = output.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(headline) = HEADLINE.captures(line) else { continue };
+        let text = &headline[2];
+        if text.starts_with("could not compile") || text.starts_with("aborting due to") {
+            continue;
+        }
+        let mut block = format!("{line}\n");
+        while let Some(next) = lines.next_if(|next| !next.trim().is_empty() && !HEADLINE.is_match(next)) {
+            block.push_str(next);
+            block.push('\n');
+        }
+        let Some(place) = block.lines().find_map(|line| PLACE.captures(line)) else { continue };
+        let code = headline.get(1).map_or("", |code| code.as_str());
+        found.add(cause(is_missing_item(code, text, &block, found)), Some(&place[1]), &block);
+    }
+}
+
+fn is_missing_item(code: &str, headline: &str, block: &str, found: &Found<'_>) -> bool {
+    if code == "E0599" && KNOWN_RECEIVER.is_match(headline) {
+        return false;
+    }
+    match UNLINKED.captures(block) {
+        Some(unlinked) => found.project.owns(&unlinked[1]),
+        None => MISSING.contains(&code) || code.is_empty() && headline.starts_with("cannot find macro"),
+    }
+}

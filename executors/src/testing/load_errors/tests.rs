@@ -1,0 +1,197 @@
+//! What real tools printed, and what is to be made of it.
+
+use super::load_errors;
+use proptest::prelude::*;
+use std::path::Path;
+
+/// The project's files, the output, and the expected errors as `+file: first words` (missing) or `-file: …` (other).
+fn check(files: &[(&str, &str)], output: &str, expected: &[&str]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    }
+    let output = output.replace("ROOT", folder.path().to_str().expect("a path"));
+    let found: Vec<String> = load_errors(&output, folder.path())
+        .into_iter()
+        .map(|error| {
+            let sign = if error.cause == tm_scheduler::LoadCause::MissingItem { '+' } else { '-' };
+            format!("{sign}{}: {}", error.file.unwrap_or_default(), error.text.lines().next().unwrap_or_default())
+        })
+        .collect();
+    let root = folder.path().to_str().expect("a path");
+    let expected: Vec<String> = expected.iter().map(|line| line.replace("ROOT", root)).collect();
+    assert_eq!(found, expected, "{output}");
+}
+
+const CARGO: (&str, &str) = ("Cargo.toml", "[package]\nname = \"my-demo\"\n");
+
+#[test]
+fn rust_names_the_items_that_are_missing_and_everything_else() {
+    let block = |headline: &str, place: &str, note: &str| {
+        format!("{headline}\n --> {place}:1:5\n  |\n1 | code\n  | ^^^^ {note}\n\n")
+    };
+    let output = [
+        block(
+            "error[E0432]: unresolved import `my_demo::parser`",
+            "tests/a.rs",
+            "could not find `parser` in `my_demo`",
+        ),
+        block(
+            "error[E0432]: unresolved import `serde`",
+            "tests/a.rs",
+            "use of unresolved module or unlinked crate `serde`",
+        ),
+        block(
+            "error[E0432]: unresolved import `my_demo`",
+            "tests/b.rs",
+            "use of unresolved module or unlinked crate `my_demo`",
+        ),
+        block("error[E0425]: cannot find function `zap` in module `super`", "src/lib.rs", "not found in `super`"),
+        block("error[E0308]: mismatched types", "tests/c.rs", "expected `u8`, found `&str`"),
+        block("error[E0599]: no method named `go` found for struct `Thing` in the current scope", "tests/d.rs", ""),
+        block("error[E0599]: no method named `lenn` found for struct `Vec<T>` in the current scope", "tests/d.rs", ""),
+        block("error[E0599]: no method named `go` found for reference `&str` in the current scope", "tests/d.rs", ""),
+        block("error: cannot find macro `shout` in this scope", "tests/e.rs", ""),
+        block("error: expected one of `)` or `,`, found `;`", "tests/f.rs", ""),
+        "error: could not compile `my-demo` (test \"a\") due to 7 previous errors\n".to_owned(),
+    ]
+    .concat();
+    check(
+        &[CARGO],
+        &output,
+        &[
+            "+tests/a.rs: error[E0432]: unresolved import `my_demo::parser`",
+            "-tests/a.rs: error[E0432]: unresolved import `serde`",
+            "+tests/b.rs: error[E0432]: unresolved import `my_demo`",
+            "+src/lib.rs: error[E0425]: cannot find function `zap` in module `super`",
+            "-tests/c.rs: error[E0308]: mismatched types",
+            "+tests/d.rs: error[E0599]: no method named `go` found for struct `Thing` in the current scope",
+            "-tests/d.rs: error[E0599]: no method named `lenn` found for struct `Vec<T>` in the current scope",
+            "-tests/d.rs: error[E0599]: no method named `go` found for reference `&str` in the current scope",
+            "+tests/e.rs: error: cannot find macro `shout` in this scope",
+            "-tests/f.rs: error: expected one of `)` or `,`, found `;`",
+        ],
+    );
+    check(&[CARGO], "error[E0432]: printed by a test\n --> a.rs:1:1\ntest result: ok\n", &[]);
+}
+
+#[test]
+fn python_names_modules_that_can_not_be_imported() {
+    let pytest = "==== ERRORS ====\n\
+        ____ ERROR collecting tests/test_a.py ____\nImportError while importing test module 'ROOT/tests/test_a.py'.\n\
+        tests/test_a.py:1: in <module>\n    from calc import add\nE   ModuleNotFoundError: No module named 'calc'\n\
+        ____ ERROR collecting tests/test_b.py ____\nE     File \"ROOT/tests/test_b.py\", line 1\n\
+        E       def test_b(: pass\nE   SyntaxError: invalid syntax\n\
+        ____ ERROR collecting tests/test_c.py ____\nE   ImportError: cannot import name 'add' from 'calc' (ROOT/calc.py)\n\
+        ____ ERROR collecting tests/test_d.py ____\nE   ModuleNotFoundError: No module named 'numpy.linalg'\n\
+        ===== short test summary info =====\nE   SyntaxError: not part of any\n";
+    check(
+        &[("requirements.txt", "numpy>=1.2\n")],
+        pytest,
+        &[
+            "+tests/test_a.py: ModuleNotFoundError: No module named 'calc'",
+            "-tests/test_b.py: SyntaxError: invalid syntax",
+            "+tests/test_c.py: ImportError: cannot import name 'add' from 'calc' (ROOT/calc.py)",
+            "-tests/test_d.py: ModuleNotFoundError: No module named 'numpy.linalg'",
+        ],
+    );
+}
+
+#[test]
+fn unittest_names_the_file_at_the_end_of_the_traceback() {
+    let output = "======\nERROR: tests.test_a (unittest.loader._FailedTest.tests.test_a)\n------\n\
+        ImportError: Failed to import test module: tests.test_a\nTraceback (most recent call last):\n  \
+        File \"/usr/lib/python3.11/unittest/loader.py\", line 407, in _find_test_path\n  \
+        File \"ROOT/tests/test_a.py\", line 1, in <module>\n    from calc import add\n\
+        ModuleNotFoundError: No module named 'calc'\n======\n";
+    check(&[], output, &["+tests/test_a.py: ModuleNotFoundError: No module named 'calc'"]);
+}
+
+#[test]
+fn a_fixture_that_nobody_defines_is_a_mistake_of_the_test() {
+    let output = "____ ERROR at setup of test_d ____\nfile ROOT/tests/test_c.py, line 3\n  def test_d(nofix): pass\n\
+        E       fixture 'nofix' not found\n";
+    check(&[], output, &["-tests/test_c.py: fixture 'nofix' not found"]);
+}
+
+#[test]
+fn javascript_tells_own_modules_from_packages() {
+    let output = "# file://ROOT/test/a.test.js:2\n# import { two } from '../src/a.js';\n#          ^^^\n\
+        # SyntaxError: The requested module '../src/a.js' does not provide an export named 'two'\n\
+        # Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'ROOT/src/b.js' imported from ROOT/test/b.test.js\n\
+        # Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'lodash' imported from ROOT/test/c.test.js\n\
+        # ROOT/test/d.test.cjs:3\n# SyntaxError: Unexpected end of input\n\
+        # Error: Cannot find module '../src/missing'\n# Require stack:\n# - ROOT/test/e.test.cjs\n\
+        \x20   Cannot find module '../src/f' from 'test/f.test.js'\n\
+        Error: Failed to resolve import \"../src/g.js\" from \"test/g.test.js\". Does the file exist?\n\
+        src/h.test.ts:3:10 - error TS2305: Module '\"./h\"' has no exported member 'two'.\n\
+        src/i.test.ts(3,10): error TS2307: Cannot find module 'lodash' or its corresponding type declarations.\n\
+        src/j.test.ts(4,1): error TS2322: Type 'string' is not assignable to type 'number'.\n";
+    check(
+        &[("package.json", r#"{"name": "demo"}"#)],
+        output,
+        &[
+            "+test/a.test.js: SyntaxError: The requested module '../src/a.js' does not provide an export named 'two'",
+            "+test/b.test.js: Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'ROOT/src/b.js' imported from ROOT/test/b.test.js",
+            "-test/c.test.js: Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'lodash' imported from ROOT/test/c.test.js",
+            "-test/d.test.cjs: SyntaxError: Unexpected end of input",
+            "+test/e.test.cjs: Error: Cannot find module '../src/missing'",
+            "+test/f.test.js: Cannot find module '../src/f' from 'test/f.test.js'",
+            "+test/g.test.js: Error: Failed to resolve import \"../src/g.js\" from \"test/g.test.js\". Does the file exist?",
+            "+src/h.test.ts: src/h.test.ts:3:10 - error TS2305: Module '\"./h\"' has no exported member 'two'.",
+            "-src/i.test.ts: src/i.test.ts(3,10): error TS2307: Cannot find module 'lodash' or its corresponding type declarations.",
+            "-src/j.test.ts: src/j.test.ts(4,1): error TS2322: Type 'string' is not assignable to type 'number'.",
+        ],
+    );
+}
+
+#[test]
+fn other_compilers_are_read_line_by_line() {
+    let go = "# example.org/demo [example.org/demo.test]\n./parse_test.go:5:9: undefined: Parse\n\
+        ./parse_test.go:6:4: p.Go undefined (type Thing has no field or method Go)\n\
+        ./type_test.go:7:2: cannot use \"a\" (untyped string constant) as int value in assignment\n\
+        a_test.go:4:2: no required module provides package github.com/x/y; to add it:\n\
+        b_test.go:4:2: package example.org/demo/parser is not in std\nFAIL\texample.org/demo [build failed]\n";
+    check(
+        &[("go.mod", "module example.org/demo\n\ngo 1.22\n")],
+        go,
+        &[
+            "+parse_test.go: ./parse_test.go:5:9: undefined: Parse",
+            "+parse_test.go: ./parse_test.go:6:4: p.Go undefined (type Thing has no field or method Go)",
+            "-type_test.go: ./type_test.go:7:2: cannot use \"a\" (untyped string constant) as int value in assignment",
+            "-a_test.go: a_test.go:4:2: no required module provides package github.com/x/y; to add it:",
+            "+b_test.go: b_test.go:4:2: package example.org/demo/parser is not in std",
+        ],
+    );
+    let c = "t/a.c:3:5: error: implicit declaration of function 'parse' [-Wimplicit-function-declaration]\n\
+        t/b.c:1:10: fatal error: parse.h: No such file or directory\nt/c.c:9:1: error: expected ';' before '}' token\n\
+        /usr/bin/ld: t/d.c:4: undefined reference to `parse'\n";
+    check(
+        &[],
+        c,
+        &[
+            "+t/a.c: t/a.c:3:5: error: implicit declaration of function 'parse' [-Wimplicit-function-declaration]",
+            "+t/b.c: t/b.c:1:10: fatal error: parse.h: No such file or directory",
+            "-t/c.c: t/c.c:9:1: error: expected ';' before '}' token",
+            "+t/d.c: undefined reference to `parse'",
+        ],
+    );
+    let java = "[ERROR] COMPILATION ERROR :\n[ERROR] ROOT/src/test/java/AppTest.java:[5,9] cannot find symbol\n\
+        [ERROR] ROOT/src/test/java/BTest.java:[5,9] ';' expected\n";
+    check(
+        &[],
+        java,
+        &[
+            "+src/test/java/AppTest.java: [ERROR] ROOT/src/test/java/AppTest.java:[5,9] cannot find symbol",
+            "-src/test/java/BTest.java: [ERROR] ROOT/src/test/java/BTest.java:[5,9] ';' expected",
+        ],
+    );
+}
+
+proptest! {
+    #[test]
+    fn anything_can_be_read(output in "(?s)(error(\\[E0425\\])?: |could not compile|ERROR collecting |E   |SyntaxError: |.|\n){0,60}") {
+        let _any = load_errors(&output, Path::new("/nowhere"));
+    }
+}
