@@ -1,6 +1,6 @@
 //! What tm itself saw of an attempt's work: the proof that stands beside the agent's claim.
 
-use crate::Failure;
+use crate::{Failure, Reason};
 use serde::{Deserialize, Serialize};
 
 /// The judged facts about one attempt's work.
@@ -10,6 +10,9 @@ pub struct Proof {
     pub baseline_failed: u64,
     /// Tests that are there now and were not at the base.
     pub new: Vec<String>,
+    /// RED: files of new tests that can't be loaded yet, because what they test is missing; their tests have no names.
+    #[serde(default)]
+    pub unloaded: Vec<String>,
     /// Tests that pass now.
     pub passed: u64,
     /// Tests that fail now.
@@ -18,15 +21,35 @@ pub struct Proof {
     pub regressions: Vec<String>,
     /// Tests that failed once and passed when run again; they do not count.
     pub flaky: Vec<String>,
+    /// Covered lines, where the test command writes a coverage report.
+    #[serde(default)]
+    pub coverage: Option<CoverageChange>,
     /// Why the work is refused; `None` when the proof holds.
     pub failure: Option<Failure>,
+    /// Why, more finely; `None` when the proof holds.
+    #[serde(default)]
+    pub reason: Option<Reason>,
     /// The evidence for the next attempt's prompt and for people: failing tests with what they printed, bounded.
     pub evidence: String,
     /// What people should know although the proof holds, such as "exit status only".
     pub notes: Vec<String>,
 }
 
+/// Covered lines in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoverageChange {
+    /// At the base; `None` when it was not measured there.
+    pub before: Option<f64>,
+    /// With the work.
+    pub after: f64,
+}
+
 impl Proof {
+    /// Returns the proof that work is refused for a reason which no test tells.
+    pub fn refused(failure: Failure, reason: Reason, evidence: impl Into<String>) -> Self {
+        Self { failure: Some(failure), reason: Some(reason), evidence: evidence.into(), ..Self::default() }
+    }
+
     /// Tells whether the work may be committed.
     pub const fn holds(&self) -> bool {
         self.failure.is_none()

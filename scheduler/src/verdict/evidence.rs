@@ -1,6 +1,6 @@
 //! Puts a refusal into words: for the next attempt's prompt and for people, bounded.
 
-use crate::TestReport;
+use crate::{LoadError, TestReport};
 use std::fmt::Write as _;
 
 /// So many tests are told of, each with so many lines; the whole has so many bytes.
@@ -37,6 +37,18 @@ pub(super) fn named(why: &str, report: &TestReport, tests: &[String]) -> String 
     }
     if tests.len() > MOST_TESTS {
         let _ = writeln!(text, "- and {} more", tests.len() - MOST_TESTS);
+    }
+    cut(text)
+}
+
+/// The reason, and the errors that keep files from loading.
+pub(super) fn load_evidence(why: &str, errors: &[&LoadError]) -> String {
+    let mut text = format!("{why}:\n");
+    for error in errors.iter().take(MOST_TESTS) {
+        let _ = writeln!(text, "- {}", error.file.as_deref().unwrap_or("(no file named)"));
+        for line in error.text.lines().take(MOST_LINES) {
+            let _ = writeln!(text, "    {line}");
+        }
     }
     cut(text)
 }

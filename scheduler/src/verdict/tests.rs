@@ -1,7 +1,7 @@
 //! One case for every rule.
 
 use super::*;
-use crate::CommandEnd;
+use crate::{CommandEnd, Coverage, Failure, LoadCause, LoadError, Proof, Reason};
 use std::collections::BTreeMap;
 
 /// `+name` passed, `-name` failed, `~name` was skipped.
@@ -33,78 +33,221 @@ fn ended(end: CommandEnd) -> TestReport {
     TestReport { end, ..report("") }
 }
 
+fn red(base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
+    judge_red(&RedWork { base, after, without_tests: None, test_files: &["t/n.t".to_owned()] }, strictness)
+}
+
+/// The suite fails to load: `+file` because an item is missing, `-file` for another reason.
+fn unloadable(tests: &str, files: &str) -> TestReport {
+    let load_errors = files.split_whitespace().map(|word| LoadError {
+        cause: if word.starts_with('+') { LoadCause::MissingItem } else { LoadCause::Other },
+        file: Some(word[1..].to_owned()),
+        text: format!("error in {word}"),
+    });
+    TestReport {
+        load_errors: load_errors.collect(),
+        broken: Some("it does not build".to_owned()),
+        end: CommandEnd::Exited(Some(101)),
+        ..report(tests)
+    }
+}
+
 #[test]
 fn red_is_judged_by_every_rule() {
-    use Failure::{RedCannotRun, RedPassed, Regression};
+    use Reason::{
+        CannotRun, ErrorOutsideNewTests, EverythingPassed, ExitStatusOnly, NewTestsDoNotLoad, NoNewTest, NoTestsFound,
+        OldTestFailed, OldTestGone, OldTestSkipped, SomePassed,
+    };
     use Strictness::{Normal, Relaxed, Strict};
-    let cases: [(&str, TestReport, TestReport, Strictness, Option<Failure>); 25] = [
+    let cases = [
         ("a new test fails", report("+a"), report("+a -b"), Strict, None),
         ("the first test of a project fails", report(""), report("-b"), Strict, None),
         ("old failures don't matter", report("-a"), report("-a -b"), Strict, None),
         ("an old failure that is mended is fine", report("-a"), report("+a -b"), Strict, None),
-        ("no new test", report("+a"), report("+a"), Normal, Some(RedPassed)),
-        ("an old failure is no new test", report("-a"), report("-a"), Normal, Some(RedPassed)),
+        ("no new test", report("+a"), report("+a"), Normal, Some(NoNewTest)),
+        ("an old failure is no new test", report("-a"), report("-a"), Normal, Some(NoNewTest)),
         ("no new test, relaxed", report("+a"), report("+a"), Relaxed, None),
-        ("all new pass, strict", report("+a"), report("+a +b"), Strict, Some(RedPassed)),
-        ("all new pass, normal", report("+a"), report("+a +b"), Normal, Some(RedPassed)),
+        ("all new pass, strict", report("+a"), report("+a +b"), Strict, Some(EverythingPassed)),
+        ("all new pass, normal", report("+a"), report("+a +b"), Normal, Some(EverythingPassed)),
         ("all new pass, relaxed", report("+a"), report("+a +b"), Relaxed, None),
-        ("all new are skipped", report("+a"), report("+a ~b"), Normal, Some(RedPassed)),
-        ("some new pass, strict", report("+a"), report("+a +b -c"), Strict, Some(RedPassed)),
+        ("all new are skipped", report("+a"), report("+a ~b"), Normal, Some(EverythingPassed)),
+        ("some new pass, strict", report("+a"), report("+a +b -c"), Strict, Some(SomePassed)),
         ("some new pass, normal", report("+a"), report("+a +b -c"), Normal, None),
-        ("an old test fails", report("+a"), report("-a -b"), Relaxed, Some(Regression)),
-        ("an old test vanishes", report("+a"), report("-b"), Normal, Some(Regression)),
-        ("an old test is skipped", report("+a"), report("~a -b"), Normal, Some(Regression)),
-        ("nothing is found", report(""), report(""), Normal, Some(RedCannotRun)),
-        ("the suite breaks", report("+a"), broken("syntax error"), Relaxed, Some(RedCannotRun)),
-        ("time is over", report("+a"), ended(CommandEnd::TimedOut), Normal, Some(RedCannotRun)),
-        ("not started", report("+a"), ended(CommandEnd::NotStarted("gone".into())), Normal, Some(RedCannotRun)),
-        ("killed", report("+a"), ended(CommandEnd::Exited(None)), Normal, Some(RedCannotRun)),
-        ("no such command", exit(0), exit(127), Relaxed, Some(RedCannotRun)),
+        ("an old test fails", report("+a"), report("-a -b"), Relaxed, Some(OldTestFailed)),
+        ("an old test vanishes", report("+a"), report("-b"), Normal, Some(OldTestGone)),
+        ("an old test is skipped", report("+a"), report("~a -b"), Normal, Some(OldTestSkipped)),
+        ("nothing is found", report(""), report(""), Normal, Some(NoTestsFound)),
+        ("the suite breaks", report("+a"), broken("it is torn"), Relaxed, Some(CannotRun)),
+        ("time is over", report("+a"), ended(CommandEnd::TimedOut), Normal, Some(CannotRun)),
+        ("not started", report("+a"), ended(CommandEnd::NotStarted("gone".into())), Normal, Some(CannotRun)),
+        ("killed", report("+a"), ended(CommandEnd::Exited(None)), Normal, Some(CannotRun)),
+        ("no such command", exit(0), exit(127), Relaxed, Some(CannotRun)),
         ("exit status turns", exit(0), exit(1), Strict, None),
-        ("exit status stays good", exit(0), exit(0), Normal, Some(RedPassed)),
-        ("exit status was bad", exit(1), exit(1), Strict, Some(RedCannotRun)),
+        ("exit status stays good", exit(0), exit(0), Normal, Some(EverythingPassed)),
+        ("exit status was bad", exit(1), exit(1), Strict, Some(ExitStatusOnly)),
+        ("an item is missing", report("+a"), unloadable("", "+t/n.t"), Strict, None),
+        ("an item is missing, others run", report("+a"), unloadable("+a", "+t/n.t"), Strict, None),
+        ("the new test has a mistake", report("+a"), unloadable("", "-t/n.t"), Relaxed, Some(NewTestsDoNotLoad)),
+        ("one of each", report("+a"), unloadable("", "+t/n.t -t/n.t"), Normal, Some(NewTestsDoNotLoad)),
+        ("the code does not build", report("+a"), unloadable("", "-lib"), Normal, Some(ErrorOutsideNewTests)),
+        ("the code misses an item", report("+a"), unloadable("", "+lib +t/n.t"), Normal, Some(ErrorOutsideNewTests)),
+        ("an old test fails besides", report("+a"), unloadable("-a", "+t/n.t"), Normal, Some(OldTestFailed)),
+        ("a new one passes besides", report("+a"), unloadable("+a +b", "+t/n.t"), Strict, Some(SomePassed)),
+        ("errors of the base don't count", unloadable("", "-lib"), unloadable("", "-lib +t/n.t"), Strict, None),
     ];
     for (name, base, after, strictness, expected) in cases {
-        let proof = judge_red(&base, &after, strictness);
-        assert_eq!(proof.failure, expected, "{name}");
+        let proof = red(&base, &after, strictness);
+        assert_eq!(proof.reason, expected, "{name}");
         assert_eq!(proof.evidence.is_empty(), expected.is_none(), "{name}");
+        assert_eq!(proof.failure.is_none(), expected.is_none(), "{name}");
     }
-    assert_eq!(judge_red(&exit(1), &exit(1), Normal).failure, None);
-    assert!(!judge_red(&exit(0), &exit(1), Normal).notes.is_empty(), "weaker proof is said");
+    assert_eq!(red(&exit(1), &exit(1), Normal).failure, None);
+    assert!(!red(&exit(0), &exit(1), Normal).notes.is_empty(), "weaker proof is said");
+}
+
+#[test]
+fn reds_failures_tell_a_test_that_is_no_test_from_one_that_passes() {
+    let failure = |after: &str| red(&report("+a"), &report(after), Strictness::Normal).failure;
+    assert_eq!(failure("+a +b"), Some(Failure::RedPassed));
+    assert_eq!(failure("-a -b"), Some(Failure::Regression));
+    assert_eq!(red(&report(""), &report(""), Strictness::Normal).failure, Some(Failure::RedCannotRun));
+}
+
+#[test]
+fn a_red_that_does_not_load_may_break_nothing_else() {
+    let after = unloadable("", "+t/n.t");
+    let with = |without: &TestReport| {
+        let (base, test_files) = (report("+a"), ["t/n.t".to_owned()]);
+        let work = RedWork { base: &base, after: &after, without_tests: Some(without), test_files: &test_files };
+        judge_red(&work, Strictness::Normal)
+    };
+    assert_eq!(with(&report("+a")).reason, None);
+    assert_eq!(with(&report("-a")).reason, Some(Reason::OldTestFailed));
+    assert_eq!(with(&report("")).reason, Some(Reason::OldTestGone));
+    let proof = with(&report("+a"));
+    assert_eq!(proof.unloaded, ["t/n.t"]);
+    assert_eq!(proof.notes, ["t/n.t can't be loaded yet: error in +t/n.t"]);
+}
+
+#[test]
+fn a_file_that_does_not_load_is_no_test() {
+    let after = unloadable("-/x/t/n.t -t.n -other", "+t/n.t");
+    assert_eq!(red(&report(""), &after, Strictness::Strict).new, ["other"]);
+}
+
+/// Judges a GREEN whose RED added the test `n`.
+fn green(base: &TestReport, after: &TestReport, rerun: Option<&TestReport>, rules: Rules) -> Proof {
+    let red = RedFacts { new_tests: vec!["n".into()], unloaded: Vec::new() };
+    let without_red = report("");
+    let work = GreenWork { base, without_red: &without_red, after, rerun, red: &red, tampered: &[], runner: &[] };
+    judge_green(&work, rules)
 }
 
 #[test]
 fn green_is_judged_by_every_rule() {
-    use Failure::{GreenFailing, Regression, TestsTampered};
-    let red = RedFacts { new_tests: vec!["n".into()], test_files: vec!["t/n.t".into()] };
-    let judge = |base: &str, after: &TestReport, rerun: Option<&TestReport>| {
-        judge_green(&report(base), after, rerun, &red, &[], Strictness::Normal)
+    use Reason::{
+        CannotRun, ExitStatusOnly, NewTestFailed, OldTestFailed, OldTestGone, OldTestSkipped, RedTestsFail,
+        RedTestsMissing,
     };
     for (name, base, after, expected) in [
-        ("RED's test passes", "+a -n", "+a +n", None),
-        ("an old failure stays", "-a -n", "-a +n", None),
-        ("RED's test still fails", "+a -n", "+a -n", Some(GreenFailing)),
-        ("RED's test is gone", "+a -n", "+a", Some(GreenFailing)),
-        ("RED's test is skipped", "+a -n", "+a ~n", Some(GreenFailing)),
-        ("an old test fails", "+a -n", "-a +n", Some(Regression)),
-        ("an old test is gone", "+a -n", "+n", Some(Regression)),
-        ("an old test is skipped", "+a -n", "~a +n", Some(Regression)),
-        ("a new test of its own fails", "+a -n", "+a +n -x", Some(Regression)),
+        ("RED's test passes", report("+a -n"), report("+a +n"), None),
+        ("an old failure stays", report("-a -n"), report("-a +n"), None),
+        ("RED's test still fails", report("+a -n"), report("+a -n"), Some(RedTestsFail)),
+        ("RED's test is gone", report("+a -n"), report("+a"), Some(RedTestsMissing)),
+        ("RED's test is skipped", report("+a -n"), report("+a ~n"), Some(RedTestsMissing)),
+        ("an old test fails", report("+a -n"), report("-a +n"), Some(OldTestFailed)),
+        ("an old test is gone", report("+a -n"), report("+n"), Some(OldTestGone)),
+        ("an old test is skipped", report("+a -n"), report("~a +n"), Some(OldTestSkipped)),
+        ("a new test of its own fails", report("+a -n"), report("+a +n -x"), Some(NewTestFailed)),
+        ("the suite breaks", report("+a -n"), broken("it is torn"), Some(CannotRun)),
+        ("exit status turns", exit(1), exit(0), None),
+        ("exit status stays bad", exit(1), exit(1), Some(ExitStatusOnly)),
     ] {
-        assert_eq!(judge(base, &report(after), None).failure, expected, "{name}");
+        assert_eq!(green(&base, &after, None, Rules::default()).reason, expected, "{name}");
     }
-    assert_eq!(judge("+a -n", &broken("syntax error"), None).failure, Some(GreenFailing));
-    let flaky = judge("+a -n", &report("-a +n"), Some(&report("+a +n")));
+    let flaky = green(&report("+a -n"), &report("-a +n"), Some(&report("+a +n")), Rules::default());
     assert_eq!((flaky.failure, flaky.flaky), (None, vec!["a".to_owned()]));
-    let again = judge("+a -n", &report("-a +n"), Some(&report("-a +n")));
-    assert_eq!(again.failure, Some(Regression));
-    let tampered =
-        |strictness| judge_green(&report("-n"), &report("+n"), None, &red, &["t/n.t".to_owned()], strictness);
-    assert_eq!(tampered(Strictness::Strict).failure, Some(TestsTampered));
-    assert_eq!(tampered(Strictness::Normal).failure, Some(TestsTampered));
-    assert_eq!((tampered(Strictness::Relaxed).failure, tampered(Strictness::Relaxed).notes.len()), (None, 1));
-    let by_exit = |code| judge_green(&exit(1), &exit(code), None, &red, &[], Strictness::Normal).failure;
-    assert_eq!((by_exit(0), by_exit(1)), (None, Some(GreenFailing)));
+    let again = green(&report("+a -n"), &report("-a +n"), Some(&report("-a +n")), Rules::default());
+    assert_eq!(again.failure, Some(Failure::Regression));
+}
+
+#[test]
+fn green_keeps_the_files_of_red_and_of_the_test_runner() {
+    let (base, after, without_red) = (report("-n"), report("+n"), report(""));
+    let red = RedFacts { new_tests: vec!["n".into()], unloaded: Vec::new() };
+    let file = ["t/n.t".to_owned()];
+    let work = GreenWork {
+        base: &base,
+        without_red: &without_red,
+        after: &after,
+        rerun: None,
+        red: &red,
+        tampered: &[],
+        runner: &[],
+    };
+    for (work, reason) in [
+        (GreenWork { tampered: &file, ..work }, Reason::RedTestsChanged),
+        (GreenWork { runner: &file, ..work }, Reason::TestRunnerChanged),
+    ] {
+        for strictness in [Strictness::Strict, Strictness::Normal] {
+            let proof = judge_green(&work, Rules { strictness, coverage_threshold: None });
+            assert_eq!((proof.failure, proof.reason), (Some(Failure::TestsTampered), Some(reason)));
+        }
+        let proof = judge_green(&work, Rules { strictness: Strictness::Relaxed, coverage_threshold: None });
+        assert_eq!((proof.failure, proof.notes.len()), (None, 1));
+    }
+}
+
+#[test]
+fn tests_that_could_not_be_loaded_have_to_run_in_green_and_old_ones_come_back() {
+    let red = RedFacts { new_tests: Vec::new(), unloaded: vec!["t/n.t".into()] };
+    let (base, without_red) = (unloadable("", "+t/n.t"), report("+a -b"));
+    let judge = |after: &TestReport| {
+        let work = GreenWork {
+            base: &base,
+            without_red: &without_red,
+            after,
+            rerun: None,
+            red: &red,
+            tampered: &[],
+            runner: &[],
+        };
+        judge_green(&work, Rules::default()).reason
+    };
+    assert_eq!(judge(&report("+a +n")), None);
+    assert_eq!(judge(&report("+a")), Some(Reason::RedTestsMissing));
+    assert_eq!(judge(&report("+a ~n")), Some(Reason::RedTestsMissing));
+    assert_eq!(judge(&report("+n")), Some(Reason::OldTestGone));
+    assert_eq!(judge(&report("-a +n")), Some(Reason::OldTestFailed));
+    assert_eq!(judge(&report("+a -n +m")), Some(Reason::NewTestFailed));
+    assert_eq!(judge(&unloadable("", "+t/n.t")), Some(Reason::CannotRun));
+}
+
+#[test]
+fn coverage_counts_against_the_threshold_unless_it_was_worse_before() {
+    let covering = |tests: &str, covered: Option<u64>| TestReport {
+        coverage: covered.map(|covered| Coverage { covered, total: 100, source: "lcov.info".to_owned() }),
+        ..report(tests)
+    };
+    let judge = |before: Option<u64>, after: Option<u64>, strictness| {
+        let rules = Rules { strictness, coverage_threshold: Some(80.0) };
+        green(&covering("-n", before), &covering("+n", after), None, rules)
+    };
+    for (before, after, expected) in [
+        (None, Some(80), None),
+        (Some(90), Some(85), None),
+        (Some(90), Some(79), Some(Reason::CoverageTooLow)),
+        (None, Some(79), Some(Reason::CoverageTooLow)),
+        (Some(50), Some(60), None),
+        (Some(50), Some(49), Some(Reason::CoverageTooLow)),
+        (Some(90), None, None),
+    ] {
+        assert_eq!(judge(before, after, Strictness::Normal).reason, expected, "{before:?} {after:?}");
+    }
+    assert_eq!(judge(Some(90), Some(10), Strictness::Relaxed).reason, None);
+    assert_eq!(judge(Some(90), None, Strictness::Normal).notes.len(), 1, "an unchecked threshold is said");
+    let coverage = judge(Some(50), Some(60), Strictness::Normal).coverage.expect("coverage");
+    assert_eq!((coverage.before, coverage.after), (Some(50.0), 60.0));
 }
 
 #[test]

@@ -1,0 +1,110 @@
+//! Compares one run of the tests with what was before, and words a refusal.
+
+use super::evidence::{evidence, named};
+use crate::{CommandEnd, CoverageChange, Detail, Failure, Proof, Reason, TestOutcome, TestReport};
+
+/// Lists in a proof hold so many names at the most; counts stay exact.
+pub(super) const MOST_NAMES: usize = 500;
+
+/// Why the test command itself could not be run; failing tests are no reason.
+pub(super) fn command_failed(report: &TestReport) -> Option<String> {
+    match &report.end {
+        CommandEnd::NotStarted(why) => Some(format!("the test command could not be started: {why}")),
+        CommandEnd::TimedOut => Some("the test command did not end within its limit".to_owned()),
+        CommandEnd::Exited(None) => Some("a signal ended the test command".to_owned()),
+        // Shells say so of a command that is not there or can't be executed.
+        CommandEnd::Exited(Some(code @ (126 | 127))) if report.tests.is_empty() => {
+            Some(format!("the test command can't be executed (exit code {code})"))
+        }
+        CommandEnd::Exited(Some(_)) => None,
+    }
+}
+
+/// Why the tests as a whole could not be run.
+pub(super) fn cannot_run(report: &TestReport) -> Option<String> {
+    command_failed(report).or_else(|| report.broken.as_ref().map(|why| format!("the tests can't be run: {why}")))
+}
+
+/// Counts, new tests, regressions and coverage of one run against what was before.
+pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
+    let count = |report: &TestReport, outcome| u64::try_from(report.count(outcome)).unwrap_or(u64::MAX);
+    let is_regression = |name: &&String| {
+        base.tests[*name] == TestOutcome::Passed && after.tests.get(*name) != Some(&TestOutcome::Passed)
+    };
+    let both_tell = base.detail == Detail::PerTest && after.detail == Detail::PerTest;
+    Proof {
+        baseline_failed: count(base, TestOutcome::Failed),
+        new: bounded(after.tests.keys().filter(|name| !base.tests.contains_key(*name))),
+        passed: count(after, TestOutcome::Passed),
+        failed: count(after, TestOutcome::Failed),
+        regressions: if both_tell { bounded(base.tests.keys().filter(is_regression)) } else { Vec::new() },
+        coverage: after.coverage.as_ref().map(|coverage| CoverageChange {
+            before: base.coverage.as_ref().map(crate::Coverage::percent),
+            after: coverage.percent(),
+        }),
+        ..Proof::default()
+    }
+}
+
+/// As `counted`, without what passed when it was run again; that is flaky, and named so.
+pub(super) fn with_rerun(base: &TestReport, after: &TestReport, rerun: Option<&TestReport>) -> Proof {
+    let mut proof = counted(base, after);
+    let Some(rerun) = rerun else { return proof };
+    let passes_again = |name: &String| rerun.tests.get(name) == Some(&TestOutcome::Passed);
+    let was_failing = |name: &String| base.tests.get(name) == Some(&TestOutcome::Failed);
+    proof.regressions.retain(|name| !passes_again(name));
+    let failed_once = after.names(TestOutcome::Failed).map(ToOwned::to_owned);
+    proof.flaky = failed_once.filter(|name| passes_again(name) && !was_failing(name)).take(MOST_NAMES).collect();
+    proof
+}
+
+/// Refuses what got worse, and new tests that fail.
+pub(super) fn regressions_refused(
+    proof: Proof,
+    after: &TestReport,
+    rerun: Option<&TestReport>,
+    failure: Failure,
+) -> Proof {
+    if !proof.regressions.is_empty() {
+        let broken = proof.regressions.clone();
+        let reason = worst(&broken, after);
+        return refused(proof, failure, reason, "tests that passed before do not now", after, &broken);
+    }
+    let passes_again = |name: &String| rerun.is_some_and(|rerun| rerun.tests.get(name) == Some(&TestOutcome::Passed));
+    let fails = |name: &&String| after.tests.get(*name) == Some(&TestOutcome::Failed) && !passes_again(name);
+    let failing: Vec<String> = proof.new.iter().filter(fails).cloned().collect();
+    if failing.is_empty() {
+        return proof;
+    }
+    refused(proof, failure, Reason::NewTestFailed, "new tests fail", after, &failing)
+}
+
+/// What became of tests that passed before: failing weighs most, then being gone.
+pub(super) fn worst(names: &[String], after: &TestReport) -> Reason {
+    let outcomes = || names.iter().map(|name| after.tests.get(name));
+    if outcomes().any(|outcome| outcome == Some(&TestOutcome::Failed)) {
+        Reason::OldTestFailed
+    } else if outcomes().any(|outcome| outcome.is_none()) {
+        Reason::OldTestGone
+    } else {
+        Reason::OldTestSkipped
+    }
+}
+
+pub(super) fn refused(
+    mut proof: Proof,
+    failure: Failure,
+    reason: Reason,
+    why: &str,
+    after: &TestReport,
+    tests: &[String],
+) -> Proof {
+    proof.failure = Some(failure);
+    proof.reason = Some(reason);
+    proof.evidence = if tests.is_empty() { evidence(why, after) } else { named(why, after, tests) };
+    proof
+}
+
+pub(super) fn bounded<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    names.take(MOST_NAMES).cloned().collect()
+}

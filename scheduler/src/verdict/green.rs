@@ -1,0 +1,126 @@
+//! Judges GREEN: RED's files are RED's, its tests pass, nothing that passed before fails, vanishes or is skipped.
+
+use super::compared::{cannot_run, refused, regressions_refused, with_rerun};
+use super::{RedFacts, Rules, Strictness};
+use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport};
+use std::borrow::Cow;
+
+/// What was measured of a GREEN.
+#[derive(Clone, Copy, Debug)]
+pub struct GreenWork<'a> {
+    /// The results where GREEN started, RED's failing tests included.
+    pub base: &'a TestReport,
+    /// The results there without RED's work; they tell what passed before where RED's tests kept others from loading.
+    pub without_red: &'a TestReport,
+    /// The results with the work.
+    pub after: &'a TestReport,
+    /// A second run of the same work, made when `needs_rerun` says so.
+    pub rerun: Option<&'a TestReport>,
+    /// Its RED.
+    pub red: &'a RedFacts,
+    /// Test files of RED that are not RED's any more.
+    pub tampered: &'a [String],
+    /// Files by which GREEN changed how tests are found and run.
+    pub runner: &'a [String],
+}
+
+/// Judges GREEN.
+pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
+    let GreenWork { after, rerun, red, .. } = *work;
+    let before = before(work);
+    let mut proof = with_rerun(&before, after, rerun);
+    for (files, reason, what) in [
+        (work.tampered, Reason::RedTestsChanged, "test files of RED were changed"),
+        (work.runner, Reason::TestRunnerChanged, "what decides how the tests are run was changed"),
+    ] {
+        if files.is_empty() {
+            continue;
+        }
+        let why = format!("{what}: {}", files.join(", "));
+        match rules.strictness {
+            Strictness::Strict | Strictness::Normal => {
+                return refused(proof, Failure::TestsTampered, reason, &why, after, &[]);
+            }
+            Strictness::Relaxed => proof.notes.push(why),
+        }
+    }
+    if let Some(why) = cannot_run(after) {
+        return refused(proof, Failure::GreenFailing, Reason::CannotRun, &why, after, &[]);
+    }
+    if after.detail == Detail::ExitStatusOnly {
+        let passes = after.end.succeeded() || rerun.is_some_and(|rerun| rerun.end.succeeded());
+        if !passes {
+            return refused(proof, Failure::GreenFailing, Reason::ExitStatusOnly, "the test command fails", after, &[]);
+        }
+        proof.notes.push("judged by exit status only".to_owned());
+        return covered(proof, after, rules);
+    }
+    if let Some((reason, why, tests)) = red_tests_do_not_pass(work, red) {
+        return refused(proof, Failure::GreenFailing, reason, &why, after, &tests);
+    }
+    let proof = regressions_refused(proof, after, rerun, Failure::Regression);
+    if proof.holds() { covered(proof, after, rules) } else { proof }
+}
+
+/// What passed before, with or without RED's work.
+fn before<'a>(work: &GreenWork<'a>) -> Cow<'a, TestReport> {
+    let is_more = |(name, outcome): (&String, &TestOutcome)| {
+        *outcome == TestOutcome::Passed && work.base.tests.get(name) != Some(&TestOutcome::Passed)
+    };
+    if !work.without_red.tests.iter().any(is_more) {
+        return Cow::Borrowed(work.base);
+    }
+    let mut before = work.base.clone();
+    before.detail = work.without_red.detail;
+    let more = work.without_red.tests.iter().filter(|pair| is_more(*pair));
+    before.tests.extend(more.map(|(name, outcome)| (name.clone(), *outcome)));
+    Cow::Owned(before)
+}
+
+fn red_tests_do_not_pass(work: &GreenWork<'_>, red: &RedFacts) -> Option<(Reason, String, Vec<String>)> {
+    let outcome = |name: &String| {
+        let again = work.rerun.and_then(|rerun| rerun.tests.get(name));
+        let first = work.after.tests.get(name);
+        if again == Some(&TestOutcome::Passed) { again } else { first }
+    };
+    let others = |wanted: fn(Option<&TestOutcome>) -> bool| -> Vec<String> {
+        red.new_tests.iter().filter(|name| wanted(outcome(name))).cloned().collect()
+    };
+    let failing = others(|outcome| outcome == Some(&TestOutcome::Failed));
+    let missing = others(|outcome| !matches!(outcome, Some(TestOutcome::Failed | TestOutcome::Passed)));
+    let count = red.new_tests.len();
+    if !failing.is_empty() {
+        return Some((Reason::RedTestsFail, format!("{} of RED's {count} tests fail", failing.len()), failing));
+    }
+    if !missing.is_empty() {
+        let why = format!("{} of RED's {count} tests were not run", missing.len());
+        return Some((Reason::RedTestsMissing, why, missing));
+    }
+    let is_new =
+        |name: &&str| !work.without_red.tests.contains_key(*name) && !red.new_tests.iter().any(|red| red == name);
+    if !red.unloaded.is_empty() && !work.after.names(TestOutcome::Passed).any(|name| is_new(&name)) {
+        let why = format!("no test of RED's files was run: {}", red.unloaded.join(", "));
+        return Some((Reason::RedTestsMissing, why, Vec::new()));
+    }
+    None
+}
+
+/// Coverage below the threshold is refused, unless it was below before and did not fall: only what is new counts.
+fn covered(mut proof: Proof, after: &TestReport, rules: Rules) -> Proof {
+    let Some(threshold) = rules.coverage_threshold else { return proof };
+    let Some(coverage) = proof.coverage else {
+        proof.notes.push("the test command wrote no coverage report, so the threshold was not checked".to_owned());
+        return proof;
+    };
+    if coverage.after >= threshold {
+        return proof;
+    }
+    let was = coverage.before.map_or_else(String::new, |before| format!(", {before:.1} % before"));
+    let why = format!("{:.1} % of lines are covered{was}; at least {threshold} % are asked for", coverage.after);
+    let was_below = coverage.before.is_some_and(|before| before < threshold && coverage.after >= before);
+    if was_below || rules.strictness == Strictness::Relaxed {
+        proof.notes.push(why);
+        return proof;
+    }
+    refused(proof, Failure::GreenFailing, Reason::CoverageTooLow, &why, after, &[])
+}

@@ -1,0 +1,153 @@
+//! Judges RED: new tests exist, were found, ran, and fail because the behaviour is missing.
+
+use super::Strictness;
+use super::compared::{bounded, cannot_run, command_failed, counted, refused, worst};
+use super::evidence::load_evidence;
+use crate::{Detail, Failure, LoadCause, LoadError, Proof, Reason, TestOutcome, TestReport};
+
+/// What was measured of a RED.
+#[derive(Clone, Copy, Debug)]
+pub struct RedWork<'a> {
+    /// The results at the base.
+    pub base: &'a TestReport,
+    /// The results with the work.
+    pub after: &'a TestReport,
+    /// The results with the work, but for its test files, which are as at the base. Wanted only where `after` has load
+    /// errors and RED changed more than test files; otherwise these are the results at the base.
+    pub without_tests: Option<&'a TestReport>,
+    /// The test files that RED added or changed.
+    pub test_files: &'a [String],
+}
+
+/// Judges RED.
+pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
+    let RedWork { base, after, .. } = *work;
+    let proof = counted(base, after);
+    if let Some(why) = command_failed(after) {
+        return refused(proof, Failure::RedCannotRun, Reason::CannotRun, &why, after, &[]);
+    }
+    let errors: Vec<&LoadError> = after.load_errors.iter().filter(|error| !base.load_errors.contains(error)).collect();
+    if !errors.is_empty() && !after.end.succeeded() {
+        return does_not_load(proof, work, &errors, strictness);
+    }
+    if let Some(why) = cannot_run(after) {
+        return refused(proof, Failure::RedCannotRun, Reason::CannotRun, &why, after, &[]);
+    }
+    if after.detail == Detail::ExitStatusOnly {
+        return by_exit_status(proof, base, after, strictness);
+    }
+    if !proof.regressions.is_empty() {
+        let broken = proof.regressions.clone();
+        let (reason, why) = (worst(&broken, after), "tests that passed before do not now");
+        return refused(proof, Failure::Regression, reason, why, after, &broken);
+    }
+    new_tests_fail(proof, base, after, strictness)
+}
+
+/// New tests exist, and fail.
+fn new_tests_fail(mut proof: Proof, base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
+    let new: Vec<&String> = after.tests.keys().filter(|name| !base.tests.contains_key(*name)).collect();
+    let failing = new.iter().filter(|name| after.tests[**name] == TestOutcome::Failed).count();
+    let (failure, reason, why) = match (new.len(), failing, strictness) {
+        (0, _, _) if after.tests.is_empty() => {
+            (Failure::RedCannotRun, Reason::NoTestsFound, "the test command found no tests")
+        }
+        (0, _, Strictness::Strict | Strictness::Normal) => {
+            (Failure::RedPassed, Reason::NoNewTest, "there is no new test")
+        }
+        (_, 0, Strictness::Strict | Strictness::Normal) => {
+            (Failure::RedPassed, Reason::EverythingPassed, "every new test passes without an implementation")
+        }
+        (count, failing, Strictness::Strict) if failing < count => {
+            (Failure::RedPassed, Reason::SomePassed, "some new tests pass without an implementation")
+        }
+        (count, failing, _) => {
+            if failing < count || count == 0 {
+                proof.notes.push(format!("{failing} of {count} new tests fail"));
+            }
+            return proof;
+        }
+    };
+    refused(proof, failure, reason, why, after, &[])
+}
+
+/// The new tests, or something else, can't be built or loaded. That is right when all errors are in RED's test files
+/// and name items of the project that are missing, and everything else is as it was.
+fn does_not_load(mut proof: Proof, work: &RedWork<'_>, errors: &[&LoadError], strictness: Strictness) -> Proof {
+    let (base, after) = (work.base, work.after);
+    let is_new_test = |error: &LoadError| error.file.as_ref().is_none_or(|file| work.test_files.contains(file));
+    let (new, elsewhere): (Vec<&LoadError>, Vec<&LoadError>) = errors.iter().partition(|error| is_new_test(error));
+    if !elsewhere.is_empty() {
+        proof.failure = Some(Failure::RedCannotRun);
+        proof.reason = Some(Reason::ErrorOutsideNewTests);
+        proof.evidence = load_evidence("something else than the new tests can't be built or loaded", &elsewhere);
+        return proof;
+    }
+    let mistakes: Vec<&LoadError> = new.iter().copied().filter(|error| error.cause == LoadCause::Other).collect();
+    if !mistakes.is_empty() {
+        proof.failure = Some(Failure::RedCannotRun);
+        proof.reason = Some(Reason::NewTestsDoNotLoad);
+        proof.evidence =
+            load_evidence("the new tests can't be loaded, and not for a missing implementation", &mistakes);
+        return proof;
+    }
+    // Tests in files that do not load yet are gone for now; whether GREEN brings them back is judged there.
+    proof.regressions = match work.without_tests {
+        Some(without) => counted(base, without).regressions,
+        None => Vec::new(),
+    };
+    let still_run = base
+        .names(TestOutcome::Passed)
+        .filter(|name| after.tests.get(*name).is_some_and(|outcome| *outcome != TestOutcome::Passed));
+    proof.regressions.extend(still_run.map(ToOwned::to_owned));
+    if !proof.regressions.is_empty() {
+        let broken = proof.regressions.clone();
+        let reason = worst(&broken, work.without_tests.unwrap_or(after));
+        return refused(proof, Failure::Regression, reason, "tests that passed before do not now", after, &broken);
+    }
+    proof.unloaded = new.iter().filter_map(|error| error.file.clone()).collect();
+    proof.unloaded.dedup();
+    proof.new = bounded(
+        after.tests.keys().filter(|name| !base.tests.contains_key(*name) && !names_a_file(name, &proof.unloaded)),
+    );
+    let passing = proof.new.iter().filter(|name| after.tests[*name] == TestOutcome::Passed).count();
+    if passing > 0 && strictness == Strictness::Strict {
+        let why = "some new tests pass without an implementation";
+        return refused(proof, Failure::RedPassed, Reason::SomePassed, why, after, &[]);
+    }
+    proof.notes.extend(new.iter().take(5).map(|error| not_there_yet(error)));
+    proof
+}
+
+fn not_there_yet(error: &LoadError) -> String {
+    let what = error.text.lines().next().unwrap_or_default();
+    format!("{} can't be loaded yet: {what}", error.file.as_deref().unwrap_or("a new test"))
+}
+
+/// Frameworks that report a file which can't be loaded as a failed test name it after the file, as a path or a module.
+fn names_a_file(name: &str, files: &[String]) -> bool {
+    files.iter().any(|file| {
+        let module = file.rsplit_once('.').map_or(file.as_str(), |(stem, _)| stem).replace('/', ".");
+        name.ends_with(file.as_str()) || name.ends_with(&module)
+    })
+}
+
+/// Without results test by test, that the command failed is all there is to see.
+fn by_exit_status(mut proof: Proof, base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
+    match (base.end.succeeded(), after.end.succeeded(), strictness) {
+        (_, true, Strictness::Strict | Strictness::Normal) => {
+            refused(proof, Failure::RedPassed, Reason::EverythingPassed, "the test command passes", after, &[])
+        }
+        (false, false, Strictness::Strict) => {
+            let why = "the test command failed before already, and its output can't be read test by test";
+            refused(proof, Failure::RedCannotRun, Reason::ExitStatusOnly, why, after, &[])
+        }
+        (true, false, _)
+        | (false, false, Strictness::Normal | Strictness::Relaxed)
+        | (_, true, Strictness::Relaxed) => {
+            let weaker = "judged by exit status only, which can't tell a new failure from an old one";
+            proof.notes.push(weaker.to_owned());
+            proof
+        }
+    }
+}
