@@ -2,6 +2,7 @@
 
 use crate::git::fields;
 use crate::{Error, Repository, TreeId};
+use std::path::Path;
 use tm_scheduler::CommitId;
 
 /// What happened to a file.
@@ -41,6 +42,66 @@ impl Repository {
         self.changes(from, &to.0)
     }
 
+    /// Returns the text of a file in a commit; `None` where there is none, or where it is no UTF-8.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn text_at(&self, commit: &CommitId, path: &str) -> Result<Option<String>, Error> {
+        self.text_in_tree(&self.tree_of(commit)?, path)
+    }
+
+    /// As `text_at`, in a tree that is not committed.
+    ///
+    /// # Errors
+    /// There is no such tree.
+    pub fn text_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<String>, Error> {
+        let library = self.library()?;
+        let tree = library.find_tree(object_id(&tree.0)?).map_err(|_| unknown(&tree.0))?;
+        let Ok(entry) = tree.get_path(Path::new(path)) else { return Ok(None) };
+        let blob = library.find_blob(entry.id()).ok();
+        Ok(blob.and_then(|blob| String::from_utf8(blob.content().to_vec()).ok()))
+    }
+
+    /// Makes a commit, on no branch, of a tree in which these files are as they are in `from`: with its content, or not
+    /// there at all.
+    ///
+    /// # Errors
+    /// There is no such tree or commit, or the object store can't be written.
+    pub fn with_files_of(&self, tree: &TreeId, files: &[String], from: &CommitId) -> Result<CommitId, Error> {
+        let library = self.library()?;
+        let find = |id: &str| library.find_tree(object_id(id)?).map_err(|_| unknown(id));
+        let (tree, source) = (find(&tree.0)?, find(&self.tree_of(from)?.0)?);
+        let mut update = git2::build::TreeUpdateBuilder::new();
+        for file in files {
+            match source.get_path(Path::new(file)) {
+                Ok(entry) => {
+                    let mode = match entry.filemode() {
+                        0o100_755 => git2::FileMode::BlobExecutable,
+                        0o120_000 => git2::FileMode::Link,
+                        _ => git2::FileMode::Blob,
+                    };
+                    update.upsert(file, entry.id(), mode);
+                }
+                Err(_) if tree.get_path(Path::new(file)).is_ok() => {
+                    update.remove(file);
+                }
+                Err(_) => {}
+            }
+        }
+        let made = update.create_updated(&library, &tree).map_err(|_| unknown(from.as_str()))?;
+        self.commit_tree(&TreeId(made.to_string()), &[from], "tm: a tree to be tested\n")
+    }
+
+    /// Returns the first parent of a commit; `None` for one without.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn first_parent(&self, commit: &CommitId) -> Result<Option<CommitId>, Error> {
+        let library = self.library()?;
+        let found = library.find_commit(object_id(commit.as_str())?).map_err(|_| unknown(commit.as_str()))?;
+        Ok(found.parent_id(0).ok().map(|id| CommitId::new(id.to_string())))
+    }
+
     fn changes(&self, from: &CommitId, to: &str) -> Result<Vec<ChangedFile>, Error> {
         let listing =
             self.git().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]).commit(from).arg(to).bytes()?;
@@ -56,4 +117,12 @@ impl Repository {
         }
         Ok(changes)
     }
+}
+
+fn object_id(id: &str) -> Result<git2::Oid, Error> {
+    git2::Oid::from_str(id).map_err(|_| unknown(id))
+}
+
+fn unknown(id: &str) -> Error {
+    Error::UnknownRevision { revision: id.to_owned() }
 }

@@ -101,7 +101,7 @@ impl Repository {
         Git::new(&self.environment, folder, hooks)
     }
 
-    fn library(&self) -> Result<git2::Repository, Error> {
+    pub(crate) fn library(&self) -> Result<git2::Repository, Error> {
         git2::Repository::open(&self.common_dir)
             .map_err(|error| Error::Git { command: "(open)".to_owned(), message: error.message().to_owned() })
     }

@@ -318,3 +318,23 @@ fn pruning_keeps_what_is_not_safe_and_says_why() {
     assert_eq!((of(dirty.path()), of(safe.path())), (Pruned::Kept, Pruned::Removed));
     assert!(dirty.path().join("b.txt").exists());
 }
+
+#[test]
+fn a_tree_is_made_with_some_files_as_they_were() {
+    let scene = Scene::new();
+    let head = scene.head();
+    let worktree = scene.check_out("tm/one", &head);
+    write(&worktree.path().join("a.txt"), "other");
+    write(&worktree.path().join("t/new.txt"), "new");
+    write(&worktree.path().join("kept.txt"), "kept");
+    let staged = worktree.stage(&PathPatterns::default()).expect("staged");
+    let text = |commit: &CommitId, path: &str| scene.repository.text_at(commit, path).expect("a commit");
+    assert_eq!(scene.repository.text_in_tree(&staged.tree, "t/new.txt").expect("a tree").as_deref(), Some("new"));
+    let files = ["a.txt", "t/new.txt", "nowhere.txt"].map(str::to_owned);
+    let made = scene.repository.with_files_of(&staged.tree, &files, &head).expect("a commit");
+    assert_eq!(text(&made, "a.txt").as_deref(), Some("one\ntwo\nthree\n"));
+    assert_eq!(text(&made, "t/new.txt"), None);
+    assert_eq!(text(&made, "kept.txt").as_deref(), Some("kept"));
+    assert_eq!(scene.repository.first_parent(&made).expect("a commit"), Some(head.clone()));
+    assert_eq!(scene.repository.first_parent(&head).expect("a commit"), None);
+}

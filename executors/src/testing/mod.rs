@@ -7,11 +7,13 @@ mod command;
 mod detect;
 mod load_errors;
 mod run;
+mod runner;
 mod tap;
 
 pub use command::{ResultFormat, TestCommand, UnknownFormat};
 pub use detect::{DetectedTestCommand, detect_test_command};
 pub use run::run_tests;
+pub use runner::{RunnerFile, runner_file, runner_settings};
 
 use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;

@@ -32,9 +32,7 @@ pub async fn run_tests(command: &TestCommand, worktree: &Path, scratch: &Path, n
     let tail = tail(&log).unwrap_or_default();
     let is_cut = std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() > OUTPUT_BYTES);
     let mut report = read_results(command.format, end, &output, tail, is_cut);
-    if !report.end.succeeded() {
-        report.load_errors = load_errors(&output, worktree);
-    }
+    report.load_errors = load_errors(&output, worktree);
     report
 }
 

@@ -18,6 +18,9 @@ static PLACE: LazyLock<Regex> =
 static TYPESCRIPT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^[#\s]*(\S+\.[cm]?tsx?)(?::\d+:\d+ - |\(\d+,\d+\): )error (TS\d+): (.+)$"));
 
+/// So many lines can stand between a place and its error.
+const LINES_OF_EXCERPT: u32 = 5;
+
 /// TypeScript's codes for names, modules, exports and properties that are not there.
 const MISSING: [&str; 9] = ["TS2304", "TS2305", "TS2307", "TS2339", "TS2551", "TS2552", "TS2613", "TS2614", "TS2724"];
 
@@ -26,13 +29,20 @@ pub(super) fn find(output: &str, found: &mut Found<'_>) {
     {
         return;
     }
-    // node prints the place of a syntax error some lines before the error itself.
+    // node prints the place of a syntax error, and an excerpt of it, just before the error itself. Other errors of that
+    // name come from code that ran.
     let mut place: Option<&str> = None;
+    let mut lines_since_place = 0;
     let mut lines = output.lines().peekable();
     while let Some(line) = lines.next() {
         let text = line.trim_start_matches(['#', ' ']);
+        lines_since_place += 1;
+        if lines_since_place > LINES_OF_EXCERPT {
+            place = None;
+        }
         if let Some(at) = PLACE.captures(line) {
             place = at.get(1).map(|file| file.as_str());
+            lines_since_place = 0;
         } else if let Some(error) = NOT_FOUND.captures(line).or_else(|| UNRESOLVED.captures(line)) {
             found.add(missing_module(&error[1], found), Some(&error[2]), text);
         } else if let Some(error) = REQUIRED.captures(line) {
@@ -43,7 +53,7 @@ pub(super) fn find(output: &str, found: &mut Found<'_>) {
             found.add(missing_module(&error[1], found), place, text);
         } else if let Some(error) = TYPESCRIPT.captures(line) {
             found.add(cause(is_missing_in_typescript(&error[2], &error[3], found)), Some(&error[1]), text);
-        } else if let Some(error) = SYNTAX.captures(line) {
+        } else if let Some(error) = SYNTAX.captures(line).filter(|_| place.is_some()) {
             found.add(LoadCause::Other, place, &error[1]);
         }
     }

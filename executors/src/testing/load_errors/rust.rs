@@ -3,9 +3,12 @@
 use super::{Found, cause, pattern};
 use regex::Regex;
 use std::sync::LazyLock;
+use tm_scheduler::LoadCause;
 
 static HEADLINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^error(?:\[(E\d{4})\])?: (.+)$"));
 static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*--> ([^:]+):\d+"));
+static CODE_ITSELF: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"could not compile (`[^`]+` \((?:lib|build script|(?:bin|example) "[^"]+")\))"#));
 static UNLINKED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?:unlinked crate|undeclared crate or module|module or crate) `(\w+)`"));
 static KNOWN_RECEIVER: LazyLock<Regex> = LazyLock::new(|| {
@@ -28,7 +31,14 @@ pub(super) fn find(output: &str, found: &mut Found<'_>) {
     while let Some(line) = lines.next() {
         let Some(headline) = HEADLINE.captures(line) else { continue };
         let text = &headline[2];
-        if text.starts_with("could not compile") || text.starts_with("aborting due to") {
+        if text.starts_with("could not compile") {
+            // Programs of tests are `(test "name")`, `(lib test)`; anything else is what the tests are to test.
+            if let Some(target) = CODE_ITSELF.captures(text) {
+                found.add(LoadCause::Other, Some(&target[1]), &format!("could not compile {}", &target[1]));
+            }
+            continue;
+        }
+        if text.starts_with("aborting due to") {
             continue;
         }
         let mut block = format!("{line}\n");

@@ -55,6 +55,8 @@ fn rust_names_the_items_that_are_missing_and_everything_else() {
         block("error: cannot find macro `shout` in this scope", "tests/e.rs", ""),
         block("error: expected one of `)` or `,`, found `;`", "tests/f.rs", ""),
         "error: could not compile `my-demo` (test \"a\") due to 7 previous errors\n".to_owned(),
+        "error: could not compile `my-demo` (lib test) due to 1 previous error\n".to_owned(),
+        "error: could not compile `my-demo` (lib) due to 1 previous error\n".to_owned(),
     ]
     .concat();
     check(
@@ -71,6 +73,7 @@ fn rust_names_the_items_that_are_missing_and_everything_else() {
             "-tests/d.rs: error[E0599]: no method named `go` found for reference `&str` in the current scope",
             "+tests/e.rs: error: cannot find macro `shout` in this scope",
             "-tests/f.rs: error: expected one of `)` or `,`, found `;`",
+            "-`my-demo` (lib): could not compile `my-demo` (lib)",
         ],
     );
     check(&[CARGO], "error[E0432]: printed by a test\n --> a.rs:1:1\ntest result: ok\n", &[]);
