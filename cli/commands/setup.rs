@@ -4,11 +4,11 @@ use crate::failure::CommandFailure;
 use crate::project::Project;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tm_config::{Settings, Strictness as Strict};
+use tm_config::{CoverageThreshold, Settings, Strictness as Strict};
 use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
 use tm_presets::{Recipe, recipe};
 use tm_runtime::{AgentChoice, JournalHeader, RunSetup};
-use tm_scheduler::verdict::Strictness;
+use tm_scheduler::verdict::{Rules, Strictness};
 use tm_scheduler::{Phase, Task, TaskId, Unit, of_unit};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::RunDirectory;
@@ -35,13 +35,10 @@ pub(crate) fn run_setup(
     Ok(RunSetup {
         pool: WorktreePool::open(repository.clone(), folder)?,
         tasks: by_id(tasks),
-        strictness: match settings.tdd.strictness {
-            Strict::Strict => Strictness::Strict,
-            Strict::Normal => Strictness::Normal,
-            Strict::Relaxed => Strictness::Relaxed,
-        },
+        rules: rules(&settings),
         never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
         own_files,
+        kept_results: project.directory.kept_results(),
         tm_program: std::env::current_exe()?,
         stall: settings.agent.stall,
         grace: settings.agent.grace,
@@ -53,6 +50,18 @@ pub(crate) fn run_setup(
         agents,
         test_command,
     })
+}
+
+/// What the settings ask of RED and GREEN.
+pub(crate) fn rules(settings: &Settings) -> Rules {
+    Rules {
+        strictness: match settings.tdd.strictness {
+            Strict::Strict => Strictness::Strict,
+            Strict::Normal => Strictness::Normal,
+            Strict::Relaxed => Strictness::Relaxed,
+        },
+        coverage_threshold: settings.tdd.coverage_threshold.map(CoverageThreshold::percent),
+    }
 }
 
 /// Checks that the agents can be started and the plan can be proven; nothing has been written by then.

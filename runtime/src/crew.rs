@@ -2,7 +2,7 @@
 //!
 //! Worktrees travel with the steps: a step is given the worktree that it works in and gives it back with its answer.
 
-use crate::baseline::Baselines;
+use crate::measurements::Measurements;
 use crate::setup::{RunSetup, Shared};
 use crate::statuses::StatusWriter;
 use crate::steps::{self, Brief, StepDone};
@@ -57,7 +57,7 @@ type Held = (AttemptNumber, Worktree);
 #[derive(Debug)]
 pub(crate) struct Crew {
     setup: Shared,
-    baselines: Arc<Baselines>,
+    measurements: Arc<Measurements>,
     statuses: StatusWriter,
     sender: mpsc::UnboundedSender<Heard>,
     receiver: mpsc::UnboundedReceiver<Heard>,
@@ -72,7 +72,7 @@ impl Crew {
         let (sender, receiver) = mpsc::unbounded_channel();
         let setup = Arc::new(setup);
         Self {
-            baselines: Arc::new(Baselines::new(Arc::clone(&setup))),
+            measurements: Arc::new(measurements(&setup)),
             statuses: StatusWriter::start(&setup, sender.clone()),
             setup,
             sender,
@@ -118,7 +118,9 @@ impl Crew {
             Effect::RunAgent { task, attempt, timeout_ms } => {
                 let (brief, orders) = (self.brief(&task, attempt, scheduler), self.order_line(&task));
                 let worktree = self.worktree(&task, attempt);
-                self.baselines.begin(&brief);
+                if let (Some(place), Some(command)) = (&brief.place, brief.test_command()) {
+                    self.measurements.begin(place.base.clone(), command);
+                }
                 self.spawn(steps::run_agent(brief, worktree, timeout_ms, orders));
             }
             Effect::Adopt { task, attempt, timeout_ms } => {
@@ -129,7 +131,7 @@ impl Crew {
             Effect::Prove { task, attempt } => {
                 let brief = self.brief(&task, attempt, scheduler);
                 let worktree = self.worktree(&task, attempt);
-                self.spawn(steps::prove(brief, worktree, Arc::clone(&self.baselines)));
+                self.spawn(steps::prove(brief, worktree, Arc::clone(&self.measurements)));
             }
             Effect::Commit { task, attempt } => {
                 let brief = self.brief(&task, attempt, scheduler);
@@ -138,7 +140,7 @@ impl Crew {
             }
             Effect::Land { task, attempt, commit } => {
                 let brief = self.brief(&task, attempt, scheduler);
-                self.spawn(steps::land(brief, commit, Arc::clone(&self.baselines)));
+                self.spawn(steps::land(brief, commit, Arc::clone(&self.measurements)));
             }
             Effect::StopAgent { task, order, .. } => self.stop_agent(&task, order),
             Effect::Release { task, attempt, keep } => self.release(&task, attempt, keep),
@@ -205,4 +207,12 @@ impl Crew {
         }
         warnings.into_iter().map(Told::Warning).collect()
     }
+}
+
+fn measurements(setup: &RunSetup) -> Measurements {
+    let scratch = setup.directory.path().join("baselines");
+    let measurements =
+        Measurements::new(setup.repository.clone(), setup.pool.clone(), scratch, setup.kept_results.clone());
+    measurements.forget_old();
+    measurements
 }

@@ -2,13 +2,14 @@
 //!
 //! Every `if` about the domain is in the scheduler; here is what touches git, processes, files and the clock.
 
-mod baseline;
 mod clock;
 mod crew;
 mod error;
 mod evidence;
 mod header;
 mod main_loop;
+mod measurements;
+mod proving;
 mod replay;
 mod setup;
 mod statuses;
@@ -19,5 +20,7 @@ pub use crew::Told;
 pub use error::Error;
 pub use header::JournalHeader;
 pub use main_loop::{Outcome, Run};
+pub use measurements::Measurements;
+pub use proving::{RedCommit, Work, prove};
 pub use replay::{Replayed, replay};
 pub use setup::{AgentChoice, RunSetup};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tm_config::Settings;
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
-use tm_scheduler::{Phase, Task, TaskId, verdict::Strictness};
+use tm_scheduler::{Phase, Task, TaskId, verdict::Rules};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::RunDirectory;
 use tm_worktrees::{PathPatterns, Repository, WorktreePool};
@@ -47,6 +47,8 @@ pub struct RunSetup {
     pub repository: Repository,
     /// The worktrees of the run.
     pub pool: WorktreePool,
+    /// Where test results are kept from run to run.
+    pub kept_results: PathBuf,
     /// The run's folder.
     pub directory: RunDirectory,
     /// The backlog.
@@ -57,8 +59,8 @@ pub struct RunSetup {
     pub agents: AgentChoice,
     /// The command that runs the tests, when there is one.
     pub test_command: Option<TestCommand>,
-    /// How strictly RED and GREEN are judged.
-    pub strictness: Strictness,
+    /// What is asked of RED and GREEN.
+    pub rules: Rules,
     /// Paths that are never committed.
     pub never_commit: PathPatterns,
     /// Files in the user's checkout that tm itself writes.

@@ -12,7 +12,7 @@ mod red;
 mod tests;
 
 pub use green::{GreenWork, judge_green};
-pub use paths::{is_test_path, test_files_of_red};
+pub use paths::{is_test_path, test_files_of_red, test_section};
 pub use plain::{judge_landing, judge_plain};
 pub use red::{RedWork, judge_red};
 

@@ -1,11 +1,10 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
 use crate::crew::{Heard, Told};
+use crate::proving::RedCommit;
 use crate::setup::Shared;
 use tm_executors::testing::TestCommand;
-use tm_scheduler::{
-    Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Scheduler, Task, TaskId,
-};
+use tm_scheduler::{Answer, AttemptNumber, AttemptRecord, Phase, Place, PlannedTask, Scheduler, Task, TaskId};
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::Worktree;
 use tokio::sync::mpsc;
@@ -21,14 +20,6 @@ pub(crate) struct StepDone {
     pub(crate) worktree: Option<Worktree>,
 }
 
-/// The proven RED that a GREEN has to satisfy.
-#[derive(Clone, Debug)]
-pub(crate) struct RedWork {
-    pub(crate) base: CommitId,
-    pub(crate) commit: CommitId,
-    pub(crate) tests: Vec<String>,
-}
-
 /// What a step is told.
 #[derive(Clone, Debug)]
 pub(crate) struct Brief {
@@ -42,7 +33,7 @@ pub(crate) struct Brief {
     pub(crate) earlier: Vec<AttemptRecord>,
     /// This attempt as far as it has come.
     pub(crate) record: Option<AttemptRecord>,
-    pub(crate) red: Option<RedWork>,
+    pub(crate) red: Option<RedCommit>,
     pub(crate) directory: AttemptDirectory,
     told: mpsc::UnboundedSender<Heard>,
 }
@@ -61,10 +52,12 @@ impl Brief {
         let record = view.attempts.last().cloned();
         let red = planned.pair.as_ref().filter(|_| planned.phase == Phase::Green).and_then(|red| {
             let record = scheduler.task(red)?.attempts.last()?;
-            Some(RedWork {
+            let proof = record.proof.as_ref()?;
+            Some(RedCommit {
                 base: record.place.as_ref()?.base.clone(),
                 commit: record.commit.clone()?,
-                tests: record.proof.as_ref()?.new.clone(),
+                tests: proof.new.clone(),
+                unloaded: proof.unloaded.clone(),
             })
         });
         Self {

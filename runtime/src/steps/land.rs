@@ -2,9 +2,9 @@
 
 use super::brief::{Brief, StepDone};
 use super::{blocking, words};
-use crate::baseline::Baselines;
+use crate::measurements::Measurements;
 use std::sync::Arc;
-use tm_executors::testing::{TestCommand, run_tests};
+use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{judge_landing, needs_rerun};
 use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId};
 use tm_worktrees::{BranchName, Error, Landing, MergePreview};
@@ -12,9 +12,9 @@ use tm_worktrees::{BranchName, Error, Landing, MergePreview};
 /// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
 const TRIES: u32 = 5;
 
-pub(crate) async fn land(brief: Brief, commit: CommitId, baselines: Arc<Baselines>) -> StepDone {
+pub(crate) async fn land(brief: Brief, commit: CommitId, measurements: Arc<Measurements>) -> StepDone {
     for _ in 0..TRIES {
-        match try_to_land(&brief, &commit, &baselines).await {
+        match try_to_land(&brief, &commit, &measurements).await {
             Tried::Answer(answer) => return brief.done(*answer, None),
             Tried::Moved => {}
         }
@@ -29,7 +29,7 @@ enum Tried {
     Moved,
 }
 
-async fn try_to_land(brief: &Brief, commit: &CommitId, baselines: &Baselines) -> Tried {
+async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measurements) -> Tried {
     let refused = |refusal| Tried::Answer(Box::new(Answer::LandingRefused(refusal)));
     let (setup, work) = (Arc::clone(&brief.setup), commit.clone());
     let looked = blocking(move || {
@@ -52,7 +52,7 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, baselines: &Baselines) ->
         Landing::Clean(preview) => preview,
     };
     if let Some(command) = brief.test_command() {
-        match regression(brief, &preview, &head, commit, &command, baselines).await {
+        match regression(brief, &preview, &head, commit, &command, measurements).await {
             Ok(None) => {}
             Ok(Some(proof)) => {
                 let with = landed_since(brief, &head, commit, &[]).await;
@@ -79,24 +79,16 @@ async fn regression(
     head: &CommitId,
     commit: &CommitId,
     command: &TestCommand,
-    baselines: &Baselines,
+    measurements: &Measurements,
 ) -> Result<Option<Proof>, String> {
-    if baselines.known(&preview.tree, command).is_some() {
+    if measurements.known(&preview.tree, command).is_some() {
         return Ok(None);
     }
-    let before = baselines.at(head, command).await;
-    let alone = baselines.at(commit, command).await;
-    let (setup, merged) = (Arc::clone(&brief.setup), preview.clone());
-    let worktree = blocking(move || setup.pool.check_out_merge(&merged)).await?;
-    let scratch = brief.directory.path().to_owned();
-    let mut results = run_tests(command, worktree.path(), &scratch, "landing").await;
-    let again = if needs_rerun(&alone, &results) {
-        Some(run_tests(command, worktree.path(), &scratch, "landing-again").await)
-    } else {
-        None
-    };
-    // A worktree that can't be given back is cleaned up before it is used again.
-    let _cleaned_up_later = blocking(move || worktree.release()).await;
+    let before = measurements.at(head, command).await;
+    let alone = measurements.at(commit, command).await;
+    let scratch = brief.directory.path();
+    let (mut results, again) =
+        measurements.run_merge(preview, command, scratch, |results| needs_rerun(&alone, results)).await?;
     tm_store::run::write_json(&brief.directory.tests("landing"), &results).map_err(|error| words(&error))?;
     let proof = judge_landing(&before, &alone, &results, again.as_ref());
     if !proof.holds() {
@@ -105,7 +97,7 @@ async fn regression(
     if let Some(again) = again {
         results = again;
     }
-    baselines.remember(&preview.tree, command, results);
+    measurements.remember(&preview.tree, command, results);
     Ok(None)
 }
 

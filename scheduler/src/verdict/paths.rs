@@ -35,3 +35,23 @@ pub fn test_files_of_red(changes: &[Change]) -> Vec<String> {
     let tests = paths(&|change| change.kind != ChangeKind::Deleted && is_test_path(&change.path));
     if tests.is_empty() { paths(&|change| change.kind == ChangeKind::Added) } else { tests }
 }
+
+/// Returns the part of a file of code that holds its own tests: in Rust, from `#[cfg(test)]` before a module with a body
+/// to the end of the file.
+pub fn test_section<'a>(path: &str, text: &'a str) -> Option<&'a str> {
+    if path.rsplit_once('.').is_none_or(|(_, extension)| extension != "rs") || is_test_path(path) {
+        return None;
+    }
+    let mut starts = text.match_indices("#[cfg(test)]").map(|(start, _)| start);
+    starts.find(|&start| is_module_with_body(&text[start..])).map(|start| &text[start..])
+}
+
+/// Attributes and comments may stand between the attribute and the module.
+fn is_module_with_body(section: &str) -> bool {
+    let is_between = |line: &&str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
+    let first = section.trim_start_matches("#[cfg(test)]").lines().map(str::trim).find(|line| !is_between(line));
+    first.is_some_and(|line| {
+        let line = line.trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+        line.starts_with("mod ") && line.contains('{')
+    })
+}

@@ -329,3 +329,18 @@ fn tests_are_known_by_their_paths() {
     let without = [change("check.sh", ChangeKind::Added), change("lib.sh", ChangeKind::Modified)];
     assert_eq!(test_files_of_red(&without), ["check.sh"]);
 }
+
+#[test]
+fn a_rust_file_may_hold_a_section_of_tests() {
+    let section = |text| test_section("src/lib.rs", text);
+    assert_eq!(section("fn a() {}\n#[cfg(test)]\nmod tests {\n}\n"), Some("#[cfg(test)]\nmod tests {\n}\n"));
+    assert_eq!(
+        section("#[cfg(test)]\n#[path = \"x\"]\nmod tests { }"),
+        Some("#[cfg(test)]\n#[path = \"x\"]\nmod tests { }")
+    );
+    assert_eq!(section("#[cfg(test)]\nmod tests;\nfn a() {}\n"), None);
+    assert_eq!(section("#[cfg(test)]\nuse a;\n\n#[cfg(test)]\nmod b { }"), Some("#[cfg(test)]\nmod b { }"));
+    assert_eq!(section("fn a() {}\n"), None);
+    assert_eq!(test_section("tests/a.rs", "#[cfg(test)]\nmod tests {}"), None);
+    assert_eq!(test_section("a.py", "#[cfg(test)]\nmod tests {}"), None);
+}

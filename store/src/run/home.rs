@@ -63,6 +63,11 @@ impl ProjectDirectory {
         self.path.join("worktrees")
     }
 
+    /// Returns the folder with the test results that are kept from run to run; it can be removed at any time.
+    pub fn kept_results(&self) -> PathBuf {
+        self.path.join("results")
+    }
+
     /// Creates the folders, open to their owner alone.
     pub fn create(&self) -> Result<(), Error> {
         create_durable(&self.runs_folder())?;

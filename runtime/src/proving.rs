@@ -1,0 +1,300 @@
+//! Measures work in a worktree and has it judged: for an attempt, and by hand.
+
+use crate::measurements::Measurements;
+use crate::steps::{blocking, words};
+use std::path::PathBuf;
+use tm_executors::testing::{RunnerFile, TestCommand, run_tests, runner_file, runner_settings};
+use tm_scheduler::verdict::{
+    Change, ChangeKind, GreenWork, RedFacts, RedWork, Rules, is_test_path, judge_green, judge_plain, judge_red,
+    needs_rerun, test_files_of_red, test_section,
+};
+use tm_scheduler::{CommitId, Failure, Phase, Proof, Reason, TestReport};
+use tm_worktrees::{Change as GitChange, Error, Repository, TreeId};
+
+/// The RED that a GREEN has to satisfy.
+#[derive(Clone, Debug)]
+pub struct RedCommit {
+    /// What RED started from.
+    pub base: CommitId,
+    /// Its commit.
+    pub commit: CommitId,
+    /// The names of its tests, as far as they are known.
+    pub tests: Vec<String>,
+    /// The files of its tests that could not be loaded.
+    pub unloaded: Vec<String>,
+}
+
+/// Work to be judged.
+#[derive(Debug)]
+pub struct Work {
+    /// The kind of work.
+    pub phase: Phase,
+    /// What it started from.
+    pub base: CommitId,
+    /// Everything that is to be committed.
+    pub tree: TreeId,
+    /// Where it is.
+    pub worktree: PathBuf,
+    /// Its RED, for a GREEN.
+    pub red: Option<RedCommit>,
+    /// The command that runs the tests.
+    pub command: Option<TestCommand>,
+    /// What the settings ask for.
+    pub rules: Rules,
+    /// Where logs and results go.
+    pub scratch: PathBuf,
+}
+
+/// Measures work and judges it.
+///
+/// # Errors
+/// git or the disk refused; nothing is known of the work then.
+pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, String> {
+    let (repository, base) = (measurements.repository().clone(), work.base.clone());
+    if blocking(move || repository.tree_of(&base)).await? == work.tree {
+        let why = "nothing differs from what the attempt started from";
+        return Ok(Proof::refused(Failure::NothingDone, Reason::NothingChanged, why));
+    }
+    let Some(command) = &work.command else {
+        let notes = vec!["no test command: that something changed is all that was proven".to_owned()];
+        return Ok(Proof { notes, ..Proof::default() });
+    };
+    let prover = Prover { work, command, measurements };
+    let (proof, after) = match work.phase {
+        Phase::Red => prover.red().await?,
+        Phase::Green => prover.green().await?,
+        Phase::None => prover.plain().await?,
+    };
+    if proof.holds() {
+        measurements.remember(&work.tree, command, after);
+    }
+    Ok(proof)
+}
+
+struct Prover<'a> {
+    work: &'a Work,
+    command: &'a TestCommand,
+    measurements: &'a Measurements,
+}
+
+impl Prover<'_> {
+    async fn red(&self) -> Result<(Proof, TestReport), String> {
+        let changes = self.changes(&self.work.base).await?;
+        let test_files = self.red_files(&changes, &self.work.base).await?;
+        let base = self.base().await;
+        let after = self.measure("work").await?;
+        let is_only_tests = changes.iter().all(|change| test_files.contains(&change.path));
+        let without_tests = if after.load_errors.is_empty() || is_only_tests {
+            None
+        } else {
+            Some(self.measure_with(&test_files, "without-tests").await?)
+        };
+        let red =
+            RedWork { base: &base, after: &after, without_tests: without_tests.as_ref(), test_files: &test_files };
+        Ok((judge_red(&red, self.work.rules.strictness), after))
+    }
+
+    async fn green(&self) -> Result<(Proof, TestReport), String> {
+        let base = self.base().await;
+        let (red, tampered, without_red) = match &self.work.red {
+            Some(red) => (facts(red), self.tampered(red).await?, self.without_red(red).await?),
+            None => (RedFacts::default(), Vec::new(), base.clone()),
+        };
+        let changes = self.changes(&self.work.base).await?;
+        let runner = self.changed_runner_settings(&changes).await?;
+        let after = self.measure("work").await?;
+        let rerun = self.rerun(&base, &after).await?;
+        let green = GreenWork {
+            base: &base,
+            without_red: &without_red,
+            after: &after,
+            rerun: rerun.as_ref(),
+            red: &red,
+            tampered: &tampered,
+            runner: &runner,
+        };
+        let proof = judge_green(&green, self.work.rules);
+        let changed_tests = self.changed_tests(&changes);
+        if !proof.holds() || changed_tests.is_empty() {
+            return Ok((proof, after));
+        }
+        let as_before = self.measure_with(&changed_tests, "tests-as-before").await?;
+        let proof = with_tests_as_before(
+            proof,
+            &GreenWork { after: &as_before, rerun: None, ..green },
+            &changed_tests,
+            self.work.rules,
+        );
+        Ok((proof, after))
+    }
+
+    async fn plain(&self) -> Result<(Proof, TestReport), String> {
+        let base = self.base().await;
+        let after = self.measure("work").await?;
+        let rerun = self.rerun(&base, &after).await?;
+        let mut proof = judge_plain(&base, &after, rerun.as_ref());
+        let changed_tests = self.changed_tests(&self.changes(&self.work.base).await?);
+        if proof.holds() && !changed_tests.is_empty() {
+            proof.notes.push(format!("tests that were there before were changed: {}", changed_tests.join(", ")));
+        }
+        Ok((proof, after))
+    }
+
+    async fn base(&self) -> TestReport {
+        self.measurements.at(&self.work.base, self.command).await
+    }
+
+    async fn measure(&self, name: &str) -> Result<TestReport, String> {
+        let report = run_tests(self.command, &self.work.worktree, &self.work.scratch, name).await;
+        self.write(name, &report)?;
+        Ok(report)
+    }
+
+    fn write(&self, name: &str, report: &TestReport) -> Result<(), String> {
+        let path = self.work.scratch.join(format!("tests-{name}.json"));
+        tm_store::run::write_json(&path, report).map_err(|error| words(&error))
+    }
+
+    async fn rerun(&self, base: &TestReport, after: &TestReport) -> Result<Option<TestReport>, String> {
+        if needs_rerun(base, after) { self.measure("again").await.map(Some) } else { Ok(None) }
+    }
+
+    /// The results of the work, but for some files, which are as they were at its base.
+    async fn measure_with(&self, files: &[String], name: &str) -> Result<TestReport, String> {
+        let (tree, base, files) = (self.work.tree.clone(), self.work.base.clone(), files.to_vec());
+        let commit = self.git(move |repository| repository.with_files_of(&tree, &files, &base)).await?;
+        let report = self.measurements.run_at(&commit, self.command, name).await;
+        self.write(name, &report)?;
+        Ok(report)
+    }
+
+    async fn git<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Repository) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, String> {
+        let repository = self.measurements.repository().clone();
+        blocking(move || read(&repository)).await
+    }
+
+    async fn changes(&self, since: &CommitId) -> Result<Vec<Change>, String> {
+        let (since, tree) = (since.clone(), self.work.tree.clone());
+        let changes = self.git(move |repository| repository.changed_files_to_tree(&since, &tree)).await?;
+        Ok(changes.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect())
+    }
+
+    /// The test files of a RED, and files of code whose own section of tests it changed.
+    async fn red_files(&self, changes: &[Change], base: &CommitId) -> Result<Vec<String>, String> {
+        let mut files = test_files_of_red(changes);
+        for change in changes {
+            if !files.contains(&change.path)
+                && self.section(base, &change.path).await? != self.section_now(&change.path).await?
+            {
+                files.push(change.path.clone());
+            }
+        }
+        Ok(files)
+    }
+
+    async fn section(&self, commit: &CommitId, path: &str) -> Result<Option<String>, String> {
+        let (commit, wanted) = (commit.clone(), path.to_owned());
+        let text = self.git(move |repository| repository.text_at(&commit, &wanted)).await?;
+        Ok(text.and_then(|text| test_section(path, &text).map(ToOwned::to_owned)))
+    }
+
+    async fn section_now(&self, path: &str) -> Result<Option<String>, String> {
+        let (tree, wanted) = (self.work.tree.clone(), path.to_owned());
+        let text = self.git(move |repository| repository.text_in_tree(&tree, &wanted)).await?;
+        Ok(text.and_then(|text| test_section(path, &text).map(ToOwned::to_owned)))
+    }
+
+    /// Test files, and sections of tests, that are no longer RED's.
+    async fn tampered(&self, red: &RedCommit) -> Result<Vec<String>, String> {
+        let (from, to) = (red.base.clone(), red.commit.clone());
+        let of_red = self.git(move |repository| repository.changed_files(&from, &to)).await?;
+        let of_red: Vec<Change> =
+            of_red.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect();
+        let test_files = test_files_of_red(&of_red);
+        let mut tampered = Vec::new();
+        for change in self.changes(&red.commit).await? {
+            let is_of_red = of_red.iter().any(|of_red| of_red.path == change.path);
+            if test_files.contains(&change.path)
+                || is_of_red && self.section(&red.commit, &change.path).await? != self.section_now(&change.path).await?
+            {
+                tampered.push(change.path);
+            }
+        }
+        Ok(tampered)
+    }
+
+    /// The results at GREEN's base without RED's work: at RED's own base, or at what RED's work was merged into.
+    async fn without_red(&self, red: &RedCommit) -> Result<TestReport, String> {
+        let commit = if self.work.base == red.commit {
+            red.base.clone()
+        } else {
+            let base = self.work.base.clone();
+            let parent = self.git(move |repository| repository.first_parent(&base)).await?;
+            parent.unwrap_or_else(|| red.base.clone())
+        };
+        Ok(self.measurements.at(&commit, self.command).await)
+    }
+
+    /// Files that were there before, and that hold tests or decide how they are run.
+    fn changed_tests(&self, changes: &[Change]) -> Vec<String> {
+        let decides = |path: &str| is_test_path(path) || runner_file(path, self.command) == RunnerFile::Whole;
+        let is_changed = |change: &&Change| match change.kind {
+            ChangeKind::Added => runner_file(&change.path, self.command) == RunnerFile::Whole,
+            ChangeKind::Modified | ChangeKind::Deleted => decides(&change.path),
+        };
+        changes.iter().filter(is_changed).map(|change| change.path.clone()).collect()
+    }
+
+    /// Files of which some settings decide how tests are run, and that have others now.
+    async fn changed_runner_settings(&self, changes: &[Change]) -> Result<Vec<String>, String> {
+        let mut changed = Vec::new();
+        for change in changes.iter().filter(|change| runner_file(&change.path, self.command) == RunnerFile::Partly) {
+            let (base, tree, path) = (self.work.base.clone(), self.work.tree.clone(), change.path.clone());
+            let (before, after) = self
+                .git(move |repository| Ok((repository.text_at(&base, &path)?, repository.text_in_tree(&tree, &path)?)))
+                .await?;
+            let settings = |text: Option<String>| text.and_then(|text| runner_settings(&change.path, &text));
+            if settings(before) != settings(after) {
+                changed.push(change.path.clone());
+            }
+        }
+        Ok(changed)
+    }
+}
+
+/// Work that changes tests which were there before, or how they are run, has to pass with them as they were, too.
+fn with_tests_as_before(mut proof: Proof, green: &GreenWork<'_>, files: &[String], rules: Rules) -> Proof {
+    let as_before = judge_green(green, Rules { coverage_threshold: None, ..rules });
+    let files = files.join(", ");
+    if as_before.holds() {
+        proof.notes.push(format!("changed, and passes with them as they were: {files}"));
+        return proof;
+    }
+    let why = format!("passes only because tests or their runner were changed: {files}\n\n{}", as_before.evidence);
+    if rules.strictness == tm_scheduler::verdict::Strictness::Relaxed {
+        proof.notes.push(why);
+        return proof;
+    }
+    Proof {
+        failure: Some(Failure::TestsTampered),
+        reason: Some(Reason::TestRunnerChanged),
+        evidence: why,
+        regressions: as_before.regressions,
+        ..proof
+    }
+}
+
+fn facts(red: &RedCommit) -> RedFacts {
+    RedFacts { new_tests: red.tests.clone(), unloaded: red.unloaded.clone() }
+}
+
+const fn kind(change: GitChange) -> ChangeKind {
+    match change {
+        GitChange::Added => ChangeKind::Added,
+        GitChange::Deleted => ChangeKind::Deleted,
+        GitChange::Modified => ChangeKind::Modified,
+    }
+}
