@@ -9,6 +9,7 @@ mod failure;
 mod graph;
 mod id;
 mod input;
+pub mod iteration;
 mod limits;
 mod machine;
 mod pair;

@@ -1,0 +1,134 @@
+//! Decides what an iteration came to, from what was seen alone.
+
+use super::{BacklogView, Goal, IterationFailure, IterationStatus, LoopStatus, Marker, StatusShift, WorkChanges};
+use crate::{AgentReport, AgentVerdict, Failure, Status, TaskId, Timestamp, judge_agent};
+
+/// Everything that was seen of one iteration.
+pub(super) struct Seen<'a> {
+    pub(super) goal: Goal,
+    pub(super) report: &'a AgentReport,
+    pub(super) claim: Option<&'a Marker>,
+    pub(super) work: &'a WorkChanges,
+    pub(super) verified: Option<&'a Result<(), String>>,
+    pub(super) shifts: &'a [StatusShift],
+    pub(super) after: &'a BacklogView,
+}
+
+/// What it came to.
+#[derive(Debug, PartialEq)]
+pub(super) struct Judged {
+    pub(super) status: IterationStatus,
+    pub(super) failure: Option<IterationFailure>,
+    pub(super) message: String,
+    /// How the loop ends because of it.
+    pub(super) end: Option<LoopStatus>,
+    /// When the service behind the agent may be asked again.
+    pub(super) not_before: Option<Timestamp>,
+}
+
+impl Judged {
+    const fn of(status: IterationStatus, message: String, end: Option<LoopStatus>) -> Self {
+        Self { status, failure: None, message, end, not_before: None }
+    }
+
+    fn failed(failure: IterationFailure, message: String) -> Self {
+        Self { failure: Some(failure), ..Self::of(IterationStatus::Error, message, None) }
+    }
+}
+
+/// The agent's end first, then what it says, then what the tests and the backlog say.
+///
+/// "Blocked" is believed whatever the exit code, since stopping loses nothing; "complete" only when the agent ended
+/// well, the tests pass, and the backlog does not contradict.
+pub(super) fn judge(seen: &Seen<'_>) -> Judged {
+    let verdict = judge_agent(seen.report);
+    let is_own_end = match &verdict {
+        AgentVerdict::WorthProving => true,
+        AgentVerdict::Failed { failure, .. } => matches!(failure, Failure::NoResult | Failure::ClaimedFail),
+        AgentVerdict::Interrupted => false,
+    };
+    if let (Some(Marker::Blocked(reason)), true) = (seen.claim, is_own_end) {
+        return Judged::of(IterationStatus::Blocked, format!("blocked: {reason}"), Some(LoopStatus::Blocked));
+    }
+    match verdict {
+        AgentVerdict::Interrupted => {
+            Judged::of(IterationStatus::Interrupted, "stopped".to_owned(), Some(LoopStatus::Interrupted))
+        }
+        AgentVerdict::Failed { failure, evidence, not_before } => Judged {
+            end: ends_the_loop(failure).then_some(LoopStatus::Error),
+            not_before,
+            ..Judged::failed(IterationFailure::Attempt(failure), format!("{failure}: {evidence}"))
+        },
+        AgentVerdict::WorthProving => judge_work(seen),
+    }
+}
+
+/// Trying again does not help where credentials are refused or the program is not there.
+const fn ends_the_loop(failure: Failure) -> bool {
+    !failure.policy().retried || matches!(failure, Failure::NotStarted)
+}
+
+fn judge_work(seen: &Seen<'_>) -> Judged {
+    if let Some(Err(why)) = seen.verified {
+        return Judged::failed(IterationFailure::Unverified, format!("the tests do not pass: {why}"));
+    }
+    let open = &seen.after.open;
+    match (seen.goal, seen.claim) {
+        (Goal::Marker, Some(Marker::Complete(reason))) => {
+            Judged::of(IterationStatus::Complete, format!("complete: {reason}"), Some(LoopStatus::AllComplete))
+        }
+        (Goal::Backlog, _) if open.is_empty() => {
+            let message = format!("{}; nothing is left to do", what_happened(seen));
+            Judged::of(IterationStatus::Complete, message, Some(LoopStatus::AllComplete))
+        }
+        (Goal::Backlog, Some(Marker::Complete(_))) => {
+            let message = format!(
+                "the agent says that everything is done, and {} open: {}; {}",
+                count(open.len() as u64, "task is", "tasks are"),
+                some_of(open),
+                what_happened(seen)
+            );
+            Judged::failed(IterationFailure::FalseCompletion, message)
+        }
+        (Goal::Backlog, _) if seen.work.is_empty() && seen.shifts.is_empty() => Judged::failed(
+            IterationFailure::Attempt(Failure::NothingDone),
+            "nothing-done: neither a file nor a status changed".to_owned(),
+        ),
+        (Goal::Backlog | Goal::Marker, _) => Judged::of(IterationStatus::Success, what_happened(seen), None),
+    }
+}
+
+/// Says what changed, and that nothing else did.
+fn what_happened(seen: &Seen<'_>) -> String {
+    let done: Vec<TaskId> =
+        seen.shifts.iter().filter(|shift| shift.is_completion()).map(|shift| shift.task.clone()).collect();
+    let work = match (seen.work.files, seen.work.commits.len() as u64) {
+        (0, 0) => "no file changed".to_owned(),
+        (files, 0) => format!("{} changed, not committed", count(files, "file", "files")),
+        (files, commits) => {
+            format!("{}, {} changed", count(commits, "commit", "commits"), count(files, "file", "files"))
+        }
+    };
+    match (done.as_slice(), seen.goal) {
+        ([], Goal::Marker) => work,
+        ([], Goal::Backlog) => format!("no task was completed; {work}"),
+        (done, _) => format!("{} done; {work}", some_of(done)),
+    }
+}
+
+/// The task that was worked on: the one that is done now, else the one in progress.
+pub(super) fn task_of(shifts: &[StatusShift]) -> Option<TaskId> {
+    let with = |status: Status| shifts.iter().find(move |shift| shift.to.as_ref() == Some(&status));
+    with(Status::Done).or_else(|| with(Status::InProgress)).map(|shift| shift.task.clone())
+}
+
+pub(super) fn some_of(ids: &[TaskId]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<&str> = ids.iter().take(SHOWN).map(TaskId::as_str).collect();
+    let rest = if ids.len() > SHOWN { format!(" and {} more", ids.len() - SHOWN) } else { String::new() };
+    format!("{}{rest}", shown.join(", "))
+}
+
+pub(super) fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}

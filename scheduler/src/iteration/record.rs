@@ -1,0 +1,213 @@
+//! What an iteration came to, and how a loop ends.
+//!
+//! Holds facts; `judge` decides what they mean.
+
+use super::Marker;
+use crate::{Failure, Status, TaskId, Timestamp, Tokens};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The backlog at a moment, as the loop sees it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct BacklogView {
+    /// The status of every task and subtask.
+    pub statuses: BTreeMap<TaskId, Status>,
+    /// Tasks that the loop is still to do.
+    pub open: Vec<TaskId>,
+    /// Those of them that nothing holds up.
+    pub workable: Vec<TaskId>,
+}
+
+impl BacklogView {
+    /// Returns the statuses that differ later.
+    pub fn shifts(&self, later: &Self) -> Vec<StatusShift> {
+        let ids: std::collections::BTreeSet<&TaskId> = self.statuses.keys().chain(later.statuses.keys()).collect();
+        let shift = |id: &TaskId| {
+            let (from, to) = (self.statuses.get(id).cloned(), later.statuses.get(id).cloned());
+            (from != to).then(|| StatusShift { task: id.clone(), from, to })
+        };
+        ids.into_iter().filter_map(shift).collect()
+    }
+}
+
+/// A task whose status is another.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct StatusShift {
+    /// The task, or the subtask.
+    pub task: TaskId,
+    /// Its status before; none when it was not there.
+    pub from: Option<Status>,
+    /// Its status after; none when it is gone.
+    pub to: Option<Status>,
+}
+
+impl StatusShift {
+    /// Tells whether the task became done.
+    pub fn is_completion(&self) -> bool {
+        self.to == Some(Status::Done)
+    }
+}
+
+/// What an iteration changed in the folder that the agent works in, besides the backlog and tm's own files.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct WorkChanges {
+    /// New commits, oldest first: abbreviated id and subject.
+    pub commits: Vec<(String, String)>,
+    /// Files that differ, committed or not.
+    pub files: u64,
+    /// Lines that are new in them.
+    pub insertions: u64,
+    /// Lines that are gone from them.
+    pub deletions: u64,
+    /// Paths that differ from the last commit at the end.
+    pub uncommitted: u64,
+}
+
+impl WorkChanges {
+    /// Tells whether there is nothing.
+    pub const fn is_empty(&self) -> bool {
+        self.commits.is_empty() && self.files == 0
+    }
+}
+
+/// What one try at an iteration came to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IterationStatus {
+    /// It did something, and there is more to do.
+    Success,
+    /// It is the last: there is nothing left to do.
+    Complete,
+    /// The agent can't go on.
+    Blocked,
+    /// It failed.
+    Error,
+    /// It was stopped from outside.
+    Interrupted,
+}
+
+impl IterationStatus {
+    /// Returns the word of files and screen.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Complete => "complete",
+            Self::Blocked => "blocked",
+            Self::Error => "error",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Why an iteration failed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum IterationFailure {
+    /// As an attempt at a task can fail.
+    Attempt(Failure),
+    /// The test command does not pass.
+    Unverified,
+    /// The agent claims that nothing is left to do, and the backlog says otherwise.
+    FalseCompletion,
+}
+
+impl IterationFailure {
+    /// Returns the name used in files and on the screen.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Attempt(failure) => failure.as_str(),
+            Self::Unverified => "unverified",
+            Self::FalseCompletion => "false-completion",
+        }
+    }
+}
+
+impl Serialize for IterationFailure {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// One try at an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IterationRecord {
+    /// The number of the iteration.
+    pub iteration: u32,
+    /// The number of the try; more than 1 when earlier ones do not count.
+    pub attempt: u32,
+    /// What it came to.
+    pub status: IterationStatus,
+    /// Why it failed.
+    pub failure: Option<IterationFailure>,
+    /// What happened, in one line.
+    pub message: String,
+    /// What the agent said of the whole loop.
+    pub claim: Option<Marker>,
+    /// The task that was worked on, as far as the backlog tells.
+    pub task_id: Option<TaskId>,
+    /// Tasks and subtasks whose status changed.
+    pub tasks: Vec<StatusShift>,
+    /// What changed besides.
+    pub work: WorkChanges,
+    /// Whether the test command passed; none when it was not run.
+    pub verified: Option<bool>,
+    /// When the agent was started.
+    pub started_at: Timestamp,
+    /// How long it worked, in milliseconds.
+    pub duration_ms: u64,
+    /// Tokens, when the agent reports them.
+    pub tokens: Option<Tokens>,
+    /// Cost in US dollars, when the agent reports it.
+    pub cost_usd: Option<f64>,
+}
+
+/// How a loop ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopStatus {
+    /// There is nothing left to do.
+    AllComplete,
+    /// All iterations are used up.
+    MaxIterations,
+    /// The agent, or everything that is open, is held up.
+    Blocked,
+    /// Too many failures in a row, or one that trying again does not help.
+    Error,
+    /// The time is used up.
+    Deadline,
+    /// The money is used up.
+    Budget,
+    /// It was stopped from outside.
+    Interrupted,
+}
+
+impl LoopStatus {
+    /// Returns the word of files and screen.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AllComplete => "all_complete",
+            Self::MaxIterations => "max_iterations",
+            Self::Blocked => "blocked",
+            Self::Error => "error",
+            Self::Deadline => "deadline",
+            Self::Budget => "budget",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// Returns the exit code of tm.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::AllComplete => 0,
+            Self::Blocked | Self::Error => 3,
+            Self::MaxIterations | Self::Deadline | Self::Budget => 6,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl fmt::Display for LoopStatus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}

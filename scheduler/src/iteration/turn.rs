@@ -1,0 +1,209 @@
+//! The way of one iteration: look at the backlog, run the agent, verify, look again, settle, pause.
+
+use super::judge::{Judged, Seen, count, judge, some_of, task_of};
+use super::{
+    AgentEnd, BacklogView, Goal, Iteration, IterationFailure, IterationRecord, IterationStatus, LoopEffect, LoopStatus,
+    Verification, find_marker,
+};
+use crate::{AgentVerdict, Pause, Timestamp, judge_agent};
+
+/// Where the loop stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum State {
+    /// `Begin` is waited for.
+    New,
+    /// The backlog is looked at before an iteration.
+    LookingBefore,
+    /// The agent runs.
+    Running {
+        /// The backlog before it.
+        before: BacklogView,
+    },
+    /// The tests run.
+    Verifying(Box<Finished>),
+    /// The backlog is looked at after an iteration.
+    LookingAfter(Box<Finished>),
+    /// It waits for the next iteration.
+    Sleeping,
+    /// It is over.
+    Ended(LoopStatus),
+}
+
+/// An agent that has ended, and what is known so far.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Finished {
+    before: BacklogView,
+    end: AgentEnd,
+    verified: Option<Result<(), String>>,
+}
+
+impl Iteration {
+    pub(super) fn start(&mut self, now: Timestamp, view: BacklogView, effects: &mut Vec<LoopEffect>) {
+        self.last = view.clone();
+        self.at_first.get_or_insert_with(|| view.clone());
+        let is_checked = self.goal == Goal::Backlog && !self.is_unverified;
+        if is_checked && view.open.is_empty() {
+            return self.end(LoopStatus::AllComplete, "nothing is left to do".to_owned(), effects);
+        }
+        if is_checked && view.workable.is_empty() {
+            let open = count(view.open.len() as u64, "open task waits", "open tasks wait");
+            let reason = format!("{open} for others that are not: {}", some_of(&view.open));
+            return self.end(LoopStatus::Blocked, reason, effects);
+        }
+        if let Some((status, reason)) = self.used_up(now) {
+            return self.end(status, reason, effects);
+        }
+        self.state = State::Running { before: view };
+        effects.push(LoopEffect::RunAgent { iteration: self.number, attempt: self.attempt });
+    }
+
+    pub(super) fn agent_ended(&mut self, end: AgentEnd, effects: &mut Vec<LoopEffect>) {
+        let State::Running { before } = std::mem::replace(&mut self.state, State::New) else { return };
+        let is_worth_it = judge_agent(&end.report) == AgentVerdict::WorthProving;
+        let finished = Box::new(Finished { before, end, verified: None });
+        if is_worth_it && self.verification == Verification::Each && !self.is_stopping {
+            self.state = State::Verifying(finished);
+            effects.push(LoopEffect::Verify);
+        } else {
+            self.state = State::LookingAfter(finished);
+            effects.push(LoopEffect::LookAtBacklog);
+        }
+    }
+
+    pub(super) fn verified(&mut self, result: Result<(), String>, effects: &mut Vec<LoopEffect>) {
+        let State::Verifying(mut finished) = std::mem::replace(&mut self.state, State::New) else { return };
+        // Tests that were cut off say nothing.
+        finished.verified = (!self.is_stopping).then_some(result);
+        self.state = State::LookingAfter(finished);
+        effects.push(LoopEffect::LookAtBacklog);
+    }
+
+    /// Judges the iteration, writes it down, and goes on or ends.
+    pub(super) fn settle(&mut self, now: Timestamp, after: BacklogView, effects: &mut Vec<LoopEffect>) {
+        let State::LookingAfter(finished) = std::mem::replace(&mut self.state, State::New) else { return };
+        let Finished { before, end, verified } = *finished;
+        let shifts = before.shifts(&after);
+        let claim = find_marker(&end.final_message, &end.prompt);
+        let judged = judge(&Seen {
+            goal: self.goal,
+            report: &end.report,
+            claim: claim.as_ref(),
+            work: &end.work,
+            verified: verified.as_ref(),
+            shifts: &shifts,
+            after: &after,
+        });
+        self.is_unverified = verified.as_ref().map_or(self.is_unverified, Result::is_err);
+        self.last = after;
+        self.cost_usd += end.report.cost_usd.unwrap_or(0.0);
+        let record = IterationRecord {
+            iteration: self.number,
+            attempt: self.attempt,
+            status: judged.status,
+            failure: judged.failure,
+            message: judged.message.clone(),
+            claim,
+            task_id: task_of(&shifts),
+            tasks: shifts,
+            work: end.work,
+            verified: verified.map(|result| result.is_ok()),
+            started_at: end.report.started_at,
+            duration_ms: end.report.ended_at.since(end.report.started_at),
+            tokens: end.report.tokens,
+            cost_usd: end.report.cost_usd,
+        };
+        self.records.push(record.clone());
+        effects.push(LoopEffect::Record(Box::new(record)));
+        self.go_on(now, &judged, effects);
+    }
+
+    fn go_on(&mut self, now: Timestamp, judged: &Judged, effects: &mut Vec<LoopEffect>) {
+        self.tally(judged);
+        let end = judged.end.map(|status| (status, judged.message.clone()));
+        let stopped = self.is_stopping.then(|| (LoopStatus::Interrupted, "stopped".to_owned()));
+        let given_up = (self.failures_in_a_row > self.limits.retries).then(|| {
+            let failures = count(self.failures_in_a_row.into(), "failure", "failures in a row");
+            (LoopStatus::Error, format!("{failures}, the last one: {}", judged.message))
+        });
+        if let Some((status, reason)) = end.or(stopped).or(given_up).or_else(|| self.used_up(now)) {
+            return self.end(status, reason, effects);
+        }
+        let (until, is_pause) = self.pause(now, judged);
+        if self.limits.deadline.is_some_and(|deadline| until >= deadline) {
+            return self.end(LoopStatus::Deadline, "the time is used up before the next iteration".to_owned(), effects);
+        }
+        self.state = State::Sleeping;
+        effects.push(LoopEffect::Sleep { until, waits_out: judged.failure.filter(|_| is_pause) });
+    }
+
+    /// Counts the try, or not, and the failures in a row.
+    fn tally(&mut self, judged: &Judged) {
+        let is_charged = judged.failure.is_none_or(|failure| match failure {
+            IterationFailure::Attempt(failure) => failure.policy().charged,
+            IterationFailure::Unverified | IterationFailure::FalseCompletion => true,
+        });
+        match (judged.failure, &mut self.same_failure) {
+            (None, same) => *same = None,
+            (Some(failure), Some((same, repeats))) if *same == failure => *repeats += 1,
+            (Some(failure), same) => *same = Some((failure, 1)),
+        }
+        if judged.status != IterationStatus::Error {
+            self.failures_in_a_row = 0;
+        } else if is_charged {
+            self.failures_in_a_row += 1;
+        }
+        if is_charged {
+            self.used += 1;
+            self.number += 1;
+            self.attempt = 1;
+        } else {
+            self.attempt += 1;
+        }
+    }
+
+    /// Until when to wait, and whether that is more than the usual pause.
+    fn pause(&self, now: Timestamp, judged: &Judged) -> (Timestamp, bool) {
+        let usual = now.plus(self.limits.sleep_ms);
+        let pause = match self.same_failure {
+            Some((IterationFailure::Attempt(failure), repeats)) => failure.policy().pause.milliseconds(repeats),
+            Some((IterationFailure::Unverified | IterationFailure::FalseCompletion, _)) | None => {
+                Pause::None.milliseconds(1)
+            }
+        };
+        let until = judged.not_before.unwrap_or_else(|| now.plus(pause));
+        (usual.max(until), until > usual)
+    }
+
+    /// Which limit is reached, if any.
+    fn used_up(&self, now: Timestamp) -> Option<(LoopStatus, String)> {
+        let limits = &self.limits;
+        if self.used >= limits.iterations.get() {
+            let used = count(self.used.into(), "iteration is", "iterations are");
+            return Some((LoopStatus::MaxIterations, format!("{used} used up")));
+        }
+        if limits.deadline.is_some_and(|deadline| now >= deadline) {
+            return Some((LoopStatus::Deadline, "the time is used up".to_owned()));
+        }
+        let spent = self.cost_usd + self.cost_elsewhere_usd;
+        let is_spent = limits.max_cost_usd.is_some_and(|most| spent >= most);
+        is_spent.then(|| (LoopStatus::Budget, format!("the budget is used up: {spent:.2} dollars")))
+    }
+
+    pub(super) fn stop(&mut self, effects: &mut Vec<LoopEffect>) {
+        if std::mem::replace(&mut self.is_stopping, true) {
+            return;
+        }
+        match &self.state {
+            State::Running { .. } | State::Verifying(_) => effects.push(LoopEffect::StopStep),
+            State::LookingAfter(_) | State::Ended(_) => {}
+            State::New | State::LookingBefore | State::Sleeping => {
+                self.end(LoopStatus::Interrupted, "stopped".to_owned(), effects);
+            }
+        }
+    }
+
+    fn end(&mut self, status: LoopStatus, reason: String, effects: &mut Vec<LoopEffect>) {
+        self.state = State::Ended(status);
+        effects.push(LoopEffect::End { status, reason });
+    }
+}
