@@ -9,7 +9,7 @@ mod words;
 
 use arguments::{Arguments, Command, ConfigCommand, Waves, Worktrees};
 use clap::Parser as _;
-use commands::{agent, configuration, demo, doctor, init, looking, plan, run, worktrees};
+use commands::{agent, configuration, demo, doctor, init, looking, plan, run, verify, worktrees};
 use display::print_line;
 use failure::CommandFailure;
 use std::process::ExitCode;
@@ -57,6 +57,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Waves(Waves::Report(choice)) => looking::report(&start, choice),
         Command::Waves(Waves::Logs(logs)) => looking::logs(&start, logs),
         Command::Waves(Waves::Stop(stop)) => looking::stop(&start, stop),
+        Command::Verify(verify_arguments) => verify::verify(&start, verify_arguments),
         Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),
         Command::Worktrees(Worktrees::Diff(choice)) => worktrees::diff(&start, choice),
         Command::Worktrees(Worktrees::Prune(output)) => worktrees::prune(&start, output.json),

@@ -1,7 +1,9 @@
 //! The command line, as clap reads it. Knows names and help texts; decides nothing.
 
+mod verify;
 mod waves;
 
+pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, StopArguments,
     StrictnessArgument, TddArgument, UnitArgument, Waves,
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     /// Plan, run and watch waves of tasks.
     #[command(subcommand)]
     Waves(Waves),
+    /// Judge work by hand, as a run judges it.
+    Verify(VerifyArguments),
     /// See and clean up the worktrees of runs.
     #[command(subcommand)]
     Worktrees(Worktrees),

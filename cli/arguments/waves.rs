@@ -117,6 +117,17 @@ pub(crate) enum StrictnessArgument {
     Relaxed,
 }
 
+impl StrictnessArgument {
+    /// Returns the word of the settings.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Normal => "normal",
+            Self::Relaxed => "relaxed",
+        }
+    }
+}
+
 /// What to do with a run that was interrupted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(crate) enum OnInterrupted {

@@ -9,4 +9,5 @@ pub(crate) mod looking;
 pub(crate) mod plan;
 pub(crate) mod run;
 pub(crate) mod setup;
+pub(crate) mod verify;
 pub(crate) mod worktrees;

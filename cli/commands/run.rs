@@ -392,14 +392,8 @@ fn run_overrides(arguments: &RunArguments) -> Vec<Override> {
         given.push(Override::new("agent.default", "--agent-command", json!("custom")));
     }
     given.extend(arguments.retries.map(|retries| Override::new("waves.retries", "--retries", json!(retries))));
-    given.extend(arguments.strictness.map(|strictness| {
-        let name = match strictness {
-            StrictnessArgument::Strict => "strict",
-            StrictnessArgument::Normal => "normal",
-            StrictnessArgument::Relaxed => "relaxed",
-        };
-        Override::new("tdd.strictness", "--strictness", json!(name))
-    }));
+    let strictness = arguments.strictness.map(StrictnessArgument::as_str);
+    given.extend(strictness.map(|name| Override::new("tdd.strictness", "--strictness", json!(name))));
     if arguments.no_land {
         given.push(Override::new("git.land", "--no-land", json!("off")));
     }

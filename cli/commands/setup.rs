@@ -149,7 +149,7 @@ fn check_tests(header: &JournalHeader, command: Option<&TestCommand>, tasks: &[T
 }
 
 /// The patterns of the settings, and the backlog itself.
-fn never_commit(
+pub(crate) fn never_commit(
     settings: &Settings,
     backlog: &std::path::Path,
     root: &std::path::Path,

@@ -21,6 +21,6 @@ pub use error::Error;
 pub use header::JournalHeader;
 pub use main_loop::{Outcome, Run};
 pub use measurements::Measurements;
-pub use proving::{RedCommit, Work, prove};
+pub use proving::{RedCommit, Work, prove, red_commit};
 pub use replay::{Replayed, replay};
 pub use setup::{AgentChoice, RunSetup};

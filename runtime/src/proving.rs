@@ -5,8 +5,8 @@ use crate::steps::{blocking, words};
 use std::path::PathBuf;
 use tm_executors::testing::{RunnerFile, TestCommand, run_tests, runner_file, runner_settings};
 use tm_scheduler::verdict::{
-    Change, ChangeKind, GreenWork, RedFacts, RedWork, Rules, is_test_path, judge_green, judge_plain, judge_red,
-    needs_rerun, test_files_of_red, test_section,
+    Change, ChangeKind, GreenWork, RedFacts, RedWork, Rules, Strictness, is_test_path, judge_green, judge_plain,
+    judge_red, needs_rerun, test_files_of_red, test_section,
 };
 use tm_scheduler::{CommitId, Failure, Phase, Proof, Reason, TestReport};
 use tm_worktrees::{Change as GitChange, Error, Repository, TreeId};
@@ -43,6 +43,31 @@ pub struct Work {
     pub rules: Rules,
     /// Where logs and results go.
     pub scratch: PathBuf,
+}
+
+/// Finds out what a commit is as a RED: the tests that it adds, and the files of tests that don't load yet.
+///
+/// # Errors
+/// git refused.
+pub async fn red_commit(
+    commit: &CommitId,
+    command: &TestCommand,
+    measurements: &Measurements,
+) -> Result<RedCommit, String> {
+    let (repository, red) = (measurements.repository().clone(), commit.clone());
+    let (base, changes) = blocking(move || {
+        let base = repository.first_parent(&red)?.unwrap_or_else(|| red.clone());
+        let changes = repository.changed_files(&base, &red)?;
+        Ok::<_, Error>((base, changes))
+    })
+    .await?;
+    let changes: Vec<Change> =
+        changes.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect();
+    let (before, after) = (measurements.at(&base, command).await, measurements.at(commit, command).await);
+    let test_files = test_files_of_red(&changes);
+    let work = RedWork { base: &before, after: &after, without_tests: None, test_files: &test_files };
+    let proof = judge_red(&work, Strictness::Relaxed);
+    Ok(RedCommit { base, commit: commit.clone(), tests: proof.new, unloaded: proof.unloaded })
 }
 
 /// Measures work and judges it.
@@ -274,7 +299,7 @@ fn with_tests_as_before(mut proof: Proof, green: &GreenWork<'_>, files: &[String
         return proof;
     }
     let why = format!("passes only because tests or their runner were changed: {files}\n\n{}", as_before.evidence);
-    if rules.strictness == tm_scheduler::verdict::Strictness::Relaxed {
+    if rules.strictness == Strictness::Relaxed {
         proof.notes.push(why);
         return proof;
     }

@@ -1,8 +1,9 @@
 //! Which files differ between two commits.
 
-use crate::git::fields;
+use crate::git::{Hooks, fields};
 use crate::{Error, Repository, TreeId};
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
 /// What happened to a file.
@@ -90,6 +91,36 @@ impl Repository {
         }
         let made = update.create_updated(&library, &tree).map_err(|_| unknown(from.as_str()))?;
         self.commit_tree(&TreeId(made.to_string()), &[from], "tm: a tree to be tested\n")
+    }
+
+    /// Returns everything in a checkout of this repository as a tree, ignored files left out, without touching its index.
+    ///
+    /// # Errors
+    /// The folder is no checkout of this repository, or git refused.
+    pub fn tree_of_checkout(&self, folder: &Path) -> Result<TreeId, Error> {
+        let git = || self.git_in(folder, Hooks::Off);
+        let own = git().args(["rev-parse", "--path-format=absolute", "--git-path", "index"]).path()?;
+        let mut name = OsString::from(own.as_os_str());
+        name.push(format!(".tm-{}", std::process::id()));
+        let copy = PathBuf::from(name);
+        if own.exists() {
+            std::fs::copy(&own, &copy).map_err(Error::file("copy", &own))?;
+        }
+        let git = || git().variable("GIT_INDEX_FILE", copy.as_os_str());
+        let tree = git().args(["add", "--all", "--", "."]).done().and_then(|()| git().arg("write-tree").object_id());
+        // A copy that stays does no harm: it is written anew each time.
+        let _written_anew = std::fs::remove_file(&copy);
+        tree.map(TreeId)
+    }
+
+    /// Returns the commit where two histories part; `None` when they have nothing in common.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, Error> {
+        let library = self.library()?;
+        let found = library.merge_base(object_id(one.as_str())?, object_id(other.as_str())?);
+        Ok(found.ok().map(|id| CommitId::new(id.to_string())))
     }
 
     /// Returns the first parent of a commit; `None` for one without.

@@ -3,7 +3,6 @@
 use crate::git::{Hooks, fields, path_of};
 use crate::pool::WorktreePool;
 use crate::{BranchName, Error, PathPatterns, TreeId};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -169,7 +168,7 @@ impl Worktree {
     pub fn salvage(&self, reference: &str, message: &str) -> Result<Option<CommitId>, Error> {
         let repository = self.pool.repository();
         let head = self.head()?;
-        let tree = self.whole_tree()?;
+        let tree = repository.tree_of_checkout(&self.path)?;
         if head == self.base && tree == repository.tree_of(&self.base)? {
             return Ok(None);
         }
@@ -177,22 +176,6 @@ impl Worktree {
             if tree == repository.tree_of(&head)? { head } else { repository.commit_tree(&tree, &[&head], message)? };
         repository.keep(reference, &commit)?;
         Ok(Some(commit))
-    }
-
-    /// Everything in the folder as a tree, by way of an index of its own.
-    fn whole_tree(&self) -> Result<TreeId, Error> {
-        let own = self.git().args(["rev-parse", "--path-format=absolute", "--git-path", "index"]).path()?;
-        let mut name = OsString::from(own.as_os_str());
-        name.push(".tm-salvage");
-        let copy = PathBuf::from(name);
-        if own.exists() {
-            std::fs::copy(&own, &copy).map_err(Error::file("copy", &own))?;
-        }
-        let git = || self.git().variable("GIT_INDEX_FILE", copy.as_os_str());
-        let tree = git().args(["add", "--all", "--", "."]).done().and_then(|()| git().arg("write-tree").object_id());
-        // A copy that stays does no harm: it is written anew each time.
-        let _written_anew = std::fs::remove_file(&copy);
-        tree.map(TreeId)
     }
 
     /// Gives the worktree back and leaves its branch free for the user to check out.

@@ -1,0 +1,269 @@
+//! `tm verify`: the judgement of a run, by hand, on any work.
+
+use super::setup::{never_commit, rules, test_command};
+use crate::arguments::{StrictnessArgument, VerifyArguments};
+use crate::display::print_data;
+use crate::failure::CommandFailure;
+use crate::project::Project;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use tm_config::Override;
+use tm_executors::testing::TestCommand;
+use tm_runtime::{Measurements, RedCommit, Work, prove, red_commit};
+use tm_scheduler::{AttemptRecord, CommitId, Phase, Proof, TaskId, TaskView};
+use tm_store::backlog::BacklogSource;
+use tm_store::run::safe_name;
+use tm_worktrees::{DetachedWorktree, Repository, TreeId, WorktreePool};
+
+/// Exit code when the proof does not hold.
+const REFUSED: u8 = 3;
+
+/// What is judged, and what is known of it beforehand.
+struct Target {
+    name: String,
+    phase: Phase,
+    base: CommitId,
+    tree: TreeId,
+    /// Where it is; `None` when it has to be checked out.
+    folder: Option<PathBuf>,
+    red: Option<RedCommit>,
+    command: Option<TestCommand>,
+}
+
+pub(crate) fn verify(start: &Path, arguments: &VerifyArguments) -> Result<u8, CommandFailure> {
+    let target_folder = arguments.target.as_deref().map(|target| start.join(target)).filter(|path| path.is_dir());
+    let project = Project::open(target_folder.as_deref().unwrap_or(start), overrides(arguments))?;
+    let target = match (&arguments.target, target_folder) {
+        (Some(id), None) => of_task(&project, arguments, id)?,
+        (_, folder) => of_checkout(&project, arguments, folder.as_deref().unwrap_or(start))?,
+    };
+    let worktrees = project.directory.worktrees_folder().join(format!("verify-{}", std::process::id()));
+    let pool = WorktreePool::open(project.repository.clone(), worktrees)?;
+    let scratch = tempfile::tempdir()?;
+    let kept = project.directory.kept_results();
+    let (name, phase) = (target.name.clone(), target.phase);
+    let measurements =
+        Measurements::new(project.repository.clone(), pool.clone(), scratch.path().join("baselines"), kept);
+    let judged = judge(&project, &pool, &measurements, target, scratch.path());
+    pool.close()?;
+    let proof = judged?;
+    if arguments.json {
+        let document = json!({"target": name, "phase": phase, "holds": proof.holds(), "proof": proof});
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+    } else {
+        print_data(&text(&name, phase, &proof));
+    }
+    Ok(if proof.holds() { 0 } else { REFUSED })
+}
+
+fn overrides(arguments: &VerifyArguments) -> Vec<Override> {
+    let command = arguments.test_command.as_ref();
+    let mut given: Vec<Override> =
+        command.map(|command| Override::new("test.command", "--test-command", json!(command))).into_iter().collect();
+    let strictness = arguments.strictness.map(StrictnessArgument::as_str);
+    given.extend(strictness.map(|name| Override::new("tdd.strictness", "--strictness", json!(name))));
+    given
+}
+
+fn judge(
+    project: &Project,
+    pool: &WorktreePool,
+    measurements: &Measurements,
+    target: Target,
+    scratch: &Path,
+) -> Result<Proof, CommandFailure> {
+    let checked_out = match &target.folder {
+        Some(_) => None,
+        None => Some(check_out(&project.repository, pool, &target)?),
+    };
+    let folder = checked_out.as_ref().map(|worktree| worktree.path().to_owned()).or(target.folder);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let proof = runtime.block_on(async {
+        let red = match (&target.red, &target.command) {
+            (None, Some(command)) if target.phase == Phase::Green => {
+                Some(red_commit(&target.base, command, measurements).await?)
+            }
+            (red, _) => red.clone(),
+        };
+        let work = Work {
+            phase: target.phase,
+            base: target.base,
+            tree: target.tree,
+            worktree: folder.unwrap_or_default(),
+            red,
+            command: target.command,
+            rules: rules(&project.loaded.settings),
+            scratch: scratch.to_owned(),
+        };
+        prove(&work, measurements).await
+    });
+    if let Some(worktree) = checked_out {
+        worktree.release()?;
+    }
+    proof.map_err(|why| CommandFailure::new(format!("judge `{}`: {why}", target.name)))
+}
+
+fn check_out(
+    repository: &Repository,
+    pool: &WorktreePool,
+    target: &Target,
+) -> Result<DetachedWorktree, CommandFailure> {
+    let commit = repository.with_files_of(&target.tree, &[], &target.base)?;
+    Ok(pool.check_out_detached(&commit)?)
+}
+
+/// The work of a task's last attempt: its commit, or what was kept of it when the attempt failed.
+fn of_task(project: &Project, arguments: &VerifyArguments, id: &str) -> Result<Target, CommandFailure> {
+    let (_, replayed) = project.replayed(arguments.run.as_deref()).map_err(|failure| {
+        let hint = format!("there is no folder `{id}` either; `tm verify PATH` judges a checkout");
+        if failure.hint.is_some() { failure } else { failure.hint(hint) }
+    })?;
+    let task = TaskId::from(id);
+    let run = &replayed.header.run_id;
+    let view = replayed.scheduler.task(&task).ok_or_else(|| {
+        CommandFailure::new(format!("find a folder or, in the run {run}, a task `{id}`"))
+            .hint("`tm worktrees list` lists the tasks of a run")
+    })?;
+    let nothing = || {
+        CommandFailure::new(format!("judge `{id}`: there is no work of it to judge"))
+            .hint(format!("`tm waves logs {id}` shows what its agent printed"))
+    };
+    let record = view.attempts.iter().rev().find(|record| record.place.is_some()).ok_or_else(nothing)?;
+    let kept = format!("refs/tm/salvage/{run}/{}/{}", safe_name(&task), record.number);
+    let commit = match record.commit.clone().or_else(|| view.state.commit().cloned()) {
+        Some(commit) => commit,
+        None => project.repository.resolve(&kept).map_err(|_| nothing())?,
+    };
+    let own_base = record.place.as_ref().map(|place| place.base.clone()).ok_or_else(nothing)?;
+    let red = view.placed.task.pair.as_ref().and_then(|red| replayed.scheduler.task(red)).and_then(|red| red_of(&red));
+    let (_, backlog) =
+        project.backlog(Some(Path::new(&replayed.header.backlog)), Some(replayed.header.tag.as_str()), None)?;
+    let like = test_command(project)?;
+    let own = backlog.tasks.iter().find(|one| one.id == view.placed.task.backlog_id);
+    let own = own.and_then(|one| one.test_command.as_ref()).map(|text| TestCommand::shell(text, like.as_ref()));
+    Ok(Target {
+        name: format!("task {id}"),
+        phase: phase(arguments).unwrap_or(view.placed.task.phase),
+        base: base(project, arguments)?.unwrap_or(own_base),
+        tree: project.repository.tree_of(&commit)?,
+        folder: None,
+        red,
+        command: own.filter(|_| arguments.test_command.is_none()).or(like),
+    })
+}
+
+fn red_of(red: &TaskView<'_>) -> Option<RedCommit> {
+    let record: &AttemptRecord = red.attempts.last()?;
+    let proof = record.proof.as_ref()?;
+    Some(RedCommit {
+        base: record.place.as_ref()?.base.clone(),
+        commit: record.commit.clone()?,
+        tests: proof.new.clone(),
+        unloaded: proof.unloaded.clone(),
+    })
+}
+
+/// Everything in a checkout, committed or not, but for what is never committed.
+fn of_checkout(project: &Project, arguments: &VerifyArguments, folder: &Path) -> Result<Target, CommandFailure> {
+    let repository = &project.repository;
+    let root = repository.checkout_root();
+    let phase = phase(arguments).unwrap_or(Phase::None);
+    let whole = repository.tree_of_checkout(root)?;
+    let base = match base(project, arguments)? {
+        Some(base) => base,
+        None => base_of_checkout(repository, phase, &whole)?,
+    };
+    let backlog =
+        BacklogSource::find(root).map_or_else(|_| root.join("backlog.yaml"), |source| source.path().to_owned());
+    let never_commit = never_commit(&project.loaded.settings, &backlog, root)?;
+    let changes = repository.changed_files_to_tree(&base, &whole)?;
+    let left_out: Vec<String> =
+        changes.into_iter().map(|change| change.path).filter(|path| never_commit.covers(Path::new(path))).collect();
+    let commit = repository.with_files_of(&whole, &left_out, &base)?;
+    Ok(Target {
+        name: folder.display().to_string(),
+        phase,
+        base,
+        tree: repository.tree_of(&commit)?,
+        folder: Some(root.to_owned()),
+        red: None,
+        command: test_command(project)?,
+    })
+}
+
+fn base_of_checkout(repository: &Repository, phase: Phase, tree: &TreeId) -> Result<CommitId, CommandFailure> {
+    let head = repository.head()?.commit;
+    let is_dirty = repository.tree_of(&head)? != *tree;
+    let last =
+        |commit: &CommitId| repository.first_parent(commit).map(|parent| parent.unwrap_or_else(|| commit.clone()));
+    if phase == Phase::Green {
+        let mut commit = Some(head.clone());
+        while let Some(candidate) = commit {
+            if repository.trailers(&candidate)?.iter().any(|(name, value)| name == "Phase" && value == "red") {
+                return Ok(candidate);
+            }
+            commit = repository.first_parent(&candidate)?;
+        }
+        return Ok(if is_dirty { head } else { last(&head)? });
+    }
+    let default = match repository.default_branch()? {
+        Some(name) => repository.merge_base(&head, &repository.resolve(&format!("refs/heads/{name}"))?)?,
+        None => None,
+    };
+    match default {
+        Some(parted) if parted != head => Ok(parted),
+        Some(_) | None if is_dirty => Ok(head),
+        Some(_) | None => Ok(last(&head)?),
+    }
+}
+
+const fn phase(arguments: &VerifyArguments) -> Option<Phase> {
+    match (arguments.red, arguments.green) {
+        (true, _) => Some(Phase::Red),
+        (false, true) => Some(Phase::Green),
+        (false, false) => None,
+    }
+}
+
+fn base(project: &Project, arguments: &VerifyArguments) -> Result<Option<CommitId>, CommandFailure> {
+    Ok(arguments.base.as_ref().map(|base| project.repository.resolve(base)).transpose()?)
+}
+
+fn text(name: &str, phase: Phase, proof: &Proof) -> String {
+    let kind = match phase {
+        Phase::Red => " as RED",
+        Phase::Green => " as GREEN",
+        Phase::None => "",
+    };
+    let verdict = proof.reason.map_or_else(|| "holds".to_owned(), |reason| format!("is refused: {reason}"));
+    let mut text = format!("the work of {name}{kind} {verdict}\n");
+    let mut line = |words: String| {
+        text.push_str("  ");
+        text.push_str(&words);
+        text.push('\n');
+    };
+    line(format!("{} tests pass, {} fail, {} failed before", proof.passed, proof.failed, proof.baseline_failed));
+    for (what, names) in [
+        ("new", &proof.new),
+        ("not loadable yet", &proof.unloaded),
+        ("worse", &proof.regressions),
+        ("flaky", &proof.flaky),
+    ] {
+        for name in names {
+            line(format!("{what}: {name}"));
+        }
+    }
+    if let Some(coverage) = proof.coverage {
+        let before = coverage.before.map_or_else(String::new, |before| format!(", {before:.1} % before"));
+        line(format!("{:.1} % of lines are covered{before}", coverage.after));
+    }
+    for note in &proof.notes {
+        line(format!("note: {note}"));
+    }
+    if !proof.evidence.is_empty() {
+        text.push('\n');
+        text.push_str(proof.evidence.trim_end());
+        text.push('\n');
+    }
+    text
+}
