@@ -80,10 +80,7 @@ pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, St
         let why = "nothing differs from what the attempt started from";
         return Ok(Proof::refused(Failure::NothingDone, Reason::NothingChanged, why));
     }
-    let Some(command) = &work.command else {
-        let notes = vec!["no test command: that something changed is all that was proven".to_owned()];
-        return Ok(Proof { notes, ..Proof::default() });
-    };
+    let Some(command) = &work.command else { return Ok(without_tests(work.phase)) };
     let prover = Prover { work, command, measurements };
     let (proof, after) = match work.phase {
         Phase::Red => prover.red().await?,
@@ -94,6 +91,19 @@ pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, St
         measurements.remember(&work.tree, command, after);
     }
     Ok(proof)
+}
+
+/// What is proven where there is no test command.
+fn without_tests(phase: Phase) -> Proof {
+    let why = "there is no test command, and none was found";
+    match phase {
+        Phase::Red => Proof::refused(Failure::RedCannotRun, Reason::CannotRun, why),
+        Phase::Green => Proof::refused(Failure::GreenFailing, Reason::CannotRun, why),
+        Phase::None => {
+            let notes = vec!["no test command: that something changed is all that was proven".to_owned()];
+            Proof { notes, ..Proof::default() }
+        }
+    }
 }
 
 struct Prover<'a> {

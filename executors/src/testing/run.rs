@@ -33,7 +33,23 @@ pub async fn run_tests(command: &TestCommand, worktree: &Path, scratch: &Path, n
     let is_cut = std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() > OUTPUT_BYTES);
     let mut report = read_results(command.format, end, &output, tail, is_cut);
     report.load_errors = load_errors(&output, worktree);
+    without_place(&mut report, worktree);
     report
+}
+
+/// Takes the worktree's path out of names: the same test is run in many worktrees.
+fn without_place(report: &mut TestReport, worktree: &Path) {
+    let place = format!("{}/", worktree.display());
+    let named = |name: &String| name.contains(&place);
+    for name in report.tests.keys().filter(|name| named(name)).cloned().collect::<Vec<_>>() {
+        let short = name.replace(&place, "");
+        if let Some(outcome) = report.tests.remove(&name) {
+            report.tests.insert(short.clone(), outcome);
+        }
+        if let Some(message) = report.messages.remove(&name) {
+            report.messages.insert(short, message);
+        }
+    }
 }
 
 fn read_results(format: ResultFormat, end: CommandEnd, output: &str, tail: String, is_cut: bool) -> TestReport {

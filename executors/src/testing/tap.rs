@@ -5,13 +5,41 @@
 use super::Parsed;
 use tm_scheduler::TestOutcome;
 
-/// One stream as far as it has come.
+/// Spaces by which a subtest is indented.
+const INDENTATION: usize = 4;
+/// Subtests are read so deep; deeper ones belong to their parent's line.
+const MOST_LEVELS: usize = 16;
+
+/// One test as it was read.
+struct Line {
+    name: String,
+    outcome: TestOutcome,
+    said: Vec<String>,
+}
+
+/// The tests of one stream, or of one subtest, as far as it has come.
 #[derive(Default)]
-struct Stream {
-    prefix: String,
+struct Level {
     planned: Option<u64>,
     seen: u64,
-    last: Option<String>,
+    lines: Vec<Line>,
+}
+
+/// Reads line by line.
+#[derive(Default)]
+struct Reader {
+    parsed: Parsed,
+    /// What the stream under way is called.
+    stream: String,
+    /// A name that was announced and is not met yet.
+    announced: Option<String>,
+    /// The stream at 0, and the subtests that are open.
+    levels: Vec<Level>,
+    /// The level of the last result, whose explanations follow.
+    last: Option<usize>,
+    /// The indentation of a YAML block.
+    block: Option<usize>,
+    plans: u32,
 }
 
 /// Tells whether the output is in this format.
@@ -21,54 +49,149 @@ pub(super) fn looks_like_tap(output: &str) -> bool {
 }
 
 pub(super) fn parse(output: &str) -> Parsed {
-    let mut parsed = Parsed::default();
-    let mut stream = Stream::default();
-    let mut streams = 0;
+    let mut reader = Reader::default();
     for line in output.lines() {
-        if let Some(why) = line.strip_prefix("Bail out!") {
-            parsed.breaks(format!("the suite bailed out: {}", why.trim()));
-        } else if let Some(name) = line.strip_prefix("# Subtest: ") {
-            if stream.seen > 0 || stream.planned.is_some() {
-                end(&mut stream, &mut parsed);
-            }
-            stream.prefix = format!("{}: ", name.trim());
-        } else if line.starts_with("TAP version ") {
-            if stream.seen > 0 || stream.planned.is_some() {
-                end(&mut stream, &mut parsed);
-            }
-        } else if let Some(count) = plan(line) {
-            if stream.planned.is_some() {
-                end(&mut stream, &mut parsed);
-            }
-            stream.planned = Some(count);
-            streams += 1;
-        } else if let Some((outcome, name)) = result(line) {
-            stream.seen += 1;
-            stream.last = Some(parsed.add(&format!("{}{name}", stream.prefix), outcome));
-        } else if let Some(last) = &stream.last {
-            let is_diagnostic = line.starts_with('#') || line.starts_with(' ');
-            if is_diagnostic && parsed.tests.get(last) == Some(&TestOutcome::Failed) {
-                let last = last.clone();
-                parsed.say(&last, line.trim_start_matches('#').trim());
-            }
-        }
+        reader.read(line);
     }
-    end(&mut stream, &mut parsed);
-    if streams == 0 {
-        parsed.breaks("there is no plan");
+    reader.end_stream();
+    if reader.plans == 0 {
+        reader.parsed.breaks("there is no plan");
     }
-    parsed
+    reader.parsed
 }
 
-/// Checks that a stream kept its plan.
-fn end(stream: &mut Stream, parsed: &mut Parsed) {
-    let Stream { planned, seen, .. } = std::mem::take(stream);
-    match planned {
-        Some(planned) if planned != seen => parsed.breaks(format!("{planned} tests were planned and {seen} ran")),
-        None if seen > 0 => parsed.breaks(format!("{seen} tests ran without a plan")),
-        Some(_) | None => {}
+impl Reader {
+    fn read(&mut self, line: &str) {
+        let text = line.trim_start_matches(' ');
+        let indentation = line.len() - text.len();
+        if let Some(block) = self.block {
+            if text == "..." && indentation == block {
+                self.block = None;
+            }
+            self.explain(text);
+            return;
+        }
+        let level = indentation / INDENTATION;
+        let is_level = indentation % INDENTATION == 0 && level < MOST_LEVELS;
+        if let Some(why) = text.strip_prefix("Bail out!") {
+            self.parsed.breaks(format!("the suite bailed out: {}", why.trim()));
+        } else if let Some(name) = text.strip_prefix("# Subtest: ").filter(|_| is_level && level == 0) {
+            self.announced = Some(name.trim().to_owned());
+        } else if indentation == 0 && text.starts_with("TAP version ") {
+            if self.has_begun() {
+                self.end_stream();
+            }
+        } else if let Some(count) = plan(text).filter(|_| is_level) {
+            self.plan(level, count);
+        } else if let Some((outcome, name)) = result(text).filter(|_| is_level) {
+            self.result(level, outcome, name);
+        } else if text.starts_with("---") && self.last.is_some() {
+            self.block = Some(indentation);
+            self.explain(text);
+        } else if line.starts_with(['#', ' ']) {
+            self.explain(text.trim_start_matches('#').trim());
+        }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.levels.first().is_some_and(|stream| stream.seen > 0 || stream.planned.is_some())
+    }
+
+    /// A name that no result has met begins a stream of that name.
+    fn begin_announced_stream(&mut self) {
+        if let Some(name) = self.announced.take() {
+            if self.has_begun() {
+                self.end_stream();
+            }
+            self.stream = format!("{name}: ");
+        }
+    }
+
+    fn plan(&mut self, level: usize, count: u64) {
+        if level == 0 {
+            self.begin_announced_stream();
+            self.plans += 1;
+            if self.levels.first().is_some_and(|stream| stream.planned.is_some()) {
+                self.end_stream();
+            }
+        }
+        self.level(level).planned = Some(count);
+    }
+
+    fn result(&mut self, level: usize, outcome: TestOutcome, name: String) {
+        if level == 0 {
+            if self.announced.as_ref() == Some(&name) {
+                self.announced = None;
+            }
+            self.begin_announced_stream();
+        }
+        let children = self.close_below(level);
+        let within = self.level(level);
+        within.seen += 1;
+        within
+            .lines
+            .extend(children.into_iter().map(|child| Line { name: format!("{name} > {}", child.name), ..child }));
+        within.lines.push(Line { name, outcome, said: Vec::new() });
+        self.last = Some(level);
+    }
+
+    fn level(&mut self, level: usize) -> &mut Level {
+        while self.levels.len() <= level {
+            self.levels.push(Level::default());
+        }
+        &mut self.levels[level]
+    }
+
+    /// Ends the subtests that are deeper than a level and returns what they held.
+    fn close_below(&mut self, level: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        while self.levels.len() > level + 1 {
+            let mut closed = self.levels.pop().unwrap_or_default();
+            self.check_plan(&closed);
+            closed.lines.append(&mut lines);
+            lines = closed.lines;
+        }
+        lines
+    }
+
+    /// A subtest without a plan is vouched for by its parent's line; a stream is vouched for by nothing else.
+    fn check_plan(&mut self, level: &Level) {
+        let seen = level.seen;
+        if let Some(planned) = level.planned.filter(|&planned| planned != seen) {
+            self.parsed.breaks(format!("{planned} tests were planned and {seen} ran"));
+        }
+    }
+
+    fn end_stream(&mut self) {
+        let orphans = self.close_below(0);
+        let stream = self.levels.pop().unwrap_or_default();
+        if stream.planned.is_none() && stream.seen > 0 {
+            self.parsed.breaks(format!("{} tests ran without a plan", stream.seen));
+        }
+        if !orphans.is_empty() {
+            self.parsed.breaks("a subtest ended without its parent's result");
+        }
+        self.check_plan(&stream);
+        let name = std::mem::take(&mut self.stream);
+        for line in stream.lines {
+            let unique = self.parsed.add(&format!("{name}{}", line.name), line.outcome);
+            for said in line.said {
+                self.parsed.say(&unique, &said);
+            }
+        }
+        self.last = None;
+    }
+
+    fn explain(&mut self, text: &str) {
+        let line = self.last.and_then(|level| self.levels.get_mut(level)).and_then(|level| level.lines.last_mut());
+        if let Some(line) = line.filter(|line| line.outcome == TestOutcome::Failed && line.said.len() < MOST_SAID) {
+            line.said.push(text.trim().to_owned());
+        }
     }
 }
+
+/// So many lines of explanation are kept of one test.
+const MOST_SAID: usize = 60;
 
 /// Reads `1..N`, with a reason behind it or not.
 fn plan(line: &str) -> Option<u64> {
@@ -161,15 +284,30 @@ mod tests {
     #[test]
     fn a_subtest_counts_as_its_own_line() {
         let parsed = parse("1..1\n    ok 1 - inner\n    1..1\nok 1 - outer\n");
-        assert_eq!(lines(&parsed), ["outer Passed"]);
+        assert_eq!(lines(&parsed), ["outer Passed", "outer > inner Passed"]);
         assert_eq!(parsed.broken, None);
+        let short = parse("1..1\n    ok 1 - inner\n    1..2\nok 1 - outer\n");
+        assert_eq!(short.broken.as_deref(), Some("2 tests were planned and 1 ran"));
+        assert!(parse("ok 1 - a\n1..1\n    ok 1 - inner\n").broken.is_some());
+    }
+
+    #[test]
+    fn nodes_announcements_name_no_streams() {
+        let parsed = parse(
+            "TAP version 13\n# Subtest: suite\n    # Subtest: a\n    ok 1 - a\n      ---\n      duration_ms: 1\n      ...\n    \
+             # Subtest: b\n    not ok 2 - b\n      ---\n      error: 'ok 3 - not a result'\n      ...\n    1..2\n\
+             not ok 1 - suite\n  ---\n  type: 'suite'\n  ...\n# Subtest: c\nok 2 - c\n1..2\n# tests 3\n# fail 1\n",
+        );
+        assert_eq!(lines(&parsed), ["c Passed", "suite Failed", "suite > a Passed", "suite > b Failed"]);
+        assert_eq!(parsed.broken, None);
+        assert!(parsed.messages["suite > b"].contains("not a result"));
     }
 
     proptest! {
         #[test]
         fn anything_can_be_read_and_nothing_passes_out_of_nothing(output in "(?s).{0,200}") {
             let parsed = parse(&output);
-            let has_ok_line = output.lines().any(|line| line.starts_with("ok"));
+            let has_ok_line = output.lines().any(|line| line.trim_start().starts_with("ok"));
             prop_assert!(has_ok_line || !parsed.tests.values().any(|outcome| *outcome == TestOutcome::Passed));
         }
 

@@ -96,11 +96,20 @@ fn red_tests_do_not_pass(work: &GreenWork<'_>, red: &RedFacts) -> Option<(Reason
         let why = format!("{} of RED's {count} tests were not run", missing.len());
         return Some((Reason::RedTestsMissing, why, missing));
     }
-    let is_new =
-        |name: &&str| !work.without_red.tests.contains_key(*name) && !red.new_tests.iter().any(|red| red == name);
-    if !red.unloaded.is_empty() && !work.after.names(TestOutcome::Passed).any(|name| is_new(&name)) {
-        let why = format!("no test of RED's files was run: {}", red.unloaded.join(", "));
-        return Some((Reason::RedTestsMissing, why, Vec::new()));
+    if red.unloaded.is_empty() {
+        return None;
+    }
+    let new = |wanted: TestOutcome| -> Vec<String> {
+        let is_new = |name: &&String| !work.without_red.tests.contains_key(*name);
+        let is_wanted = |name: &&String| outcome(name) == Some(&wanted);
+        work.after.tests.keys().filter(is_new).filter(is_wanted).cloned().collect()
+    };
+    let (failing, files) = (new(TestOutcome::Failed), red.unloaded.join(", "));
+    if !failing.is_empty() {
+        return Some((Reason::RedTestsFail, format!("new tests fail; those of RED are in {files}"), failing));
+    }
+    if new(TestOutcome::Passed).iter().all(|name| red.new_tests.contains(name)) {
+        return Some((Reason::RedTestsMissing, format!("no test of RED's files was run: {files}"), Vec::new()));
     }
     None
 }
