@@ -89,12 +89,10 @@ impl Project {
 }
 
 /// Settings that the format has and this version does not enforce. Leaving one unsaid would promise what is not done.
-const UNENFORCED: [&str; 8] = [
+const UNENFORCED: [&str; 6] = [
     "agent.max_cost",
     "agent.max_tokens",
-    "tdd.coverage_threshold",
     "tdd.refactor",
-    "test.results",
     "agent.fallback",
     "git.commit_template",
     "storage.base_path",

@@ -120,11 +120,11 @@ pub(crate) fn test_command(project: &Project) -> Result<Option<TestCommand>, Com
     let command = match &test.command {
         Some(command) => {
             let argv = command.arguments().into_iter().map(Into::into).collect();
-            Some(TestCommand { argv, format, timeout: test.timeout })
+            Some(TestCommand { argv, format, timeout: test.timeout, results: test.results.clone() })
         }
         None => detect_test_command(project.repository.checkout_root()).map(|found| {
             let format = if format == ResultFormat::Auto { found.command.format } else { format };
-            TestCommand { format, timeout: test.timeout, ..found.command }
+            TestCommand { format, timeout: test.timeout, results: test.results.clone(), ..found.command }
         }),
     };
     Ok(command)

@@ -145,6 +145,20 @@ pub enum TestFormat {
     Tap,
     /// The text of `cargo test`.
     Cargo,
+    /// The text of `cargo nextest run`.
+    Nextest,
+    /// `JUnit` XML.
+    Junit,
+    /// The JSON of jest and vitest.
+    Jest,
+    /// The JSON or the text of `go test`.
+    Go,
+    /// The `spec` reporter of `node --test`.
+    Node,
+    /// The text of pytest with `-v` or `-rA`.
+    Pytest,
+    /// The text of `python3 -m unittest -v`.
+    Unittest,
     /// The exit status alone, which proves less.
     ExitStatus,
 }
@@ -156,6 +170,13 @@ impl TestFormat {
             Self::Auto => "auto",
             Self::Tap => "tap",
             Self::Cargo => "cargo",
+            Self::Nextest => "nextest",
+            Self::Junit => "junit",
+            Self::Jest => "jest",
+            Self::Go => "go",
+            Self::Node => "node",
+            Self::Pytest => "pytest",
+            Self::Unittest => "unittest",
             Self::ExitStatus => "exit-status",
         }
     }

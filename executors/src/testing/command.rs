@@ -15,28 +15,78 @@ pub enum ResultFormat {
     Tap,
     /// The text of `cargo test`.
     Cargo,
+    /// The text of `cargo nextest run`.
+    Nextest,
+    /// `JUnit` XML.
+    Junit,
+    /// The JSON of jest and vitest.
+    Jest,
+    /// The JSON or the text of `go test`.
+    Go,
+    /// The `spec` reporter of `node --test`.
+    Node,
+    /// The text of pytest with `-v` or `-rA`.
+    Pytest,
+    /// The text of `python3 -m unittest -v`.
+    Unittest,
     /// Nothing is read but the exit status.
     ExitStatus,
 }
 
+impl ResultFormat {
+    /// Every format.
+    pub const ALL: [Self; 11] = [
+        Self::Auto,
+        Self::Tap,
+        Self::Cargo,
+        Self::Nextest,
+        Self::Junit,
+        Self::Jest,
+        Self::Go,
+        Self::Node,
+        Self::Pytest,
+        Self::Unittest,
+        Self::ExitStatus,
+    ];
+
+    /// Returns its name in the settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Tap => "tap",
+            Self::Cargo => "cargo",
+            Self::Nextest => "nextest",
+            Self::Junit => "junit",
+            Self::Jest => "jest",
+            Self::Go => "go",
+            Self::Node => "node",
+            Self::Pytest => "pytest",
+            Self::Unittest => "unittest",
+            Self::ExitStatus => "exit-status",
+        }
+    }
+}
+
 /// A name that no format has.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("read results in the format `{0}`; there are `auto`, `tap`, `cargo`, `exit-status`")]
+#[error("read results in the format `{0}`; there are {all}", all = all_names())]
 pub struct UnknownFormat(String);
+
+fn all_names() -> String {
+    ResultFormat::ALL.map(|format| format!("`{}`", format.as_str())).join(", ")
+}
 
 impl FromStr for ResultFormat {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        match name {
-            "auto" => Ok(Self::Auto),
-            "tap" => Ok(Self::Tap),
-            "cargo" => Ok(Self::Cargo),
-            "exit-status" | "exit" => Ok(Self::ExitStatus),
-            other => Err(UnknownFormat(other.to_owned())),
-        }
+        let found = Self::ALL.into_iter().find(|format| format.as_str() == name);
+        found.ok_or_else(|| UnknownFormat(name.to_owned()))
     }
 }
+
+/// The variable that holds the path of a file for the results.
+pub(super) const RESULTS_VARIABLE: &str = "TM_RESULTS";
 
 /// The command that runs the tests.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -45,6 +95,9 @@ pub struct TestCommand {
     pub argv: Vec<OsString>,
     /// The format of its results.
     pub format: ResultFormat,
+    /// Where it writes its results: a path in the worktree, with wildcards or without. `None`: into the file that the
+    /// variable `TM_RESULTS` names, or else what it prints is read.
+    pub results: Option<String>,
     /// The limit of one run.
     pub timeout: Duration,
 }
@@ -53,11 +106,17 @@ impl TestCommand {
     /// The limit of one run when nothing says otherwise.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
 
+    /// Whether it means to write its results into the file that tm names.
+    pub(super) fn names_results_file(&self) -> bool {
+        self.argv.iter().any(|word| word.to_string_lossy().contains(RESULTS_VARIABLE))
+    }
+
     /// Returns a command that `sh` runs; format and limit are those of `like`.
     pub fn shell(text: &str, like: Option<&Self>) -> Self {
         Self {
             argv: vec!["sh".into(), "-c".into(), text.into()],
             format: like.map_or(ResultFormat::Auto, |like| like.format),
+            results: like.and_then(|like| like.results.clone()),
             timeout: like.map_or(Self::DEFAULT_TIMEOUT, |like| like.timeout),
         }
     }

@@ -1,4 +1,6 @@
 //! Finds the test command of a project by looking at its files.
+//!
+//! Where there is a choice, the command is the one whose results can be read test by test.
 
 use super::{ResultFormat, TestCommand};
 use std::path::Path;
@@ -14,44 +16,126 @@ pub struct DetectedTestCommand {
 
 /// Returns the test command of the project in `root`, `None` when nothing tells of one.
 pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
-    let has = |name: &str| root.join(name).exists();
-    let found = |text: &str, format, because: &str| {
-        let command = TestCommand { format, ..TestCommand::shell(text, None) };
-        Some(DetectedTestCommand { command, because: because.to_owned() })
+    let rules = [script, package, cargo, pytest, unittest, go, makefile, tap_files];
+    rules.iter().find_map(|rule| rule(root)).map(|(text, format, because)| DetectedTestCommand {
+        command: TestCommand { format, ..TestCommand::shell(&text, None) },
+        because: because.to_owned(),
+    })
+}
+
+/// The command, the format of its results, and what it was found by.
+type Found = Option<(String, ResultFormat, &'static str)>;
+
+fn script(root: &Path) -> Found {
+    has(root, "run-tests.sh").then(|| ("sh run-tests.sh".to_owned(), ResultFormat::Auto, "run-tests.sh"))
+}
+
+/// The `test` script, with the arguments that make its runner write results for programs.
+fn package(root: &Path) -> Found {
+    let package: serde_json::Value = serde_json::from_str(&text(root, "package.json")?).ok()?;
+    let script = package["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"))?;
+    let (run, separator) = if has(root, "pnpm-lock.yaml") {
+        ("pnpm run test", "")
+    } else if has(root, "yarn.lock") {
+        ("yarn run test", "")
+    } else if has(root, "bun.lock") || has(root, "bun.lockb") {
+        ("bun run test", "")
+    } else {
+        ("npm test --silent", " --")
     };
-    if has("run-tests.sh") {
-        return found("sh run-tests.sh", ResultFormat::Auto, "run-tests.sh");
+    let (arguments, format) = arguments_of_runner(script);
+    let command = if arguments.is_empty() { run.to_owned() } else { format!("{run}{separator} {arguments}") };
+    Some((command, format, "the `test` script of package.json"))
+}
+
+/// Arguments are added only where the script is one call of one runner.
+fn arguments_of_runner(script: &str) -> (&'static str, ResultFormat) {
+    if script.contains(['|', '&', ';', '>', '<', '$', '`']) {
+        return ("", ResultFormat::Auto);
     }
-    if has_npm_test(root) {
-        return found("npm test --silent", ResultFormat::Auto, "the `test` script of package.json");
-    }
-    if has("Cargo.toml") {
-        return found("cargo test --no-fail-fast", ResultFormat::Cargo, "Cargo.toml");
-    }
-    for name in ["pytest.ini", "conftest.py", "tox.ini", "pyproject.toml", "setup.cfg"] {
-        let is_surely_pytest = matches!(name, "pytest.ini" | "conftest.py");
-        if has(name) && (is_surely_pytest || mentions(root, name, "pytest")) {
-            return found("python3 -m pytest", ResultFormat::Auto, name);
+    let mut words =
+        script.split_whitespace().skip_while(|word| word.contains('=') || *word == "npx" || *word == "cross-env");
+    let runner = words.next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+    let own_reporter = script.contains("reporter") || script.contains("--json") || script.contains("outputFile");
+    match runner {
+        _ if own_reporter => ("", ResultFormat::Auto),
+        "vitest" => (r#"--run --reporter=json --outputFile="$TM_RESULTS""#, ResultFormat::Jest),
+        "jest" | "react-scripts" => (r#"--json --outputFile="$TM_RESULTS""#, ResultFormat::Jest),
+        "mocha" => ("--reporter tap", ResultFormat::Tap),
+        "node" if script.contains("--test") && words.all(|word| word.starts_with('-')) => {
+            ("--test-reporter=tap", ResultFormat::Tap)
         }
+        _ => ("", ResultFormat::Auto),
     }
-    if has("go.mod") {
-        return found("go test ./...", ResultFormat::Auto, "go.mod");
+}
+
+fn cargo(root: &Path) -> Found {
+    if !has(root, "Cargo.toml") {
+        return None;
     }
-    for name in ["Makefile", "makefile", "GNUmakefile"] {
-        let is_target = |line: &str| line.starts_with("test:") || line.starts_with("test ") && line.contains(':');
-        if text(root, name).is_some_and(|text| text.lines().any(is_target)) {
-            return found("make test", ResultFormat::Auto, "the `test` target of the Makefile");
+    if has(root, ".config/nextest.toml") {
+        let command = "cargo nextest run --no-fail-fast".to_owned();
+        return Some((command, ResultFormat::Nextest, ".config/nextest.toml"));
+    }
+    Some(("cargo test --no-fail-fast".to_owned(), ResultFormat::Cargo, "Cargo.toml"))
+}
+
+fn pytest(root: &Path) -> Found {
+    let because = ["pytest.ini", "conftest.py", "tests/conftest.py", "tox.ini", "pyproject.toml", "setup.cfg"]
+        .into_iter()
+        .chain(["requirements.txt", "requirements-dev.txt"])
+        .find(|name| {
+            name.ends_with("conftest.py") && has(root, name)
+                || *name == "pytest.ini" && has(root, name)
+                || mentions(root, name, "pytest")
+        })?;
+    let python = if has(root, "uv.lock") {
+        "uv run"
+    } else if has(root, "poetry.lock") {
+        "poetry run"
+    } else {
+        "python3 -m"
+    };
+    let command = format!(r#"{python} pytest --continue-on-collection-errors --junitxml="$TM_RESULTS""#);
+    Some((command, ResultFormat::Junit, because))
+}
+
+fn unittest(root: &Path) -> Found {
+    for folder in ["tests", "test"] {
+        let is_test = |name: &str| name.starts_with("test") && is_python(name);
+        if !holds(&root.join(folder), is_test) {
+            continue;
         }
-    }
-    if holds_tap_tests(&root.join("t")) {
-        return found(EACH_TAP_FILE, ResultFormat::Tap, "t/*.t");
+        let top = if has(root, &format!("{folder}/__init__.py")) { " -t ." } else { "" };
+        let command = format!("python3 -m unittest discover -v -s {folder}{top}");
+        return Some((command, ResultFormat::Unittest, "test files in Python"));
     }
     None
+}
+
+fn go(root: &Path) -> Found {
+    has(root, "go.mod").then(|| ("go test -json ./...".to_owned(), ResultFormat::Go, "go.mod"))
+}
+
+fn makefile(root: &Path) -> Found {
+    let is_target = |line: &str| line.starts_with("test:") || line.starts_with("test ") && line.contains(':');
+    let names = ["Makefile", "makefile", "GNUmakefile"];
+    let has_target = |name: &&str| text(root, name).is_some_and(|text| text.lines().any(is_target));
+    names.iter().find(|name| has_target(name))?;
+    Some(("make test".to_owned(), ResultFormat::Auto, "the `test` target of the Makefile"))
+}
+
+fn tap_files(root: &Path) -> Found {
+    holds(&root.join("t"), is_tap).then(|| (EACH_TAP_FILE.to_owned(), ResultFormat::Tap, "t/*.t"))
 }
 
 /// Runs every file in `t/` with its own interpreter and names each stream.
 const EACH_TAP_FILE: &str = "bad=0; for file in t/*.t; do echo \"# Subtest: $file\"; \
     if [ -x \"$file\" ]; then \"./$file\"; else sh \"$file\"; fi || bad=1; done; exit $bad";
+
+fn has(root: &Path, name: &str) -> bool {
+    root.join(name).exists()
+}
 
 fn text(root: &Path, name: &str) -> Option<String> {
     std::fs::read_to_string(root.join(name)).ok()
@@ -61,16 +145,17 @@ fn mentions(root: &Path, name: &str, word: &str) -> bool {
     text(root, name).is_some_and(|text| text.contains(word))
 }
 
-/// Whether package.json has a test script that is not the one which only says that there is none.
-fn has_npm_test(root: &Path) -> bool {
-    let Some(text) = text(root, "package.json") else { return false };
-    let Ok(package) = serde_json::from_str::<serde_json::Value>(&text) else { return false };
-    package["scripts"]["test"].as_str().is_some_and(|script| !script.contains("no test specified"))
+fn is_tap(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "t")
 }
 
-fn holds_tap_tests(folder: &Path) -> bool {
+fn is_python(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "py")
+}
+
+fn holds(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    entries.flatten().any(|entry| entry.path().extension().is_some_and(|extension| extension == "t"))
+    entries.flatten().any(|entry| entry.file_name().to_str().is_some_and(&is_wanted))
 }
 
 #[cfg(test)]
@@ -79,15 +164,40 @@ mod tests {
 
     #[test]
     fn each_kind_of_project_is_known_by_its_files() {
+        let script = |script: &str| format!(r#"{{"scripts":{{"test":"{script}"}}}}"#);
+        let (vitest, jest, mocha, node) =
+            (script("vitest run"), script("npx jest"), script("mocha"), script("node --test"));
+        let (chain, own) = (script("tsc && vitest"), script("node --test --test-reporter=spec"));
+        let pytest = r#"pytest --continue-on-collection-errors --junitxml="$TM_RESULTS""#;
+        let python_pytest = format!("python3 -m {pytest}");
+        let uv_pytest = format!("uv run {pytest}");
         for (files, expected) in [
             (vec![("run-tests.sh", "")], Some("sh run-tests.sh")),
-            (vec![("package.json", r#"{"scripts":{"test":"vitest run"}}"#)], Some("npm test --silent")),
+            (
+                vec![("package.json", vitest.as_str())],
+                Some(r#"npm test --silent -- --run --reporter=json --outputFile="$TM_RESULTS""#),
+            ),
+            (
+                vec![("package.json", jest.as_str()), ("yarn.lock", "")],
+                Some(r#"yarn run test --json --outputFile="$TM_RESULTS""#),
+            ),
+            (vec![("package.json", mocha.as_str())], Some("npm test --silent -- --reporter tap")),
+            (vec![("package.json", node.as_str())], Some("npm test --silent -- --test-reporter=tap")),
+            (vec![("package.json", chain.as_str()), ("pnpm-lock.yaml", "")], Some("pnpm run test")),
+            (vec![("package.json", own.as_str())], Some("npm test --silent")),
             (vec![("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)], None),
             (vec![("package.json", "{")], None),
             (vec![("Cargo.toml", "")], Some("cargo test --no-fail-fast")),
-            (vec![("pyproject.toml", "[tool.pytest.ini_options]")], Some("python3 -m pytest")),
+            (vec![("Cargo.toml", ""), (".config/nextest.toml", "")], Some("cargo nextest run --no-fail-fast")),
+            (vec![("pyproject.toml", "[tool.pytest.ini_options]")], Some(python_pytest.as_str())),
+            (vec![("pytest.ini", ""), ("uv.lock", "")], Some(uv_pytest.as_str())),
             (vec![("pyproject.toml", "[project]")], None),
-            (vec![("go.mod", "module x")], Some("go test ./...")),
+            (vec![("tests/test_a.py", "")], Some("python3 -m unittest discover -v -s tests")),
+            (
+                vec![("tests/test_a.py", ""), ("tests/__init__.py", "")],
+                Some("python3 -m unittest discover -v -s tests -t ."),
+            ),
+            (vec![("go.mod", "module x")], Some("go test -json ./...")),
             (vec![("Makefile", "all:\ntest: all\n")], Some("make test")),
             (vec![("Makefile", "all:\n")], None),
             (vec![("t/a.t", "")], Some(EACH_TAP_FILE)),

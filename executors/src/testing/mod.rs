@@ -2,13 +2,13 @@
 //!
 //! Knows formats of results; what they mean for a task is decided in the scheduler.
 
-mod cargo;
 mod command;
 mod detect;
+mod formats;
 mod load_errors;
+mod results;
 mod run;
 mod runner;
-mod tap;
 
 pub use command::{ResultFormat, TestCommand, UnknownFormat};
 pub use detect::{DetectedTestCommand, detect_test_command};
@@ -27,6 +27,8 @@ pub(crate) struct Parsed {
     pub(crate) messages: BTreeMap<String, String>,
     /// What is wrong with the results themselves.
     pub(crate) broken: Option<String>,
+    /// How often each name was given, where it was more than once.
+    repeated: BTreeMap<String, u32>,
 }
 
 /// So much of what one test printed is kept.
@@ -37,9 +39,9 @@ impl Parsed {
     pub(crate) fn add(&mut self, name: &str, outcome: TestOutcome) -> String {
         let name = if name.is_empty() { "unnamed" } else { name };
         let mut unique = name.to_owned();
-        let mut number = 1;
         while self.tests.contains_key(&unique) {
-            number += 1;
+            let number = self.repeated.entry(name.to_owned()).or_insert(1);
+            *number += 1;
             unique = format!("{name} #{number}");
         }
         self.tests.insert(unique.clone(), outcome);
@@ -52,6 +54,19 @@ impl Parsed {
         if message.len() + line.len() < MESSAGE_BYTES {
             message.push_str(line);
             message.push('\n');
+        }
+    }
+
+    /// Adds what another file of the same run holds.
+    fn merge(&mut self, other: Self) {
+        for (name, outcome) in other.tests {
+            let unique = self.add(&name, outcome);
+            for line in other.messages.get(&name).iter().flat_map(|message| message.lines()) {
+                self.say(&unique, line);
+            }
+        }
+        if let Some(why) = other.broken {
+            self.breaks(why);
         }
     }
 

@@ -1,12 +1,13 @@
 //! Runs the tests: a supervised process tree with a limit, its output in files, its results read.
 
+use super::command::RESULTS_VARIABLE;
 use super::load_errors::load_errors;
-use super::{Parsed, ResultFormat, TestCommand, cargo, tap};
+use super::results::{self, SetAside};
+use super::{Parsed, TestCommand};
 use crate::process::{ProcessTree, Stdin, TreeCommand};
-use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
-use tm_scheduler::{CommandEnd, Detail, TestReport};
+use tm_scheduler::{CommandEnd, Detail, TestOutcome, TestReport};
 
 /// So much output is read at the most, from its beginning; results beyond that make the report broken.
 const OUTPUT_BYTES: u64 = 64 * 1024 * 1024;
@@ -18,21 +19,26 @@ const TAIL_BYTES: u64 = 4 * 1024;
 /// Whatever goes wrong is in the report; nothing that the command started is left when this returns.
 pub async fn run_tests(command: &TestCommand, worktree: &Path, scratch: &Path, name: &str) -> TestReport {
     let log = scratch.join(format!("{name}.log"));
+    let results_file = scratch.join(format!("{name}.results"));
     // A log of an earlier, interrupted measurement must not be read as part of this one.
-    if let Err(error) = remove(&log) {
-        return report(
-            CommandEnd::NotStarted(error.to_string()),
-            Parsed::default(),
-            Detail::ExitStatusOnly,
-            String::new(),
-        );
-    }
-    let end = run(command, worktree, &log).await;
+    let set_aside = remove(&log).and_then(|()| SetAside::new(command, worktree, &results_file));
+    let set_aside = match set_aside {
+        Ok(set_aside) => set_aside,
+        Err(error) => return TestReport::without_results(CommandEnd::NotStarted(error.to_string())),
+    };
+    let end = run(command, worktree, &log, &results_file).await;
     let output = beginning(&log).unwrap_or_default();
-    let tail = tail(&log).unwrap_or_default();
     let is_cut = std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() > OUTPUT_BYTES);
-    let mut report = read_results(command.format, end, &output, tail, is_cut);
-    report.load_errors = load_errors(&output, worktree);
+    let mut parsed = results::read(command, worktree, &results_file, &output);
+    set_aside.put_back();
+    if let Some(parsed) = parsed.as_mut().filter(|_| is_cut) {
+        parsed.breaks("there is too much output");
+    }
+    let mut report = report(end, parsed);
+    report.output_tail = tail(&log).unwrap_or_default();
+    // Some frameworks say why a file can't be loaded in their results only.
+    let said = report.messages.values().fold(output, |said, message| said + "\n" + message);
+    report.load_errors = load_errors(&said, worktree);
     without_place(&mut report, worktree);
     report
 }
@@ -52,26 +58,7 @@ fn without_place(report: &mut TestReport, worktree: &Path) {
     }
 }
 
-fn read_results(format: ResultFormat, end: CommandEnd, output: &str, tail: String, is_cut: bool) -> TestReport {
-    let parsed = match format {
-        ResultFormat::Tap => Some(tap::parse(output)),
-        ResultFormat::Cargo => Some(cargo::parse(output)),
-        ResultFormat::Auto if tap::looks_like_tap(output) => Some(tap::parse(output)),
-        ResultFormat::Auto if cargo::looks_like_cargo(output) => Some(cargo::parse(output)),
-        ResultFormat::Auto | ResultFormat::ExitStatus => None,
-    };
-    let Some(mut parsed) = parsed else { return report(end, Parsed::default(), Detail::ExitStatusOnly, tail) };
-    if is_cut {
-        parsed.breaks("there is too much output");
-    }
-    let has_failed = parsed.tests.values().any(|outcome| *outcome == tm_scheduler::TestOutcome::Failed);
-    if matches!(end, CommandEnd::Exited(Some(code)) if code != 0) && !has_failed {
-        parsed.breaks("the test command fails although no test does");
-    }
-    report(end, parsed, Detail::PerTest, tail)
-}
-
-async fn run(command: &TestCommand, worktree: &Path, log: &Path) -> CommandEnd {
+async fn run(command: &TestCommand, worktree: &Path, log: &Path, results_file: &Path) -> CommandEnd {
     let Some((program, arguments)) = command.argv.split_first() else {
         return CommandEnd::NotStarted("the command is empty".to_owned());
     };
@@ -80,11 +67,11 @@ async fn run(command: &TestCommand, worktree: &Path, log: &Path) -> CommandEnd {
         arguments: arguments.to_vec(),
         working_folder: worktree.to_owned(),
         dropped: vec!["GIT_*".to_owned(), "TM_*".to_owned()],
+        environment: vec![(RESULTS_VARIABLE.into(), results_file.into())],
         stdin: Stdin::Closed,
         stdout: log.to_owned(),
         stderr: log.to_owned(),
         marks: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
-        ..TreeCommand::default()
     };
     let mut tree = match ProcessTree::spawn(&tree_command) {
         Ok(tree) => tree,
@@ -121,16 +108,19 @@ fn tail(path: &Path) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn report(end: CommandEnd, parsed: Parsed, detail: Detail, output_tail: String) -> TestReport {
-    let failed = |name: &String| parsed.tests.get(name) == Some(&tm_scheduler::TestOutcome::Failed);
-    let messages: BTreeMap<String, String> =
-        parsed.messages.clone().into_iter().filter(|(name, _)| failed(name)).collect();
+fn report(end: CommandEnd, parsed: Option<Parsed>) -> TestReport {
+    let Some(mut parsed) = parsed else { return TestReport::without_results(end) };
+    let has_failed = parsed.tests.values().any(|outcome| *outcome == TestOutcome::Failed);
+    if matches!(end, CommandEnd::Exited(Some(code)) if code != 0) && !has_failed {
+        parsed.breaks("the test command fails although no test does");
+    }
+    let failed = |name: &String| parsed.tests.get(name) == Some(&TestOutcome::Failed);
+    let messages = parsed.messages.into_iter().filter(|(name, _)| failed(name)).collect();
     TestReport {
-        detail,
+        detail: Detail::PerTest,
         messages,
         tests: parsed.tests,
         broken: parsed.broken,
-        output_tail,
         ..TestReport::without_results(end)
     }
 }

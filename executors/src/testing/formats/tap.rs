@@ -2,7 +2,7 @@
 //!
 //! A stream that does not keep its plan, or that bails out, is broken: its missing tests must not look like success.
 
-use super::Parsed;
+use crate::testing::Parsed;
 use tm_scheduler::TestOutcome;
 
 /// Spaces by which a subtest is indented.
@@ -72,7 +72,7 @@ impl Reader {
             return;
         }
         let level = indentation / INDENTATION;
-        let is_level = indentation % INDENTATION == 0 && level < MOST_LEVELS;
+        let is_level = indentation.is_multiple_of(INDENTATION) && level < MOST_LEVELS;
         if let Some(why) = text.strip_prefix("Bail out!") {
             self.parsed.breaks(format!("the suite bailed out: {}", why.trim()));
         } else if let Some(name) = text.strip_prefix("# Subtest: ").filter(|_| is_level && level == 0) {

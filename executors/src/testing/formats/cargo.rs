@@ -1,6 +1,6 @@
 //! The text of `cargo test`: several test programs one after another, each with its own results.
 
-use super::Parsed;
+use crate::testing::Parsed;
 use tm_scheduler::TestOutcome;
 
 /// Tells whether the output is in this format.

@@ -1,0 +1,80 @@
+//! The JSON of jest (`--json`), which vitest (`--reporter=json`) writes too.
+
+use crate::testing::Parsed;
+use serde::Deserialize;
+use tm_scheduler::TestOutcome;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    test_results: Vec<File>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    name: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    message: Option<String>,
+    #[serde(default)]
+    assertion_results: Vec<Test>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Test {
+    #[serde(default)]
+    ancestor_titles: Vec<String>,
+    title: String,
+    status: String,
+    #[serde(default)]
+    failure_messages: Option<Vec<String>>,
+}
+
+/// The document may stand behind other output, on a line of its own.
+fn document(output: &str) -> Option<&str> {
+    let starts_here = |line: &&str| line.starts_with('{') && line.contains("\"testResults\"");
+    match output.lines().find(starts_here) {
+        Some(line) => Some(line),
+        None => Some(output.trim()).filter(|text| text.starts_with('{') && text.contains("\"testResults\"")),
+    }
+}
+
+/// Tells whether such a document is in the output.
+pub(super) fn looks_like_jest(output: &str) -> bool {
+    document(output).is_some()
+}
+
+pub(super) fn parse(output: &str) -> Parsed {
+    let mut parsed = Parsed::default();
+    match document(output).map(serde_json::from_str::<Document>) {
+        Some(Ok(document)) => document.test_results.into_iter().for_each(|file| read(file, &mut parsed)),
+        Some(Err(error)) => parsed.breaks(format!("the JSON results can't be read: {error}")),
+        None => parsed.breaks("there are no JSON results"),
+    }
+    parsed
+}
+
+fn read(file: File, parsed: &mut Parsed) {
+    let has_failed_test = file.assertion_results.iter().any(|test| test.status == "failed");
+    if file.status == "failed" && !has_failed_test {
+        let name = parsed.add(&file.name, TestOutcome::Failed);
+        for line in file.message.iter().flat_map(|message| message.lines()) {
+            parsed.say(&name, line);
+        }
+    }
+    for test in file.assertion_results {
+        let outcome = match test.status.as_str() {
+            "passed" => TestOutcome::Passed,
+            "failed" => TestOutcome::Failed,
+            _ => TestOutcome::Skipped,
+        };
+        let titles = [std::slice::from_ref(&file.name), test.ancestor_titles.as_slice(), &[test.title]].concat();
+        let name = parsed.add(&titles.join(" > "), outcome);
+        for line in test.failure_messages.iter().flatten().flat_map(|message| message.lines()) {
+            parsed.say(&name, line);
+        }
+    }
+}

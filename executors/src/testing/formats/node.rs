@@ -1,0 +1,56 @@
+//! What `node --test` prints with its `spec` reporter.
+
+use super::pattern;
+use crate::testing::Parsed;
+use regex::Regex;
+use std::sync::LazyLock;
+use tm_scheduler::TestOutcome;
+
+static RESULT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^( *)(✔|✖|﹣|⚠) (.+?) \([\d.]+m?s\)(?: # (SKIP|TODO).*)?$"));
+static SUITE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^( *)▶ (.+?)(?: \([\d.]+m?s\))?$"));
+static COUNT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^ℹ tests (\d+)$"));
+
+/// Spaces by which tests within a suite are indented.
+const INDENTATION: usize = 2;
+
+/// Tells whether the output is in this format.
+pub(super) fn looks_like_node(output: &str) -> bool {
+    output.lines().any(|line| COUNT.is_match(line))
+}
+
+pub(super) fn parse(output: &str) -> Parsed {
+    let mut parsed = Parsed::default();
+    let mut suites: Vec<String> = Vec::new();
+    let mut announced: Option<u64> = None;
+    let mut seen = 0;
+    for line in output.lines() {
+        if let Some(count) = COUNT.captures(line) {
+            announced = count[1].parse().ok();
+            // Failures are listed once more behind the counts.
+            break;
+        }
+        if let Some(suite) = SUITE.captures(line) {
+            suites.truncate(suite[1].len() / INDENTATION);
+            suites.push(suite[2].to_owned());
+        } else if let Some(result) = RESULT.captures(line) {
+            suites.truncate(result[1].len() / INDENTATION);
+            let directive = result.get(4).map(|directive| directive.as_str());
+            let outcome = match (&result[2], directive) {
+                (_, Some("SKIP")) | ("﹣", _) | ("✖" | "⚠", Some("TODO")) => TestOutcome::Skipped,
+                ("✔", _) => TestOutcome::Passed,
+                (_, _) => TestOutcome::Failed,
+            };
+            seen += 1;
+            let within: Vec<&str> = suites.iter().map(String::as_str).chain([&result[3]]).collect();
+            parsed.add(&within.join(" > "), outcome);
+        }
+    }
+    match announced {
+        // Suites have lines of their own and are not counted as tests.
+        Some(announced) if announced > seen => parsed.breaks(format!("{announced} tests ran and {seen} were told of")),
+        Some(_) => {}
+        None => parsed.breaks("node ended before its summary"),
+    }
+    parsed
+}

@@ -1,0 +1,86 @@
+//! What pytest prints with `-v` or `-rA`; without either, passing tests have no names.
+
+use super::pattern;
+use crate::testing::Parsed;
+use regex::Regex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+use tm_scheduler::TestOutcome;
+
+static VERBOSE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(\S+\.py(?:::.+?)?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))?(?:\s+\[ *\d+%\])?$")
+});
+static SHORT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+\.py(?:::.+?)?)(?: - .*)?$"));
+static END: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^=* ?(?:no tests ran|(?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+) in [\d.]+s(?: \(.*\))? ?=*$",
+    )
+});
+static PASSED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+) passed"));
+static FAILED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+) failed"));
+static ERRORS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+) error"));
+
+/// Tells whether the output is in this format, with names of all passing tests in it.
+pub(super) fn looks_like_pytest(output: &str) -> bool {
+    let Some(end) = output.lines().rev().find(|line| END.is_match(line)) else { return false };
+    let passed = count(&PASSED, end);
+    named(output, "PASSED") == passed && (passed > 0 || output.lines().any(|line| result(line).is_some()))
+}
+
+/// The number before a word in the last line.
+fn count(word: &Regex, end: &str) -> usize {
+    word.captures(end).and_then(|count| count[1].parse().ok()).unwrap_or(0)
+}
+
+/// How many tests have a line with this word.
+fn named(output: &str, word: &str) -> usize {
+    let names = output.lines().filter_map(result).filter(|(_, of_line)| *of_line == word).map(|(name, _)| name);
+    names.collect::<BTreeSet<&str>>().len()
+}
+
+/// Reads a line of either style as a name and a word.
+fn result(line: &str) -> Option<(&str, &str)> {
+    let part = |found: &regex::Captures<'_>, number: usize| found.get(number).map(|part| &line[part.range()]);
+    match VERBOSE.captures(line) {
+        Some(found) => part(&found, 1).zip(part(&found, 2)),
+        None => SHORT.captures(line).and_then(|found| part(&found, 2).zip(part(&found, 1))),
+    }
+}
+
+pub(super) fn parse(output: &str) -> Parsed {
+    let mut parsed = Parsed::default();
+    let mut tests: BTreeMap<&str, TestOutcome> = BTreeMap::new();
+    let mut end = None;
+    for line in output.lines() {
+        if let Some((name, word)) = result(line) {
+            let outcome = match word {
+                "PASSED" | "XPASS" => TestOutcome::Passed,
+                "SKIPPED" | "XFAIL" => TestOutcome::Skipped,
+                _ => TestOutcome::Failed,
+            };
+            // An error after a test has passed, in its teardown, counts.
+            let known = tests.entry(name).or_insert(outcome);
+            if outcome == TestOutcome::Failed {
+                *known = outcome;
+            }
+        }
+        if END.is_match(line) {
+            end = Some(line);
+        }
+        if line.contains("!!! Interrupted: ") {
+            parsed.breaks(line.trim_matches(['!', ' ']));
+        }
+    }
+    for (name, outcome) in tests {
+        parsed.add(name, outcome);
+    }
+    match end {
+        None => parsed.breaks("pytest ended before its summary"),
+        Some(end) if named(output, "FAILED") < count(&FAILED, end) || named(output, "ERROR") < count(&ERRORS, end) => {
+            parsed.breaks("not every test that failed is named");
+        }
+        Some(_) => {}
+    }
+    parsed
+}

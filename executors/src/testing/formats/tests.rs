@@ -1,0 +1,241 @@
+//! What real frameworks printed, and what is to be made of it.
+
+use super::{Parsed, ResultFormat, parse};
+use proptest::prelude::*;
+use tm_scheduler::TestOutcome;
+
+const PYTEST_XML: &str = r#"<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" errors="1" failures="1" skipped="2" tests="6" time="0.071"><testcase classname="tests.test_c.TestIt" name="test_ok" time="0.000" /><testcase classname="tests.test_c.TestIt" name="test_many[x]" time="0.000" /><testcase classname="tests.test_c.TestIt" name="test_many[y z]" time="0.001"><failure message="AssertionError: assert 'y z' == 'x'&#10;  - x">&gt;   def test_many(self, a): assert a == "x"
+tests/test_c.py:5: AssertionError</failure></testcase><testcase classname="tests.test_c" name="test_skip"><skipped type="pytest.skip" message="later">test_c.py:6: later</skipped></testcase><testcase classname="tests.test_c" name="test_xfail"><skipped type="pytest.xfail" message="" /></testcase><testcase classname="tests.test_c" name="test_teardown"><error message="failed on teardown with &quot;ValueError: teardown &lt;&amp;&gt;&quot;"><![CDATA[ValueError]]></error></testcase></testsuite></testsuites>"#;
+
+const PYTEST_VERBOSE: &str = "tests/test_c.py::TestIt::test_ok PASSED                          [ 16%]\n\
+    tests/test_c.py::TestIt::test_many[x] PASSED                     [ 33%]\n\
+    tests/test_c.py::TestIt::test_many[y z] FAILED                   [ 50%]\n\
+    tests/test_c.py::test_skip SKIPPED (later)                       [ 66%]\n\
+    tests/test_c.py::test_xfail XFAIL                                [ 83%]\n\
+    tests/test_c.py::test_teardown PASSED                            [100%]\n\
+    tests/test_c.py::test_teardown ERROR                             [100%]\n\
+    ========== 1 failed, 3 passed, 1 skipped, 1 xfailed, 1 error in 0.03s ==========\n";
+
+const NEXTEST: &str = "    Starting 3 tests across 2 binaries (1 test skipped)\n\
+    \x20       PASS [   0.005s] (1/3) demo tests::it_works\n\
+    \x20 TRY 1 FAIL [   0.005s] (2/3) demo::a good\n\
+    \x20 TRY 2 PASS [   0.005s] (2/3) demo::a good\n\
+    \x20       FAIL [   0.123s] (3/3) demo::a bad\n    thread 'bad' panicked\n\
+    \x20    Summary [   0.124s] 3 tests run: 2 passed, 1 failed, 1 skipped\n\
+    \x20       FAIL [   0.123s] (3/3) demo::a bad\nerror: test run failed\n";
+
+const NODE: &str = "✖ new (1.91597ms)\n  Error: missing\n\n✔ old (1.370389ms)\n▶ suite\n  ✔ a (0.93124ms)\n  ✖ b (0.342ms)\n\
+    \x20   Error: no\n  ﹣ c (0.15111ms) # SKIP\n  ▶ inner\n    ✔ d (0.24173ms)\n  ✔ inner (0.410909ms)\n✖ suite (3.49902ms)\n\
+    ✖ todo (0.15676ms) # TODO\nℹ tests 7\nℹ suites 2\n\n✖ failing tests:\n\n✖ new (1.91597ms)\n";
+
+const JEST: &str = r#"{"numTotalTests":3,"testResults":[{"assertionResults":[{"ancestorTitles":["suite"],"fullName":"suite a","status":"passed","title":"a","failureMessages":[]},{"ancestorTitles":["suite"],"fullName":"suite b","status":"failed","title":"b","failureMessages":["Error: no\n    at x"]},{"ancestorTitles":["suite"],"fullName":"suite c","status":"pending","title":"c"}],"status":"failed","message":"","name":"t/a.test.js"},{"assertionResults":[],"status":"failed","message":"Cannot find module '../src/x.js' from 't/b.test.js'","name":"t/b.test.js"}]}"#;
+
+const GO_JSON: &str = concat!(
+    r#"{"Action":"start","Package":"example.org/demo"}"#,
+    "\n",
+    r#"{"Action":"run","Package":"example.org/demo","Test":"TestA"}"#,
+    "\n",
+    r#"{"Action":"run","Package":"example.org/demo","Test":"TestA/sub"}"#,
+    "\n",
+    r#"{"Action":"output","Package":"example.org/demo","Test":"TestA/sub","Output":"    a_test.go:4: no\n"}"#,
+    "\n",
+    r#"{"Action":"fail","Package":"example.org/demo","Test":"TestA/sub","Elapsed":0}"#,
+    "\n",
+    r#"{"Action":"fail","Package":"example.org/demo","Test":"TestA","Elapsed":0}"#,
+    "\n",
+    r#"{"Action":"run","Package":"example.org/demo","Test":"TestB"}"#,
+    "\n",
+    r#"{"Action":"skip","Package":"example.org/demo","Test":"TestB","Elapsed":0}"#,
+    "\n",
+    r#"{"Action":"run","Package":"example.org/demo","Test":"TestC"}"#,
+    "\n",
+    r#"{"Action":"pass","Package":"example.org/demo","Test":"TestC","Elapsed":0}"#,
+    "\n",
+    r#"{"Action":"fail","Package":"example.org/demo","Elapsed":0.1}"#,
+    "\n",
+);
+
+const GO_TEXT: &str = "=== RUN   TestA\n=== RUN   TestA/sub\n    a_test.go:4: no\n--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/sub (0.00s)\n\
+    --- SKIP: TestB (0.00s)\n--- PASS: TestC (0.00s)\nFAIL\nFAIL\texample.org/demo\t0.003s\n";
+
+const UNITTEST: &str = "test_a (tests.test_x.T.test_a) ... ok\ntest_b (tests.test_x.T.test_b)\nWhat it is for. ... FAIL\n\
+    test_c (tests.test_x.T) ... skipped 'later'\ntest_d (tests.test_x.T.test_d) ... some words\nok\n\
+    test_e (tests.test_x.T.test_e) ... ERROR\n\n======\nFAIL: test_b (tests.test_x.T.test_b)\n------\n\nRan 5 tests in 0.001s\n\nFAILED (failures=1)\n";
+
+fn lines(parsed: &Parsed) -> Vec<String> {
+    let word = |outcome: &TestOutcome| match outcome {
+        TestOutcome::Passed => '+',
+        TestOutcome::Failed => '-',
+        TestOutcome::Skipped => '~',
+    };
+    parsed.tests.iter().map(|(name, outcome)| format!("{}{name}", word(outcome))).collect()
+}
+
+/// Reads a sample as what it looks like and as what it is said to be.
+fn check(sample: &str, format: ResultFormat, expected: &[&str]) -> Parsed {
+    let parsed = parse(format, sample).expect("results");
+    assert_eq!(lines(&parsed), expected);
+    assert_eq!(parsed.broken, None);
+    assert_eq!(parse(ResultFormat::Auto, sample), Some(parsed.clone()), "told by looking");
+    parsed
+}
+
+#[test]
+fn junit_is_read() {
+    let parsed = check(
+        PYTEST_XML,
+        ResultFormat::Junit,
+        &[
+            "+tests.test_c.TestIt::test_many[x]",
+            "-tests.test_c.TestIt::test_many[y z]",
+            "+tests.test_c.TestIt::test_ok",
+            "~tests.test_c::test_skip",
+            "-tests.test_c::test_teardown",
+            "~tests.test_c::test_xfail",
+        ],
+    );
+    let message = &parsed.messages["tests.test_c.TestIt::test_many[y z]"];
+    assert!(message.starts_with("AssertionError: assert 'y z' == 'x'\n  - x\n>   def test_many"), "{message}");
+    assert!(parsed.messages["tests.test_c::test_teardown"].contains("ValueError: teardown <&>"));
+}
+
+#[test]
+fn pytest_text_is_read_when_it_names_what_passes() {
+    let expected = [
+        "+tests/test_c.py::TestIt::test_many[x]",
+        "-tests/test_c.py::TestIt::test_many[y z]",
+        "+tests/test_c.py::TestIt::test_ok",
+        "~tests/test_c.py::test_skip",
+        "-tests/test_c.py::test_teardown",
+        "~tests/test_c.py::test_xfail",
+    ];
+    check(PYTEST_VERBOSE, ResultFormat::Pytest, &expected);
+    let quiet = "..F\nFAILED tests/test_c.py::test_a - assert\n1 failed, 2 passed in 0.03s\n";
+    assert_eq!(parse(ResultFormat::Auto, quiet), None, "who passed is not known");
+    let interrupted =
+        "ERROR tests/test_a.py\n!!!!! Interrupted: 1 error during collection !!!!!\n==== 1 error in 0.1s ====\n";
+    assert!(parse(ResultFormat::Auto, interrupted).is_some_and(|parsed| parsed.broken.is_some()));
+}
+
+#[test]
+fn nextest_node_and_jest_are_read() {
+    check(NEXTEST, ResultFormat::Nextest, &["+demo tests::it_works", "-demo::a bad", "+demo::a good"]);
+    check(
+        NODE,
+        ResultFormat::Node,
+        &[
+            "-new",
+            "+old",
+            "-suite",
+            "+suite > a",
+            "-suite > b",
+            "~suite > c",
+            "+suite > inner",
+            "+suite > inner > d",
+            "~todo",
+        ],
+    );
+    let parsed = check(
+        JEST,
+        ResultFormat::Jest,
+        &["+t/a.test.js > suite > a", "-t/a.test.js > suite > b", "~t/a.test.js > suite > c", "-t/b.test.js"],
+    );
+    assert!(parsed.messages["t/b.test.js"].contains("Cannot find module"));
+}
+
+#[test]
+fn go_and_unittest_are_read() {
+    let names = [
+        "-example.org/demo.TestA",
+        "-example.org/demo.TestA/sub",
+        "~example.org/demo.TestB",
+        "+example.org/demo.TestC",
+    ];
+    let parsed = check(GO_JSON, ResultFormat::Go, &names);
+    assert!(parsed.messages["example.org/demo.TestA/sub"].contains("a_test.go:4: no"));
+    check(GO_TEXT, ResultFormat::Go, &names);
+    let unbuilt = "FAIL\texample.org/demo [build failed]\nok  \texample.org/demo/b\t0.1s\n";
+    assert!(parse(ResultFormat::Auto, unbuilt).is_some_and(|parsed| parsed.broken.is_some()));
+    check(
+        UNITTEST,
+        ResultFormat::Unittest,
+        &[
+            "+tests.test_x.T.test_a",
+            "-tests.test_x.T.test_b",
+            "~tests.test_x.T.test_c",
+            "+tests.test_x.T.test_d",
+            "-tests.test_x.T.test_e",
+        ],
+    );
+}
+
+#[test]
+fn colours_are_left_out() {
+    let coloured = NODE
+        .replace("✔", "\u{1b}[32m✔")
+        .replace("ms)", "ms)\u{1b}[39m")
+        .replace("ℹ tests 7", "\u{1b}[34mℹ tests 7\u{1b}[39m");
+    assert_eq!(
+        parse(ResultFormat::Auto, &coloured).map(|parsed| lines(&parsed)),
+        parse(ResultFormat::Auto, NODE).map(|parsed| lines(&parsed))
+    );
+}
+
+#[test]
+fn other_output_is_in_no_format() {
+    for output in ["", "all good\n", "<html></html>", "{}", "[1, 2]", "1 passed\n", "error: no such file\n"] {
+        assert_eq!(parse(ResultFormat::Auto, output), None, "{output}");
+    }
+}
+
+#[test]
+fn entities_that_refer_to_each_other_do_not_grow() {
+    let bomb = r#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><testsuite><testcase name="t"><failure>&b;</failure></testcase></testsuite>"#;
+    let parsed = parse(ResultFormat::Junit, bomb).expect("results");
+    assert!(parsed.messages.get("t").is_none_or(|message| message.len() < 100));
+}
+
+const SAMPLES: [(&str, ResultFormat); 8] = [
+    (PYTEST_XML, ResultFormat::Junit),
+    (PYTEST_VERBOSE, ResultFormat::Pytest),
+    (NEXTEST, ResultFormat::Nextest),
+    (NODE, ResultFormat::Node),
+    (JEST, ResultFormat::Jest),
+    (GO_JSON, ResultFormat::Go),
+    (GO_TEXT, ResultFormat::Go),
+    (UNITTEST, ResultFormat::Unittest),
+];
+
+proptest! {
+    #[test]
+    fn anything_can_be_read_as_anything(output in "(?s).{0,300}", format in 0..ResultFormat::ALL.len()) {
+        let _parsed = parse(ResultFormat::ALL[format], &output);
+    }
+
+    /// What is cut off can only take tests away, or leave the results broken; it never makes one pass.
+    #[test]
+    fn a_cut_sample_passes_nothing_that_the_whole_does_not(sample in 0..SAMPLES.len(), keep in 0_usize..2_000) {
+        let (text, format) = SAMPLES[sample];
+        let whole = parse(format, text).expect("results");
+        let cut = &text[..text.floor_char_boundary(keep.min(text.len()))];
+        let parsed = parse(format, cut).expect("results");
+        let is_whole = lines(&parsed) == lines(&whole);
+        prop_assert!(parsed.broken.is_some() || is_whole, "{:?}", lines(&parsed));
+    }
+
+    /// A byte that is hit by something never turns results with failures into results that all pass: something still
+    /// fails, or the results are broken, or what failed is gone.
+    #[test]
+    fn a_changed_byte_makes_no_failed_test_pass(sample in 0..SAMPLES.len(), position in 0_usize..2_000, byte in 32_u8..127) {
+        let (text, format) = SAMPLES[sample];
+        let mut bytes = text.as_bytes().to_vec();
+        let position = position % bytes.len();
+        bytes[position] = byte;
+        let failed: Vec<String> = parse(format, text).expect("results").tests.into_iter()
+            .filter(|(_, outcome)| *outcome == TestOutcome::Failed).map(|(name, _)| name).collect();
+        let parsed = parse(format, &String::from_utf8_lossy(&bytes)).expect("results");
+        let passes = |name: &String| parsed.tests.get(name) == Some(&TestOutcome::Passed);
+        let still_fails = parsed.tests.values().any(|outcome| *outcome == TestOutcome::Failed);
+        prop_assert!(parsed.broken.is_some() || still_fails || !failed.iter().any(passes), "{:?}", lines(&parsed));
+    }
+}

@@ -1,0 +1,53 @@
+//! What `python3 -m unittest -v` prints.
+
+use super::pattern;
+use crate::testing::Parsed;
+use regex::Regex;
+use std::sync::LazyLock;
+use tm_scheduler::TestOutcome;
+
+static HEADER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\w+) \(([\w.]+)\)(.*)$"));
+static ENDING: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?:\.\.\. (?:.*\s)?|^)(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$"));
+static RAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^Ran (\d+) tests? in "));
+
+/// Tells whether the output is in this format, with a line a test.
+pub(super) fn looks_like_unittest(output: &str) -> bool {
+    let ran = output.lines().find_map(|line| RAN.captures(line)).and_then(|ran| ran[1].parse::<usize>().ok());
+    ran.is_some_and(|ran| parse(output).tests.len() >= ran)
+}
+
+pub(super) fn parse(output: &str) -> Parsed {
+    let mut parsed = Parsed::default();
+    let mut header: Option<String> = None;
+    let mut ran = None;
+    for line in output.lines() {
+        if let Some(found) = HEADER.captures(line) {
+            // Since Python 3.11 the name is part of the path in brackets.
+            let (name, within) = (&found[1], &found[2]);
+            let full =
+                if within.ends_with(&format!(".{name}")) { within.to_owned() } else { format!("{within}.{name}") };
+            header = Some(full);
+        }
+        if let Some(count) = RAN.captures(line) {
+            ran = count[1].parse::<u64>().ok();
+            break;
+        }
+        if let (Some(ending), Some(name)) = (ENDING.captures(line), &header) {
+            let outcome = match &ending[1] {
+                "ok" => TestOutcome::Passed,
+                "FAIL" | "ERROR" | "unexpected success" => TestOutcome::Failed,
+                _ => TestOutcome::Skipped,
+            };
+            parsed.add(name, outcome);
+            header = None;
+        }
+    }
+    let told = u64::try_from(parsed.tests.len()).unwrap_or(u64::MAX);
+    match ran {
+        Some(ran) if ran > told => parsed.breaks(format!("{ran} tests ran and {told} were told of")),
+        Some(_) => {}
+        None => parsed.breaks("unittest ended before its summary"),
+    }
+    parsed
+}
