@@ -4,6 +4,7 @@
 //! Knows processes and output formats; what a result means is decided in the scheduler.
 
 pub mod agent;
+pub mod coverage;
 mod error;
 pub mod process;
 pub mod testing;

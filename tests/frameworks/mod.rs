@@ -3,6 +3,7 @@
 //! A language whose tools are not on this machine is skipped, and says so.
 
 mod node;
+mod python;
 mod rust;
 
 use crate::scene::{Scene, write};

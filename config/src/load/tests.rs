@@ -391,12 +391,12 @@ fn settings_written_as_json_read_back_the_same() {
 
 #[test]
 fn format_of_test_results_is_named_as_in_the_file() {
-    for format in [TestFormat::Auto, TestFormat::Tap, TestFormat::Cargo, TestFormat::ExitStatus] {
+    for format in [TestFormat::Auto, TestFormat::Nextest, TestFormat::ExitStatus] {
         let text = format!("test: {{format: {}}}", format.as_str());
         assert_eq!(Fixture::project(&text).load().settings.test.format, format);
     }
     let mistakes = Fixture::project("test: {format: xml}").mistakes();
-    assert!(mistakes[0].ends_with("expected `auto`, `tap`, `cargo` or `exit-status`, found the text `xml`"));
+    assert!(mistakes[0].contains("`junit`") && mistakes[0].ends_with("found the text `xml`"), "{}", mistakes[0]);
 }
 
 #[test]

@@ -4,9 +4,11 @@ use super::command::RESULTS_VARIABLE;
 use super::load_errors::load_errors;
 use super::results::{self, SetAside};
 use super::{Parsed, TestCommand};
+use crate::coverage;
 use crate::process::{ProcessTree, Stdin, TreeCommand};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::time::SystemTime;
 use tm_scheduler::{CommandEnd, Detail, TestOutcome, TestReport};
 
 /// So much output is read at the most, from its beginning; results beyond that make the report broken.
@@ -26,6 +28,7 @@ pub async fn run_tests(command: &TestCommand, worktree: &Path, scratch: &Path, n
         Ok(set_aside) => set_aside,
         Err(error) => return TestReport::without_results(CommandEnd::NotStarted(error.to_string())),
     };
+    let started = SystemTime::now();
     let end = run(command, worktree, &log, &results_file).await;
     let output = beginning(&log).unwrap_or_default();
     let is_cut = std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() > OUTPUT_BYTES);
@@ -35,6 +38,7 @@ pub async fn run_tests(command: &TestCommand, worktree: &Path, scratch: &Path, n
         parsed.breaks("there is too much output");
     }
     let mut report = report(end, parsed);
+    report.coverage = coverage::read(worktree, started);
     report.output_tail = tail(&log).unwrap_or_default();
     // Some frameworks say why a file can't be loaded in their results only.
     let said = report.messages.values().fold(output, |said, message| said + "\n" + message);
@@ -67,7 +71,11 @@ async fn run(command: &TestCommand, worktree: &Path, log: &Path, results_file: &
         arguments: arguments.to_vec(),
         working_folder: worktree.to_owned(),
         dropped: vec!["GIT_*".to_owned(), "TM_*".to_owned()],
-        environment: vec![(RESULTS_VARIABLE.into(), results_file.into())],
+        environment: vec![
+            (RESULTS_VARIABLE.into(), results_file.into()),
+            // Python takes bytecode for fresh by whole seconds and size; worktrees change faster than that.
+            ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
+        ],
         stdin: Stdin::Closed,
         stdout: log.to_owned(),
         stderr: log.to_owned(),

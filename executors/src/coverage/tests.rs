@@ -1,0 +1,53 @@
+//! What real tools write, and damaged reports.
+
+use super::*;
+use proptest::prelude::*;
+
+const LCOV: &str = "TN:\nSF:src/a.rs\nFN:1,a\nDA:1,5\nDA:2,0\nDA:3,1,abc\nLF:3\nLH:2\nend_of_record\nSF:src/b.rs\nDA:1,0\nend_of_record\n";
+const COBERTURA: &str = r#"<?xml version="1.0" ?><!DOCTYPE coverage SYSTEM "x.dtd"><coverage line-rate="0.5"><packages><package name="."><classes><class name="a.py" filename="a.py"><methods><method name="m"><lines><line number="1" hits="2"/></lines></method></methods><lines><line number="1" hits="2"/><line number="2" hits="0"/></lines></class><class name="b.py" filename="b.py"><lines><line number="1" hits="1"/></lines></class></classes></package></packages></coverage>"#;
+const COVERAGE_PY: &str =
+    r#"{"meta":{"version":"7"},"files":{},"totals":{"covered_lines":8,"num_statements":10,"percent_covered":80.0}}"#;
+const LLVM: &str = r#"{"data":[{"files":[],"totals":{"lines":{"count":4,"covered":3,"percent":75}}}],"type":"llvm.coverage.json.export"}"#;
+const ISTANBUL: &str = r#"{"total":{"lines":{"total":20,"covered":5,"skipped":0,"pct":25}}}"#;
+
+#[test]
+fn each_format_gives_its_lines() {
+    assert_eq!(lcov::lcov(LCOV), Some((2, 4)));
+    assert_eq!(xml::cobertura(COBERTURA), Some((2, 3)));
+    assert_eq!(json::any(COVERAGE_PY), Some((8, 10)));
+    assert_eq!(json::any(LLVM), Some((3, 4)));
+    assert_eq!(json::istanbul_summary(ISTANBUL), Some((5, 20)));
+}
+
+#[test]
+fn only_a_fresh_report_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lcov.info");
+    #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+    std::fs::write(&path, LCOV).expect("a file");
+    let coverage = read(folder.path(), SystemTime::UNIX_EPOCH).expect("coverage");
+    assert_eq!((coverage.percent(), coverage.source.as_str()), (50.0, "lcov.info"));
+    let later = SystemTime::now() + Duration::from_hours(1);
+    assert_eq!(read(folder.path(), later), None);
+}
+
+#[test]
+fn damaged_reports_tell_nothing() {
+    for text in ["", "{", "<coverage>", "SF:a\nDA:1,1\n", "DA:1,1\nend_of_record\n", "[]", "{\"totals\":{}}"] {
+        assert_eq!((lcov::lcov(text), xml::cobertura(text), json::any(text)), (None, None, None), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn anything_can_be_read(text in "(?s).{0,200}") {
+        let _any = (lcov::lcov(&text), xml::cobertura(&text), json::any(&text), json::istanbul_summary(&text));
+    }
+
+    #[test]
+    fn a_cut_report_is_whole_or_tells_nothing_or_less(keep in 0..LCOV.len()) {
+        let lines = lcov::lcov(&LCOV[..keep]);
+        prop_assert!(lines.is_none_or(|(covered, total)| covered <= total && total <= 4));
+        prop_assert_eq!(xml::cobertura(&COBERTURA[..keep.min(COBERTURA.len() - 1)]), None);
+    }
+}
