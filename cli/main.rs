@@ -7,9 +7,9 @@ mod failure;
 mod project;
 mod words;
 
-use arguments::{Arguments, Command, ConfigCommand, Waves, Worktrees};
+use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
-use commands::{agent, configuration, demo, doctor, init, looking, plan, run, verify, worktrees};
+use commands::{agent, configuration, demo, doctor, init, looking, plan, presets, run, verify, worktrees};
 use display::print_line;
 use failure::CommandFailure;
 use std::process::ExitCode;
@@ -61,6 +61,9 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),
         Command::Worktrees(Worktrees::Diff(choice)) => worktrees::diff(&start, choice),
         Command::Worktrees(Worktrees::Prune(output)) => worktrees::prune(&start, output.json),
+        Command::Presets(Presets::List(output)) => presets::list(&start, output.json),
+        Command::Presets(Presets::Show(choice)) => presets::show(&start, &choice.name),
+        Command::Presets(Presets::New(preset)) => presets::new(&start, preset),
         Command::Config(ConfigCommand::Show(output)) => configuration::show(&start, output.json),
         Command::Config(ConfigCommand::Schema) => configuration::schema(),
         Command::Demo(demo_arguments) => demo::demo(demo_arguments),

@@ -1,9 +1,11 @@
 //! The command line, as clap reads it. Knows names and help texts; decides nothing.
 
+mod presets;
 mod verify;
 mod waves;
 
 pub(crate) use verify::VerifyArguments;
+pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, StopArguments,
     StrictnessArgument, TddArgument, UnitArgument, Waves,
@@ -36,6 +38,9 @@ pub(crate) enum Command {
     /// See and clean up the worktrees of runs.
     #[command(subcommand)]
     Worktrees(Worktrees),
+    /// See and make the presets of `tm loop`.
+    #[command(subcommand)]
+    Presets(Presets),
     /// Show settings and where each comes from.
     #[command(subcommand)]
     Config(ConfigCommand),

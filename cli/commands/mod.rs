@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod looking;
 pub(crate) mod plan;
+pub(crate) mod presets;
 pub(crate) mod run;
 pub(crate) mod setup;
 pub(crate) mod verify;

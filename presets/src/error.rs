@@ -80,6 +80,26 @@ pub enum Error {
         /// What is wrong, and where.
         why: String,
     },
+    /// There is no preset of that name.
+    #[error("find the preset `{name}`, there are {known}")]
+    UnknownPreset {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A prompt holds nothing.
+    #[error("use the prompt `{}`: it is empty", path.display())]
+    EmptyPrompt {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A name that can't be that of a preset.
+    #[error("name a preset `{name}`: letters, digits, `-` and `_` only")]
+    PresetName {
+        /// The name.
+        name: String,
+    },
 }
 
 impl Error {
@@ -98,7 +118,12 @@ impl Error {
                 None => "make the command a list of arguments".to_owned(),
             }),
             Self::TooLong { .. } => Some("use `prompt: stdin` or `prompt: file`".to_owned()),
+            Self::UnknownPreset { .. } => {
+                Some("`tm presets list` lists them; a file is named by its path, such as `./my-prompt.md`".to_owned())
+            }
+            Self::EmptyPrompt { .. } => Some("write into it what one iteration does".to_owned()),
             Self::UnknownAgent { .. }
+            | Self::PresetName { .. }
             | Self::ExtendsItself { .. }
             | Self::UnknownPlaceholder { .. }
             | Self::NoValue { .. }

@@ -1,16 +1,21 @@
-//! Holds the prompts and the agent recipes, embedded and overridable by the user's own.
+//! Holds the prompts, the presets of loops and the agent recipes, embedded and overridable by the user's own.
 //!
 //! Knows texts and placeholders; starts nothing, and knows no worktree and no run.
 
 mod advice;
 mod error;
+mod loops;
 mod placeholders;
 mod program;
 mod prompts;
 mod recipes;
+mod template;
 
 pub use advice::what_to_try;
 pub use error::Error;
+pub use loops::{
+    LoopContext, LoopPreset, LoopPrompt, PresetFolders, PresetSource, is_path, loop_presets, loop_prompt, new_preset,
+};
 pub use placeholders::Placeholders;
 pub use prompts::{Evidence, Prompt, PromptContext, PromptTask, RedReport, check_prompts, render};
 pub use recipes::{Recipe, recipe, recipe_names, recipes};

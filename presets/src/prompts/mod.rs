@@ -3,9 +3,9 @@
 //! Task text is filled in as text: what looks like a template in it stays as it is.
 
 use crate::Error;
-use minijinja::syntax::SyntaxConfig;
+use crate::template::{self, wrong_template};
+use minijinja::Environment;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -134,33 +134,12 @@ pub fn check_prompts(own_folder: &Path) -> Result<(), Error> {
 }
 
 fn environment(own_folder: &Path) -> Result<Environment<'static>, Error> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::None);
-    environment.set_syntax(syntax());
+    let mut environment = template::environment();
     for (name, embedded) in TEMPLATES {
         let template = own(name, own_folder)?.unwrap_or_else(|| embedded.to_owned());
         environment.add_template_owned(name, template).map_err(|error| wrong_template(name, &error))?;
     }
     Ok(environment)
-}
-
-/// Lines that hold nothing but a block leave nothing behind.
-fn syntax() -> SyntaxConfig {
-    let mut builder = SyntaxConfig::builder();
-    builder.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
-    builder.build().expect("the usual delimiters are valid")
-}
-
-/// The innermost template that is at fault is named, with the line.
-fn wrong_template(name: &str, error: &minijinja::Error) -> Error {
-    let mut why = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        why = format!("{why}: {error}");
-        cause = error.source();
-    }
-    Error::Template { name: name.to_owned(), why }
 }
 
 fn own(name: &str, folder: &Path) -> Result<Option<String>, Error> {

@@ -1,0 +1,232 @@
+//! Presets of loops: what one iteration does, embedded Markdown, each replaceable by a file of the user's own.
+//!
+//! A preset is a template; a prompt that is named by its path is text and stays as it is. Both stand in one frame, which
+//! says what the loop knows and how it ends.
+
+use crate::Error;
+use crate::template::{environment, wrong_template};
+use minijinja::value::Serde;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The embedded presets, in the order in which people think of them.
+const PRESETS: [(&str, &str); 5] = [
+    ("default", include_str!("../../loop/default.md")),
+    ("test-coverage", include_str!("../../loop/test-coverage.md")),
+    ("linting", include_str!("../../loop/linting.md")),
+    ("duplication", include_str!("../../loop/duplication.md")),
+    ("entropy", include_str!("../../loop/entropy.md")),
+];
+const FRAME: &str = include_str!("../../loop/frame.md");
+const NEW: &str = include_str!("../../loop/new.md");
+
+/// Where presets of the user's own are; the first folder that has one decides.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct PresetFolders {
+    /// `.taskmaster/presets` of the project.
+    pub project: PathBuf,
+    /// `tm/presets` in the user's configuration folder.
+    pub user: Option<PathBuf>,
+}
+
+/// Where a preset is from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum PresetSource {
+    /// tm itself.
+    BuiltIn,
+    /// A file of the user's own.
+    File(PathBuf),
+}
+
+/// A preset.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct LoopPreset {
+    /// Its name.
+    pub name: String,
+    /// Where it is from.
+    pub source: PresetSource,
+    /// The template.
+    pub text: String,
+}
+
+impl LoopPreset {
+    /// Returns its heading: what one iteration does.
+    pub fn title(&self) -> &str {
+        let heading = self.text.lines().find_map(|line| line.trim().strip_prefix('#'));
+        heading.map_or("", |heading| heading.trim_start_matches('#').trim())
+    }
+}
+
+/// What an iteration is asked to do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum LoopPrompt {
+    /// A preset.
+    Preset(LoopPreset),
+    /// A file that was named by its path.
+    File {
+        /// The path.
+        path: PathBuf,
+        /// What it holds.
+        text: String,
+    },
+}
+
+/// Everything that a preset and its frame can speak of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LoopContext {
+    /// The number of the iteration.
+    pub iteration: u32,
+    /// The number of the last one.
+    pub iterations: u32,
+    /// The tag, when one was asked for.
+    pub tag: Option<String>,
+    /// How tm is called.
+    pub tm: String,
+    /// The flags that its commands on tasks need, each after a space.
+    pub flags: String,
+    /// The progress file.
+    pub progress_file: String,
+    /// The end of what it holds, bounded.
+    pub progress: String,
+    /// What went wrong in the iteration before.
+    pub last_failure: Option<String>,
+    /// The command that is run after each iteration.
+    pub test_command: Option<String>,
+    /// The line coverage in percent that `test-coverage` goes for.
+    pub coverage_target: u32,
+}
+
+/// Tells whether a prompt is named by its path: it holds a `/` or `\`, or ends like the name of a file.
+pub fn is_path(prompt: &str) -> bool {
+    let has_extension = Path::new(prompt).extension().is_some();
+    has_extension || prompt.contains(['/', '\\'])
+}
+
+/// Returns all presets, those of tm first; one of the user's own stands in for one of the same name.
+pub fn loop_presets(folders: &PresetFolders) -> Result<Vec<LoopPreset>, Error> {
+    let mut own = own_presets(folders)?;
+    let mut presets: Vec<LoopPreset> = PRESETS
+        .iter()
+        .map(|(name, text)| {
+            own.remove(*name).unwrap_or_else(|| LoopPreset {
+                name: (*name).to_owned(),
+                source: PresetSource::BuiltIn,
+                text: (*text).to_owned(),
+            })
+        })
+        .collect();
+    presets.extend(own.into_values());
+    Ok(presets)
+}
+
+fn own_presets(folders: &PresetFolders) -> Result<BTreeMap<String, LoopPreset>, Error> {
+    let mut presets = BTreeMap::new();
+    for folder in folders.user.iter().chain([&folders.project]) {
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
+            Err(source) => return Err(Error::PromptFile { path: folder.clone(), source }),
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let is_markdown = path.extension().is_some_and(|extension| extension == "md");
+            let name = path.file_stem().and_then(|name| name.to_str()).filter(|name| is_name(name));
+            if let (true, Some(name)) = (is_markdown, name) {
+                let name = name.to_owned();
+                let text = read(&path)?;
+                presets.insert(name.clone(), LoopPreset { name, source: PresetSource::File(path), text });
+            }
+        }
+    }
+    Ok(presets)
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::PromptFile { path: path.to_owned(), source })?;
+    if text.trim().is_empty() {
+        return Err(Error::EmptyPrompt { path: path.to_owned() });
+    }
+    Ok(text)
+}
+
+/// Returns the prompt of that name, or at that path, seen from `start`.
+///
+/// # Errors
+/// There is no such preset, or the file can't be read or is empty.
+pub fn loop_prompt(prompt: &str, start: &Path, folders: &PresetFolders) -> Result<LoopPrompt, Error> {
+    if is_path(prompt) {
+        let path = start.join(prompt);
+        return Ok(LoopPrompt::File { text: read(&path)?, path });
+    }
+    let presets = loop_presets(folders)?;
+    let known: Vec<String> = presets.iter().map(|preset| format!("`{}`", preset.name)).collect();
+    presets
+        .into_iter()
+        .find(|preset| preset.name == prompt)
+        .map(LoopPrompt::Preset)
+        .ok_or_else(|| Error::UnknownPreset { name: prompt.to_owned(), known: known.join(", ") })
+}
+
+/// Returns the text that a new preset begins with: that of another, or one to be filled in.
+///
+/// # Errors
+/// The name can't be that of a preset, or there is none of the other name.
+pub fn new_preset(name: &str, from: Option<&str>, folders: &PresetFolders) -> Result<String, Error> {
+    if !is_name(name) {
+        return Err(Error::PresetName { name: name.to_owned() });
+    }
+    match from {
+        None => Ok(NEW.to_owned()),
+        Some(from) => Ok(loop_prompt(from, Path::new(""), folders)?.text().to_owned()),
+    }
+}
+
+impl LoopPrompt {
+    /// Returns the name of the preset, or the path.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Preset(preset) => preset.name.clone(),
+            Self::File { path, .. } => path.display().to_string(),
+        }
+    }
+
+    /// Returns the text before anything is filled in.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Preset(preset) => &preset.text,
+            Self::File { text, .. } => text,
+        }
+    }
+
+    /// Returns what the agent of one iteration is asked.
+    ///
+    /// # Errors
+    /// The preset is the user's own, and there is a mistake in it.
+    pub fn render(&self, context: &LoopContext) -> Result<String, Error> {
+        let environment = environment();
+        let body = match self {
+            Self::File { text, .. } => text.clone(),
+            Self::Preset(preset) => environment
+                .render_named_str(&preset.name, &preset.text, Serde(context))
+                .map_err(|error| wrong_template(&preset.name, &error))?,
+        };
+        let framed = Framed { context, body: body.trim_end() };
+        environment.render_named_str("frame", FRAME, Serde(&framed)).map_err(|error| wrong_template("frame", &error))
+    }
+}
+
+/// The frame's own context.
+#[derive(Serialize)]
+struct Framed<'a> {
+    #[serde(flatten)]
+    context: &'a LoopContext,
+    body: &'a str,
+}
+
+#[cfg(test)]
+mod tests;
