@@ -20,6 +20,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod version;
+mod work;
 mod worktree;
 
 pub use branch::BranchName;
@@ -35,4 +36,5 @@ pub use repository::{Head, Repository, TreeId, apply_patch, create_repository};
 pub use slug::{branch_from_pattern, slug};
 pub use snapshot::CheckoutSnapshot;
 pub use version::{GitVersion, check_git};
+pub use work::{Work, WorkSnapshot};
 pub use worktree::{Staged, Worktree};

@@ -338,3 +338,36 @@ fn a_tree_is_made_with_some_files_as_they_were() {
     assert_eq!(scene.repository.first_parent(&made).expect("a commit"), Some(head.clone()));
     assert_eq!(scene.repository.first_parent(&head).expect("a commit"), None);
 }
+
+#[test]
+fn work_is_seen_committed_or_not_and_files_of_tm_are_left_out() {
+    let scene = Scene::new();
+    let root = scene.repository.checkout_root();
+    write(&root.join("before.txt"), "was there\n");
+    let before = scene.repository.work_snapshot(root).expect("a snapshot");
+    let nothing = scene.repository.work_since(root, &before, &[]).expect("work");
+    assert_eq!(nothing, Work { uncommitted: 1, ..Work::default() });
+    write(&root.join("a.txt"), "one\n2\nthree\n");
+    scene.git(&["commit", "--quiet", "-am", "count\tdown"]);
+    write(&root.join("sub/new.txt"), "a\nb\n");
+    write(&root.join(".taskmaster/notes"), "mine\n");
+    let work = scene.repository.work_since(root, &before, &[".taskmaster".into()]).expect("work");
+    assert_eq!((work.files, work.insertions, work.deletions, work.uncommitted), (2, 3, 1, 2));
+    assert_eq!(work.commits.iter().map(|(_, subject)| subject.as_str()).collect::<Vec<_>>(), ["count\tdown"]);
+    assert_eq!(scene.git(&["diff", "--cached", "--name-only"]), "", "the index is as it was");
+}
+
+#[test]
+fn the_rest_is_committed_above_the_agents_own_commits() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/loop", &scene.head());
+    assert_eq!(worktree.commit_rest(&PathPatterns::default(), "rest").expect("nothing"), None);
+    write(&worktree.path().join("b.txt"), "b\n");
+    let git = || scene.repository.git_in(worktree.path(), git::Hooks::Off);
+    git().args(["add", "."]).done().expect("added");
+    git().args(["commit", "--quiet", "-m", "the agent's"]).done().expect("committed");
+    assert_eq!(worktree.commit_rest(&PathPatterns::default(), "rest").expect("nothing"), None);
+    write(&worktree.path().join("c.txt"), "c\n");
+    let rest = worktree.commit_rest(&PathPatterns::default(), "rest").expect("a commit").expect("a commit");
+    assert_eq!(scene.repository.resolve(&format!("{rest}~2")).expect("a commit"), scene.head());
+}

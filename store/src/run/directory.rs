@@ -66,7 +66,7 @@ impl RunDirectory {
     /// Returns the folder of one attempt, which need not exist.
     pub fn attempt(&self, task: &TaskId, attempt: AttemptNumber) -> AttemptDirectory {
         let path = self.path.join("tasks").join(safe_name(task)).join(format!("attempt-{attempt}"));
-        AttemptDirectory { path }
+        AttemptDirectory::new(path)
     }
 }
 
@@ -77,6 +77,10 @@ pub struct AttemptDirectory {
 }
 
 impl AttemptDirectory {
+    pub(super) const fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
     /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.path

@@ -11,6 +11,7 @@ mod home;
 mod journal;
 mod json;
 mod lock;
+mod loops;
 mod name;
 
 pub use activity::{ActivityLog, event_line};
@@ -20,4 +21,5 @@ pub use home::{Home, ProjectDirectory};
 pub use journal::{JournalContents, JournalEnd, JournalRecord, JournalWriter, TornLine, read_journal};
 pub use json::{read_json, write_json};
 pub use lock::RunLock;
+pub use loops::LoopDirectory;
 pub use name::{new_run_id, safe_name};
