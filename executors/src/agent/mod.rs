@@ -2,7 +2,9 @@
 //!
 //! Knows how an agent is started, watched and stopped; what its end means is decided in the scheduler.
 
+mod abandoned;
 mod attempt;
+mod closing;
 mod command;
 mod identity;
 mod output;
@@ -12,6 +14,8 @@ mod stall;
 mod tests;
 mod watch;
 
+pub use abandoned::end_abandoned;
 pub use attempt::{adopt_attempt, run_attempt};
+pub use closing::{Closing, closing};
 pub use command::{AgentCommand, AttemptLimits, Order, OutputFormat, Progress, RefusalPatterns};
 pub use result_file::{ResultDraft, parse_result};

@@ -54,7 +54,7 @@ pub(super) fn refusal(text: &str, patterns: &RefusalPatterns) -> Option<ServiceR
 }
 
 /// Removes escape sequences and control characters; a carriage return ends a line as a progress bar means it.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {

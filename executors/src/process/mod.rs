@@ -5,6 +5,7 @@
 //! daemons outside of it. Descendants are found by their parents, by links seen earlier, by the tree's marks in their
 //! environment, and, since this process adopts orphans, by having become its children.
 
+mod attended;
 mod command;
 mod identity;
 mod registry;
@@ -20,6 +21,7 @@ mod system;
 #[path = "table_proc.rs"]
 mod system;
 
+pub use attended::{run_attended, run_within, shell_words};
 pub use command::{Stdin, TreeCommand};
 pub use identity::ProcessIdentity;
 pub use signal::StopSignal;
