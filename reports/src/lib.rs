@@ -3,6 +3,7 @@
 //! Knows the scheduler's state and nothing else: it reads no file, runs nothing, and prints nothing.
 
 mod duration;
+mod loop_summary;
 mod markdown;
 mod plan;
 mod plan_graph;
@@ -10,6 +11,7 @@ mod status;
 mod summary;
 
 pub use duration::human_duration;
+pub use loop_summary::{LaneFacts, LaneSummary, LoopFacts, LoopSummary, iteration_line, loop_text, summarize_loop};
 pub use markdown::summary_markdown;
 pub use plan::{PlanJson, plan_json, plan_text};
 pub use plan_graph::{plan_dot, plan_mermaid};

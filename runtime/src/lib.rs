@@ -7,6 +7,7 @@ mod crew;
 mod error;
 mod evidence;
 mod header;
+pub mod loops;
 mod main_loop;
 mod measurements;
 mod proving;

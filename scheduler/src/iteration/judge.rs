@@ -34,6 +34,16 @@ impl Judged {
     fn failed(failure: IterationFailure, message: String) -> Self {
         Self { failure: Some(failure), ..Self::of(IterationStatus::Error, message, None) }
     }
+
+    /// An iteration after which the backlog can't be read: nothing more can be known, so nothing more is started.
+    pub(super) fn lost_backlog(self, why: &str) -> Self {
+        let end = match self.end {
+            Some(LoopStatus::AllComplete) | None => LoopStatus::Error,
+            Some(end) => end,
+        };
+        let message = format!("{why}; {}", self.message);
+        Self { status: IterationStatus::Error, message, end: Some(end), ..self }
+    }
 }
 
 /// The agent's end first, then what it says, then what the tests and the backlog say.

@@ -77,6 +77,8 @@ pub enum LoopInput {
     Begin,
     /// The backlog was looked at.
     Looked(BacklogView),
+    /// The backlog can't be read; holds why.
+    Unreadable(String),
     /// The agent ended.
     AgentEnded(AgentEnd),
     /// The tests ran; an error holds what is wrong, in a few words.
@@ -182,7 +184,9 @@ impl Iteration {
             (State::LookingBefore, LoopInput::Looked(view)) => self.start(now, view, &mut effects),
             (State::Running { .. }, LoopInput::AgentEnded(end)) => self.agent_ended(end, &mut effects),
             (State::Verifying(_), LoopInput::Verified(result)) => self.verified(result, &mut effects),
-            (State::LookingAfter(_), LoopInput::Looked(view)) => self.settle(now, view, &mut effects),
+            (State::LookingAfter(_), LoopInput::Looked(view)) => self.settle(now, Ok(view), &mut effects),
+            (State::LookingBefore, LoopInput::Unreadable(why)) => self.end(LoopStatus::Error, why, &mut effects),
+            (State::LookingAfter(_), LoopInput::Unreadable(why)) => self.settle(now, Err(why), &mut effects),
             (State::Ended(_), LoopInput::SpentElsewhere(_) | LoopInput::Stop | LoopInput::Woke) => {}
             (_, LoopInput::SpentElsewhere(dollars)) => self.cost_elsewhere_usd = dollars,
             (_, LoopInput::Stop) => self.stop(&mut effects),

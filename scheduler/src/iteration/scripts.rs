@@ -381,3 +381,22 @@ fn a_subtask_does_not_count_as_a_task() {
     machine.handle(Timestamp(0), LoopInput::Looked(view("done"))).expect("legal");
     assert_eq!((machine.tasks_completed(), machine.records()[0].tasks.len()), (1, 2));
 }
+
+#[test]
+fn a_backlog_that_can_not_be_read_ends_the_loop() {
+    let lost = || LoopInput::Unreadable("the backlog can't be read".to_owned());
+    let mut machine = Iteration::new(Goal::Backlog, Verification::Off, limits(9));
+    machine.handle(Timestamp(0), LoopInput::Begin).expect("legal");
+    machine.handle(Timestamp(0), lost()).expect("legal");
+    assert_eq!(machine.ended(), Some(LoopStatus::Error));
+    let mut script = Script::new(&["pending"], limits(9));
+    script.begins(&["run 1#1"]);
+    script.machine.handle(Timestamp(0), LoopInput::AgentEnded(well(""))).expect("legal");
+    script.gives(
+        lost(),
+        &[
+            "1#1 error: the backlog can't be read; no task was completed; 1 commit, 2 files changed",
+            "end error: the backlog can't be read; no task was completed; 1 commit, 2 files changed",
+        ],
+    );
+}

@@ -79,9 +79,16 @@ impl Iteration {
     }
 
     /// Judges the iteration, writes it down, and goes on or ends.
-    pub(super) fn settle(&mut self, now: Timestamp, after: BacklogView, effects: &mut Vec<LoopEffect>) {
+    pub(super) fn settle(
+        &mut self,
+        now: Timestamp,
+        looked: Result<BacklogView, String>,
+        effects: &mut Vec<LoopEffect>,
+    ) {
         let State::LookingAfter(finished) = std::mem::replace(&mut self.state, State::New) else { return };
         let Finished { before, end, verified } = *finished;
+        // What can't be read is taken as unchanged.
+        let after = looked.as_ref().map_or_else(|_| before.clone(), Clone::clone);
         let shifts = before.shifts(&after);
         let claim = find_marker(&end.final_message, &end.prompt);
         let judged = judge(&Seen {
@@ -93,6 +100,10 @@ impl Iteration {
             shifts: &shifts,
             after: &after,
         });
+        let judged = match looked {
+            Ok(_) => judged,
+            Err(why) => judged.lost_backlog(&why),
+        };
         self.is_unverified = verified.as_ref().map_or(self.is_unverified, Result::is_err);
         self.last = after;
         self.cost_usd += end.report.cost_usd.unwrap_or(0.0);
@@ -202,7 +213,7 @@ impl Iteration {
         }
     }
 
-    fn end(&mut self, status: LoopStatus, reason: String, effects: &mut Vec<LoopEffect>) {
+    pub(super) fn end(&mut self, status: LoopStatus, reason: String, effects: &mut Vec<LoopEffect>) {
         self.state = State::Ended(status);
         effects.push(LoopEffect::End { status, reason });
     }

@@ -1,0 +1,262 @@
+//! The summary of a loop: one value for people and programs.
+
+use crate::human_duration;
+use serde::Serialize;
+use std::fmt::Write as _;
+use tm_scheduler::iteration::{Iteration, IterationRecord, IterationStatus, LoopStatus, WorkChanges};
+use tm_scheduler::{Timestamp, Tokens};
+
+/// What the caller knows of a lane besides its machine.
+#[derive(Clone, Debug)]
+pub struct LaneFacts {
+    /// The lane: its tag.
+    pub tag: String,
+    /// How it ended.
+    pub status: LoopStatus,
+    /// Why.
+    pub reason: String,
+    /// The branch that its work is on, when that is one of tm's.
+    pub branch: Option<String>,
+    /// The progress file.
+    pub progress_file: String,
+}
+
+/// What the caller knows of the loop.
+#[derive(Clone, Debug)]
+pub struct LoopFacts {
+    /// The loop.
+    pub loop_id: String,
+    /// The preset, or the path of the prompt.
+    pub prompt: String,
+    /// The agent.
+    pub agent: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it was over.
+    pub ended_at: Timestamp,
+    /// Its folder.
+    pub directory: String,
+}
+
+/// A loop in one value; keys may be added, never renamed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoopSummary {
+    /// The version of this format.
+    pub version: u32,
+    /// The loop.
+    pub loop_id: String,
+    /// The preset, or the path of the prompt.
+    pub prompt: String,
+    /// The agent.
+    pub agent: String,
+    /// How it ended: as its lane did, or the worst of several.
+    pub final_status: LoopStatus,
+    /// Why.
+    pub reason: String,
+    /// The exit code of tm.
+    pub exit_code: u8,
+    /// Iterations of all lanes.
+    pub total_iterations: u32,
+    /// Tasks that became done, as the backlog says.
+    pub tasks_completed: usize,
+    /// Tasks that are still open.
+    pub tasks_open: usize,
+    /// When it began, in milliseconds since the epoch.
+    pub started_at: Timestamp,
+    /// When it was over, in milliseconds since the epoch.
+    pub ended_at: Timestamp,
+    /// Tokens, when agents report them.
+    pub tokens: Option<Tokens>,
+    /// US dollars, when agents report them.
+    pub cost_usd: Option<f64>,
+    /// The loop's folder.
+    pub directory: String,
+    /// Each lane.
+    pub lanes: Vec<LaneSummary>,
+}
+
+/// A lane in one value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LaneSummary {
+    /// Its tag.
+    pub tag: String,
+    /// How it ended.
+    pub final_status: LoopStatus,
+    /// Why.
+    pub reason: String,
+    /// Its branch, when that is one of tm's.
+    pub branch: Option<String>,
+    /// Its progress file.
+    pub progress_file: String,
+    /// How many iterations it used.
+    pub total_iterations: u32,
+    /// Tasks that became done, as the backlog says.
+    pub tasks_completed: usize,
+    /// Tasks that are still open.
+    pub tasks_open: usize,
+    /// Every try, oldest first.
+    pub iterations: Vec<IterationRecord>,
+}
+
+/// Sums up a loop.
+pub fn summarize_loop(lanes: &[(&Iteration, LaneFacts)], facts: &LoopFacts) -> LoopSummary {
+    let worst = lanes.iter().max_by_key(|(_, lane)| badness(lane.status));
+    let lanes: Vec<LaneSummary> = lanes.iter().map(|(machine, lane)| lane_summary(machine, lane)).collect();
+    let records = || lanes.iter().flat_map(|lane| &lane.iterations);
+    let costs: Vec<f64> = records().filter_map(|record| record.cost_usd).collect();
+    let tokens = records()
+        .filter_map(|record| record.tokens)
+        .reduce(|left, right| Tokens { input: left.input + right.input, output: left.output + right.output });
+    let final_status = worst.map_or(LoopStatus::AllComplete, |(_, lane)| lane.status);
+    LoopSummary {
+        version: 1,
+        loop_id: facts.loop_id.clone(),
+        prompt: facts.prompt.clone(),
+        agent: facts.agent.clone(),
+        final_status,
+        reason: worst.map_or_else(String::new, |(_, lane)| lane.reason.clone()),
+        exit_code: final_status.exit_code(),
+        total_iterations: lanes.iter().map(|lane| lane.total_iterations).sum(),
+        tasks_completed: lanes.iter().map(|lane| lane.tasks_completed).sum(),
+        tasks_open: lanes.iter().map(|lane| lane.tasks_open).sum(),
+        started_at: facts.started_at,
+        ended_at: facts.ended_at,
+        tokens,
+        cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
+        directory: facts.directory.clone(),
+        lanes,
+    }
+}
+
+/// Of several lanes, the one that a person has to look at first gives the loop its status.
+const fn badness(status: LoopStatus) -> u8 {
+    match status {
+        LoopStatus::AllComplete => 0,
+        LoopStatus::MaxIterations => 1,
+        LoopStatus::Deadline => 2,
+        LoopStatus::Budget => 3,
+        LoopStatus::Blocked => 4,
+        LoopStatus::Error => 5,
+        LoopStatus::Interrupted => 6,
+    }
+}
+
+fn lane_summary(machine: &Iteration, facts: &LaneFacts) -> LaneSummary {
+    LaneSummary {
+        tag: facts.tag.clone(),
+        final_status: facts.status,
+        reason: facts.reason.clone(),
+        branch: facts.branch.clone(),
+        progress_file: facts.progress_file.clone(),
+        total_iterations: machine.iterations(),
+        tasks_completed: machine.tasks_completed(),
+        tasks_open: machine.tasks_open(),
+        iterations: machine.records().to_vec(),
+    }
+}
+
+/// Returns the summary as text for a terminal.
+pub fn loop_text(summary: &LoopSummary) -> String {
+    let mut text = String::new();
+    for lane in &summary.lanes {
+        let tag = if summary.lanes.len() > 1 { format!("[{}] ", lane.tag) } else { String::new() };
+        let _ = writeln!(text, "{tag}{}: {}", headline(lane.final_status), lane.reason);
+        for record in &lane.iterations {
+            let _ = writeln!(text, "  {}", iteration_line(record));
+        }
+        let count = |status| lane.iterations.iter().filter(|record| record.status == status).count();
+        let _ = writeln!(
+            text,
+            "  {} iterations, {} of them failed; {} tasks completed, {} open",
+            lane.total_iterations,
+            count(IterationStatus::Error),
+            lane.tasks_completed,
+            lane.tasks_open
+        );
+        if let Some(branch) = &lane.branch {
+            let _ = writeln!(text, "  branch {branch}");
+        }
+        let _ = writeln!(text, "  progress {}", lane.progress_file);
+    }
+    let _ = write!(text, "{}", human_duration(summary.ended_at.since(summary.started_at)));
+    if let Some(tokens) = summary.tokens {
+        let _ = write!(text, ", {} tokens", tokens.input + tokens.output);
+    }
+    if let Some(cost) = summary.cost_usd {
+        let _ = write!(text, ", {cost:.2} dollars");
+    }
+    let _ = writeln!(text, "; logs in {}", summary.directory);
+    text
+}
+
+/// Returns one try as a line: number, status, time, what happened.
+pub fn iteration_line(record: &IterationRecord) -> String {
+    let attempt = if record.attempt > 1 { format!(" (try {})", record.attempt) } else { String::new() };
+    let WorkChanges { insertions, deletions, .. } = record.work;
+    let lines = if insertions + deletions > 0 { format!(" (+{insertions} -{deletions})") } else { String::new() };
+    let (status, message) = (record.status.as_str(), first_line(&record.message));
+    let message = message.strip_prefix(&format!("{status}: ")).unwrap_or(message);
+    format!("{:>3}{attempt} {status} {}  {message}{lines}", record.iteration, human_duration(record.duration_ms))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+const fn headline(status: LoopStatus) -> &'static str {
+    match status {
+        LoopStatus::AllComplete => "complete",
+        LoopStatus::MaxIterations => "not complete, iterations used up",
+        LoopStatus::Blocked => "blocked",
+        LoopStatus::Error => "failed",
+        LoopStatus::Deadline => "not complete, time used up",
+        LoopStatus::Budget => "not complete, budget used up",
+        LoopStatus::Interrupted => "interrupted",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZeroU32;
+    use tm_scheduler::iteration::{BacklogView, Goal, LoopInput, LoopLimits, Verification};
+
+    fn facts() -> LoopFacts {
+        LoopFacts {
+            loop_id: "l1".to_owned(),
+            prompt: "default".to_owned(),
+            agent: "claude".to_owned(),
+            started_at: Timestamp(0),
+            ended_at: Timestamp(65_000),
+            directory: "/loops/l1".to_owned(),
+        }
+    }
+
+    fn lane(status: LoopStatus) -> (Iteration, LaneFacts) {
+        let iterations = NonZeroU32::new(3).expect("some");
+        let limits = LoopLimits { iterations, first: 1, sleep_ms: 0, retries: 3, deadline: None, max_cost_usd: None };
+        let mut machine = Iteration::new(Goal::Backlog, Verification::Off, limits);
+        machine.handle(Timestamp(0), LoopInput::Begin).expect("legal");
+        machine.handle(Timestamp(0), LoopInput::Looked(BacklogView::default())).expect("legal");
+        let facts = LaneFacts {
+            tag: status.as_str().to_owned(),
+            status,
+            reason: "because".to_owned(),
+            branch: None,
+            progress_file: "p.txt".to_owned(),
+        };
+        (machine, facts)
+    }
+
+    #[test]
+    fn the_worst_lane_gives_the_loop_its_status_and_exit_code() {
+        let lanes = [LoopStatus::AllComplete, LoopStatus::Blocked, LoopStatus::MaxIterations].map(lane);
+        let lanes: Vec<_> = lanes.iter().map(|(machine, facts)| (machine, facts.clone())).collect();
+        let summary = summarize_loop(&lanes, &facts());
+        assert_eq!((summary.final_status, summary.exit_code, summary.lanes.len()), (LoopStatus::Blocked, 3, 3));
+        assert!(loop_text(&summary).contains("[all_complete] complete: because"));
+        let one = summarize_loop(&lanes[..1], &facts());
+        assert_eq!((one.exit_code, one.cost_usd), (0, None));
+        assert!(loop_text(&one).starts_with("complete: because\n  0 iterations, 0 of them failed; 0 tasks"));
+    }
+}

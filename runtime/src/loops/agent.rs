@@ -1,0 +1,193 @@
+//! One try at an iteration: prompt, agent, what it said last, what it changed.
+
+use super::{LoopEvent, LoopSetup, Place};
+use crate::now;
+use crate::steps::{blocking, words};
+use std::ffi::OsString;
+use std::sync::Arc;
+use tm_config::{PoliteStop, PromptDelivery};
+use tm_executors::agent::{AgentCommand, Order, OutputFormat, Progress, RefusalPatterns, closing, run_attempt};
+use tm_executors::process::{Stdin, StopSignal};
+use tm_presets::{LoopContext, Placeholders};
+use tm_scheduler::iteration::{AgentEnd, WorkChanges};
+use tm_scheduler::{AgentReport, Ended, ResultFile};
+use tm_store::run::AttemptDirectory;
+use tm_worktrees::{Work, WorkSnapshot};
+use tokio::sync::watch;
+
+/// Which try at which iteration, and what went wrong before.
+#[derive(Clone, Debug)]
+pub(super) struct Try {
+    pub(super) iteration: u32,
+    pub(super) attempt: u32,
+    pub(super) last_failure: Option<String>,
+}
+
+/// Runs the agent of a try to its end, and looks at what it left.
+pub(super) async fn run_agent(
+    setup: Arc<LoopSetup>,
+    this: Try,
+    orders: watch::Receiver<Order>,
+    tell: impl Fn(LoopEvent) + Send + Sync,
+) -> AgentEnd {
+    let directory = setup.directory.attempt(setup.lane.as_str(), this.iteration, this.attempt);
+    let before = match snapshot(&setup).await {
+        Ok(before) => before,
+        Err(why) => return not_started(&setup, why),
+    };
+    let (command, prompt) = match command(&setup, &this, &directory) {
+        Ok(prepared) => prepared,
+        Err(why) => return not_started(&setup, why),
+    };
+    let progress = |progress: Progress| {
+        if let Some(line) = progress.last_line {
+            tell(LoopEvent::Output(line));
+        }
+    };
+    let mut report = run_attempt(command, orders, progress).await;
+    let said = closing(&directory.stdout());
+    report.cost_usd = report.cost_usd.or(said.cost_usd);
+    report.tokens = report.tokens.or(said.tokens);
+    if let Err(message) = commit_rest(&setup, this.iteration).await {
+        tell(LoopEvent::Warning { message });
+    }
+    let work = work_since(&setup, before).await.unwrap_or_else(|message| {
+        tell(LoopEvent::Warning { message });
+        WorkChanges::default()
+    });
+    AgentEnd { report, final_message: said.message, prompt, work }
+}
+
+async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, String> {
+    let setup = Arc::clone(setup);
+    blocking(move || setup.repository.work_snapshot(setup.place.folder())).await
+}
+
+async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<WorkChanges, String> {
+    let setup = Arc::clone(setup);
+    let work = blocking(move || setup.repository.work_since(setup.place.folder(), &before, &setup.left_out)).await?;
+    let Work { commits, files, insertions, deletions, uncommitted } = work;
+    Ok(WorkChanges { commits, files, insertions, deletions, uncommitted })
+}
+
+/// In a worktree, nothing is left uncommitted: its folder goes away, its branch stays.
+async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), String> {
+    let setup = Arc::clone(setup);
+    let committed = blocking(move || match &setup.place {
+        Place::Checkout(_) => Ok(None),
+        Place::Worktree { worktree, .. } => {
+            let message = format!(
+                "loop: what iteration {iteration} left uncommitted\n\nTag: {}\nRun: {}\n",
+                setup.lane, setup.id
+            );
+            worktree.commit_rest(&setup.never_commit, &message)
+        }
+    });
+    committed.await.map(drop)
+}
+
+/// Writes the prompt and returns everything that starting the agent needs, and the prompt.
+fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Result<(AgentCommand, String), String> {
+    let progress = setup
+        .progress
+        .tail()
+        .map_err(|error| format!("failed to read `{}`: {error}", setup.progress.path().display()))?;
+    let context = LoopContext {
+        iteration: this.iteration,
+        progress,
+        last_failure: this.last_failure.clone(),
+        ..setup.context.clone()
+    };
+    let prompt = setup.prompt.render(&context).map_err(|error| words(&error))?;
+    directory.create().map_err(|error| words(&error))?;
+    tm_store::atomic::replace(&directory.prompt(), prompt.as_bytes())
+        .map_err(|error| format!("failed to write `{}`: {error}", directory.prompt().display()))?;
+    let placeholders = placeholders(setup, this, directory, &prompt);
+    let recipe = &setup.recipe;
+    let line = recipe.command_line(&placeholders, setup.model.as_deref()).map_err(|error| words(&error))?;
+    let own = recipe.environment(&placeholders).map_err(|error| words(&error))?;
+    let mut environment: Vec<(OsString, OsString)> =
+        own.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    environment.extend(variables(setup, this, directory));
+    let mut line = line.into_iter().map(OsString::from);
+    let command = AgentCommand {
+        program: line.next().unwrap_or_default(),
+        arguments: line.collect(),
+        working_folder: setup.place.folder().to_owned(),
+        environment,
+        dropped: recipe.dropped.clone(),
+        stdin: match recipe.prompt {
+            PromptDelivery::Stdin => Stdin::File(directory.prompt()),
+            PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
+        },
+        stdout_log: directory.stdout(),
+        stderr_log: directory.stderr(),
+        identity_file: directory.agent(),
+        result_file: directory.result(),
+        agent: recipe.name.clone(),
+        limits: setup.attempt_limits,
+        marks: setup.marks(this.iteration, this.attempt),
+        polite_stop: match recipe.stop {
+            PoliteStop::Int => StopSignal::Interrupt,
+            PoliteStop::Term => StopSignal::Terminate,
+        },
+        watched_folder: setup.place.folder().to_owned(),
+        output: OutputFormat::Text,
+        refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
+    };
+    Ok((command, prompt))
+}
+
+fn placeholders(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory, prompt: &str) -> Placeholders {
+    [
+        ("prompt", prompt.to_owned()),
+        ("prompt_file", directory.prompt().display().to_string()),
+        ("result_file", directory.result().display().to_string()),
+        ("context_file", directory.context().display().to_string()),
+        ("worktree", setup.place.folder().display().to_string()),
+        ("task_id", format!("iteration-{}", this.iteration)),
+        ("phase", "none".to_owned()),
+        ("attempt", this.attempt.to_string()),
+        ("tag", setup.lane.to_string()),
+        ("run_id", setup.id.to_string()),
+        ("tm", setup.tm_program.display().to_string()),
+    ]
+    .into()
+}
+
+fn variables(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Vec<(OsString, OsString)> {
+    let mut variables: Vec<(OsString, OsString)> = vec![
+        ("TM_PHASE".into(), "none".into()),
+        ("TM_ITERATION".into(), this.iteration.to_string().into()),
+        ("TM_PROGRESS_FILE".into(), setup.progress.path().into()),
+        ("TM_WORKTREE".into(), setup.place.folder().into()),
+        ("TM_PROMPT_FILE".into(), directory.prompt().into()),
+        ("TM_RESULT_FILE".into(), directory.result().into()),
+        ("TM_CONTEXT_FILE".into(), directory.context().into()),
+    ];
+    if let Some((source, options)) = &setup.backlog {
+        variables.push(("TM_BACKLOG_FILE".into(), source.path().into()));
+        // Task Master's own commands read this one.
+        if let Some(tag) = &options.tag {
+            variables.push(("TASKMASTER_TAG".into(), tag.as_str().into()));
+        }
+    }
+    variables
+}
+
+fn not_started(setup: &LoopSetup, why: String) -> AgentEnd {
+    let report = AgentReport {
+        agent: setup.recipe.name.clone(),
+        started_at: now(),
+        ended_at: now(),
+        ended: Ended::NotStarted(why),
+        result: ResultFile::Missing,
+        refusal: None,
+        tokens: None,
+        cost_usd: None,
+        last_words: String::new(),
+        leftovers: 0,
+        escape: Vec::new(),
+    };
+    AgentEnd { report, final_message: String::new(), prompt: String::new(), work: WorkChanges::default() }
+}

@@ -1,0 +1,109 @@
+//! All lanes of a loop beside each other, heard in one place.
+
+use super::lane::{Ended, Lane};
+use super::{LoopEvent, LoopSetup, LoopTold};
+use crate::{Error, now};
+use tm_scheduler::iteration::{Iteration, LoopStatus};
+use tm_scheduler::{StopOrder, Tag, Timestamp};
+use tm_store::run::ActivityLog;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+/// What a lane came to.
+#[derive(Debug)]
+pub struct LaneOutcome {
+    /// The lane.
+    pub lane: Tag,
+    /// Its machine, with every record.
+    pub machine: Iteration,
+    /// How it ended.
+    pub status: LoopStatus,
+    /// Why.
+    pub reason: String,
+    /// The branch that its work is on, when that is one of tm's.
+    pub branch: Option<String>,
+    /// When it was over.
+    pub ended_at: Timestamp,
+}
+
+/// Carries out lanes that share a loop until all are over; a stop reaches every one of them.
+///
+/// # Errors
+/// A durable file can't be written. Lanes that are under way then are stopped with their agents.
+pub async fn carry_out_loops(
+    lanes: Vec<LoopSetup>,
+    mut stops: mpsc::UnboundedReceiver<StopOrder>,
+    mut tell: impl FnMut(&LoopTold),
+) -> Result<Vec<LaneOutcome>, Error> {
+    let Some(first) = lanes.first() else { return Ok(Vec::new()) };
+    let mut activity = ActivityLog::open(&first.directory.activity())?;
+    let (stop, stopping) = watch::channel(false);
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let mut running = JoinSet::new();
+    for setup in lanes {
+        let lane = setup.lane.clone();
+        let events = tagged(lane.clone(), sender.clone());
+        let _nobody_listens = events.send(LoopEvent::Started {
+            loop_id: setup.id.to_string(),
+            prompt: setup.prompt.name(),
+            iterations: setup.limits.iterations.get(),
+            branch: setup.place.branch(),
+        });
+        let stopping = stopping.clone();
+        running.spawn(async move { (lane, Lane::new(setup, events).carry_out(stopping).await) });
+    }
+    drop(sender);
+    let mut heard = |told: LoopTold, activity: &mut ActivityLog| -> Result<(), Error> {
+        write_down(activity, &told)?;
+        tell(&told);
+        Ok(())
+    };
+    let mut outcomes = Vec::new();
+    loop {
+        tokio::select! {
+            biased;
+            Some(_) = stops.recv() => drop(stop.send_replace(true)),
+            told = receiver.recv() => match told {
+                Some(told) => heard(told, &mut activity)?,
+                None => break,
+            },
+        }
+    }
+    while let Some(joined) = running.join_next().await {
+        let (lane, ended) = joined.map_err(|error| Error::LaneLost { why: error.to_string() })?;
+        let Ended { machine, status, reason, branch, ended_at } = ended?;
+        outcomes.push(LaneOutcome { lane, machine, status, reason, branch, ended_at });
+    }
+    outcomes.sort_by(|left, right| left.lane.cmp(&right.lane));
+    Ok(outcomes)
+}
+
+/// Returns a sender of events that are told as those of a lane.
+fn tagged(lane: Tag, sender: mpsc::UnboundedSender<LoopTold>) -> mpsc::UnboundedSender<LoopEvent> {
+    let (events, mut receiver) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Some(event) = receiver.recv().await {
+            let told = LoopTold { at: now(), lane: lane.clone(), event };
+            if sender.send(told).is_err() {
+                return;
+            }
+        }
+    });
+    events
+}
+
+/// An event as a line of `activity.jsonl`.
+#[derive(serde::Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    event: &'a LoopEvent,
+    tag: &'a Tag,
+}
+
+fn write_down(activity: &mut ActivityLog, told: &LoopTold) -> Result<(), Error> {
+    if matches!(told.event, LoopEvent::Output(_)) {
+        return Ok(());
+    }
+    activity.append(told.at, &Line { event: &told.event, tag: &told.lane })?;
+    Ok(activity.flush()?)
+}

@@ -1,0 +1,246 @@
+//! One lane: the machine, and one step at a time that it hears from.
+
+use super::agent::{Try, run_agent};
+use super::backlog::look;
+use super::{LoopEvent, LoopSetup, LoopState, Place};
+use crate::{Error, now};
+use std::pin::Pin;
+use std::sync::Arc;
+use tm_executors::agent::Order;
+use tm_executors::testing::run_tests;
+use tm_scheduler::iteration::{
+    Iteration, IterationRecord, IterationStatus, LoopEffect, LoopInput, LoopStatus, Verification,
+};
+use tm_scheduler::{CommandEnd, TestOutcome, TestReport, Timestamp};
+use tokio::sync::{mpsc, watch};
+
+type Step = Pin<Box<dyn Future<Output = LoopInput> + Send>>;
+
+/// A lane that goes on.
+pub(super) struct Lane {
+    setup: Arc<LoopSetup>,
+    machine: Iteration,
+    step: Step,
+    orders: watch::Sender<Order>,
+    events: mpsc::UnboundedSender<LoopEvent>,
+    /// The progress file's length before the agent, and what the agent said last.
+    before: u64,
+    said: String,
+    attempt: u32,
+}
+
+/// A lane that is over.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) machine: Iteration,
+    pub(super) status: LoopStatus,
+    pub(super) reason: String,
+    pub(super) branch: Option<String>,
+    pub(super) ended_at: Timestamp,
+}
+
+impl Lane {
+    pub(super) fn new(setup: LoopSetup, events: mpsc::UnboundedSender<LoopEvent>) -> Self {
+        let verification = if setup.test_command.is_some() { Verification::Each } else { Verification::Off };
+        Self {
+            machine: Iteration::new(setup.goal, verification, setup.limits.clone()),
+            setup: Arc::new(setup),
+            step: Box::pin(std::future::ready(LoopInput::Begin)),
+            orders: watch::channel(Order::GoOn).0,
+            events,
+            before: 0,
+            said: String::new(),
+            attempt: 0,
+        }
+    }
+
+    /// Goes on until the machine says that it is over.
+    pub(super) async fn carry_out(mut self, mut stop: watch::Receiver<bool>) -> Result<Ended, Error> {
+        self.write_state(0, None)?;
+        let (status, reason) = loop {
+            let input = tokio::select! {
+                biased;
+                Ok(_) = stop.wait_for(|stop| *stop), if !self.is_stopping() => self.stopping(),
+                input = &mut self.step => input,
+            };
+            if let LoopInput::AgentEnded(end) = &input {
+                self.said.clone_from(&end.final_message);
+            }
+            let spent = self.setup.cost.exchange(&self.setup.lane, self.machine.cost_usd());
+            self.machine.handle(now(), LoopInput::SpentElsewhere(spent))?;
+            let effects = self.machine.handle(now(), input)?;
+            if let Some(end) = self.perform(effects)? {
+                break end;
+            }
+        };
+        self.finish(status, reason).await
+    }
+
+    fn is_stopping(&self) -> bool {
+        *self.orders.borrow() == Order::StopNow
+    }
+
+    fn stopping(&self) -> LoopInput {
+        self.orders.send_replace(Order::StopNow);
+        LoopInput::Stop
+    }
+
+    fn tell(&self, event: LoopEvent) {
+        // Nobody listens once the whole loop is given up.
+        let _nobody_listens = self.events.send(event);
+    }
+
+    /// Has the effects performed; returns how the lane ends, when it does.
+    fn perform(&mut self, effects: Vec<LoopEffect>) -> Result<Option<(LoopStatus, String)>, Error> {
+        for effect in effects {
+            let setup = Arc::clone(&self.setup);
+            match effect {
+                LoopEffect::LookAtBacklog => self.step = Box::pin(async move { look(&setup).await }),
+                LoopEffect::RunAgent { iteration, attempt } => self.run_agent(setup, iteration, attempt)?,
+                LoopEffect::Verify => {
+                    let command = setup.test_command.as_ref().map(ToString::to_string).unwrap_or_default();
+                    self.tell(LoopEvent::Verifying { command });
+                    self.step = Box::pin(verify(setup, self.machine.records().len(), self.orders.subscribe()));
+                }
+                LoopEffect::Record(record) => self.record(record),
+                LoopEffect::Sleep { until, waits_out } => {
+                    self.tell(LoopEvent::Waiting { until, failure: waits_out });
+                    let pause = std::time::Duration::from_millis(until.since(now()));
+                    self.step = Box::pin(async move {
+                        tokio::time::sleep(pause).await;
+                        LoopInput::Woke
+                    });
+                }
+                // The order has been given when the stop was heard.
+                LoopEffect::StopStep => {}
+                LoopEffect::End { status, reason } => return Ok(Some((status, reason))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn run_agent(&mut self, setup: Arc<LoopSetup>, iteration: u32, attempt: u32) -> Result<(), Error> {
+        self.attempt = attempt;
+        self.write_state(iteration, None)?;
+        self.before = setup.progress.length();
+        let last = setup.context.iterations;
+        self.tell(LoopEvent::IterationStarted { iteration, last, attempt });
+        let failed = self.machine.records().last().filter(|record| record.status == IterationStatus::Error);
+        let this = Try { iteration, attempt, last_failure: failed.map(|record| record.message.clone()) };
+        let (events, orders) = (self.events.clone(), self.orders.subscribe());
+        let tell = move |event| {
+            let _nobody_listens = events.send(event);
+        };
+        self.step = Box::pin(async move { LoopInput::AgentEnded(run_agent(setup, this, orders, tell).await) });
+        Ok(())
+    }
+
+    fn record(&mut self, record: Box<IterationRecord>) {
+        if let Err(error) = self.setup.progress.entry(&record, self.before) {
+            let path = self.setup.progress.path().display();
+            self.tell(LoopEvent::Warning { message: format!("failed to write `{path}`: {error}") });
+        }
+        let output = std::mem::take(&mut self.said);
+        self.tell(LoopEvent::IterationEnded { record, output });
+    }
+
+    fn write_state(&self, iteration: u32, ended: Option<LoopStatus>) -> Result<(), Error> {
+        let setup = &self.setup;
+        let worktree = match &setup.place {
+            Place::Checkout(_) => None,
+            Place::Worktree { worktree, .. } => {
+                Some((worktree.path().to_owned(), worktree.branch().to_string(), worktree.base().clone()))
+            }
+        };
+        let state = LoopState {
+            version: 1,
+            id: setup.id.clone(),
+            lane: setup.lane.clone(),
+            progress_file: setup.progress.path().to_owned(),
+            iteration,
+            attempt: self.attempt,
+            worktree,
+            ended,
+        };
+        state.write(&setup.directory)
+    }
+
+    /// Writes the footer and the last state, gives the worktree back, and tells how it ended.
+    async fn finish(self, status: LoopStatus, reason: String) -> Result<Ended, Error> {
+        let ended_at = now();
+        if let Err(error) = self.setup.progress.end(&self.machine, status, &reason, ended_at) {
+            let path = self.setup.progress.path().display();
+            self.tell(LoopEvent::Warning { message: format!("failed to write `{path}`: {error}") });
+        }
+        let last = self.machine.records().last().map_or(0, |record| record.iteration);
+        self.write_state(last, Some(status))?;
+        let tasks_completed = self.machine.tasks_completed();
+        let branch = self.setup.place.branch();
+        let Self { setup, machine, step, events, .. } = self;
+        drop(step);
+        if let Some(message) = give_back(setup).await {
+            let _nobody_listens = events.send(LoopEvent::Warning { message });
+        }
+        let _nobody_listens = events.send(LoopEvent::Ended { status, reason: reason.clone(), tasks_completed });
+        Ok(Ended { machine, status, reason, branch, ended_at })
+    }
+}
+
+/// Removes the worktree, whose work is on its branch; what could not be committed is kept under a name of tm's.
+async fn give_back(setup: Arc<LoopSetup>) -> Option<String> {
+    let setup = Arc::into_inner(setup)?;
+    let Place::Worktree { pool, worktree } = setup.place else { return None };
+    let reference = format!("refs/tm/salvage/{}/{}/1", setup.id, tm_store::run::safe_name(&setup.lane.as_str().into()));
+    let given_back = crate::steps::blocking(move || {
+        if !worktree.is_clean()? {
+            worktree.salvage(&reference, "tm: work of a loop that could not be committed")?;
+        }
+        worktree.release()?;
+        pool.close()
+    });
+    given_back.await.err()
+}
+
+/// Runs the tests where the agent worked; a stop cuts them off.
+async fn verify(setup: Arc<LoopSetup>, number: usize, mut orders: watch::Receiver<Order>) -> LoopInput {
+    let Some(command) = &setup.test_command else { return LoopInput::Verified(Ok(())) };
+    let name = format!("tests-{}-{}", setup.lane, number + 1).replace(['/', '\\'], "_");
+    tokio::select! {
+        report = run_tests(command, setup.place.folder(), setup.directory.path(), &name) => {
+            LoopInput::Verified(if is_green(&report) { Ok(()) } else { Err(what_fails(&report)) })
+        }
+        _ = orders.wait_for(|order| *order == Order::StopNow) => LoopInput::Verified(Err("cut off".to_owned())),
+    }
+}
+
+fn is_green(report: &TestReport) -> bool {
+    report.end.succeeded() && report.broken.is_none()
+}
+
+fn what_fails(report: &TestReport) -> String {
+    const SHOWN: usize = 5;
+    let failed: Vec<&str> = report
+        .tests
+        .iter()
+        .filter(|(_, outcome)| **outcome == TestOutcome::Failed)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let tail = || report.output_tail.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match (&report.end, failed.as_slice()) {
+        (CommandEnd::NotStarted(why), _) => format!("they could not be started: {why}"),
+        (CommandEnd::TimedOut, _) => "they did not end within their limit".to_owned(),
+        (_, []) => match &report.broken {
+            Some(broken) => broken.clone(),
+            None => format!("the command fails: {}", tail().chars().take(200).collect::<String>()),
+        },
+        (_, failed) => {
+            let more = if failed.len() > SHOWN { ", …" } else { "" };
+            format!(
+                "{} of {} fail: {}{more}",
+                failed.len(),
+                report.tests.len(),
+                failed[..failed.len().min(SHOWN)].join(", ")
+            )
+        }
+    }
+}

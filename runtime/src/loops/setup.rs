@@ -1,0 +1,126 @@
+//! Everything that one lane of a loop is carried out with, put together by the caller before it begins.
+
+use super::ProgressFile;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tm_executors::agent::AttemptLimits;
+use tm_executors::testing::TestCommand;
+use tm_presets::{LoopContext, LoopPrompt, Recipe};
+use tm_scheduler::iteration::{Goal, LoopLimits};
+use tm_scheduler::{RunId, Status, Tag};
+use tm_store::backlog::{BacklogSource, ReadOptions};
+use tm_store::run::LoopDirectory;
+use tm_worktrees::{PathPatterns, Repository, Worktree, WorktreePool};
+
+/// One lane of a loop.
+#[derive(Debug)]
+pub struct LoopSetup {
+    /// The loop.
+    pub id: RunId,
+    /// The lane: its tag, or the tag of the backlog that is current.
+    pub lane: Tag,
+    /// What it works towards.
+    pub goal: Goal,
+    /// What it may use.
+    pub limits: LoopLimits,
+    /// The command that must pass after each iteration, when one must.
+    pub test_command: Option<TestCommand>,
+    /// What the agents are asked.
+    pub prompt: LoopPrompt,
+    /// What the prompt speaks of; what differs between iterations is filled in for each.
+    pub context: LoopContext,
+    /// The agent.
+    pub recipe: Recipe,
+    /// Its model, when it names none itself.
+    pub model: Option<String>,
+    /// How long one iteration may take.
+    pub attempt_limits: AttemptLimits,
+    /// The backlog, and what is read of it; a loop that a marker ends can do without.
+    pub backlog: Option<(BacklogSource, ReadOptions)>,
+    /// The statuses of tasks that are to be done; the open ones when empty.
+    pub statuses: Vec<Status>,
+    /// The repository.
+    pub repository: Repository,
+    /// Where the agents work.
+    pub place: Place,
+    /// Files there that are no work: those that tm writes, relative to its top.
+    pub left_out: Vec<PathBuf>,
+    /// What is never committed.
+    pub never_commit: PathPatterns,
+    /// The memory of the loop.
+    pub progress: ProgressFile,
+    /// The loop's folder.
+    pub directory: LoopDirectory,
+    /// This program.
+    pub tm_program: PathBuf,
+    /// What all lanes have spent.
+    pub cost: SharedCost,
+}
+
+/// Where the agents of a lane work.
+#[derive(Debug)]
+pub enum Place {
+    /// In the user's checkout.
+    Checkout(PathBuf),
+    /// In a worktree, on a branch.
+    Worktree {
+        /// The pool that it is from.
+        pool: WorktreePool,
+        /// The worktree.
+        worktree: Worktree,
+    },
+}
+
+impl Place {
+    /// Returns its folder.
+    pub fn folder(&self) -> &Path {
+        match self {
+            Self::Checkout(folder) => folder,
+            Self::Worktree { worktree, .. } => worktree.path(),
+        }
+    }
+
+    /// Returns its branch, when it is one of tm's.
+    pub fn branch(&self) -> Option<String> {
+        match self {
+            Self::Checkout(_) => None,
+            Self::Worktree { worktree, .. } => Some(worktree.branch().to_string()),
+        }
+    }
+}
+
+/// What each lane has spent in US dollars.
+#[derive(Clone, Debug, Default)]
+pub struct SharedCost(Arc<Mutex<BTreeMap<Tag, f64>>>);
+
+impl SharedCost {
+    /// Records what a lane has spent, and returns what the others have.
+    pub(super) fn exchange(&self, lane: &Tag, spent: f64) -> f64 {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(lane.clone(), spent);
+        all.iter().filter(|(other, _)| *other != lane).map(|(_, spent)| spent).sum()
+    }
+}
+
+impl LoopSetup {
+    /// The variables by which every process of a try is known, and unlike those of any other.
+    pub(super) fn marks(&self, iteration: u32, attempt: u32) -> Vec<(String, String)> {
+        marks(&self.id, &self.lane, iteration, attempt)
+    }
+
+    pub(super) fn pause_before_reading_again(tries: u32) -> Duration {
+        Duration::from_millis(100 << tries)
+    }
+}
+
+/// The variables of a try, for whoever looks for its processes later.
+pub(super) fn marks(id: &RunId, lane: &Tag, iteration: u32, attempt: u32) -> Vec<(String, String)> {
+    vec![
+        ("TM_RUN_ID".to_owned(), id.to_string()),
+        ("TM_TAG".to_owned(), lane.to_string()),
+        ("TM_TASK_ID".to_owned(), format!("iteration-{iteration}")),
+        ("TM_ATTEMPT".to_owned(), attempt.to_string()),
+    ]
+}
