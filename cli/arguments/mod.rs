@@ -1,10 +1,12 @@
 //! The command line, as clap reads it. Knows names and help texts; decides nothing.
 
+mod loops;
 mod presets;
 mod verify;
 mod waves;
 
 pub(crate) use verify::VerifyArguments;
+pub(crate) use loops::LoopArguments;
 pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, StopArguments,
@@ -38,6 +40,8 @@ pub(crate) enum Command {
     /// See and clean up the worktrees of runs.
     #[command(subcommand)]
     Worktrees(Worktrees),
+    /// Run one agent after the other, each with a fresh context, until there is nothing left to do.
+    Loop(Box<LoopArguments>),
     /// See and make the presets of `tm loop`.
     #[command(subcommand)]
     Presets(Presets),

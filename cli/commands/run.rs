@@ -1,5 +1,6 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
+use super::loop_command::end_abandoned_loops;
 use super::plan::{Planned, limits, overrides, planned};
 use super::setup::{preflight, run_setup};
 use crate::arguments::{OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument};
@@ -47,6 +48,7 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
     let given = run_overrides(arguments);
     let project = Project::open(start, given.clone())?;
     let mut lock = lock(&project, if arguments.wait { Waiting::Wait } else { Waiting::Refuse })?;
+    end_abandoned_loops(&project)?;
     if let Some((directory, replayed)) = interrupted(&project)? {
         match arguments.on_interrupted {
             OnInterrupted::Resume => {
@@ -87,6 +89,7 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
     }
     let project = Project::open(start, given.clone())?;
     let mut lock = lock(&project, Waiting::Refuse)?;
+    end_abandoned_loops(&project)?;
     let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
     if !is_resumable(&replayed) {
         let failure = CommandFailure::new(format!("take up the run {}: it has ended", replayed.header.run_id));
@@ -98,12 +101,12 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
 
 /// Whether to wait for a lock that somebody else holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Waiting {
+pub(crate) enum Waiting {
     Wait,
     Refuse,
 }
 
-fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, CommandFailure> {
+pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, CommandFailure> {
     let command_line: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let holder = Holder::this_process(now(), command_line);
     loop {
@@ -298,7 +301,7 @@ fn carry_out(
 }
 
 /// The first signal is a gentle order to stop, the second one to stop now.
-fn stop_orders() -> Result<mpsc::UnboundedReceiver<StopOrder>, CommandFailure> {
+pub(crate) fn stop_orders() -> Result<mpsc::UnboundedReceiver<StopOrder>, CommandFailure> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -369,7 +372,7 @@ pub(crate) fn facts(project: &Project, header: &JournalHeader, ended_at: Timesta
 }
 
 /// A number that differs from run to run.
-fn entropy() -> u32 {
+pub(crate) fn entropy() -> u32 {
     let mixed = RandomState::new().hash_one(std::process::id());
     u32::try_from(mixed & u64::from(u32::MAX)).unwrap_or_default()
 }

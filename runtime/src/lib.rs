@@ -10,6 +10,7 @@ mod header;
 pub mod loops;
 mod main_loop;
 mod measurements;
+pub mod notices;
 mod proving;
 mod replay;
 mod setup;

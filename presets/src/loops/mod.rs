@@ -86,6 +86,8 @@ pub struct LoopContext {
     pub tm: String,
     /// The flags that its commands on tasks need, each after a space.
     pub flags: String,
+    /// The statuses that were asked for, with commas; empty for the usual ones.
+    pub statuses: String,
     /// The progress file.
     pub progress_file: String,
     /// The end of what it holds, bounded.
@@ -95,7 +97,7 @@ pub struct LoopContext {
     /// The command that is run after each iteration.
     pub test_command: Option<String>,
     /// The line coverage in percent that `test-coverage` goes for.
-    pub coverage_target: u32,
+    pub coverage_target: String,
 }
 
 /// Tells whether a prompt is named by its path: it holds a `/` or `\`, or ends like the name of a file.

@@ -23,7 +23,8 @@ fn context() -> LoopContext {
         progress: "learnt {{ nothing }}".to_owned(),
         last_failure: Some("timed-out".to_owned()),
         test_command: Some("make check".to_owned()),
-        coverage_target: 80,
+        coverage_target: "80".to_owned(),
+        statuses: "review".to_owned(),
     }
 }
 

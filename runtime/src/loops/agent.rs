@@ -5,14 +5,16 @@ use crate::now;
 use crate::steps::{blocking, words};
 use std::ffi::OsString;
 use std::sync::Arc;
-use tm_config::{PoliteStop, PromptDelivery};
-use tm_executors::agent::{AgentCommand, Order, OutputFormat, Progress, RefusalPatterns, closing, run_attempt};
+use tm_config::{Escape, PoliteStop, PromptDelivery};
+use tm_executors::agent::{
+    AgentCommand, Follower, LogEnd, Order, OutputFormat, Progress, RefusalPatterns, closing, run_attempt,
+};
 use tm_executors::process::{Stdin, StopSignal};
 use tm_presets::{LoopContext, Placeholders};
 use tm_scheduler::iteration::{AgentEnd, WorkChanges};
 use tm_scheduler::{AgentReport, Ended, ResultFile};
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::{Work, WorkSnapshot};
+use tm_worktrees::{CheckoutSnapshot, Work, WorkSnapshot};
 use tokio::sync::watch;
 
 /// Which try at which iteration, and what went wrong before.
@@ -39,12 +41,22 @@ pub(super) async fn run_agent(
         Ok(prepared) => prepared,
         Err(why) => return not_started(&setup, why),
     };
-    let progress = |progress: Progress| {
-        if let Some(line) = progress.last_line {
-            tell(LoopEvent::Output(line));
-        }
+    let mut follower = Follower::new(directory.stdout());
+    let progress = |_: Progress| {
+        follower.lines(LogEnd::Growing).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
     };
+    let checkout = checkout(&setup).await;
     let mut report = run_attempt(command, orders, progress).await;
+    follower.lines(LogEnd::Final).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
+    let escaped = escape(&setup, checkout).await;
+    match setup.escape {
+        Escape::Fail => report.escape = escaped,
+        Escape::Warn => {
+            for path in escaped {
+                tell(LoopEvent::Warning { message: format!("the user's checkout changed: {path}") });
+            }
+        }
+    }
     let said = closing(&directory.stdout());
     report.cost_usd = report.cost_usd.or(said.cost_usd);
     report.tokens = report.tokens.or(said.tokens);
@@ -61,6 +73,19 @@ pub(super) async fn run_agent(
 async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, String> {
     let setup = Arc::clone(setup);
     blocking(move || setup.repository.work_snapshot(setup.place.folder())).await
+}
+
+/// The user's checkout as it is now, where the agent works elsewhere; `None` when it can't be looked at.
+async fn checkout(setup: &Arc<LoopSetup>) -> Option<CheckoutSnapshot> {
+    let Place::Worktree { .. } = &setup.place else { return None };
+    let setup = Arc::clone(setup);
+    blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files)).await.ok()
+}
+
+/// What changed there since.
+async fn escape(setup: &Arc<LoopSetup>, before: Option<CheckoutSnapshot>) -> Vec<String> {
+    let (Some(before), Some(after)) = (before, checkout(setup).await) else { return Vec::new() };
+    before.differences(&after)
 }
 
 async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<WorkChanges, String> {

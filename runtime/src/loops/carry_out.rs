@@ -1,6 +1,6 @@
 //! All lanes of a loop beside each other, heard in one place.
 
-use super::lane::{Ended, Lane};
+use super::lane::Lane;
 use super::{LoopEvent, LoopSetup, LoopTold};
 use crate::{Error, now};
 use tm_scheduler::iteration::{Iteration, LoopStatus};
@@ -41,8 +41,7 @@ pub async fn carry_out_loops(
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let mut running = JoinSet::new();
     for setup in lanes {
-        let lane = setup.lane.clone();
-        let events = tagged(lane.clone(), sender.clone());
+        let events = tagged(setup.lane.clone(), sender.clone());
         let _nobody_listens = events.send(LoopEvent::Started {
             loop_id: setup.id.to_string(),
             prompt: setup.prompt.name(),
@@ -50,7 +49,7 @@ pub async fn carry_out_loops(
             branch: setup.place.branch(),
         });
         let stopping = stopping.clone();
-        running.spawn(async move { (lane, Lane::new(setup, events).carry_out(stopping).await) });
+        running.spawn(Lane::new(setup, events).carry_out(stopping));
     }
     drop(sender);
     let mut heard = |told: LoopTold, activity: &mut ActivityLog| -> Result<(), Error> {
@@ -70,9 +69,7 @@ pub async fn carry_out_loops(
         }
     }
     while let Some(joined) = running.join_next().await {
-        let (lane, ended) = joined.map_err(|error| Error::LaneLost { why: error.to_string() })?;
-        let Ended { machine, status, reason, branch, ended_at } = ended?;
-        outcomes.push(LaneOutcome { lane, machine, status, reason, branch, ended_at });
+        outcomes.push(joined.map_err(|error| Error::LaneLost { why: error.to_string() })??);
     }
     outcomes.sort_by(|left, right| left.lane.cmp(&right.lane));
     Ok(outcomes)

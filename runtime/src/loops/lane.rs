@@ -2,7 +2,7 @@
 
 use super::agent::{Try, run_agent};
 use super::backlog::look;
-use super::{LoopEvent, LoopSetup, LoopState, Place};
+use super::{LaneOutcome, LoopEvent, LoopSetup, LoopState, Place};
 use crate::{Error, now};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tm_executors::testing::run_tests;
 use tm_scheduler::iteration::{
     Iteration, IterationRecord, IterationStatus, LoopEffect, LoopInput, LoopStatus, Verification,
 };
-use tm_scheduler::{CommandEnd, TestOutcome, TestReport, Timestamp};
+use tm_scheduler::{CommandEnd, TestOutcome, TestReport};
 use tokio::sync::{mpsc, watch};
 
 type Step = Pin<Box<dyn Future<Output = LoopInput> + Send>>;
@@ -27,16 +27,6 @@ pub(super) struct Lane {
     before: u64,
     said: String,
     attempt: u32,
-}
-
-/// A lane that is over.
-#[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) machine: Iteration,
-    pub(super) status: LoopStatus,
-    pub(super) reason: String,
-    pub(super) branch: Option<String>,
-    pub(super) ended_at: Timestamp,
 }
 
 impl Lane {
@@ -55,7 +45,7 @@ impl Lane {
     }
 
     /// Goes on until the machine says that it is over.
-    pub(super) async fn carry_out(mut self, mut stop: watch::Receiver<bool>) -> Result<Ended, Error> {
+    pub(super) async fn carry_out(mut self, mut stop: watch::Receiver<bool>) -> Result<LaneOutcome, Error> {
         self.write_state(0, None)?;
         let (status, reason) = loop {
             let input = tokio::select! {
@@ -166,7 +156,7 @@ impl Lane {
     }
 
     /// Writes the footer and the last state, gives the worktree back, and tells how it ended.
-    async fn finish(self, status: LoopStatus, reason: String) -> Result<Ended, Error> {
+    async fn finish(self, status: LoopStatus, reason: String) -> Result<LaneOutcome, Error> {
         let ended_at = now();
         if let Err(error) = self.setup.progress.end(&self.machine, status, &reason, ended_at) {
             let path = self.setup.progress.path().display();
@@ -175,14 +165,14 @@ impl Lane {
         let last = self.machine.records().last().map_or(0, |record| record.iteration);
         self.write_state(last, Some(status))?;
         let tasks_completed = self.machine.tasks_completed();
-        let branch = self.setup.place.branch();
+        let (lane, branch) = (self.setup.lane.clone(), self.setup.place.branch());
         let Self { setup, machine, step, events, .. } = self;
         drop(step);
         if let Some(message) = give_back(setup).await {
             let _nobody_listens = events.send(LoopEvent::Warning { message });
         }
         let _nobody_listens = events.send(LoopEvent::Ended { status, reason: reason.clone(), tasks_completed });
-        Ok(Ended { machine, status, reason, branch, ended_at })
+        Ok(LaneOutcome { lane, machine, status, reason, branch, ended_at })
     }
 }
 

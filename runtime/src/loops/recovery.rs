@@ -80,7 +80,7 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
 
 fn states(directory: &LoopDirectory) -> Result<Vec<LoopState>, Error> {
     let entries = std::fs::read_dir(directory.path()).into_iter().flatten().flatten();
-    let is_state = |name: &str| name.starts_with("state-") && name.ends_with(".json");
+    let is_state = |name: &str| name.strip_suffix(".json").is_some_and(|name| name.starts_with("state-"));
     let files = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_state));
     files.map(|entry| Ok(read_json(&entry.path())?)).collect()
 }

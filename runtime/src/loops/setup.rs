@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tm_config::Escape;
 use tm_executors::agent::AttemptLimits;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe};
@@ -47,6 +48,10 @@ pub struct LoopSetup {
     pub place: Place,
     /// Files there that are no work: those that tm writes, relative to its top.
     pub left_out: Vec<PathBuf>,
+    /// Files in the user's checkout that tm itself writes; an agent in a worktree has no business in any other.
+    pub own_files: Vec<PathBuf>,
+    /// What follows when it wrote there nevertheless.
+    pub escape: Escape,
     /// What is never committed.
     pub never_commit: PathPatterns,
     /// The memory of the loop.
@@ -69,7 +74,7 @@ pub enum Place {
         /// The pool that it is from.
         pool: WorktreePool,
         /// The worktree.
-        worktree: Worktree,
+        worktree: Box<Worktree>,
     },
 }
 

@@ -3,6 +3,11 @@
 use super::{BacklogView, Goal, IterationFailure, IterationStatus, LoopStatus, Marker, StatusShift, WorkChanges};
 use crate::{AgentReport, AgentVerdict, Failure, Status, TaskId, Timestamp, judge_agent};
 
+/// Why a loop through a backlog is complete.
+pub(super) const NOTHING_LEFT: &str = "nothing is left to do";
+/// The last line of an agent is kept to so many characters.
+const LAST_WORDS_CHARACTERS: usize = 200;
+
 /// Everything that was seen of one iteration.
 pub(super) struct Seen<'a> {
     pub(super) goal: Goal,
@@ -20,14 +25,14 @@ pub(super) struct Judged {
     pub(super) status: IterationStatus,
     pub(super) failure: Option<IterationFailure>,
     pub(super) message: String,
-    /// How the loop ends because of it.
-    pub(super) end: Option<LoopStatus>,
+    /// How the loop ends because of it, and why.
+    pub(super) end: Option<(LoopStatus, String)>,
     /// When the service behind the agent may be asked again.
     pub(super) not_before: Option<Timestamp>,
 }
 
 impl Judged {
-    const fn of(status: IterationStatus, message: String, end: Option<LoopStatus>) -> Self {
+    const fn of(status: IterationStatus, message: String, end: Option<(LoopStatus, String)>) -> Self {
         Self { status, failure: None, message, end, not_before: None }
     }
 
@@ -37,11 +42,11 @@ impl Judged {
 
     /// An iteration after which the backlog can't be read: nothing more can be known, so nothing more is started.
     pub(super) fn lost_backlog(self, why: &str) -> Self {
+        let message = format!("{why}; {}", self.message);
         let end = match self.end {
-            Some(LoopStatus::AllComplete) | None => LoopStatus::Error,
+            Some((LoopStatus::AllComplete, _)) | None => (LoopStatus::Error, why.to_owned()),
             Some(end) => end,
         };
-        let message = format!("{why}; {}", self.message);
         Self { status: IterationStatus::Error, message, end: Some(end), ..self }
     }
 }
@@ -58,18 +63,34 @@ pub(super) fn judge(seen: &Seen<'_>) -> Judged {
         AgentVerdict::Interrupted => false,
     };
     if let (Some(Marker::Blocked(reason)), true) = (seen.claim, is_own_end) {
-        return Judged::of(IterationStatus::Blocked, format!("blocked: {reason}"), Some(LoopStatus::Blocked));
+        let end = (LoopStatus::Blocked, reason.clone());
+        return Judged::of(IterationStatus::Blocked, format!("blocked: {reason}"), Some(end));
     }
     match verdict {
         AgentVerdict::Interrupted => {
-            Judged::of(IterationStatus::Interrupted, "stopped".to_owned(), Some(LoopStatus::Interrupted))
+            let end = (LoopStatus::Interrupted, "stopped".to_owned());
+            Judged::of(IterationStatus::Interrupted, "stopped".to_owned(), Some(end))
         }
-        AgentVerdict::Failed { failure, evidence, not_before } => Judged {
-            end: ends_the_loop(failure).then_some(LoopStatus::Error),
-            not_before,
-            ..Judged::failed(IterationFailure::Attempt(failure), format!("{failure}: {evidence}"))
-        },
+        AgentVerdict::Failed { failure, evidence, not_before } => {
+            let message = format!("{failure}: {evidence}{}", last_words(failure, seen.report));
+            let end = ends_the_loop(failure).then(|| (LoopStatus::Error, message.clone()));
+            Judged { end, not_before, ..Judged::failed(IterationFailure::Attempt(failure), message) }
+        }
         AgentVerdict::WorthProving => judge_work(seen),
+    }
+}
+
+/// What the agent printed last, where nothing else says why it failed.
+fn last_words(failure: Failure, report: &AgentReport) -> String {
+    let last = report.last_words.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    match (failure, last) {
+        (
+            Failure::NoResult | Failure::TimedOut | Failure::Stalled | Failure::Auth | Failure::RateLimited,
+            Some(last),
+        ) => {
+            format!("; it said last: {}", last.chars().take(LAST_WORDS_CHARACTERS).collect::<String>())
+        }
+        _ => String::new(),
     }
 }
 
@@ -85,11 +106,12 @@ fn judge_work(seen: &Seen<'_>) -> Judged {
     let open = &seen.after.open;
     match (seen.goal, seen.claim) {
         (Goal::Marker, Some(Marker::Complete(reason))) => {
-            Judged::of(IterationStatus::Complete, format!("complete: {reason}"), Some(LoopStatus::AllComplete))
+            let end = (LoopStatus::AllComplete, format!("the agent says {reason}"));
+            Judged::of(IterationStatus::Complete, format!("complete: {reason}; {}", what_happened(seen)), Some(end))
         }
         (Goal::Backlog, _) if open.is_empty() => {
-            let message = format!("{}; nothing is left to do", what_happened(seen));
-            Judged::of(IterationStatus::Complete, message, Some(LoopStatus::AllComplete))
+            let end = (LoopStatus::AllComplete, NOTHING_LEFT.to_owned());
+            Judged::of(IterationStatus::Complete, format!("{}; {NOTHING_LEFT}", what_happened(seen)), Some(end))
         }
         (Goal::Backlog, Some(Marker::Complete(_))) => {
             let message = format!(
@@ -122,7 +144,9 @@ fn what_happened(seen: &Seen<'_>) -> String {
     match (done.as_slice(), seen.goal) {
         ([], Goal::Marker) => work,
         ([], Goal::Backlog) => format!("no task was completed; {work}"),
-        (done, _) => format!("{} done; {work}", some_of(done)),
+        (done, _) => {
+            format!("{} {} done; {work}", if done.len() == 1 { "task" } else { "tasks" }, some_of(done))
+        }
     }
 }
 

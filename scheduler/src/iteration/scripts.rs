@@ -130,14 +130,17 @@ fn a_loop_works_through_the_backlog_and_counts_what_the_backlog_says() {
     let mut script = Script::new(&["pending", "pending", "done"], limits(10));
     script.begins(&["run 1#1"]);
     script.set("1", "done");
-    script.ends(well("Task 1 is finished."), &["1#1 success: 1 done; 1 commit, 2 files changed", "sleep until 5000"]);
+    script.ends(
+        well("Task 1 is finished."),
+        &["1#1 success: task 1 done; 1 commit, 2 files changed", "sleep until 5000"],
+    );
     script.wakes(5_000, &["run 2#1"]);
     script.set("2", "done");
     script.ends(
         well(""),
         &[
-            "2#1 complete: 2 done; 1 commit, 2 files changed; nothing is left to do",
-            "end all_complete: 2 done; 1 commit, 2 files changed; nothing is left to do",
+            "2#1 complete: task 2 done; 1 commit, 2 files changed; nothing is left to do",
+            "end all_complete: nothing is left to do",
         ],
     );
     assert_eq!((script.machine.tasks_completed(), script.machine.iterations()), (2, 2));
@@ -181,7 +184,7 @@ fn blocked_stops_with_the_reason_whatever_the_exit_code() {
         end.final_message = "<loop-blocked>the database is down</loop-blocked>".to_owned();
         let mut script = Script::new(&["pending"], limits(5));
         script.begins(&["run 1#1"]);
-        script.ends(end, &["1#1 blocked: blocked: the database is down", "end blocked: blocked: the database is down"]);
+        script.ends(end, &["1#1 blocked: blocked: the database is down", "end blocked: the database is down"]);
     }
 }
 
@@ -197,7 +200,10 @@ fn complete_of_an_agent_that_failed_is_not_believed() {
     );
     script.wakes(5_000, &["run 2#1"]);
     end.report.ended = Ended::Exited(Some(0));
-    script.ends(end, &["2#1 complete: complete: ZERO_ERRORS", "end all_complete: complete: ZERO_ERRORS"]);
+    script.ends(
+        end,
+        &["2#1 complete: complete: ZERO_ERRORS; no file changed", "end all_complete: the agent says ZERO_ERRORS"],
+    );
 }
 
 #[test]
@@ -205,7 +211,9 @@ fn failures_are_tried_again_and_too_many_in_a_row_end_the_loop() {
     let mut script = Script::new(&["pending"], LoopLimits { retries: 1, sleep_ms: 0, ..limits(9) });
     script.begins(&["run 1#1"]);
     let failed = "1#1 error: timed-out: the attempt's time limit passed";
-    script.ends(badly(Ended::TimedOut), &[failed, "run 2#1"]);
+    let mut talkative = badly(Ended::TimedOut);
+    talkative.report.last_words = "Compiling\nstill compiling\n\n".to_owned();
+    script.ends(talkative, &[&format!("{failed}; it said last: still compiling"), "run 2#1"]);
     script.ends(well(""), &["2#1 success: no task was completed; 1 commit, 2 files changed", "run 3#1"]);
     script.ends(badly(Ended::TimedOut), &[&failed.replace("1#1", "3#1"), "run 4#1"]);
     script.ends(
@@ -247,8 +255,8 @@ fn a_rate_limit_is_waited_out_and_uses_up_no_iteration() {
     script.ends(
         well(""),
         &[
-            "1#4 complete: 1 done; 1 commit, 2 files changed; nothing is left to do",
-            "end all_complete: 1 done; 1 commit, 2 files changed; nothing is left to do",
+            "1#4 complete: task 1 done; 1 commit, 2 files changed; nothing is left to do",
+            "end all_complete: nothing is left to do",
         ],
     );
     assert_eq!(script.machine.iterations(), 1);
@@ -299,7 +307,7 @@ fn tests_that_fail_keep_a_loop_from_being_complete() {
         LoopInput::Verified(Ok(())),
         &[
             "2#1 complete: no task was completed; 1 commit, 2 files changed; nothing is left to do",
-            "end all_complete: no task was completed; 1 commit, 2 files changed; nothing is left to do",
+            "end all_complete: nothing is left to do",
         ],
     );
 }
@@ -396,7 +404,7 @@ fn a_backlog_that_can_not_be_read_ends_the_loop() {
         lost(),
         &[
             "1#1 error: the backlog can't be read; no task was completed; 1 commit, 2 files changed",
-            "end error: the backlog can't be read; no task was completed; 1 commit, 2 files changed",
+            "end error: the backlog can't be read",
         ],
     );
 }

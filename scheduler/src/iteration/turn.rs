@@ -1,6 +1,6 @@
 //! The way of one iteration: look at the backlog, run the agent, verify, look again, settle, pause.
 
-use super::judge::{Judged, Seen, count, judge, some_of, task_of};
+use super::judge::{Judged, NOTHING_LEFT, Seen, count, judge, some_of, task_of};
 use super::{
     AgentEnd, BacklogView, Goal, Iteration, IterationFailure, IterationRecord, IterationStatus, LoopEffect, LoopStatus,
     Verification, find_marker,
@@ -43,7 +43,7 @@ impl Iteration {
         self.at_first.get_or_insert_with(|| view.clone());
         let is_checked = self.goal == Goal::Backlog && !self.is_unverified;
         if is_checked && view.open.is_empty() {
-            return self.end(LoopStatus::AllComplete, "nothing is left to do".to_owned(), effects);
+            return self.end(LoopStatus::AllComplete, NOTHING_LEFT.to_owned(), effects);
         }
         if is_checked && view.workable.is_empty() {
             let open = count(view.open.len() as u64, "open task waits", "open tasks wait");
@@ -130,13 +130,12 @@ impl Iteration {
 
     fn go_on(&mut self, now: Timestamp, judged: &Judged, effects: &mut Vec<LoopEffect>) {
         self.tally(judged);
-        let end = judged.end.map(|status| (status, judged.message.clone()));
         let stopped = self.is_stopping.then(|| (LoopStatus::Interrupted, "stopped".to_owned()));
         let given_up = (self.failures_in_a_row > self.limits.retries).then(|| {
             let failures = count(self.failures_in_a_row.into(), "failure", "failures in a row");
             (LoopStatus::Error, format!("{failures}, the last one: {}", judged.message))
         });
-        if let Some((status, reason)) = end.or(stopped).or(given_up).or_else(|| self.used_up(now)) {
+        if let Some((status, reason)) = judged.end.clone().or(stopped).or(given_up).or_else(|| self.used_up(now)) {
             return self.end(status, reason, effects);
         }
         let (until, is_pause) = self.pause(now, judged);

@@ -1,0 +1,241 @@
+//! `tm loop`: one agent after the other, each with a fresh context, until there is nothing left to do.
+
+use super::loop_setup::{Common, agent, goal, overrides, prompt, tags, verification};
+use super::run::{Waiting, entropy, lock, stop_orders};
+use super::sandbox;
+use crate::arguments::LoopArguments;
+use crate::display::{Output, print_data, print_line};
+use crate::failure::{CommandFailure, ExitCode};
+use crate::loop_display::{LoopDisplay, Talk};
+use crate::project::Project;
+use std::path::Path;
+use std::time::Duration;
+use tm_executors::process::{TreeCommand, run_within, shell_words};
+use tm_reports::{LaneFacts, LoopFacts, LoopSummary, loop_text, summarize_loop};
+use tm_runtime::loops::{CutOff, LaneOutcome, LoopSetup, carry_out_loops, clean_up};
+use tm_runtime::notices::{Channel, Notice};
+use tm_runtime::now;
+use tm_scheduler::iteration::{Goal, LoopStatus};
+use tm_scheduler::{Tag, Timestamp};
+use tm_store::run::{new_run_id, write_json};
+use tokio::runtime::Runtime;
+
+/// How long the command of `--on-complete` may take.
+const ON_COMPLETE_LIMIT: Duration = Duration::from_mins(10);
+
+pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, CommandFailure> {
+    let start = &match &arguments.project {
+        Some(folder) => start
+            .join(folder)
+            .canonicalize()
+            .map_err(|error| CommandFailure::new(format!("work in `{}`: {error}", folder.display())))?,
+        None => start.to_owned(),
+    };
+    tm_worktrees::check_git()?;
+    let project = Project::open(start, overrides(arguments))?;
+    let channels = channels(arguments)?;
+    let prompt = prompt(start, arguments)?;
+    let recipe = agent(&project, arguments)?;
+    let test_command = verification(&project, arguments)?;
+    let backlog = backlog(&project, start, arguments, goal(&prompt))?;
+    let tags = tags(arguments, backlog.as_ref().map(|(_, backlog)| backlog))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    if arguments.sandbox {
+        runtime.block_on(sandbox::get_ready(project.repository.checkout_root(), &project.directory.runs_folder()))?;
+    }
+    let mut lock = lock(&project, Waiting::Refuse)?;
+    let cut_off = found_cut_off(&runtime, &project)?;
+    let started_at = now();
+    let id = new_run_id(started_at, entropy());
+    lock.set_run_id(&id)?;
+    let directory = project.directory.loop_directory(&id)?;
+    directory.create()?;
+    let common = Common {
+        project: &project,
+        arguments,
+        start,
+        id,
+        started_at,
+        directory,
+        prompt,
+        recipe,
+        test_command,
+        backlog,
+        cut_off,
+        cost: tm_runtime::loops::SharedCost::default(),
+    };
+    let lanes: Vec<LoopSetup> = tags.iter().map(|tag| common.lane(tag.as_ref())).collect::<Result<_, _>>()?;
+    let progress: Vec<(Tag, String)> =
+        lanes.iter().map(|lane| (lane.lane.clone(), lane.progress.path().display().to_string())).collect();
+    lanes.iter().try_for_each(|lane| common.begin(lane))?;
+    let outcomes = carry_out(&runtime, arguments, lanes, started_at)?;
+    let summary = summary(&common, &outcomes, &progress);
+    write_json(&common.directory.summary_json(), &summary)?;
+    runtime.block_on(aftermath(&common, &summary, &channels));
+    // Whatever still waits for a disk or a process is given up.
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    if arguments.json {
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&summary)?));
+    } else {
+        print_data(&loop_text(&summary));
+        next_commands(&summary);
+    }
+    Ok(summary.exit_code)
+}
+
+/// Ends what a loop that was killed left running; for whoever has just taken the run lock.
+pub(crate) fn end_abandoned_loops(project: &Project) -> Result<(), CommandFailure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    found_cut_off(&runtime, project).map(drop)
+}
+
+fn found_cut_off(runtime: &Runtime, project: &Project) -> Result<Vec<CutOff>, CommandFailure> {
+    let found = runtime.block_on(clean_up(&project.directory))?;
+    for CutOff { state, ended_processes } in &found {
+        let processes = match ended_processes {
+            0 => String::new(),
+            count => format!("; {count} processes of its agent were still there and have been ended"),
+        };
+        print_line(&format!("the loop {} was cut off in iteration {}{processes}", state.id, state.iteration));
+        if let Some((path, branch, _)) = &state.worktree {
+            print_line(&format!("its work is on `{branch}`, what it had not committed is in {}", path.display()));
+        }
+    }
+    Ok(found)
+}
+
+fn channels(arguments: &LoopArguments) -> Result<Vec<Channel>, CommandFailure> {
+    let usage = |error| CommandFailure::from(error).code(ExitCode::Usage).hint("`--notify desktop`, or `--notify URL`");
+    arguments.notify.iter().map(|text| text.parse().map_err(usage)).collect()
+}
+
+/// The backlog, which only a loop through it needs.
+fn backlog(
+    project: &Project,
+    start: &Path,
+    arguments: &LoopArguments,
+    goal: Goal,
+) -> Result<Option<(tm_store::backlog::BacklogSource, tm_store::backlog::Backlog)>, CommandFailure> {
+    let path = arguments.backlog.as_ref().map(|path| start.join(path));
+    let tag = arguments.tag.first().map(String::as_str);
+    let is_needed = goal == Goal::Backlog || arguments.parallel || path.is_some() || tag.is_some();
+    match project.backlog(path.as_deref(), tag, None) {
+        Ok(found) => Ok(Some(found)),
+        Err(failure) if is_needed => Err(failure),
+        Err(_) => Ok(None),
+    }
+}
+
+fn carry_out(
+    runtime: &Runtime,
+    arguments: &LoopArguments,
+    lanes: Vec<LoopSetup>,
+    started_at: Timestamp,
+) -> Result<Vec<LaneOutcome>, CommandFailure> {
+    let talk = match (arguments.verbose, arguments.no_output) {
+        (true, _) => Talk::Everything,
+        (false, false) => Talk::FinalMessages,
+        (false, true) => Talk::Nothing,
+    };
+    let mut display = LoopDisplay::new(Output::from(arguments.json), talk, lanes.len(), started_at);
+    let outcomes = runtime.block_on(async {
+        let stops = stop_orders()?;
+        Ok::<_, CommandFailure>(carry_out_loops(lanes, stops, |told| display.told(told)).await?)
+    });
+    display.finish();
+    outcomes
+}
+
+fn summary(common: &Common<'_>, outcomes: &[LaneOutcome], progress: &[(Tag, String)]) -> LoopSummary {
+    let lanes: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| {
+            let file = progress.iter().find(|(lane, _)| *lane == outcome.lane).map(|(_, file)| file.clone());
+            let facts = LaneFacts {
+                tag: outcome.lane.to_string(),
+                status: outcome.status,
+                reason: outcome.reason.clone(),
+                branch: outcome.branch.clone(),
+                progress_file: file.unwrap_or_default(),
+            };
+            (&outcome.machine, facts)
+        })
+        .collect();
+    summarize_loop(
+        &lanes,
+        &LoopFacts {
+            loop_id: common.id.to_string(),
+            prompt: common.prompt.name(),
+            agent: common.recipe.name.clone(),
+            started_at: common.started_at,
+            ended_at: outcomes.iter().map(|outcome| outcome.ended_at).max().unwrap_or(common.started_at),
+            directory: common.directory.path().display().to_string(),
+        },
+    )
+}
+
+/// The command for completion, and the notices. Trouble with them changes nothing.
+async fn aftermath(common: &Common<'_>, summary: &LoopSummary, channels: &[Channel]) {
+    if let (Some(command), LoopStatus::AllComplete) = (&common.arguments.on_complete, summary.final_status)
+        && let Err(why) = on_complete(common, command, summary).await
+    {
+        print_line(&format!("warning: failed to {why}"));
+    }
+    let name = common.project.repository.checkout_root().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let text = format!(
+        "{name}: loop {}: {} ({} tasks completed, {} open)",
+        summary.final_status, summary.reason, summary.tasks_completed, summary.tasks_open
+    );
+    let notice = Notice { text, summary };
+    for channel in channels {
+        if let Err(why) = channel.deliver(&notice, common.directory.path()).await {
+            print_line(&format!("warning: failed to {why}"));
+        }
+    }
+}
+
+async fn on_complete(common: &Common<'_>, command: &str, summary: &LoopSummary) -> Result<(), String> {
+    let (program, arguments) = shell_words(command);
+    let log = common.directory.path().join("on-complete.log");
+    let tree = TreeCommand {
+        program,
+        arguments,
+        working_folder: common.project.repository.checkout_root().to_owned(),
+        environment: vec![
+            ("TM_LOOP_STATUS".into(), summary.final_status.as_str().into()),
+            ("TM_LOOP_SUMMARY".into(), common.directory.summary_json().into()),
+        ],
+        stdout: log.clone(),
+        stderr: log.clone(),
+        marks: vec![("TM_ON_COMPLETE".to_owned(), common.id.to_string())],
+        ..TreeCommand::default()
+    };
+    let ended = run_within(&tree, ON_COMPLETE_LIMIT).await.map_err(|error| error.with_causes())?;
+    if let Ok(output) = std::fs::read_to_string(&log)
+        && !output.is_empty()
+    {
+        print_line(output.trim_end());
+    }
+    match ended {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("run `{command}`: {status}")),
+        None => Err(format!("run `{command}`: it took more than 10 minutes")),
+    }
+}
+
+fn next_commands(summary: &LoopSummary) {
+    for lane in &summary.lanes {
+        if let Some(branch) = &lane.branch {
+            print_line(&format!("next: `git log --stat ..{branch}`, and `git merge {branch}` when you are content"));
+        }
+    }
+    match summary.final_status {
+        LoopStatus::AllComplete => {}
+        LoopStatus::Blocked | LoopStatus::Error => {
+            print_line(&format!("next: see the logs in {}, then `tm loop` again", summary.directory));
+        }
+        LoopStatus::MaxIterations | LoopStatus::Deadline | LoopStatus::Budget | LoopStatus::Interrupted => {
+            print_line("next: `tm loop` goes on from here");
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Puts together what a loop is carried out with, and checks it before anything is started.
+
+use super::presets::{folders, with_hint};
+use super::setup::{find_program, test_command};
+use crate::arguments::LoopArguments;
+use crate::display::print_line;
+use crate::failure::{CommandFailure, ExitCode};
+use crate::project::Project;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tm_config::{AgentCommand, Argument, Override, PromptDelivery};
+use tm_executors::agent::AttemptLimits;
+use tm_executors::testing::TestCommand;
+use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe};
+use tm_runtime::loops::{CutOff, LoopSetup, Place, ProgressFile, SharedCost};
+use tm_runtime::now;
+use tm_scheduler::iteration::{Goal, LoopLimits};
+use tm_scheduler::{Limits, RunId, Status, Tag, Timestamp};
+use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
+use tm_store::run::LoopDirectory;
+use tm_worktrees::{BranchName, BranchStart, PathPatterns, WorktreePool, branch_from_pattern};
+
+/// The line coverage in percent that the preset `test-coverage` goes for when the settings name none.
+const DEFAULT_COVERAGE: &str = "80";
+
+/// What all lanes of a loop have in common.
+pub(crate) struct Common<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) arguments: &'a LoopArguments,
+    pub(crate) start: &'a Path,
+    pub(crate) id: RunId,
+    pub(crate) started_at: Timestamp,
+    pub(crate) directory: LoopDirectory,
+    pub(crate) prompt: LoopPrompt,
+    pub(crate) recipe: Recipe,
+    pub(crate) test_command: Option<TestCommand>,
+    pub(crate) backlog: Option<(BacklogSource, Backlog)>,
+    pub(crate) cut_off: Vec<CutOff>,
+    pub(crate) cost: SharedCost,
+}
+
+/// The prompt, told apart as a preset or a path.
+pub(crate) fn prompt(start: &Path, arguments: &LoopArguments) -> Result<LoopPrompt, CommandFailure> {
+    let prompt = loop_prompt(&arguments.prompt, start, &folders(start)).map_err(with_hint)?;
+    // A mistake in a preset of the user's own is told now.
+    prompt.render(&LoopContext::default()).map_err(with_hint)?;
+    Ok(prompt)
+}
+
+/// The preset `default` works through the backlog, whoever wrote it; all others end when the agent says so.
+pub(crate) fn goal(prompt: &LoopPrompt) -> Goal {
+    match prompt {
+        LoopPrompt::Preset(preset) if preset.name == "default" => Goal::Backlog,
+        LoopPrompt::Preset(_) | LoopPrompt::File { .. } => Goal::Marker,
+    }
+}
+
+/// The agent, whose program must be there.
+pub(crate) fn agent(project: &Project, arguments: &LoopArguments) -> Result<Recipe, CommandFailure> {
+    let settings = &project.loaded.settings;
+    if arguments.sandbox {
+        let claude = recipe("claude", settings).map_err(with_hint)?;
+        let words = ["docker", "sandbox", "run", "claude", "-p"].map(|word| Argument::Single(word.to_owned()));
+        let recipe =
+            Recipe { command: Some(AgentCommand::Arguments(words.into())), prompt: PromptDelivery::Arg, ..claude };
+        find_program(&recipe)
+            .map_err(|failure| CommandFailure::new(failure.message).hint("install Docker, or leave out `--sandbox`"))?;
+        return Ok(recipe);
+    }
+    let recipe = recipe(settings.agent.for_phase("none"), settings).map_err(with_hint)?;
+    find_program(&recipe)?;
+    if arguments.max_cost.is_some() && !reports_cost(&recipe) {
+        print_line(&format!(
+            "note: tm does not know that `{}` reports its cost; `--max-cost` counts what it reports, if anything",
+            recipe.name
+        ));
+    }
+    Ok(recipe)
+}
+
+/// Whether the program is one that is known to report its cost.
+fn reports_cost(recipe: &Recipe) -> bool {
+    let program = recipe.program("tm").unwrap_or_default();
+    let name = Path::new(&program).file_name().unwrap_or_default();
+    name == "claude" || name == "opencode"
+}
+
+/// The test command, when one must pass after each iteration.
+pub(crate) fn verification(
+    project: &Project,
+    arguments: &LoopArguments,
+) -> Result<Option<TestCommand>, CommandFailure> {
+    if !arguments.verify {
+        return Ok(None);
+    }
+    let hint = "pass `--test-command COMMAND`, or set `test.command` in .taskmaster/tm.yaml";
+    let found = test_command(project)?;
+    found
+        .map(Some)
+        .ok_or_else(|| CommandFailure::new("verify: there is no test command, and none was found").hint(hint))
+}
+
+/// The settings that flags give.
+pub(crate) fn overrides(arguments: &LoopArguments) -> Vec<Override> {
+    let texts = [
+        ("agent.default", "--agent", &arguments.agent),
+        ("agent.model", "--model", &arguments.model),
+        ("agent.timeout", "--timeout", &arguments.timeout),
+        ("test.command", "--test-command", &arguments.test_command),
+        ("waves.deadline", "--deadline", &arguments.deadline),
+        ("agents.custom.command", "--agent-command", &arguments.agent_command),
+    ];
+    let mut given: Vec<Override> =
+        texts.into_iter().filter_map(|(key, flag, value)| Some(Override::new(key, flag, value.clone()?))).collect();
+    if arguments.agent_command.is_some() && arguments.agent.is_none() {
+        given.push(Override::new("agent.default", "--agent-command", "custom"));
+    }
+    given.extend(arguments.retries.map(|retries| Override::new("waves.retries", "--retries", retries)));
+    given
+}
+
+/// The statuses that are asked for.
+fn statuses(arguments: &LoopArguments) -> Result<Vec<Status>, CommandFailure> {
+    let known = || Status::KNOWN.iter().map(|status| format!("`{status}`")).collect::<Vec<_>>().join(", ");
+    let read = |text: &String| match Status::from(text.trim()) {
+        Status::Other(other) => {
+            Err(CommandFailure::new(format!("read the status `{other}`, there are {}", known())).code(ExitCode::Usage))
+        }
+        status => Ok(status),
+    };
+    arguments.status.iter().map(read).collect()
+}
+
+/// The tags of the lanes; `None` for the one that is current.
+pub(crate) fn tags(arguments: &LoopArguments, backlog: Option<&Backlog>) -> Result<Vec<Option<Tag>>, CommandFailure> {
+    let mut given: Vec<Tag> = arguments.tag.iter().map(|tag| Tag::from(tag.as_str())).collect();
+    given.dedup();
+    match (arguments.parallel, given.as_slice()) {
+        (false, []) => Ok(vec![None]),
+        (false, [_]) => Ok(given.into_iter().map(Some).collect()),
+        (false, _) => Err(CommandFailure::new("loop over several tags one after the other")
+            .hint("`--parallel` loops over them at the same time, each in a worktree")
+            .code(ExitCode::Usage)),
+        (true, []) => {
+            let all = backlog.map(|backlog| backlog.tags.clone()).unwrap_or_default();
+            if all.is_empty() {
+                return Err(
+                    CommandFailure::new("find tags to loop over: the backlog has none").hint("leave out `--parallel`")
+                );
+            }
+            Ok(all.into_iter().map(Some).collect())
+        }
+        (true, _) => Ok(given.into_iter().map(Some).collect()),
+    }
+}
+
+impl Common<'_> {
+    /// Puts one lane together; makes its worktree when it works in one.
+    pub(crate) fn lane(&self, tag: Option<&Tag>) -> Result<LoopSetup, CommandFailure> {
+        let settings = &self.project.loaded.settings;
+        let root = self.project.repository.checkout_root();
+        let current = || self.backlog.as_ref().map_or_else(|| Tag::from("master"), |(_, backlog)| backlog.tag.clone());
+        let lane = tag.cloned().unwrap_or_else(current);
+        let progress = ProgressFile::new(self.progress_path(&lane));
+        let in_worktree = self.arguments.worktree || self.arguments.parallel;
+        let place = if in_worktree { self.worktree(&lane)? } else { Place::Checkout(root.to_owned()) };
+        let backlog_path = self.backlog.as_ref().map(|(source, _)| std::path::absolute(source.path())).transpose()?;
+        let relative = |path: &Path| path.strip_prefix(root).map(Path::to_owned).ok();
+        let projects = root.join(".taskmaster/projects");
+        let own_files: Vec<PathBuf> =
+            [Some(progress.path().to_owned()), backlog_path.clone(), Some(projects)].into_iter().flatten().collect();
+        let mut patterns = settings.git.never_commit.clone();
+        patterns.extend(backlog_path.as_deref().and_then(relative).map(|path| format!("/{}", path.display())));
+        let statuses = statuses(self.arguments)?;
+        Ok(LoopSetup {
+            id: self.id.clone(),
+            goal: goal(&self.prompt),
+            limits: self.limits(&lane),
+            test_command: self.test_command.clone(),
+            prompt: self.prompt.clone(),
+            context: self.context(tag, &lane, backlog_path.as_deref().filter(|_| in_worktree), &progress),
+            recipe: self.recipe.clone(),
+            model: settings.agent.model.clone(),
+            attempt_limits: AttemptLimits {
+                timeout: settings.agent.timeout.unwrap_or(Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES)),
+                stall: settings.agent.stall,
+                grace: settings.agent.grace,
+            },
+            backlog: self.backlog.as_ref().map(|(source, _)| {
+                let tag = Some(tag.cloned().unwrap_or_else(|| lane.clone()));
+                (source.clone(), ReadOptions { tag, ..ReadOptions::default() })
+            }),
+            statuses,
+            repository: self.project.repository.clone(),
+            left_out: own_files.iter().filter_map(|path| relative(path)).collect(),
+            own_files: self.all_own_files(own_files),
+            escape: settings.git.escape,
+            never_commit: PathPatterns::new(&patterns)?,
+            place,
+            progress,
+            directory: self.directory.clone(),
+            tm_program: std::env::current_exe()?,
+            cost: self.cost.clone(),
+            lane,
+        })
+    }
+
+    /// The progress files of other lanes are tm's too.
+    fn all_own_files(&self, mut own: Vec<PathBuf>) -> Vec<PathBuf> {
+        if let (Ok(tags), true) =
+            (tags(self.arguments, self.backlog.as_ref().map(|(_, backlog)| backlog)), self.arguments.parallel)
+        {
+            own.extend(tags.iter().flatten().map(|tag| self.progress_path(tag)));
+        }
+        own
+    }
+
+    fn limits(&self, lane: &Tag) -> LoopLimits {
+        let settings = &self.project.loaded.settings;
+        let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        LoopLimits {
+            iterations: self.arguments.iterations,
+            first: self.cut_off_in(lane).map_or(1, |iteration| iteration.saturating_add(1)),
+            sleep_ms: self.arguments.sleep.saturating_mul(1_000),
+            retries: settings.waves.retries,
+            deadline: settings.waves.deadline.map(|deadline| self.started_at.plus(milliseconds(deadline))),
+            max_cost_usd: self.arguments.max_cost,
+        }
+    }
+
+    /// The iteration in which the loop before was cut off, when it wrote into the same progress file.
+    pub(crate) fn cut_off_in(&self, lane: &Tag) -> Option<u32> {
+        let path = self.progress_path(lane);
+        let before = self.cut_off.iter().find(|cut_off| cut_off.state.progress_file == path)?;
+        Some(before.state.iteration).filter(|iteration| *iteration > 0)
+    }
+
+    fn progress_path(&self, lane: &Tag) -> PathBuf {
+        let root = self.project.repository.checkout_root();
+        let path = match &self.arguments.progress_file {
+            Some(path) => self.start.join(path),
+            None => root.join(".taskmaster/loop-progress.txt"),
+        };
+        if !self.arguments.parallel {
+            return path;
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let extension = path.extension().map_or_else(String::new, |text| format!(".{}", text.to_string_lossy()));
+        let lane = tm_store::run::safe_name(&lane.as_str().into());
+        path.with_file_name(format!("{stem}-{lane}{extension}"))
+    }
+
+    /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
+    fn worktree(&self, lane: &Tag) -> Result<Place, CommandFailure> {
+        let repository = &self.project.repository;
+        let before = self.cut_off.iter().find(|cut_off| cut_off.state.lane == *lane);
+        if let Some((path, branch, base)) = before.and_then(|cut_off| cut_off.state.worktree.clone())
+            && let Some(folder) = path.parent()
+            && path.join(".git").exists()
+        {
+            let pool = WorktreePool::open(repository.clone(), folder.to_owned())?;
+            let worktree = pool.take_over(&path, &BranchName::new(branch.clone())?, &base)?;
+            print_line(&format!("going on with `{branch}` where the loop before was cut off"));
+            return Ok(Place::Worktree { pool, worktree: Box::new(worktree) });
+        }
+        let folder = self.project.directory.worktrees_folder().join(self.id.as_str());
+        let pool = WorktreePool::open(repository.clone(), folder)?;
+        let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
+        let branch = repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;
+        let base = repository.resolve("HEAD")?;
+        let worktree = pool.check_out(&branch, &BranchStart::New, &base, &[])?;
+        Ok(Place::Worktree { pool, worktree: Box::new(worktree) })
+    }
+
+    fn context(&self, tag: Option<&Tag>, lane: &Tag, elsewhere: Option<&Path>, progress: &ProgressFile) -> LoopContext {
+        let mut flags = String::new();
+        // In a worktree, the backlog is the one of the checkout, which all agents share.
+        let named = self.arguments.backlog.as_ref().and_then(|path| std::path::absolute(self.start.join(path)).ok());
+        if let Some(path) = elsewhere.map(Path::to_owned).or(named) {
+            flags = format!("{flags} --backlog {}", quoted(&path.display().to_string()));
+        }
+        if let Some(tag) = tag {
+            flags = format!("{flags} --tag {}", quoted(tag.as_str()));
+        }
+        let first = self.cut_off_in(lane).unwrap_or(0);
+        let threshold = self.project.loaded.settings.tdd.coverage_threshold;
+        LoopContext {
+            iterations: first.saturating_add(self.arguments.iterations.get()),
+            tag: tag.map(ToString::to_string),
+            tm: tm_call(),
+            flags,
+            statuses: self.arguments.status.join(","),
+            progress_file: progress.path().display().to_string(),
+            test_command: self.test_command.as_ref().map(ToString::to_string),
+            coverage_target: threshold
+                .map_or_else(|| DEFAULT_COVERAGE.to_owned(), |threshold| threshold.percent().to_string()),
+            ..LoopContext::default()
+        }
+    }
+
+    /// Notes the beginning in the progress file.
+    pub(crate) fn begin(&self, setup: &LoopSetup) -> Result<(), CommandFailure> {
+        let header = tm_runtime::loops::LoopHeader {
+            started_at: now(),
+            prompt: self.prompt.name(),
+            iterations: self.arguments.iterations.get(),
+            tag: setup.context.tag.as_deref(),
+            cut_off: self.cut_off_in(&setup.lane),
+        };
+        let written = setup.progress.begin(&header);
+        let path = setup.progress.path().display();
+        written.map_err(|error| CommandFailure::new(format!("write `{path}`: {error}")).hint("`--progress-file PATH`"))
+    }
+}
+
+/// How an agent calls this program: by name where that finds it.
+fn tm_call() -> String {
+    let own = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_else(|_| PathBuf::from("tm"));
+    let found = which::which("tm").ok().and_then(|path| path.canonicalize().ok());
+    if found.as_deref() == Some(&own) { "tm".to_owned() } else { quoted(&own.display().to_string()) }
+}
+
+/// A word that a shell takes as one, whatever it holds.
+fn quoted(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:@,".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
