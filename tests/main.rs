@@ -1,6 +1,8 @@
 //! Runs the real binary with scripted agents in real repositories, and checks what can be checked of the tree itself.
 
 mod frameworks;
+mod loops;
+
 mod misbehaviour;
 mod scene;
 mod stopping;
