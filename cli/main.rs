@@ -10,7 +10,9 @@ mod words;
 
 use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
-use commands::{agent, configuration, demo, doctor, init, looking, loop_command, plan, presets, run, verify, worktrees};
+use commands::{
+    agent, configuration, demo, doctor, init, looking, loop_command, plan, presets, run, verify, worktrees,
+};
 use display::print_line;
 use failure::CommandFailure;
 use std::process::ExitCode;

@@ -2,7 +2,6 @@
 
 mod frameworks;
 mod loops;
-
 mod misbehaviour;
 mod scene;
 mod stopping;

@@ -5,9 +5,9 @@ mod presets;
 mod verify;
 mod waves;
 
-pub(crate) use verify::VerifyArguments;
 pub(crate) use loops::LoopArguments;
 pub(crate) use presets::{NewPreset, Presets};
+pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, StopArguments,
     StrictnessArgument, TddArgument, UnitArgument, Waves,

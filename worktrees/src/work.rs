@@ -3,7 +3,6 @@
 //! Touches neither the index nor a branch nor a file of the folder.
 
 use crate::git::{Hooks, fields, path_of};
-use crate::worktree::whole_tree;
 use crate::{Error, Repository, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -37,7 +36,7 @@ impl Repository {
     /// git refused.
     pub fn work_snapshot(&self, folder: &Path) -> Result<WorkSnapshot, Error> {
         let head = self.git_in(folder, Hooks::Off).args(["rev-parse", "--verify", "HEAD^{commit}"]).object_id()?;
-        Ok(WorkSnapshot { head: CommitId::new(head), tree: whole_tree(self, folder)? })
+        Ok(WorkSnapshot { head: CommitId::new(head), tree: self.tree_of_checkout(folder)? })
     }
 
     /// Returns what was done in the folder since, but for some files (relative to its top).

@@ -3,8 +3,6 @@
 use crate::git::{Hooks, fields, path_of};
 use crate::pool::WorktreePool;
 use crate::{BranchName, Error, PathPatterns, TreeId};
-use crate::{BranchName, Error, PathPatterns, Repository, TreeId};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -183,7 +181,6 @@ impl Worktree {
         let repository = self.pool.repository();
         let head = self.head()?;
         let tree = repository.tree_of_checkout(&self.path)?;
-        let tree = whole_tree(repository, &self.path)?;
         if head == self.base && tree == repository.tree_of(&self.base)? {
             return Ok(None);
         }
@@ -202,21 +199,4 @@ impl Worktree {
         self.pool.give_back(self.path);
         Ok(())
     }
-}
-
-/// Everything in a checkout or worktree as a tree, by way of an index of its own.
-pub(crate) fn whole_tree(repository: &Repository, folder: &Path) -> Result<TreeId, Error> {
-    let git = || repository.git_in(folder, Hooks::Off);
-    let own = git().args(["rev-parse", "--path-format=absolute", "--git-path", "index"]).path()?;
-    let mut name = OsString::from(own.as_os_str());
-    name.push(".tm-salvage");
-    let copy = PathBuf::from(name);
-    if own.exists() {
-        std::fs::copy(&own, &copy).map_err(Error::file("copy", &own))?;
-    }
-    let git = || git().variable("GIT_INDEX_FILE", copy.as_os_str());
-    let tree = git().args(["add", "--all", "--", "."]).done().and_then(|()| git().arg("write-tree").object_id());
-    // A copy that stays does no harm: it is written anew each time.
-    let _written_anew = std::fs::remove_file(&copy);
-    tree.map(TreeId)
 }
