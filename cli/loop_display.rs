@@ -101,10 +101,10 @@ impl LoopDisplay {
             LoopEvent::IterationStarted { iteration, last, attempt } => {
                 vec![format!("iteration {iteration} of {last} started again (try {attempt})")]
             }
-            LoopEvent::IterationEnded { record, output } => {
+            LoopEvent::IterationEnded { record } => {
                 let mut lines = vec![format!("iteration {}", iteration_line(record).trim_start())];
                 if self.talk == Talk::FinalMessages {
-                    lines.extend(output.lines().map(|line| format!("    {line}")));
+                    lines.extend(record.final_message.lines().map(|line| format!("    {line}")));
                 }
                 lines
             }

@@ -279,16 +279,18 @@ fn tags_are_looped_over_side_by_side() {
     let agent = "number=$(cat \"$AGENT_FOLDER/$TM_TAG\" 2>/dev/null || echo 0); number=$((number + 1))\n\
                  echo $number > \"$AGENT_FOLDER/$TM_TAG\"; echo work > \"$TM_TAG-$number\"\n\
                  echo \"one of $TM_TAG\"; echo '<loop-complete>OK</loop-complete>'\n";
-    let json = serde_json::json!({"a": backlog("a", 1), "b": backlog("b", 1), "c": backlog("c", 1)});
+    let mut json = serde_json::json!({"a": backlog("a", 1), "b": backlog("b", 1), "c": backlog("c", 1)});
+    json["c"]["tasks"][0]["status"] = "done".into();
     let scene = Scene::with_backlog(&json.to_string(), agent);
     write(&scene.root().join("any.md"), "Anything.\n");
     let one_after_the_other = loop_command(&scene, &["--tag", "a,b"]).output().expect("tm");
     assert_eq!(one_after_the_other.status.code(), Some(2), "{}", words(&one_after_the_other));
-    let output = looped(&scene, &["--parallel", "--tag", "a,b", "-p", "any.md"], 0);
+    let output = looped(&scene, &["--parallel", "-p", "any.md"], 0);
     let text = words(&output);
     for part in ["[a] iteration 1 complete", "[b] iteration 1 complete", "[a] complete: the agent says OK"] {
         assert!(text.contains(part), "{part} in {text}");
     }
+    assert!(!text.contains("[c]"), "a tag without open tasks is left out: {text}");
     for tag in ["a", "b"] {
         let branch = scene.git(&["for-each-ref", "--format=%(refname:short)", &format!("refs/heads/tm/{tag}/")]);
         assert!(scene.git(&["ls-tree", "--name-only", &branch]).contains(&format!("{tag}-1")));

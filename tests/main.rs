@@ -2,6 +2,7 @@
 
 mod frameworks;
 mod loops;
+mod loops_outside;
 mod misbehaviour;
 mod scene;
 mod stopping;

@@ -74,7 +74,7 @@ pub(crate) struct LoopArguments {
     /// Print what agents print, line by line.
     #[arg(long, short = 'v')]
     pub(crate) verbose: bool,
-    /// Don't print the final messages of agents.
+    /// Leave out the final messages of agents.
     #[arg(long)]
     pub(crate) no_output: bool,
     /// One JSON document on stdout at the end.

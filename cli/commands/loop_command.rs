@@ -38,7 +38,7 @@ pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, Command
     let recipe = agent(&project, arguments)?;
     let test_command = verification(&project, arguments)?;
     let backlog = backlog(&project, start, arguments, goal(&prompt))?;
-    let tags = tags(arguments, backlog.as_ref().map(|(_, backlog)| backlog))?;
+    let tags = tags(arguments, backlog.as_ref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     if arguments.sandbox {
         runtime.block_on(sandbox::get_ready(project.repository.checkout_root(), &project.directory.runs_folder()))?;
@@ -61,19 +61,29 @@ pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, Command
         recipe,
         test_command,
         backlog,
+        tags,
         cut_off,
         cost: tm_runtime::loops::SharedCost::default(),
     };
-    let lanes: Vec<LoopSetup> = tags.iter().map(|tag| common.lane(tag.as_ref())).collect::<Result<_, _>>()?;
+    let lanes: Vec<LoopSetup> = common.tags.iter().map(|tag| common.lane(tag.as_ref())).collect::<Result<_, _>>()?;
     let progress: Vec<(Tag, String)> =
         lanes.iter().map(|lane| (lane.lane.clone(), lane.progress.path().display().to_string())).collect();
     lanes.iter().try_for_each(|lane| common.begin(lane))?;
     let outcomes = carry_out(&runtime, arguments, lanes, started_at)?;
-    let summary = summary(&common, &outcomes, &progress);
+    let mut summary = summary(&common, &outcomes, &progress);
     write_json(&common.directory.summary_json(), &summary)?;
-    runtime.block_on(aftermath(&common, &summary, &channels));
+    runtime.block_on(async {
+        tokio::select! {
+            () = aftermath(&common, &summary, &channels) => {}
+            _ = tokio::signal::ctrl_c() => print_line("interrupted: nobody else is told"),
+        }
+    });
     // Whatever still waits for a disk or a process is given up.
     runtime.shutdown_timeout(Duration::from_secs(5));
+    if arguments.no_output {
+        let tries = summary.lanes.iter_mut().flat_map(|lane| &mut lane.iterations);
+        tries.for_each(|one| one.record.final_message.clear());
+    }
     if arguments.json {
         print_data(&format!("{}\n", serde_json::to_string_pretty(&summary)?));
     } else {

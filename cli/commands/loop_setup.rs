@@ -35,6 +35,7 @@ pub(crate) struct Common<'a> {
     pub(crate) recipe: Recipe,
     pub(crate) test_command: Option<TestCommand>,
     pub(crate) backlog: Option<(BacklogSource, Backlog)>,
+    pub(crate) tags: Vec<Option<Tag>>,
     pub(crate) cut_off: Vec<CutOff>,
     pub(crate) cost: SharedCost,
 }
@@ -132,7 +133,10 @@ fn statuses(arguments: &LoopArguments) -> Result<Vec<Status>, CommandFailure> {
 }
 
 /// The tags of the lanes; `None` for the one that is current.
-pub(crate) fn tags(arguments: &LoopArguments, backlog: Option<&Backlog>) -> Result<Vec<Option<Tag>>, CommandFailure> {
+pub(crate) fn tags(
+    arguments: &LoopArguments,
+    backlog: Option<&(BacklogSource, Backlog)>,
+) -> Result<Vec<Option<Tag>>, CommandFailure> {
     let mut given: Vec<Tag> = arguments.tag.iter().map(|tag| Tag::from(tag.as_str())).collect();
     given.dedup();
     match (arguments.parallel, given.as_slice()) {
@@ -142,16 +146,27 @@ pub(crate) fn tags(arguments: &LoopArguments, backlog: Option<&Backlog>) -> Resu
             .hint("`--parallel` loops over them at the same time, each in a worktree")
             .code(ExitCode::Usage)),
         (true, []) => {
-            let all = backlog.map(|backlog| backlog.tags.clone()).unwrap_or_default();
-            if all.is_empty() {
-                return Err(
-                    CommandFailure::new("find tags to loop over: the backlog has none").hint("leave out `--parallel`")
-                );
+            let open = backlog.map(open_tags).transpose()?.unwrap_or_default();
+            if open.is_empty() {
+                let failure = CommandFailure::new("find tags to loop over: the backlog has none with open tasks");
+                return Err(failure.hint("`tm loop` without `--parallel` looks at the current tag"));
             }
-            Ok(all.into_iter().map(Some).collect())
+            Ok(open.into_iter().map(Some).collect())
         }
         (true, _) => Ok(given.into_iter().map(Some).collect()),
     }
+}
+
+/// The tags that have open tasks.
+fn open_tags((source, backlog): &(BacklogSource, Backlog)) -> Result<Vec<Tag>, CommandFailure> {
+    let mut open = Vec::new();
+    for tag in &backlog.tags {
+        let read = source.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() })?;
+        if read.tasks.iter().any(|task| task.status.is_open()) {
+            open.push(tag.clone());
+        }
+    }
+    Ok(open)
 }
 
 impl Common<'_> {
@@ -193,7 +208,11 @@ impl Common<'_> {
             statuses,
             repository: self.project.repository.clone(),
             left_out: own_files.iter().filter_map(|path| relative(path)).collect(),
-            own_files: self.all_own_files(own_files),
+            // The progress files of other lanes are tm's too.
+            own_files: own_files
+                .into_iter()
+                .chain(self.tags.iter().flatten().map(|tag| self.progress_path(tag)))
+                .collect(),
             escape: settings.git.escape,
             never_commit: PathPatterns::new(&patterns)?,
             place,
@@ -203,16 +222,6 @@ impl Common<'_> {
             cost: self.cost.clone(),
             lane,
         })
-    }
-
-    /// The progress files of other lanes are tm's too.
-    fn all_own_files(&self, mut own: Vec<PathBuf>) -> Vec<PathBuf> {
-        if let (Ok(tags), true) =
-            (tags(self.arguments, self.backlog.as_ref().map(|(_, backlog)| backlog)), self.arguments.parallel)
-        {
-            own.extend(tags.iter().flatten().map(|tag| self.progress_path(tag)));
-        }
-        own
     }
 
     fn limits(&self, lane: &Tag) -> LoopLimits {
@@ -263,7 +272,9 @@ impl Common<'_> {
             print_line(&format!("going on with `{branch}` where the loop before was cut off"));
             return Ok(Place::Worktree { pool, worktree: Box::new(worktree) });
         }
-        let folder = self.project.directory.worktrees_folder().join(self.id.as_str());
+        // A folder for each lane: a lane that ends cleans up its own.
+        let name = format!("{}-{}", self.id, tm_store::run::safe_name(&lane.as_str().into()));
+        let folder = self.project.directory.worktrees_folder().join(name);
         let pool = WorktreePool::open(repository.clone(), folder)?;
         let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
         let branch = repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;

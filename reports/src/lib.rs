@@ -11,7 +11,9 @@ mod status;
 mod summary;
 
 pub use duration::human_duration;
-pub use loop_summary::{LaneFacts, LaneSummary, LoopFacts, LoopSummary, iteration_line, loop_text, summarize_loop};
+pub use loop_summary::{
+    LaneFacts, LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
+};
 pub use markdown::summary_markdown;
 pub use plan::{PlanJson, plan_json, plan_text};
 pub use plan_graph::{plan_dot, plan_mermaid};

@@ -1,6 +1,7 @@
 //! The summary of a loop: one value for people and programs.
 
 use crate::human_duration;
+use crate::summary::moment;
 use serde::Serialize;
 use std::fmt::Write as _;
 use tm_scheduler::iteration::{Iteration, IterationRecord, IterationStatus, LoopStatus, WorkChanges};
@@ -61,10 +62,12 @@ pub struct LoopSummary {
     pub tasks_completed: usize,
     /// Tasks that are still open.
     pub tasks_open: usize,
-    /// When it began, in milliseconds since the epoch.
-    pub started_at: Timestamp,
-    /// When it was over, in milliseconds since the epoch.
-    pub ended_at: Timestamp,
+    /// When it began, in UTC.
+    pub started_at: String,
+    /// When it was over, in UTC.
+    pub ended_at: String,
+    /// How long it took, in milliseconds.
+    pub wall_ms: u64,
     /// Tokens, when agents report them.
     pub tokens: Option<Tokens>,
     /// US dollars, when agents report them.
@@ -95,14 +98,24 @@ pub struct LaneSummary {
     /// Tasks that are still open.
     pub tasks_open: usize,
     /// Every try, oldest first.
-    pub iterations: Vec<IterationRecord>,
+    pub iterations: Vec<TrySummary>,
+}
+
+/// One try at an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrySummary {
+    /// What it came to.
+    #[serde(flatten)]
+    pub record: IterationRecord,
+    /// When its agent was started, in UTC.
+    pub started_at: String,
 }
 
 /// Sums up a loop.
 pub fn summarize_loop(lanes: &[(&Iteration, LaneFacts)], facts: &LoopFacts) -> LoopSummary {
     let worst = lanes.iter().max_by_key(|(_, lane)| badness(lane.status));
     let lanes: Vec<LaneSummary> = lanes.iter().map(|(machine, lane)| lane_summary(machine, lane)).collect();
-    let records = || lanes.iter().flat_map(|lane| &lane.iterations);
+    let records = || lanes.iter().flat_map(|lane| &lane.iterations).map(|one| &one.record);
     let costs: Vec<f64> = records().filter_map(|record| record.cost_usd).collect();
     let tokens = records()
         .filter_map(|record| record.tokens)
@@ -119,8 +132,9 @@ pub fn summarize_loop(lanes: &[(&Iteration, LaneFacts)], facts: &LoopFacts) -> L
         total_iterations: lanes.iter().map(|lane| lane.total_iterations).sum(),
         tasks_completed: lanes.iter().map(|lane| lane.tasks_completed).sum(),
         tasks_open: lanes.iter().map(|lane| lane.tasks_open).sum(),
-        started_at: facts.started_at,
-        ended_at: facts.ended_at,
+        started_at: moment(facts.started_at),
+        ended_at: moment(facts.ended_at),
+        wall_ms: facts.ended_at.since(facts.started_at),
         tokens,
         cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
         directory: facts.directory.clone(),
@@ -151,8 +165,12 @@ fn lane_summary(machine: &Iteration, facts: &LaneFacts) -> LaneSummary {
         total_iterations: machine.iterations(),
         tasks_completed: machine.tasks_completed(),
         tasks_open: machine.tasks_open(),
-        iterations: machine.records().to_vec(),
+        iterations: machine.records().iter().map(try_summary).collect(),
     }
+}
+
+fn try_summary(record: &IterationRecord) -> TrySummary {
+    TrySummary { started_at: moment(record.started_at), record: record.clone() }
 }
 
 /// Returns the summary as text for a terminal.
@@ -161,16 +179,16 @@ pub fn loop_text(summary: &LoopSummary) -> String {
     for lane in &summary.lanes {
         let tag = if summary.lanes.len() > 1 { format!("[{}] ", lane.tag) } else { String::new() };
         let _ = writeln!(text, "{tag}{}: {}", headline(lane.final_status), lane.reason);
-        for record in &lane.iterations {
-            let _ = writeln!(text, "  {}", iteration_line(record));
+        for one in &lane.iterations {
+            let _ = writeln!(text, "  {}", iteration_line(&one.record));
         }
-        let count = |status| lane.iterations.iter().filter(|record| record.status == status).count();
+        let count = |status| lane.iterations.iter().filter(|one| one.record.status == status).count();
         let _ = writeln!(
             text,
-            "  {} iterations, {} of them failed; {} tasks completed, {} open",
-            lane.total_iterations,
+            "  {}, {} of them failed; {} completed, {} open",
+            counted(lane.total_iterations as usize, "iteration"),
             count(IterationStatus::Error),
-            lane.tasks_completed,
+            counted(lane.tasks_completed, "task"),
             lane.tasks_open
         );
         if let Some(branch) = &lane.branch {
@@ -178,7 +196,7 @@ pub fn loop_text(summary: &LoopSummary) -> String {
         }
         let _ = writeln!(text, "  progress {}", lane.progress_file);
     }
-    let _ = write!(text, "{}", human_duration(summary.ended_at.since(summary.started_at)));
+    let _ = write!(text, "{}", human_duration(summary.wall_ms));
     if let Some(tokens) = summary.tokens {
         let _ = write!(text, ", {} tokens", tokens.input + tokens.output);
     }
@@ -187,6 +205,10 @@ pub fn loop_text(summary: &LoopSummary) -> String {
     }
     let _ = writeln!(text, "; logs in {}", summary.directory);
     text
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Returns one try as a line: number, status, time, what happened.
@@ -206,11 +228,9 @@ fn first_line(text: &str) -> &str {
 const fn headline(status: LoopStatus) -> &'static str {
     match status {
         LoopStatus::AllComplete => "complete",
-        LoopStatus::MaxIterations => "not complete, iterations used up",
+        LoopStatus::MaxIterations | LoopStatus::Deadline | LoopStatus::Budget => "not complete",
         LoopStatus::Blocked => "blocked",
         LoopStatus::Error => "failed",
-        LoopStatus::Deadline => "not complete, time used up",
-        LoopStatus::Budget => "not complete, budget used up",
         LoopStatus::Interrupted => "interrupted",
     }
 }

@@ -383,7 +383,7 @@ fn lower_bound(views: &[TaskView<'_>], slots: u32) -> u64 {
 }
 
 /// Returns the moment as RFC 3339 in UTC with milliseconds.
-fn moment(timestamp: Timestamp) -> String {
+pub(crate) fn moment(timestamp: Timestamp) -> String {
     let milliseconds = i64::try_from(timestamp.0).unwrap_or(i64::MAX);
     Moment::from_millisecond(milliseconds).map_or_else(|_| timestamp.0.to_string(), |moment| format!("{moment:.3}"))
 }

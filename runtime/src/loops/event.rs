@@ -56,8 +56,6 @@ pub enum LoopEvent {
         /// What it came to.
         #[serde(flatten)]
         record: Box<IterationRecord>,
-        /// What the agent said last.
-        output: String,
     },
     /// The loop waits.
     #[serde(rename = "loop:waiting")]

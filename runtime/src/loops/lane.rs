@@ -23,9 +23,8 @@ pub(super) struct Lane {
     step: Step,
     orders: watch::Sender<Order>,
     events: mpsc::UnboundedSender<LoopEvent>,
-    /// The progress file's length before the agent, and what the agent said last.
+    /// The progress file's length before the agent.
     before: u64,
-    said: String,
     attempt: u32,
 }
 
@@ -39,7 +38,6 @@ impl Lane {
             orders: watch::channel(Order::GoOn).0,
             events,
             before: 0,
-            said: String::new(),
             attempt: 0,
         }
     }
@@ -53,9 +51,6 @@ impl Lane {
                 Ok(_) = stop.wait_for(|stop| *stop), if !self.is_stopping() => self.stopping(),
                 input = &mut self.step => input,
             };
-            if let LoopInput::AgentEnded(end) = &input {
-                self.said.clone_from(&end.final_message);
-            }
             let spent = self.setup.cost.exchange(&self.setup.lane, self.machine.cost_usd());
             self.machine.handle(now(), LoopInput::SpentElsewhere(spent))?;
             let effects = self.machine.handle(now(), input)?;
@@ -125,13 +120,12 @@ impl Lane {
         Ok(())
     }
 
-    fn record(&mut self, record: Box<IterationRecord>) {
+    fn record(&self, record: Box<IterationRecord>) {
         if let Err(error) = self.setup.progress.entry(&record, self.before) {
             let path = self.setup.progress.path().display();
             self.tell(LoopEvent::Warning { message: format!("failed to write `{path}`: {error}") });
         }
-        let output = std::mem::take(&mut self.said);
-        self.tell(LoopEvent::IterationEnded { record, output });
+        self.tell(LoopEvent::IterationEnded { record });
     }
 
     fn write_state(&self, iteration: u32, ended: Option<LoopStatus>) -> Result<(), Error> {
@@ -181,8 +175,11 @@ async fn give_back(setup: Arc<LoopSetup>) -> Option<String> {
     let setup = Arc::into_inner(setup)?;
     let Place::Worktree { pool, worktree } = setup.place else { return None };
     let reference = format!("refs/tm/salvage/{}/{}/1", setup.id, tm_store::run::safe_name(&setup.lane.as_str().into()));
+    let rest = format!("loop: what was left uncommitted\n\nTag: {}\nRun: {}\n", setup.lane, setup.id);
+    let never_commit = setup.never_commit;
     let given_back = crate::steps::blocking(move || {
-        if !worktree.is_clean()? {
+        // A loop that was cut off may have left something, and a hook may refuse it.
+        if worktree.commit_rest(&never_commit, &rest).is_err() || !worktree.is_clean()? {
             worktree.salvage(&reference, "tm: work of a loop that could not be committed")?;
         }
         worktree.release()?;

@@ -179,6 +179,7 @@ mod tests {
             status,
             failure: None,
             message: "7 done;\n1 commit".to_owned(),
+            final_message: String::new(),
             claim: None,
             task_id: Some("7".into()),
             tasks: vec![StatusShift { task: "7".into(), from: Some("pending".into()), to: Some("done".into()) }],

@@ -141,6 +141,8 @@ pub struct IterationRecord {
     pub failure: Option<IterationFailure>,
     /// What happened, in one line.
     pub message: String,
+    /// What the agent said last.
+    pub final_message: String,
     /// What the agent said of the whole loop.
     pub claim: Option<Marker>,
     /// The task that was worked on, as far as the backlog tells.
@@ -151,7 +153,8 @@ pub struct IterationRecord {
     pub work: WorkChanges,
     /// Whether the test command passed; none when it was not run.
     pub verified: Option<bool>,
-    /// When the agent was started.
+    /// When the agent was started; writers have their own way to write moments.
+    #[serde(skip)]
     pub started_at: Timestamp,
     /// How long it worked, in milliseconds.
     pub duration_ms: u64,

@@ -113,6 +113,7 @@ impl Iteration {
             status: judged.status,
             failure: judged.failure,
             message: judged.message.clone(),
+            final_message: end.final_message,
             claim,
             task_id: task_of(&shifts),
             tasks: shifts,

@@ -1,0 +1,124 @@
+//! `tm loop` and the world around it: a webhook, a sandbox, an agent that reports its cost, a crash in a worktree.
+
+use crate::scene::{Scene, write};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Output, Stdio};
+
+fn scene(agent: &str) -> Scene {
+    Scene::new(&[("1", "Do it", &[]), ("2", "Do more", &["1"])], agent)
+}
+
+fn agent(scene: &Scene) -> String {
+    format!("sh '{}'", scene.path("agent.sh").display())
+}
+
+fn words(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn a_webhook_is_told_how_the_loop_ended() {
+    let scene = scene("echo '<loop-blocked>no key</loop-blocked>'\n");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut request = Vec::new();
+        let mut buffer = [0; 4096];
+        // The document ends with the end of the lanes, the last of its keys.
+        while !request.ends_with(b"]}}") {
+            let read = stream.read(&mut buffer).expect("bytes");
+            request.extend_from_slice(&buffer[..read]);
+        }
+        stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").expect("an answer");
+        String::from_utf8_lossy(&request).into_owned()
+    });
+    let output = scene.tm(&["loop", "--agent-command", &agent(&scene), "--notify", &url]).output().expect("tm");
+    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
+    let request = server.join().expect("served");
+    let (_, body) = request.split_once("\r\n\r\n").expect("a body");
+    let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
+    let summary = &body["summary"];
+    assert_eq!((&summary["final_status"], &summary["exit_code"]), (&"blocked".into(), &3.into()), "{body}");
+    assert!(body["text"].as_str().is_some_and(|text| text.contains("no key")), "{body}");
+}
+
+#[test]
+fn the_sandbox_is_asked_first_and_then_given_the_prompt() {
+    let scene = scene("");
+    let docker = scene.path("bin/docker");
+    write(
+        &docker,
+        "#!/bin/sh\necho \"$1 $2 $3 $4\" >> \"$AGENT_FOLDER/calls\"\ncase \"$*\" in\n\
+         *\"word OK\"*) cat \"$AGENT_FOLDER/answer\" ;;\n\
+         *\"Iteration 1 of 10\"*) echo '<loop-complete>OK</loop-complete>' ;;\nesac\n",
+    );
+    std::fs::set_permissions(&docker, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let path = format!("{}:{}", scene.path("bin").display(), std::env::var("PATH").expect("a path"));
+    let run = || scene.tm(&["loop", "--sandbox", "-p", "linting"]).env("PATH", &path).output().expect("tm");
+    write(&scene.path("answer"), "Please log in\n");
+    let refused = run();
+    assert_eq!(refused.status.code(), Some(1), "{}", words(&refused));
+    assert!(words(&refused).contains("docker sandbox run claude"), "{}", words(&refused));
+    write(&scene.path("answer"), "OK.\n");
+    let output = run();
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    let calls = std::fs::read_to_string(scene.path("calls")).expect("calls");
+    assert_eq!(calls, "sandbox run claude -p\n".repeat(3));
+}
+
+#[test]
+fn the_budget_counts_what_agents_report_and_their_final_message_is_the_one_that_counts() {
+    let scene = scene(
+        r#"
+echo '{"type":"user","message":{"content":[{"type":"tool_result","content":"<loop-complete>READ</loop-complete>"}]}}'
+echo '{"type":"result","result":"Not yet.","total_cost_usd":0.75,"usage":{"input_tokens":10,"output_tokens":2}}'
+"#,
+    );
+    let arguments =
+        ["loop", "-p", "entropy", "--sleep", "0", "--max-cost", "1", "--json", "--agent-command", &agent(&scene)];
+    let output = scene.tm(&arguments).output().expect("tm");
+    assert_eq!(output.status.code(), Some(6), "{}", words(&output));
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert_eq!((&summary["final_status"], &summary["total_iterations"]), (&"budget".into(), &2.into()));
+    assert_eq!((&summary["cost_usd"], &summary["tokens"]["input"]), (&1.5.into(), &20.into()));
+    assert_eq!(summary["lanes"][0]["iterations"][0]["final_message"], "Not yet.");
+    assert!(words(&output).contains("note: "), "it is said before that the cost may be unknown");
+}
+
+#[test]
+fn after_a_kill_the_next_loop_takes_over_the_worktree_with_what_is_in_it() {
+    let scene = scene("echo one > one; echo started > \"$AGENT_FOLDER/started\"; sleep 1000\n");
+    scene.pipe("started");
+    let agent = agent(&scene);
+    let arguments = ["loop", "--worktree", "--sleep", "0", "--agent-command", &agent];
+    let mut child = scene.tm(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tm");
+    drop(std::fs::read(scene.path("started")).expect("the agent starts"));
+    child.kill().expect("killed");
+    child.wait().expect("an end");
+    write(&scene.path("agent.sh"), "ls; echo '<loop-blocked>enough</loop-blocked>'\n");
+    let output = scene.tm(&arguments).output().expect("tm");
+    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
+    assert!(words(&output).contains("going on with"), "{}", words(&output));
+    let branches = scene.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/tm"]);
+    assert_eq!(branches.lines().count(), 1, "{branches}");
+    assert!(scene.git(&["ls-tree", "--name-only", &branches]).lines().any(|file| file == "one"));
+    assert_eq!(scene.git(&["worktree", "list"]).lines().count(), 1);
+    scene.assert_no_process_is_left();
+}
+
+#[test]
+fn a_run_ends_what_a_killed_loop_left_running() {
+    let scene = scene("echo started > \"$AGENT_FOLDER/started\"; setsid sleep 1000\n");
+    scene.pipe("started");
+    let arguments = ["loop", "--agent-command", &agent(&scene)];
+    let mut child = scene.tm(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tm");
+    drop(std::fs::read(scene.path("started")).expect("the agent starts"));
+    child.kill().expect("killed");
+    child.wait().expect("an end");
+    write(&scene.path("agent.sh"), crate::scene::HONEST);
+    scene.runs(&["--tdd", "off"], 0);
+    scene.assert_no_process_is_left();
+}
