@@ -107,7 +107,7 @@ pub(crate) enum Waiting {
 }
 
 pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, CommandFailure> {
-    let command_line: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let command_line = std::env::args_os().map(|word| without_secret(&word.to_string_lossy())).collect();
     let holder = Holder::this_process(now(), command_line);
     loop {
         match RunLock::acquire(&project.directory, &holder) {
@@ -118,13 +118,27 @@ pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Comma
                 return Ok(lock);
             }
             Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => std::thread::sleep(LOCK_PAUSE),
-            Err(error @ tm_store::Error::Held(_)) => {
-                return Err(CommandFailure::from(error)
-                    .code(ExitCode::Busy)
-                    .hint("`tm waves status` shows it, `tm waves stop` stops it, `--wait` waits for it"));
+            Err(tm_store::Error::Held(holder)) => {
+                let is_loop = holder.command_line.iter().any(|word| word == "loop");
+                let hint = if is_loop {
+                    "a loop works through the same backlog; `tm waves stop` stops it, `tm waves run --wait` waits for it"
+                } else {
+                    "`tm waves status` shows it, `tm waves stop` stops it, `tm waves run --wait` waits for it"
+                };
+                return Err(CommandFailure::from(tm_store::Error::Held(holder)).code(ExitCode::Busy).hint(hint));
             }
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+/// A word of the command line as others may see it: the path of a URL, as of a webhook, may be a secret.
+fn without_secret(word: &str) -> String {
+    match word.split_once("://") {
+        Some((scheme, rest)) if rest.contains('/') => {
+            format!("{scheme}://{}/…", rest.split('/').next().unwrap_or_default())
+        }
+        Some(_) | None => word.to_owned(),
     }
 }
 
