@@ -106,7 +106,8 @@ fn found_cut_off(runtime: &Runtime, project: &Project) -> Result<Vec<CutOff>, Co
             0 => String::new(),
             count => format!("; {count} processes of its agent were still there and have been ended"),
         };
-        print_line(&format!("the loop {} was cut off in iteration {}{processes}", state.id, state.iteration));
+        let place = if state.is_under_way { "in" } else { "after" };
+        print_line(&format!("the loop {} was cut off {place} iteration {}{processes}", state.id, state.iteration));
         if let Some((path, branch, _)) = &state.worktree {
             print_line(&format!("its work is on `{branch}`, what it had not committed is in {}", path.display()));
         }

@@ -20,6 +20,8 @@ const LAST_LINES: usize = 20;
 pub struct Closing {
     /// What it said last, without escapes and control characters.
     pub message: String,
+    /// Whether the agent prints events, which say little to people.
+    pub prints_events: bool,
     /// US dollars, when it says so.
     pub cost_usd: Option<f64>,
     /// Tokens, when it says so.
@@ -31,11 +33,10 @@ pub fn closing(stdout_log: &Path) -> Closing {
     let text = end_of(stdout_log).unwrap_or_default();
     let events: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line.trim()).ok()).collect();
     let mut closing = Closing::default();
-    let mut is_stream = false;
     for event in &events {
-        is_stream |= closing.hear(event);
+        closing.prints_events |= closing.hear(event);
     }
-    if !is_stream {
+    if !closing.prints_events {
         closing.message = last_lines(&text);
     }
     closing.message = plain(&closing.message);

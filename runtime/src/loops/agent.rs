@@ -33,10 +33,7 @@ pub(super) async fn run_agent(
     tell: impl Fn(LoopEvent) + Send + Sync,
 ) -> AgentEnd {
     let directory = setup.directory.attempt(setup.lane.as_str(), this.iteration, this.attempt);
-    let before = match snapshot(&setup).await {
-        Ok(before) => before,
-        Err(why) => return not_started(&setup, why),
-    };
+    let before = snapshot(&setup).await;
     let (command, prompt) = match command(&setup, &this, &directory) {
         Ok(prepared) => prepared,
         Err(why) => return not_started(&setup, why),
@@ -58,14 +55,21 @@ pub(super) async fn run_agent(
         }
     }
     let said = closing(&directory.stdout());
+    if said.prints_events && !said.message.is_empty() {
+        report.last_words.clone_from(&said.message);
+    }
     report.cost_usd = report.cost_usd.or(said.cost_usd);
     report.tokens = report.tokens.or(said.tokens);
     if let Err(message) = commit_rest(&setup, this.iteration).await {
         tell(LoopEvent::Warning { message });
     }
-    let work = work_since(&setup, before).await.unwrap_or_else(|message| {
-        tell(LoopEvent::Warning { message });
-        WorkChanges::default()
+    let work = match before {
+        Ok(before) => work_since(&setup, before).await,
+        Err(why) => Err(why),
+    };
+    let work = work.unwrap_or_else(|message| {
+        tell(LoopEvent::Warning { message: message.clone() });
+        WorkChanges { unseen: Some(message), ..WorkChanges::default() }
     });
     AgentEnd { report, final_message: said.message, prompt, work }
 }
@@ -92,7 +96,7 @@ async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<Work
     let setup = Arc::clone(setup);
     let work = blocking(move || setup.repository.work_since(setup.place.folder(), &before, &setup.left_out)).await?;
     let Work { commits, files, insertions, deletions, uncommitted } = work;
-    Ok(WorkChanges { commits, files, insertions, deletions, uncommitted })
+    Ok(WorkChanges { commits, files, insertions, deletions, uncommitted, unseen: None })
 }
 
 /// In a worktree, nothing is left uncommitted: its folder goes away, its branch stays.

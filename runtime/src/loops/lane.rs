@@ -25,7 +25,9 @@ pub(super) struct Lane {
     events: mpsc::UnboundedSender<LoopEvent>,
     /// The progress file's length before the agent.
     before: u64,
+    iteration: u32,
     attempt: u32,
+    is_under_way: bool,
 }
 
 impl Lane {
@@ -38,13 +40,15 @@ impl Lane {
             orders: watch::channel(Order::GoOn).0,
             events,
             before: 0,
+            iteration: 0,
             attempt: 0,
+            is_under_way: false,
         }
     }
 
     /// Goes on until the machine says that it is over.
     pub(super) async fn carry_out(mut self, mut stop: watch::Receiver<bool>) -> Result<LaneOutcome, Error> {
-        self.write_state(0, None)?;
+        self.write_state(None)?;
         let (status, reason) = loop {
             let input = tokio::select! {
                 biased;
@@ -85,9 +89,9 @@ impl Lane {
                 LoopEffect::Verify => {
                     let command = setup.test_command.as_ref().map(ToString::to_string).unwrap_or_default();
                     self.tell(LoopEvent::Verifying { command });
-                    self.step = Box::pin(verify(setup, self.machine.records().len(), self.orders.subscribe()));
+                    self.step = Box::pin(verify(setup, self.iteration, self.attempt, self.orders.subscribe()));
                 }
-                LoopEffect::Record(record) => self.record(record),
+                LoopEffect::Record(record) => self.record(record)?,
                 LoopEffect::Sleep { until, waits_out } => {
                     self.tell(LoopEvent::Waiting { until, failure: waits_out });
                     let pause = std::time::Duration::from_millis(until.since(now()));
@@ -105,8 +109,8 @@ impl Lane {
     }
 
     fn run_agent(&mut self, setup: Arc<LoopSetup>, iteration: u32, attempt: u32) -> Result<(), Error> {
-        self.attempt = attempt;
-        self.write_state(iteration, None)?;
+        (self.iteration, self.attempt, self.is_under_way) = (iteration, attempt, true);
+        self.write_state(None)?;
         self.before = setup.progress.length();
         let last = setup.context.iterations;
         self.tell(LoopEvent::IterationStarted { iteration, last, attempt });
@@ -120,15 +124,17 @@ impl Lane {
         Ok(())
     }
 
-    fn record(&self, record: Box<IterationRecord>) {
+    fn record(&mut self, record: Box<IterationRecord>) -> Result<(), Error> {
         if let Err(error) = self.setup.progress.entry(&record, self.before) {
             let path = self.setup.progress.path().display();
             self.tell(LoopEvent::Warning { message: format!("failed to write `{path}`: {error}") });
         }
         self.tell(LoopEvent::IterationEnded { record });
+        self.is_under_way = false;
+        self.write_state(None)
     }
 
-    fn write_state(&self, iteration: u32, ended: Option<LoopStatus>) -> Result<(), Error> {
+    fn write_state(&self, ended: Option<LoopStatus>) -> Result<(), Error> {
         let setup = &self.setup;
         let worktree = match &setup.place {
             Place::Checkout(_) => None,
@@ -141,7 +147,8 @@ impl Lane {
             id: setup.id.clone(),
             lane: setup.lane.clone(),
             progress_file: setup.progress.path().to_owned(),
-            iteration,
+            iteration: self.iteration,
+            is_under_way: self.is_under_way,
             attempt: self.attempt,
             worktree,
             ended,
@@ -156,8 +163,7 @@ impl Lane {
             let path = self.setup.progress.path().display();
             self.tell(LoopEvent::Warning { message: format!("failed to write `{path}`: {error}") });
         }
-        let last = self.machine.records().last().map_or(0, |record| record.iteration);
-        self.write_state(last, Some(status))?;
+        self.write_state(Some(status))?;
         let tasks_completed = self.machine.tasks_completed();
         let (lane, branch) = (self.setup.lane.clone(), self.setup.place.branch());
         let Self { setup, machine, step, events, .. } = self;
@@ -189,11 +195,11 @@ async fn give_back(setup: Arc<LoopSetup>) -> Option<String> {
 }
 
 /// Runs the tests where the agent worked; a stop cuts them off.
-async fn verify(setup: Arc<LoopSetup>, number: usize, mut orders: watch::Receiver<Order>) -> LoopInput {
+async fn verify(setup: Arc<LoopSetup>, iteration: u32, attempt: u32, mut orders: watch::Receiver<Order>) -> LoopInput {
     let Some(command) = &setup.test_command else { return LoopInput::Verified(Ok(())) };
-    let name = format!("tests-{}-{}", setup.lane, number + 1).replace(['/', '\\'], "_");
+    let directory = setup.directory.attempt(setup.lane.as_str(), iteration, attempt);
     tokio::select! {
-        report = run_tests(command, setup.place.folder(), setup.directory.path(), &name) => {
+        report = run_tests(command, setup.place.folder(), directory.path(), "tests") => {
             LoopInput::Verified(if is_green(&report) { Ok(()) } else { Err(what_fails(&report)) })
         }
         _ = orders.wait_for(|order| *order == Order::StopNow) => LoopInput::Verified(Err("cut off".to_owned())),

@@ -2,6 +2,7 @@
 //!
 //! tm appends only, and never changes what is there.
 
+use super::LoopState;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -92,12 +93,14 @@ impl ProgressFile {
         self.append(&entry(record))
     }
 
-    /// Appends that a loop was cut off in an iteration.
-    pub(super) fn cut_off(&self, iteration: u32, at: Timestamp) -> io::Result<()> {
-        self.append(&format!(
-            "## Iteration {iteration}: cut off\n- tm was killed while it was under way; seen at {}\n\n",
-            stamp(at)
-        ))
+    /// Appends that a loop was cut off.
+    pub(super) fn cut_off(&self, state: &LoopState, at: Timestamp) -> io::Result<()> {
+        let what = match (state.iteration, state.is_under_way) {
+            (0, _) => "Loop cut off before its first iteration".to_owned(),
+            (iteration, true) => format!("Iteration {iteration}: cut off"),
+            (iteration, false) => format!("Loop cut off after iteration {iteration}"),
+        };
+        self.append(&format!("## {what}\n- tm was killed, as was seen at {}\n\n", stamp(at)))
     }
 
     /// Appends the footer of a loop.
@@ -189,6 +192,7 @@ mod tests {
                 insertions: 5,
                 deletions: 1,
                 uncommitted: 0,
+                unseen: None,
             },
             verified: None,
             started_at: Timestamp(0),

@@ -21,8 +21,10 @@ pub struct LoopState {
     pub lane: Tag,
     /// The progress file.
     pub progress_file: PathBuf,
-    /// The iteration that is under way, 0 before the first.
+    /// The iteration that was begun last, 0 before the first.
     pub iteration: u32,
+    /// Whether it is under way.
+    pub is_under_way: bool,
     /// The try at it.
     pub attempt: u32,
     /// The worktree, its branch and where that began, when the lane works in one.
@@ -30,6 +32,9 @@ pub struct LoopState {
     /// How it ended; nothing while it goes on.
     pub ended: Option<LoopStatus>,
 }
+
+/// The log of the tests, beside those of the agent.
+const TESTS_LOG: &str = "tests.log";
 
 impl LoopState {
     pub(super) fn write(&self, directory: &LoopDirectory) -> Result<(), Error> {
@@ -64,10 +69,10 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
         let cut_off = state.clone();
         let attempt = directory.attempt(state.lane.as_str(), state.iteration, state.attempt);
         let marks = marks(&state.id, &state.lane, state.iteration, state.attempt);
-        let ended_processes = end_abandoned(&attempt.agent(), &marks).await;
-        if state.iteration > 0
-            && let Err(error) = ProgressFile::new(state.progress_file.clone()).cut_off(state.iteration, now())
-        {
+        let tests = [("TM_TESTS_LOG".to_owned(), attempt.path().join(TESTS_LOG).display().to_string())];
+        let ended_processes =
+            end_abandoned(&attempt.agent(), &marks).await + end_abandoned(&attempt.agent(), &tests).await;
+        if let Err(error) = ProgressFile::new(state.progress_file.clone()).cut_off(&state, now()) {
             // A progress file that somebody has removed with its folder needs no note.
             tracing::warn!(%error, "the progress file can't be written");
         }

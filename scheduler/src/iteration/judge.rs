@@ -135,6 +135,7 @@ fn what_happened(seen: &Seen<'_>) -> String {
     let done: Vec<TaskId> =
         seen.shifts.iter().filter(|shift| shift.is_completion()).map(|shift| shift.task.clone()).collect();
     let work = match (seen.work.files, seen.work.commits.len() as u64) {
+        _ if seen.work.unseen.is_some() => "what changed could not be seen".to_owned(),
         (0, 0) => "no file changed".to_owned(),
         (files, 0) => format!("{} changed, not committed", count(files, "file", "files")),
         (files, commits) => {

@@ -62,12 +62,15 @@ pub struct WorkChanges {
     pub deletions: u64,
     /// Paths that differ from the last commit at the end.
     pub uncommitted: u64,
+    /// Why nothing of this could be seen, when it could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<String>,
 }
 
 impl WorkChanges {
-    /// Tells whether there is nothing.
+    /// Tells whether there is nothing, as far as could be seen.
     pub const fn is_empty(&self) -> bool {
-        self.commits.is_empty() && self.files == 0
+        self.commits.is_empty() && self.files == 0 && self.unseen.is_none()
     }
 }
 

@@ -408,3 +408,17 @@ fn a_backlog_that_can_not_be_read_ends_the_loop() {
         ],
     );
 }
+
+#[test]
+fn work_that_can_not_be_seen_is_not_taken_for_nothing() {
+    let mut script = Script::new(&["pending"], limits(1));
+    script.begins(&["run 1#1"]);
+    let work = WorkChanges { unseen: Some("git refused".to_owned()), ..WorkChanges::default() };
+    script.ends(
+        AgentEnd { work, ..idle("") },
+        &[
+            "1#1 success: no task was completed; what changed could not be seen",
+            "end max_iterations: 1 iteration is used up",
+        ],
+    );
+}
