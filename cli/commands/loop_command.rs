@@ -68,7 +68,6 @@ pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, Command
     let lanes: Vec<LoopSetup> = common.tags.iter().map(|tag| common.lane(tag.as_ref())).collect::<Result<_, _>>()?;
     let progress: Vec<(Tag, String)> =
         lanes.iter().map(|lane| (lane.lane.clone(), lane.progress.path().display().to_string())).collect();
-    lanes.iter().try_for_each(|lane| common.begin(lane))?;
     let outcomes = carry_out(&runtime, arguments, lanes, started_at)?;
     let mut summary = summary(&common, &outcomes, &progress);
     write_json(&common.directory.summary_json(), &summary)?;

@@ -12,7 +12,7 @@ use tm_config::{AgentCommand, Argument, Override, PromptDelivery};
 use tm_executors::agent::AttemptLimits;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe};
-use tm_runtime::loops::{CutOff, LoopSetup, Place, ProgressFile, SharedCost};
+use tm_runtime::loops::{CutOff, LoopHeader, LoopSetup, Place, ProgressFile, SharedCost};
 use tm_runtime::now;
 use tm_scheduler::iteration::{Goal, LoopLimits};
 use tm_scheduler::{Limits, RunId, Status, Tag, Timestamp};
@@ -138,6 +138,7 @@ pub(crate) fn tags(
     backlog: Option<&(BacklogSource, Backlog)>,
 ) -> Result<Vec<Option<Tag>>, CommandFailure> {
     let mut given: Vec<Tag> = arguments.tag.iter().map(|tag| Tag::from(tag.as_str())).collect();
+    given.sort();
     given.dedup();
     match (arguments.parallel, given.as_slice()) {
         (false, []) => Ok(vec![None]),
@@ -178,7 +179,6 @@ impl Common<'_> {
         let lane = tag.cloned().unwrap_or_else(current);
         let progress = ProgressFile::new(self.progress_path(&lane));
         let in_worktree = self.arguments.worktree || self.arguments.parallel;
-        let place = if in_worktree { self.worktree(&lane)? } else { Place::Checkout(root.to_owned()) };
         let backlog_path = self.backlog.as_ref().map(|(source, _)| std::path::absolute(source.path())).transpose()?;
         let relative = |path: &Path| path.strip_prefix(root).map(Path::to_owned).ok();
         let projects = root.join(".taskmaster/projects");
@@ -186,7 +186,11 @@ impl Common<'_> {
             [Some(progress.path().to_owned()), backlog_path.clone(), Some(projects)].into_iter().flatten().collect();
         let mut patterns = settings.git.never_commit.clone();
         patterns.extend(backlog_path.as_deref().and_then(relative).map(|path| format!("/{}", path.display())));
-        let statuses = statuses(self.arguments)?;
+        let (statuses, never_commit) = (statuses(self.arguments)?, PathPatterns::new(&patterns)?);
+        let tm_program = std::env::current_exe()?;
+        self.begin(&progress, tag, &lane)?;
+        // Last, so that nothing that fails leaves a worktree behind.
+        let place = if in_worktree { self.worktree(&lane)? } else { Place::Checkout(root.to_owned()) };
         Ok(LoopSetup {
             id: self.id.clone(),
             goal: goal(&self.prompt),
@@ -214,11 +218,11 @@ impl Common<'_> {
                 .chain(self.tags.iter().flatten().map(|tag| self.progress_path(tag)))
                 .collect(),
             escape: settings.git.escape,
-            never_commit: PathPatterns::new(&patterns)?,
+            never_commit,
             place,
             progress,
             directory: self.directory.clone(),
-            tm_program: std::env::current_exe()?,
+            tm_program,
             cost: self.cost.clone(),
             lane,
         })
@@ -238,7 +242,7 @@ impl Common<'_> {
     }
 
     /// The iteration in which the loop before was cut off, when it wrote into the same progress file.
-    pub(crate) fn cut_off_in(&self, lane: &Tag) -> Option<u32> {
+    fn cut_off_in(&self, lane: &Tag) -> Option<u32> {
         let path = self.progress_path(lane);
         let before = self.cut_off.iter().find(|cut_off| cut_off.state.progress_file == path)?;
         Some(before.state.iteration).filter(|iteration| *iteration > 0)
@@ -310,16 +314,15 @@ impl Common<'_> {
     }
 
     /// Notes the beginning in the progress file.
-    pub(crate) fn begin(&self, setup: &LoopSetup) -> Result<(), CommandFailure> {
-        let header = tm_runtime::loops::LoopHeader {
+    fn begin(&self, progress: &ProgressFile, tag: Option<&Tag>, lane: &Tag) -> Result<(), CommandFailure> {
+        let written = progress.begin(&LoopHeader {
             started_at: now(),
             prompt: self.prompt.name(),
             iterations: self.arguments.iterations.get(),
-            tag: setup.context.tag.as_deref(),
-            cut_off: self.cut_off_in(&setup.lane),
-        };
-        let written = setup.progress.begin(&header);
-        let path = setup.progress.path().display();
+            tag: tag.map(Tag::as_str),
+            cut_off: self.cut_off_in(lane),
+        });
+        let path = progress.path().display();
         written.map_err(|error| CommandFailure::new(format!("write `{path}`: {error}")).hint("`--progress-file PATH`"))
     }
 }

@@ -3,11 +3,14 @@
 use super::LoopSetup;
 use crate::steps::words;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use tm_scheduler::iteration::{BacklogView, LoopInput};
 use tm_scheduler::{Status, Task, TaskId};
 
 /// A file that somebody is just writing is read again so often.
 const TRIES: u32 = 4;
+/// The pause before it is read again, doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Reads the backlog; where there is none, nothing is open.
 pub(super) async fn look(setup: &LoopSetup) -> LoopInput {
@@ -17,7 +20,7 @@ pub(super) async fn look(setup: &LoopSetup) -> LoopInput {
         match source.read(options) {
             Ok(backlog) => return LoopInput::Looked(view(&backlog.tasks, &setup.statuses)),
             Err(error) if tries == TRIES => return LoopInput::Unreadable(words(&error)),
-            Err(_) => tokio::time::sleep(LoopSetup::pause_before_reading_again(tries)).await,
+            Err(_) => tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(tries)).await,
         }
         tries += 1;
     }
@@ -29,7 +32,7 @@ fn view(tasks: &[Task], statuses: &[Status]) -> BacklogView {
     let is_wanted = |status: &Status| if statuses.is_empty() { status.is_open() } else { statuses.contains(status) };
     let is_held_up = |task: &&Task| {
         let open = |id: &TaskId| all.get(id).is_some_and(|status| !status.satisfies_dependants());
-        *task.status.as_str() != *Status::InProgress.as_str() && task.dependencies.iter().any(open)
+        task.status != Status::InProgress && task.dependencies.iter().any(open)
     };
     let open: Vec<&Task> = tasks.iter().filter(|task| is_wanted(&task.status)).collect();
     let ids = |tasks: &[&Task]| tasks.iter().map(|task| task.id.clone()).collect();

@@ -4,7 +4,6 @@ use super::ProgressFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use tm_config::Escape;
 use tm_executors::agent::AttemptLimits;
 use tm_executors::testing::TestCommand;
@@ -113,10 +112,6 @@ impl LoopSetup {
     /// The variables by which every process of a try is known, and unlike those of any other.
     pub(super) fn marks(&self, iteration: u32, attempt: u32) -> Vec<(String, String)> {
         marks(&self.id, &self.lane, iteration, attempt)
-    }
-
-    pub(super) fn pause_before_reading_again(tries: u32) -> Duration {
-        Duration::from_millis(100 << tries)
     }
 }
 

@@ -15,15 +15,6 @@ pub enum Marker {
     Blocked(String),
 }
 
-impl Marker {
-    /// Returns the reason in the agent's words.
-    pub fn reason(&self) -> &str {
-        match self {
-            Self::Complete(reason) | Self::Blocked(reason) => reason,
-        }
-    }
-}
-
 /// The word that stands for a reason where markers are explained.
 const PLACEHOLDER: &str = "REASON";
 /// A reason is kept to so many characters.

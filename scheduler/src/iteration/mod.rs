@@ -227,11 +227,6 @@ impl Iteration {
         self.last.open.len()
     }
 
-    /// Returns how many tasks were done, as last seen, subtasks included.
-    pub fn statuses_done(&self) -> usize {
-        self.last.statuses.values().filter(|status| **status == Status::Done).count()
-    }
-
     /// Returns the dollars that its agents reported.
     pub const fn cost_usd(&self) -> f64 {
         self.cost_usd
