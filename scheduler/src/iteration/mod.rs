@@ -18,7 +18,7 @@ pub use record::{
 };
 use turn::State;
 
-use crate::{AgentReport, IllegalInput, Status, Timestamp};
+use crate::{AgentReport, IllegalInput, Timestamp};
 use std::num::NonZeroU32;
 
 /// What a loop works towards.

@@ -1,7 +1,7 @@
 //! Loops as scripts: what comes in, and every effect that goes out, one a line.
 
 use super::*;
-use crate::{Claim, ClaimStatus, Ended, ResultFile, ServiceRefusal, TaskId};
+use crate::{Claim, ClaimStatus, Ended, ResultFile, ServiceRefusal, Status, TaskId};
 
 struct Script {
     machine: Iteration,

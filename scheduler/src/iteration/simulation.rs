@@ -4,7 +4,7 @@
 //! the backlog is; what is counted as completed is done; the same inputs give the same effects.
 
 use super::*;
-use crate::{Ended, ResultFile, ServiceRefusal, TaskId};
+use crate::{Ended, ResultFile, ServiceRefusal, Status, TaskId};
 
 const SEEDS: u64 = 3_000;
 /// A loop that has not ended after so many inputs never does.
