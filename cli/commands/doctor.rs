@@ -8,7 +8,7 @@ use crate::failure::CommandFailure;
 use crate::project::Project;
 use serde::Serialize;
 use std::path::Path;
-use tm_executors::testing::detect_test_command;
+use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
 use tm_store::run::RunLock;
 
 /// Below so many bytes a run may not have room for its worktrees.
@@ -109,10 +109,20 @@ fn tests(project: &Project) -> Finding {
                 (None, Some(found)) => format!(" (found by {})", found.because),
                 (Some(_), _) | (None, None) => " (from the settings)".to_owned(),
             };
-            Finding::good("tests", format!("{command}{because}"))
+            Finding::good("tests", format!("{command}{because}; results: {}", results(&command)))
         }
         Ok(None) => Finding::with_hint("tests", Weight::Bad, "there is no test command, and none was found", hint),
         Err(failure) => Finding::failed("tests", &failure),
+    }
+}
+
+/// How results are read, as far as it is known before a run.
+fn results(command: &TestCommand) -> String {
+    match (&command.results, command.format) {
+        (Some(path), _) => format!("test by test, from `{path}`"),
+        (None, ResultFormat::Auto) => "told by looking at what it prints; the exit status alone proves less".to_owned(),
+        (None, ResultFormat::ExitStatus) => "the exit status alone, which proves less".to_owned(),
+        (None, format) => format!("test by test ({})", format.as_str()),
     }
 }
 

@@ -1,9 +1,50 @@
 //! What the next attempt should try, by what went wrong in the one before.
 //!
-//! Knows failures by their names alone; which of them are followed by another attempt is decided elsewhere.
+//! Knows failures and reasons by their names alone; which of them are followed by another attempt is decided elsewhere.
 
-/// Returns what the next attempt should try, by the name of the failure.
-pub fn what_to_try(failure: &str) -> &'static str {
+/// Returns what the next attempt should try, by the name of the failure, and of the reason where the work was measured.
+pub fn what_to_try(failure: &str, reason: Option<&str>) -> &'static str {
+    reason.and_then(by_reason).unwrap_or_else(|| by_failure(failure))
+}
+
+/// Returns what follows from a reason that says more than the failure does.
+fn by_reason(reason: &str) -> Option<&'static str> {
+    Some(match reason {
+        "no-tests-found" => {
+            "The test command found nothing to run. Put the tests where it looks, and name them as it expects; then run \
+             it and see them listed."
+        }
+        "no-new-test" => "Every test was there before. Add tests with names of their own for what the task asks for.",
+        "new-tests-do-not-load" => {
+            "The new tests have a mistake of their own. Correct it until they load, or until all that stops them is an \
+             item of the project that nobody has written yet."
+        }
+        "error-outside-new-tests" => {
+            "Something besides the new tests can't be loaded any more. Undo what you changed there: a RED adds tests, \
+             and at the most declarations that fail when they are called."
+        }
+        "some-passed" => {
+            "Some of the new tests test what is there already. Keep those that fail without an implementation, and drop \
+             the others."
+        }
+        "old-test-gone" => {
+            "Tests that passed before were not run. Bring them back where they were, under the same names."
+        }
+        "old-test-skipped" => "Tests that passed before are skipped now. Let them run again.",
+        "new-test-failed" => "Tests that you added fail. Correct the code, or the tests where they are wrong.",
+        "red-tests-missing" => {
+            "Tests of the RED task were not run. Leave their files, names and the way in which they are found alone."
+        }
+        "test-runner-changed" => {
+            "Leave everything alone that decides how tests are found and run: scripts, settings, fixtures and helpers of \
+             the tests. The implementation has to pass with them as they were."
+        }
+        "coverage-too-low" => "Add tests for the lines that you added and that no test runs.",
+        _ => return None,
+    })
+}
+
+fn by_failure(failure: &str) -> &'static str {
     match failure {
         "not-started" => "Nothing was tried yet: the agent or its worktree could not be started.",
         "rate-limited" => "The service behind the agent refused for a while; the task itself was not at fault.",
@@ -73,8 +114,16 @@ mod tests {
 
     #[test]
     fn every_failure_has_advice_of_its_own() {
-        let advice: std::collections::BTreeSet<&str> = FAILURES.into_iter().map(what_to_try).collect();
+        let advice: std::collections::BTreeSet<&str> =
+            FAILURES.into_iter().map(|failure| what_to_try(failure, None)).collect();
         assert_eq!(advice.len(), FAILURES.len());
-        assert!(!advice.contains(what_to_try("something else")));
+        assert!(!advice.contains(what_to_try("something else", None)));
+    }
+
+    #[test]
+    fn a_reason_says_more_than_its_failure() {
+        let of_failure = what_to_try("regression", None);
+        assert_ne!(what_to_try("regression", Some("old-test-gone")), of_failure);
+        assert_eq!(what_to_try("regression", Some("old-test-failed")), of_failure);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Knows the scheduler's state and nothing else: it reads no file, runs nothing, and prints nothing.
 
+mod compliance;
 mod duration;
 mod loop_summary;
 mod markdown;
@@ -10,6 +11,7 @@ mod plan_graph;
 mod status;
 mod summary;
 
+pub use compliance::{PairSummary, TddSummary};
 pub use duration::human_duration;
 pub use loop_summary::{
     LaneFacts, LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
@@ -19,7 +21,7 @@ pub use plan::{PlanJson, plan_json, plan_text};
 pub use plan_graph::{plan_dot, plan_mermaid};
 pub use status::status_text;
 pub use summary::{
-    AttemptSummary, ProofSummary, RunFacts, Summary, TaskSummary, TddSummary, TokensSummary, Totals, Verdict, summarize,
+    AttemptSummary, ProofSummary, RunFacts, Summary, TaskSummary, TokensSummary, Totals, Verdict, summarize,
 };
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use crate::{Summary, TaskSummary, Verdict, human_duration};
 use std::fmt::Write as _;
-use tm_scheduler::Phase;
 
 /// Returns the summary: what happened in a sentence, sums, the compliance table, failures with what to type next,
 /// branches.
@@ -67,38 +66,35 @@ fn compliance(text: &mut String, summary: &Summary) {
     if summary.tdd.pairs == 0 {
         return;
     }
-    let _ = writeln!(text, "## TDD compliance\n\n{} of {} pairs\n", summary.tdd.compliant, summary.tdd.pairs);
-    text.push_str("| Pair | RED | GREEN | Tests | Landed | Claim |\n|---|---|---|---|---|---|\n");
-    for green in summary.tasks.iter().filter(|task| task.phase == Phase::Green) {
-        let red = green.pair.as_ref().and_then(|id| summary.tasks.iter().find(|task| task.id == *id));
+    let rate = summary.tdd.rate.map_or_else(String::new, |rate| format!(", {rate:.0} % of those that came to an end"));
+    let _ = writeln!(text, "## TDD compliance\n\n{} of {} pairs{rate}\n", summary.tdd.compliant, summary.tdd.pairs);
+    text.push_str("| Pair | RED fails first | Tests | GREEN passes | Worse | Landed | Compliant | Claim |\n");
+    text.push_str("|---|---|---|---|---|---|---|---|\n");
+    let word = |is_so: bool| if is_so { "yes" } else { "no" };
+    for pair in &summary.tdd.table {
+        let green = summary.tasks.iter().find(|task| task.id == pair.green);
+        let compliant = if pair.compliant { "yes".to_owned() } else { format!("no: {}", pair.why_not) };
         let _ = writeln!(
             text,
-            "| {} {} | {} | {} | {} | {} | {} |",
-            green.id,
-            cell(&green.title),
-            red.map_or("–", |red| red.verdict.as_str()),
-            green.verdict.as_str(),
-            red.map_or(0, new_tests),
-            if green.landed { "yes" } else { "no" },
-            claim_beside_proof(green)
+            "| {} {} | {} | {} | {} | {} | {} | {} | {} |",
+            pair.green,
+            cell(&pair.title),
+            word(pair.red_seen_failing),
+            pair.red_tests,
+            word(pair.green_seen_passing),
+            pair.regressions,
+            word(pair.landed),
+            cell(&compliant),
+            green.map_or_else(|| "–".to_owned(), claim_beside_proof)
         );
     }
     text.push('\n');
 }
 
-fn new_tests(red: &TaskSummary) -> usize {
-    red.attempts.last().and_then(|attempt| attempt.proof.as_ref()).map_or(0, |proof| proof.new.len())
-}
-
-/// What the agent claimed last, and whether the proof says otherwise.
+/// What the agent claimed last, and where the proof says otherwise.
 fn claim_beside_proof(task: &TaskSummary) -> String {
     let Some(last) = task.attempts.last() else { return "–".to_owned() };
-    let holds = task.verdict == Verdict::Pass || task.verdict == Verdict::Partial;
-    match (last.claim.as_str(), holds) {
-        ("pass", false) => "pass, against the proof".to_owned(),
-        ("fail", true) => "fail, against the proof".to_owned(),
-        (claim, _) => claim.to_owned(),
-    }
+    if last.differences.is_empty() { last.claim.clone() } else { cell(&last.differences.join("; ")) }
 }
 
 fn failures(text: &mut String, summary: &Summary) {

@@ -2,12 +2,13 @@
 //!
 //! The format is versioned: keys may be added, never renamed.
 
+use crate::compliance::{TddSummary, tdd_summary};
 use jiff::Timestamp as Moment;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tm_scheduler::{
-    AttemptRecord, ClaimStatus, CommitId, Dispatch, Failure, Phase, Proof, ResultFile, RunId, RunStatus, Scheduler,
-    State, Tag, TaskId, TaskView, Timestamp,
+    AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, Phase, Proof, Reason, ResultFile, RunId,
+    RunStatus, Scheduler, State, Tag, TaskId, TaskView, Timestamp,
 };
 
 /// Facts about a run that the scheduler does not know.
@@ -153,6 +154,8 @@ pub struct AttemptSummary {
     pub failure: Option<Failure>,
     /// What the agent claims: `pass`, `partial`, `fail`, `none`.
     pub claim: String,
+    /// Where the claim says more than the proof shows.
+    pub differences: Vec<String>,
     /// What tm saw.
     pub proof: Option<ProofSummary>,
     /// Tokens of the attempt.
@@ -166,8 +169,12 @@ pub struct AttemptSummary {
 pub struct ProofSummary {
     /// Tests that failed at the base already.
     pub baseline_failed: u64,
+    /// Why the work is refused, from the closed list of reasons; `null` when the proof holds.
+    pub reason: Option<Reason>,
     /// Tests that are new.
     pub new: Vec<String>,
+    /// Files of new tests that can't be loaded before their implementation is there.
+    pub unloaded: Vec<String>,
     /// Tests that pass.
     pub passed: u64,
     /// Tests that fail.
@@ -176,6 +183,10 @@ pub struct ProofSummary {
     pub regressions: Vec<String>,
     /// Tests that failed once and passed when run again.
     pub flaky: Vec<String>,
+    /// Covered lines in percent.
+    pub coverage: Option<CoverageChange>,
+    /// Rules that the work breaks and that relaxed strictness lets pass.
+    pub waived: Vec<Reason>,
     /// What people should know.
     pub notes: Vec<String>,
 }
@@ -187,15 +198,6 @@ pub struct TokensSummary {
     pub input: u64,
     /// Written by the model.
     pub output: u64,
-}
-
-/// Pairs and how many kept the cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TddSummary {
-    /// Pairs in the plan.
-    pub pairs: usize,
-    /// Pairs whose RED was seen failing, whose GREEN was seen passing, and that landed.
-    pub compliant: usize,
 }
 
 /// Sums over the run.
@@ -270,7 +272,7 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
         base_commit: place.map(|place| place.base.to_string()),
         commit: view.state.commit().map(CommitId::to_string),
         blocked_by,
-        attempts: view.attempts.iter().map(attempt_summary).collect(),
+        attempts: view.attempts.iter().map(|record| attempt_summary(record, task.phase)).collect(),
     }
 }
 
@@ -303,14 +305,9 @@ fn claim(record: &AttemptRecord) -> Option<ClaimStatus> {
     }
 }
 
-fn attempt_summary(record: &AttemptRecord) -> AttemptSummary {
+fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
     let report = record.report.as_ref();
-    let claim = match claim(record) {
-        Some(ClaimStatus::Pass) => "pass",
-        Some(ClaimStatus::Partial) => "partial",
-        Some(ClaimStatus::Fail) => "fail",
-        None => "none",
-    };
+    let claim = claim(record).map_or("none", ClaimStatus::as_str);
     AttemptSummary {
         n: record.number.0,
         agent: report.map(|report| report.agent.clone()),
@@ -320,6 +317,7 @@ fn attempt_summary(record: &AttemptRecord) -> AttemptSummary {
         ended_at: record.ended_at.map(moment),
         failure: record.failure,
         claim: claim.to_owned(),
+        differences: differences(record, phase),
         proof: record.proof.as_ref().map(proof_summary),
         tokens: report
             .and_then(|report| report.tokens)
@@ -330,6 +328,10 @@ fn attempt_summary(record: &AttemptRecord) -> AttemptSummary {
 
 fn proof_summary(proof: &Proof) -> ProofSummary {
     ProofSummary {
+        reason: proof.reason,
+        unloaded: proof.unloaded.clone(),
+        coverage: proof.coverage,
+        waived: proof.waived.clone(),
         baseline_failed: proof.baseline_failed,
         new: proof.new.clone(),
         passed: proof.passed,
@@ -340,15 +342,12 @@ fn proof_summary(proof: &Proof) -> ProofSummary {
     }
 }
 
-fn tdd_summary(views: &[TaskView<'_>]) -> TddSummary {
-    let is_landed: BTreeMap<&TaskId, bool> =
-        views.iter().map(|view| (&view.placed.task.id, matches!(view.state, State::Landed { .. }))).collect();
-    let greens = || views.iter().filter(|view| view.placed.task.phase == Phase::Green);
-    let both_landed = |view: &&TaskView<'_>| {
-        let red = view.placed.task.pair.as_ref().and_then(|red| is_landed.get(red));
-        is_landed[&view.placed.task.id] && red == Some(&true)
-    };
-    TddSummary { pairs: greens().count(), compliant: greens().filter(both_landed).count() }
+fn differences(record: &AttemptRecord, phase: Phase) -> Vec<String> {
+    let result = record.report.as_ref().map(|report| &report.result);
+    match (result, &record.proof) {
+        (Some(ResultFile::Claimed(claim)), Some(proof)) => claim.differences(proof, phase),
+        (_, _) => Vec::new(),
+    }
 }
 
 fn totals(tasks: &[TaskSummary], views: &[TaskView<'_>]) -> Totals {

@@ -3,7 +3,7 @@
 use super::*;
 use std::num::NonZeroU32;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Ended, Failure, Input, Limits, PlanOptions, Proof,
+    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Ended, Failure, Input, Limits, PlanOptions, Proof, Reason,
     ResultFile, Scheduler, Task, Timestamp, WavePlan,
 };
 
@@ -46,14 +46,10 @@ fn summary() -> Summary {
         input(1_000, answer(task, prepared()));
         input(2_000, answer(task, report(2_000)));
     }
-    let failed = Proof {
-        failure: Some(Failure::RedPassed),
-        evidence: "no new test fails".into(),
-        passed: 3,
-        ..Proof::default()
-    };
+    let failed =
+        Proof { passed: 3, ..Proof::refused(Failure::RedPassed, Reason::EverythingPassed, "no new test fails") };
     input(3_000, answer("2:red", Answer::Proved(failed)));
-    let red = Proof { new: vec!["adds".into()], failed: 1, ..Proof::default() };
+    let red = Proof { new: vec!["adds".into()], seen_failing: true, failed: 1, ..Proof::default() };
     input(3_000, answer("1:red", Answer::Proved(red)));
     input(3_000, answer("1:red", Answer::Committed { commit: "red0123456789".into() }));
     input(4_000, answer("1", prepared()));
@@ -87,12 +83,12 @@ fn the_summary_says_what_landed_what_failed_and_what_to_type_next() {
 
     ## TDD compliance
 
-    1 of 2 pairs
+    1 of 2 pairs, 50 % of those that came to an end
 
-    | Pair | RED | GREEN | Tests | Landed | Claim |
-    |---|---|---|---|---|---|
-    | 1 Add numbers | pass | pass | 1 | yes | pass |
-    | 2 Subtract \| numbers | fail | blocked | 0 | no | – |
+    | Pair | RED fails first | Tests | GREEN passes | Worse | Landed | Compliant | Claim |
+    |---|---|---|---|---|---|---|---|
+    | 1 Add numbers | yes | 1 | yes | 0 | yes | yes | pass |
+    | 2 Subtract \| numbers | no | 0 | no | 0 | no | no: RED: everything-passed | – |
 
     ## Failed and blocked
 
@@ -138,13 +134,18 @@ fn the_json_has_every_key_of_the_contract() {
           "ended_at": "1970-01-01T00:00:07.000Z",
           "failure": null,
           "claim": "pass",
+          "differences": [],
           "proof": {
             "baseline_failed": 0,
+            "reason": null,
             "new": [],
+            "unloaded": [],
             "passed": 4,
             "failed": 0,
             "regressions": [],
             "flaky": [],
+            "coverage": null,
+            "waived": [],
             "notes": []
           },
           "tokens": {

@@ -69,9 +69,13 @@ fn evidence(brief: &Brief) -> Vec<Evidence> {
             attempt: record.number.0,
             failure: failure.to_string(),
             text: bounded_end(&with_last_words(record), EVIDENCE_BYTES),
-            what_to_try: tm_presets::what_to_try(failure.as_str()).to_owned(),
+            what_to_try: tm_presets::what_to_try(failure.as_str(), reason(record)).to_owned(),
         })
         .collect()
+}
+
+fn reason(record: &tm_scheduler::AttemptRecord) -> Option<&'static str> {
+    record.proof.as_ref().and_then(|proof| proof.reason).map(tm_scheduler::Reason::as_str)
 }
 
 /// The evidence, and what the agent said last where nothing was measured.

@@ -311,6 +311,7 @@ fn with_tests_as_before(mut proof: Proof, green: &GreenWork<'_>, files: &[String
     let why = format!("passes only because tests or their runner were changed: {files}\n\n{}", as_before.evidence);
     if rules.strictness == Strictness::Relaxed {
         proof.notes.push(why);
+        proof.waived.push(Reason::TestRunnerChanged);
         return proof;
     }
     Proof {

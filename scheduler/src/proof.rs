@@ -13,6 +13,9 @@ pub struct Proof {
     /// RED: files of new tests that can't be loaded yet, because what they test is missing; their tests have no names.
     #[serde(default)]
     pub unloaded: Vec<String>,
+    /// RED: whether its tests were seen failing, or could not be loaded for what is missing.
+    #[serde(default)]
+    pub seen_failing: bool,
     /// Tests that pass now.
     pub passed: u64,
     /// Tests that fail now.
@@ -29,6 +32,9 @@ pub struct Proof {
     /// Why, more finely; `None` when the proof holds.
     #[serde(default)]
     pub reason: Option<Reason>,
+    /// Rules that the work breaks and that relaxed strictness lets pass.
+    #[serde(default)]
+    pub waived: Vec<Reason>,
     /// The evidence for the next attempt's prompt and for people: failing tests with what they printed, bounded.
     pub evidence: String,
     /// What people should know although the proof holds, such as "exit status only".

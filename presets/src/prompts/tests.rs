@@ -16,7 +16,7 @@ fn failed(attempt: u32, failure: &str) -> Evidence {
         attempt,
         failure: failure.to_owned(),
         text: format!("evidence of {attempt}"),
-        what_to_try: what_to_try(failure).to_owned(),
+        what_to_try: what_to_try(failure, None).to_owned(),
     }
 }
 
@@ -80,8 +80,8 @@ fn every_prompt_says_everything_that_is_known() {
         "attempt 3 of at most 4",
         "### Attempt 1: regression",
         "evidence of 2",
-        what_to_try("regression"),
-        what_to_try("conflict"),
+        what_to_try("regression", None),
+        what_to_try("conflict", None),
         "Other work has landed",
         "attempt: 3/4",
         "tm result --status pass",

@@ -41,7 +41,10 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
             Strictness::Strict | Strictness::Normal => {
                 return refused(proof, Failure::TestsTampered, reason, &why, after, &[]);
             }
-            Strictness::Relaxed => proof.notes.push(why),
+            Strictness::Relaxed => {
+                proof.notes.push(why);
+                proof.waived.push(reason);
+            }
         }
     }
     if let Some(why) = cannot_run(after) {
@@ -129,6 +132,7 @@ fn covered(mut proof: Proof, after: &TestReport, rules: Rules) -> Proof {
     let was_below = coverage.before.is_some_and(|before| before < threshold && coverage.after >= before);
     if was_below || rules.strictness == Strictness::Relaxed {
         proof.notes.push(why);
+        proof.waived.extend((!was_below).then_some(Reason::CoverageTooLow));
         return proof;
     }
     refused(proof, Failure::GreenFailing, Reason::CoverageTooLow, &why, after, &[])

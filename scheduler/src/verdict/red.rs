@@ -65,6 +65,12 @@ fn new_tests_fail(mut proof: Proof, base: &TestReport, after: &TestReport, stric
             if failing < count || count == 0 {
                 proof.notes.push(format!("{failing} of {count} new tests fail"));
             }
+            proof.seen_failing = failing > 0;
+            proof.waived.extend(match (count, failing) {
+                (0, _) => Some(Reason::NoNewTest),
+                (_, 0) => Some(Reason::EverythingPassed),
+                (_, _) => None,
+            });
             return proof;
         }
     };
@@ -115,6 +121,7 @@ fn does_not_load(mut proof: Proof, work: &RedWork<'_>, errors: &[&LoadError], st
         let why = "some new tests pass without an implementation";
         return refused(proof, Failure::RedPassed, Reason::SomePassed, why, after, &[]);
     }
+    proof.seen_failing = true;
     proof.notes.extend(new.iter().take(5).map(|error| not_there_yet(error)));
     proof
 }
@@ -147,6 +154,8 @@ fn by_exit_status(mut proof: Proof, base: &TestReport, after: &TestReport, stric
         | (_, true, Strictness::Relaxed) => {
             let weaker = "judged by exit status only, which can't tell a new failure from an old one";
             proof.notes.push(weaker.to_owned());
+            proof.seen_failing = base.end.succeeded() && !after.end.succeeded();
+            proof.waived.extend(after.end.succeeded().then_some(Reason::EverythingPassed));
             proof
         }
     }

@@ -1,0 +1,110 @@
+//! Which pairs kept the cycle: RED seen failing, GREEN seen passing with the same tests, both landed.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tm_scheduler::{CoverageChange, Phase, Proof, State, TaskId, TaskView};
+
+/// The pairs of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TddSummary {
+    /// Pairs in the plan.
+    pub pairs: usize,
+    /// Pairs that kept the cycle.
+    pub compliant: usize,
+    /// Pairs that kept the cycle among those that came to an end, in percent; `null` before any did.
+    pub rate: Option<f64>,
+    /// Every pair, in the order of its GREEN's id.
+    pub table: Vec<PairSummary>,
+}
+
+/// One pair.
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of the table")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairSummary {
+    /// The id of its RED.
+    pub red: String,
+    /// The id of its GREEN.
+    pub green: String,
+    /// One line.
+    pub title: String,
+    /// Whether RED's tests were seen failing because the behaviour is missing.
+    pub red_seen_failing: bool,
+    /// How many tests RED added, as far as they have names.
+    pub red_tests: usize,
+    /// Whether GREEN was seen passing them, unchanged, and nothing that passed before got worse.
+    pub green_seen_passing: bool,
+    /// Tests that passed before and did not in GREEN's last attempt.
+    pub regressions: usize,
+    /// Covered lines in percent, where they were measured.
+    pub coverage: Option<CoverageChange>,
+    /// Whether both are on the integration branch.
+    pub landed: bool,
+    /// Whether the pair kept the cycle.
+    pub compliant: bool,
+    /// Why it did not, in a few words; empty when it did.
+    pub why_not: String,
+}
+
+pub(crate) fn tdd_summary(views: &[TaskView<'_>]) -> TddSummary {
+    let by_id: BTreeMap<&TaskId, &TaskView<'_>> = views.iter().map(|view| (&view.placed.task.id, view)).collect();
+    let greens = views.iter().filter(|view| view.placed.task.phase == Phase::Green);
+    let pairs = greens.filter_map(|green| {
+        let red = by_id.get(green.placed.task.pair.as_ref()?)?;
+        Some((pair_summary(red, green), green.state.is_settled()))
+    });
+    let (table, settled): (Vec<PairSummary>, Vec<bool>) = pairs.unzip();
+    let compliant = table.iter().filter(|pair| pair.compliant).count();
+    let settled = settled.into_iter().filter(|settled| *settled).count();
+    TddSummary { pairs: table.len(), compliant, rate: percent(compliant, settled), table }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52 pairs")]
+fn percent(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| part as f64 * 100.0 / whole as f64)
+}
+
+fn pair_summary(red: &TaskView<'_>, green: &TaskView<'_>) -> PairSummary {
+    let is_landed = |view: &TaskView<'_>| matches!(view.state, State::Landed { .. });
+    let (red_proof, green_proof) = (last_proof(red), last_proof(green));
+    let keeps_all = |proof: &&Proof| proof.holds() && proof.waived.is_empty();
+    let red_seen_failing = red_proof.filter(keeps_all).is_some_and(|proof| proof.seen_failing);
+    let green_seen_passing = green_proof.as_ref().is_some_and(keeps_all);
+    let landed = is_landed(red) && is_landed(green);
+    let why_not = if !red_seen_failing {
+        why("RED", red, red_proof)
+    } else if !green_seen_passing {
+        why("GREEN", green, green_proof)
+    } else if !landed {
+        "proven, but not landed".to_owned()
+    } else {
+        String::new()
+    };
+    PairSummary {
+        red: red.placed.task.id.to_string(),
+        green: green.placed.task.id.to_string(),
+        title: green.placed.task.title.clone(),
+        red_seen_failing,
+        red_tests: red_proof.map_or(0, |proof| proof.new.len()),
+        green_seen_passing,
+        regressions: green_proof.map_or(0, |proof| proof.regressions.len()),
+        coverage: green_proof.and_then(|proof| proof.coverage),
+        landed,
+        compliant: why_not.is_empty(),
+        why_not,
+    }
+}
+
+fn last_proof<'a>(view: &TaskView<'a>) -> Option<&'a Proof> {
+    view.attempts.last()?.proof.as_ref()
+}
+
+/// The reason of the proof, or where the task stands when nothing was proven.
+fn why(phase: &str, view: &TaskView<'_>, proof: Option<&Proof>) -> String {
+    let reason = proof.and_then(|proof| proof.reason.or_else(|| proof.waived.first().copied()));
+    match (reason, view.state, proof) {
+        (Some(reason), _, _) => format!("{phase}: {reason}"),
+        (None, State::Failed { failure }, _) => format!("{phase}: {failure}"),
+        (None, _, Some(proof)) if proof.holds() => format!("{phase}: its tests were not seen failing"),
+        (None, state, _) => format!("{phase}: {}", state.as_str()),
+    }
+}
