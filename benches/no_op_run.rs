@@ -117,6 +117,7 @@ async fn agent(task: TaskId, attempt: AttemptNumber, folder: &Path) -> Input {
         last_words: String::new(),
         leftovers,
         escape: Vec::new(),
+        noticed: Vec::new(),
     };
     Input::Answer { task, attempt, answer: Answer::AgentEnded(report) }
 }

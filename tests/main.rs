@@ -1,5 +1,6 @@
 //! Runs the real binary with scripted agents in real repositories, and checks what can be checked of the tree itself.
 
+mod cheating;
 mod frameworks;
 mod loops;
 mod loops_outside;
@@ -7,5 +8,6 @@ mod misbehaviour;
 mod scene;
 mod stopping;
 mod tidy;
+mod unhealthy;
 mod words;
 mod work;

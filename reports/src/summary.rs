@@ -156,6 +156,8 @@ pub struct AttemptSummary {
     pub claim: String,
     /// Where the claim says more than the proof shows.
     pub differences: Vec<String>,
+    /// What else was noticed while the agent worked.
+    pub noticed: Vec<String>,
     /// What tm saw.
     pub proof: Option<ProofSummary>,
     /// Tokens of the attempt.
@@ -318,6 +320,7 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         failure: record.failure,
         claim: claim.to_owned(),
         differences: differences(record, phase),
+        noticed: report.map(|report| report.noticed.clone()).unwrap_or_default(),
         proof: record.proof.as_ref().map(proof_summary),
         tokens: report
             .and_then(|report| report.tokens)

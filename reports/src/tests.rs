@@ -26,6 +26,7 @@ fn report(ended_at: u64) -> Answer {
         last_words: String::new(),
         leftovers: 0,
         escape: Vec::new(),
+        noticed: Vec::new(),
     })
 }
 

@@ -150,7 +150,7 @@ impl Crew {
     }
 
     fn brief(&self, task: &TaskId, attempt: AttemptNumber, scheduler: &Scheduler) -> Brief {
-        Brief::new(Arc::clone(&self.setup), task, attempt, scheduler, self.sender.clone())
+        Brief::new(Arc::clone(&self.setup), task, attempt, scheduler, self.sender.clone(), self.statuses.ledger())
     }
 
     fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {

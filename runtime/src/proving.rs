@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tm_executors::testing::{RunnerFile, TestCommand, run_tests, runner_file, runner_settings};
 use tm_scheduler::verdict::{
     Change, ChangeKind, GreenWork, RedFacts, RedWork, Rules, Strictness, is_test_path, judge_green, judge_plain,
-    judge_red, needs_rerun, test_files_of_red, test_section,
+    judge_red, needs_rerun, old_tests_got_worse, test_files_of_red, test_section,
 };
 use tm_scheduler::{CommitId, Failure, Phase, Proof, Reason, TestReport};
 use tm_worktrees::{Change as GitChange, Error, Repository, TreeId};
@@ -65,7 +65,7 @@ pub async fn red_commit(
         changes.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect();
     let (before, after) = (measurements.at(&base, command).await, measurements.at(commit, command).await);
     let test_files = test_files_of_red(&changes);
-    let work = RedWork { base: &before, after: &after, without_tests: None, test_files: &test_files };
+    let work = RedWork { base: &before, after: &after, rerun: None, without_tests: None, test_files: &test_files };
     let proof = judge_red(&work, Strictness::Relaxed);
     Ok(RedCommit { base, commit: commit.clone(), tests: proof.new, unloaded: proof.unloaded })
 }
@@ -118,14 +118,20 @@ impl Prover<'_> {
         let test_files = self.red_files(&changes, &self.work.base).await?;
         let base = self.base().await;
         let after = self.measure("work").await?;
+        let rerun = if old_tests_got_worse(&base, &after) { Some(self.measure("again").await?) } else { None };
         let is_only_tests = changes.iter().all(|change| test_files.contains(&change.path));
         let without_tests = if after.load_errors.is_empty() || is_only_tests {
             None
         } else {
             Some(self.measure_with(&test_files, "without-tests").await?)
         };
-        let red =
-            RedWork { base: &base, after: &after, without_tests: without_tests.as_ref(), test_files: &test_files };
+        let red = RedWork {
+            base: &base,
+            after: &after,
+            rerun: rerun.as_ref(),
+            without_tests: without_tests.as_ref(),
+            test_files: &test_files,
+        };
         Ok((judge_red(&red, self.work.rules.strictness), after))
     }
 

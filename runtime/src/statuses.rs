@@ -4,11 +4,11 @@
 
 use crate::crew::{Heard, Told};
 use crate::now;
-use crate::setup::Shared;
+use crate::setup::{RunSetup, Shared};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use tm_scheduler::{Status, TaskId};
-use tm_store::backlog::{RollUp, StatusChange};
+use std::sync::{Arc, Mutex, PoisonError};
+use tm_scheduler::{Status, TaskId, Unit, of_unit};
+use tm_store::backlog::{ReadOptions, RollUp, StatusChange};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -17,15 +17,77 @@ use tokio::task::JoinHandle;
 pub(crate) struct StatusWriter {
     sender: Option<mpsc::UnboundedSender<(TaskId, Status)>>,
     task: JoinHandle<Vec<String>>,
+    ledger: Arc<Ledger>,
+}
+
+/// The statuses that tm wrote, or is about to write: the last one of each task, and the one before.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    written: Mutex<BTreeMap<TaskId, (Option<Status>, Status)>>,
+    /// Weak, because the writer ends when nobody holds a sender any more.
+    sender: mpsc::WeakUnboundedSender<(TaskId, Status)>,
+}
+
+impl Ledger {
+    fn note(&self, task: &TaskId, status: &Status) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = written.get(task).map(|(_, last)| last.clone());
+        written.insert(task.clone(), (before, status.clone()));
+    }
+
+    /// Sets the statuses back that somebody else has changed, because tm alone owns those of its run; returns what was
+    /// found, in words.
+    pub(crate) fn set_back(&self, setup: &RunSetup) -> Vec<String> {
+        let changed = self.changed_by_others(setup);
+        for (task, _, ours) in &changed {
+            if let Some(sender) = self.sender.upgrade() {
+                // The writer lives as long as a sender.
+                let _writer_is_gone = sender.send((task.clone(), ours.clone()));
+            }
+        }
+        let words = |(task, found, ours): (TaskId, Status, Status)| {
+            format!("somebody set the status of task {task} to `{found}`; it is set back to `{ours}`")
+        };
+        changed.into_iter().map(words).collect()
+    }
+
+    /// Returns the tasks of the run whose status somebody else has changed: what it is, and what tm made it.
+    ///
+    /// Just before tm writes, the status from before is still there, and that is nobody's doing.
+    fn changed_by_others(&self, setup: &RunSetup) -> Vec<(TaskId, Status, Status)> {
+        let options = ReadOptions { tag: Some(setup.header.tag.clone()), ..ReadOptions::default() };
+        // A backlog that can't be read now is told of when it is to be written.
+        let Ok(backlog) = setup.backlog.read(&options) else { return Vec::new() };
+        let found: BTreeMap<TaskId, Status> = of_unit(&backlog.tasks, Unit::Subtask)
+            .into_iter()
+            .chain(backlog.tasks)
+            .map(|task| (task.id, task.status))
+            .collect();
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = written.iter().filter_map(|(task, (before, last))| {
+            let found = found.get(task)?;
+            let at_start = setup.tasks.get(task).map(|task| &task.status);
+            let is_ours = found == last || Some(found) == before.as_ref().or(at_start);
+            (!is_ours).then(|| (task.clone(), found.clone(), last.clone()))
+        });
+        changed.collect()
+    }
 }
 
 impl StatusWriter {
     pub(crate) fn start(setup: &Shared, told: mpsc::UnboundedSender<Heard>) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
-        Self { sender: Some(sender), task: tokio::spawn(write_all(Arc::clone(setup), receiver, told)) }
+        let task = tokio::spawn(write_all(Arc::clone(setup), receiver, told));
+        let ledger = Ledger { written: Mutex::default(), sender: sender.downgrade() };
+        Self { sender: Some(sender), task, ledger: Arc::new(ledger) }
+    }
+
+    pub(crate) fn ledger(&self) -> Arc<Ledger> {
+        Arc::clone(&self.ledger)
     }
 
     pub(crate) fn set(&self, task: TaskId, status: Status) {
+        self.ledger.note(&task, &status);
         if let Some(sender) = &self.sender {
             // The writer lives as long as this sender.
             let _writer_is_gone = sender.send((task, status));

@@ -95,4 +95,7 @@ pub struct AgentReport {
     pub leftovers: u32,
     /// What changed in the user's checkout while the agent ran; empty when nothing did.
     pub escape: Vec<String>,
+    /// What else was noticed while it worked, in words: it fails nothing, and people should know.
+    #[serde(default)]
+    pub noticed: Vec<String>,
 }

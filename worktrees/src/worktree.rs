@@ -22,6 +22,8 @@ pub struct Staged {
     pub tree: TreeId,
     /// Whether it differs from the base's.
     pub changed_from_base: bool,
+    /// Changed paths that are never committed, and so are as in the base.
+    pub left_out: Vec<PathBuf>,
 }
 
 impl Worktree {
@@ -68,11 +70,11 @@ impl Worktree {
     pub fn stage(&self, never_commit: &PathPatterns) -> Result<Staged, Error> {
         self.back_to_branch()?;
         self.git().args(["add", "--all", "--", "."]).done()?;
-        self.unstage(never_commit)?;
+        let left_out = self.unstage(never_commit)?;
         self.refuse_nested()?;
         let tree = TreeId(self.git().arg("write-tree").object_id()?);
         let changed_from_base = tree != self.pool.repository().tree_of(&self.base)?;
-        Ok(Staged { tree, changed_from_base })
+        Ok(Staged { tree, changed_from_base, left_out })
     }
 
     /// Puts HEAD on the task's branch, wherever the agent left it, without touching a file.
@@ -91,24 +93,27 @@ impl Worktree {
         self.git().args(["symbolic-ref", "-m", "tm", "HEAD", &reference]).done()
     }
 
-    fn unstage(&self, never_commit: &PathPatterns) -> Result<(), Error> {
+    fn unstage(&self, never_commit: &PathPatterns) -> Result<Vec<PathBuf>, Error> {
         let base = &self.base;
         let listing =
             self.git().args(["diff", "--cached", "--name-only", "--no-renames", "-z"]).commit(base).bytes()?;
         let mut paths: Vec<u8> = Vec::new();
+        let mut left_out = Vec::new();
         for path in fields(&listing).filter(|path| never_commit.covers(&path_of(path))) {
             paths.extend_from_slice(path);
             paths.push(0);
+            left_out.push(path_of(path));
         }
         if paths.is_empty() {
-            return Ok(());
+            return Ok(left_out);
         }
         self.git()
             .args(["reset", "--quiet"])
             .commit(base)
             .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
             .input(paths)
-            .done()
+            .done()?;
+        Ok(left_out)
     }
 
     fn refuse_nested(&self) -> Result<(), Error> {

@@ -209,6 +209,7 @@ async fn report(command: &AgentCommand, started_at: Timestamp, ended: Ended, lef
         last_words,
         leftovers,
         escape: Vec::new(),
+        noticed: Vec::new(),
     }
 }
 

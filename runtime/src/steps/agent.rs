@@ -7,6 +7,7 @@ use crate::evidence::{prompt_context, prompt_of};
 use crate::now;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tm_config::{Escape, PoliteStop, PromptDelivery};
 use tm_executors::agent::{
@@ -73,8 +74,19 @@ async fn see_to_its_end(
         Start::Adopt => adopt_attempt(command, orders, progress).await,
     };
     report.escape = escape(&brief, before).await;
+    report.noticed.extend(set_back_statuses(&brief).await);
     collect_learnings(&brief);
     brief.done(Answer::AgentEnded(report), Some(worktree))
+}
+
+/// Looks whether somebody changed statuses of the run, and says so.
+async fn set_back_statuses(brief: &Brief) -> Vec<String> {
+    let (ledger, setup) = (Arc::clone(&brief.ledger), Arc::clone(&brief.setup));
+    let noticed = tokio::task::spawn_blocking(move || ledger.set_back(&setup)).await.unwrap_or_default();
+    for words in &noticed {
+        brief.tell_warning(format!("{words} (noticed after {})", brief.id()));
+    }
+    noticed
 }
 
 /// Writes the prompt and returns everything that starting the agent needs.
@@ -189,12 +201,13 @@ fn not_started(recipe: &Recipe, why: String) -> AgentReport {
         last_words: String::new(),
         leftovers: 0,
         escape: Vec::new(),
+        noticed: Vec::new(),
     }
 }
 
 /// The user's checkout as it is now; `None` when it can't be looked at.
 async fn snapshot(brief: &Brief) -> Option<CheckoutSnapshot> {
-    let setup = std::sync::Arc::clone(&brief.setup);
+    let setup = Arc::clone(&brief.setup);
     blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files)).await.ok()
 }
 

@@ -3,6 +3,8 @@
 use crate::crew::{Heard, Told};
 use crate::proving::RedCommit;
 use crate::setup::Shared;
+use crate::statuses::Ledger;
+use std::sync::Arc;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::{Answer, AttemptNumber, AttemptRecord, Phase, Place, PlannedTask, Scheduler, Task, TaskId};
 use tm_store::run::AttemptDirectory;
@@ -35,6 +37,7 @@ pub(crate) struct Brief {
     pub(crate) record: Option<AttemptRecord>,
     pub(crate) red: Option<RedCommit>,
     pub(crate) directory: AttemptDirectory,
+    pub(crate) ledger: Arc<Ledger>,
     told: mpsc::UnboundedSender<Heard>,
 }
 
@@ -45,6 +48,7 @@ impl Brief {
         attempt: AttemptNumber,
         scheduler: &Scheduler,
         told: mpsc::UnboundedSender<Heard>,
+        ledger: Arc<Ledger>,
     ) -> Self {
         let view = scheduler.task(id).expect("the scheduler asks only for tasks of its plan");
         let planned = view.placed.task.clone();
@@ -70,6 +74,7 @@ impl Brief {
             planned,
             attempt,
             setup,
+            ledger,
             told,
         }
     }
@@ -99,6 +104,11 @@ impl Brief {
         let told = Told::Output { task: self.id().clone(), line };
         // Nobody listens once the run has ended.
         let _nobody_listens = self.told.send(Heard::Told(told));
+    }
+
+    pub(crate) fn tell_warning(&self, words: String) {
+        // Nobody listens once the run has ended.
+        let _nobody_listens = self.told.send(Heard::Told(Told::Warning(words)));
     }
 
     /// The name under which work of an attempt is kept when it does not land.

@@ -87,8 +87,9 @@ async fn regression(
     let before = measurements.at(head, command).await;
     let alone = measurements.at(commit, command).await;
     let scratch = brief.directory.path();
-    let (mut results, again) =
-        measurements.run_merge(preview, command, scratch, |results| needs_rerun(&alone, results)).await?;
+    let (mut results, again) = measurements
+        .run_merge(preview, command, scratch, |results| needs_rerun(&alone, results) || needs_rerun(&before, results))
+        .await?;
     tm_store::run::write_json(&brief.directory.tests("landing"), &results).map_err(|error| words(&error))?;
     let proof = judge_landing(&before, &alone, &results, again.as_ref());
     if !proof.holds() {

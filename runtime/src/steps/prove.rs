@@ -24,8 +24,14 @@ pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements
         Ok((worktree, Err(error))) => return brief.done(lost(&error), Some(worktree)),
         Err(error) => return brief.done(lost(&error), None),
     };
+    let left_out: Vec<String> = staged.left_out.iter().map(|path| path.display().to_string()).collect();
     match prove_work(&work(&brief, &worktree, staged), &measurements).await {
-        Ok(proof) => brief.done(Answer::Proved(proof), Some(worktree)),
+        Ok(mut proof) => {
+            if !left_out.is_empty() {
+                proof.notes.push(format!("changed, and never committed: {}", left_out.join(", ")));
+            }
+            brief.done(Answer::Proved(proof), Some(worktree))
+        }
         Err(why) => brief.done(Answer::WorkLost(why), Some(worktree)),
     }
 }

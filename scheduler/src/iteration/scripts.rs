@@ -28,6 +28,7 @@ fn well(message: &str) -> AgentEnd {
             last_words: String::new(),
             leftovers: 0,
             escape: Vec::new(),
+            noticed: Vec::new(),
         },
         final_message: message.to_owned(),
         prompt: String::new(),

@@ -76,6 +76,7 @@ impl World {
                 last_words: String::new(),
                 leftovers: 0,
                 escape: Vec::new(),
+                noticed: Vec::new(),
             },
             final_message,
             prompt: String::new(),

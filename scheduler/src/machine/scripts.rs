@@ -111,6 +111,7 @@ fn ended(ended: Ended) -> Answer {
         last_words: String::new(),
         leftovers: 0,
         escape: Vec::new(),
+        noticed: Vec::new(),
     })
 }
 

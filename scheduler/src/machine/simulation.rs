@@ -200,6 +200,7 @@ impl World {
             last_words: String::new(),
             leftovers: 0,
             escape: Vec::new(),
+            noticed: Vec::new(),
         })
     }
 

@@ -65,10 +65,10 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
     if proof.holds() { covered(proof, after, rules) } else { proof }
 }
 
-/// What passed before, with or without RED's work.
+/// What passed where GREEN started, and what passed without RED's work and could not be loaded with it.
 fn before<'a>(work: &GreenWork<'a>) -> Cow<'a, TestReport> {
     let is_more = |(name, outcome): (&String, &TestOutcome)| {
-        *outcome == TestOutcome::Passed && work.base.tests.get(name) != Some(&TestOutcome::Passed)
+        *outcome == TestOutcome::Passed && !work.base.tests.contains_key(name)
     };
     if !work.without_red.tests.iter().any(is_more) {
         return Cow::Borrowed(work.base);

@@ -1,7 +1,7 @@
 //! Judges RED: new tests exist, were found, ran, and fail because the behaviour is missing.
 
 use super::Strictness;
-use super::compared::{bounded, cannot_run, command_failed, counted, refused, worst};
+use super::compared::{bounded, cannot_run, command_failed, counted, refused, with_rerun, worst};
 use super::evidence::load_evidence;
 use crate::{Detail, Failure, LoadCause, LoadError, Proof, Reason, TestOutcome, TestReport};
 
@@ -12,6 +12,8 @@ pub struct RedWork<'a> {
     pub base: &'a TestReport,
     /// The results with the work.
     pub after: &'a TestReport,
+    /// A second run of the same work, made when `old_tests_got_worse` says so.
+    pub rerun: Option<&'a TestReport>,
     /// The results with the work, but for its test files, which are as at the base. Wanted only where `after` has load
     /// errors and RED changed more than test files; otherwise these are the results at the base.
     pub without_tests: Option<&'a TestReport>,
@@ -22,7 +24,7 @@ pub struct RedWork<'a> {
 /// Judges RED.
 pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
     let RedWork { base, after, .. } = *work;
-    let proof = counted(base, after);
+    let proof = with_rerun(base, after, work.rerun);
     if let Some(why) = command_failed(after) {
         return refused(proof, Failure::RedCannotRun, Reason::CannotRun, &why, after, &[]);
     }
@@ -47,7 +49,8 @@ pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
 /// New tests exist, and fail.
 fn new_tests_fail(mut proof: Proof, base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
     let new: Vec<&String> = after.tests.keys().filter(|name| !base.tests.contains_key(*name)).collect();
-    let failing = new.iter().filter(|name| after.tests[**name] == TestOutcome::Failed).count();
+    let fails = |name: &&&String| after.tests[**name] == TestOutcome::Failed && !proof.flaky.contains(name);
+    let failing = new.iter().filter(fails).count();
     let (failure, reason, why) = match (new.len(), failing, strictness) {
         (0, _, _) if after.tests.is_empty() => {
             (Failure::RedCannotRun, Reason::NoTestsFound, "the test command found no tests")
@@ -104,7 +107,8 @@ fn does_not_load(mut proof: Proof, work: &RedWork<'_>, errors: &[&LoadError], st
     };
     let still_run = base
         .names(TestOutcome::Passed)
-        .filter(|name| after.tests.get(*name).is_some_and(|outcome| *outcome != TestOutcome::Passed));
+        .filter(|name| after.tests.get(*name).is_some_and(|outcome| *outcome != TestOutcome::Passed))
+        .filter(|name| !proof.flaky.iter().any(|flaky| flaky == name));
     proof.regressions.extend(still_run.map(ToOwned::to_owned));
     if !proof.regressions.is_empty() {
         let broken = proof.regressions.clone();

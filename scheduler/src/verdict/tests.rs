@@ -34,7 +34,7 @@ fn ended(end: CommandEnd) -> TestReport {
 }
 
 fn red(base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
-    judge_red(&RedWork { base, after, without_tests: None, test_files: &["t/n.t".to_owned()] }, strictness)
+    judge_red(&RedWork { base, after, rerun: None, without_tests: None, test_files: &["t/n.t".to_owned()] }, strictness)
 }
 
 /// The suite fails to load: `+file` because an item is missing, `-file` for another reason.
@@ -118,7 +118,8 @@ fn a_red_that_does_not_load_may_break_nothing_else() {
     let after = unloadable("", "+t/n.t");
     let with = |without: &TestReport| {
         let (base, test_files) = (report("+a"), ["t/n.t".to_owned()]);
-        let work = RedWork { base: &base, after: &after, without_tests: Some(without), test_files: &test_files };
+        let work =
+            RedWork { base: &base, after: &after, rerun: None, without_tests: Some(without), test_files: &test_files };
         judge_red(&work, Strictness::Normal)
     };
     assert_eq!(with(&report("+a")).reason, None);
@@ -127,6 +128,21 @@ fn a_red_that_does_not_load_may_break_nothing_else() {
     let proof = with(&report("+a"));
     assert_eq!(proof.unloaded, ["t/n.t"]);
     assert_eq!(proof.notes, ["t/n.t can't be loaded yet: error in +t/n.t"]);
+}
+
+#[test]
+fn an_old_test_that_passes_again_is_flaky_in_red_and_a_new_one_does_not_count() {
+    let (base, after) = (report("+a"), report("-a -b"));
+    let judge = |rerun: &TestReport| {
+        let work = RedWork { base: &base, after: &after, rerun: Some(rerun), without_tests: None, test_files: &[] };
+        judge_red(&work, Strictness::Normal)
+    };
+    let flaky = judge(&report("+a -b"));
+    assert_eq!((flaky.reason, flaky.flaky), (None, vec!["a".to_owned()]));
+    assert_eq!(judge(&report("-a -b")).reason, Some(Reason::OldTestFailed));
+    assert_eq!(judge(&report("+a +b")).reason, Some(Reason::EverythingPassed));
+    assert!(old_tests_got_worse(&base, &after));
+    assert!(!old_tests_got_worse(&base, &report("+a -b")));
 }
 
 #[test]
