@@ -136,6 +136,7 @@ fn the_json_has_every_key_of_the_contract() {
           "failure": null,
           "claim": "pass",
           "differences": [],
+          "noticed": [],
           "proof": {
             "baseline_failed": 0,
             "reason": null,
