@@ -135,6 +135,7 @@ fn answer_of_git(effect: &Effect) -> Option<Input> {
         Effect::Land { task, attempt, commit } => (task, attempt, Answer::Landed { commit: commit.clone() }),
         Effect::RunAgent { .. }
         | Effect::Adopt { .. }
+        | Effect::Refactor { .. }
         | Effect::StopAgent { .. }
         | Effect::Release { .. }
         | Effect::SetStatus { .. }

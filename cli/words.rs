@@ -50,6 +50,10 @@ fn event(event: &Event) -> Option<String> {
         Event::CommitCreated { task, commit, branch } => {
             format!("{task} committed {} on {branch}", short(commit.as_str()))
         }
+        Event::RefactorEnded { task, dropped: None, commit } => {
+            format!("{task} improved as {}", short(commit.as_str()))
+        }
+        Event::RefactorEnded { task, dropped: Some(why), .. } => format!("{task} stays as it was: {why}"),
         Event::TaskWaiting { task, failure, .. } => format!("{task} waits before the next attempt: {failure}"),
         Event::TaskLanded { task, commit } => format!("{task} landed as {}", short(commit.as_str())),
         Event::TaskFailed { task, failure, reason } => format!("{task} is given up: {failure}: {reason}"),

@@ -5,6 +5,7 @@ mod frameworks;
 mod loops;
 mod loops_outside;
 mod misbehaviour;
+mod refactoring;
 mod scene;
 mod stopping;
 mod tidy;

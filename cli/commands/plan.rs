@@ -8,7 +8,7 @@ use serde_json::json;
 use std::path::Path;
 use tm_config::{Override, Settings};
 use tm_runtime::now;
-use tm_scheduler::{Cycles, Dispatch, Landing, Limits, PlanOptions, RedStart, TddMode, Unit, WavePlan};
+use tm_scheduler::{Cycles, Dispatch, Landing, Limits, PlanOptions, RedStart, Refactor, TddMode, Unit, WavePlan};
 use tm_store::backlog::{Backlog, BacklogSource};
 
 /// A backlog with its plan.
@@ -86,6 +86,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
             tm_config::Dispatch::Rolling => Dispatch::Rolling,
             tm_config::Dispatch::Barrier => Dispatch::Barrier,
         },
+        refactor: if settings.tdd.refactor { Refactor::On } else { Refactor::Off },
         landing: match settings.git.land {
             tm_config::Landing::Each => Landing::Each,
             tm_config::Landing::Off => Landing::Off,

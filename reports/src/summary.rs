@@ -160,6 +160,8 @@ pub struct AttemptSummary {
     pub noticed: Vec<String>,
     /// What tm saw.
     pub proof: Option<ProofSummary>,
+    /// What came of the further agent that may improve the code: `kept`, or why its work was dropped.
+    pub refactor: Option<String>,
     /// Tokens of the attempt.
     pub tokens: Option<TokensSummary>,
     /// Its cost in US dollars.
@@ -296,6 +298,7 @@ fn verdict(view: &TaskView<'_>) -> Verdict {
         | State::Running
         | State::Proving
         | State::Committing
+        | State::Refactoring { .. }
         | State::Landing { .. } => Verdict::NotRun,
     }
 }
@@ -322,6 +325,10 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         differences: differences(record, phase),
         noticed: report.map(|report| report.noticed.clone()).unwrap_or_default(),
         proof: record.proof.as_ref().map(proof_summary),
+        refactor: record
+            .refactor
+            .as_ref()
+            .map(|refactored| refactored.dropped.clone().unwrap_or_else(|| "kept".to_owned())),
         tokens: report
             .and_then(|report| report.tokens)
             .map(|tokens| TokensSummary { input: tokens.input, output: tokens.output }),

@@ -150,6 +150,7 @@ fn the_json_has_every_key_of_the_contract() {
             "waived": [],
             "notes": []
           },
+          "refactor": null,
           "tokens": {
             "input": 100,
             "output": 10

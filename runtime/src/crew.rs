@@ -138,6 +138,12 @@ impl Crew {
                 let worktree = self.worktree(&task, attempt);
                 self.spawn(steps::commit(brief, worktree));
             }
+            Effect::Refactor { task, attempt, commit, timeout_ms } => {
+                let (brief, orders) = (self.brief(&task, attempt, scheduler), self.order_line(&task));
+                let worktree = self.worktree(&task, attempt);
+                let measurements = Arc::clone(&self.measurements);
+                self.spawn(steps::refactor(brief, worktree, commit, timeout_ms, orders, measurements));
+            }
             Effect::Land { task, attempt, commit } => {
                 let brief = self.brief(&task, attempt, scheduler);
                 self.spawn(steps::land(brief, commit, Arc::clone(&self.measurements)));

@@ -60,6 +60,19 @@ pub enum Effect {
         /// The attempt.
         attempt: AttemptNumber,
     },
+    /// Have the code of the commit improved by a further agent, in the worktree where it was made; keep the result as a
+    /// commit on top only when no test changes and none breaks. On resuming, an agent of before is ended and its work
+    /// dropped.
+    Refactor {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// The commit.
+        commit: CommitId,
+        /// The agent's time limit in milliseconds.
+        timeout_ms: u64,
+    },
     /// Merge the commit into the integration branch, test the merged tree, move the branch.
     Land {
         /// The task.
@@ -198,6 +211,16 @@ pub enum Event {
         commit: CommitId,
         /// The branch.
         branch: String,
+    },
+    /// The further attempt that may improve GREEN's code is over.
+    #[serde(rename = "refactor:ended")]
+    RefactorEnded {
+        /// The task.
+        task: TaskId,
+        /// The commit that stands on the branch now.
+        commit: CommitId,
+        /// Why its work was dropped; `null` when it was kept.
+        dropped: Option<String>,
     },
     /// A task waits before its next attempt.
     #[serde(rename = "task:waiting")]

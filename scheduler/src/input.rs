@@ -63,6 +63,8 @@ pub enum Answer {
     },
     /// git refused the commit; holds its words.
     CommitRefused(String),
+    /// The further attempt that may improve GREEN's code is over.
+    Refactored(Box<Refactored>),
     /// The work is on the integration branch.
     Landed {
         /// The merge commit, or the commit that was there already.
@@ -72,6 +74,19 @@ pub enum Answer {
     LandingRefused(LandingRefusal),
     /// The worktree with the work is gone, or can't be used any more; holds why.
     WorkLost(String),
+}
+
+/// What came of a further attempt that may improve GREEN's code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refactored {
+    /// The commit that stands on the task's branch now: a new one, or GREEN's own when the work was dropped.
+    pub commit: CommitId,
+    /// How the agent ended; `None` when it was not started.
+    pub report: Option<AgentReport>,
+    /// What tm saw of the work, when it was measured.
+    pub proof: Option<Proof>,
+    /// Why the work was dropped; `None` when it was kept.
+    pub dropped: Option<String>,
 }
 
 /// Why there is no base or no worktree.

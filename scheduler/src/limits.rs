@@ -26,6 +26,17 @@ pub enum Landing {
     Off,
 }
 
+/// Whether a further attempt after each GREEN may improve its code.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Refactor {
+    /// No: GREEN's work lands as it is.
+    #[default]
+    Off,
+    /// Yes: a commit of its own, which is dropped when tests change or break.
+    On,
+}
+
 /// What a run may use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
@@ -37,6 +48,9 @@ pub struct Limits {
     pub dispatch: Dispatch,
     /// Whether work lands.
     pub landing: Landing,
+    /// Whether a further attempt after each GREEN may improve its code.
+    #[serde(default)]
+    pub refactor: Refactor,
     /// The limit of one attempt in milliseconds that the user set.
     pub attempt_timeout_ms: Option<u64>,
     /// When the run starts nothing more.
@@ -58,6 +72,7 @@ impl Limits {
             retries: 3,
             dispatch: Dispatch::Rolling,
             landing: Landing::Each,
+            refactor: Refactor::Off,
             attempt_timeout_ms: None,
             deadline: None,
             max_cost_usd: None,

@@ -169,6 +169,18 @@ impl Worktree {
         self.commit(message).map(Some)
     }
 
+    /// Brings the task's branch and the files back to a commit of this attempt; ignored files stay.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn go_back_to(&self, commit: &CommitId) -> Result<(), Error> {
+        let reference = self.branch.reference();
+        self.pool.repository().assert_not_protected(&self.branch)?;
+        self.git().args(["symbolic-ref", "-m", "tm", "HEAD", &reference]).done()?;
+        self.git().args(["reset", "--hard", "--quiet"]).commit(commit).done()?;
+        self.git().args(["clean", "-ffdq"]).done()
+    }
+
     /// Tells whether nothing is staged, changed or untracked.
     ///
     /// # Errors

@@ -10,10 +10,11 @@ use serde::Serialize;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The embedded templates; those after the first three are parts of these.
-const TEMPLATES: [(&str, &str); 8] = [
+/// The embedded templates; those after the first four are parts of these.
+const TEMPLATES: [(&str, &str); 9] = [
     ("red", include_str!("../../prompts/red.md")),
     ("green", include_str!("../../prompts/green.md")),
+    ("refactor", include_str!("../../prompts/refactor.md")),
     ("task", include_str!("../../prompts/task.md")),
     ("about", include_str!("../../prompts/about.md")),
     ("conflict", include_str!("../../prompts/conflict.md")),
@@ -29,18 +30,21 @@ pub enum Prompt {
     Red,
     /// Make them pass.
     Green,
+    /// Improve what makes them pass.
+    Refactor,
     /// Do a task that is no half of a pair.
     Task,
 }
 
 impl Prompt {
     /// Every prompt.
-    pub const ALL: [Self; 3] = [Self::Red, Self::Green, Self::Task];
+    pub const ALL: [Self; 4] = [Self::Red, Self::Green, Self::Refactor, Self::Task];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Red => "red",
             Self::Green => "green",
+            Self::Refactor => "refactor",
             Self::Task => "task",
         }
     }

@@ -217,6 +217,7 @@ fn not_started(setup: &LoopSetup, why: String) -> AgentEnd {
         last_words: String::new(),
         leftovers: 0,
         escape: Vec::new(),
+        noticed: Vec::new(),
     };
     AgentEnd { report, final_message: String::new(), prompt: String::new(), work: WorkChanges::default() }
 }

@@ -14,7 +14,7 @@ use tm_executors::agent::{
     AgentCommand, AttemptLimits, Order, OutputFormat, Progress, RefusalPatterns, adopt_attempt, run_attempt,
 };
 use tm_executors::process::{Stdin, StopSignal};
-use tm_presets::{Placeholders, Recipe};
+use tm_presets::{Placeholders, Prompt, Recipe};
 use tm_scheduler::{AgentReport, Answer, Ended, ResultFile};
 use tm_worktrees::{CheckoutSnapshot, Worktree};
 use tokio::sync::watch;
@@ -32,7 +32,7 @@ pub(crate) async fn run_agent(
     timeout_ms: u64,
     orders: watch::Receiver<Order>,
 ) -> StepDone {
-    see_to_its_end(brief, worktree, timeout_ms, orders, Start::New).await
+    Box::pin(see_to_its_end(brief, worktree, timeout_ms, orders, Start::New)).await
 }
 
 pub(crate) async fn adopt(
@@ -41,7 +41,7 @@ pub(crate) async fn adopt(
     timeout_ms: u64,
     orders: watch::Receiver<Order>,
 ) -> StepDone {
-    see_to_its_end(brief, worktree, timeout_ms, orders, Start::Adopt).await
+    Box::pin(see_to_its_end(brief, worktree, timeout_ms, orders, Start::Adopt)).await
 }
 
 async fn see_to_its_end(
@@ -55,7 +55,7 @@ async fn see_to_its_end(
         Ok(worktree) => worktree,
         Err(answer) => return brief.done(answer, None),
     };
-    let command = match command(&brief, worktree.path(), timeout_ms).await {
+    let command = match command(&brief, worktree.path(), timeout_ms, prompt_of(brief.phase())).await {
         Ok(command) => command,
         Err(why) => {
             let report = not_started(brief.setup.agents.for_phase(brief.phase()), why);
@@ -90,12 +90,17 @@ async fn set_back_statuses(brief: &Brief) -> Vec<String> {
 }
 
 /// Writes the prompt and returns everything that starting the agent needs.
-async fn command(brief: &Brief, worktree: &Path, timeout_ms: u64) -> Result<AgentCommand, String> {
+pub(super) async fn command(
+    brief: &Brief,
+    worktree: &Path,
+    timeout_ms: u64,
+    prompt: Prompt,
+) -> Result<AgentCommand, String> {
     let recipe = brief.setup.agents.for_phase(brief.phase());
     let red_files = red_files(brief).await?;
     let context = prompt_context(brief, worktree, red_files);
     let own_prompts = brief.setup.repository.checkout_root().join(".taskmaster/prompts");
-    let prompt = tm_presets::render(prompt_of(brief.phase()), &context, &own_prompts).map_err(|error| words(&error))?;
+    let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| words(&error))?;
     let directory = &brief.directory;
     directory.create().map_err(|error| words(&error))?;
     tm_store::atomic::replace(&directory.prompt(), prompt.as_bytes())
@@ -206,13 +211,13 @@ fn not_started(recipe: &Recipe, why: String) -> AgentReport {
 }
 
 /// The user's checkout as it is now; `None` when it can't be looked at.
-async fn snapshot(brief: &Brief) -> Option<CheckoutSnapshot> {
+pub(super) async fn snapshot(brief: &Brief) -> Option<CheckoutSnapshot> {
     let setup = Arc::clone(&brief.setup);
     blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files)).await.ok()
 }
 
 /// What changed in the user's checkout since.
-async fn escape(brief: &Brief, before: Option<CheckoutSnapshot>) -> Vec<String> {
+pub(super) async fn escape(brief: &Brief, before: Option<CheckoutSnapshot>) -> Vec<String> {
     let (Some(before), Some(after)) = (before, snapshot(brief).await) else { return Vec::new() };
     let changes = before.differences(&after);
     match brief.setup.settings.git.escape {

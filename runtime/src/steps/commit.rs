@@ -49,21 +49,27 @@ fn already_made(brief: &Brief, worktree: &Worktree) -> Option<tm_scheduler::Comm
 
 /// The subject is the task's title; the trailers are how tm finds its commits again.
 fn message(brief: &Brief) -> String {
-    let header = &brief.setup.header;
     let proof = brief.record.as_ref().and_then(|record| record.proof.as_ref());
     let tests =
         proof.map_or_else(|| "none".to_owned(), |proof| format!("{} passed, {} failed", proof.passed, proof.failed));
+    let coverage = proof.and_then(|proof| proof.coverage);
+    let coverage = coverage.map_or_else(String::new, |coverage| format!("Coverage: {:.1} %\n", coverage.after));
     let subject = match brief.phase() {
         Phase::Red => format!("Add tests for: {}", one_line(&brief.planned.title)),
         Phase::Green | Phase::None => one_line(&brief.planned.title),
     };
-    format!(
-        "{subject}\n\nTask: {}\nPhase: {}\nTag: {}\nTests: {tests}\nRun: {}\n",
-        one_line(brief.id().as_str()),
-        brief.phase(),
-        one_line(header.tag.as_str()),
-        header.run_id
-    )
+    format!("{subject}\n\n{}Tests: {tests}\n{coverage}", trailers(brief, brief.phase().as_str()))
+}
+
+/// The message of a further commit that improves GREEN's code.
+pub(super) fn message_of_refactor(brief: &Brief) -> String {
+    format!("Refactor: {}\n\n{}", one_line(&brief.planned.title), trailers(brief, "refactor"))
+}
+
+fn trailers(brief: &Brief, phase: &str) -> String {
+    let header = &brief.setup.header;
+    let (task, tag) = (one_line(brief.id().as_str()), one_line(header.tag.as_str()));
+    format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n", header.run_id)
 }
 
 /// Text from a backlog can't add lines of its own to a message.

@@ -6,6 +6,7 @@ mod commit;
 mod land;
 mod prepare;
 mod prove;
+mod refactor;
 mod release;
 
 pub(crate) use agent::{adopt, run_agent};
@@ -14,6 +15,7 @@ pub(crate) use commit::commit;
 pub(crate) use land::land;
 pub(crate) use prepare::prepare;
 pub(crate) use prove::prove;
+pub(crate) use refactor::refactor;
 pub(crate) use release::release;
 
 /// Runs what waits for the disk or for git away from the loop; trouble comes back in words that follow "failed to".

@@ -5,7 +5,7 @@
 use super::{IllegalInput, Place, Scheduler, State};
 use crate::{
     AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, Keep, LandingRefusal, Phase,
-    PrepareRefusal, Proof, Status, StopOrder, TaskId, Timestamp, judge_agent,
+    PrepareRefusal, Proof, Refactor, Refactored, Status, StopOrder, TaskId, Timestamp, judge_agent,
 };
 
 impl Scheduler {
@@ -32,6 +32,9 @@ impl Scheduler {
             (State::Committing, Answer::Committed { commit }) => self.committed(now, rank, commit, effects),
             (State::Committing, Answer::CommitRefused(why)) => {
                 self.fail_attempt(now, rank, Failure::CommitRefused, why, None, effects);
+            }
+            (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
+                self.refactored(now, rank, *refactored, effects);
             }
             (State::Running | State::Proving | State::Committing, Answer::WorkLost(why)) => {
                 self.fail_attempt(now, rank, Failure::Lost, why, None, effects);
@@ -92,11 +95,15 @@ impl Scheduler {
         }
     }
 
-    fn agent_ended(&mut self, now: Timestamp, rank: usize, report: AgentReport, effects: &mut Vec<Effect>) {
+    fn spend(&mut self, report: &AgentReport) {
         if let Some(tokens) = report.tokens {
             self.tokens = self.tokens.saturating_add(tokens.input).saturating_add(tokens.output);
         }
         self.cost_usd += report.cost_usd.unwrap_or(0.0);
+    }
+
+    fn agent_ended(&mut self, now: Timestamp, rank: usize, report: AgentReport, effects: &mut Vec<Effect>) {
+        self.spend(&report);
         let verdict = judge_agent(&report);
         self.last_attempt(rank).report = Some(report);
         match verdict {
@@ -139,6 +146,35 @@ impl Scheduler {
         let branch = record.place.as_ref().map(|place| place.branch.clone()).unwrap_or_default();
         let event = Event::CommitCreated { task: task.clone(), commit: commit.clone(), branch };
         effects.push(Effect::Tell(event));
+        if self.wants_refactor(rank) {
+            let timeout_ms = self.timeout_ms(rank);
+            self.set_state(rank, State::Refactoring { commit: commit.clone() });
+            effects.push(Effect::Refactor { task, attempt, commit, timeout_ms });
+        } else {
+            self.finish_attempt(now, rank, commit, effects);
+        }
+    }
+
+    /// A run that stops starts no further agent.
+    fn wants_refactor(&self, rank: usize) -> bool {
+        self.limits.refactor == Refactor::On && self.phase(rank) == Phase::Green && self.stop_reason.is_none()
+    }
+
+    fn refactored(&mut self, now: Timestamp, rank: usize, refactored: Refactored, effects: &mut Vec<Effect>) {
+        if let Some(report) = &refactored.report {
+            self.spend(report);
+        }
+        let (task, commit, dropped) = (self.id(rank), refactored.commit.clone(), refactored.dropped.clone());
+        effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));
+        let record = self.last_attempt(rank);
+        record.commit = Some(commit.clone());
+        record.refactor = Some(refactored);
+        self.finish_attempt(now, rank, commit, effects);
+    }
+
+    /// Gives the worktree back and has the commit landed, or held.
+    fn finish_attempt(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
         if self.phase(rank) == Phase::Red || self.limits.landing == crate::Landing::Off {
             self.held(now, rank, commit, effects);

@@ -134,7 +134,7 @@ impl Scheduler {
     /// what else is under way is begun again by the next process.
     fn is_at_rest(&self) -> bool {
         match self.stop_order {
-            Some(StopOrder::Now) => !self.states.contains(&State::Running),
+            Some(StopOrder::Now) => !self.states.iter().any(State::has_agent),
             Some(StopOrder::Gently) | None => self.slots_in_use == 0 && self.landing.is_empty(),
         }
     }

@@ -290,6 +290,7 @@ impl Scheduler {
             | State::Running
             | State::Proving
             | State::Committing
+            | State::Refactoring { .. }
             | State::Landing { .. }
             | State::Failed { .. }
             | State::Blocked { .. } => false,

@@ -105,6 +105,7 @@ impl Scheduler {
                 | State::Running
                 | State::Proving
                 | State::Committing
+                | State::Refactoring { .. }
                 | State::Landing { .. }
                 | State::Held { .. }
                 | State::Landed { .. }

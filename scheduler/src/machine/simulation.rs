@@ -7,7 +7,7 @@
 use super::*;
 use crate::{
     AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions, PrepareRefusal, Proof,
-    ResultFile, Task, TddMode,
+    Refactor, Refactored, ResultFile, Task, TddMode,
 };
 use std::num::NonZeroU32;
 
@@ -41,6 +41,7 @@ enum Owed {
     Agent,
     Proof,
     Commit,
+    Refactor(CommitId),
     Landing,
 }
 
@@ -73,6 +74,7 @@ impl World {
         let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
         limits.retries = u32::try_from(random.below(3)).expect("few retries");
         limits.dispatch = if random.percent(30) { Dispatch::Barrier } else { Dispatch::Rolling };
+        limits.refactor = if random.percent(30) { Refactor::On } else { Refactor::Off };
         limits.landing = if random.percent(15) { Landing::Off } else { Landing::Each };
         let scheduler = Scheduler::new(plan, limits);
         let failure_percent = [0, 5, 20, 50][random.below(4)];
@@ -108,6 +110,7 @@ impl World {
             Effect::RunAgent { task, attempt, .. } | Effect::Adopt { task, attempt, .. } => {
                 self.owed.push((task, attempt, Owed::Agent));
             }
+            Effect::Refactor { task, attempt, commit, .. } => self.owed.push((task, attempt, Owed::Refactor(commit))),
             Effect::Prove { task, attempt } => self.owed.push((task, attempt, Owed::Proof)),
             Effect::Commit { task, attempt } => self.owed.push((task, attempt, Owed::Commit)),
             Effect::Land { task, attempt, .. } => {
@@ -171,6 +174,12 @@ impl World {
             (Owed::Commit, false) => Answer::Committed { commit: self.commit() },
             (Owed::Commit, true) if self.random.percent(50) => Answer::WorkLost("gone".into()),
             (Owed::Commit, true) => Answer::CommitRefused("hook".into()),
+            (Owed::Refactor(commit), fails) => Answer::Refactored(Box::new(Refactored {
+                commit: if fails { commit } else { self.commit() },
+                report: None,
+                proof: None,
+                dropped: fails.then(|| "it broke a test".to_owned()),
+            })),
             (Owed::Landing, false) => Answer::Landed { commit: self.commit() },
             (Owed::Landing, true) => {
                 Answer::LandingRefused(LandingRefusal::Conflict { files: vec!["f".into()], with: Vec::new() })

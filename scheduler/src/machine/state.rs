@@ -1,6 +1,6 @@
 //! Where a task stands within a run, and the record of its attempts.
 
-use crate::{AgentReport, AttemptNumber, CommitId, Failure, Proof, TaskId, Timestamp};
+use crate::{AgentReport, AttemptNumber, CommitId, Failure, Proof, Refactored, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -27,6 +27,12 @@ pub enum State {
     Proving,
     /// The proof holds; `Committed` is waited for; then `Landing`, or `Held`.
     Committing,
+    /// GREEN's work is committed, and a further agent improves its code; `Refactored` is waited for; then `Landing`, or
+    /// `Held`.
+    Refactoring {
+        /// The commit on the task's branch, which lands when nothing better comes.
+        commit: CommitId,
+    },
     /// The work is committed and waits for its turn, or for the answer, to land; then `Landed`.
     Landing {
         /// The commit on the task's branch.
@@ -68,13 +74,19 @@ impl State {
             | Self::Running
             | Self::Proving
             | Self::Committing
+            | Self::Refactoring { .. }
             | Self::Landing { .. } => false,
         }
     }
 
     /// Tells whether an attempt holds a slot.
     pub const fn holds_slot(&self) -> bool {
-        matches!(self, Self::Preparing | Self::Running | Self::Proving | Self::Committing)
+        matches!(self, Self::Preparing | Self::Running | Self::Proving | Self::Committing | Self::Refactoring { .. })
+    }
+
+    /// Tells whether an agent lives.
+    pub const fn has_agent(&self) -> bool {
+        matches!(self, Self::Running | Self::Refactoring { .. })
     }
 
     /// Returns the word that reports use.
@@ -87,6 +99,7 @@ impl State {
             Self::Running => "running",
             Self::Proving => "proving",
             Self::Committing => "committing",
+            Self::Refactoring { .. } => "refactoring",
             Self::Landing { .. } => "landing",
             Self::Held { .. } => "held",
             Self::Landed { .. } => "landed",
@@ -98,7 +111,10 @@ impl State {
     /// Returns the commit on the task's branch, when there is proven work.
     pub const fn commit(&self) -> Option<&CommitId> {
         match self {
-            Self::Landing { commit } | Self::Held { commit } | Self::Landed { commit, .. } => Some(commit),
+            Self::Refactoring { commit }
+            | Self::Landing { commit }
+            | Self::Held { commit }
+            | Self::Landed { commit, .. } => Some(commit),
             Self::Waiting { .. }
             | Self::Ready
             | Self::Paused { .. }
@@ -129,6 +145,9 @@ pub struct AttemptRecord {
     pub proof: Option<Proof>,
     /// The commit of the proven work.
     pub commit: Option<CommitId>,
+    /// What came of the further attempt that may improve the code.
+    #[serde(default)]
+    pub refactor: Option<Refactored>,
     /// Why it failed.
     pub failure: Option<Failure>,
     /// Whether the failure counts against the retries.
@@ -148,6 +167,7 @@ impl AttemptRecord {
             report: None,
             proof: None,
             commit: None,
+            refactor: None,
             failure: None,
             charged: false,
             evidence: String::new(),

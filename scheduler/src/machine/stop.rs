@@ -18,7 +18,7 @@ impl Scheduler {
             StopOrder::Now => StopAgent::Now,
         };
         for rank in 0..self.states.len() {
-            if self.states[rank] == State::Running {
+            if self.states[rank].has_agent() {
                 effects.push(Effect::StopAgent { task: self.id(rank), attempt: self.attempt_number(rank), order });
             }
         }
@@ -51,6 +51,10 @@ impl Scheduler {
             State::Running => Some(Effect::Adopt { task, attempt, timeout_ms: self.timeout_ms(rank) }),
             State::Proving => Some(Effect::Prove { task, attempt }),
             State::Committing => Some(Effect::Commit { task, attempt }),
+            State::Refactoring { commit } => {
+                let timeout_ms = self.timeout_ms(rank);
+                Some(Effect::Refactor { task, attempt, commit: commit.clone(), timeout_ms })
+            }
             State::Waiting { .. }
             | State::Ready
             | State::Paused { .. }

@@ -106,6 +106,12 @@ impl AttemptDirectory {
         agent = "agent.json";
     }
 
+    /// Returns the folder of the further agent that may improve the attempt's code.
+    #[must_use]
+    pub fn refactor(&self) -> Self {
+        Self { path: self.path.join("refactor") }
+    }
+
     /// Returns the results of one test run of the attempt.
     pub fn tests(&self, name: &str) -> PathBuf {
         self.path.join(format!("tests-{}.json", encode(name)))

@@ -1,0 +1,176 @@
+//! Has GREEN's code improved by a further agent, and keeps the result only when no test changes and none breaks.
+//!
+//! Nothing that goes wrong here costs GREEN its work: whatever is not kept is put aside, and GREEN's commit stands.
+
+use super::agent::{command, escape, snapshot};
+use super::brief::{Brief, StepDone};
+use super::commit::message_of_refactor;
+use super::prepare::at_hand;
+use super::{blocking, words};
+use crate::measurements::Measurements;
+use crate::proving::{Work, prove_same_behaviour};
+use std::sync::Arc;
+use tm_executors::agent::{Order, Progress, adopt_attempt, run_attempt};
+use tm_presets::Prompt;
+use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Proof, Refactored, judge_agent};
+use tm_worktrees::{Error, Worktree};
+use tokio::sync::watch;
+
+/// What came of it before it is put into an answer.
+struct Outcome {
+    report: Option<AgentReport>,
+    proof: Option<Proof>,
+    /// The new commit, or why there is none.
+    kept: Result<CommitId, String>,
+}
+
+pub(crate) async fn refactor(
+    mut brief: Brief,
+    worktree: Option<Worktree>,
+    commit: CommitId,
+    timeout_ms: u64,
+    orders: watch::Receiver<Order>,
+    measurements: Arc<Measurements>,
+) -> StepDone {
+    let green_directory = brief.directory.clone();
+    brief.directory = green_directory.refactor();
+    let worktree = match at_hand(&brief, worktree).await {
+        Ok(worktree) => worktree,
+        Err(_gone) => return brief.done(dropped(commit, "its worktree is gone".to_owned()), None),
+    };
+    let outcome = if brief.directory.agent().exists() {
+        after_interruption(&brief, &worktree, &commit).await
+    } else {
+        improve(&brief, &worktree, &commit, timeout_ms, orders, &measurements).await
+    };
+    let Outcome { report, proof, kept } = outcome;
+    let (stands, why) = match kept {
+        Ok(better) => (better, None),
+        Err(why) => {
+            let why = put_aside(&brief, &worktree, &commit, why);
+            (commit, Some(why))
+        }
+    };
+    let back = go_back(&worktree, &stands);
+    let dropped = why.or_else(|| back.err().map(|error| words(&error)));
+    let refactored = Refactored { commit: stands, report, proof, dropped };
+    brief.done(Answer::Refactored(Box::new(refactored)), Some(worktree))
+}
+
+fn dropped(commit: CommitId, why: String) -> Answer {
+    Answer::Refactored(Box::new(Refactored { commit, report: None, proof: None, dropped: Some(why) }))
+}
+
+fn go_back(worktree: &Worktree, commit: &CommitId) -> Result<(), Error> {
+    tokio::task::block_in_place(|| worktree.go_back_to(commit))
+}
+
+/// Another process began this: its agent is ended, and its commit counts when it was made.
+async fn after_interruption(brief: &Brief, worktree: &Worktree, commit: &CommitId) -> Outcome {
+    let (_sender, orders) = watch::channel(Order::StopNow);
+    let report = match command(brief, worktree.path(), 0, Prompt::Refactor).await {
+        Ok(command) => Some(adopt_attempt(command, orders, |_| {}).await),
+        Err(_unknown) => None,
+    };
+    let (repository, branch, green) = (brief.setup.repository.clone(), worktree.branch().clone(), commit.clone());
+    let made = blocking(move || {
+        let Some(tip) = repository.branch_tip(&branch)? else { return Ok(None) };
+        let is_refactor = repository.trailers(&tip)?.iter().any(|(name, value)| name == "Phase" && value == "refactor");
+        let is_on_green = repository.first_parent(&tip)?.as_ref() == Some(&green);
+        Ok::<_, Error>((is_refactor && is_on_green).then_some(tip))
+    })
+    .await;
+    let kept = made.and_then(|made| made.ok_or_else(|| "it was interrupted".to_owned()));
+    Outcome { report, proof: None, kept }
+}
+
+async fn improve(
+    brief: &Brief,
+    worktree: &Worktree,
+    commit: &CommitId,
+    timeout_ms: u64,
+    orders: watch::Receiver<Order>,
+    measurements: &Measurements,
+) -> Outcome {
+    let nothing = |why: String| Outcome { report: None, proof: None, kept: Err(why) };
+    let command = match command(brief, worktree.path(), timeout_ms, Prompt::Refactor).await {
+        Ok(command) => command,
+        Err(why) => return nothing(why),
+    };
+    let before = snapshot(brief).await;
+    let teller = brief.clone();
+    let progress = move |progress: Progress| {
+        if let Some(line) = progress.last_line {
+            teller.tell_output(line);
+        }
+    };
+    let mut report = run_attempt(command, orders, progress).await;
+    report.escape = escape(brief, before).await;
+    let verdict = judge_agent(&report);
+    let report = Some(report);
+    match verdict {
+        AgentVerdict::WorthProving => {}
+        AgentVerdict::Interrupted => {
+            return Outcome { report, proof: None, kept: Err("the run was stopped".to_owned()) };
+        }
+        AgentVerdict::Failed { failure, evidence, .. } => {
+            return Outcome { report, proof: None, kept: Err(format!("{failure}: {evidence}")) };
+        }
+    }
+    match judged(brief, worktree, commit, measurements).await {
+        Ok(proof) if proof.holds() => {
+            let kept = committed(brief, worktree);
+            Outcome { report, proof: Some(proof), kept }
+        }
+        Ok(proof) => {
+            let why = proof.evidence.lines().next().unwrap_or_default().to_owned();
+            Outcome { report, proof: Some(proof), kept: Err(why) }
+        }
+        Err(why) => Outcome { report, proof: None, kept: Err(why) },
+    }
+}
+
+async fn judged(
+    brief: &Brief,
+    worktree: &Worktree,
+    commit: &CommitId,
+    measurements: &Measurements,
+) -> Result<Proof, String> {
+    let staged =
+        tokio::task::block_in_place(|| worktree.stage(&brief.setup.never_commit)).map_err(|error| words(&error))?;
+    if brief.setup.repository.tree_of(commit).map_err(|error| words(&error))? == staged.tree {
+        return Err("nothing was changed".to_owned());
+    }
+    let work = Work {
+        phase: brief.phase(),
+        base: commit.clone(),
+        tree: staged.tree,
+        worktree: worktree.path().to_owned(),
+        red: None,
+        command: brief.test_command(),
+        rules: brief.setup.rules,
+        scratch: brief.directory.path().to_owned(),
+    };
+    prove_same_behaviour(&work, measurements).await
+}
+
+fn committed(brief: &Brief, worktree: &Worktree) -> Result<CommitId, String> {
+    tokio::task::block_in_place(|| worktree.commit(&message_of_refactor(brief))).map_err(|error| words(&error))
+}
+
+/// Keeps what is dropped where it can be found again; returns why it was dropped, and where it is.
+fn put_aside(brief: &Brief, worktree: &Worktree, commit: &CommitId, why: String) -> String {
+    let repository = &brief.setup.repository;
+    let is_green = || Ok::<_, Error>(repository.tree_of_checkout(worktree.path())? == repository.tree_of(commit)?);
+    if tokio::task::block_in_place(is_green).unwrap_or(false) {
+        return why;
+    }
+    let name = format!("{}-refactor", brief.salvage_name(brief.attempt));
+    let message = format!("tm: dropped refactoring of task {}: {why}", brief.id());
+    let kept = tokio::task::block_in_place(|| worktree.salvage(&name, &message));
+    match kept {
+        Ok(Some(_)) => format!("{why} (kept as {name})"),
+        Ok(None) => why,
+        Err(error) => format!("{why} ({})", words(&error)),
+    }
+}
