@@ -18,6 +18,12 @@ pub use runner::{RunnerFile, runner_file, runner_settings};
 use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;
 
+/// Returns the outcome of every test in an output; `None` when only an exit status could tell anything, or when the
+/// results are broken.
+pub fn read_output(format: ResultFormat, output: &str) -> Option<BTreeMap<String, TestOutcome>> {
+    formats::parse(format, output).filter(|parsed| parsed.broken.is_none()).map(|parsed| parsed.tests)
+}
+
 /// What a parser made of an output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Parsed {
