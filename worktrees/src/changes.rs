@@ -104,7 +104,7 @@ impl Repository {
         name.push(format!(".tm-{}", std::process::id()));
         let copy = PathBuf::from(name);
         if own.exists() {
-            std::fs::copy(&own, &copy).map_err(Error::file("copy", &own))?;
+            copy_with_time(&own, &copy).map_err(Error::file("copy", &own))?;
         }
         let git = || git().variable("GIT_INDEX_FILE", copy.as_os_str());
         let tree = git().args(["add", "--all", "--", "."]).done().and_then(|()| git().arg("write-tree").object_id());
@@ -148,6 +148,14 @@ impl Repository {
         }
         Ok(changes)
     }
+}
+
+/// Copies an index with its time of change: git takes a file for unchanged whose size and time the index has, unless
+/// that time is not before the index's own.
+fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::copy(from, to)?;
+    let modified = std::fs::metadata(from)?.modified()?;
+    std::fs::File::options().write(true).open(to)?.set_modified(modified)
 }
 
 fn object_id(id: &str) -> Result<git2::Oid, Error> {

@@ -371,3 +371,17 @@ fn the_rest_is_committed_above_the_agents_own_commits() {
     let rest = worktree.commit_rest(&PathPatterns::default(), "rest").expect("a commit").expect("a commit");
     assert_eq!(scene.repository.resolve(&format!("{rest}~2")).expect("a commit"), scene.head());
 }
+
+#[test]
+fn a_file_that_changes_just_after_it_was_staged_is_seen() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/one", &scene.head());
+    for round in 0..20 {
+        write(&worktree.path().join("a.txt"), &format!("old {round:02}"));
+        worktree.stage(&PathPatterns::default()).expect("staged");
+        write(&worktree.path().join("a.txt"), &format!("new {round:02}"));
+        let tree = scene.repository.tree_of_checkout(worktree.path()).expect("a tree");
+        let text = scene.repository.text_in_tree(&tree, "a.txt").expect("a tree");
+        assert_eq!(text, Some(format!("new {round:02}")));
+    }
+}
