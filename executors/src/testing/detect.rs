@@ -73,7 +73,7 @@ fn cargo(root: &Path) -> Found {
     if !has(root, "Cargo.toml") {
         return None;
     }
-    if has(root, ".config/nextest.toml") {
+    if has(root, ".config/nextest.toml") && which::which("cargo-nextest").is_ok() {
         let command = "cargo nextest run --no-fail-fast".to_owned();
         return Some((command, ResultFormat::Nextest, ".config/nextest.toml"));
     }
@@ -171,6 +171,8 @@ mod tests {
         let pytest = r#"pytest --continue-on-collection-errors --junitxml="$TM_RESULTS""#;
         let python_pytest = format!("python3 -m {pytest}");
         let uv_pytest = format!("uv run {pytest}");
+        let has_nextest = which::which("cargo-nextest").is_ok();
+        let nextest = if has_nextest { "cargo nextest run --no-fail-fast" } else { "cargo test --no-fail-fast" };
         for (files, expected) in [
             (vec![("run-tests.sh", "")], Some("sh run-tests.sh")),
             (
@@ -188,7 +190,7 @@ mod tests {
             (vec![("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)], None),
             (vec![("package.json", "{")], None),
             (vec![("Cargo.toml", "")], Some("cargo test --no-fail-fast")),
-            (vec![("Cargo.toml", ""), (".config/nextest.toml", "")], Some("cargo nextest run --no-fail-fast")),
+            (vec![("Cargo.toml", ""), (".config/nextest.toml", "")], Some(nextest)),
             (vec![("pyproject.toml", "[tool.pytest.ini_options]")], Some(python_pytest.as_str())),
             (vec![("pytest.ini", ""), ("uv.lock", "")], Some(uv_pytest.as_str())),
             (vec![("pyproject.toml", "[project]")], None),

@@ -38,7 +38,8 @@ pub(crate) async fn refactor(
         Ok(worktree) => worktree,
         Err(_gone) => return brief.done(dropped(commit, "its worktree is gone".to_owned()), None),
     };
-    let outcome = if brief.directory.agent().exists() {
+    // The folder comes before the agent, so that one that was just starting is found as well.
+    let outcome = if brief.directory.path().exists() {
         after_interruption(&brief, &worktree, &commit).await
     } else {
         improve(&brief, &worktree, &commit, timeout_ms, orders, &measurements).await
