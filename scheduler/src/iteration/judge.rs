@@ -42,12 +42,11 @@ impl Judged {
 
     /// An iteration after which the backlog can't be read: nothing more can be known, so nothing more is started.
     pub(super) fn lost_backlog(self, why: &str) -> Self {
-        let message = format!("{why}; {}", self.message);
         let end = match self.end {
             Some((LoopStatus::AllComplete, _)) | None => (LoopStatus::Error, why.to_owned()),
             Some(end) => end,
         };
-        Self { status: IterationStatus::Error, message, end: Some(end), ..self }
+        Self { end: Some(end), ..Self::of(IterationStatus::Error, why.to_owned(), None) }
     }
 }
 
