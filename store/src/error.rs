@@ -59,6 +59,18 @@ pub enum Error {
         /// The id as it came.
         id: String,
     },
+    /// A run id that is none of autopilot's.
+    #[error("use `{id}` as a run of autopilot: those are named `<tag>__task-<id>__<time>`")]
+    NotAutopilot {
+        /// The id as it came.
+        id: String,
+    },
+    /// Another command of autopilot is at work in this checkout.
+    #[error("lock `{}`: another command of autopilot is at work in this checkout", path.display())]
+    Busy {
+        /// The lock file.
+        path: PathBuf,
+    },
     /// A journal holds what was never written to it.
     #[error("read line {line} of the journal `{}`: {why}", path.display())]
     JournalDamaged {

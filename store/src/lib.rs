@@ -3,6 +3,7 @@
 //! Knows formats and durability; decides nothing about a run.
 
 pub mod atomic;
+pub mod autopilot;
 pub mod backlog;
 mod error;
 pub mod run;

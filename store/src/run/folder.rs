@@ -13,7 +13,7 @@ pub(super) fn create_private(path: &Path) -> Result<(), Error> {
 }
 
 /// Does the same, and each new folder is still there after a power loss; takes a flush to disk for each.
-pub(super) fn create_durable(path: &Path) -> Result<(), Error> {
+pub(crate) fn create_durable(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         return Ok(());
     }

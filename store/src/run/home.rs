@@ -5,6 +5,7 @@
 use super::directory::RunDirectory;
 use super::folder::create_durable;
 use super::name::{check_run_id, project_name};
+use crate::autopilot::is_autopilot_run;
 use crate::{Error, atomic};
 use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
@@ -129,7 +130,7 @@ impl ProjectDirectory {
 /// Returns the run whose folder this is, nothing for anything else that lies there.
 fn run_of(entry: &DirEntry) -> Option<RunId> {
     let run_id = entry.file_name().into_string().ok().map(RunId::new).filter(|id| check_run_id(id).is_ok());
-    run_id.filter(|_| entry.path().is_dir())
+    run_id.filter(|id| entry.path().is_dir() && !is_autopilot_run(id))
 }
 
 #[cfg(test)]
@@ -206,6 +207,7 @@ mod tests {
             project.run(id).unwrap().create().unwrap();
         }
         fs::create_dir(project.runs_folder().join(".trash")).unwrap();
+        fs::create_dir(project.runs_folder().join("master__task-1__2026-11-21T01-45-12-000Z")).unwrap();
         atomic::replace(&project.runs_folder().join("notes"), b"").unwrap();
         assert_eq!(project.runs().unwrap(), [ids[1].clone(), ids[0].clone()]);
     }

@@ -16,10 +16,12 @@ mod name;
 
 pub use activity::{ActivityLog, event_line};
 pub use directory::{AttemptDirectory, RunDirectory};
+pub(crate) use folder::create_durable;
 pub use holder::Holder;
 pub use home::{Home, ProjectDirectory};
 pub use journal::{JournalContents, JournalEnd, JournalRecord, JournalWriter, TornLine, read_journal};
 pub use json::{read_json, write_json};
 pub use lock::RunLock;
 pub use loops::LoopDirectory;
+pub(crate) use name::{calendar_time, encode};
 pub use name::{new_run_id, safe_name};

@@ -27,7 +27,7 @@ pub fn safe_name(task: &TaskId) -> String {
 }
 
 /// Encodes any text as described at [`safe_name`].
-pub(super) fn encode(text: &str) -> String {
+pub(crate) fn encode(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for (position, byte) in text.bytes().enumerate() {
         match byte {
@@ -88,7 +88,7 @@ pub fn new_run_id(now: Timestamp, entropy: u32) -> RunId {
 }
 
 /// Returns the moment in the calendar; moments past the year 9999 count as its end.
-pub(super) fn calendar_time(moment: Timestamp) -> jiff::Timestamp {
+pub(crate) fn calendar_time(moment: Timestamp) -> jiff::Timestamp {
     let milliseconds = i64::try_from(moment.0).unwrap_or(i64::MAX);
     jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::MAX)
 }

@@ -1,0 +1,193 @@
+//! Where autopilot's files of one checkout lie.
+//!
+//! Every worktree has a place of its own, named after its whole git folder, so two paths never share one.
+
+use super::name;
+use super::pointer::CurrentRun;
+use super::run::{AutopilotRun, Log};
+use crate::run::{Home, create_durable, encode, read_json, write_json};
+use crate::{Error, atomic};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use tm_scheduler::RunId;
+
+/// The folder with the runs of one checkout.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AutopilotFolder {
+    path: PathBuf,
+    log: Log,
+}
+
+impl AutopilotFolder {
+    /// Returns the place under the home folder of the worktree with this git folder.
+    ///
+    /// # Errors
+    /// There is no such git folder.
+    pub fn in_home(home: &Home, git_dir: &Path) -> Result<Self, Error> {
+        Ok(Self { path: home.project(git_dir)?.path().to_owned(), log: Log::Activity })
+    }
+
+    /// Returns the place within a checkout: `.taskmaster/reports`.
+    pub fn in_project(checkout: &Path) -> Self {
+        Self { path: checkout.join(".taskmaster/reports"), log: Log::Log }
+    }
+
+    /// Creates the folders, and makes git ignore them where they lie in a checkout.
+    ///
+    /// # Errors
+    /// They can't be written.
+    pub fn create(&self) -> Result<(), Error> {
+        for folder in [self.runs_folder(), self.tags_folder()] {
+            create_durable(&folder)?;
+            let gitignore = folder.join(".gitignore");
+            if self.log == Log::Log && !gitignore.exists() {
+                atomic::replace(&gitignore, b"*\n").map_err(Error::write(&gitignore))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn runs_folder(&self) -> PathBuf {
+        self.path.join("runs")
+    }
+
+    fn tags_folder(&self) -> PathBuf {
+        self.path.join("tags")
+    }
+
+    pub(super) fn lock_file(&self) -> PathBuf {
+        // Beside the pointers, which git ignores in a checkout.
+        self.tags_folder().join(".lock")
+    }
+
+    /// Returns a run, which need not exist.
+    ///
+    /// # Errors
+    /// The id is none of autopilot's.
+    pub fn run(&self, id: &RunId) -> Result<AutopilotRun, Error> {
+        name::check(id)?;
+        Ok(AutopilotRun::new(self.runs_folder().join(id.as_str()), self.log))
+    }
+
+    /// Records a run as the current one of its tag.
+    ///
+    /// # Errors
+    /// The pointer can't be written.
+    pub fn point(&self, current: &CurrentRun) -> Result<(), Error> {
+        name::check(&current.run_id)?;
+        let folder = self.tags_folder().join(encode(current.tag.as_str()));
+        create_durable(&folder)?;
+        let file = folder.join("current-run.json");
+        if read_json::<CurrentRun>(&file).is_ok_and(|known| known == *current) {
+            return Ok(());
+        }
+        write_json(&file, current)
+    }
+
+    /// Returns the current run of each tag, the one to go on with first: unfinished before finished, then the latest.
+    ///
+    /// # Errors
+    /// A pointer can't be read.
+    pub fn current_runs(&self) -> Result<Vec<CurrentRun>, Error> {
+        let folder = self.tags_folder();
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries.collect::<io::Result<Vec<_>>>().map_err(Error::read(&folder))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::read(&folder)(error)),
+        };
+        let files = entries.iter().map(|entry| entry.path().join("current-run.json")).filter(|file| file.exists());
+        let mut runs: Vec<CurrentRun> = files.map(|file| read_json(&file)).collect::<Result<_, _>>()?;
+        for run in &runs {
+            name::check(&run.run_id)?;
+        }
+        runs.sort_by(|left, right| {
+            (left.status, &right.start_time, &left.run_id).cmp(&(right.status, &left.start_time, &right.run_id))
+        });
+        Ok(runs)
+    }
+
+    /// Returns all runs, oldest first within a tag and task.
+    ///
+    /// # Errors
+    /// The folder can't be read.
+    pub fn runs(&self) -> Result<Vec<RunId>, Error> {
+        let folder = self.runs_folder();
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries.collect::<io::Result<Vec<_>>>().map_err(Error::read(&folder))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::read(&folder)(error)),
+        };
+        let names = entries.iter().filter_map(|entry| entry.file_name().into_string().ok()).map(RunId::new);
+        let mut runs: Vec<RunId> = names.filter(|id| name::check(id).is_ok()).collect();
+        runs.sort();
+        Ok(runs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PointerStatus;
+    use super::*;
+
+    fn current(tag: &str, status: PointerStatus, second: u8) -> CurrentRun {
+        CurrentRun {
+            run_id: RunId::new(format!("{tag}__task-1__2026-01-01T00-00-0{second}-000Z")),
+            task_id: "1".into(),
+            tag: tag.into(),
+            start_time: format!("2026-01-01T00:00:0{second}.000Z"),
+            status,
+        }
+    }
+
+    #[test]
+    fn paths_that_differ_in_one_byte_have_places_of_their_own() {
+        let root = tempfile::tempdir().unwrap();
+        let home = Home::new(root.path().join("home"));
+        let mut places = std::collections::BTreeSet::new();
+        for path in ["a/b-c", "a/b/c", "a/b c", "a-b/c", "A/b-c"] {
+            let git_dir = root.path().join(path).join(".git");
+            std::fs::create_dir_all(&git_dir).unwrap();
+            places.insert(AutopilotFolder::in_home(&home, &git_dir).unwrap().path);
+        }
+        assert_eq!(places.len(), 5);
+    }
+
+    #[test]
+    fn the_unfinished_run_comes_first_and_then_the_latest() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = AutopilotFolder::in_project(root.path());
+        folder.create().unwrap();
+        assert_eq!(folder.current_runs().unwrap(), []);
+        let runs = [
+            current("a", PointerStatus::Completed, 9),
+            current("b", PointerStatus::Paused, 1),
+            current("c/..", PointerStatus::Paused, 2).with_safe_id(),
+            current("d", PointerStatus::InProgress, 0),
+        ];
+        for run in &runs {
+            folder.point(run).unwrap();
+        }
+        let tags: Vec<String> = folder.current_runs().unwrap().iter().map(|run| run.tag.to_string()).collect();
+        assert_eq!(tags, ["d", "c/..", "b", "a"]);
+        assert!(root.path().join(".taskmaster/reports/tags/.gitignore").exists());
+    }
+
+    impl CurrentRun {
+        fn with_safe_id(self) -> Self {
+            Self { run_id: "c__task-1__x".into(), ..self }
+        }
+    }
+
+    #[test]
+    fn a_pointer_that_leads_elsewhere_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = AutopilotFolder::in_project(root.path());
+        folder.create().unwrap();
+        let hostile = CurrentRun { run_id: "../../x__task-1__y".into(), ..current("a", PointerStatus::Paused, 1) };
+        assert!(folder.point(&hostile).is_err());
+        let file = root.path().join(".taskmaster/reports/tags/a/current-run.json");
+        create_durable(file.parent().unwrap()).unwrap();
+        write_json(&file, &hostile).unwrap();
+        assert!(folder.current_runs().is_err());
+    }
+}

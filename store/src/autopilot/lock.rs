@@ -1,0 +1,61 @@
+//! Lets one command at a time change the runs of a checkout. Commands are short, so the others wait.
+
+use super::AutopilotFolder;
+use crate::Error;
+use fs2::FileExt as _;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The right to change the runs of a checkout; ends when dropped, or with the process.
+#[derive(Debug)]
+pub struct AutopilotLock {
+    _file: File,
+}
+
+impl AutopilotLock {
+    /// Takes the lock and waits for it as long as `patience`.
+    ///
+    /// # Errors
+    /// Somebody else holds it all that time, or it can't be written.
+    pub fn acquire(folder: &AutopilotFolder, patience: Duration) -> Result<Self, Error> {
+        folder.create()?;
+        let path = folder.lock_file();
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = open.map_err(lock_error(&path))?;
+        let tries = patience.as_millis() / PAUSE.as_millis() + 1;
+        for _ in 0..tries {
+            match file.try_lock_exclusive() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(error) => return Err(lock_error(&path)(error)),
+            }
+        }
+        Err(Error::Busy { path })
+    }
+}
+
+fn lock_error(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path: PathBuf = path.to_owned();
+    move |source| Error::Lock { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_command_at_a_time_changes_a_checkout() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = AutopilotFolder::in_project(root.path());
+        let held = AutopilotLock::acquire(&folder, Duration::ZERO).unwrap();
+        assert!(matches!(AutopilotLock::acquire(&folder, Duration::ZERO), Err(Error::Busy { .. })));
+        drop(held);
+        AutopilotLock::acquire(&folder, Duration::ZERO).unwrap();
+    }
+}

@@ -1,0 +1,180 @@
+//! The files of one run of autopilot.
+
+use crate::run::{ActivityLog, create_durable, encode, read_json, write_json};
+use crate::{Error, atomic};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+use tm_scheduler::{CommitId, TaskId, Timestamp};
+
+/// How the log of events is called.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Log {
+    /// `activity.jsonl`.
+    Activity,
+    /// `log.jsonl`.
+    Log,
+}
+
+/// The folder of one run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AutopilotRun {
+    path: PathBuf,
+    log: Log,
+}
+
+impl AutopilotRun {
+    pub(super) const fn new(path: PathBuf, log: Log) -> Self {
+        Self { path, log }
+    }
+
+    /// Returns the folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Creates the folders, open to their owner alone.
+    ///
+    /// # Errors
+    /// They can't be written.
+    pub fn create(&self) -> Result<(), Error> {
+        create_durable(&self.path.join("test-results"))
+    }
+
+    /// Returns the log of events.
+    pub fn activity(&self) -> PathBuf {
+        self.path.join(match self.log {
+            Log::Activity => "activity.jsonl",
+            Log::Log => "log.jsonl",
+        })
+    }
+
+    /// Returns the file with the state.
+    pub fn state_file(&self) -> PathBuf {
+        self.path.join("state.json")
+    }
+
+    /// Reads the state.
+    ///
+    /// # Errors
+    /// There is none, or it can't be read.
+    pub fn state<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        read_json(&self.state_file())
+    }
+
+    /// Replaces the state.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn set_state(&self, state: &impl Serialize) -> Result<(), Error> {
+        write_json(&self.state_file(), state)
+    }
+
+    /// Replaces what the run is.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn set_manifest(&self, manifest: &impl Serialize) -> Result<(), Error> {
+        write_json(&self.path.join("manifest.json"), manifest)
+    }
+
+    /// Replaces the pieces of work that were handed out.
+    ///
+    /// # Errors
+    /// They can't be written.
+    pub fn set_work_units(&self, units: &impl Serialize) -> Result<(), Error> {
+        write_json(&self.path.join("work-units.json"), units)
+    }
+
+    /// Replaces the list of commits, one a line.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn set_commits(&self, commits: &[CommitId]) -> Result<(), Error> {
+        let path = self.path.join("commits.txt");
+        let text: String = commits.iter().flat_map(|commit| [commit.as_str(), "\n"]).collect();
+        if std::fs::read(&path).is_ok_and(|known| known == text.as_bytes()) {
+            return Ok(());
+        }
+        atomic::replace(&path, text.as_bytes()).map_err(Error::write(&path))
+    }
+
+    /// Keeps what was reported of a phase of a subtask; the last report wins.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn set_test_results(&self, subtask: &TaskId, phase: &str, results: &impl Serialize) -> Result<(), Error> {
+        let name = format!("subtask-{}-{}.json", encode(subtask.as_str()), encode(phase));
+        write_json(&self.path.join("test-results").join(name), results)
+    }
+
+    /// Keeps what the whole suite said at the end.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn set_final_results(&self, results: &impl Serialize) -> Result<(), Error> {
+        write_json(&self.path.join("test-results/final-suite.json"), results)
+    }
+
+    /// Appends events to the log.
+    ///
+    /// # Errors
+    /// The log can't be written.
+    pub fn append(&self, at: Timestamp, events: &[impl Serialize]) -> Result<(), Error> {
+        let mut log = ActivityLog::open(&self.activity())?;
+        for event in events {
+            log.append(at, event)?;
+        }
+        log.flush()
+    }
+
+    /// Removes the run's folder.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    pub fn remove(&self) -> Result<(), Error> {
+        std::fs::remove_dir_all(&self.path).map_err(Error::write(&self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn files_have_the_names_that_others_rely_on_and_the_last_report_wins() {
+        let root = tempfile::tempdir().unwrap();
+        let run = AutopilotRun::new(root.path().join("run"), Log::Activity);
+        run.create().unwrap();
+        run.set_state(&json!({"a": 1})).unwrap();
+        run.set_manifest(&json!({})).unwrap();
+        run.set_work_units(&json!([])).unwrap();
+        run.set_commits(&["a".into(), "b".into()]).unwrap();
+        run.set_test_results(&"../1.1".into(), "red", &json!(1)).unwrap();
+        run.set_test_results(&"../1.1".into(), "red", &json!(2)).unwrap();
+        run.set_final_results(&json!(3)).unwrap();
+        run.append(Timestamp(0), &[json!({"event": "phase:start"})]).unwrap();
+        let mut names: Vec<String> = [run.path().to_owned(), run.path().join("test-results")]
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [
+                "activity.jsonl",
+                "commits.txt",
+                "final-suite.json",
+                "manifest.json",
+                "state.json",
+                "subtask-%2e.%2f1.1-red.json",
+                "test-results",
+                "work-units.json",
+            ]
+        );
+        assert_eq!(std::fs::read_to_string(run.path().join("commits.txt")).unwrap(), "a\nb\n");
+        assert_eq!(AutopilotRun::new(root.path().into(), Log::Log).activity(), root.path().join("log.jsonl"));
+    }
+}
