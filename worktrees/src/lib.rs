@@ -6,6 +6,7 @@
 
 mod branch;
 mod changes;
+mod checkout;
 mod environment;
 mod error;
 mod git;
@@ -25,6 +26,7 @@ mod worktree;
 
 pub use branch::BranchName;
 pub use changes::{Change, ChangedFile};
+pub use checkout::{Checkout, CommitFiles};
 pub use environment::Environment;
 pub use error::{Error, Protection};
 pub use merge::{Conflict, Landing, MergeOutcome, MergePreview};

@@ -1,0 +1,332 @@
+//! Work in the checkout that a person or an agent sits in: its branch, what is changed there, its commits.
+//!
+//! Everything here that commits or creates a branch asserts first that it is not on the default branch. Nothing is
+//! forced, and nothing that is not committed is touched.
+
+use crate::branch::BranchName;
+use crate::git::{Git, Hooks, fields, path_of};
+use crate::{Error, PathPatterns, Protection, Repository, TreeId};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use tm_scheduler::CommitId;
+
+/// Names that are default branches wherever they are in use.
+const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
+
+/// The checkout that a repository was found from.
+#[derive(Clone, Debug)]
+pub struct Checkout {
+    repository: Repository,
+    git_dir: PathBuf,
+}
+
+/// Which files a commit takes.
+#[derive(Clone, Copy, Debug)]
+pub enum CommitFiles<'a> {
+    /// Everything that is changed, but for these.
+    AllBut(&'a PathPatterns),
+    /// These alone, relative to the top of the checkout.
+    Only(&'a [String]),
+}
+
+impl Checkout {
+    /// Takes the checkout of a repository.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn of(repository: Repository) -> Result<Self, Error> {
+        let git_dir = repository.git().args(["rev-parse", "--path-format=absolute", "--absolute-git-dir"]).path()?;
+        Ok(Self { repository, git_dir })
+    }
+
+    /// Returns the repository.
+    pub const fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Returns the top of the checkout.
+    pub fn root(&self) -> &Path {
+        self.repository.checkout_root()
+    }
+
+    /// Returns the git folder of this checkout alone: a linked worktree has one of its own.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    fn git(&self, hooks: Hooks) -> Git {
+        self.repository.git_in(self.root(), hooks)
+    }
+
+    /// Returns the paths that differ from HEAD, untracked files one by one, without those that `ignored` covers.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn changed_paths(&self, ignored: &PathPatterns) -> Result<Vec<PathBuf>, Error> {
+        let listing = self
+            .git(Hooks::Off)
+            .reading()
+            .args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"])
+            .bytes()?;
+        let paths = fields(&listing).filter_map(|entry| entry.get(3..)).map(path_of);
+        Ok(paths.filter(|path| !ignored.covers(path)).collect())
+    }
+
+    /// Refuses the default branch.
+    ///
+    /// # Errors
+    /// The branch is one that commits never go to.
+    pub fn assert_not_default(&self, branch: &BranchName) -> Result<(), Error> {
+        let name = branch.as_str();
+        if USUAL_DEFAULTS.contains(&name) || self.repository.default_branch()?.as_deref() == Some(name) {
+            return Err(Error::RefusedDefaultBranch { branch: branch.clone(), protection: Protection::Default });
+        }
+        Ok(())
+    }
+
+    /// Refuses a checkout whose HEAD is not on this branch, and the default branch.
+    ///
+    /// # Errors
+    /// HEAD is elsewhere.
+    pub fn assert_on(&self, branch: &BranchName) -> Result<(), Error> {
+        self.assert_not_default(branch)?;
+        if self.repository.head()?.branch.as_deref() == Some(branch.as_str()) {
+            return Ok(());
+        }
+        Err(Error::WrongHead { path: self.root().to_owned(), expected: branch.to_string() })
+    }
+
+    /// Creates a branch at HEAD and switches to it; a checkout that is on it already stays there.
+    ///
+    /// # Errors
+    /// The branch is the default one or belongs to other work.
+    pub fn start_branch(&self, branch: &BranchName) -> Result<(), Error> {
+        self.assert_not_default(branch)?;
+        if self.assert_on(branch).is_ok() {
+            return Ok(());
+        }
+        if let Some(at) = self.repository.branch_tip(branch)? {
+            return Err(Error::BranchTaken { branch: branch.clone(), at });
+        }
+        self.git(Hooks::Configured).args(["switch", "--quiet", "--no-track", "--create", branch.as_str()]).once().done()
+    }
+
+    /// Switches to a branch, or to a commit on none; what is not committed has to fit there.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn switch_to(&self, branch: Option<&str>, commit: &CommitId) -> Result<(), Error> {
+        let git = self.git(Hooks::Configured).args(["switch", "--quiet"]).once();
+        match branch {
+            Some(branch) => git.arg(BranchName::new(branch)?.as_str()).done(),
+            None => git.arg("--detach").commit(commit).done(),
+        }
+    }
+
+    /// Deletes a branch after keeping its commit under a name of tm's own.
+    ///
+    /// # Errors
+    /// It is the default one or checked out somewhere, or git refused.
+    pub fn retire_branch(&self, branch: &BranchName, keep_as: &str) -> Result<(), Error> {
+        self.assert_not_default(branch)?;
+        let Some(tip) = self.repository.branch_tip(branch)? else { return Ok(()) };
+        self.repository.keep(keep_as, &tip)?;
+        self.git(Hooks::Off).args(["branch", "--quiet", "-D", branch.as_str()]).once().done()
+    }
+
+    /// Commits on a branch, with hooks and signing as the user has them set up; `None` when there is nothing to commit.
+    ///
+    /// # Errors
+    /// HEAD is not on the branch, the branch is the default one, a hook refused, or a file is not there.
+    pub fn commit(
+        &self,
+        branch: &BranchName,
+        message: &str,
+        files: CommitFiles<'_>,
+    ) -> Result<Option<CommitId>, Error> {
+        self.assert_on(branch)?;
+        let only: &[String] = match files {
+            CommitFiles::AllBut(never) => {
+                self.git(Hooks::Off).args(["add", "--all", "--", "."]).done()?;
+                self.unstage(never)?;
+                &[]
+            }
+            CommitFiles::Only(files) => {
+                self.git(Hooks::Off).args(["--literal-pathspecs", "add", "--all", "--"]).args(files).done()?;
+                files
+            }
+        };
+        if !self.is_staged(only)? {
+            return Ok(None);
+        }
+        // Once more, right before: whatever else moves HEAD in this checkout, git refuses nothing itself.
+        self.assert_on(branch)?;
+        let git = self.git(Hooks::Configured).arg("--literal-pathspecs");
+        let git = git.args(["commit", "--quiet", "--cleanup=verbatim", "-F", "-"]);
+        let git = if only.is_empty() { git } else { git.arg("--only").arg("--").args(only) };
+        let answer = git.input(message).once().answer()?;
+        if answer.code != 0 {
+            let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
+            let output = format!("{printed}{}", answer.stderr).trim().to_owned();
+            return Err(Error::CommitRefused { output });
+        }
+        Ok(Some(self.repository.head()?.commit))
+    }
+
+    fn is_staged(&self, only: &[String]) -> Result<bool, Error> {
+        let git = self.git(Hooks::Off).args(["--literal-pathspecs", "diff", "--cached", "--quiet", "--"]);
+        git.args(only).yes_or_no().map(|is_same| !is_same)
+    }
+
+    /// Takes what is never committed out of the index again, without touching a file.
+    fn unstage(&self, never: &PathPatterns) -> Result<(), Error> {
+        let staged = self.git(Hooks::Off).args(["diff", "--cached", "--name-only", "--no-renames", "-z"]).bytes()?;
+        let mut paths = Vec::new();
+        for path in fields(&staged).filter(|path| never.covers(&path_of(path))) {
+            paths.extend_from_slice(path);
+            paths.push(0);
+        }
+        if paths.is_empty() {
+            return Ok(());
+        }
+        self.git(Hooks::Off)
+            .args(["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"])
+            .input(paths)
+            .done()
+    }
+
+    /// Writes everything in the checkout, but for what is never committed, as a tree; index and files stay as they are.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn snapshot_tree(&self, never: &PathPatterns) -> Result<TreeId, Error> {
+        let index = self.git_dir.join("index");
+        let mut name = OsString::from(index.as_os_str());
+        name.push(".tm-autopilot");
+        let copy = PathBuf::from(name);
+        if index.exists() {
+            std::fs::copy(&index, &copy).map_err(Error::file("copy", &index))?;
+        }
+        let tree = self.tree_in(&copy, never);
+        // A copy that stays does no harm: it is written anew each time.
+        let _written_anew = std::fs::remove_file(&copy);
+        tree
+    }
+
+    fn tree_in(&self, index: &Path, never: &PathPatterns) -> Result<TreeId, Error> {
+        let git = || self.git(Hooks::Off).variable("GIT_INDEX_FILE", index.as_os_str());
+        git().args(["add", "--all", "--", "."]).done()?;
+        let staged = git().args(["diff", "--cached", "--name-only", "--no-renames", "-z"]).bytes()?;
+        let covered: Vec<PathBuf> = fields(&staged).map(path_of).filter(|path| never.covers(path)).collect();
+        if !covered.is_empty() {
+            git().args(["--literal-pathspecs", "reset", "--quiet", "--"]).args(&covered).done()?;
+        }
+        git().arg("write-tree").object_id().map(TreeId)
+    }
+
+    /// Makes a commit of a tree on no branch, and keeps it under a name of tm's own.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn keep_tree(&self, tree: &TreeId, on: &CommitId, keep_as: &str, message: &str) -> Result<CommitId, Error> {
+        let commit = self.repository.commit_tree(tree, &[on], message)?;
+        self.repository.keep(keep_as, &commit)?;
+        Ok(commit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Environment;
+    use tempfile::TempDir;
+
+    fn scene() -> (TempDir, Checkout) {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = Environment::default()
+            .with("HOME", folder.path())
+            .with("GIT_CONFIG_NOSYSTEM", "1")
+            .with("GIT_CONFIG_GLOBAL", "/dev/null");
+        let git =
+            |arguments: &[&str]| Git::new(&environment, folder.path(), Hooks::Off).args(arguments).done().unwrap();
+        git(&["init", "--quiet", "--initial-branch=trunk"]);
+        git(&["config", "init.defaultBranch", "trunk"]);
+        write(folder.path(), "backlog.json", "1");
+        git(&["add", "."]);
+        git(&["-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "first"]);
+        let repository = Repository::discover_in(folder.path(), environment).unwrap();
+        let checkout = Checkout::of(repository).unwrap();
+        (folder, checkout)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+    fn write(folder: &Path, name: &str, text: &str) {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+
+    fn branch(name: &str) -> BranchName {
+        BranchName::new(name).unwrap()
+    }
+
+    #[test]
+    fn default_branches_are_never_committed_to_whatever_they_are_called() {
+        let (folder, checkout) = scene();
+        write(folder.path(), "a", "1");
+        let never = PathPatterns::default();
+        for name in ["trunk", "main", "master"] {
+            assert!(checkout.start_branch(&branch(name)).is_err(), "{name}");
+            assert!(checkout.commit(&branch(name), "m", CommitFiles::AllBut(&never)).is_err(), "{name}");
+        }
+        assert!(checkout.commit(&branch("tm/x"), "m", CommitFiles::AllBut(&never)).is_err(), "HEAD is elsewhere");
+        assert_eq!(checkout.changed_paths(&never).unwrap(), [PathBuf::from("a")]);
+    }
+
+    #[test]
+    fn a_commit_takes_everything_but_what_is_never_committed() {
+        let (folder, checkout) = scene();
+        let start = checkout.repository().head().unwrap().commit;
+        let tm = branch("tm/master/task-1");
+        checkout.start_branch(&tm).unwrap();
+        checkout.start_branch(&tm).unwrap();
+        let never = PathPatterns::new(&["/backlog.json"]).unwrap();
+        assert_eq!(checkout.commit(&tm, "nothing", CommitFiles::AllBut(&never)).unwrap(), None);
+        for (name, text) in [("backlog.json", "2"), ("a", "1"), ("-b*", "1")] {
+            write(folder.path(), name, text);
+        }
+        let tree = checkout.snapshot_tree(&never).unwrap();
+        let commit = checkout.commit(&tm, "work\n", CommitFiles::AllBut(&never)).unwrap().unwrap();
+        assert_eq!(checkout.repository().tree_of(&commit).unwrap(), tree);
+        let files: Vec<String> =
+            checkout.repository().changed_files(&start, &commit).unwrap().into_iter().map(|file| file.path).collect();
+        assert_eq!(files, ["-b*", "a"]);
+        assert_eq!(checkout.changed_paths(&PathPatterns::default()).unwrap(), [PathBuf::from("backlog.json")]);
+        assert_eq!(checkout.changed_paths(&never).unwrap(), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn files_that_are_named_are_committed_alone() {
+        let (folder, checkout) = scene();
+        let tm = branch("tm/x");
+        checkout.start_branch(&tm).unwrap();
+        write(folder.path(), "a", "1");
+        write(folder.path(), "b", "1");
+        assert!(checkout.commit(&tm, "m", CommitFiles::Only(&["none".to_owned()])).is_err());
+        checkout.commit(&tm, "m", CommitFiles::Only(&["a".to_owned()])).unwrap().unwrap();
+        assert_eq!(checkout.changed_paths(&PathPatterns::default()).unwrap(), [PathBuf::from("b")]);
+    }
+
+    #[test]
+    fn a_retired_branch_is_kept_under_another_name() {
+        let (folder, checkout) = scene();
+        let start = checkout.repository().head().unwrap();
+        let tm = branch("tm/x");
+        checkout.start_branch(&tm).unwrap();
+        write(folder.path(), "a", "1");
+        let commit = checkout.commit(&tm, "m", CommitFiles::AllBut(&PathPatterns::default())).unwrap().unwrap();
+        assert!(checkout.retire_branch(&tm, "refs/tm/salvage/x").is_err(), "it is checked out");
+        checkout.switch_to(start.branch.as_deref(), &start.commit).unwrap();
+        checkout.retire_branch(&tm, "refs/tm/salvage/x").unwrap();
+        assert_eq!(checkout.repository().branch_tip(&tm).unwrap(), None);
+        assert_eq!(checkout.repository().resolve("refs/tm/salvage/x").unwrap(), commit);
+    }
+}
