@@ -9,6 +9,8 @@ pub(crate) enum ExitCode {
     Error,
     /// The command line makes no sense.
     Usage,
+    /// The work does not allow the next step.
+    Refused,
     /// Nothing could be planned.
     Unplannable,
     /// Another run is live.
@@ -21,6 +23,7 @@ impl ExitCode {
         match self {
             Self::Error => 1,
             Self::Usage => 2,
+            Self::Refused => 3,
             Self::Unplannable => 4,
             Self::Busy => 5,
         }

@@ -11,7 +11,7 @@ mod words;
 use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
 use commands::{
-    agent, configuration, demo, doctor, init, looking, loop_command, plan, presets, run, verify, worktrees,
+    agent, autopilot, configuration, demo, doctor, init, looking, loop_command, plan, presets, run, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -64,6 +64,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),
         Command::Worktrees(Worktrees::Diff(choice)) => worktrees::diff(&start, choice),
         Command::Worktrees(Worktrees::Prune(output)) => worktrees::prune(&start, output.json),
+        Command::Autopilot(autopilot_arguments) => autopilot::autopilot(&start, autopilot_arguments),
         Command::Loop(loop_arguments) => loop_command::run(&start, loop_arguments),
         Command::Presets(Presets::List(output)) => presets::list(&start, output.json),
         Command::Presets(Presets::Show(choice)) => presets::show(&start, &choice.name),

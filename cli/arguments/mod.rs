@@ -1,10 +1,15 @@
 //! The command line, as clap reads it. Knows names and help texts; decides nothing.
 
+mod autopilot;
 mod loops;
 mod presets;
 mod verify;
 mod waves;
 
+pub(crate) use autopilot::{
+    AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments, FinalizeArguments,
+    PhaseArgument, ResumeAutopilot, StartArguments,
+};
 pub(crate) use loops::LoopArguments;
 pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use verify::VerifyArguments;
@@ -40,6 +45,8 @@ pub(crate) enum Command {
     /// See and clean up the worktrees of runs.
     #[command(subcommand)]
     Worktrees(Worktrees),
+    /// Lead one agent through RED, GREEN and COMMIT of each subtask of a task.
+    Autopilot(AutopilotArguments),
     /// Run one agent after the other, each with a fresh context, until there is nothing left to do.
     Loop(Box<LoopArguments>),
     /// See and make the presets of `tm loop`.

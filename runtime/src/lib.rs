@@ -2,6 +2,7 @@
 //!
 //! Every `if` about the domain is in the scheduler; here is what touches git, processes, files and the clock.
 
+pub mod autopilot;
 mod clock;
 mod crew;
 mod error;

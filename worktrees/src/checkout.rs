@@ -6,7 +6,6 @@
 use crate::branch::BranchName;
 use crate::git::{Git, Hooks, fields, path_of};
 use crate::{Error, PathPatterns, Protection, Repository, TreeId};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -70,6 +69,19 @@ impl Checkout {
             .bytes()?;
         let paths = fields(&listing).filter_map(|entry| entry.get(3..)).map(path_of);
         Ok(paths.filter(|path| !ignored.covers(path)).collect())
+    }
+
+    /// Returns the files that git knows or would add.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn files(&self) -> Result<Vec<String>, Error> {
+        let listing = self
+            .git(Hooks::Off)
+            .reading()
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"])
+            .bytes()?;
+        Ok(fields(&listing).map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
     /// Refuses the default branch.
@@ -200,28 +212,15 @@ impl Checkout {
     /// # Errors
     /// git refused.
     pub fn snapshot_tree(&self, never: &PathPatterns) -> Result<TreeId, Error> {
-        let index = self.git_dir.join("index");
-        let mut name = OsString::from(index.as_os_str());
-        name.push(".tm-autopilot");
-        let copy = PathBuf::from(name);
-        if index.exists() {
-            std::fs::copy(&index, &copy).map_err(Error::file("copy", &index))?;
+        let tree = self.repository.tree_of_checkout(self.root())?;
+        let head = self.repository.head()?.commit;
+        let changed = self.repository.changed_files_to_tree(&head, &tree)?;
+        let covered: Vec<String> =
+            changed.into_iter().map(|file| file.path).filter(|path| never.covers(Path::new(path))).collect();
+        if covered.is_empty() {
+            return Ok(tree);
         }
-        let tree = self.tree_in(&copy, never);
-        // A copy that stays does no harm: it is written anew each time.
-        let _written_anew = std::fs::remove_file(&copy);
-        tree
-    }
-
-    fn tree_in(&self, index: &Path, never: &PathPatterns) -> Result<TreeId, Error> {
-        let git = || self.git(Hooks::Off).variable("GIT_INDEX_FILE", index.as_os_str());
-        git().args(["add", "--all", "--", "."]).done()?;
-        let staged = git().args(["diff", "--cached", "--name-only", "--no-renames", "-z"]).bytes()?;
-        let covered: Vec<PathBuf> = fields(&staged).map(path_of).filter(|path| never.covers(path)).collect();
-        if !covered.is_empty() {
-            git().args(["--literal-pathspecs", "reset", "--quiet", "--"]).args(&covered).done()?;
-        }
-        git().arg("write-tree").object_id().map(TreeId)
+        self.repository.tree_of(&self.repository.with_files_of(&tree, &covered, &head)?)
     }
 
     /// Makes a commit of a tree on no branch, and keeps it under a name of tm's own.

@@ -169,6 +169,14 @@ impl Repository {
         self.git().args(["merge-base", "--is-ancestor"]).commit(ancestor).commit(descendant).yes_or_no()
     }
 
+    /// Returns the first line of a commit's message.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn subject(&self, commit: &CommitId) -> Result<String, Error> {
+        self.git().args(["show", "--no-patch", "--format=%s"]).commit(commit).text()
+    }
+
     /// Returns the trailers of a commit's message.
     ///
     /// # Errors

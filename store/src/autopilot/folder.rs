@@ -84,6 +84,18 @@ impl AutopilotFolder {
         write_json(&file, current)
     }
 
+    /// Removes the pointer to a run where it is the current one of its tag.
+    ///
+    /// # Errors
+    /// The pointer can't be removed.
+    pub fn forget(&self, current: &CurrentRun) -> Result<(), Error> {
+        let file = self.tags_folder().join(encode(current.tag.as_str())).join("current-run.json");
+        if read_json::<CurrentRun>(&file).is_ok_and(|known| known.run_id == current.run_id) {
+            std::fs::remove_file(&file).map_err(Error::write(&file))?;
+        }
+        Ok(())
+    }
+
     /// Returns the current run of each tag, the one to go on with first: unfinished before finished, then the latest.
     ///
     /// # Errors

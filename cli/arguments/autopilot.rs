@@ -1,0 +1,184 @@
+//! The arguments of `tm autopilot`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+/// `tm autopilot`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = false)]
+pub(crate) struct AutopilotArguments {
+    /// Print one JSON document, also for an error.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The folder of the project, instead of the current one.
+    #[arg(long, short = 'p', global = true, value_name = "DIR")]
+    pub(crate) project_root: Option<PathBuf>,
+    /// The backlog, instead of the one that is found.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(crate) backlog: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: AutopilotCommand,
+}
+
+/// What autopilot can be asked for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AutopilotCommand {
+    /// Begin a run of a task: a branch of its own, then RED, GREEN and COMMIT of each subtask.
+    Start(StartArguments),
+    /// Tell what is to be done next.
+    Next(RunOfAutopilot),
+    /// Report how the tests went, and have the phase judged.
+    Complete(CompleteArguments),
+    /// Commit the subtask, set it done, go on to the next one.
+    Commit(CommitArguments),
+    /// Close a run of which everything is committed.
+    Finalize(FinalizeArguments),
+    /// Go on with a run that is paused or was cut off.
+    Resume(ResumeAutopilot),
+    /// Tell how a run stands.
+    Status(RunOfAutopilot),
+    /// Follow what happens in a run, one event a line, until it ends.
+    Watch(RunOfAutopilot),
+    /// Stop a run until it is resumed.
+    Pause(RunOfAutopilot),
+    /// Give a run up.
+    Abort(AbortArguments),
+    /// Print the prompt for the step under way.
+    Prompt(RunOfAutopilot),
+    /// Print instructions for agents, for CLAUDE.md, AGENTS.md or rules of an editor.
+    Guide,
+}
+
+/// `tm autopilot start`.
+#[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each one is a flag of the command line")]
+pub(crate) struct StartArguments {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+    /// The tag; the current one when not given.
+    #[arg(long, short = 't')]
+    pub(crate) tag: Option<String>,
+    /// The branch, instead of the one from `git.branch`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
+    /// Ask nothing.
+    #[arg(long, visible_alias = "yes", short = 'y')]
+    pub(crate) no_confirm: bool,
+    /// Tries at GREEN before the run is paused, instead of `autopilot.max_green_attempts`.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_attempts: Option<NonZeroU32>,
+    /// Start over an unfinished run, which is paused, and over open dependencies.
+    #[arg(long, short = 'f')]
+    pub(crate) force: bool,
+    /// Say what would be done, and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Go on with the unfinished run of this task where there is one.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) resume: bool,
+    /// Show each piece of work, and ask for what came of it.
+    #[arg(long, conflicts_with = "dry_run", conflicts_with = "json")]
+    pub(crate) interactive: bool,
+}
+
+/// `tm autopilot resume`.
+#[derive(Args, Debug)]
+pub(crate) struct ResumeAutopilot {
+    /// The run; the current one when not given.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// The run, under its other name.
+    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    pub(crate) run_id: Option<String>,
+    /// Show each piece of work, and ask for what came of it.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) interactive: bool,
+}
+
+/// A run to look at.
+#[derive(Args, Debug)]
+pub(crate) struct RunOfAutopilot {
+    /// The run; the current one when not given.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run_id: Option<String>,
+}
+
+/// `tm autopilot complete`.
+#[derive(Args, Debug)]
+pub(crate) struct CompleteArguments {
+    /// The phase; the one under way when not given.
+    #[arg(value_name = "PHASE", value_enum, ignore_case = true)]
+    pub(crate) phase: Option<PhaseArgument>,
+    /// The subtask; the one under way when not given.
+    #[arg(value_name = "SUBTASK")]
+    pub(crate) subtask: Option<String>,
+    /// The counts: `failed:3,passed:0`, or JSON.
+    #[arg(long, short = 'r', value_name = "COUNTS")]
+    pub(crate) results: Option<String>,
+    /// The coverage in percent.
+    #[arg(long, short = 'c', value_name = "PERCENT")]
+    pub(crate) coverage: Option<f64>,
+    /// Files that were changed; looked up when not given.
+    #[arg(long, value_name = "FILES", value_delimiter = ',')]
+    pub(crate) files: Vec<String>,
+    /// The run; the current one when not given.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run_id: Option<String>,
+}
+
+/// A phase that is reported on.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PhaseArgument {
+    /// Tests were written that fail.
+    Red,
+    /// They were made to pass.
+    Green,
+}
+
+/// `tm autopilot commit`.
+#[derive(Args, Debug)]
+pub(crate) struct CommitArguments {
+    /// The subtask; the one under way when not given.
+    #[arg(value_name = "SUBTASK")]
+    pub(crate) subtask: Option<String>,
+    /// The words of the message; trailers are added.
+    #[arg(long, short = 'm', value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+    /// Commit these files alone.
+    #[arg(long, value_name = "FILES", value_delimiter = ',')]
+    pub(crate) files: Vec<String>,
+    /// The run; the current one when not given.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run_id: Option<String>,
+}
+
+/// `tm autopilot finalize`.
+#[derive(Args, Debug)]
+pub(crate) struct FinalizeArguments {
+    /// The counts of the whole suite: `passed:30,failed:0`, or JSON.
+    #[arg(long, short = 'r', value_name = "COUNTS")]
+    pub(crate) results: Option<String>,
+    /// The coverage in percent.
+    #[arg(long, short = 'c', value_name = "PERCENT")]
+    pub(crate) coverage: Option<f64>,
+    /// The run; the current one when not given.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run_id: Option<String>,
+}
+
+/// `tm autopilot abort`.
+#[derive(Args, Debug)]
+pub(crate) struct AbortArguments {
+    /// Remove branch and state as well; the commits stay under `refs/tm/salvage/`.
+    #[arg(long)]
+    pub(crate) cleanup: bool,
+    /// Ask nothing.
+    #[arg(long, short = 'f', visible_alias = "no-confirm", visible_alias = "yes")]
+    pub(crate) force: bool,
+    /// The run; the current one when not given.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run_id: Option<String>,
+}

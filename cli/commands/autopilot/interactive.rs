@@ -1,0 +1,63 @@
+//! `--interactive`: shows each piece of work and asks on the terminal, or on any standard input, what came of it.
+
+use super::{wait, words};
+use crate::display::{print_data, print_line};
+use std::io::BufRead as _;
+use tm_runtime::autopilot::{
+    CommitRequest, CompleteRequest, Error, FinalizeRequest, Project, commit, complete, finalize, next, parse_counts,
+    pause,
+};
+
+const HELP: &str = "type counts such as `failed:3,passed:0`, an empty line where none are needed, \
+                    `pause` to stop for now, or `quit` to leave everything as it is";
+
+/// Works through the current run until it is complete, paused, or nothing more is typed.
+pub(super) fn work(project: &Project) -> Result<u8, Error> {
+    print_line(HELP);
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let answer = match line.trim() {
+            "quit" => return Ok(0),
+            "pause" => {
+                print_data(&words::ended(&pause(project, None)?));
+                return Ok(0);
+            }
+            text => take(project, text),
+        };
+        match answer {
+            Ok(text) => print_data(&text),
+            Err(error) => {
+                let hint = error.hint();
+                print_line(&format!("error: failed to {error}"));
+                if let Some(hint) = hint {
+                    print_line(&format!("hint: {hint}"));
+                }
+            }
+        }
+        let action = next(project, None)?.action;
+        if matches!(action.as_str(), "complete" | "resume" | "start") {
+            return Ok(0);
+        }
+    }
+    Ok(0)
+}
+
+/// Does what is next with what was typed.
+fn take(project: &Project, text: &str) -> Result<String, Error> {
+    let counts = || if text.is_empty() { Ok(None) } else { parse_counts(text).map(Some) };
+    match next(project, None)?.action.as_str() {
+        "red" | "green" => {
+            let request = CompleteRequest { counts: counts()?, ..CompleteRequest::default() };
+            Ok(words::completed(&wait(complete(project, &request))?))
+        }
+        "commit" => {
+            let message = Some(text.to_owned()).filter(|text| !text.is_empty());
+            let request = CommitRequest { message, ..CommitRequest::default() };
+            Ok(words::committed(&commit(project, &request)?))
+        }
+        _ => {
+            let request = FinalizeRequest { counts: counts()?, ..FinalizeRequest::default() };
+            Ok(words::ended(&wait(finalize(project, &request))?))
+        }
+    }
+}

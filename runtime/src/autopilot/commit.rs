@@ -1,0 +1,155 @@
+//! Commits a subtask, sets it done in the backlog, and takes the next one in hand.
+//!
+//! In this order: commit, backlog, state. Each part can be done again, so a crash between any two is made good by the
+//! same call.
+
+use super::answers::Committed;
+use super::error::Error;
+use super::next::progress;
+use super::project::Project;
+use super::session::Session;
+use serde_json::json;
+use tm_scheduler::autopilot::{Action, IllegalStep, Order};
+use tm_scheduler::{CommitId, RunId, Status, TaskId};
+use tm_worktrees::{BranchName, CommitFiles};
+
+/// What is to be committed.
+#[derive(Clone, Debug, Default)]
+pub struct CommitRequest {
+    /// The run; the current one where it is not said.
+    pub run: Option<RunId>,
+    /// The subtask; the one under way where it is not said.
+    pub subtask: Option<TaskId>,
+    /// The words of the message, instead of tm's; trailers are added.
+    pub message: Option<String>,
+    /// These files alone; everything that is changed where none is named.
+    pub files: Vec<String>,
+    /// A commit that was made already.
+    pub made: Option<String>,
+}
+
+/// Commits the subtask under way.
+///
+/// # Errors
+/// It is not time for that, HEAD is not on the run's branch, a hook refused, or there is nothing to commit.
+pub fn commit(project: &Project, request: &CommitRequest) -> Result<Committed, Error> {
+    let mut session = Session::open(project, request.run.as_ref())?;
+    let subtask = expected(&session, request)?;
+    project.refuse_waves("commit")?;
+    let branch = session.assert_on_branch()?;
+    let Some((commit, warnings)) = make_or_find(&session, request, &branch, &subtask)? else {
+        session.open.state.machine.handle(&Order::NothingToCommit)?;
+        session.open.state.red_proven = None;
+        let event = json!({"event": "error", "phase": "commit", "subtaskId": subtask,
+                           "error": "nothing to commit", "recoverable": true});
+        session.save(&[event])?;
+        return Err(Error::NothingChanged(subtask));
+    };
+    settle(&mut session, &subtask, &commit)?;
+    answer(&session, &subtask, &commit, warnings)
+}
+
+/// Refuses a commit at the wrong time or for another subtask, before anything is touched.
+fn expected(session: &Session<'_>, request: &CommitRequest) -> Result<TaskId, Error> {
+    let next = session.open.state.machine.next();
+    let wanted = |subtask: &TaskId| IllegalStep { wanted: format!("commit `{subtask}`"), next: next.clone() };
+    match (&next, &request.subtask) {
+        (Action::Commit { subtask }, None) => Ok(subtask.clone()),
+        (Action::Commit { subtask }, Some(meant)) if subtask == meant => Ok(subtask.clone()),
+        (_, Some(meant)) => Err(wanted(meant).into()),
+        (_, None) => Err(IllegalStep { wanted: "commit".to_owned(), next }.into()),
+    }
+}
+
+/// Commits what is changed; where nothing is, takes the commit that was made since the last one.
+fn make_or_find(
+    session: &Session<'_>,
+    request: &CommitRequest,
+    branch: &BranchName,
+    subtask: &TaskId,
+) -> Result<Option<(CommitId, Vec<String>)>, Error> {
+    let (project, known) = (session.project(), &session.open.state.head);
+    let repository = project.checkout.repository();
+    let tip = repository.head()?.commit;
+    let has_moved = tip != *known;
+    if let Some(made) = &request.made {
+        let is_tip = repository.resolve(made).is_ok_and(|made| made == tip) && has_moved;
+        return if is_tip { Ok(Some((tip, Vec::new()))) } else { Err(Error::ForeignCommit(made.clone())) };
+    }
+    if has_moved && is_of_this_run(session, &tip, subtask)? {
+        return Ok(Some((tip, vec!["the commit was made before tm was cut off".to_owned()])));
+    }
+    let never = project.never_commit()?;
+    if let Some(file) = request.files.iter().find(|file| never.covers(std::path::Path::new(file))) {
+        return Err(Error::NeverCommitted(file.clone()));
+    }
+    let files = if request.files.is_empty() {
+        let paths = project.checkout.changed_paths(&never)?;
+        paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    } else {
+        request.files.clone()
+    };
+    let piece = session.open.current_piece().unwrap_or_else(|| session.open.task());
+    let message = session.open.message(&piece, &files, request.message.as_deref())?;
+    let which = if request.files.is_empty() { CommitFiles::AllBut(&never) } else { CommitFiles::Only(&request.files) };
+    match project.checkout.commit(branch, &message, which)? {
+        Some(commit) => Ok(Some((commit, Vec::new()))),
+        None if has_moved => Ok(Some((tip, vec!["taken as it is: the agent committed itself".to_owned()]))),
+        None => Ok(None),
+    }
+}
+
+/// Whether a commit carries the trailers of this run and subtask: the one that tm made before it was cut off.
+fn is_of_this_run(session: &Session<'_>, commit: &CommitId, subtask: &TaskId) -> Result<bool, Error> {
+    let trailers = session.project().checkout.repository().trailers(commit)?;
+    let has = |name: &str, is: &dyn Fn(&str) -> bool| trailers.iter().any(|(key, value)| key == name && is(value));
+    let of_subtask = format!("#{subtask} ");
+    Ok(has("Run", &|value| value == session.open.state.run_id.as_str())
+        && has("Task", &|value| format!("{value} ").starts_with(&of_subtask)))
+}
+
+/// Sets the subtask done and the next one in progress, then keeps the state.
+fn settle(session: &mut Session<'_>, subtask: &TaskId, commit: &CommitId) -> Result<(), Error> {
+    let is_whole_task = session.open.state.task_id == *subtask;
+    session.open.state.machine.handle(&Order::Committed(commit.clone()))?;
+    let mut statuses = session.under_way();
+    if !is_whole_task {
+        statuses.push((subtask.clone(), Status::Done));
+    }
+    session.set_statuses(&statuses)?;
+    let state = &mut session.open.state;
+    state.head = commit.clone();
+    state.red_proven = None;
+    state.work_units.push(json!({"id": format!("workUnit-{subtask}-COMMIT"), "phase": "COMMIT", "subtaskId": subtask,
+                                 "success": true, "commitSha": commit}));
+    let next = match state.current() {
+        Some(next) => json!({"event": "subtask:start", "subtaskId": next, "phase": "red"}),
+        None => json!({"event": "phase:start", "phase": "finalize"}),
+    };
+    let branch = session.open.state.branch.clone();
+    session.save(&[
+        json!({"event": "commit:created", "subtaskId": subtask, "sha": commit, "branch": branch}),
+        json!({"event": "subtask:complete", "subtaskId": subtask, "phase": "commit", "status": "done"}),
+        next,
+    ])
+}
+
+fn answer(
+    session: &Session<'_>,
+    subtask: &TaskId,
+    commit: &CommitId,
+    warnings: Vec<String>,
+) -> Result<Committed, Error> {
+    let repository = session.project().checkout.repository();
+    Ok(Committed {
+        success: true,
+        commit_sha: commit.to_string(),
+        commit_hash: commit.as_str().get(..7).unwrap_or_default().to_owned(),
+        message: repository.subject(commit)?,
+        subtask: subtask.to_string(),
+        is_complete: session.open.state.machine.current().is_none(),
+        progress: progress(&session.open.state),
+        warnings,
+        next_action: session.open.next_action()?,
+    })
+}

@@ -1,0 +1,191 @@
+//! What a piece of work needs to know of the project: its framework, its tests, the files that the work is about.
+//!
+//! Guesses, and says so by its names: nothing depends on a guess being right.
+
+use super::message::stem;
+use super::project::Project;
+use std::path::Path;
+use tm_scheduler::Task;
+use tm_scheduler::verdict::is_test_path;
+use tm_worktrees::slug;
+
+/// So many existing test files are named.
+const MOST_TESTS: usize = 20;
+/// So many files are expected at the most.
+const MOST_FILES: usize = 10;
+
+/// A test framework, with where its tests usually are; `{}` is the name of what is tested.
+struct Framework {
+    name: &'static str,
+    pattern: &'static str,
+    file: &'static str,
+}
+
+const fn framework(name: &'static str, pattern: &'static str, file: &'static str) -> Framework {
+    Framework { name, pattern, file }
+}
+
+const VITEST: Framework = framework("vitest", "**/*.test.ts", "src/{}.test.ts");
+const JEST: Framework = framework("jest", "**/*.test.js", "src/__tests__/{}.test.js");
+const MOCHA: Framework = framework("mocha", "test/**/*.js", "test/{}.test.js");
+const NODE: Framework = framework("node:test", "**/*.test.js", "test/{}.test.js");
+const CARGO: Framework = framework("cargo test", "tests/**/*.rs", "tests/{}.rs");
+const PYTEST: Framework = framework("pytest", "**/test_*.py", "tests/test_{}.py");
+const GO: Framework = framework("go test", "**/*_test.go", "{}_test.go");
+const RSPEC: Framework = framework("rspec", "spec/**/*_spec.rb", "spec/{}_spec.rb");
+const JUNIT: Framework = framework("junit", "src/test/**/*Test.java", "src/test/java/{}Test.java");
+const TAP: Framework = framework("tap", "t/**/*.t", "t/{}.t");
+const UNKNOWN: Framework = framework("unknown", "**/*test*", "tests/{}");
+
+/// What the project shows of its tests.
+pub(super) struct Tests {
+    pub(super) framework: &'static str,
+    pub(super) pattern: &'static str,
+    pub(super) existing: Vec<String>,
+    default_file: &'static str,
+}
+
+impl Tests {
+    pub(super) fn of(project: &Project) -> Self {
+        let found = detect(project.root());
+        let files = project.checkout.files().unwrap_or_default();
+        let mut existing: Vec<String> = files.into_iter().filter(|path| is_test_path(path)).collect();
+        existing.truncate(MOST_TESTS);
+        Self { framework: found.name, pattern: found.pattern, existing, default_file: found.file }
+    }
+
+    /// Where the tests of a subtask could go: beside the others and named like them.
+    pub(super) fn file_for(&self, subtask: &Task) -> String {
+        let words = slug(&subtask.title).replace('-', "_");
+        let words = if words.is_empty() { "work".to_owned() } else { words };
+        let like = self.existing.iter().find(|path| has_mark(path));
+        match like {
+            Some(path) => {
+                let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));
+                let named = name.replacen(stem(name), &words, 1);
+                if folder.is_empty() { named } else { format!("{folder}/{named}") }
+            }
+            None => self.default_file.replace("{}", &words),
+        }
+    }
+}
+
+/// Whether a name itself says that it is a test; a helper in a folder of tests is no example to follow.
+fn has_mark(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lower = name.to_lowercase();
+    lower.contains("test") || lower.contains("spec") || lower.strip_suffix(".t").is_some()
+}
+
+fn detect(root: &Path) -> Framework {
+    let text = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();
+    let has = |name: &str| root.join(name).exists();
+    let package = text("package.json");
+    let in_package = [("vitest", VITEST), ("jest", JEST), ("mocha", MOCHA), ("node --test", NODE)];
+    for (word, framework) in in_package {
+        if package.contains(word) {
+            return framework;
+        }
+    }
+    let files = [("Cargo.toml", CARGO), ("go.mod", GO), ("pom.xml", JUNIT), ("build.gradle", JUNIT), (".rspec", RSPEC)];
+    for (name, framework) in files {
+        if has(name) {
+            return framework;
+        }
+    }
+    let python = ["pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "tox.ini"];
+    if python.into_iter().any(has) {
+        return PYTEST;
+    }
+    if !package.is_empty() {
+        return NODE;
+    }
+    if has("t") { TAP } else { UNKNOWN }
+}
+
+/// What a subtask says about how it is done, a hint a line.
+pub(super) fn hints(subtask: &Task) -> Vec<String> {
+    let lines = subtask.details.lines().chain(subtask.test_strategy.lines());
+    let clean = |line: &str| line.trim().trim_start_matches(['-', '*', '•']).trim().to_owned();
+    lines.map(clean).filter(|line| !line.is_empty()).collect()
+}
+
+/// Files that a subtask names, those that are there first.
+pub(super) fn expected_files(root: &Path, subtask: &Task) -> Vec<String> {
+    let texts = [&subtask.title, &subtask.description, &subtask.details];
+    let mut files: Vec<String> = Vec::new();
+    for word in texts.into_iter().flat_map(|text| text.split_whitespace()) {
+        let path = word.trim_matches(|character: char| "`'\"()[]{}<>,;:!?".contains(character)).trim_end_matches('.');
+        if is_path(path) && !files.iter().any(|known| known == path) {
+            files.push(path.to_owned());
+        }
+    }
+    files.sort_by_key(|path| !root.join(path).is_file());
+    files.truncate(MOST_FILES);
+    files
+}
+
+/// Whether a word is a path within the project: relative, with an ending, leading nowhere else.
+fn is_path(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let ending = name.rsplit_once('.').map_or("", |(stem, ending)| if stem.is_empty() { "" } else { ending });
+    let is_word = |text: &str| text.chars().all(|character| character.is_ascii_alphanumeric());
+    let is_plain = word.chars().all(|character| character.is_ascii_alphanumeric() || "._-/@+".contains(character));
+    is_plain
+        && !word.starts_with('/')
+        && !word.split('/').any(|part| part == "..")
+        && (1..=5).contains(&ending.len())
+        && is_word(ending)
+        && ending.starts_with(|first: char| first.is_ascii_alphabetic())
+        && (word.contains('/') || !matches!(ending, "g" | "e" | "com" | "org" | "io"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subtask(title: &str, details: &str) -> Task {
+        let mut task = Task::new("1.1", title);
+        task.details = details.to_owned();
+        task
+    }
+
+    #[test]
+    fn tests_go_beside_the_others_and_are_named_like_them() {
+        for (existing, expected) in [
+            (&["src/__tests__/old.test.js"][..], "src/__tests__/add_schema.test.js"),
+            (&["tests/helpers.py", "tests/test_old.py"], "tests/test_add_schema.py"),
+            (&["pkg/old_test.go"], "pkg/add_schema_test.go"),
+            (&[], "src/add_schema.test.ts"),
+        ] {
+            let existing = existing.iter().map(|path| (*path).to_owned()).collect();
+            let tests = Tests { framework: "", pattern: "", existing, default_file: VITEST.file };
+            assert_eq!(tests.file_for(&subtask("Add schema", "")), expected);
+        }
+    }
+
+    #[test]
+    fn frameworks_are_told_by_the_files_of_the_project() {
+        let cases = [
+            ("package.json", r#"{"devDependencies":{"vitest":"1"}}"#, "vitest"),
+            ("package.json", r#"{"scripts":{"test":"node --test"}}"#, "node:test"),
+            ("Cargo.toml", "", "cargo test"),
+            ("pyproject.toml", "", "pytest"),
+            ("go.mod", "", "go test"),
+            ("notes", "", "unknown"),
+        ];
+        for (name, text, expected) in cases {
+            let root = tempfile::tempdir().unwrap();
+            tm_store::atomic::replace(&root.path().join(name), text.as_bytes()).unwrap();
+            assert_eq!(detect(root.path()).name, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn files_that_the_text_names_are_expected_and_nothing_outside() {
+        let root = tempfile::tempdir().unwrap();
+        tm_store::atomic::replace(&root.path().join("there.js"), b"").unwrap();
+        let task = subtask("Change it", "Edit `src/schema.js` and there.js. Never /etc/x.conf, ../up.js, e.g. or 1.5.");
+        assert_eq!(expected_files(root.path(), &task), ["there.js", "src/schema.js"]);
+    }
+}

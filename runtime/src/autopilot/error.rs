@@ -1,0 +1,233 @@
+//! What can go wrong when autopilot is asked for something, and the next command to type.
+
+use std::path::PathBuf;
+use tm_scheduler::autopilot::{IllegalStep, Unstartable, Verdict};
+use tm_scheduler::{RunId, TaskId};
+use tm_store::run::Holder;
+
+/// Why a call came to nothing; texts follow "failed to".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// It is not time for that.
+    #[error(transparent)]
+    Illegal(#[from] IllegalStep),
+    /// The task can't be worked on.
+    #[error(transparent)]
+    Unstartable(#[from] Unstartable),
+    /// What was reported does not allow the next step.
+    #[error("complete {phase} of `{subtask}`: {}", verdict.message)]
+    Refused {
+        /// `RED`, `GREEN` or `the run`.
+        phase: &'static str,
+        /// The subtask.
+        subtask: TaskId,
+        /// Why, and what to do.
+        verdict: Box<Verdict>,
+        /// Whether the run is paused now, since no try is left.
+        is_paused: bool,
+        /// The next command.
+        next: Option<String>,
+    },
+    /// There is nothing to commit.
+    #[error("commit `{0}`: nothing has changed since the subtask began, so neither RED nor GREEN can have happened")]
+    NothingChanged(TaskId),
+    /// Nothing is under way in this checkout.
+    #[error("find a run of autopilot in this checkout: none is under way")]
+    NoRun,
+    /// There is no such run.
+    #[error("find the run `{0}` of autopilot in this checkout")]
+    UnknownRun(RunId),
+    /// Another run of this checkout is unfinished.
+    #[error("start a run: `{run}` of task `{task}` is {status} in this checkout")]
+    Unfinished {
+        /// The run.
+        run: RunId,
+        /// Its task.
+        task: TaskId,
+        /// How far it is.
+        status: &'static str,
+    },
+    /// Waves of agents are at work in this repository.
+    #[error("{wanted}: a run of waves is live in this repository, {holder}")]
+    WavesLive {
+        /// What was wanted.
+        wanted: &'static str,
+        /// Who runs it.
+        holder: Box<Holder>,
+    },
+    /// The settings don't allow it.
+    #[error("start a run: `autopilot.enabled` is false")]
+    Disabled,
+    /// Files are not committed.
+    #[error("start over uncommitted changes: {}", named(paths))]
+    Unclean {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+    /// Files are not committed that the run does not know of.
+    #[error("leave the run's branch over uncommitted changes: {}", named(paths))]
+    Uncommitted {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+    /// The branch was there before the run.
+    #[error("remove the branch `{0}`: it was there before the run")]
+    NotOurs(String),
+    /// Nothing tells how tests are run.
+    #[error("find a test command: none is set, and the project shows none")]
+    NoTestCommand,
+    /// A file was named that commits never take.
+    #[error("commit `{0}`: it is never committed")]
+    NeverCommitted(String),
+    /// A commit that was named is not at the tip of the run's branch.
+    #[error("take `{0}` as the commit of the subtask: it is not the new tip of the run's branch")]
+    ForeignCommit(String),
+    /// A report can't be read.
+    #[error("read the results `{text}`: {why}")]
+    Results {
+        /// The report.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A report names no results.
+    #[error("complete a phase: no results are given")]
+    NoResults,
+    /// The pattern of commit subjects can't be filled.
+    #[error("fill in `{{{placeholder}}}` in `autopilot.commit_template`")]
+    Template {
+        /// The placeholder.
+        placeholder: String,
+    },
+    /// tm could not run the tests.
+    #[error("run the tests: {0}")]
+    Measuring(String),
+    /// The state was written by a version of tm that this one can't read.
+    #[error("read the run `{run}`: its state has version {found}, this tm reads version {supported}")]
+    Version {
+        /// The run.
+        run: RunId,
+        /// The version in the file.
+        found: u32,
+        /// The version that this tm reads and writes.
+        supported: u32,
+    },
+    /// The person at the terminal said no.
+    #[error("{0}: it was not confirmed")]
+    NotConfirmed(&'static str),
+    /// There is no home folder.
+    #[error("find your home folder")]
+    NoHome,
+    /// A durable file could not be read or written.
+    #[error(transparent)]
+    Store(#[from] tm_store::Error),
+    /// The backlog could not be read or written.
+    #[error(transparent)]
+    Backlog(#[from] tm_store::backlog::BacklogError),
+    /// git refused.
+    #[error(transparent)]
+    Git(#[from] tm_worktrees::Error),
+    /// Settings can't be read.
+    #[error(transparent)]
+    Settings(#[from] tm_config::Error),
+}
+
+/// What kind of trouble it is, for exit codes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ErrorKind {
+    /// tm, its settings or its surroundings.
+    Trouble,
+    /// The call makes no sense.
+    Usage,
+    /// The work does not allow the next step.
+    Refused,
+    /// The task can't be worked on.
+    Unstartable,
+    /// Somebody else is at work.
+    Busy,
+}
+
+fn named(paths: &[PathBuf]) -> String {
+    const SHOWN: usize = 5;
+    let mut names: Vec<String> = paths.iter().take(SHOWN).map(|path| format!("`{}`", path.display())).collect();
+    if paths.len() > SHOWN {
+        names.push(format!("and {} more", paths.len() - SHOWN));
+    }
+    names.join(", ")
+}
+
+impl Error {
+    /// Returns the kind.
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Results { .. } | Self::NoResults => ErrorKind::Usage,
+            Self::Refused { .. } | Self::NothingChanged(_) => ErrorKind::Refused,
+            Self::Unstartable(_) => ErrorKind::Unstartable,
+            Self::Unfinished { .. } | Self::WavesLive { .. } | Self::Store(tm_store::Error::Busy { .. }) => {
+                ErrorKind::Busy
+            }
+            _ => ErrorKind::Trouble,
+        }
+    }
+
+    /// Returns what to do about it, with the next command to type.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Self::Illegal(illegal) => return illegal.next.command().map(|command| format!("`{command}`")),
+            Self::Unstartable(error) => return Some(unstartable(error)),
+            Self::Refused { verdict, is_paused, next, .. } => {
+                let advice = verdict.suggestion.clone().unwrap_or_default();
+                let next = next.as_ref().map(|next| format!("; then `{next}`")).unwrap_or_default();
+                let paused = if *is_paused { "no try is left and the run is paused; " } else { "" };
+                return Some(format!("{paused}{advice}{next}"));
+            }
+            Self::NothingChanged(_) => "the run is back at RED; `tm autopilot next` says what to do",
+            Self::NoRun => "`tm autopilot start ID` begins one",
+            Self::UnknownRun(_) => "`tm autopilot status` names the current one",
+            Self::Unfinished { .. } => {
+                "`tm autopilot resume` goes on with it, `tm autopilot abort` gives it up, `--force` pauses it"
+            }
+            Self::WavesLive { .. } => "`tm waves watch` shows it, `tm waves stop` stops it",
+            Self::Disabled => "set `autopilot.enabled` to true in .taskmaster/tm.yaml",
+            Self::NotOurs(_) => "abort without `--cleanup`",
+            Self::Unclean { .. } | Self::Uncommitted { .. } => "commit them, or `git stash --include-untracked`",
+            Self::NoTestCommand => "set `test.command` in .taskmaster/tm.yaml",
+            Self::NeverCommitted(_) => "leave it out of `--files`; `git.never_commit` lists what is never committed",
+            Self::ForeignCommit(_) => "leave the commit to tm: `tm autopilot commit`",
+            Self::Results { .. } | Self::NoResults => {
+                "write `--results failed:3,passed:0`, or JSON such as `{\"passed\":3,\"failed\":0}`"
+            }
+            Self::Template { .. } => "there are {type}, {scope}, {msg} and {taskId}",
+            Self::Git(tm_worktrees::Error::WrongHead { expected, .. }) => {
+                return Some(format!("`git switch {expected}`"));
+            }
+            Self::Git(tm_worktrees::Error::RefusedDefaultBranch { .. }) => "choose another name with `--branch`",
+            Self::Git(tm_worktrees::Error::BranchTaken { .. }) => "choose another name with `--branch`, or delete it",
+            Self::Git(tm_worktrees::Error::CommitRefused { .. }) => {
+                "set right what the hook complains about, then again"
+            }
+            Self::Git(tm_worktrees::Error::NoRepository { .. }) => "run `git init`, commit something, then `tm init`",
+            Self::Git(tm_worktrees::Error::NoCommits { .. }) => "make a first commit",
+            Self::Backlog(tm_store::backlog::BacklogError::NotFound { .. }) => {
+                "`tm init` makes one, `--backlog PATH` names one"
+            }
+            Self::NotConfirmed(_) => "`--no-confirm` asks nothing",
+            Self::NoHome => "set TM_HOME",
+            Self::Settings(_) => "`tm config schema` lists every setting",
+            Self::Measuring(_) | Self::Version { .. } | Self::Store(_) | Self::Backlog(_) | Self::Git(_) => {
+                return None;
+            }
+        };
+        Some(text.to_owned())
+    }
+}
+
+fn unstartable(error: &Unstartable) -> String {
+    match error {
+        Unstartable::Subtask { task, .. } => format!("`tm autopilot start {task}` runs its task"),
+        Unstartable::Waiting { .. } => "do that first, or start with `--force`".to_owned(),
+        Unstartable::NothingOpen(_) => "set a subtask back to pending to work on it again".to_owned(),
+        _ => "look at the backlog: `tm waves plan` names what is wrong with it".to_owned(),
+    }
+}

@@ -1,0 +1,38 @@
+//! The operations of autopilot, the same for the command line and for MCP.
+//!
+//! Each one opens the run of a checkout, asks the machine in the scheduler, touches git and the backlog, and saves.
+//! Which step is legal is decided by the machine alone.
+
+mod answers;
+mod commit;
+mod complete;
+mod context;
+mod error;
+mod finish;
+mod message;
+mod next;
+mod project;
+mod prompt;
+mod reported;
+mod session;
+mod start;
+mod state;
+mod status;
+mod units;
+mod verify;
+
+pub use answers::{
+    CommitContext, Committed, Completed, Ended, GreenContext, NextAction, Precondition, ProgressView, RedContext,
+    Started, StatusView, SubtaskStatus, SubtaskView, TestResultsView, WorkUnit, WorkUnitContext,
+};
+pub use commit::{CommitRequest, commit};
+pub use complete::{CompleteRequest, complete};
+pub use error::{Error, ErrorKind};
+pub use finish::{Cleanup, FinalizeRequest, abort, finalize, pause};
+pub use next::{next, next_work_unit};
+pub use project::{Project, Surroundings};
+pub use prompt::{GUIDE, prompt};
+pub use reported::parse_counts;
+pub use start::{Force, StartRequest, preview, resume, start};
+pub use status::{activity, status, under_way};
+pub use units::{UnitPhase, UnitResult, complete_unit};

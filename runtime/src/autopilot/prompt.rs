@@ -1,0 +1,70 @@
+//! The prompt for the step under way: the project's own rules, the task, the instruction.
+
+use super::error::Error;
+use super::next::instructions;
+use super::project::Project;
+use super::session::OpenRun;
+use std::fmt::Write as _;
+use tm_scheduler::{RunId, Task};
+
+/// What agents need to know of autopilot, for CLAUDE.md, AGENTS.md or rules of an editor.
+pub const GUIDE: &str = include_str!("guide.md");
+
+/// Files with rules of the project, taken when they are there.
+const RULES: [&str; 3] =
+    [".cursor/rules/git_workflow.mdc", ".cursor/rules/test_workflow.mdc", ".claude/agents/surgical-test-generator.md"];
+
+/// More of a file of rules is left out.
+const LONGEST_RULES: usize = 64 * 1024;
+
+/// Returns the prompt for the step under way of the run that is named, or of the current one.
+///
+/// # Errors
+/// There is no such run.
+pub fn prompt(project: &Project, id: Option<&RunId>) -> Result<String, Error> {
+    let open = OpenRun::open(project, id)?;
+    let action = open.state.machine.next();
+    let next = open.next_action()?;
+    let mut parts: Vec<String> = RULES.iter().filter_map(|name| rules(project, name)).collect();
+    parts.push("<TASK CONTEXT>".to_owned());
+    parts.push(task_context(&open.task(), open.current_piece().as_ref(), &open));
+    parts.push("<INSTRUCTION>".to_owned());
+    parts.push(instructions(&action, next.work_unit.as_ref(), project));
+    Ok(parts.join("\n\n") + "\n")
+}
+
+fn rules(project: &Project, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(project.root().join(name)).ok()?;
+    let mut end = text.len().min(LONGEST_RULES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = text[..end].trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn task_context(task: &Task, subtask: Option<&Task>, open: &OpenRun<'_>) -> String {
+    let mut text = format!("Task {}: {}\n", task.id, task.title);
+    let mut say = |name: &str, words: &str| {
+        if !words.trim().is_empty() {
+            let _ = writeln!(text, "{name}: {}", words.trim());
+        }
+    };
+    say("Tag", open.state.tag.as_str());
+    say("Branch", &open.state.branch);
+    say("About the task", &task.description);
+    if let Some(subtask) = subtask.filter(|subtask| subtask.id != task.id) {
+        say("Subtask", &format!("{} {}", subtask.id, subtask.title));
+        say("Description", &subtask.description);
+    }
+    if let Some(piece) = subtask {
+        say("Details", &piece.details);
+        say("Test strategy", &piece.test_strategy);
+        for criterion in &piece.acceptance_criteria {
+            say("Must be true at the end", criterion);
+        }
+    }
+    let finished = open.state.completed();
+    say("Finished before", &finished.join(", "));
+    text.trim_end().to_owned()
+}

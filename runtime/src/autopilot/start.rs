@@ -1,0 +1,260 @@
+//! Begins a run, or goes on with one that is paused or was cut off.
+
+use super::answers::Started;
+use super::error::Error;
+use super::message::check_template;
+use super::next::{all_subtasks, progress};
+use super::project::Project;
+use super::session::{OpenRun, Session, pause_others};
+use super::state::{NewRun, RunState};
+use crate::now;
+use serde_json::json;
+use std::collections::BTreeMap;
+use tm_scheduler::autopilot::{Autopilot, AutopilotRules, OpenDependencies, Order, Stage, WorkItem, work_order};
+use tm_scheduler::{RunId, Status, Tag, Task, TaskId};
+use tm_store::autopilot::{PointerStatus, autopilot_run_id};
+use tm_worktrees::{BranchName, branch_from_pattern, slug};
+
+/// What is to be begun.
+#[derive(Clone, Debug, Default)]
+pub struct StartRequest {
+    /// The task.
+    pub task: String,
+    /// The tag; the current one where it is not said.
+    pub tag: Option<Tag>,
+    /// The branch, instead of the one from the pattern.
+    pub branch: Option<String>,
+    /// Tries at GREEN, instead of those of the settings.
+    pub max_attempts: Option<u32>,
+    /// What stands in the way is pushed aside: an unfinished run is paused, open dependencies don't count.
+    pub force: Force,
+}
+
+/// Whether a start gives way.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Force {
+    /// To unfinished runs and open dependencies.
+    #[default]
+    No,
+    /// To nothing.
+    Yes,
+}
+
+/// A run that could begin: everything is checked, nothing is written.
+#[derive(Debug)]
+struct Checked {
+    tag: Tag,
+    task: Task,
+    items: Vec<WorkItem>,
+    branch: BranchName,
+    rules: AutopilotRules,
+    warnings: Vec<String>,
+}
+
+/// Says what a start would do, and does nothing.
+///
+/// # Errors
+/// The run can't be begun.
+pub fn preview(project: &Project, request: &StartRequest) -> Result<Started, Error> {
+    let checked = check(project, request)?;
+    let state = new_state(project, &checked)?;
+    let message = format!("would create `{}` and begin with `{}`", checked.branch, checked.items[0].id);
+    let mut started = answer(&state, message, checked.warnings);
+    started.run_id = String::new();
+    "PREFLIGHT".clone_into(&mut started.phase);
+    Ok(started)
+}
+
+/// Begins a run.
+///
+/// # Errors
+/// The surroundings, the task or another run don't allow it; nothing is left then.
+pub fn start(project: &Project, request: &StartRequest) -> Result<Started, Error> {
+    let lock = Session::lock(project)?;
+    let _waves = project.hold_off_waves(now())?;
+    let checked = check(project, request)?;
+    let state = new_state(project, &checked)?;
+    let run = project.folder.run(&state.run_id)?;
+    run.create()?;
+    let mut session = Session::with(OpenRun { project, run, state }, lock);
+    session.save(&[json!({"event": "phase:start", "phase": "preflight", "taskId": checked.task.id})])?;
+    pause_others(project, &session.open.state.run_id)?;
+    set_up(&mut session)?;
+    let message = format!("started `{}` on `{}`", checked.task.id, checked.branch);
+    finish(&session, message, checked.warnings)
+}
+
+/// Goes on with a run that is paused or was cut off; for one that is under way it only says what is next.
+///
+/// # Errors
+/// There is no such run, it is over, or waves are at work.
+pub fn resume(project: &Project, id: Option<&RunId>) -> Result<Started, Error> {
+    let mut session = Session::open(project, id)?;
+    project.refuse_waves("resume a run")?;
+    let mut events = Vec::new();
+    if matches!(session.open.state.machine.stage(), Stage::Paused { .. }) || session.open.state.machine.is_over() {
+        session.open.state.machine.handle(&Order::Resume)?;
+        events.push(json!({"event": "run:resumed", "subtaskId": session.open.state.current()}));
+    }
+    pause_others(project, &session.open.state.run_id)?;
+    set_up(&mut session)?;
+    session.assert_on_branch()?;
+    skip_finished(&mut session)?;
+    session.set_statuses(&session.under_way())?;
+    session.save(&events)?;
+    let message = format!("resumed `{}`", session.open.state.run_id);
+    finish(&session, message, Vec::new())
+}
+
+/// Makes the branch and takes the first subtask in hand, as far as that has not happened yet.
+fn set_up(session: &mut Session<'_>) -> Result<(), Error> {
+    if *session.open.state.machine.stage() == Stage::Preflight {
+        session.open.state.machine.handle(&Order::PreflightPassed)?;
+        session.save(&[json!({"event": "phase:complete", "phase": "preflight",
+                              "checks": {"git": true, "test": true, "tools": true}})])?;
+    }
+    if *session.open.state.machine.stage() != Stage::BranchSetup {
+        return Ok(());
+    }
+    let branch = BranchName::new(session.open.state.branch.clone())?;
+    let (checkout, base) = (&session.project().checkout, &session.open.state.base_commit);
+    // A branch that stands where the run began was made by this very run before it was cut off.
+    if checkout.repository().branch_tip(&branch)?.as_ref() == Some(base) && checkout.assert_on(&branch).is_err() {
+        checkout.switch_to(Some(branch.as_str()), base)?;
+    }
+    checkout.start_branch(&branch)?;
+    session.set_statuses(&session.under_way())?;
+    session.open.state.machine.handle(&Order::BranchReady)?;
+    let state = &session.open.state;
+    let (tag, subtask) = (state.tag.clone(), state.current());
+    session.save(&[
+        json!({"event": "branch:created", "branch": branch, "from": session.open.state.start_branch}),
+        json!({"event": "tag:mapped", "branch": branch, "tag": tag}),
+        json!({"event": "phase:start", "phase": "subtask-loop"}),
+        json!({"event": "subtask:start", "subtaskId": subtask, "phase": "red"}),
+    ])
+}
+
+/// Leaves out subtasks that the backlog has as finished by now.
+fn skip_finished(session: &mut Session<'_>) -> Result<(), Error> {
+    let task = session.open.task();
+    let finished = task.subtasks.iter().filter(|subtask| subtask.status.satisfies_dependants());
+    let finished: Vec<TaskId> = finished.map(|subtask| subtask.id.clone()).collect();
+    if matches!(session.open.state.machine.stage(), Stage::SubtaskLoop(_)) && !finished.is_empty() {
+        session.open.state.machine.handle(&Order::Skip(finished))?;
+    }
+    Ok(())
+}
+
+fn finish(session: &Session<'_>, message: String, warnings: Vec<String>) -> Result<Started, Error> {
+    let mut started = answer(&session.open.state, message, warnings);
+    started.next_action = Some(session.open.next_action()?);
+    Ok(started)
+}
+
+fn answer(state: &RunState, message: String, warnings: Vec<String>) -> Started {
+    Started {
+        success: true,
+        message,
+        run_id: state.run_id.to_string(),
+        task_id: state.task_id.to_string(),
+        title: state.task_title.clone(),
+        branch: state.branch.clone(),
+        branch_name: state.branch.clone(),
+        phase: state.phase().to_owned(),
+        tdd_phase: state.tdd_phase().map(ToOwned::to_owned),
+        subtasks: all_subtasks(state),
+        progress: progress(state),
+        warnings,
+        next_action: None,
+    }
+}
+
+/// Checks everything before anything is written.
+fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
+    let settings = &project.settings;
+    if !settings.autopilot.enabled {
+        return Err(Error::Disabled);
+    }
+    project.refuse_waves("start a run")?;
+    refuse_unfinished(project, request.force)?;
+    check_template(&settings.autopilot.commit_template)?;
+    let (_, backlog) = project.backlog(request.tag.as_ref())?;
+    let open = match request.force {
+        Force::No => OpenDependencies::Refuse,
+        Force::Yes => OpenDependencies::Ignore,
+    };
+    let id = TaskId::from(request.task.as_str());
+    let items = work_order(&backlog.tasks, &id, open)?;
+    let task = backlog.tasks.iter().find(|task| task.id == id).cloned().unwrap_or_else(|| Task::new(id, ""));
+    if project.test_command(Some(&task)).is_none() {
+        return Err(Error::NoTestCommand);
+    }
+    refuse_unclean(project)?;
+    let branch = branch(project, request, &task, &backlog.tag)?;
+    let rules = AutopilotRules {
+        max_green_attempts: request.max_attempts.unwrap_or_else(|| settings.autopilot.max_green_attempts.get()).max(1),
+        coverage_threshold: settings.tdd.coverage_threshold.map(tm_config::CoverageThreshold::percent),
+    };
+    let warnings = backlog.warnings.iter().map(ToString::to_string).collect();
+    Ok(Checked { tag: backlog.tag, task, items, branch, rules, warnings })
+}
+
+fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
+    let unfinished = |status| matches!(status, PointerStatus::InProgress | PointerStatus::Paused);
+    let runs = project.folder.current_runs()?;
+    match runs.into_iter().find(|run| force == Force::No && unfinished(run.status)) {
+        None => Ok(()),
+        Some(run) => Err(Error::Unfinished { run: run.run_id, task: run.task_id, status: run.status.as_str() }),
+    }
+}
+
+fn refuse_unclean(project: &Project) -> Result<(), Error> {
+    if !project.settings.autopilot.require_clean_working_tree {
+        return Ok(());
+    }
+    let paths = project.checkout.changed_paths(&project.never_commit()?)?;
+    if paths.is_empty() { Ok(()) } else { Err(Error::Unclean { paths }) }
+}
+
+/// The branch that was asked for, or a free one by the pattern; in either case never the default branch.
+fn branch(project: &Project, request: &StartRequest, task: &Task, tag: &Tag) -> Result<BranchName, Error> {
+    let repository = project.checkout.repository();
+    let wanted = if let Some(name) = &request.branch {
+        BranchName::new(name.clone())?
+    } else {
+        let slug = slug(&task.title);
+        let values = [("tag", tag.as_str()), ("id", task.id.as_str()), ("slug", slug.as_str())];
+        repository.free_branch(&branch_from_pattern(&project.settings.git.branch, &values)?)?
+    };
+    project.checkout.assert_not_default(&wanted)?;
+    let is_checked_out = project.checkout.assert_on(&wanted).is_ok();
+    if let (Some(at), false) = (repository.branch_tip(&wanted)?, is_checked_out) {
+        return Err(tm_worktrees::Error::BranchTaken { branch: wanted, at }.into());
+    }
+    Ok(wanted)
+}
+
+fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
+    let head = project.checkout.repository().head()?;
+    let mut began = now();
+    let mut run_id = autopilot_run_id(&checked.tag, &checked.task.id, began);
+    while project.folder.run(&run_id)?.path().exists() {
+        began = began.plus(1);
+        run_id = autopilot_run_id(&checked.tag, &checked.task.id, began);
+    }
+    let all = std::iter::once(&checked.task).chain(&checked.task.subtasks);
+    let statuses_before: BTreeMap<TaskId, Status> = all.map(|task| (task.id.clone(), task.status.clone())).collect();
+    let machine = Autopilot::new(checked.task.id.clone(), checked.items.clone(), checked.rules);
+    let run = NewRun {
+        run_id,
+        task_title: checked.task.title.clone(),
+        tag: checked.tag.clone(),
+        branch: checked.branch.to_string(),
+        start_branch: head.branch,
+        base_commit: head.commit,
+        machine,
+        statuses_before,
+    };
+    Ok(RunState::new(run, began))
+}

@@ -1,0 +1,257 @@
+//! The state of a run as it is kept: the machine, what it needs to go on, and the same in the words of readers.
+
+use super::error::Error;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use tm_scheduler::autopilot::{Action, Autopilot, Progress, Stage, Step, TestCounts};
+use tm_scheduler::{CommitId, RunId, Status, Tag, TaskId, Timestamp};
+use tm_store::autopilot::{CurrentRun, PointerStatus};
+use tm_store::backlog::stamp;
+
+/// The version of the format; keys may be added without a new one.
+const VERSION: u32 = 1;
+
+/// Everything that a run needs to go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunState {
+    pub(super) version: u32,
+    pub(super) run_id: RunId,
+    pub(super) task_id: TaskId,
+    pub(super) task_title: String,
+    pub(super) tag: Tag,
+    pub(super) branch: String,
+    /// Where the checkout was before; no branch where its HEAD was detached.
+    pub(super) start_branch: Option<String>,
+    /// What the run started from.
+    pub(super) base_commit: CommitId,
+    /// The tip of the branch as the run knows it.
+    pub(super) head: CommitId,
+    pub(super) started_at: Timestamp,
+    pub(super) ended_at: Option<Timestamp>,
+    /// The moment of the last change.
+    pub(super) updated_at: Timestamp,
+    pub(super) machine: Autopilot,
+    pub(super) last_test_results: Option<LastResults>,
+    /// The statuses of the task and its subtasks before the run, for giving up.
+    pub(super) statuses_before: BTreeMap<TaskId, Status>,
+    /// What tm measured of the RED under way, where it runs the tests itself.
+    pub(super) red_proven: Option<ProvenRed>,
+    /// Pieces of work that were handed out.
+    pub(super) work_units: Vec<Value>,
+}
+
+/// The last report that counted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LastResults {
+    #[serde(flatten)]
+    pub(super) counts: TestCounts,
+    pub(super) coverage: Option<f64>,
+    pub(super) phase: Phase,
+}
+
+/// The phase of a report.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum Phase {
+    Red,
+    Green,
+    Finalize,
+}
+
+/// A RED that tm has proven: its commit is on no branch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ProvenRed {
+    pub(super) base: CommitId,
+    pub(super) commit: CommitId,
+    pub(super) tests: Vec<String>,
+    pub(super) unloaded: Vec<String>,
+}
+
+/// The parts of a run that its start decides.
+pub(super) struct NewRun {
+    pub(super) run_id: RunId,
+    pub(super) task_title: String,
+    pub(super) tag: Tag,
+    pub(super) branch: String,
+    pub(super) start_branch: Option<String>,
+    pub(super) base_commit: CommitId,
+    pub(super) machine: Autopilot,
+    pub(super) statuses_before: BTreeMap<TaskId, Status>,
+}
+
+impl RunState {
+    pub(super) fn new(run: NewRun, now: Timestamp) -> Self {
+        Self {
+            version: VERSION,
+            run_id: run.run_id,
+            task_id: run.machine.task().clone(),
+            task_title: run.task_title,
+            tag: run.tag,
+            branch: run.branch,
+            start_branch: run.start_branch,
+            head: run.base_commit.clone(),
+            base_commit: run.base_commit,
+            started_at: now,
+            ended_at: None,
+            updated_at: now,
+            machine: run.machine,
+            last_test_results: None,
+            statuses_before: run.statuses_before,
+            red_proven: None,
+            work_units: Vec::new(),
+        }
+    }
+
+    /// Refuses a state of another version.
+    pub(super) fn checked(self) -> Result<Self, Error> {
+        if self.version == VERSION {
+            return Ok(self);
+        }
+        Err(Error::Version { run: self.run_id, found: self.version, supported: VERSION })
+    }
+
+    pub(super) fn status(&self) -> PointerStatus {
+        match self.machine.stage() {
+            Stage::Complete => PointerStatus::Completed,
+            Stage::Aborted => PointerStatus::Aborted,
+            Stage::Paused { .. } => PointerStatus::Paused,
+            Stage::Preflight | Stage::BranchSetup | Stage::SubtaskLoop(_) | Stage::Finalize => {
+                PointerStatus::InProgress
+            }
+        }
+    }
+
+    pub(super) fn pointer(&self) -> CurrentRun {
+        CurrentRun {
+            run_id: self.run_id.clone(),
+            task_id: self.task_id.clone(),
+            tag: self.tag.clone(),
+            start_time: stamp(self.started_at),
+            status: self.status(),
+        }
+    }
+
+    pub(super) fn commits(&self) -> Vec<CommitId> {
+        let commit = |progress: &Progress| match progress {
+            Progress::Committed(commit) => Some(commit.clone()),
+            Progress::Open | Progress::Skipped => None,
+        };
+        self.machine.items().iter().filter_map(|item| commit(&item.progress)).collect()
+    }
+
+    fn ids(&self, is_open: bool) -> Vec<&TaskId> {
+        let items = self.machine.items().iter();
+        items.filter(|item| (item.progress == Progress::Open) == is_open).map(|item| &item.id).collect()
+    }
+
+    pub(super) fn completed(&self) -> Vec<String> {
+        self.ids(false).into_iter().map(ToString::to_string).collect()
+    }
+
+    pub(super) fn pending(&self) -> Vec<String> {
+        self.ids(true).into_iter().map(ToString::to_string).collect()
+    }
+
+    pub(super) fn current(&self) -> Option<String> {
+        self.machine.current().map(|item| item.id.to_string())
+    }
+
+    /// The stage in Task Master's capitals.
+    pub(super) fn phase(&self) -> &'static str {
+        match self.machine.checkpoint() {
+            Stage::Preflight => "PREFLIGHT",
+            Stage::BranchSetup => "BRANCH_SETUP",
+            Stage::SubtaskLoop(_) => "SUBTASK_LOOP",
+            Stage::Finalize => "FINALIZE",
+            Stage::Complete => "COMPLETE",
+            Stage::Aborted => "ABORTED",
+            Stage::Paused { .. } => "PAUSED",
+        }
+    }
+
+    /// The step in capitals, of the subtask under way.
+    pub(super) fn tdd_phase(&self) -> Option<&'static str> {
+        self.machine.step().map(|step| match step {
+            Step::Red { .. } => "RED",
+            Step::Green { .. } => "GREEN",
+            Step::Commit { .. } => "COMMIT",
+        })
+    }
+
+    /// The step, or the stage where no subtask is under way, in lower case.
+    pub(super) fn current_phase(&self) -> String {
+        self.tdd_phase().unwrap_or_else(|| self.phase()).to_lowercase().replace('_', "-")
+    }
+
+    /// The number of the try under way, and the last one before a pause, where there is a limit.
+    pub(super) fn attempts(&self) -> (u32, Option<u32>) {
+        match self.machine.step() {
+            Some(Step::Green { attempt, allowed, .. }) => (*attempt, Some(*allowed)),
+            Some(Step::Red { attempt } | Step::Commit { attempt, .. }) => (*attempt, None),
+            None => (1, None),
+        }
+    }
+
+    /// Returns `state.json`: what is needed to go on, and the same for readers.
+    pub(super) fn file(&self) -> Value {
+        let (attempt, allowed) = self.attempts();
+        let max = allowed.unwrap_or_else(|| self.machine.rules().max_green_attempts);
+        let next = self.machine.next();
+        let mut file = json!({
+            "runId": self.run_id, "taskId": self.task_id, "tag": self.tag, "branch": self.branch,
+            "status": self.status().as_str(),
+            "currentSubtask": self.current(), "currentPhase": self.current_phase(),
+            "attemptNumber": attempt, "maxAttempts": max,
+            "completedSubtasks": self.completed(), "failedSubtasks": self.failed(), "pendingSubtasks": self.pending(),
+            "nextAction": {"type": kind(&next), "action": next.name(), "subtask": self.current(),
+                           "phase": self.current_phase(), "command": next.command()},
+            "checkpoint": {"subtaskId": self.current(), "phase": self.tdd_phase(), "attemptNumber": attempt},
+            "branchTagMapping": {self.branch.clone(): self.tag},
+            "startTime": stamp(self.started_at), "lastUpdated": stamp(self.updated_at),
+            "lastUpdateTime": stamp(self.updated_at), "canResume": !self.machine.is_over(),
+        });
+        let own = serde_json::to_value(self).expect("a state has text keys only");
+        if let (Value::Object(file), Value::Object(own)) = (&mut file, own) {
+            file.extend(own);
+        }
+        file
+    }
+
+    /// A subtask whose tries are used up waits as failed until the run is resumed.
+    fn failed(&self) -> Vec<String> {
+        use tm_scheduler::autopilot::PauseReason;
+        match self.machine.stage() {
+            Stage::Paused { why: PauseReason::AttemptsUsedUp, .. } => self.current().into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns `manifest.json`.
+    pub(super) fn manifest(&self, root: &std::path::Path) -> Value {
+        json!({
+            "runId": self.run_id, "projectRoot": root.display().to_string(), "taskId": self.task_id,
+            "tag": self.tag, "branch": self.branch, "baseCommit": self.base_commit,
+            "startTime": stamp(self.started_at), "endTime": self.ended_at.map(stamp),
+            "status": self.status().as_str(), "currentPhase": self.phase().to_lowercase().replace('_', "-"),
+            "currentSubtask": self.current(), "subtasksCompleted": self.completed(),
+            "subtasksFailed": self.failed(), "totalCommits": self.commits().len(),
+        })
+    }
+}
+
+/// The kind of work in one word.
+const fn kind(action: &Action) -> &'static str {
+    match action {
+        Action::Red { .. } => "generate-tests",
+        Action::Green { .. } => "implement",
+        Action::Commit { .. } => "commit",
+        Action::Finalize => "finalize",
+        Action::Complete => "none",
+        Action::Resume => "resume",
+        Action::Start { .. } => "start",
+    }
+}

@@ -1,0 +1,95 @@
+//! How a run stands. Changes nothing.
+
+use super::answers::{StatusView, SubtaskStatus};
+use super::error::Error;
+use super::next::{commit_of, last_results, progress};
+use super::project::Project;
+use super::session::OpenRun;
+use crate::now;
+use std::path::PathBuf;
+use tm_scheduler::RunId;
+use tm_scheduler::autopilot::Progress;
+use tm_store::autopilot::PointerStatus;
+use tm_store::backlog::stamp;
+
+/// Returns how the run that is named stands, or the current one; `None` when there has been none.
+///
+/// # Errors
+/// There is no run of that name, or its files can't be read.
+pub fn status(project: &Project, id: Option<&RunId>) -> Result<Option<StatusView>, Error> {
+    match OpenRun::open(project, id) {
+        Ok(open) => Ok(Some(view(&open))),
+        Err(Error::NoRun) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the log of events of a run.
+///
+/// # Errors
+/// There is no such run.
+pub fn activity(project: &Project, id: Option<&RunId>) -> Result<PathBuf, Error> {
+    Ok(OpenRun::open(project, id)?.run.activity())
+}
+
+/// Returns the run that waves would disturb: one that goes on with the next call in this checkout.
+///
+/// # Errors
+/// The files of the checkout's runs can't be read.
+pub fn under_way(project: &Project) -> Result<Option<RunId>, Error> {
+    let runs = project.folder.current_runs()?;
+    Ok(runs.into_iter().find(|run| run.status == PointerStatus::InProgress).map(|run| run.run_id))
+}
+
+fn view(open: &OpenRun<'_>) -> StatusView {
+    let state = &open.state;
+    let (attempt_number, allowed) = state.attempts();
+    let until = state.ended_at.unwrap_or_else(now);
+    let current = state.current();
+    let subtasks = state.machine.items().iter().map(|item| SubtaskStatus {
+        id: item.id.to_string(),
+        title: item.title.clone(),
+        status: match item.progress {
+            Progress::Committed(_) => "completed",
+            Progress::Skipped => "skipped",
+            Progress::Open if current.as_deref() == Some(item.id.as_str()) => "in-progress",
+            Progress::Open => "pending",
+        }
+        .to_owned(),
+        commit: commit_of(&item.progress),
+    });
+    StatusView {
+        active: true,
+        run_id: state.run_id.to_string(),
+        task_id: state.task_id.to_string(),
+        task_title: state.task_title.clone(),
+        status: state.status().as_str().to_owned(),
+        tag: state.tag.to_string(),
+        branch_name: state.branch.clone(),
+        phase: state.phase().to_owned(),
+        tdd_phase: state.tdd_phase().map(ToOwned::to_owned),
+        current_subtask: current.clone(),
+        current_phase: state.current_phase(),
+        attempt_number,
+        max_attempts: allowed.unwrap_or_else(|| state.machine.rules().max_green_attempts),
+        progress: progress(state),
+        subtasks: subtasks.collect(),
+        commits: state.commits().len(),
+        start_time: stamp(state.started_at),
+        end_time: state.ended_at.map(stamp),
+        duration: duration(until.since(state.started_at)),
+        last_test_results: last_results(state),
+        run_directory: open.run.path().display().to_string(),
+        next_command: state.machine.next().command(),
+    }
+}
+
+/// Milliseconds as `1h 5m`, `5m 30s` or `30s`.
+fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
+        (hours, minutes, _) => format!("{hours}h {minutes}m"),
+    }
+}

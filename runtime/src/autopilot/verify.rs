@@ -1,0 +1,102 @@
+//! `autopilot.verify: run`: tm runs the tests in the checkout and judges them as it judges any other work.
+//!
+//! What RED left is kept as a commit on no branch, so that GREEN is held to those very tests.
+
+use super::error::Error;
+use super::session::Session;
+use super::state::ProvenRed;
+use crate::{Measurements, RedCommit, Work, prove};
+use tm_config::{CoverageThreshold, Strictness as Strict};
+use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict};
+use tm_scheduler::verdict::{Rules, Strictness};
+use tm_scheduler::{CommandEnd, CommitId, Phase, Proof, TestOutcome};
+use tm_worktrees::{TreeId, WorktreePool};
+
+/// Runs the tests and fills the report with what was seen.
+pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: &mut PhaseReport) -> Result<(), Error> {
+    let project = session.project();
+    let repository = project.checkout.repository().clone();
+    let head = repository.head()?.commit;
+    let tree = project.checkout.snapshot_tree(&project.never_commit()?)?;
+    let scratch = session.open.run.path().join("test-results");
+    let pool = WorktreePool::open(repository.clone(), session.open.run.path().join("worktrees"))?;
+    let measurements = Measurements::new(repository, pool, scratch.clone(), project.waves.kept_results());
+    let red = session.open.state.red_proven.clone();
+    let work = Work {
+        phase: if phase == TddPhase::Red { Phase::Red } else { Phase::Green },
+        base: red.as_ref().filter(|_| phase == TddPhase::Green).map_or_else(|| head.clone(), |red| red.commit.clone()),
+        tree: tree.clone(),
+        worktree: project.root().to_owned(),
+        red: red.filter(|_| phase == TddPhase::Green).map(red_commit),
+        command: project.test_command(Some(&session.open.task())),
+        rules: rules(session),
+        scratch,
+    };
+    let proof = prove(&work, &measurements).await.map_err(Error::Measuring)?;
+    if phase == TddPhase::Red && proof.holds() {
+        session.open.state.red_proven = Some(keep_red(session, &tree, &head, &proof)?);
+    }
+    report.counts = TestCounts::of(proof.passed, proof.failed, 0);
+    report.coverage = proof.coverage.map(|coverage| coverage.after).or(report.coverage);
+    report.proven = Some(verdict(phase, &proof));
+    Ok(())
+}
+
+/// Judges the whole suite at the end by running it.
+pub(super) async fn suite(session: &Session<'_>) -> Result<(TestCounts, Verdict), Error> {
+    let project = session.project();
+    let command = project.test_command(Some(&session.open.task())).ok_or(Error::NoTestCommand)?;
+    let scratch = session.open.run.path().join("test-results");
+    let report = tm_executors::testing::run_tests(&command, project.root(), &scratch, "final-suite").await;
+    let number = |outcome| count(report.count(outcome));
+    let counts = TestCounts::of(number(TestOutcome::Passed), number(TestOutcome::Failed), number(TestOutcome::Skipped));
+    if report.end == CommandEnd::Exited(Some(0)) && report.broken.is_none() {
+        return Ok((counts, Verdict::accepted(format!("the whole suite passes: {} passing", counts.passed))));
+    }
+    let message = format!("the whole suite does not pass: `{command}` says\n{}", report.output_tail.trim());
+    Ok((counts, Verdict::refused(message, "make it pass")))
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+fn red_commit(red: ProvenRed) -> RedCommit {
+    RedCommit { base: red.base, commit: red.commit, tests: red.tests, unloaded: red.unloaded }
+}
+
+fn keep_red(session: &Session<'_>, tree: &TreeId, head: &CommitId, proof: &Proof) -> Result<ProvenRed, Error> {
+    let state = &session.open.state;
+    let name = format!("refs/tm/autopilot/{}", tm_store::run::safe_name(&state.run_id.as_str().into()));
+    let message = format!("RED of {}\n", state.current().unwrap_or_default());
+    let commit = session.project().checkout.keep_tree(tree, head, &name, &message)?;
+    let (tests, unloaded) = (proof.new.clone(), proof.unloaded.clone());
+    Ok(ProvenRed { base: head.clone(), commit, tests, unloaded })
+}
+
+fn rules(session: &Session<'_>) -> Rules {
+    let settings = &session.project().settings;
+    Rules {
+        strictness: match settings.tdd.strictness {
+            Strict::Strict => Strictness::Strict,
+            Strict::Normal => Strictness::Normal,
+            Strict::Relaxed => Strictness::Relaxed,
+        },
+        coverage_threshold: settings.tdd.coverage_threshold.map(CoverageThreshold::percent),
+    }
+}
+
+fn verdict(phase: TddPhase, proof: &Proof) -> Verdict {
+    let seen = format!("{} passed, {} failed", proof.passed, proof.failed);
+    if proof.holds() {
+        let mut verdict = Verdict::accepted(format!("{} is proven: {seen}", phase.as_str()));
+        verdict.warnings.clone_from(&proof.notes);
+        return verdict;
+    }
+    let why = proof.evidence.trim();
+    let advice = match phase {
+        TddPhase::Red => "write tests for behaviour that is missing, and change nothing else",
+        TddPhase::Green => "go on with the implementation; leave the tests of RED as they are",
+    };
+    Verdict::refused(format!("{} is not proven ({seen}): {why}", phase.as_str()), advice)
+}
