@@ -1,6 +1,7 @@
 //! Runs the real binary with scripted agents in real repositories, and checks what can be checked of the tree itself.
 
 mod cheating;
+mod autopilot;
 mod frameworks;
 mod loops;
 mod loops_outside;

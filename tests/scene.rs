@@ -92,6 +92,11 @@ impl Scene {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
+    /// A call of git that may be refused.
+    pub(crate) fn try_git(&self, arguments: &[&str]) -> Output {
+        self.command(Path::new("git")).args(arguments).output().expect("git")
+    }
+
     /// A call of tm.
     pub(crate) fn tm(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(assert_cmd::cargo::cargo_bin!("tm"));

@@ -1,5 +1,6 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
+use super::autopilot::refuse_under_way;
 use super::loop_command::end_abandoned_loops;
 use super::plan::{Planned, limits, overrides, planned};
 use super::setup::{preflight, run_setup};
@@ -115,6 +116,7 @@ pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Comma
                 if let Some(system) = lock.unreliable_file_system() {
                     print_line(&format!("warning: the run lock is on {system}, where locks may not hold"));
                 }
+                refuse_under_way(project.repository.checkout_root())?;
                 return Ok(lock);
             }
             Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => std::thread::sleep(LOCK_PAUSE),

@@ -17,7 +17,7 @@ use std::time::Duration;
 use tm_runtime::autopilot::{
     Cleanup, CommitRequest, CompleteRequest, Error, ErrorKind, FinalizeRequest, Force, GUIDE, Project, StartRequest,
     Surroundings, abort, activity, commit, complete, finalize, next, parse_counts, pause, preview, prompt, resume,
-    start, status,
+    start, status, under_way,
 };
 use tm_scheduler::RunId;
 use tm_scheduler::autopilot::TddPhase;
@@ -42,6 +42,17 @@ pub(crate) fn autopilot(start: &Path, arguments: &AutopilotArguments) -> Result<
             Ok(failure.code.number())
         }
         Err(error) => Err(failure(error)),
+    }
+}
+
+/// Refuses other kinds of runs while one of autopilot goes on in this checkout: its commits would look like escapes.
+pub(crate) fn refuse_under_way(root: &Path) -> Result<(), CommandFailure> {
+    let project = Project::open(root, Surroundings::of_process()).map_err(failure)?;
+    match under_way(&project).map_err(failure)? {
+        None => Ok(()),
+        Some(run) => Err(CommandFailure::new(format!("start: autopilot's run `{run}` is under way in this checkout"))
+            .code(ExitCode::Busy)
+            .hint("`tm autopilot status` shows it, `tm autopilot pause` stops it for now")),
     }
 }
 

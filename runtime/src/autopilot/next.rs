@@ -267,7 +267,11 @@ fn in_one_sentence(action: &Action) -> String {
 pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &Project) -> String {
     let runs_tests = project.settings.autopilot.verify == tm_config::Verify::Run;
     let context = unit.map(|unit| &unit.context);
-    let tests = context.and_then(|context| context.test_command.clone()).unwrap_or_else(|| "the tests".to_owned());
+    let tests = match context {
+        Some(context) => context.test_command.clone(),
+        None => project.test_command(None).map(|command| command.to_string()),
+    };
+    let tests = tests.unwrap_or_else(|| "the test command".to_owned());
     let report = if runs_tests {
         "Report; tm runs the tests itself and judges what it sees".to_owned()
     } else {

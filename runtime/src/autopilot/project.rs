@@ -149,6 +149,9 @@ impl Project {
 
     /// Keeps waves from starting while a run is being set up.
     pub(super) fn hold_off_waves(&self, now: Timestamp) -> Result<RunLock, Error> {
+        if self.settings.storage.location == StorageLocation::Project {
+            self.waves.ignore_itself()?;
+        }
         let holder = Holder::this_process(now, self.surroundings.command_line.clone());
         RunLock::acquire(&self.waves, &holder).map_err(|error| match error {
             tm_store::Error::Held(holder) => Error::WavesLive { wanted: "start a run", holder },

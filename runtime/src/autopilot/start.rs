@@ -77,8 +77,9 @@ pub fn start(project: &Project, request: &StartRequest) -> Result<Started, Error
     let run = project.folder.run(&state.run_id)?;
     run.create()?;
     let mut session = Session::with(OpenRun { project, run, state }, lock);
-    session.save(&[json!({"event": "phase:start", "phase": "preflight", "taskId": checked.task.id})])?;
+    // Before this run takes over the pointer of its tag.
     pause_others(project, &session.open.state.run_id)?;
+    session.save(&[json!({"event": "phase:start", "phase": "preflight", "taskId": checked.task.id})])?;
     set_up(&mut session)?;
     let message = format!("started `{}` on `{}`", checked.task.id, checked.branch);
     finish(&session, message, checked.warnings)
