@@ -2,6 +2,7 @@
 
 mod cheating;
 mod autopilot;
+mod autopilot_guards;
 mod frameworks;
 mod loops;
 mod loops_outside;

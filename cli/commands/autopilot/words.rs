@@ -70,11 +70,11 @@ pub(super) fn status(view: &StatusView) -> String {
 
 /// One event of the log as a line.
 pub(super) fn event(line: &str) -> String {
-    let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(line) else { return format!("{line}\n") };
-    let mut take = |name: &str| fields.remove(name).and_then(|value| value.as_str().map(ToOwned::to_owned));
-    let (at, name) = (take("ts").unwrap_or_default(), take("event").unwrap_or_default());
-    let mut text = format!("{at} {name}");
-    for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+    let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(line) else { return format!("{line}\n") };
+    let field = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+    let mut text = format!("{} {}", field("ts"), field("event"));
+    let is_more = |(key, value): &(&String, &Value)| !value.is_null() && !matches!(key.as_str(), "ts" | "event");
+    for (key, value) in fields.iter().filter(is_more) {
         let _ = match value {
             Value::String(words) => write!(text, " {key}={words}"),
             other => write!(text, " {key}={other}"),
