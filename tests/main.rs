@@ -1,8 +1,8 @@
 //! Runs the real binary with scripted agents in real repositories, and checks what can be checked of the tree itself.
 
-mod cheating;
 mod autopilot;
 mod autopilot_guards;
+mod cheating;
 mod frameworks;
 mod loops;
 mod loops_outside;
