@@ -83,7 +83,8 @@ impl TaskGraph {
         }
         let topological = toposort(&graph, None);
         if topological.is_err() {
-            refusal.cycles = cycles(&graph, &tasks);
+            let ids: Vec<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+            refusal.cycles = cycles(&graph, &ids);
         }
         drop(positions);
         match topological {
@@ -206,19 +207,20 @@ fn positions_of(tasks: &[PlannedTask]) -> (Positions<'_>, Vec<TaskId>) {
     (positions, duplicates.into_iter().collect())
 }
 
-fn cycles(graph: &DiGraph<(), ()>, tasks: &[PlannedTask]) -> Vec<Vec<TaskId>> {
+/// Returns the groups of nodes that wait for each other; `ids` names the nodes.
+pub(crate) fn cycles(graph: &DiGraph<(), ()>, ids: &[&TaskId]) -> Vec<Vec<TaskId>> {
     let mut cycles: Vec<Vec<TaskId>> = kosaraju_scc(graph)
         .into_iter()
         .filter(|nodes| nodes.len() > 1 || graph.contains_edge(nodes[0], nodes[0]))
-        .map(|nodes| along_the_cycle(graph, &nodes, tasks))
+        .map(|nodes| along_the_cycle(graph, &nodes, ids))
         .collect();
     cycles.sort();
     cycles
 }
 
 /// Orders the members of a component by walking it from its lowest id; what one walk does not reach follows by id.
-fn along_the_cycle(graph: &DiGraph<(), ()>, nodes: &[NodeIndex], tasks: &[PlannedTask]) -> Vec<TaskId> {
-    let id = |node: &NodeIndex| &tasks[node.index()].id;
+fn along_the_cycle(graph: &DiGraph<(), ()>, nodes: &[NodeIndex], ids: &[&TaskId]) -> Vec<TaskId> {
+    let id = |node: &NodeIndex| ids[node.index()];
     let mut left: BTreeMap<&TaskId, NodeIndex> = nodes.iter().map(|node| (id(node), *node)).collect();
     let mut walk = Vec::with_capacity(nodes.len());
     while let Some((_, start)) = left.pop_first() {

@@ -4,6 +4,7 @@
 //! there is no clock, no file, no process and no environment here, so the same inputs always give the same effects.
 
 pub mod autopilot;
+mod check;
 mod claim;
 mod effect;
 mod failure;
@@ -13,6 +14,7 @@ mod input;
 pub mod iteration;
 mod limits;
 mod machine;
+mod next;
 mod pair;
 mod plan;
 mod proof;
@@ -23,6 +25,7 @@ mod task;
 mod unit;
 pub mod verdict;
 
+pub use check::{CycleRepair, Problem, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
 pub use effect::{Effect, Event, Keep, RunStatus, StopAgent, StopReason};
 pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
@@ -31,6 +34,7 @@ pub use id::{AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
 pub use input::{Answer, Input, LandingRefusal, PrepareRefusal, Refactored, StopOrder};
 pub use limits::{Dispatch, Landing, Limits, Refactor};
 pub use machine::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskView};
+pub use next::{blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
 pub use proof::{CoverageChange, Proof};

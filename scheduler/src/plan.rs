@@ -160,27 +160,32 @@ impl Selection {
         }
     }
 
-    /// Holds what depends on held tasks, until nothing changes.
+    /// Holds what depends on held tasks, directly or not; each task and dependency is looked at once.
     fn hold_dependants(&mut self) {
-        let mut held: BTreeSet<TaskId> = self.held.iter().map(|task| task.id.clone()).collect();
-        while !held.is_empty() {
-            let before = self.held.len();
-            for task in std::mem::take(&mut self.open) {
-                let waits_for: Vec<(TaskId, Status)> = task
-                    .dependencies
-                    .iter()
-                    .filter(|id| held.contains(*id))
-                    .map(|id| (id.clone(), Status::Pending))
-                    .collect();
-                if waits_for.is_empty() {
-                    self.open.push(task);
-                } else {
-                    held.insert(task.id.clone());
-                    self.held.push(HeldTask { id: task.id, title: task.title, waits_for });
-                }
+        if self.held.is_empty() {
+            return;
+        }
+        let mut dependants: BTreeMap<&TaskId, Vec<usize>> = BTreeMap::new();
+        for (position, task) in self.open.iter().enumerate() {
+            for dependency in &task.dependencies {
+                dependants.entry(dependency).or_default().push(position);
             }
-            if self.held.len() == before {
-                break;
+        }
+        let mut waits: Vec<Vec<(TaskId, Status)>> = vec![Vec::new(); self.open.len()];
+        let mut stack: Vec<&TaskId> = self.held.iter().map(|task| &task.id).collect();
+        while let Some(id) = stack.pop() {
+            for &position in dependants.get(id).into_iter().flatten() {
+                if waits[position].is_empty() {
+                    stack.push(&self.open[position].id);
+                }
+                waits[position].push((id.clone(), Status::Pending));
+            }
+        }
+        for (task, waits_for) in std::mem::take(&mut self.open).into_iter().zip(waits) {
+            if waits_for.is_empty() {
+                self.open.push(task);
+            } else {
+                self.held.push(HeldTask { id: task.id, title: task.title, waits_for });
             }
         }
     }

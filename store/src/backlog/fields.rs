@@ -133,7 +133,13 @@ impl Reader {
         let siblings: BTreeSet<String> = list.elements().filter_map(id).map(last_part).collect();
         for value in list.elements() {
             match id(value) {
-                Some(id) => task.subtasks.push(self.task(value, &id, Some((absolute, &siblings)))),
+                Some(id) => {
+                    let mut subtask = self.task(value, &id, Some((absolute, &siblings)));
+                    if member(value, &["priority"]).is_none() {
+                        subtask.priority = task.priority;
+                    }
+                    task.subtasks.push(subtask);
+                }
                 None => self.warn(Some(&task.id.clone()), "subtasks", "an entry without an id is left out"),
             }
         }
