@@ -11,6 +11,8 @@ pub(crate) enum ExitCode {
     Usage,
     /// The work does not allow the next step.
     Refused,
+    /// Something that was checked is wrong.
+    Invalid,
     /// Nothing could be planned.
     Unplannable,
     /// Another run is live.
@@ -23,7 +25,7 @@ impl ExitCode {
         match self {
             Self::Error => 1,
             Self::Usage => 2,
-            Self::Refused => 3,
+            Self::Refused | Self::Invalid => 3,
             Self::Unplannable => 4,
             Self::Busy => 5,
         }

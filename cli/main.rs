@@ -11,7 +11,8 @@ mod words;
 use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
 use commands::{
-    agent, autopilot, configuration, demo, doctor, init, looking, loop_command, plan, presets, run, verify, worktrees,
+    agent, autopilot, backlog, configuration, demo, doctor, init, looking, loop_command, plan, presets, run, verify,
+    worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -60,6 +61,11 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Waves(Waves::Report(choice)) => looking::report(&start, choice),
         Command::Waves(Waves::Logs(logs)) => looking::logs(&start, logs),
         Command::Waves(Waves::Stop(stop)) => looking::stop(&start, stop),
+        Command::List(list) => backlog::list(&start, list),
+        Command::Next(next) => backlog::next(&start, next),
+        Command::Show(show) => backlog::show(&start, show),
+        Command::SetStatus(set) => backlog::set_status(&start, set),
+        Command::ValidateDependencies(check) => backlog::validate(&start, check),
         Command::Verify(verify_arguments) => verify::verify(&start, verify_arguments),
         Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),
         Command::Worktrees(Worktrees::Diff(choice)) => worktrees::diff(&start, choice),

@@ -2,6 +2,7 @@
 
 mod autopilot;
 mod autopilot_guards;
+mod backlog;
 mod cheating;
 mod frameworks;
 mod loops;

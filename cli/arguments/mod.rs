@@ -1,6 +1,7 @@
 //! The command line, as clap reads it. Knows names and help texts; decides nothing.
 
 mod autopilot;
+mod backlog;
 mod loops;
 mod presets;
 mod verify;
@@ -9,6 +10,9 @@ mod waves;
 pub(crate) use autopilot::{
     AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments, FinalizeArguments,
     PhaseArgument, ResumeAutopilot, StartArguments,
+};
+pub(crate) use backlog::{
+    BacklogChoice, CheckArguments, ListArguments, NextArguments, OutputArgument, SetStatusArguments, ShowArguments,
 };
 pub(crate) use loops::LoopArguments;
 pub(crate) use presets::{NewPreset, Presets};
@@ -40,6 +44,18 @@ pub(crate) enum Command {
     /// Plan, run and watch waves of tasks.
     #[command(subcommand)]
     Waves(Waves),
+    /// List the tasks of the backlog.
+    #[command(visible_alias = "ls")]
+    List(ListArguments),
+    /// Show the task to work on next.
+    Next(NextArguments),
+    /// Show tasks with all that the backlog says of them.
+    Show(ShowArguments),
+    /// Set the status of tasks: all of them, or none.
+    #[command(visible_alias = "status")]
+    SetStatus(SetStatusArguments),
+    /// Tell all that is wrong with the dependencies of the backlog; exit code 3 when something is.
+    ValidateDependencies(CheckArguments),
     /// Judge work by hand, as a run judges it.
     Verify(VerifyArguments),
     /// See and clean up the worktrees of runs.

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod autopilot;
+pub(crate) mod backlog;
 pub(crate) mod configuration;
 pub(crate) mod demo;
 pub(crate) mod doctor;

@@ -104,11 +104,10 @@ pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<((TaskId, TaskI
         let mut helped = false;
         for problem in problems(&left) {
             let edge = match &problem {
-                Problem::Duplicate { .. } => None,
                 Problem::Itself { task } => Some((task.clone(), task.clone())),
                 Problem::Missing { task, dependency } => Some((task.clone(), dependency.clone())),
                 Problem::Circular { tasks } if cycle_repair == CycleRepair::Cut => least_meaning(&left, tasks),
-                Problem::Circular { .. } => None,
+                Problem::Duplicate { .. } | Problem::Circular { .. } => None,
             };
             if let Some(edge) = edge {
                 remove(&mut left, &edge);

@@ -34,7 +34,7 @@ pub use id::{AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
 pub use input::{Answer, Input, LandingRefusal, PrepareRefusal, Refactored, StopOrder};
 pub use limits::{Dispatch, Landing, Limits, Refactor};
 pub use machine::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskView};
-pub use next::{blocks, next, ready};
+pub use next::{Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
 pub use proof::{CoverageChange, Proof};

@@ -7,13 +7,28 @@ use crate::{Status, Task, TaskId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Which tasks may come next.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Candidates {
+    /// Those that are open, begun or not.
+    Open,
+    /// Those that nobody has begun.
+    Unclaimed,
+}
+
 /// Returns the task, or the subtask of a task that is in progress, that is to be worked on next.
 ///
 /// Subtasks of tasks in progress come first. Among candidates: the highest priority, then the fewest dependencies,
 /// then the lowest id. Everything that a candidate depends on is done or cancelled.
-pub fn next(tasks: &[Task]) -> Option<&Task> {
+pub fn next(tasks: &[Task], candidates: Candidates) -> Option<&Task> {
     let finished = finished(tasks);
-    let is_candidate = |task: &&Task| task.status.is_open() && is_free(task, &finished);
+    let is_candidate = |task: &&Task| {
+        let may_be_taken = match candidates {
+            Candidates::Open => task.status.is_open(),
+            Candidates::Unclaimed => task.status == Status::Pending,
+        };
+        may_be_taken && is_free(task, &finished)
+    };
     let begun = tasks.iter().filter(|task| task.status == Status::InProgress);
     let subtasks = begun.flat_map(|task| &task.subtasks).filter(is_candidate);
     subtasks
@@ -67,7 +82,7 @@ mod tests {
     }
 
     fn next_id(tasks: &[Task]) -> Option<&str> {
-        next(tasks).map(|task| task.id.as_str())
+        next(tasks, Candidates::Open).map(|task| task.id.as_str())
     }
 
     #[test]

@@ -52,6 +52,18 @@ pub(super) fn read(folder: &Path, options: &ReadOptions) -> Result<Backlog, Back
     Ok(reader.backlog(tag.clone(), vec![tag], tasks, options.group.as_deref()))
 }
 
+/// Returns what the files hold for each task of a backlog, in the same order.
+pub(super) fn entries(folder: &Path, backlog: &Backlog) -> Result<Vec<serde_json::Value>, BacklogError> {
+    let mut entries = std::collections::BTreeMap::new();
+    for path in task_files(folder)? {
+        let document = document(&path)?;
+        let Some(root) = document.root() else { continue };
+        let Some(id) = super::fields::id(root) else { continue };
+        entries.insert(TaskId::new(id), serde_json::from_str(root.raw()).unwrap_or_default());
+    }
+    Ok(backlog.tasks.iter().map(|task| entries.remove(&task.id).unwrap_or_default()).collect())
+}
+
 /// The list's name.
 pub(super) fn tag(folder: &Path) -> Tag {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());

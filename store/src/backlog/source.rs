@@ -141,23 +141,51 @@ impl BacklogSource {
         roll_up: RollUp,
         stamp: Option<&str>,
     ) -> Result<Vec<StatusOutcome>, BacklogError> {
+        let options = ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() };
+        self.choose_statuses(&options, |_| changes.to_vec(), roll_up, stamp)
+    }
+
+    /// Reads the backlog under its lock, lets `choose` say which statuses are to change, and writes them: what was
+    /// chosen can't have been chosen by anybody else meanwhile.
+    ///
+    /// # Errors
+    /// As `read` and `set_statuses`.
+    pub fn choose_statuses(
+        &self,
+        options: &ReadOptions,
+        choose: impl Fn(&Backlog) -> Vec<StatusChange>,
+        roll_up: RollUp,
+        stamp: Option<&str>,
+    ) -> Result<Vec<StatusOutcome>, BacklogError> {
+        if self.kind == SourceKind::ClaudeTasks {
+            let _lock = FileLock::acquire(&self.path)?;
+            return self.set_in_folder(&choose(&claude::read(&self.path, options)?));
+        }
+        self.transact(|text| {
+            let document = self.document(text)?;
+            let backlog = task_master::read(&self.path, &document, options, self.current_tag())?;
+            let changes = choose(&backlog);
+            if self.kind == SourceKind::Yaml {
+                return yaml::set_statuses(&self.path, text, &backlog.tag, &changes, roll_up);
+            }
+            task_master::set_statuses(&self.path, &document, &backlog.tag, &changes, roll_up, stamp)
+        })
+    }
+
+    /// Changes the file's text under its lock; an edit that answers `None` leaves the file alone.
+    pub(super) fn transact<T>(
+        &self,
+        edit: impl Fn(&str) -> Result<(Option<String>, T), BacklogError>,
+    ) -> Result<T, BacklogError> {
         let _lock = FileLock::acquire(&self.path)?;
         for _ in 0..TRIES {
-            let text = match self.kind {
-                SourceKind::ClaudeTasks => return self.set_in_folder(changes),
-                SourceKind::TaskMaster | SourceKind::Yaml => self.text()?,
-            };
-            let (changed, outcomes) = if self.kind == SourceKind::Yaml {
-                yaml::set_statuses(&self.path, &text, tag, changes, roll_up)?
-            } else {
-                let document = self.document(&text)?;
-                task_master::set_statuses(&self.path, &document, tag, changes, roll_up, stamp)?
-            };
-            let Some(changed) = changed else { return Ok(outcomes) };
+            let text = self.text()?;
+            let (changed, answer) = edit(&text)?;
+            let Some(changed) = changed else { return Ok(answer) };
             // An editor takes no lock: what it wrote meanwhile must not be lost.
             if self.text()? == text {
                 replace(&self.path, &changed)?;
-                return Ok(outcomes);
+                return Ok(answer);
             }
         }
         Err(BacklogError::Contended { path: self.path.clone() })
@@ -169,6 +197,22 @@ impl BacklogSource {
             replace(&path, &text)?;
         }
         Ok(outcomes)
+    }
+
+    /// Reads the tasks of a tag, and each with every field that its file holds.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn read_entries(&self, options: &ReadOptions) -> Result<(Backlog, Vec<serde_json::Value>), BacklogError> {
+        if self.kind == SourceKind::ClaudeTasks {
+            let backlog = claude::read(&self.path, options)?;
+            let entries = claude::entries(&self.path, &backlog)?;
+            return Ok((backlog, entries));
+        }
+        let document = self.document(&self.text()?)?;
+        let backlog = task_master::read(&self.path, &document, options, self.current_tag())?;
+        let entries = task_master::entries(&document, &backlog);
+        Ok((backlog, entries))
     }
 }
 

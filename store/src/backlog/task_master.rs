@@ -55,6 +55,17 @@ pub(super) fn read(
     Ok(reader.backlog(tag, tags, tasks.unwrap_or_default(), options.group.as_deref()))
 }
 
+/// Returns what the file holds for each task of a backlog, in the same order.
+pub(super) fn entries(document: &Document, backlog: &Backlog) -> Vec<serde_json::Value> {
+    let lists = lists(document);
+    let list = lists.iter().find(|(name, _)| name == backlog.tag.as_str()).map(|(_, list)| *list);
+    // A group leaves tasks out: what is left stands in the same order as in the file.
+    let mut values = list.into_iter().flat_map(Value::elements).filter(|value| value.kind() == Kind::Object);
+    let of_task = |task: &Task| values.find(|value| id(*value).as_deref() == Some(task.id.as_str()));
+    let entry = |value: Value<'_>| serde_json::from_str(value.raw()).unwrap_or_default();
+    backlog.tasks.iter().map(of_task).map(|value| value.map(entry).unwrap_or_default()).collect()
+}
+
 /// A tag that was asked for must be there; otherwise the current one, `master`, or the only one.
 fn choose_tag(path: &Path, names: &[&str], options: &ReadOptions, current: Option<Tag>) -> Result<Tag, BacklogError> {
     if let Some(asked) = options.tag.clone().or_else(|| options.environment_tag.clone()) {

@@ -1,0 +1,232 @@
+//! `tm list`: the tasks of a tag, or of all tags, as a table, as lines, or as one JSON document.
+
+use super::{failure, normalised, options, print_json, source, statuses, visible, warn};
+use crate::arguments::{ListArguments, OutputArgument};
+use crate::display::print_data;
+use crate::failure::CommandFailure;
+use comfy_table::{ContentArrangement, Table, presets};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+use tm_scheduler::{Status, Task, TaskId, blocks, ready};
+use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
+
+/// A change is often several writes in a row: they are shown as one.
+const SETTLE: Duration = Duration::from_millis(100);
+/// Narrow enough for every terminal and for a page of a log.
+const WIDTH: u16 = 80;
+
+pub(crate) fn list(start: &Path, arguments: &ListArguments) -> Result<u8, CommandFailure> {
+    let filter = Filter::new(arguments)?;
+    let source = source(start, &arguments.choice)?;
+    if !arguments.watch {
+        return list_once(&source, arguments, &filter);
+    }
+    let (sender, receiver) = mpsc::channel();
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // The receiver is gone only when the command ends.
+        let _ended = sender.send(event.is_ok_and(|event| !event.kind.is_access()));
+    })?;
+    // The file is replaced when it is written, so its folder is what can be watched.
+    let folder = if source.path().is_dir() { source.path() } else { source.path().parent().unwrap_or(start) };
+    notify::Watcher::watch(&mut watcher, folder, notify::RecursiveMode::NonRecursive)?;
+    loop {
+        list_once(&source, arguments, &filter)?;
+        while !receiver.recv()? {}
+        while receiver.recv_timeout(SETTLE).is_ok() {}
+    }
+}
+
+/// Which tasks are shown.
+struct Filter {
+    statuses: Vec<Status>,
+    is_with_subtasks: bool,
+    is_ready: bool,
+    is_blocking: bool,
+}
+
+impl Filter {
+    fn new(arguments: &ListArguments) -> Result<Self, CommandFailure> {
+        let typed = if arguments.status.is_empty() { &arguments.statuses } else { &arguments.status };
+        let is_all = typed.iter().any(|status| status == "all");
+        Ok(Self {
+            statuses: if is_all { Vec::new() } else { statuses(typed)? },
+            is_with_subtasks: arguments.with_subtasks || is_all,
+            is_ready: arguments.ready,
+            is_blocking: arguments.blocking,
+        })
+    }
+}
+
+/// The tasks of one tag that are shown, with their places in the backlog.
+struct Listing {
+    backlog: Backlog,
+    shown: Vec<usize>,
+}
+
+impl Listing {
+    fn new(backlog: Backlog, filter: &Filter) -> Self {
+        let ready = ready(&backlog.tasks);
+        let blocks = blocks(&backlog.tasks);
+        let is_shown = |task: &Task| {
+            (filter.statuses.is_empty() || filter.statuses.contains(&task.status))
+                && (!filter.is_ready || ready.contains(&task.id))
+                && (!filter.is_blocking || blocks.contains_key(&task.id))
+        };
+        let shown = (0..backlog.tasks.len()).filter(|&position| is_shown(&backlog.tasks[position])).collect();
+        Self { backlog, shown }
+    }
+
+    fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.shown.iter().map(|&position| &self.backlog.tasks[position])
+    }
+}
+
+fn list_once(source: &BacklogSource, arguments: &ListArguments, filter: &Filter) -> Result<u8, CommandFailure> {
+    let first = source.read(&options(&arguments.choice)).map_err(failure)?;
+    let mut every_tag = vec![options(&arguments.choice)];
+    if arguments.all_tags {
+        let of_tag = |tag: &tm_scheduler::Tag| ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() };
+        every_tag = first.tags.iter().map(of_tag).collect();
+    }
+    let output = if arguments.compact { Some(OutputArgument::Compact) } else { arguments.output.chosen() };
+    if output == Some(OutputArgument::Json) {
+        return list_as_json(source, arguments, filter, &every_tag);
+    }
+    let listings: Result<Vec<Listing>, _> = if arguments.all_tags {
+        every_tag.iter().map(|options| source.read(options).map(|backlog| Listing::new(backlog, filter))).collect()
+    } else {
+        Ok(vec![Listing::new(first, filter)])
+    };
+    let listings = listings.map_err(failure)?;
+    for listing in &listings {
+        warn(&listing.backlog);
+    }
+    match output {
+        None | Some(OutputArgument::Json) => {}
+        Some(OutputArgument::Compact) => print_data(&compact(&listings, filter, arguments.all_tags)),
+        Some(OutputArgument::Text) => {
+            if !arguments.no_header {
+                print_data(&listings.iter().map(header).collect::<String>());
+            }
+            print_data(&table(&listings, filter, arguments.all_tags));
+        }
+    }
+    Ok(0)
+}
+
+fn list_as_json(
+    source: &BacklogSource,
+    arguments: &ListArguments,
+    filter: &Filter,
+    every_tag: &[ReadOptions],
+) -> Result<u8, CommandFailure> {
+    let mut tasks = Vec::new();
+    let (mut total, mut tag) = (0, json!("all"));
+    for options in every_tag {
+        let (backlog, mut entries) = source.read_entries(options).map_err(failure)?;
+        total += backlog.tasks.len();
+        let listing = Listing::new(backlog, filter);
+        warn(&listing.backlog);
+        let blocks = blocks(&listing.backlog.tasks);
+        for &position in &listing.shown {
+            let task = &listing.backlog.tasks[position];
+            let mut entry = normalised(task, entries[position].take());
+            let subtasks = std::mem::take(&mut entry["subtasks"]);
+            entry["subtasks"] = if filter.is_with_subtasks { subtask_entries(task, subtasks) } else { json!([]) };
+            entry["blocks"] = json!(blocks.get(&task.id).cloned().unwrap_or_default());
+            if arguments.all_tags {
+                entry["tagName"] = json!(listing.backlog.tag);
+            }
+            tasks.push(entry);
+        }
+        if !arguments.all_tags {
+            tag = json!(listing.backlog.tag);
+        }
+    }
+    let metadata = json!({"total": total, "filtered": tasks.len(), "tag": tag, "storageType": "file",
+                          "allTags": arguments.all_tags});
+    print_json(&json!({"tasks": tasks, "metadata": metadata}))?;
+    Ok(0)
+}
+
+/// Subtasks keep the numbers that they have within their task.
+fn subtask_entries(task: &Task, entries: Value) -> Value {
+    let Value::Array(entries) = entries else { return json!([]) };
+    let named = entries.into_iter().filter(|entry| !entry["id"].is_null()).zip(&task.subtasks);
+    let entry = |(entry, subtask): (Value, &Task)| {
+        let number = subtask.id.as_str().rsplit('.').next().unwrap_or_default().to_owned();
+        let mut entry = normalised(subtask, entry);
+        entry["id"] = json!(number);
+        entry
+    };
+    named.map(entry).collect()
+}
+
+fn header(listing: &Listing) -> String {
+    let tasks = &listing.backlog.tasks;
+    let mut parts = Vec::new();
+    for status in Status::KNOWN {
+        match tasks.iter().filter(|task| task.status == status).count() {
+            0 => {}
+            count => parts.push(format!("{count} {status}")),
+        }
+    }
+    let of_all = match tasks.len() {
+        0 => "no tasks".to_owned(),
+        1 => "1 task".to_owned(),
+        count => format!("{count} tasks"),
+    };
+    let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    format!("tag {}, {of_all}{parts}\n", listing.backlog.tag)
+}
+
+fn table(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String {
+    if listings.iter().all(|listing| listing.shown.is_empty()) {
+        return "no task to show\n".to_owned();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    let mut names = vec!["ID", "STATUS", "PRIORITY", "DEPENDS ON", "TITLE"];
+    if is_with_tags {
+        names.insert(0, "TAG");
+    }
+    table.set_header(names);
+    for listing in listings {
+        for task in listing.tasks() {
+            let subtasks = if filter.is_with_subtasks { &task.subtasks[..] } else { &[] };
+            for row in std::iter::once(task).chain(subtasks) {
+                let cells = [row.id.to_string(), row.status.to_string(), row.priority.as_str().to_owned(), joined(row)];
+                let tag = is_with_tags.then(|| listing.backlog.tag.to_string());
+                table.add_row(tag.into_iter().chain(cells).chain([visible(&row.title)]));
+            }
+        }
+    }
+    as_lines(table.lines().map(|line| line.trim_end().to_owned()))
+}
+
+fn compact(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String {
+    let mut lines = Vec::new();
+    for listing in listings {
+        for task in listing.tasks() {
+            let subtasks = if filter.is_with_subtasks { &task.subtasks[..] } else { &[] };
+            for row in std::iter::once(task).chain(subtasks) {
+                let tag = if is_with_tags { format!("[{}] ", listing.backlog.tag) } else { String::new() };
+                let after = if row.dependencies.is_empty() { String::new() } else { format!(" → {}", joined(row)) };
+                let (title, priority) = (visible(&row.title), row.priority.as_str());
+                lines.push(format!("{tag}{} {} {title} ({priority}){after}", row.id, row.status));
+            }
+        }
+    }
+    as_lines(lines.into_iter())
+}
+
+fn as_lines(lines: impl Iterator<Item = String>) -> String {
+    lines.flat_map(|line| [line, "\n".to_owned()]).collect()
+}
+
+fn joined(task: &Task) -> String {
+    let ids: Vec<&str> = task.dependencies.iter().map(TaskId::as_str).collect();
+    ids.join(", ")
+}
