@@ -4,6 +4,7 @@
 
 mod compliance;
 mod duration;
+mod html;
 mod loop_summary;
 mod markdown;
 mod plan;
@@ -13,6 +14,7 @@ mod summary;
 
 pub use compliance::{PairSummary, TddSummary};
 pub use duration::human_duration;
+pub use html::report_html;
 pub use loop_summary::{
     LaneFacts, LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
 };
@@ -21,7 +23,8 @@ pub use plan::{PlanJson, plan_json, plan_text};
 pub use plan_graph::{plan_dot, plan_mermaid};
 pub use status::status_text;
 pub use summary::{
-    AttemptSummary, ProofSummary, RunFacts, Summary, TaskSummary, TokensSummary, Totals, Verdict, summarize,
+    AttemptSummary, DiffstatSummary, ProofSummary, RunFacts, Summary, TaskSummary, TokensSummary, Totals, Verdict,
+    summarize,
 };
 
 #[cfg(test)]

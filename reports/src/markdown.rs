@@ -14,7 +14,7 @@ pub fn summary_markdown(summary: &Summary) -> String {
     text
 }
 
-fn in_a_sentence(summary: &Summary) -> String {
+pub(crate) fn in_a_sentence(summary: &Summary) -> String {
     let landed = summary.tasks.iter().filter(|task| task.landed).count();
     let time = human_duration(summary.wall_ms);
     let count = summary.tasks.len();

@@ -131,6 +131,12 @@ pub struct TaskSummary {
     pub commit: Option<String>,
     /// What blocks it.
     pub blocked_by: Vec<String>,
+    /// What it depends on, within the run.
+    #[serde(default)]
+    pub dependencies: Vec<String>,
+    /// How much the proven work changes; `null` when there is none.
+    #[serde(default)]
+    pub diffstat: Option<DiffstatSummary>,
     /// Its attempts.
     pub attempts: Vec<AttemptSummary>,
 }
@@ -150,8 +156,17 @@ pub struct AttemptSummary {
     pub started_at: String,
     /// When it was over.
     pub ended_at: Option<String>,
+    /// When its agent was started.
+    #[serde(default)]
+    pub agent_started_at: Option<String>,
+    /// When its agent was gone.
+    #[serde(default)]
+    pub agent_ended_at: Option<String>,
     /// Why it failed.
     pub failure: Option<Failure>,
+    /// The evidence of the failure, bounded; `null` when it did not fail.
+    #[serde(default)]
+    pub evidence: Option<String>,
     /// What the agent claims: `pass`, `partial`, `fail`, `none`.
     pub claim: String,
     /// Where the claim says more than the proof shows.
@@ -193,6 +208,17 @@ pub struct ProofSummary {
     pub waived: Vec<Reason>,
     /// What people should know.
     pub notes: Vec<String>,
+}
+
+/// The size of a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiffstatSummary {
+    /// Files that differ.
+    pub files: usize,
+    /// Lines that are new.
+    pub insertions: usize,
+    /// Lines that are gone.
+    pub deletions: usize,
 }
 
 /// Tokens of an attempt.
@@ -276,6 +302,8 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
         base_commit: place.map(|place| place.base.to_string()),
         commit: view.state.commit().map(CommitId::to_string),
         blocked_by,
+        dependencies: task.dependencies.iter().map(TaskId::to_string).collect(),
+        diffstat: None,
         attempts: view.attempts.iter().map(|record| attempt_summary(record, task.phase)).collect(),
     }
 }
@@ -320,7 +348,10 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         exit_code: report.and_then(|report| report.ended.exit_code()),
         started_at: moment(record.started_at),
         ended_at: record.ended_at.map(moment),
+        agent_started_at: report.map(|report| moment(report.started_at)),
+        agent_ended_at: report.map(|report| moment(report.ended_at)),
         failure: record.failure,
+        evidence: record.failure.map(|_| record.evidence.clone()),
         claim: claim.to_owned(),
         differences: differences(record, phase),
         noticed: report.map(|report| report.noticed.clone()).unwrap_or_default(),

@@ -31,7 +31,7 @@ fn report(ended_at: u64) -> Answer {
 }
 
 /// A pair that lands and a pair whose RED can't fail, at one attempt each.
-fn summary() -> Summary {
+pub(crate) fn summary() -> Summary {
     let tasks = [Task::new("1", "Add numbers"), Task::new("2", "Subtract | numbers")];
     let plan = WavePlan::new(&tasks, &PlanOptions::default()).expect("a plan");
     let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
@@ -125,6 +125,10 @@ fn the_json_has_every_key_of_the_contract() {
       "base_commit": "base",
       "commit": "green0123456789",
       "blocked_by": [],
+      "dependencies": [
+        "1:red"
+      ],
+      "diffstat": null,
       "attempts": [
         {
           "n": 1,
@@ -133,7 +137,10 @@ fn the_json_has_every_key_of_the_contract() {
           "exit_code": 0,
           "started_at": "1970-01-01T00:00:03.000Z",
           "ended_at": "1970-01-01T00:00:07.000Z",
+          "agent_started_at": "1970-01-01T00:00:00.000Z",
+          "agent_ended_at": "1970-01-01T00:00:05.000Z",
           "failure": null,
+          "evidence": null,
           "claim": "pass",
           "differences": [],
           "noticed": [],

@@ -7,6 +7,7 @@
 mod branch;
 mod changes;
 mod checkout;
+mod diffstat;
 mod environment;
 mod error;
 mod git;
@@ -27,6 +28,7 @@ mod worktree;
 pub use branch::BranchName;
 pub use changes::{Change, ChangedFile};
 pub use checkout::{Checkout, CommitFiles};
+pub use diffstat::Diffstat;
 pub use environment::Environment;
 pub use error::{Error, Protection};
 pub use merge::{Conflict, Landing, MergeOutcome, MergePreview};

@@ -1,0 +1,117 @@
+//! Where each task stands in the picture of the dependency graph: a column a wave, an edge a dependency.
+
+use super::page::{anchor, shortened};
+use crate::{Summary, TaskSummary};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Units of the picture.
+const NODE_WIDTH: usize = 168;
+const NODE_HEIGHT: usize = 36;
+const COLUMN: usize = 220;
+const ROW: usize = 46;
+const MARGIN: usize = 6;
+
+/// A picture of more tasks than this tells nobody anything.
+const MOST: usize = 400;
+
+/// The picture.
+#[derive(Debug, Serialize)]
+pub(super) struct Graph {
+    width: usize,
+    height: usize,
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+    description: String,
+}
+
+/// One task.
+#[derive(Debug, Serialize)]
+struct Node {
+    x: usize,
+    y: usize,
+    class: &'static str,
+    is_critical: bool,
+    id: String,
+    verdict: &'static str,
+    title: String,
+    anchor: String,
+}
+
+/// One dependency, as the points of a curve.
+#[derive(Debug, Serialize)]
+struct Edge {
+    x1: usize,
+    y1: usize,
+    bend: usize,
+    x2: usize,
+    y2: usize,
+    is_critical: bool,
+}
+
+impl Graph {
+    /// Lays the tasks out; `None` when there are none, or too many to see anything.
+    pub(super) fn new(summary: &Summary, critical: &BTreeSet<&str>) -> Option<Self> {
+        if summary.tasks.is_empty() || summary.tasks.len() > MOST {
+            return None;
+        }
+        let places = places(summary);
+        let is_critical = |id: &str| critical.contains(id);
+        let nodes = summary.tasks.iter().map(|task| node(task, places[task.id.as_str()], is_critical(&task.id)));
+        let nodes: Vec<Node> = nodes.collect();
+        let mut edges = Vec::new();
+        for task in &summary.tasks {
+            let (x2, y2) = places[task.id.as_str()];
+            for dependency in &task.dependencies {
+                let Some(&(x, y)) = places.get(dependency.as_str()) else { continue };
+                let (x1, y1, y2) = (x + NODE_WIDTH, y + NODE_HEIGHT / 2, y2 + NODE_HEIGHT / 2);
+                let is_critical = is_critical(&task.id) && is_critical(dependency);
+                edges.push(Edge { x1, y1, bend: x1.midpoint(x2), x2, y2, is_critical });
+            }
+        }
+        let most = |coordinate: fn(&Node) -> usize| nodes.iter().map(coordinate).max().unwrap_or(0);
+        Some(Self {
+            width: most(|node| node.x) + NODE_WIDTH + MARGIN,
+            height: most(|node| node.y) + NODE_HEIGHT + MARGIN,
+            description: format!("{} tasks and {} dependencies", nodes.len(), edges.len()),
+            nodes,
+            edges,
+        })
+    }
+}
+
+fn node(task: &TaskSummary, (x, y): (usize, usize), is_critical: bool) -> Node {
+    Node {
+        x,
+        y,
+        class: task.verdict.as_str(),
+        is_critical,
+        id: shortened(&task.id, 10),
+        verdict: task.verdict.as_str(),
+        title: format!("{} {}: {}", task.id, task.title, task.state),
+        anchor: anchor(&task.id),
+    }
+}
+
+/// Places by id: within its wave, a task stands beside what it depends on.
+fn places(summary: &Summary) -> BTreeMap<&str, (usize, usize)> {
+    let mut columns: BTreeMap<u32, Vec<&TaskSummary>> = BTreeMap::new();
+    for task in &summary.tasks {
+        columns.entry(task.wave).or_default().push(task);
+    }
+    let mut places: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (column, (_, mut tasks)) in columns.into_iter().enumerate() {
+        tasks.sort_by_cached_key(|task| middle(task, &places));
+        for (row, task) in tasks.into_iter().enumerate() {
+            places.insert(&task.id, (MARGIN + column * COLUMN, MARGIN + row * ROW));
+        }
+    }
+    places
+}
+
+/// The mean height of what a task depends on.
+fn middle(task: &TaskSummary, places: &BTreeMap<&str, (usize, usize)>) -> usize {
+    let heights: Vec<usize> =
+        task.dependencies.iter().filter_map(|id| places.get(id.as_str()).map(|(_, y)| *y)).collect();
+    heights.iter().sum::<usize>() / heights.len().max(1)
+}

@@ -1,0 +1,184 @@
+//! What the page shows, in the words in which it shows it.
+
+use super::chain::critical_path;
+use super::graph::Graph;
+use super::timeline::Timeline;
+use crate::markdown::{claim_beside_proof, in_a_sentence, new_tests};
+use crate::{AttemptSummary, Summary, TaskSummary, human_duration};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use tm_scheduler::Phase;
+
+/// Everything that the template names.
+#[derive(Debug, Serialize)]
+pub(super) struct Page<'a> {
+    summary: &'a Summary,
+    sentences: [String; 3],
+    facts: Vec<(&'static str, String)>,
+    timeline: Option<Timeline>,
+    graph: Option<Graph>,
+    pairs: Vec<Pair<'a>>,
+    waves: usize,
+    tasks: Vec<Task<'a>>,
+}
+
+/// A row of the compliance table.
+#[derive(Debug, Serialize)]
+struct Pair<'a> {
+    id: &'a str,
+    anchor: String,
+    title: &'a str,
+    red: &'static str,
+    green: &'static str,
+    tests: usize,
+    landed: bool,
+    claim: String,
+}
+
+/// A task with its attempts.
+#[derive(Debug, Serialize)]
+struct Task<'a> {
+    task: &'a TaskSummary,
+    anchor: String,
+    phase: &'static str,
+    verdict: &'static str,
+    is_critical: bool,
+    commit: Option<String>,
+    cost: Option<String>,
+    attempts: Vec<Attempt<'a>>,
+}
+
+/// An attempt.
+#[derive(Debug, Serialize)]
+struct Attempt<'a> {
+    attempt: &'a AttemptSummary,
+    failure: Option<&'static str>,
+    time: Option<String>,
+    cost: Option<String>,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(summary: &'a Summary) -> Self {
+        let critical = critical_path(summary);
+        Self {
+            sentences: sentences(summary),
+            facts: facts(summary),
+            timeline: Timeline::new(summary, &critical),
+            graph: Graph::new(summary, &critical),
+            pairs: summary.tasks.iter().filter(|task| task.phase == Phase::Green).map(|it| pair(summary, it)).collect(),
+            waves: summary.waves.len(),
+            tasks: summary.tasks.iter().map(|task| one_task(task, &critical)).collect(),
+            summary,
+        }
+    }
+}
+
+/// What happened, how it was proven, what it took.
+fn sentences(summary: &Summary) -> [String; 3] {
+    let attempts: usize = summary.tasks.iter().map(|task| task.attempts.len()).sum();
+    let failed = summary.tasks.iter().flat_map(|task| &task.attempts).filter(|one| one.failure.is_some()).count();
+    let tdd = summary.tdd;
+    let proof = match tdd.pairs {
+        0 => format!("No task was split into a test and an implementation; {failed} of {attempts} attempts failed."),
+        pairs => format!(
+            "{} of {pairs} pairs were seen failing and then passing; {failed} of {attempts} attempts failed.",
+            tdd.compliant
+        ),
+    };
+    let time = format!(
+        "With {} slots, the work of the agents takes at least {}; the run took {}.",
+        summary.max_parallel,
+        human_duration(summary.lower_bound_ms),
+        human_duration(summary.wall_ms)
+    );
+    [in_a_sentence(summary), proof, time]
+}
+
+fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
+    let totals = &summary.totals;
+    let not_run = summary.tasks.len() - totals.passed - totals.partial - totals.failed - totals.blocked;
+    let mut facts = vec![
+        ("Passed", totals.passed.to_string()),
+        ("Partial", totals.partial.to_string()),
+        ("Failed", totals.failed.to_string()),
+        ("Blocked", totals.blocked.to_string()),
+        ("Not run", not_run.to_string()),
+        ("Waves", summary.waves.len().to_string()),
+        ("Wall time", human_duration(summary.wall_ms)),
+    ];
+    if totals.tokens > 0 {
+        facts.push(("Tokens", totals.tokens.to_string()));
+    }
+    facts.extend(totals.cost_usd.map(|cost| ("Cost", dollars(cost))));
+    facts
+}
+
+fn pair<'a>(summary: &'a Summary, green: &'a TaskSummary) -> Pair<'a> {
+    let red = green.pair.as_ref().and_then(|id| summary.tasks.iter().find(|task| task.id == *id));
+    Pair {
+        id: &green.id,
+        anchor: anchor(&green.id),
+        title: &green.title,
+        red: red.map_or("–", |red| red.verdict.as_str()),
+        green: green.verdict.as_str(),
+        tests: red.map_or(0, new_tests),
+        landed: green.landed,
+        claim: claim_beside_proof(green),
+    }
+}
+
+fn one_task<'a>(task: &'a TaskSummary, critical: &BTreeSet<&str>) -> Task<'a> {
+    let costs: Vec<f64> = task.attempts.iter().filter_map(|attempt| attempt.cost_usd).collect();
+    Task {
+        task,
+        anchor: anchor(&task.id),
+        phase: match task.phase {
+            Phase::Red => "RED",
+            Phase::Green => "GREEN",
+            Phase::None => "",
+        },
+        verdict: task.verdict.as_str(),
+        is_critical: critical.contains(task.id.as_str()),
+        commit: task.commit.as_ref().map(|commit| commit.chars().take(10).collect()),
+        cost: (!costs.is_empty()).then(|| dollars(costs.iter().sum())),
+        attempts: task.attempts.iter().map(one_attempt).collect(),
+    }
+}
+
+fn one_attempt(attempt: &AttemptSummary) -> Attempt<'_> {
+    let moments = attempt.agent_started_at.as_ref().zip(attempt.agent_ended_at.as_ref());
+    let milliseconds = super::chain::milliseconds;
+    Attempt {
+        failure: attempt.failure.map(tm_scheduler::Failure::as_str),
+        time: moments.map(|(start, end)| human_duration(milliseconds(end).saturating_sub(milliseconds(start)))),
+        cost: attempt.cost_usd.map(dollars),
+        attempt,
+    }
+}
+
+fn dollars(cost: f64) -> String {
+    format!("${cost:.2}")
+}
+
+/// Returns the name by which links find a task: ids hold any character, so only plain ones stay.
+pub(super) fn anchor(id: &str) -> String {
+    let mut anchor = String::from("task-");
+    for character in id.chars() {
+        if character.is_ascii_alphanumeric() || character == '.' {
+            anchor.push(character);
+        } else {
+            anchor.push_str(&format!("_{:x}_", u32::from(character)));
+        }
+    }
+    anchor
+}
+
+/// Returns so many characters at the most, with a sign that there were more.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most - 1).collect();
+    short.push('…');
+    short
+}

@@ -1,0 +1,142 @@
+//! Where each attempt stands in the picture of slots over time.
+
+use super::chain::milliseconds;
+use super::page::anchor;
+use crate::{Summary, human_duration};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Units of the picture.
+const WIDTH: u32 = 1000;
+const LEFT: u32 = 28;
+const ROW: u32 = 26;
+const TOP: u32 = 22;
+const LEAST_BAR: u32 = 2;
+
+/// The picture.
+#[derive(Debug, Serialize)]
+pub(super) struct Timeline {
+    width: u32,
+    height: u32,
+    slots: Vec<Slot>,
+    bars: Vec<Bar>,
+    ticks: Vec<Tick>,
+    bound: Option<Tick>,
+    description: String,
+}
+
+/// One row.
+#[derive(Debug, Serialize)]
+struct Slot {
+    number: usize,
+    y: u32,
+}
+
+/// One attempt.
+#[derive(Debug, Serialize)]
+struct Bar {
+    x: u32,
+    y: u32,
+    width: u32,
+    class: &'static str,
+    is_critical: bool,
+    label: String,
+    title: String,
+    anchor: String,
+}
+
+/// A moment.
+#[derive(Debug, Serialize)]
+struct Tick {
+    x: u32,
+    label: String,
+}
+
+/// An attempt between two moments, in milliseconds since the run began.
+struct Span {
+    start: u64,
+    end: u64,
+    task: usize,
+    attempt: usize,
+}
+
+impl Timeline {
+    /// Lays the attempts out; `None` when there was none.
+    pub(super) fn new(summary: &Summary, critical: &BTreeSet<&str>) -> Option<Self> {
+        let spans = spans(summary);
+        let whole = spans.iter().map(|span| span.end).max()?.max(summary.wall_ms).max(1);
+        let x = |at: u64| LEFT + u32::try_from(at * u64::from(WIDTH - LEFT) / whole).unwrap_or(WIDTH);
+        let mut free_from: Vec<u64> = Vec::new();
+        let mut bars = Vec::new();
+        for span in &spans {
+            let slot = free_from.iter().position(|&free| free <= span.start).unwrap_or(free_from.len());
+            if slot == free_from.len() {
+                free_from.push(0);
+            }
+            free_from[slot] = span.end;
+            let start = x(span.start).min(WIDTH - LEAST_BAR);
+            bars.push(bar(summary, span, critical, row(slot), (start, x(span.end))));
+        }
+        let ticks = (0..=4).map(|quarter| whole * quarter / 4);
+        let bound = (summary.lower_bound_ms > 0 && summary.lower_bound_ms <= whole).then_some(summary.lower_bound_ms);
+        Some(Self {
+            width: WIDTH + 40,
+            height: row(free_from.len()) + 4,
+            slots: (0..free_from.len()).map(|slot| Slot { number: slot + 1, y: row(slot) }).collect(),
+            ticks: ticks.map(|at| Tick { x: x(at), label: human_duration(at) }).collect(),
+            bound: bound.map(|at| Tick { x: x(at), label: human_duration(at) }),
+            description: format!(
+                "{} attempts on {} slots within {}",
+                bars.len(),
+                free_from.len(),
+                human_duration(summary.wall_ms)
+            ),
+            bars,
+        })
+    }
+}
+
+fn row(slot: usize) -> u32 {
+    TOP + ROW * u32::try_from(slot).unwrap_or(u32::MAX / ROW - TOP)
+}
+
+/// From the moment at which an attempt got its slot to the end of its agent, the earliest first.
+fn spans(summary: &Summary) -> Vec<Span> {
+    let began = milliseconds(&summary.started_at);
+    let now = milliseconds(&summary.ended_at);
+    let mut spans = Vec::new();
+    for (task, of_task) in summary.tasks.iter().enumerate() {
+        for (attempt, one) in of_task.attempts.iter().enumerate() {
+            let start = milliseconds(&one.started_at);
+            let end = one.agent_ended_at.as_ref().or(one.ended_at.as_ref()).map_or(now, |end| milliseconds(end));
+            let start = start.saturating_sub(began);
+            spans.push(Span { start, end: end.saturating_sub(began).max(start), task, attempt });
+        }
+    }
+    spans.sort_by_key(|span| (span.start, span.task));
+    spans
+}
+
+fn bar(summary: &Summary, span: &Span, critical: &BTreeSet<&str>, y: u32, (start, end): (u32, u32)) -> Bar {
+    let task = &summary.tasks[span.task];
+    let attempt = &task.attempts[span.attempt];
+    let is_last = span.attempt + 1 == task.attempts.len();
+    let (class, became) = match attempt.failure {
+        Some(failure) => ("fail", failure.as_str()),
+        None if is_last => (task.verdict.as_str(), task.state.as_str()),
+        None => ("not-run", "ended"),
+    };
+    let width = (end.saturating_sub(start)).max(LEAST_BAR);
+    let fits = u32::try_from(task.id.chars().count()).is_ok_and(|count| count * 8 + 6 <= width);
+    let time = human_duration(span.end - span.start);
+    Bar {
+        x: start,
+        y,
+        width,
+        class,
+        is_critical: is_last && critical.contains(task.id.as_str()),
+        label: if fits { task.id.clone() } else { String::new() },
+        title: format!("{} {}, attempt {}: {became}, {time}", task.id, task.title, attempt.n),
+        anchor: anchor(&task.id),
+    }
+}
