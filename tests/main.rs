@@ -9,6 +9,7 @@ mod loops;
 mod loops_outside;
 mod misbehaviour;
 mod refactoring;
+mod reports;
 mod scene;
 mod stopping;
 mod tidy;

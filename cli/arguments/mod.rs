@@ -4,6 +4,7 @@ mod autopilot;
 mod backlog;
 mod loops;
 mod presets;
+mod reports;
 mod verify;
 mod waves;
 
@@ -16,6 +17,7 @@ pub(crate) use backlog::{
 };
 pub(crate) use loops::LoopArguments;
 pub(crate) use presets::{NewPreset, Presets};
+pub(crate) use reports::{AfterRun, CiSystem, ReportArguments, ReportForm};
 pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, StopArguments,

@@ -1,6 +1,6 @@
 //! The arguments of `tm waves`.
 
-use super::{JsonOutput, RunChoice};
+use super::{AfterRun, JsonOutput, ReportArguments, RunChoice};
 use clap::{Args, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(crate) enum Waves {
     /// List the runs of this repository.
     List(JsonOutput),
     /// Show the summary of a run.
-    Report(RunChoice),
+    Report(ReportArguments),
     /// Show what the agent of a task printed.
     Logs(LogsArguments),
     /// Stop the live run; twice, or with --now, at once.
@@ -186,6 +186,9 @@ pub(crate) struct RunArguments {
     /// Don't ask.
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
+    /// What is done when the run is over.
+    #[command(flatten)]
+    pub(crate) after: AfterRun,
     /// One event a line on stdout, as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -203,6 +206,9 @@ pub(crate) struct ResumeArguments {
     /// Start nothing more after this time, such as `6h`.
     #[arg(long, value_name = "DURATION")]
     pub(crate) deadline: Option<String>,
+    /// What is done when the run is over.
+    #[command(flatten)]
+    pub(crate) after: AfterRun,
     /// One event a line on stdout, as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,7 +1,7 @@
 //! Commands that look at runs, live or over: `status`, `list`, `report`, `logs`, and `stop`.
 
-use super::run::facts;
-use crate::arguments::{LogsArguments, RunChoice, StopArguments};
+use super::reporting::{whole_summary, write_reports};
+use crate::arguments::{LogsArguments, ReportArguments, ReportForm, RunChoice, StopArguments};
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
 use crate::project::Project;
@@ -10,7 +10,7 @@ use serde_json::json;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
-use tm_reports::{Summary, status_text, summarize, summary_markdown};
+use tm_reports::{Summary, junit_xml, report_html, status_text, summary_markdown};
 use tm_runtime::{Replayed, now, replay};
 use tm_scheduler::{AttemptNumber, TaskId};
 use tm_store::run::RunLock;
@@ -22,30 +22,39 @@ pub(crate) fn status(start: &Path, choice: &RunChoice) -> Result<u8, CommandFail
     let project = Project::open(start, Vec::new())?;
     let (_, replayed) = project.replayed(choice.run.as_deref())?;
     let summary = summary(&project, &replayed);
-    show(choice, &summary, status_text)
-}
-
-pub(crate) fn report(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
-    let (_, replayed) = project.replayed(choice.run.as_deref())?;
-    let summary = summary(&project, &replayed);
-    show(choice, &summary, summary_markdown)
-}
-
-fn show(choice: &RunChoice, summary: &Summary, text: fn(&Summary) -> String) -> Result<u8, CommandFailure> {
-    if choice.json {
-        print_data(&format!("{}\n", serde_json::to_string_pretty(summary)?));
-    } else {
-        print_data(&text(summary));
-    }
+    print_data(&if choice.json { as_json(&summary)? } else { status_text(&summary) });
     Ok(0)
+}
+
+pub(crate) fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, Vec::new())?;
+    let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
+    let summary = summary(&project, &replayed);
+    let form = &arguments.form;
+    if form.open {
+        write_reports(&summary, directory.path())?;
+        print_line(&directory.report().display().to_string());
+        opener::open(directory.report())?;
+        return Ok(0);
+    }
+    print_data(&match form {
+        ReportForm { json: true, .. } => as_json(&summary)?,
+        ReportForm { html: true, .. } => report_html(&summary),
+        ReportForm { junit: true, .. } => junit_xml(&summary),
+        ReportForm { .. } => summary_markdown(&summary),
+    });
+    Ok(0)
+}
+
+fn as_json(summary: &Summary) -> Result<String, CommandFailure> {
+    Ok(format!("{}\n", serde_json::to_string_pretty(summary)?))
 }
 
 /// The summary of a run as its journal tells it; the time of one that goes on runs until now.
 fn summary(project: &Project, replayed: &Replayed) -> Summary {
     let is_live = replayed.scheduler.ended().is_none() && matches!(RunLock::holder(&project.directory), Ok(Some(_)));
     let ended_at = if is_live { now() } else { replayed.last_input_at };
-    let mut summary = summarize(&replayed.scheduler, &facts(project, &replayed.header, ended_at));
+    let mut summary = whole_summary(project, &replayed.scheduler, &replayed.header, ended_at);
     if replayed.scheduler.ended().is_none() && !is_live {
         "interrupted".clone_into(&mut summary.status);
     }

@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
+pub(crate) mod aftermath;
 pub(crate) mod agent;
 pub(crate) mod autopilot;
 pub(crate) mod backlog;
+pub(crate) mod ci;
 pub(crate) mod configuration;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -12,6 +14,7 @@ pub(crate) mod loop_command;
 mod loop_setup;
 pub(crate) mod plan;
 pub(crate) mod presets;
+pub(crate) mod reporting;
 pub(crate) mod run;
 mod sandbox;
 pub(crate) mod setup;

@@ -1,23 +1,24 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
+use super::aftermath::channels;
 use super::autopilot::refuse_under_way;
 use super::loop_command::end_abandoned_loops;
 use super::plan::{Planned, limits, overrides, planned};
+use super::reporting::report;
 use super::setup::{preflight, run_setup};
-use crate::arguments::{OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument};
+use crate::arguments::{AfterRun, OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument};
 use crate::display::{Display, Output, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::Override;
-use tm_reports::{RunFacts, summarize, summary_markdown};
-use tm_runtime::{JournalHeader, Outcome, Replayed, Run, now, replay};
-use tm_scheduler::{CommitId, Limits, RunStatus, StopOrder, Timestamp};
+use tm_runtime::{JournalHeader, Replayed, Run, now, replay};
+use tm_scheduler::{CommitId, Limits, RunStatus, StopOrder};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Holder, RunDirectory, RunLock, new_run_id, read_json, write_json};
 use tm_worktrees::branch_from_pattern;
@@ -46,6 +47,7 @@ struct SavedOverride {
 
 pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandFailure> {
     tm_worktrees::check_git()?;
+    channels(&arguments.after)?;
     let given = run_overrides(arguments);
     let project = Project::open(start, given.clone())?;
     let mut lock = lock(&project, if arguments.wait { Waiting::Wait } else { Waiting::Refuse })?;
@@ -55,7 +57,15 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
             OnInterrupted::Resume => {
                 print_line(&format!("taking up the run {} where it stopped", replayed.header.run_id));
                 let limits = resumed_limits(&project, &replayed.header.limits);
-                return take_up(start, given, &mut lock, &directory, replayed, limits, arguments.json.into());
+                return take_up(
+                    start,
+                    given,
+                    &mut lock,
+                    &directory,
+                    replayed,
+                    limits,
+                    &Showing::of(arguments.json, &arguments.after),
+                );
             }
             OnInterrupted::Fresh => {
                 print_line(&format!("leaving the run {} as it is, with its branches", replayed.header.run_id));
@@ -81,6 +91,7 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
 
 pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, CommandFailure> {
     tm_worktrees::check_git()?;
+    channels(&arguments.after)?;
     let mut given = Vec::new();
     if let Some(slots) = arguments.max_parallel {
         given.push(Override::new("waves.max_parallel", "--max-parallel", json!(slots.get())));
@@ -97,7 +108,20 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
         return Err(failure.hint("`tm waves run` starts a new one"));
     }
     let limits = resumed_limits(&project, &replayed.header.limits);
-    take_up(start, given, &mut lock, &directory, replayed, limits, arguments.json.into())
+    take_up(start, given, &mut lock, &directory, replayed, limits, &Showing::of(arguments.json, &arguments.after))
+}
+
+/// What people see while the run goes on, and what is done when it is over.
+#[derive(Debug)]
+struct Showing {
+    output: Output,
+    after: AfterRun,
+}
+
+impl Showing {
+    fn of(json: bool, after: &AfterRun) -> Self {
+        Self { output: json.into(), after: after.clone() }
+    }
 }
 
 /// Whether to wait for a lock that somebody else holds.
@@ -243,7 +267,7 @@ fn begin(
     let run = Run::begin(setup)?;
     lock.set_run_id(&run_id)?;
     project.directory.set_live(&run_id)?;
-    carry_out(project, run, &header, &directory, arguments.json.into())
+    carry_out(project, run, &header, &directory, &Showing::of(arguments.json, &arguments.after))
 }
 
 /// HEAD, or the integration branch of the last run where that holds landed work which HEAD has not: tasks that are done
@@ -275,7 +299,7 @@ fn take_up(
     directory: &RunDirectory,
     replayed: Replayed,
     limits: Limits,
-    output: Output,
+    showing: &Showing,
 ) -> Result<u8, CommandFailure> {
     if replayed.is_torn {
         print_line("warning: the last line of the journal was cut off and is left out");
@@ -293,7 +317,7 @@ fn take_up(
     let run = Run::resume(setup, replayed, limits)?;
     lock.set_run_id(&header.run_id)?;
     project.directory.set_live(&header.run_id)?;
-    carry_out(&project, run, &header, directory, output)
+    carry_out(&project, run, &header, directory, showing)
 }
 
 fn carry_out(
@@ -301,10 +325,10 @@ fn carry_out(
     run: Run,
     header: &JournalHeader,
     directory: &RunDirectory,
-    output: Output,
+    showing: &Showing,
 ) -> Result<u8, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let mut display = Display::choose(output, now());
+    let mut display = Display::choose(showing.output, now());
     let outcome = runtime.block_on(async {
         let orders = stop_orders()?;
         let outcome = run.carry_out(orders, |at, told, scheduler| display.told(at, told, scheduler)).await;
@@ -313,7 +337,7 @@ fn carry_out(
     display.finish();
     // Whatever still waits for a disk or a process is given up; the next process finds it.
     runtime.shutdown_timeout(Duration::from_secs(5));
-    report(project, &outcome?, header, directory, output)
+    report(project, &outcome?, header, directory, showing.output, &showing.after)
 }
 
 /// The first signal is a gentle order to stop, the second one to stop now.
@@ -335,56 +359,6 @@ pub(crate) fn stop_orders() -> Result<mpsc::UnboundedReceiver<StopOrder>, Comman
         }
     });
     Ok(receiver)
-}
-
-/// Writes the summary and shows it.
-fn report(
-    project: &Project,
-    outcome: &Outcome,
-    header: &JournalHeader,
-    directory: &RunDirectory,
-    output: Output,
-) -> Result<u8, CommandFailure> {
-    let facts = facts(project, header, outcome.ended_at);
-    let summary = summarize(&outcome.scheduler, &facts);
-    let markdown = summary_markdown(&summary);
-    write_json(&directory.summary_json(), &summary)?;
-    tm_store::atomic::replace(&directory.summary(), markdown.as_bytes())?;
-    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
-        let opened = std::fs::OpenOptions::new().create(true).append(true).open(&path);
-        if let Err(error) = opened.and_then(|mut file| file.write_all(markdown.as_bytes())) {
-            print_line(&format!("warning: failed to write `{}`: {error}", path.display()));
-        }
-    }
-    if output == Output::People {
-        print_data(&markdown);
-        next_commands(outcome.status, header);
-    }
-    Ok(outcome.status.exit_code())
-}
-
-fn next_commands(status: RunStatus, header: &JournalHeader) {
-    print_line("next:");
-    if matches!(status, RunStatus::Interrupted | RunStatus::Stopped) {
-        print_line("  tm waves resume                 take the rest up");
-    }
-    print_line("  tm worktrees list               the branch of each task");
-    print_line(&format!("  git log --first-parent {}", header.integration_branch));
-    print_line(&format!("  git merge {}   when you are content", header.integration_branch));
-}
-
-/// Returns the facts of a run for its summary.
-pub(crate) fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> RunFacts {
-    let integration = project.repository.resolve(&header.integration_branch);
-    RunFacts {
-        run_id: header.run_id.clone(),
-        tag: header.tag.clone(),
-        base_commit: header.base_commit.clone(),
-        integration_branch: header.integration_branch.clone(),
-        integration_commit: integration.unwrap_or_else(|_| header.base_commit.clone()),
-        started_at: header.started_at,
-        ended_at,
-    }
 }
 
 /// A number that differs from run to run.

@@ -1,6 +1,6 @@
 //! `tm worktrees`: the branches of a run, what a task changed, and cleaning up.
 
-use super::run::facts;
+use super::reporting::facts;
 use crate::arguments::{RunChoice, TaskOfRun};
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};

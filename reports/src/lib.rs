@@ -5,6 +5,7 @@
 mod compliance;
 mod duration;
 mod html;
+mod junit;
 mod loop_summary;
 mod markdown;
 mod plan;
@@ -15,6 +16,7 @@ mod summary;
 pub use compliance::{PairSummary, TddSummary};
 pub use duration::human_duration;
 pub use html::report_html;
+pub use junit::junit_xml;
 pub use loop_summary::{
     LaneFacts, LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
 };

@@ -40,7 +40,7 @@ pub struct Outcome {
     pub status: RunStatus,
     /// Where every task stands.
     pub scheduler: Scheduler,
-    /// When the run ended.
+    /// When the run ended: the moment of its last input, as its journal has it.
     pub ended_at: Timestamp,
 }
 
@@ -104,7 +104,7 @@ impl Loop {
                 self.crew.perform(effect, &self.scheduler);
             }
             if let Some(status) = self.scheduler.ended() {
-                return self.end(status, &mut listener).await;
+                return self.end(status, at, &mut listener).await;
             }
             self.journal.flush()?;
             self.activity.flush()?;
@@ -160,6 +160,7 @@ impl Loop {
     async fn end(
         mut self,
         status: RunStatus,
+        ended_at: Timestamp,
         listener: &mut impl FnMut(Timestamp, &Told, &Scheduler),
     ) -> Result<Outcome, Error> {
         self.journal.sync()?;
@@ -167,7 +168,7 @@ impl Loop {
         for told in self.crew.finish(status).await {
             listener(now(), &told, &self.scheduler);
         }
-        Ok(Outcome { status, scheduler: self.scheduler, ended_at: now() })
+        Ok(Outcome { status, scheduler: self.scheduler, ended_at })
     }
 }
 

@@ -18,22 +18,39 @@ pub enum Channel {
     Desktop,
     /// The server at this URL, which gets JSON.
     Webhook(String),
+    /// The chat service at this URL, which gets JSON of its own shape.
+    Chat(ChatService, String),
+}
+
+/// Chat services.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ChatService {
+    /// Reads `text`.
+    Slack,
+    /// Reads `content`, of at most 2,000 characters.
+    Discord,
 }
 
 /// A text that names no channel.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("tell `{0}`: there are `desktop` and URLs that begin with `http://` or `https://`")]
+#[error(
+    "tell `{0}`: there are `desktop`, URLs that begin with `http://` or `https://`, and `slack+URL`, `discord+URL`"
+)]
 pub struct UnknownChannel(String);
 
 impl FromStr for Channel {
     type Err = UnknownChannel;
 
     fn from_str(text: &str) -> Result<Self, UnknownChannel> {
-        let is_url = ["http://", "https://"].iter().any(|scheme| text.len() > scheme.len() && text.starts_with(scheme));
-        match text {
-            "desktop" => Ok(Self::Desktop),
-            url if is_url => Ok(Self::Webhook(url.to_owned())),
-            other => Err(UnknownChannel(other.to_owned())),
+        let is_url = |url: &str| {
+            ["http://", "https://"].iter().any(|scheme| url.len() > scheme.len() && url.starts_with(scheme))
+        };
+        match text.split_once('+') {
+            _ if text == "desktop" => Ok(Self::Desktop),
+            _ if is_url(text) => Ok(Self::Webhook(text.to_owned())),
+            Some(("slack", url)) if is_url(url) => Ok(Self::Chat(ChatService::Slack, url.to_owned())),
+            Some(("discord", url)) if is_url(url) => Ok(Self::Chat(ChatService::Discord, url.to_owned())),
+            _ => Err(UnknownChannel(text.to_owned())),
         }
     }
 }
@@ -57,12 +74,27 @@ impl Channel {
             Self::Desktop => show(&notice.text, scratch).await,
             Self::Webhook(url) => {
                 let body = serde_json::to_string(notice).map_err(|error| format!("write a notice: {error}"))?;
-                let url = url.clone();
-                let posted = tokio::task::spawn_blocking(move || post(&url, body)).await;
-                posted.map_err(|error| format!("post a notice: {error}"))?
+                post_aside(url, body).await
             }
+            Self::Chat(service, url) => post_aside(url, service.body(&notice.text)).await,
         }
     }
+}
+
+impl ChatService {
+    fn body(self, text: &str) -> String {
+        let body = match self {
+            Self::Slack => serde_json::json!({"text": text}),
+            Self::Discord => serde_json::json!({"content": text.chars().take(2_000).collect::<String>()}),
+        };
+        body.to_string()
+    }
+}
+
+async fn post_aside(url: &str, body: String) -> Result<(), String> {
+    let url = url.to_owned();
+    let posted = tokio::task::spawn_blocking(move || post(&url, body)).await;
+    posted.map_err(|error| format!("post a notice: {error}"))?
 }
 
 /// The URL may hold a secret, so the words name its host alone.
@@ -113,7 +145,8 @@ mod tests {
     fn channels_are_the_desktop_and_urls() {
         assert_eq!("desktop".parse(), Ok(Channel::Desktop));
         assert_eq!("http://a/b".parse(), Ok(Channel::Webhook("http://a/b".to_owned())));
-        for text in ["", "http://", "slack", "ftp://a", "file:///etc/passwd"] {
+        assert_eq!("slack+http://a".parse(), Ok(Channel::Chat(ChatService::Slack, "http://a".to_owned())));
+        for text in ["", "http://", "slack", "slack+", "irc+http://a", "ftp://a", "file:///etc/passwd"] {
             let error = text.parse::<Channel>().expect_err("no channel");
             assert!(error.to_string().contains("`desktop`"));
         }
@@ -152,5 +185,11 @@ mod tests {
         let [request, _] = server.join().expect("served");
         assert!(request.starts_with("POST /hook?secret HTTP/1.1\r\n"), "{request}");
         assert!(request.ends_with("{\"text\":\"over \\\"now\\\"\",\"summary\":{\"exit_code\":0}}"), "{request}");
+    }
+
+    #[test]
+    fn chat_services_get_the_shape_that_they_read() {
+        assert_eq!(ChatService::Slack.body("a \"b\""), "{\"text\":\"a \\\"b\\\"\"}");
+        assert_eq!(ChatService::Discord.body(&"x".repeat(3_000)).len(), 2_000 + "{\"content\":\"\"}".len());
     }
 }

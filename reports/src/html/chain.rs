@@ -33,6 +33,6 @@ fn last_work(task: &TaskSummary) -> u64 {
 }
 
 /// Milliseconds since 1970 of a moment in the summary; 0 for what is none.
-pub(super) fn milliseconds(moment: &str) -> u64 {
+pub(crate) fn milliseconds(moment: &str) -> u64 {
     moment.parse::<Moment>().ok().and_then(|moment| u64::try_from(moment.as_millisecond()).ok()).unwrap_or(0)
 }

@@ -7,6 +7,8 @@ mod graph;
 mod page;
 mod timeline;
 
+pub(crate) use chain::milliseconds;
+
 use crate::Summary;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;

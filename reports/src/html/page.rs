@@ -1,12 +1,13 @@
 //! What the page shows, in the words in which it shows it.
 
-use super::chain::critical_path;
+use super::chain::{critical_path, milliseconds};
 use super::graph::Graph;
 use super::timeline::Timeline;
-use crate::markdown::{claim_beside_proof, in_a_sentence, new_tests};
-use crate::{AttemptSummary, Summary, TaskSummary, human_duration};
+use crate::markdown::in_a_sentence;
+use crate::{AttemptSummary, PairSummary, Summary, TaskSummary, human_duration};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use tm_scheduler::Phase;
 
 /// Everything that the template names.
@@ -25,20 +26,15 @@ pub(super) struct Page<'a> {
 /// A row of the compliance table.
 #[derive(Debug, Serialize)]
 struct Pair<'a> {
-    id: &'a str,
+    facts: &'a PairSummary,
     anchor: String,
-    title: &'a str,
-    red: &'static str,
-    green: &'static str,
-    tests: usize,
-    landed: bool,
     claim: String,
 }
 
 /// A task with its attempts.
 #[derive(Debug, Serialize)]
 struct Task<'a> {
-    task: &'a TaskSummary,
+    facts: &'a TaskSummary,
     anchor: String,
     phase: &'static str,
     verdict: &'static str,
@@ -51,7 +47,7 @@ struct Task<'a> {
 /// An attempt.
 #[derive(Debug, Serialize)]
 struct Attempt<'a> {
-    attempt: &'a AttemptSummary,
+    facts: &'a AttemptSummary,
     failure: Option<&'static str>,
     time: Option<String>,
     cost: Option<String>,
@@ -65,7 +61,7 @@ impl<'a> Page<'a> {
             facts: facts(summary),
             timeline: Timeline::new(summary, &critical),
             graph: Graph::new(summary, &critical),
-            pairs: summary.tasks.iter().filter(|task| task.phase == Phase::Green).map(|it| pair(summary, it)).collect(),
+            pairs: summary.tdd.table.iter().map(|facts| pair(summary, facts)).collect(),
             waves: summary.waves.len(),
             tasks: summary.tasks.iter().map(|task| one_task(task, &critical)).collect(),
             summary,
@@ -77,7 +73,7 @@ impl<'a> Page<'a> {
 fn sentences(summary: &Summary) -> [String; 3] {
     let attempts: usize = summary.tasks.iter().map(|task| task.attempts.len()).sum();
     let failed = summary.tasks.iter().flat_map(|task| &task.attempts).filter(|one| one.failure.is_some()).count();
-    let tdd = summary.tdd;
+    let tdd = &summary.tdd;
     let proof = match tdd.pairs {
         0 => format!("No task was split into a test and an implementation; {failed} of {attempts} attempts failed."),
         pairs => format!(
@@ -91,7 +87,7 @@ fn sentences(summary: &Summary) -> [String; 3] {
         human_duration(summary.lower_bound_ms),
         human_duration(summary.wall_ms)
     );
-    [in_a_sentence(summary), proof, time]
+    [in_a_sentence(summary).replace('`', ""), proof, time]
 }
 
 fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
@@ -113,24 +109,23 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn pair<'a>(summary: &'a Summary, green: &'a TaskSummary) -> Pair<'a> {
-    let red = green.pair.as_ref().and_then(|id| summary.tasks.iter().find(|task| task.id == *id));
-    Pair {
-        id: &green.id,
-        anchor: anchor(&green.id),
-        title: &green.title,
-        red: red.map_or("–", |red| red.verdict.as_str()),
-        green: green.verdict.as_str(),
-        tests: red.map_or(0, new_tests),
-        landed: green.landed,
-        claim: claim_beside_proof(green),
-    }
+fn pair<'a>(summary: &'a Summary, facts: &'a PairSummary) -> Pair<'a> {
+    let green = summary.tasks.iter().find(|task| task.id == facts.green);
+    let last = green.and_then(|task| task.attempts.last());
+    let claim = last.map_or_else(
+        || "–".to_owned(),
+        |last| match last.differences.as_slice() {
+            [] => last.claim.clone(),
+            differences => differences.join("; "),
+        },
+    );
+    Pair { anchor: anchor(&facts.green), claim, facts }
 }
 
 fn one_task<'a>(task: &'a TaskSummary, critical: &BTreeSet<&str>) -> Task<'a> {
     let costs: Vec<f64> = task.attempts.iter().filter_map(|attempt| attempt.cost_usd).collect();
     Task {
-        task,
+        facts: task,
         anchor: anchor(&task.id),
         phase: match task.phase {
             Phase::Red => "RED",
@@ -147,12 +142,11 @@ fn one_task<'a>(task: &'a TaskSummary, critical: &BTreeSet<&str>) -> Task<'a> {
 
 fn one_attempt(attempt: &AttemptSummary) -> Attempt<'_> {
     let moments = attempt.agent_started_at.as_ref().zip(attempt.agent_ended_at.as_ref());
-    let milliseconds = super::chain::milliseconds;
     Attempt {
         failure: attempt.failure.map(tm_scheduler::Failure::as_str),
         time: moments.map(|(start, end)| human_duration(milliseconds(end).saturating_sub(milliseconds(start)))),
         cost: attempt.cost_usd.map(dollars),
-        attempt,
+        facts: attempt,
     }
 }
 
@@ -167,7 +161,7 @@ pub(super) fn anchor(id: &str) -> String {
         if character.is_ascii_alphanumeric() || character == '.' {
             anchor.push(character);
         } else {
-            anchor.push_str(&format!("_{:x}_", u32::from(character)));
+            let _ = write!(anchor, "_{:x}_", u32::from(character));
         }
     }
     anchor

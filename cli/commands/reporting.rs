@@ -1,0 +1,99 @@
+//! What a run leaves when it is over: the summary in all its forms, the screen, and the facts that those need.
+
+use super::aftermath::aftermath;
+use super::ci::tell_ci;
+use crate::arguments::AfterRun;
+use crate::display::{Output, print_data, print_line};
+use crate::failure::CommandFailure;
+use crate::project::Project;
+use std::path::Path;
+use tm_reports::{DiffstatSummary, RunFacts, Summary, junit_xml, report_html, summarize, summary_markdown};
+use tm_runtime::{JournalHeader, Outcome};
+use tm_scheduler::{CommitId, RunStatus, Scheduler, Timestamp};
+use tm_store::run::{RunDirectory, write_json};
+
+/// Writes the summary, shows it, and tells whoever is to be told.
+pub(crate) fn report(
+    project: &Project,
+    outcome: &Outcome,
+    header: &JournalHeader,
+    directory: &RunDirectory,
+    output: Output,
+    after: &AfterRun,
+) -> Result<u8, CommandFailure> {
+    let summary = whole_summary(project, &outcome.scheduler, header, outcome.ended_at);
+    write_reports(&summary, directory.path())?;
+    if let Some(folder) = &after.report_dir
+        && let Err(error) =
+            std::fs::create_dir_all(folder).map_err(Into::into).and_then(|()| write_reports(&summary, folder))
+    {
+        print_line(&format!("warning: failed to write reports into `{}`: {}", folder.display(), error.message));
+    }
+    if output == Output::People {
+        print_data(&summary_markdown(&summary));
+        next_commands(outcome.status, header, directory);
+    }
+    tell_ci(after.ci, &summary, directory);
+    aftermath(after, &summary, directory);
+    Ok(outcome.status.exit_code())
+}
+
+/// Writes the summary in all its forms.
+pub(crate) fn write_reports(summary: &Summary, folder: &Path) -> Result<(), CommandFailure> {
+    write_json(&folder.join("summary.json"), summary)?;
+    let texts = [
+        ("summary.md", summary_markdown(summary)),
+        ("report.html", report_html(summary)),
+        ("junit.xml", junit_xml(summary)),
+    ];
+    for (name, text) in texts {
+        tm_store::atomic::replace(&folder.join(name), text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn next_commands(status: RunStatus, header: &JournalHeader, directory: &RunDirectory) {
+    print_line("next:");
+    if matches!(status, RunStatus::Interrupted | RunStatus::Stopped) {
+        print_line("  tm waves resume                 take the rest up");
+    }
+    print_line("  tm worktrees list               the branch of each task");
+    print_line(&format!("  git log --first-parent {}", header.integration_branch));
+    print_line(&format!("  git merge {}   when you are content", header.integration_branch));
+    print_line(&format!("report: {}", directory.report().display()));
+}
+
+/// The summary of a run, with what only git knows.
+pub(crate) fn whole_summary(
+    project: &Project,
+    scheduler: &Scheduler,
+    header: &JournalHeader,
+    ended_at: Timestamp,
+) -> Summary {
+    let mut summary = summarize(scheduler, &facts(project, header, ended_at));
+    for task in &mut summary.tasks {
+        let (Some(base), Some(commit)) = (&task.base_commit, &task.commit) else { continue };
+        let (base, commit) = (CommitId::new(base.clone()), CommitId::new(commit.clone()));
+        // A commit that the user has had collected has no size any more.
+        task.diffstat = project.repository.diffstat(&base, &commit).ok().map(|stat| DiffstatSummary {
+            files: stat.files,
+            insertions: stat.insertions,
+            deletions: stat.deletions,
+        });
+    }
+    summary
+}
+
+/// Returns the facts of a run for its summary.
+pub(crate) fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> RunFacts {
+    let integration = project.repository.resolve(&header.integration_branch);
+    RunFacts {
+        run_id: header.run_id.clone(),
+        tag: header.tag.clone(),
+        base_commit: header.base_commit.clone(),
+        integration_branch: header.integration_branch.clone(),
+        integration_commit: integration.unwrap_or_else(|_| header.base_commit.clone()),
+        started_at: header.started_at,
+        ended_at,
+    }
+}
