@@ -11,8 +11,8 @@ mod words;
 use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
 use commands::{
-    agent, autopilot, backlog, configuration, demo, doctor, init, looking, loop_command, plan, presets, run, verify,
-    worktrees,
+    agent, autopilot, backlog, configuration, demo, doctor, init, looking, loop_command, manuals, plan, presets, run,
+    verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -80,6 +80,8 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Demo(demo_arguments) => demo::demo(demo_arguments),
         Command::Init => init::init(&start),
         Command::Doctor(output) => doctor::doctor(&start, output.json),
+        Command::Completions(completions) => Ok(manuals::completions(completions)),
+        Command::Man(man) => manuals::man(man),
         Command::Result(result) => agent::result(result),
         Command::Replay(replay) => agent::replay(&start, replay),
     }

@@ -3,6 +3,7 @@
 mod autopilot;
 mod backlog;
 mod loops;
+mod manuals;
 mod presets;
 mod reports;
 mod verify;
@@ -16,6 +17,7 @@ pub(crate) use backlog::{
     BacklogChoice, CheckArguments, ListArguments, NextArguments, OutputArgument, SetStatusArguments, ShowArguments,
 };
 pub(crate) use loops::LoopArguments;
+pub(crate) use manuals::{CompletionsArguments, ManArguments};
 pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use reports::{AfterRun, CiSystem, ReportArguments, ReportForm};
 pub(crate) use verify::VerifyArguments;
@@ -79,6 +81,10 @@ pub(crate) enum Command {
     Init,
     /// Check everything that a run needs, with a hint for each finding.
     Doctor(JsonOutput),
+    /// Print the completions of a shell.
+    Completions(CompletionsArguments),
+    /// Print the manual page, or write one for each command.
+    Man(ManArguments),
     /// Write a result file: the last thing that an agent does.
     Result(ResultArguments),
     /// Apply the recorded patch of the attempt under way: the `replay` agent.

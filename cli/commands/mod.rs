@@ -12,6 +12,7 @@ pub(crate) mod init;
 pub(crate) mod looking;
 pub(crate) mod loop_command;
 mod loop_setup;
+pub(crate) mod manuals;
 pub(crate) mod plan;
 pub(crate) mod presets;
 pub(crate) mod reporting;

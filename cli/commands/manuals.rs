@@ -1,0 +1,62 @@
+//! `tm completions` and `tm man`: made from the command line's own description, so they are never out of date.
+
+use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
+use crate::display::print_data;
+use crate::failure::CommandFailure;
+use clap::{Command, CommandFactory as _};
+use clap_mangen::Man;
+
+pub(crate) fn completions(arguments: &CompletionsArguments) -> u8 {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Arguments::command(), "tm", &mut script);
+    print_data(&String::from_utf8_lossy(&script));
+    0
+}
+
+pub(crate) fn man(arguments: &ManArguments) -> Result<u8, CommandFailure> {
+    let mut root = Arguments::command().disable_help_subcommand(true);
+    root.build();
+    let Some(folder) = &arguments.output else {
+        print_data(&String::from_utf8_lossy(&page(&root)?));
+        return Ok(0);
+    };
+    std::fs::create_dir_all(folder)
+        .map_err(|error| CommandFailure::new(format!("make the folder `{}`: {error}", folder.display())))?;
+    let mut left = vec![root];
+    while let Some(command) = left.pop() {
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+        tm_store::atomic::replace(&folder.join(format!("{name}.1")), &page(&command)?)?;
+        left.extend(command.get_subcommands().filter(|command| !command.is_hide_set()).cloned());
+    }
+    Ok(0)
+}
+
+fn page(command: &Command) -> Result<Vec<u8>, CommandFailure> {
+    let mut page = Vec::new();
+    Man::new(command.clone()).render(&mut page)?;
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap_complete::Shell;
+
+    #[test]
+    fn every_shell_completes_the_options_of_a_run() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Elvish, Shell::PowerShell] {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "tm", &mut script);
+            assert!(String::from_utf8(script).expect("text").contains("on-interrupted"), "{shell}");
+        }
+    }
+
+    #[test]
+    fn every_command_has_a_page() {
+        let folder = tempfile::tempdir().expect("a folder");
+        man(&ManArguments { output: Some(folder.path().to_owned()) }).expect("pages");
+        let run = std::fs::read_to_string(folder.path().join("tm-waves-run.1")).expect("a page");
+        assert!(run.contains(".TH tm-waves-run 1") && run.contains("\\-\\-max\\-parallel"), "{run}");
+        assert!(folder.path().join("tm.1").is_file());
+    }
+}
