@@ -10,6 +10,7 @@ mod words;
 
 use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
+use commands::backlog::{edits, tags};
 use commands::{
     agent, autopilot, backlog, configuration, demo, doctor, init, looking, loop_command, manuals, plan, presets, run,
     verify, worktrees,
@@ -66,6 +67,14 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Show(show) => backlog::show(&start, show),
         Command::SetStatus(set) => backlog::set_status(&start, set),
         Command::ValidateDependencies(check) => backlog::validate(&start, check),
+        Command::FixDependencies(fix) => edits::fix_dependencies(&start, fix),
+        Command::AddTask(add) => edits::add_task(&start, add),
+        Command::AddSubtask(add) => edits::add_subtask(&start, add),
+        Command::RemoveTask(remove) => edits::remove_task(&start, remove),
+        Command::Move(move_task) => edits::move_task(&start, move_task),
+        Command::AddDependency(dependency) => edits::add_dependency(&start, dependency),
+        Command::RemoveDependency(dependency) => edits::remove_dependency(&start, dependency),
+        Command::Tags(tags_arguments) => tags::tags(&start, tags_arguments),
         Command::Verify(verify_arguments) => verify::verify(&start, verify_arguments),
         Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),
         Command::Worktrees(Worktrees::Diff(choice)) => worktrees::diff(&start, choice),

@@ -116,3 +116,37 @@ fn layered_graphs_are_validated_at_once_and_what_is_wrong_is_told_in_one_answer(
         problems["problems"].as_array().expect("a list").iter().filter_map(|one| one["type"].as_str()).collect();
     assert_eq!(types, ["missing", "self", "circular"]);
 }
+
+#[test]
+fn a_backlog_is_built_and_repaired_by_commands_alone() {
+    let scene = Scene::new(&[("1", "Add it", &[])], HONEST);
+    let added = json(&scene, &["add-task", "--title", "More", "--dependencies=1", "--priority=high", "--json"], 0);
+    assert_eq!(added["ids"], serde_json::json!(["2"]));
+    answer(&scene, &["add-subtask", "-p", "2", "-t", "Step"], 0);
+    let refusal = json(&scene, &["add-dependency", "--id=1", "--depends-on=2", "--json"], 1);
+    assert!(refusal["error"].as_str().is_some_and(|error| error.contains("`1` → `2` → `1`")), "{refusal}");
+    answer(&scene, &["remove-dependency", "--id=2", "--depends-on=1"], 0);
+    answer(&scene, &["remove-dependency", "--id=2", "--depends-on=1"], 1);
+    answer(&scene, &["move", "--from=2", "--to=5"], 0);
+    assert_eq!(json(&scene, &["show", "5.1", "--json"], 0)["found"], true);
+    answer(&scene, &["remove-task", "--id=5"], 1);
+    answer(&scene, &["remove-task", "--id=5", "--yes"], 0);
+    assert_eq!(scene.statuses().len(), 1);
+    let scene = Scene::new(&[("1", "A", &["2"]), ("2", "B", &["1", "9"]), ("3", "C", &["3"])], HONEST);
+    assert_eq!(json(&scene, &["fix-dependencies", "--json"], 0)["removed"].as_array().map(Vec::len), Some(3));
+    answer(&scene, &["validate-dependencies"], 0);
+}
+
+#[test]
+fn the_current_tag_is_the_one_that_was_chosen() {
+    let scene = Scene::new(&[("1", "Add it", &[])], HONEST);
+    answer(&scene, &["tags", "add", "next", "--copy-from", "master"], 0);
+    answer(&scene, &["tags", "use", "next"], 0);
+    assert_eq!(json(&scene, &["next", "--json"], 0)["tag"], "next");
+    answer(&scene, &["tags", "rename", "next", "later"], 0);
+    let tags = json(&scene, &["tags", "--json"], 0);
+    assert_eq!((&tags["currentTag"], &tags["totalTags"]), (&"later".into(), &2.into()));
+    answer(&scene, &["tags", "use", "nowhere"], 1);
+    answer(&scene, &["tags", "remove", "later", "--yes"], 0);
+    assert_eq!(json(&scene, &["list", "--json"], 0)["metadata"]["tag"], "master");
+}

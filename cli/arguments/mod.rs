@@ -2,6 +2,7 @@
 
 mod autopilot;
 mod backlog;
+mod edits;
 mod loops;
 mod manuals;
 mod presets;
@@ -15,6 +16,10 @@ pub(crate) use autopilot::{
 };
 pub(crate) use backlog::{
     BacklogChoice, CheckArguments, ListArguments, NextArguments, OutputArgument, SetStatusArguments, ShowArguments,
+};
+pub(crate) use edits::{
+    AddSubtask, AddTask, Dependency, EditChoice, FixDependencies, MoveTask, NewTask, RemoveTask, TagsArguments,
+    TagsCommand,
 };
 pub(crate) use loops::LoopArguments;
 pub(crate) use manuals::{CompletionsArguments, ManArguments};
@@ -60,6 +65,22 @@ pub(crate) enum Command {
     SetStatus(SetStatusArguments),
     /// Tell all that is wrong with the dependencies of the backlog; exit code 3 when something is.
     ValidateDependencies(CheckArguments),
+    /// Remove dependencies that can't be: on what is not there, on oneself, repeated, or closing a cycle.
+    FixDependencies(FixDependencies),
+    /// Add a task.
+    AddTask(AddTask),
+    /// Add a subtask to a task.
+    AddSubtask(AddSubtask),
+    /// Remove tasks or subtasks, and the dependencies on them.
+    RemoveTask(RemoveTask),
+    /// Give tasks or subtasks another id, place or tag; dependencies on them follow.
+    Move(MoveTask),
+    /// Make a task depend on another one.
+    AddDependency(Dependency),
+    /// Remove a dependency.
+    RemoveDependency(Dependency),
+    /// List, add, choose, remove, rename and copy tags.
+    Tags(TagsArguments),
     /// Judge work by hand, as a run judges it.
     Verify(VerifyArguments),
     /// See and clean up the worktrees of runs.

@@ -85,6 +85,29 @@ pub fn problems(tasks: &[Task]) -> Vec<Problem> {
     problems
 }
 
+/// Returns the cycle that a new dependency would close: from the dependency along what it depends on to the task.
+pub fn cycle_with(tasks: &[Task], task: &TaskId, dependency: &TaskId) -> Option<Vec<TaskId>> {
+    let by_id: BTreeMap<&TaskId, &Task> = nodes(tasks).into_iter().map(|task| (&task.id, task)).collect();
+    let mut reached_from: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
+    let mut stack = vec![dependency];
+    while let Some(id) = stack.pop() {
+        if id == task {
+            let back = std::iter::successors(Some(id), |id| (*id != dependency).then(|| reached_from[*id]));
+            let mut cycle: Vec<TaskId> = back.cloned().collect();
+            cycle.reverse();
+            cycle.insert(0, task.clone());
+            return Some(cycle);
+        }
+        for next in by_id.get(id).into_iter().flat_map(|task| &task.dependencies) {
+            if next != dependency && !reached_from.contains_key(next) {
+                reached_from.insert(next, id);
+                stack.push(next);
+            }
+        }
+    }
+    None
+}
+
 /// What a repair does about cycles.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CycleRepair {

@@ -25,7 +25,7 @@ mod task;
 mod unit;
 pub mod verdict;
 
-pub use check::{CycleRepair, Problem, problems, repairs};
+pub use check::{CycleRepair, Problem, cycle_with, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
 pub use effect::{Effect, Event, Keep, RunStatus, StopAgent, StopReason};
 pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};

@@ -2,9 +2,11 @@
 //! git repository.
 
 mod check;
+pub(crate) mod edits;
 mod list;
 mod show;
 mod status;
+pub(crate) mod tags;
 
 pub(crate) use check::validate;
 pub(crate) use list::list;
@@ -17,7 +19,7 @@ use crate::failure::{CommandFailure, ExitCode};
 use serde_json::{Value, json};
 use std::path::Path;
 use tm_scheduler::{Status, Tag, Task};
-use tm_store::backlog::{Backlog, BacklogError, BacklogSource, ReadOptions};
+use tm_store::backlog::{Backlog, BacklogError, BacklogSource, ReadOptions, Refusal};
 
 /// Finds the backlog that the arguments name.
 fn source(start: &Path, choice: &BacklogChoice) -> Result<BacklogSource, CommandFailure> {
@@ -43,6 +45,13 @@ fn failure(error: BacklogError) -> CommandFailure {
         BacklogError::NotFound { .. } => Some("`tm init` makes one, `--file PATH` names one"),
         BacklogError::UnknownTasks { .. } => Some("`tm list --with-subtasks` lists the ids"),
         BacklogError::UnknownTag { .. } => Some("name one of these with `--tag`"),
+        BacklogError::Refused { refusal: Refusal::UnknownTasks(_), .. } => {
+            Some("`tm list --with-subtasks` lists the ids")
+        }
+        BacklogError::Refused { refusal: Refusal::UnknownTag(_), .. } => Some("`tm tags` lists the tags"),
+        BacklogError::Refused { refusal: Refusal::Crosses { .. }, .. } => {
+            Some("`--ignore-dependencies` removes these dependencies")
+        }
         BacklogError::Locked { .. } => Some("try again when the other program has finished"),
         _ => None,
     };
@@ -121,4 +130,19 @@ fn normalised(task: &Task, entry: Value) -> Value {
 /// Returns text of a backlog without what could steer a terminal; lines and tabs stay.
 fn visible(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t')).collect()
+}
+
+/// Asks before something is removed; where nobody can be asked, `--yes` has to say it.
+fn confirm(question: &str, is_confirmed: bool) -> Result<(), CommandFailure> {
+    use std::io::IsTerminal as _;
+    if is_confirmed {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(CommandFailure::new("ask whether to remove it: there is no terminal").hint("add `--yes`"));
+    }
+    if dialoguer::Confirm::new().with_prompt(question).default(false).interact()? {
+        return Ok(());
+    }
+    Err(CommandFailure::new("remove it: you said no"))
 }

@@ -56,6 +56,14 @@ pub enum BacklogError {
         /// Their ids.
         ids: String,
     },
+    /// A change is not made.
+    #[error("{refusal} in `{}`", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        refusal: super::Refusal,
+    },
     /// Somebody holds the file's lock.
     #[error("lock `{}`: somebody else holds it", path.display())]
     Locked {

@@ -2,6 +2,7 @@
 //!
 //! Knows formats; what can be planned of a backlog is decided in the scheduler.
 
+mod change;
 mod claude;
 mod document;
 mod error;
@@ -13,6 +14,7 @@ mod task_master;
 mod tests;
 mod yaml;
 
+pub use change::{Change, Changed, Crossing, Refusal};
 pub use error::BacklogError;
 pub use source::{BacklogSource, SourceKind};
 

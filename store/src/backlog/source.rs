@@ -1,8 +1,12 @@
 //! Where a backlog is: found by looking, or named; read whole, written under a lock.
 
-use super::document::Document;
+use super::change;
+use super::document::{Document, Tree};
 use super::file_lock::FileLock;
-use super::{Backlog, BacklogError, ReadOptions, RollUp, StatusChange, StatusOutcome, claude, task_master, yaml};
+use super::{
+    Backlog, BacklogError, Change, Changed, ReadOptions, Refusal, RollUp, StatusChange, StatusOutcome, claude,
+    task_master, yaml,
+};
 use crate::atomic;
 use std::path::{Path, PathBuf};
 use tm_scheduler::Tag;
@@ -191,6 +195,62 @@ impl BacklogSource {
         Err(BacklogError::Contended { path: self.path.clone() })
     }
 
+    /// Makes changes to which tasks there are and what they depend on, all or none, under the lock.
+    ///
+    /// `choose` is given what stands in the file under that lock. Everything that no change touches keeps its bytes.
+    ///
+    /// # Errors
+    /// As `read` and `set_statuses`; a change is refused, or would close a cycle that was not there before.
+    pub fn change(
+        &self,
+        options: &ReadOptions,
+        choose: impl Fn(&Backlog) -> Vec<Change>,
+    ) -> Result<Vec<Changed>, BacklogError> {
+        let refused = |refusal| BacklogError::Refused { path: self.path.clone(), refusal };
+        if self.kind != SourceKind::TaskMaster {
+            let why = "only a Task Master file is changed by commands; edit this backlog by hand";
+            return Err(refused(Refusal::NoPlace(why)));
+        }
+        self.transact(|text| {
+            let document = self.document(text)?;
+            let before = task_master::read(&self.path, &document, options, self.current_tag())?;
+            let mut root = Tree::of(&document);
+            let mut answers = Vec::new();
+            for change in choose(&before) {
+                refuse_cycle(&before, &change).map_err(refused)?;
+                answers.push(change::apply(&document, &mut root, &before.tag, &change).map_err(refused)?);
+            }
+            let changed = root.write(&document);
+            // What was written is read back before it is believed.
+            self.document(&changed)?;
+            Ok(((changed != text).then_some(changed), answers))
+        })
+    }
+
+    /// Makes a tag the current one, for Task Master too; what else its state holds stays.
+    ///
+    /// # Errors
+    /// The file has no such tag, or the state can't be written.
+    pub fn use_tag(&self, tag: &Tag) -> Result<(), BacklogError> {
+        self.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() })?;
+        let home = self.path.parent().and_then(Path::parent).filter(|home| home.ends_with(".taskmaster"));
+        let why = "only a backlog in `.taskmaster/tasks/` has a current tag; use `--tag`";
+        let home =
+            home.ok_or_else(|| BacklogError::Refused { path: self.path.clone(), refusal: Refusal::NoPlace(why) })?;
+        let path = home.join("state.json");
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}\n".to_owned(),
+            Err(source) => return Err(BacklogError::Read { path, source }),
+        };
+        let wrong =
+            |error: super::document::SyntaxError| BacklogError::Syntax { path: path.clone(), why: error.to_string() };
+        let document = Document::parse(text).map_err(wrong)?;
+        let mut root = Tree::of(&document);
+        root.set(&document, "currentTag", Tree::text(tag.as_str()));
+        replace(&path, &root.write(&document))
+    }
+
     fn set_in_folder(&self, changes: &[StatusChange]) -> Result<Vec<StatusOutcome>, BacklogError> {
         let (files, outcomes) = claude::set_statuses(&self.path, changes)?;
         for (path, text) in files {
@@ -214,6 +274,18 @@ impl BacklogSource {
         let entries = task_master::entries(&document, &backlog);
         Ok((backlog, entries))
     }
+}
+
+/// A new dependency must not close a cycle; cycles that are there already are no reason to refuse another change.
+fn refuse_cycle(before: &Backlog, change: &Change) -> Result<(), Refusal> {
+    let Change::AddDependency { task, dependency } = change else { return Ok(()) };
+    // On itself has words of its own.
+    if task == dependency {
+        return Ok(());
+    }
+    let Some(cycle) = tm_scheduler::cycle_with(&before.tasks, task, dependency) else { return Ok(()) };
+    let ids: Vec<String> = cycle.iter().map(|id| format!("`{id}`")).collect();
+    Err(Refusal::Cycle { task: task.clone(), dependency: dependency.clone(), cycle: ids.join(" → ") })
 }
 
 fn replace(path: &Path, text: &str) -> Result<(), BacklogError> {

@@ -5,10 +5,12 @@
 
 mod edit;
 mod scan;
+mod tree;
 mod value;
 
 pub(crate) use edit::Edits;
 pub(crate) use scan::Kind;
+pub(crate) use tree::Tree;
 pub(crate) use value::Value;
 
 use scan::Node;
