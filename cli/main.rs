@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 mod display;
 mod failure;
+mod logging;
 mod loop_display;
 mod project;
 mod words;
@@ -12,13 +13,12 @@ use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
-    agent, autopilot, backlog, configuration, demo, doctor, init, looking, loop_command, manuals, plan, presets, run,
-    verify, worktrees,
+    agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, plan,
+    presets, run, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
 
 #[cfg(not(unix))]
 compile_error!("tm runs on Linux and macOS; on Windows, use it within WSL");
@@ -32,8 +32,7 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::ExitCode::Usage.number()));
         }
     };
-    let filter = EnvFilter::try_from_env("TM_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    logging::begin(verbosity(&arguments.command));
     match perform(&arguments) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
@@ -43,6 +42,15 @@ fn main() -> ExitCode {
             }
             ExitCode::from(failure.code.number())
         }
+    }
+}
+
+/// How often `-v` was given.
+const fn verbosity(command: &Command) -> u8 {
+    match command {
+        Command::Waves(Waves::Run(arguments)) => arguments.verbose,
+        Command::Waves(Waves::Resume(arguments)) => arguments.verbose,
+        _ => 0,
     }
 }
 
@@ -60,6 +68,8 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Waves(Waves::Status(choice)) => looking::status(&start, choice),
         Command::Waves(Waves::List(output)) => looking::list(&start, output.json),
         Command::Waves(Waves::Report(choice)) => looking::report(&start, choice),
+        Command::Waves(Waves::Metrics(choice)) => looking::metrics(&start, choice.run.as_deref()),
+        Command::Waves(Waves::Land(arguments)) => landing::land(&start, arguments),
         Command::Waves(Waves::Logs(logs)) => looking::logs(&start, logs),
         Command::Waves(Waves::Stop(stop)) => looking::stop(&start, stop),
         Command::List(list) => backlog::list(&start, list),

@@ -86,6 +86,13 @@ impl Scene {
         command
     }
 
+    /// A command as `sh` runs it, in the checkout.
+    pub(crate) fn shell(&self, command: &str) -> Command {
+        let mut shell = self.command(Path::new("sh"));
+        shell.args(["-ec", command]);
+        shell
+    }
+
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let output = self.command(Path::new("git")).args(arguments).output().expect("git");
         assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -3,6 +3,7 @@
 mod autopilot;
 mod backlog;
 mod edits;
+mod landing;
 mod loops;
 mod manuals;
 mod presets;
@@ -21,6 +22,7 @@ pub(crate) use edits::{
     AddSubtask, AddTask, Dependency, EditChoice, FixDependencies, MoveTask, NewTask, RemoveTask, TagsArguments,
     TagsCommand,
 };
+pub(crate) use landing::LandArguments;
 pub(crate) use loops::LoopArguments;
 pub(crate) use manuals::{CompletionsArguments, ManArguments};
 pub(crate) use presets::{NewPreset, Presets};

@@ -1,7 +1,7 @@
 //! The arguments of `tm waves`.
 
-use super::{AfterRun, JsonOutput, ReportArguments, RunChoice};
-use clap::{Args, Subcommand, ValueEnum};
+use super::{AfterRun, JsonOutput, LandArguments, ReportArguments, RunChoice};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -20,10 +20,22 @@ pub(crate) enum Waves {
     List(JsonOutput),
     /// Show the summary of a run.
     Report(ReportArguments),
+    /// Show where a run stands, in the text format of Prometheus.
+    Metrics(RunOnly),
+    /// Merge the work of a run into the branch that you are on, after asking.
+    Land(LandArguments),
     /// Show what the agent of a task printed.
     Logs(LogsArguments),
     /// Stop the live run; twice, or with --now, at once.
     Stop(StopArguments),
+}
+
+/// A run.
+#[derive(Args, Debug)]
+pub(crate) struct RunOnly {
+    /// The run; the live or last one when not given.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
 }
 
 /// Which tasks are read, and how they are planned.
@@ -186,6 +198,9 @@ pub(crate) struct RunArguments {
     /// Don't ask.
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
+    /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
+    #[arg(short = 'v', long, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
     /// What is done when the run is over.
     #[command(flatten)]
     pub(crate) after: AfterRun,
@@ -206,6 +221,9 @@ pub(crate) struct ResumeArguments {
     /// Start nothing more after this time, such as `6h`.
     #[arg(long, value_name = "DURATION")]
     pub(crate) deadline: Option<String>,
+    /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
+    #[arg(short = 'v', long, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
     /// What is done when the run is over.
     #[command(flatten)]
     pub(crate) after: AfterRun,

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
-use tm_reports::{Summary, junit_xml, report_html, status_text, summary_markdown};
+use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
 use tm_runtime::{Replayed, now, replay};
 use tm_scheduler::{AttemptNumber, TaskId};
 use tm_store::run::RunLock;
@@ -43,6 +43,13 @@ pub(crate) fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, Co
         ReportForm { junit: true, .. } => junit_xml(&summary),
         ReportForm { .. } => summary_markdown(&summary),
     });
+    Ok(0)
+}
+
+pub(crate) fn metrics(start: &Path, run: Option<&str>) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, Vec::new())?;
+    let (_, replayed) = project.replayed(run)?;
+    print_data(&metrics_text(&summary(&project, &replayed)));
     Ok(0)
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod configuration;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod landing;
 pub(crate) mod looking;
 pub(crate) mod loop_command;
 mod loop_setup;

@@ -9,6 +9,7 @@ use super::setup::{preflight, run_setup};
 use crate::arguments::{AfterRun, OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument};
 use crate::display::{Display, Output, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
+use crate::logging;
 use crate::project::Project;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -328,6 +329,8 @@ fn carry_out(
     showing: &Showing,
 ) -> Result<u8, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    logging::write_into(&directory.log())?;
+    tracing::info!(run = %header.run_id, "the run begins");
     let mut display = Display::choose(showing.output, now());
     let outcome = runtime.block_on(async {
         let orders = stop_orders()?;

@@ -8,6 +8,7 @@ mod html;
 mod junit;
 mod loop_summary;
 mod markdown;
+mod metrics;
 mod plan;
 mod plan_graph;
 mod status;
@@ -21,6 +22,7 @@ pub use loop_summary::{
     LaneFacts, LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
 };
 pub use markdown::summary_markdown;
+pub use metrics::metrics_text;
 pub use plan::{PlanJson, plan_json, plan_text};
 pub use plan_graph::{plan_dot, plan_mermaid};
 pub use status::status_text;

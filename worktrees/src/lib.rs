@@ -5,6 +5,7 @@
 //! folders, and hands back worktrees and commits. Every call is synchronous and may wait for the disk.
 
 mod branch;
+mod bring;
 mod changes;
 mod checkout;
 mod diffstat;
@@ -26,6 +27,7 @@ mod work;
 mod worktree;
 
 pub use branch::BranchName;
+pub use bring::BringHow;
 pub use changes::{Change, ChangedFile};
 pub use checkout::{Checkout, CommitFiles};
 pub use diffstat::Diffstat;
