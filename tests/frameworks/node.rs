@@ -69,6 +69,13 @@ fn node_reds_are_judged() {
 }
 
 #[test]
+fn a_node_project_without_tests_says_so() {
+    let Some(tools) = folder_of("node") else { return };
+    let project = Project::new(&[("package.json", PACKAGE)], &tools, &[]);
+    project.red("a test where nobody looks", &[("checks/new.js", Some(NEW))], "no-tests-found");
+}
+
+#[test]
 fn node_greens_are_judged() {
     let Some(project) = project() else { return };
     let with = |two: &str| format!("{CODE}export const two = () => {two};\n");

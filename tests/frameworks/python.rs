@@ -100,6 +100,14 @@ fn pytest_reds_are_judged() {
 }
 
 #[test]
+fn a_pytest_project_without_tests_says_so() {
+    let Some(tools) = tools() else { return };
+    let files = [("pytest.ini", "[pytest]\naddopts = -p no:cacheprovider\n"), (".gitignore", "__pycache__\n")];
+    let project = Project::new(&files, &tools, &[]);
+    project.red("a test where nobody looks", &[("checks/new.py", Some(NEW))], "no-tests-found");
+}
+
+#[test]
 fn pytest_greens_are_judged() {
     let Some(project) = project() else { return };
     let (good, bad) = (with("return 2"), with("return 3"));

@@ -82,6 +82,15 @@ fn cargo_reds_are_judged() {
 }
 
 #[test]
+fn a_cargo_project_without_tests_says_so() {
+    let cargo = std::env::var("CARGO").expect("cargo runs the tests");
+    let tools = Path::new(&cargo).parent().expect("a folder");
+    let files = [("Cargo.toml", MANIFEST), (".gitignore", "target\nCargo.lock\n"), ("src/lib.rs", "")];
+    let project = Project::new(&files, tools, &[]);
+    project.red("a test where nobody looks", &[("checks/new.rs", Some(NEW))], "no-tests-found");
+}
+
+#[test]
 fn cargo_greens_are_judged() {
     let (good, bad) = (library("2"), library("3"));
     let breaks_old = good.replace("    1\n", "    4\n");

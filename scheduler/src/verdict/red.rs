@@ -3,7 +3,7 @@
 use super::Strictness;
 use super::compared::{bounded, cannot_run, command_failed, counted, refused, with_rerun, worst};
 use super::evidence::load_evidence;
-use crate::{Detail, Failure, LoadCause, LoadError, Proof, Reason, TestOutcome, TestReport};
+use crate::{CommandEnd, Detail, Failure, LoadCause, LoadError, Proof, Reason, TestOutcome, TestReport};
 
 /// What was measured of a RED.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,9 @@ pub struct RedWork<'a> {
     pub test_files: &'a [String],
 }
 
+/// The exit code by which pytest, and unittest since Python 3.12, say that they found no tests.
+const NO_TESTS: i32 = 5;
+
 /// Judges RED.
 pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
     let RedWork { base, after, .. } = *work;
@@ -31,6 +34,10 @@ pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
     let errors: Vec<&LoadError> = after.load_errors.iter().filter(|error| !base.load_errors.contains(error)).collect();
     if !errors.is_empty() && !after.end.succeeded() {
         return does_not_load(proof, work, &errors, strictness);
+    }
+    if after.tests.is_empty() && base.tests.is_empty() && after.end == CommandEnd::Exited(Some(NO_TESTS)) {
+        let why = "the test command found no tests";
+        return refused(proof, Failure::RedCannotRun, Reason::NoTestsFound, why, after, &[]);
     }
     if let Some(why) = cannot_run(after) {
         return refused(proof, Failure::RedCannotRun, Reason::CannotRun, &why, after, &[]);
