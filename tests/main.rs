@@ -5,6 +5,7 @@ mod autopilot_guards;
 mod backlog;
 mod cheating;
 mod ci_jobs;
+mod crashes;
 mod frameworks;
 mod landing;
 mod loops;

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The table of DESIGN.md; arrows point down only.
-const MAY_DEPEND_ON: [(&str, &[&str]); 9] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 10] = [
+    ("tm-faults", &[]),
     ("tm-scheduler", &[]),
     ("tm-config", &[]),
     ("tm-presets", &["tm-config"]),
-    ("tm-executors", &["tm-scheduler"]),
-    ("tm-worktrees", &["tm-scheduler"]),
-    ("tm-store", &["tm-scheduler"]),
+    ("tm-executors", &["tm-faults", "tm-scheduler"]),
+    ("tm-worktrees", &["tm-faults", "tm-scheduler"]),
+    ("tm-store", &["tm-faults", "tm-scheduler"]),
     ("tm-runtime", &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config"]),
     ("tm-reports", &["tm-scheduler"]),
     (
@@ -19,6 +20,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 9] = [
         &[
             "tm-config",
             "tm-executors",
+            "tm-faults",
             "tm-presets",
             "tm-reports",
             "tm-runtime",

@@ -104,7 +104,7 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
     let mut lock = lock(&project, Waiting::Refuse)?;
     end_abandoned_loops(&project)?;
     let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
-    if !is_resumable(&replayed) {
+    if !is_resumable(&replayed, &directory) {
         let failure = CommandFailure::new(format!("take up the run {}: it has ended", replayed.header.run_id));
         return Err(failure.hint("`tm waves run` starts a new one"));
     }
@@ -174,7 +174,7 @@ fn interrupted(project: &Project) -> Result<Option<(RunDirectory, Replayed)>, Co
     let Some(id) = project.directory.live()? else { return Ok(None) };
     let directory = project.directory.run(&id)?;
     match replay(&directory.journal()) {
-        Ok(replayed) => Ok(is_resumable(&replayed).then_some((directory, replayed))),
+        Ok(replayed) => Ok(is_resumable(&replayed, &directory).then_some((directory, replayed))),
         // It never began.
         Err(tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) => Ok(None),
         Err(error) => Err(CommandFailure::from(error).hint(format!(
@@ -184,10 +184,11 @@ fn interrupted(project: &Project) -> Result<Option<(RunDirectory, Replayed)>, Co
     }
 }
 
-fn is_resumable(replayed: &Replayed) -> bool {
+/// A run without a summary lost its process at the very end: the last statuses may not be written yet.
+fn is_resumable(replayed: &Replayed, directory: &RunDirectory) -> bool {
     match replayed.scheduler.ended() {
         None | Some(RunStatus::Interrupted | RunStatus::Stopped) => true,
-        Some(RunStatus::Completed | RunStatus::Failed) => false,
+        Some(RunStatus::Completed | RunStatus::Failed) => !directory.summary_json().exists(),
     }
 }
 

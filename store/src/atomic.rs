@@ -28,12 +28,16 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .suffix(".tmp")
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)?;
+    tm_faults::point("replace: write");
     temporary.write_all(bytes)?;
     if let Some(old) = old {
         keep_access(temporary.as_file(), &old)?;
     }
+    tm_faults::point("replace: sync");
     temporary.as_file().sync_all()?;
+    tm_faults::point("replace: rename");
     temporary.persist(&target).map_err(|error| error.error)?;
+    tm_faults::point("replace: sync of the folder");
     sync_folder(folder)
 }
 

@@ -47,6 +47,23 @@ pub(crate) struct Answer {
     pub(crate) stderr: String,
 }
 
+/// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
+const CHANGING: [&str; 13] = [
+    "update-ref",
+    "symbolic-ref",
+    "branch",
+    "worktree",
+    "reset",
+    "clean",
+    "checkout",
+    "add",
+    "write-tree",
+    "commit",
+    "commit-tree",
+    "merge-tree",
+    "apply",
+];
+
 impl Git {
     /// Begins a call in a folder.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
@@ -185,7 +202,14 @@ impl Git {
             Some(bytes) => self.command.stdin(file_with(bytes)?),
             None => self.command.stdin(Stdio::null()),
         };
+        let changes = self.words.iter().any(|word| CHANGING.contains(&word.as_str()));
+        if changes {
+            tm_faults::point("git: before");
+        }
         let output = self.command.output().map_err(|source| Error::GitMissing { source })?;
+        if changes {
+            tm_faults::point("git: after");
+        }
         Ok(Answer {
             code: std::os::unix::process::ExitStatusExt::into_raw(output.status)
                 .checked_shr(8)

@@ -53,8 +53,10 @@ impl ProcessTree {
     pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
         become_subreaper()?;
         let id = registry::add(Tree::new(Leader::Starting, &command.marks));
+        tm_faults::point("spawn: before");
         match command.spawn() {
             Ok((child, identity)) => {
+                tm_faults::point("spawn: after");
                 registry::started(id, identity);
                 Ok(Self { id, leader: Some(identity), state: State::Child(child) })
             }

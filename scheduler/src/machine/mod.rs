@@ -139,6 +139,11 @@ impl Scheduler {
         let mut effects = Vec::new();
         match (self.life, input) {
             (Life::New, Input::Begin) => self.begin(&mut effects),
+            // The process was gone before its first input was kept.
+            (Life::New, Input::Resumed(limits)) => {
+                self.limits = limits;
+                self.begin(&mut effects);
+            }
             (Life::Running, Input::Answer { task, attempt, answer }) => {
                 self.answer(now, &task, attempt, answer, &mut effects)?;
             }

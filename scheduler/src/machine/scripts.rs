@@ -182,6 +182,22 @@ fn a_pair_lands_together_and_only_then_do_its_dependants_start() {
 }
 
 #[test]
+fn a_run_that_is_taken_up_before_it_began_begins() {
+    let mut script = Script::new(&[("1", &[])], TddMode::Off, 1);
+    let limits = Limits::with_slots(NonZeroU32::new(1).expect("slots"));
+    script.gives(
+        Input::Resumed(limits),
+        &[
+            "say run:started 1 in 1",
+            "say wave:opened 1 of 1",
+            "say task:started 1 none",
+            "status 1 in-progress",
+            "prepare 1#1 on [] with []",
+        ],
+    );
+}
+
+#[test]
 fn a_failed_task_is_retried_and_then_blocks_only_its_dependants() {
     let mut limits = Limits::with_slots(NonZeroU32::new(1).expect("slots"));
     limits.retries = 1;
