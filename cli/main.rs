@@ -88,6 +88,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Verify(verify_arguments) => verify::verify(&start, verify_arguments),
         Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),
         Command::Worktrees(Worktrees::Diff(choice)) => worktrees::diff(&start, choice),
+        Command::Worktrees(Worktrees::Salvage(salvage)) => worktrees::salvage(&start, salvage),
         Command::Worktrees(Worktrees::Prune(output)) => worktrees::prune(&start, output.json),
         Command::Autopilot(autopilot_arguments) => autopilot::autopilot(&start, autopilot_arguments),
         Command::Loop(loop_arguments) => loop_command::run(&start, loop_arguments),

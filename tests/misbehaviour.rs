@@ -43,10 +43,20 @@ fn grandchildren_in_sessions_of_their_own_do_not_outlive_the_attempt() {
 }
 
 #[test]
-fn work_of_a_failed_attempt_is_kept() {
+fn work_of_a_failed_attempt_is_kept_and_can_be_brought_back() {
     let agent = "echo precious > precious.txt; exit 4";
     let scene = Scene::new(&[("1", "Document it", &[])], agent);
     let report = scene.runs(&["--retries", "0"], 3);
     let run = report["run_id"].as_str().expect("a run");
     assert_eq!(scene.git(&["show", &format!("refs/tm/salvage/{run}/1/1:precious.txt")]), "precious");
+    let listed = scene.tm(&["worktrees", "salvage"]).output().expect("tm");
+    assert!(String::from_utf8_lossy(&listed.stdout).contains(&format!("{run}/1/1")));
+    for expected in ["salvage/1-1", "salvage/1-1-2"] {
+        let brought = scene.tm(&["worktrees", "salvage", "1"]).output().expect("tm");
+        assert!(brought.status.success(), "{}", String::from_utf8_lossy(&brought.stderr));
+        assert_eq!(scene.git(&["show", &format!("{expected}:precious.txt")]), "precious");
+    }
+    let missing = scene.tm(&["worktrees", "salvage", "9"]).output().expect("tm");
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("hint:"));
 }

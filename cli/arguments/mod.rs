@@ -140,8 +140,25 @@ pub(crate) enum Worktrees {
     List(RunChoice),
     /// Show what a task changed.
     Diff(TaskOfRun),
+    /// List the work of failed and interrupted attempts that is kept, or bring one of them back as a branch.
+    Salvage(SalvageArguments),
     /// Remove worktrees whose work is safe on a branch; says for each what it did and why.
     Prune(JsonOutput),
+}
+
+/// `tm worktrees salvage`.
+#[derive(Args, Debug)]
+pub(crate) struct SalvageArguments {
+    /// What to bring back: RUN/TASK/ATTEMPT as listed, or a task, whose last kept work is taken; everything is listed
+    /// when not given.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The branch to make; `salvage/TASK-ATTEMPT` when not given.
+    #[arg(long, value_name = "BRANCH", requires = "name")]
+    pub(crate) branch: Option<String>,
+    /// For programs.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A task of a run.

@@ -1,7 +1,7 @@
 //! `tm worktrees`: the branches of a run, what a task changed, and cleaning up.
 
 use super::reporting::facts;
-use crate::arguments::{RunChoice, TaskOfRun};
+use crate::arguments::{RunChoice, SalvageArguments, TaskOfRun};
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
@@ -10,7 +10,7 @@ use std::path::Path;
 use tm_reports::summarize;
 use tm_scheduler::TaskId;
 use tm_store::run::RunLock;
-use tm_worktrees::Pruned;
+use tm_worktrees::{BranchName, Kept, Pruned};
 
 pub(crate) fn list(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
     let project = Project::open(start, Vec::new())?;
@@ -43,6 +43,72 @@ pub(crate) fn diff(start: &Path, choice: &TaskOfRun) -> Result<u8, CommandFailur
             .hint(format!("`tm waves logs {task}` shows what its agent printed")));
     };
     print_data(&format!("{}\n", project.repository.diff(&place.base, commit)?));
+    Ok(0)
+}
+
+/// Where work is kept that did not land.
+const SALVAGE: &str = "refs/tm/salvage/";
+
+pub(crate) fn salvage(start: &Path, arguments: &SalvageArguments) -> Result<u8, CommandFailure> {
+    let project = Project::open(start, Vec::new())?;
+    let kept = project.repository.kept(SALVAGE)?;
+    match &arguments.name {
+        Some(name) => bring_back(&project, &kept, name, arguments),
+        None => list_kept(&project, &kept, arguments.json),
+    }
+}
+
+fn short_name(kept: &Kept) -> &str {
+    kept.reference.strip_prefix(SALVAGE).unwrap_or(&kept.reference)
+}
+
+fn list_kept(project: &Project, kept: &[Kept], json: bool) -> Result<u8, CommandFailure> {
+    if json {
+        let rows: Vec<_> = kept
+            .iter()
+            .map(|one| json!({"name": short_name(one), "commit": one.commit, "at": one.at, "subject": one.subject}))
+            .collect();
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&rows)?));
+        return Ok(0);
+    }
+    for one in kept {
+        let files = match project.repository.first_parent(&one.commit)? {
+            Some(parent) => project.repository.changed_files(&parent, &one.commit)?.len(),
+            None => 0,
+        };
+        print_data(&format!("{:40}  {}  {files} files  {}\n", short_name(one), one.at, one.subject));
+    }
+    if kept.is_empty() {
+        print_line("nothing is kept: all work has landed, or was never done");
+    } else {
+        print_line("`tm worktrees salvage NAME` brings one back as a branch");
+    }
+    Ok(0)
+}
+
+fn bring_back(
+    project: &Project,
+    kept: &[Kept],
+    name: &str,
+    arguments: &SalvageArguments,
+) -> Result<u8, CommandFailure> {
+    let task = tm_store::run::safe_name(&TaskId::from(name));
+    let is_of_task = |one: &&Kept| short_name(one).split('/').nth(1) == Some(task.as_str());
+    let found = kept.iter().find(|one| short_name(one) == name).or_else(|| kept.iter().rev().find(is_of_task));
+    let Some(found) = found else {
+        return Err(CommandFailure::new(format!("find kept work of `{name}`"))
+            .hint("`tm worktrees salvage` lists what is kept"));
+    };
+    let parts: Vec<&str> = short_name(found).split('/').skip(1).collect();
+    let wanted = arguments.branch.clone().unwrap_or_else(|| format!("salvage/{}", parts.join("-")));
+    let branch = project.repository.free_branch(&BranchName::new(wanted)?)?;
+    project.repository.create_branch(&branch, &found.commit)?;
+    if arguments.json {
+        let document = json!({"name": short_name(found), "commit": found.commit, "branch": branch.as_str()});
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+    } else {
+        print_line(&format!("`{branch}` is at {}; `git log -p -1 {branch}` shows it", found.commit));
+    }
     Ok(0)
 }
 

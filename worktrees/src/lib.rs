@@ -37,7 +37,7 @@ pub use merge::{Conflict, Landing, MergeOutcome, MergePreview};
 pub use patterns::PathPatterns;
 pub use pool::{DetachedWorktree, WorktreePool};
 pub use prune::{PruneOutcome, Pruned};
-pub use refs::BranchStart;
+pub use refs::{BranchStart, Kept};
 pub use repository::{Head, Repository, TreeId, apply_patch, create_repository};
 pub use slug::{branch_from_pattern, slug};
 pub use snapshot::CheckoutSnapshot;

@@ -25,6 +25,19 @@ impl BranchStart {
     }
 }
 
+/// Work that is kept under a name of tm's own.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Kept {
+    /// The full name of the reference.
+    pub reference: String,
+    /// The commit.
+    pub commit: CommitId,
+    /// When it was made, RFC 3339.
+    pub at: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
 impl Repository {
     /// Returns the commit of a branch, `None` when there is no such branch.
     ///
@@ -96,7 +109,8 @@ impl Repository {
         Err(Error::Moved { reference, expected: CommitId::new(from.old_value()), found })
     }
 
-    /// Keeps a commit under a name that is tm's own.
+    /// Keeps a commit under a name that is tm's own. Where other work is kept under that name already, which the commit
+    /// does not contain, the name gets a number.
     ///
     /// # Errors
     /// The name does not begin with `refs/tm/`, or git refused.
@@ -104,7 +118,38 @@ impl Repository {
         if !reference.starts_with("refs/tm/") {
             return Err(Error::ForeignReference { reference: reference.to_owned() });
         }
-        self.git().args(["update-ref", "-m", "tm", reference]).commit(commit).done()
+        let mut name = reference.to_owned();
+        let mut number = 1_u32;
+        while let Ok(kept) = self.resolve(&name) {
+            if self.is_ancestor(commit, &kept)? {
+                return Ok(());
+            }
+            if self.is_ancestor(&kept, commit)? {
+                break;
+            }
+            number += 1;
+            name = format!("{reference}-{number}");
+        }
+        self.git().args(["update-ref", "-m", "tm", &name]).commit(commit).done()
+    }
+
+    /// Returns the commits that are kept below a name of tm's own, the oldest first.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn kept(&self, below: &str) -> Result<Vec<Kept>, Error> {
+        let format = "--format=%(refname) %(objectname) %(committerdate:iso-strict) %(subject)";
+        let listing = self.git().args(["for-each-ref", "--sort=committerdate", format, below]).text()?;
+        let kept = listing.lines().filter_map(|line| {
+            let mut parts = line.splitn(4, ' ').map(ToOwned::to_owned);
+            Some(Kept {
+                reference: parts.next()?,
+                commit: CommitId::new(parts.next()?),
+                at: parts.next()?,
+                subject: parts.next().unwrap_or_default(),
+            })
+        });
+        Ok(kept.collect())
     }
 
     /// Refuses the default branch, and the branch that the user has checked out.

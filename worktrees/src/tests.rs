@@ -385,3 +385,21 @@ fn a_file_that_changes_just_after_it_was_staged_is_seen() {
         assert_eq!(text, Some(format!("new {round:02}")));
     }
 }
+
+#[test]
+fn kept_work_is_never_replaced_by_other_work() {
+    let scene = Scene::new();
+    let head = scene.head();
+    let (one, two) = (scene.task("tm/one", &head, "one.txt", "1"), scene.task("tm/two", &head, "two.txt", "2"));
+    let keep = |commit: &CommitId| scene.repository.keep("refs/tm/salvage/run/1/1", commit).expect("kept");
+    keep(&head);
+    keep(&one);
+    keep(&head);
+    keep(&two);
+    keep(&two);
+    let kept = scene.repository.kept("refs/tm/salvage/").expect("a list");
+    let mut names: Vec<(&str, &CommitId)> = kept.iter().map(|kept| (kept.reference.as_str(), &kept.commit)).collect();
+    names.sort();
+    assert_eq!(names, [("refs/tm/salvage/run/1/1", &one), ("refs/tm/salvage/run/1/1-2", &two)]);
+    assert_eq!(kept[0].subject, "tm/one");
+}
