@@ -314,3 +314,21 @@ fn presets_of_ones_own_are_made_listed_and_used() {
     let prompt = std::fs::read_to_string(scene.path("prompt")).expect("a prompt");
     assert!(prompt.contains("# Document one thing in iteration 1\n"), "{prompt}");
 }
+
+#[test]
+fn the_commands_of_the_default_prompt_work_through_the_backlog_wherever_the_agent_is() {
+    let agent = r#"
+told() { sed -n "s/.*\`\([^\`]*$1[^\`]*\)\`.*/\1/p" "$TM_PROMPT_FILE" | head -1; }
+id=$(sh -c "$(told ' next')" | sed -n '1s/ .*//p')
+sh -c "$(told ' show ID' | sed "s/ID/$id/")" > /dev/null || exit 1
+sh -c "$(told 'status=in-progress' | sed "s/=ID/=$id/")"
+echo "$id" > "done-$id"
+sh -c "$(told 'status=done' | sed "s/=ID/=$id/")"
+"#;
+    for arguments in [&["--worktree"][..], &["--tag", "master"], &["--parallel"]] {
+        let scene = scene(2, agent);
+        let summary = summary(&scene, arguments, 0);
+        assert_eq!(summary["tasks_completed"], 2, "{summary}");
+        assert_eq!(scene.statuses(), ["done"; 2]);
+    }
+}
