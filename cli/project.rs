@@ -89,8 +89,7 @@ impl Project {
 }
 
 /// Settings that the format has and this version does not enforce. Leaving one unsaid would promise what is not done.
-const UNENFORCED: [&str; 5] =
-    ["agent.max_cost", "agent.max_tokens", "agent.fallback", "git.commit_template", "storage.base_path"];
+const UNENFORCED: [&str; 3] = ["agent.fallback", "git.commit_template", "storage.base_path"];
 
 fn refuse_unenforced(loaded: &Loaded) -> Result<(), CommandFailure> {
     let is_somebodys = |source: &Source| !matches!(source, Source::BuiltIn | Source::ProjectJson(_));

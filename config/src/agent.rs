@@ -109,8 +109,34 @@ pub enum PromptDelivery {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutputFormat {
-    /// Lines for people.
+    /// Lines for people, or events of one of the other formats.
     Text,
+    /// Claude Code's `--output-format stream-json`.
+    ClaudeStreamJson,
+    /// Codex's `exec --json`.
+    CodexJsonl,
+    /// Gemini CLI's `-o stream-json`.
+    GeminiStreamJson,
+    /// opencode's `run --format json`.
+    OpencodeJson,
+    /// Qwen Code's `-o stream-json`.
+    QwenStreamJson,
+    /// Cline's `--json`.
+    ClineJson,
+    /// Aider's lines.
+    Aider,
+}
+
+impl OutputFormat {
+    /// Whether it tells what the attempt cost in dollars.
+    pub const fn tells_cost(self) -> bool {
+        matches!(self, Self::ClaudeStreamJson | Self::OpencodeJson | Self::ClineJson | Self::Aider)
+    }
+
+    /// Whether it tells how many tokens the attempt took.
+    pub const fn tells_tokens(self) -> bool {
+        !matches!(self, Self::Text)
+    }
 }
 
 /// The signal that asks an agent to stop.

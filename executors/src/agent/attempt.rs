@@ -3,13 +3,14 @@
 use super::identity::AgentIdentity;
 use super::output::{last_line, last_words, refusal, tail};
 use super::stall::signs_of_life;
+use super::stream::{Heard, Listener};
 use super::watch::WatchedFolder;
 use super::{AgentCommand, Order, Progress, parse_result};
 use crate::process::{ProcessTree, TreeCommand};
 use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tm_scheduler::{AgentReport, Ended, ResultFile, Timestamp};
+use tm_scheduler::{AgentReport, Ended, ResultFile, ServiceRefusal, Timestamp};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -41,13 +42,23 @@ pub async fn run_attempt(
     };
     let mut tree = match ProcessTree::spawn(&tree_command) {
         Ok(tree) => tree,
-        Err(error) => return report(&command, started_at, Ended::NotStarted(error.with_causes()), 0).await,
+        Err(error) => {
+            return report(
+                &command,
+                started_at,
+                Ended::NotStarted(error.with_causes()),
+                0,
+                Listener::new(command.output),
+            )
+            .await;
+        }
     };
     if let Some(leader) = tree.leader()
         && let Err(error) = AgentIdentity::new(leader, started_at.0).write(&command.identity_file)
     {
         tree.kill().await;
-        return report(&command, started_at, Ended::NotStarted(error.with_causes()), 0).await;
+        return report(&command, started_at, Ended::NotStarted(error.with_causes()), 0, Listener::new(command.output))
+            .await;
     }
     let deadline = Instant::now() + command.limits.timeout;
     see_to_the_end(command, tree, started_at, deadline, orders, progress).await
@@ -65,7 +76,7 @@ pub async fn adopt_attempt(
     let mut tree = ProcessTree::adopt(leader, &command.marks);
     if !leader.is_some_and(crate::process::ProcessIdentity::is_alive) {
         let leftovers = tree.kill().await.leftovers;
-        return report(&command, started_at, Ended::Lost, leftovers).await;
+        return report(&command, started_at, Ended::Lost, leftovers, Listener::new(command.output)).await;
     }
     let left = command.limits.timeout.saturating_sub(Duration::from_millis(now().since(started_at)));
     see_to_the_end(command, tree, started_at, Instant::now() + left, orders, progress).await
@@ -89,7 +100,8 @@ async fn see_to_the_end(
     mut orders: watch::Receiver<Order>,
     progress: impl FnMut(Progress) + Send,
 ) -> AgentReport {
-    let over = wait(&command, &mut tree, deadline, &mut orders, progress).await;
+    let mut listener = Listener::new(command.output);
+    let over = wait(&command, &mut tree, deadline, &mut orders, &mut listener, progress).await;
     let (ended, leftovers) = match over {
         Over::Ended(status) => {
             let leftovers = tree.kill().await.leftovers;
@@ -100,7 +112,7 @@ async fn see_to_the_end(
         Over::Lingered => (Ended::Lingered, stop(&command, &mut tree).await),
         Over::Stopped => (Ended::Killed, tree.terminate(ASK_FOR.min(command.limits.grace)).await.leftovers),
     };
-    report(&command, started_at, ended, leftovers).await
+    report(&command, started_at, ended, leftovers, listener).await
 }
 
 /// Waits for whatever comes first.
@@ -109,6 +121,7 @@ async fn wait(
     tree: &mut ProcessTree,
     deadline: Instant,
     orders: &mut watch::Receiver<Order>,
+    listener: &mut Listener,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Over {
     let folder = command.result_file.parent().map(WatchedFolder::new);
@@ -141,7 +154,7 @@ async fn wait(
                 if size != printed {
                     printed = size;
                     alive_at = Instant::now();
-                    progress(Progress { last_line: last_line(&tail(&command.stdout_log)) });
+                    progress(Progress { last_line: line_of(listener.listen(&command.stdout_log, now()), command) });
                 }
                 let Some(stall) = command.limits.stall else { continue };
                 if alive_at.elapsed() >= stall {
@@ -192,25 +205,53 @@ fn clear(command: &AgentCommand) {
     }
 }
 
-async fn report(command: &AgentCommand, started_at: Timestamp, ended: Ended, leftovers: u32) -> AgentReport {
+/// What people see of an agent: what it says, or the last line of one that prints lines.
+fn line_of(heard: &Heard, command: &AgentCommand) -> Option<String> {
+    match &heard.line {
+        Some(line) => Some(line.clone()),
+        None if heard.prints_events => None,
+        None => last_line(&tail(&command.stdout_log)),
+    }
+}
+
+async fn report(
+    command: &AgentCommand,
+    started_at: Timestamp,
+    ended: Ended,
+    leftovers: u32,
+    listener: Listener,
+) -> AgentReport {
     let result = read_result(&command.result_file).await;
+    let heard = listener.finish(&command.stdout_log, now());
     let (stdout, stderr) = (tail(&command.stdout_log), tail(&command.stderr_log));
-    let last_words = last_words(&stdout, &stderr);
-    let succeeded = matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered);
+    let printed = last_words(&stdout, &stderr);
+    let last_words = if heard.prints_events { last_words(&heard.closing_words(), &stderr) } else { printed.clone() };
     AgentReport {
         agent: command.agent.clone(),
         started_at,
         ended_at: now(),
-        refusal: if succeeded { None } else { refusal(&last_words, &command.refusal_patterns) },
+        refusal: refusal_of(&heard, &ended, &printed, command),
         ended,
         result,
-        tokens: None,
-        cost_usd: None,
+        tokens: heard.tokens,
+        cost_usd: heard.cost_usd,
         last_words,
         leftovers,
         escape: Vec::new(),
-        noticed: Vec::new(),
+        noticed: heard.refused_tools.iter().map(|tool| format!("a tool call was refused to it: {tool}")).collect(),
     }
+}
+
+/// Tells a refusal by what the agent's events say of it, else by the words of what it printed.
+fn refusal_of(heard: &Heard, ended: &Ended, printed: &str, command: &AgentCommand) -> Option<ServiceRefusal> {
+    if heard.refusal.is_some() {
+        return heard.refusal.clone();
+    }
+    if matches!(ended, Ended::TimedOut | Ended::Stalled | Ended::Exited(None)) && heard.waits_behind.is_some() {
+        return heard.waits_behind.clone();
+    }
+    let succeeded = matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered);
+    if succeeded { None } else { refusal(printed, &command.refusal_patterns) }
 }
 
 /// Reads the result file; one that is empty or can't be read is read again, since it may be on its way over a network.

@@ -70,9 +70,23 @@ pub enum Order {
 /// How the output of an agent is written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OutputFormat {
-    /// Lines for people.
+    /// Lines for people; once an event of one of the other formats comes, the rest is understood as that.
     #[default]
     Text,
+    /// Claude Code's events.
+    ClaudeStreamJson,
+    /// Codex's events.
+    CodexJsonl,
+    /// Gemini CLI's events.
+    GeminiStreamJson,
+    /// opencode's events.
+    OpencodeJson,
+    /// Qwen Code's events.
+    QwenStreamJson,
+    /// Cline's events.
+    ClineJson,
+    /// Aider's lines.
+    Aider,
 }
 
 /// Words in the output by which a refusal of the service is known, whatever their case.

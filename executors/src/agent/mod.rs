@@ -11,6 +11,7 @@ mod identity;
 mod output;
 mod result_file;
 mod stall;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod watch;

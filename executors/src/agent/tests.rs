@@ -196,3 +196,50 @@ async fn an_attempt_that_was_never_started_is_lost() {
     let report = adopt(&scene).await;
     assert_eq!((report.ended, report.result), (Ended::Lost, ResultFile::Missing));
 }
+
+/// Plays a recording of a real program: what it printed, then its exit code.
+async fn recorded(format: OutputFormat, recording: &str, code: u8) -> AgentReport {
+    let mut scene = Scene::new(&format!("cat \"$RECORDING\"; exit {code}"));
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agent/stream/fixtures");
+    scene.command.environment.push(("RECORDING".into(), fixtures.join(recording).into()));
+    scene.command.output = format;
+    scene.run().await
+}
+
+#[tokio::test]
+async fn tokens_cost_and_words_of_a_program_reach_the_report() {
+    let report = recorded(OutputFormat::ClaudeStreamJson, "claude-stream-json.success.jsonl", 0).await;
+    assert_eq!(report.tokens, Some(tm_scheduler::Tokens { input: 2_600, output: 68 }));
+    assert!(report.cost_usd.is_some_and(|cost| cost > 0.005));
+    assert_eq!(report.last_words, "Done: wrote made_by_agent.txt");
+    assert_eq!(report.refusal, None);
+}
+
+#[tokio::test]
+async fn a_limit_that_a_program_hit_reaches_the_report() {
+    use tm_scheduler::ServiceRefusal;
+    for (format, recording) in [
+        (OutputFormat::ClaudeStreamJson, "claude-stream-json.429.jsonl"),
+        (OutputFormat::CodexJsonl, "codex-exec-json.429.jsonl"),
+        (OutputFormat::GeminiStreamJson, "gemini-stream-json.429.jsonl"),
+        (OutputFormat::OpencodeJson, "opencode-run-json.429.jsonl"),
+    ] {
+        let report = recorded(format, recording, 1).await;
+        assert!(matches!(report.refusal, Some(ServiceRefusal::RateLimited { .. })), "{recording}: {report:?}");
+    }
+    assert_eq!(
+        recorded(OutputFormat::QwenStreamJson, "qwen-stream-json.401.jsonl", 1).await.refusal,
+        Some(ServiceRefusal::Auth)
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_retries_behind_a_limit_until_its_time_is_over_is_rate_limited() {
+    let mut scene =
+        Scene::new("echo '{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":429}'; sleep 1000")
+            .limits(|limits| limits.timeout = Duration::from_millis(400));
+    scene.command.output = OutputFormat::ClaudeStreamJson;
+    let report = scene.run().await;
+    assert_eq!(report.ended, Ended::TimedOut);
+    assert_eq!(report.refusal, Some(tm_scheduler::ServiceRefusal::RateLimited { until: None }));
+}

@@ -11,12 +11,15 @@ use tm_config::{
 };
 
 /// The built-in recipes.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 9] = [
+    ("aider", include_str!("../../agents/aider.yaml")),
     ("claude", include_str!("../../agents/claude.yaml")),
+    ("cline", include_str!("../../agents/cline.yaml")),
     ("codex", include_str!("../../agents/codex.yaml")),
     ("custom", include_str!("../../agents/custom.yaml")),
     ("gemini", include_str!("../../agents/gemini.yaml")),
     ("opencode", include_str!("../../agents/opencode.yaml")),
+    ("qwen", include_str!("../../agents/qwen.yaml")),
     ("replay", include_str!("../../agents/replay.yaml")),
 ];
 

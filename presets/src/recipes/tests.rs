@@ -47,6 +47,13 @@ fn built_in_agents_are_started_without_a_terminal_and_without_a_model() {
         ("codex", "codex exec --json --ephemeral --dangerously-bypass-approvals-and-sandbox -C /work tree -"),
         ("gemini", "gemini -o stream-json --skip-trust -y"),
         ("opencode", "opencode run --format json --dir /work tree --auto"),
+        ("qwen", "qwen -o stream-json --chat-recording=false -y"),
+        ("cline", "cline --json -c /work tree --auto-approve true Do what the file /run/prompt.md says, all of it."),
+        (
+            "aider",
+            "aider --yes-always --no-auto-commits --no-gitignore --no-check-update --no-analytics --no-pretty --no-stream \
+             --message-file /run/prompt.md",
+        ),
         ("replay", "/bin/tm replay"),
     ];
     for (name, expected) in lines {

@@ -2,13 +2,11 @@
 
 use super::{LoopEvent, LoopSetup, Place};
 use crate::now;
-use crate::steps::{blocking, words};
+use crate::steps::{blocking, output_format, words};
 use std::ffi::OsString;
 use std::sync::Arc;
 use tm_config::{Escape, PoliteStop, PromptDelivery};
-use tm_executors::agent::{
-    AgentCommand, Follower, LogEnd, Order, OutputFormat, Progress, RefusalPatterns, closing, run_attempt,
-};
+use tm_executors::agent::{AgentCommand, Follower, LogEnd, Order, Progress, RefusalPatterns, closing, run_attempt};
 use tm_executors::process::{Stdin, StopSignal};
 use tm_presets::{LoopContext, Placeholders};
 use tm_scheduler::iteration::{AgentEnd, WorkChanges};
@@ -43,6 +41,7 @@ pub(super) async fn run_agent(
         follower.lines(LogEnd::Growing).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
     };
     let checkout = checkout(&setup).await;
+    let output = command.output;
     let mut report = run_attempt(command, orders, progress).await;
     follower.lines(LogEnd::Final).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
     let escaped = escape(&setup, checkout).await;
@@ -54,12 +53,10 @@ pub(super) async fn run_agent(
             }
         }
     }
-    let said = closing(&directory.stdout());
+    let said = closing(&directory.stdout(), output);
     if said.prints_events && !said.message.is_empty() {
         report.last_words.clone_from(&said.message);
     }
-    report.cost_usd = report.cost_usd.or(said.cost_usd);
-    report.tokens = report.tokens.or(said.tokens);
     if let Err(message) = commit_rest(&setup, this.iteration).await {
         tell(LoopEvent::Warning { message });
     }
@@ -161,7 +158,7 @@ fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Resul
             PoliteStop::Term => StopSignal::Terminate,
         },
         watched_folder: setup.place.folder().to_owned(),
-        output: OutputFormat::Text,
+        output: output_format(recipe.output),
         refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
     };
     Ok((command, prompt))

@@ -139,9 +139,23 @@ pub(super) async fn command(
             PoliteStop::Term => StopSignal::Terminate,
         },
         watched_folder: worktree.to_owned(),
-        output: OutputFormat::Text,
+        output: output_format(recipe.output),
         refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
     })
+}
+
+/// The format of a recipe, as the executor calls it.
+pub(crate) const fn output_format(format: tm_config::OutputFormat) -> OutputFormat {
+    match format {
+        tm_config::OutputFormat::Text => OutputFormat::Text,
+        tm_config::OutputFormat::ClaudeStreamJson => OutputFormat::ClaudeStreamJson,
+        tm_config::OutputFormat::CodexJsonl => OutputFormat::CodexJsonl,
+        tm_config::OutputFormat::GeminiStreamJson => OutputFormat::GeminiStreamJson,
+        tm_config::OutputFormat::OpencodeJson => OutputFormat::OpencodeJson,
+        tm_config::OutputFormat::QwenStreamJson => OutputFormat::QwenStreamJson,
+        tm_config::OutputFormat::ClineJson => OutputFormat::ClineJson,
+        tm_config::OutputFormat::Aider => OutputFormat::Aider,
+    }
 }
 
 /// The files that RED changed, for GREEN's prompt.

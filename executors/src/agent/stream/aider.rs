@@ -1,0 +1,45 @@
+//! Aider's text. It ends with 0 even when its service refuses, so its words are all there is.
+
+use super::{Heard, refused};
+use regex::Regex;
+use std::sync::LazyLock;
+use tm_scheduler::Timestamp;
+
+static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^Tokens: ([\d.]+)([kM]?) sent,.*?([\d.]+)([kM]?) received\.(?: Cost: \$([\d.]+) message)?")
+        .expect("a valid pattern")
+});
+static ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^litellm\.(?:[A-Za-z.]*\.)?([A-Za-z]+(?:Error|Exceeded)): ").expect("a valid pattern")
+});
+
+pub(super) fn hear(heard: &mut Heard, line: &str, now: Timestamp) {
+    if let Some(found) = TOKENS.captures(line) {
+        heard.succeeds();
+        heard.add_tokens(rounded(&found[1], &found[2]), rounded(&found[3], &found[4]));
+        if let Some(cost) = found.get(5).and_then(|cost| cost.as_str().parse().ok()) {
+            heard.add_cost(cost);
+        }
+    } else if let Some(found) = ERROR.captures(line) {
+        let refusal = match &found[1] {
+            "AuthenticationError" | "PermissionDeniedError" => Some(tm_scheduler::ServiceRefusal::Auth),
+            _ => refused::words(line, now),
+        };
+        heard.gives_up(line, refusal);
+    }
+}
+
+/// Reads `1.2k` as 1200.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rounded count of tokens, never negative"
+)]
+fn rounded(digits: &str, unit: &str) -> u64 {
+    let factor = match unit {
+        "k" => 1e3,
+        "M" => 1e6,
+        _ => 1.0,
+    };
+    (digits.parse::<f64>().unwrap_or(0.0) * factor).round() as u64
+}

@@ -1,0 +1,75 @@
+//! Hears an agent's log line by line while it grows, however much it prints at once.
+
+use super::Heard;
+use crate::agent::OutputFormat;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use tm_scheduler::Timestamp;
+
+/// So much is read at once.
+const PIECE_BYTES: u64 = 256 * 1024;
+/// A line that is longer is skipped: no event is.
+const LONGEST_LINE: usize = 16 * 1024 * 1024;
+
+/// An agent's log, and what was heard of it.
+#[derive(Debug)]
+pub(in crate::agent) struct Listener {
+    format: OutputFormat,
+    offset: u64,
+    unfinished: Vec<u8>,
+    /// The unfinished line is longer than the longest, and not kept.
+    is_skipping: bool,
+    heard: Heard,
+}
+
+impl Listener {
+    /// Begins at the start of a log.
+    pub(in crate::agent) fn new(format: OutputFormat) -> Self {
+        Self { format, offset: 0, unfinished: Vec::new(), is_skipping: false, heard: Heard::default() }
+    }
+
+    /// Hears what has been written since; a log that is not there says nothing.
+    pub(in crate::agent) fn listen(&mut self, log: &Path, now: Timestamp) -> &Heard {
+        let Ok(mut file) = File::open(log) else { return &self.heard };
+        if file.seek(SeekFrom::Start(self.offset)).is_err() {
+            return &self.heard;
+        }
+        let mut piece = Vec::new();
+        while let Ok(bytes @ 1..) = file.by_ref().take(PIECE_BYTES).read_to_end(&mut piece) {
+            self.offset += bytes as u64;
+            self.take(&piece, now);
+            piece.clear();
+        }
+        &self.heard
+    }
+
+    /// Hears the rest, the unfinished line too.
+    pub(in crate::agent) fn finish(mut self, log: &Path, now: Timestamp) -> Heard {
+        self.listen(log, now);
+        self.end_line(now);
+        self.heard
+    }
+
+    fn take(&mut self, bytes: &[u8], now: Timestamp) {
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.unfinished.len() + line.len() > LONGEST_LINE {
+                self.is_skipping = true;
+                self.unfinished.clear();
+            }
+            if !self.is_skipping {
+                self.unfinished.extend_from_slice(line);
+            }
+            if line.ends_with(b"\n") {
+                self.end_line(now);
+            }
+        }
+    }
+
+    fn end_line(&mut self, now: Timestamp) {
+        let line = std::mem::take(&mut self.unfinished);
+        if !std::mem::take(&mut self.is_skipping) && !line.is_empty() {
+            self.heard.hear(&mut self.format, &String::from_utf8_lossy(&line), now);
+        }
+    }
+}

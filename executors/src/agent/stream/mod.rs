@@ -1,0 +1,165 @@
+//! What an agent says of itself in the events that it prints, whatever its dialect.
+//!
+//! Each dialect is a file that turns one event into facts. Lines that no dialect knows say nothing and break nothing.
+
+mod aider;
+mod claude;
+mod cline;
+mod codex;
+mod gemini;
+mod listener;
+mod opencode;
+mod refused;
+#[cfg(test)]
+mod tests;
+
+pub(super) use listener::Listener;
+
+use super::OutputFormat;
+use super::output::plain;
+use serde_json::Value;
+use tm_scheduler::{ServiceRefusal, Timestamp, Tokens};
+
+/// A line for people has so many characters at the most.
+const LINE_CHARACTERS: usize = 200;
+/// A final message has so many bytes at the most; more of it is not kept.
+const MESSAGE_BYTES: usize = 256 * 1024;
+/// So many refused tool calls are named.
+const MOST_REFUSED_TOOLS: usize = 10;
+
+/// What an agent has said so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Heard {
+    /// Whether it prints events of a known dialect.
+    pub(super) prints_events: bool,
+    /// What it said last to people, as far as it said it.
+    pub(super) message: String,
+    /// One line for people about what it does now.
+    pub(super) line: Option<String>,
+    /// Tokens, totals so far.
+    pub(super) tokens: Option<Tokens>,
+    /// US dollars, total so far.
+    pub(super) cost_usd: Option<f64>,
+    /// The error that it gave up with.
+    pub(super) error: Option<String>,
+    /// The refusal that it gave up with.
+    pub(super) refusal: Option<ServiceRefusal>,
+    /// A refusal behind which it tries again by itself; what it is when the agent gets no further.
+    pub(super) waits_behind: Option<ServiceRefusal>,
+    /// Tool calls that were refused to it.
+    pub(super) refused_tools: Vec<String>,
+}
+
+impl Heard {
+    /// Takes one line in. `now` is what declared waits count from.
+    pub(super) fn hear(&mut self, format: &mut OutputFormat, line: &str, now: Timestamp) {
+        if *format == OutputFormat::Aider {
+            aider::hear(self, line, now);
+            return;
+        }
+        let Some(event) = serde_json::from_str::<Value>(line.trim()).ok().filter(Value::is_object) else { return };
+        if *format == OutputFormat::Text {
+            *format = dialect(&event);
+        }
+        self.prints_events |= *format != OutputFormat::Text;
+        match format {
+            OutputFormat::Text | OutputFormat::Aider => {}
+            OutputFormat::ClaudeStreamJson => claude::hear(self, &event, claude::Input::WithoutCached, now),
+            OutputFormat::QwenStreamJson => claude::hear(self, &event, claude::Input::WithCached, now),
+            OutputFormat::CodexJsonl => codex::hear(self, &event, now),
+            OutputFormat::GeminiStreamJson => gemini::hear(self, &event, now),
+            OutputFormat::OpencodeJson => opencode::hear(self, &event, now),
+            OutputFormat::ClineJson => cline::hear(self, &event, now),
+        }
+    }
+
+    /// Notes what the agent says to people.
+    fn says(&mut self, text: &str) {
+        let text = &text[..text.floor_char_boundary(MESSAGE_BYTES)];
+        text.clone_into(&mut self.message);
+        self.shows(text);
+    }
+
+    /// Notes a further piece of what the agent says to people.
+    fn goes_on(&mut self, piece: &str) {
+        if self.message.len() + piece.len() <= MESSAGE_BYTES {
+            self.message.push_str(piece);
+        }
+        let message = std::mem::take(&mut self.message);
+        self.shows(&message);
+        self.message = message;
+    }
+
+    /// Notes a line for people: the last of the text that says something.
+    fn shows(&mut self, text: &str) {
+        let text = plain(text);
+        if let Some(line) = text.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
+            self.line = Some(line.chars().take(LINE_CHARACTERS).collect());
+        }
+    }
+
+    /// Notes that a tool is used, with what it is used for where the agent says so.
+    fn uses(&mut self, tool: &str, what_for: Option<&str>) {
+        let what_for = what_for.and_then(|text| text.lines().next()).unwrap_or_default();
+        self.shows(format!("{tool} {what_for}").trim());
+    }
+
+    fn tool_was_refused(&mut self, tool: &str) {
+        if self.refused_tools.len() < MOST_REFUSED_TOOLS && !self.refused_tools.iter().any(|known| known == tool) {
+            self.refused_tools.push(plain(tool));
+        }
+    }
+
+    /// Notes that the agent gave up, and whether its service refused.
+    fn gives_up(&mut self, message: &str, refusal: Option<ServiceRefusal>) {
+        self.error = Some(plain(message));
+        self.refusal = refusal;
+        self.shows(message);
+    }
+
+    /// Notes that the agent got through after all.
+    fn succeeds(&mut self) {
+        self.error = None;
+        self.refusal = None;
+        self.waits_behind = None;
+    }
+
+    /// Returns its final message, and the error that it gave up with.
+    pub(super) fn closing_words(&self) -> String {
+        let error = self.error.as_deref().unwrap_or_default();
+        let message = plain(&self.message);
+        if message.contains(error) { message } else { format!("{message}\n{error}") }
+    }
+
+    fn add_tokens(&mut self, input: u64, output: u64) {
+        let before = self.tokens.unwrap_or_default();
+        self.tokens =
+            Some(Tokens { input: before.input.saturating_add(input), output: before.output.saturating_add(output) });
+    }
+
+    fn add_cost(&mut self, dollars: f64) {
+        self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + dollars.max(0.0));
+    }
+}
+
+/// Returns the number at a key, 0 when there is none.
+fn number(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().unwrap_or(0)
+}
+
+/// Tells the dialect of a program whose output was not said to be one, by an event that no other has.
+fn dialect(event: &Value) -> OutputFormat {
+    match event["type"].as_str().unwrap_or_default() {
+        "system" if event["subtype"].is_string() => OutputFormat::ClaudeStreamJson,
+        "result" if event["result"].is_string() || event["total_cost_usd"].is_number() => {
+            OutputFormat::ClaudeStreamJson
+        }
+        "thread.started" | "turn.started" | "turn.completed" | "turn.failed" | "item.completed" => {
+            OutputFormat::CodexJsonl
+        }
+        "init" if event["session_id"].is_string() => OutputFormat::GeminiStreamJson,
+        "step_start" | "step_finish" if event["part"].is_object() => OutputFormat::OpencodeJson,
+        "agent_event" | "run_result" => OutputFormat::ClineJson,
+        _ => OutputFormat::Text,
+    }
+}

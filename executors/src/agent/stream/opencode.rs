@@ -1,0 +1,39 @@
+//! opencode's `run --format json`. It has no last event; each step tells its own tokens and cost.
+
+use super::{Heard, number, refused};
+use serde_json::Value;
+use tm_scheduler::Timestamp;
+
+pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
+    let part = &event["part"];
+    match event["type"].as_str() {
+        Some("text") => heard.says(part["text"].as_str().unwrap_or_default()),
+        Some("tool_use") => {
+            let state = &part["state"];
+            let tool = part["tool"].as_str().unwrap_or("a tool");
+            heard.uses(tool, state["title"].as_str());
+            if state["status"] == "error" && state["error"].as_str().is_some_and(|why| why.contains("reject")) {
+                heard.tool_was_refused(tool);
+            }
+        }
+        Some("step_finish") => {
+            heard.succeeds();
+            let (tokens, cache) = (&part["tokens"], &part["tokens"]["cache"]);
+            let input = number(tokens, "input") + number(cache, "read") + number(cache, "write");
+            heard.add_tokens(input, number(tokens, "output") + number(tokens, "reasoning"));
+            if let Some(cost) = part["cost"].as_f64() {
+                heard.add_cost(cost);
+            }
+        }
+        Some("error") => {
+            let error = &event["error"];
+            let data = &error["data"];
+            let message = data["message"].as_str().or_else(|| error["name"].as_str()).unwrap_or("it gives no reason");
+            let wait = data["responseHeaders"]["retry-after"].as_str().and_then(|text| text.parse::<u64>().ok());
+            let until = wait.map(|seconds| now.plus(seconds.saturating_mul(1_000)));
+            let by_status = refused::status(number(data, "statusCode"), until);
+            heard.gives_up(message, by_status.or_else(|| refused::words(message, now)));
+        }
+        Some(_) | None => {}
+    }
+}

@@ -1,0 +1,80 @@
+//! Tells from an agent's error whether its service refused, and until when.
+
+use regex::Regex;
+use serde_json::Value;
+use std::sync::LazyLock;
+use tm_scheduler::{ServiceRefusal, Timestamp};
+
+static LIMIT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota exceeded|resource.?exhausted|overloaded|too many requests|high demand|hit your limit",
+    )
+});
+static AUTH: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:401|403)\b|not logged in|invalid.{0,10}api.?key|missing environment variable|authentication|unauthorized|invalid auth",
+    )
+});
+/// The moment as seconds since 1970 behind a bar: `limit reached|1795217299`.
+static EPOCH: LazyLock<Regex> = LazyLock::new(|| pattern(r"\|(\d{10})\b"));
+static WAIT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:again|retry|resets?|wait)(?: again)? (?:in |after |for )?((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b[,\s]*(?:and )?)+)",
+    )
+});
+static PIECE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a valid pattern")
+}
+
+/// Returns what an HTTP status says; one that says nothing of a refusal, such as 400 or 0, is none.
+pub(super) fn status(status: u64, until: Option<Timestamp>) -> Option<ServiceRefusal> {
+    match status {
+        401 | 403 => Some(ServiceRefusal::Auth),
+        429 | 503 | 529 => Some(ServiceRefusal::RateLimited { until }),
+        _ => None,
+    }
+}
+
+/// Returns what the words of an error say.
+pub(super) fn words(error: &str, now: Timestamp) -> Option<ServiceRefusal> {
+    if LIMIT.is_match(error) {
+        return Some(ServiceRefusal::RateLimited { until: until(error, now) });
+    }
+    AUTH.is_match(error).then_some(ServiceRefusal::Auth)
+}
+
+/// Returns the moment that a number of seconds since 1970 names.
+pub(super) fn epoch(seconds: &Value) -> Option<Timestamp> {
+    seconds.as_u64().map(|seconds| Timestamp(seconds.saturating_mul(1_000)))
+}
+
+/// Returns the end of a wait that the words declare.
+pub(super) fn until(words: &str, now: Timestamp) -> Option<Timestamp> {
+    if let Some(found) = EPOCH.captures(words) {
+        return found[1].parse::<u64>().ok().map(|seconds| Timestamp(seconds * 1_000));
+    }
+    let wait = WAIT.captures(words)?;
+    let milliseconds: f64 = PIECE.captures_iter(&wait[1]).map(|piece| milliseconds(&piece[1], &piece[2])).sum();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a wait, never negative; too long is the end of time"
+    )]
+    Some(now.plus(milliseconds.ceil() as u64))
+}
+
+fn milliseconds(count: &str, unit: &str) -> f64 {
+    let count: f64 = count.parse().unwrap_or(0.0);
+    let unit = unit.to_lowercase();
+    count
+        * match unit.as_str() {
+            "ms" => 1.0,
+            unit if unit.starts_with("milli") => 1.0,
+            unit if unit.starts_with('d') => 86_400_000.0,
+            unit if unit.starts_with('h') => 3_600_000.0,
+            unit if unit.starts_with('m') => 60_000.0,
+            _ => 1_000.0,
+        }
+}

@@ -1,0 +1,191 @@
+//! Output that real programs printed, one recording per program and case, and rubbish.
+
+use super::*;
+use proptest::prelude::*;
+
+const NOW: Timestamp = Timestamp(1_000_000);
+
+fn heard(format: OutputFormat, text: &str) -> Heard {
+    let (mut heard, mut format) = (Heard::default(), format);
+    text.lines().for_each(|line| heard.hear(&mut format, line, NOW));
+    heard
+}
+
+/// Format, recording, tokens read and written, dollars.
+type Success = (OutputFormat, &'static str, (u64, u64), Option<f64>);
+
+const SUCCESSES: [Success; 6] = [
+    (
+        OutputFormat::ClaudeStreamJson,
+        include_str!("fixtures/claude-stream-json.success.jsonl"),
+        (2_600, 68),
+        Some(0.005_22),
+    ),
+    (OutputFormat::CodexJsonl, include_str!("fixtures/codex-exec-json.success.jsonl"), (2_400, 68), None),
+    (OutputFormat::GeminiStreamJson, include_str!("fixtures/gemini-stream-json.success.jsonl"), (2_400, 58), None),
+    (OutputFormat::OpencodeJson, include_str!("fixtures/opencode-run-json.success.jsonl"), (2_400, 68), Some(0.002_68)),
+    (OutputFormat::QwenStreamJson, include_str!("fixtures/qwen-stream-json.success.jsonl"), (2_400, 68), None),
+    (OutputFormat::ClineJson, include_str!("fixtures/cline-json.success.jsonl"), (2_400, 68), None),
+];
+
+#[test]
+fn a_success_tells_its_message_and_the_totals_of_tokens_and_cost() {
+    for (format, text, (input, output), cost) in SUCCESSES {
+        let heard = heard(format, text);
+        assert_eq!(heard.message, "Done: wrote made_by_agent.txt", "{format:?}");
+        assert_eq!(heard.line.as_deref(), Some("Done: wrote made_by_agent.txt"), "{format:?}");
+        assert_eq!(heard.tokens, Some(Tokens { input, output }), "{format:?}");
+        let same = |(one, other): (f64, f64)| (one - other).abs() < 1e-9;
+        assert!(heard.cost_usd.zip(cost).map_or(heard.cost_usd == cost, same), "{format:?} {:?}", heard.cost_usd);
+        assert_eq!((heard.refusal, heard.error, heard.waits_behind), (None, None, None), "{format:?}");
+    }
+}
+
+#[test]
+fn a_program_that_was_not_announced_is_known_by_its_events() {
+    for (format, text, (_, output), _) in
+        SUCCESSES.into_iter().filter(|(format, ..)| *format != OutputFormat::QwenStreamJson)
+    {
+        assert_eq!(heard(OutputFormat::Text, text).tokens.map(|tokens| tokens.output), Some(output), "{format:?}");
+    }
+}
+
+#[test]
+fn a_limit_is_known_by_the_last_event() {
+    for (format, text) in [
+        (OutputFormat::ClaudeStreamJson, include_str!("fixtures/claude-stream-json.429.jsonl")),
+        (OutputFormat::CodexJsonl, include_str!("fixtures/codex-exec-json.429.jsonl")),
+        (OutputFormat::GeminiStreamJson, include_str!("fixtures/gemini-stream-json.429.jsonl")),
+    ] {
+        assert_eq!(heard(format, text).refusal, Some(ServiceRefusal::RateLimited { until: None }), "{format:?}");
+    }
+    let declared = heard(OutputFormat::OpencodeJson, include_str!("fixtures/opencode-run-json.429.jsonl"));
+    assert_eq!(declared.refusal, Some(ServiceRefusal::RateLimited { until: Some(NOW.plus(1_000)) }));
+}
+
+#[test]
+fn refused_credentials_are_known_by_the_last_event() {
+    let qwen = heard(OutputFormat::QwenStreamJson, include_str!("fixtures/qwen-stream-json.401.jsonl"));
+    assert_eq!(qwen.refusal, Some(ServiceRefusal::Auth));
+    assert_eq!(qwen.error.as_deref(), Some("[API Error: 401 invalid x-api-key]"));
+    for (format, text) in [
+        (OutputFormat::ClaudeStreamJson, r#"{"type":"result","is_error":true,"api_error_status":401,"result":"no"}"#),
+        (
+            OutputFormat::ClaudeStreamJson,
+            r#"{"type":"result","is_error":true,"result":"Not logged in · Please run /login"}"#,
+        ),
+        (
+            OutputFormat::CodexJsonl,
+            r#"{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}"#,
+        ),
+        (OutputFormat::OpencodeJson, r#"{"type":"error","error":{"data":{"message":"x","statusCode":401}}}"#),
+        (OutputFormat::Aider, "litellm.AuthenticationError: AuthenticationError: OpenAIException - no key"),
+    ] {
+        assert_eq!(heard(format, text).refusal, Some(ServiceRefusal::Auth), "{text}");
+    }
+}
+
+#[test]
+fn an_end_for_another_reason_is_no_refusal() {
+    for (format, text) in [
+        (OutputFormat::ClaudeStreamJson, include_str!("fixtures/claude-stream-json.max_turns.jsonl")),
+        (OutputFormat::GeminiStreamJson, include_str!("fixtures/gemini-stream-json.max_turns.jsonl")),
+    ] {
+        let heard = heard(format, text);
+        assert!(heard.refusal.is_none() && heard.error.is_some() && heard.tokens.is_some(), "{heard:?}");
+    }
+    let own_words = r#"{"type":"result","is_error":false,"result":"I made the 429 and the 401 page: rate limit"}"#;
+    assert_eq!(heard(OutputFormat::ClaudeStreamJson, own_words).refusal, None);
+}
+
+#[test]
+fn a_declared_reset_is_understood() {
+    for (words, seconds) in [
+        ("Rate limit reached. Please try again in 20s.", 20),
+        ("You've hit your usage limit. Try again in 1 day 2 hours 5 minutes.", 93_900),
+        ("rate limit: retry after 1.5 seconds", 2),
+        ("usage limit reached|1795217299", 1_795_217_299 - 1_000),
+    ] {
+        let until = refused::until(words, NOW).expect(words);
+        assert_eq!(until.0.div_ceil(1_000), NOW.0 / 1_000 + seconds, "{words}");
+    }
+    assert_eq!(refused::until("try again later", NOW), None);
+    let event = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":2000}}"#;
+    let last = r#"{"type":"result","is_error":true,"api_error_status":429,"result":"limit"}"#;
+    let until = Some(Timestamp(2_000_000));
+    let refusal = heard(OutputFormat::ClaudeStreamJson, &format!("{event}\n{last}")).refusal;
+    assert_eq!(refusal, Some(ServiceRefusal::RateLimited { until }));
+}
+
+#[test]
+fn silent_retries_are_noticed_and_forgotten_once_it_gets_through() {
+    let text = include_str!("fixtures/claude-stream-json.429.jsonl");
+    let retries = text.lines().take(3).collect::<Vec<_>>().join("\n");
+    let stuck = heard(OutputFormat::ClaudeStreamJson, &retries);
+    assert_eq!(stuck.waits_behind, Some(ServiceRefusal::RateLimited { until: None }));
+    let through = format!("{retries}\n{}", SUCCESSES[0].1);
+    assert_eq!(heard(OutputFormat::ClaudeStreamJson, &through).waits_behind, None);
+}
+
+#[test]
+fn refused_tool_calls_are_named_once() {
+    let denied = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash"}"#;
+    let last = r#"{"type":"result","is_error":false,"result":"Done","permission_denials":[{"tool_name":"Bash"}]}"#;
+    let heard = heard(OutputFormat::ClaudeStreamJson, &format!("{denied}\n{denied}\n{last}"));
+    assert_eq!(heard.refused_tools, ["Bash"]);
+}
+
+#[test]
+fn aider_tells_rounded_tokens_and_cost_of_each_message() {
+    let text = include_str!("fixtures/aider.success.txt");
+    assert_eq!(heard(OutputFormat::Aider, text).tokens, Some(Tokens { input: 1_200, output: 34 }));
+    let two = "Tokens: 1.2k sent, 34 received. Cost: $0.01 message, $0.01 session.\n\
+               Tokens: 2M sent, 1.5k cache hit, 2k received. Cost: $0.02 message, $0.03 session.";
+    let heard = heard(OutputFormat::Aider, two);
+    assert_eq!(heard.tokens, Some(Tokens { input: 2_001_200, output: 2_034 }));
+    assert!(heard.cost_usd.is_some_and(|cost| (cost - 0.03).abs() < 1e-9));
+}
+
+#[test]
+fn escapes_in_events_never_reach_a_line() {
+    let event = r#"{"type":"item.completed","item":{"type":"agent_message","text":"\u001b[31mred\u001b[0m\n"}}"#;
+    assert_eq!(heard(OutputFormat::CodexJsonl, event).line.as_deref(), Some("red"));
+}
+
+const FORMATS: [OutputFormat; 8] = [
+    OutputFormat::Text,
+    OutputFormat::ClaudeStreamJson,
+    OutputFormat::CodexJsonl,
+    OutputFormat::GeminiStreamJson,
+    OutputFormat::OpencodeJson,
+    OutputFormat::QwenStreamJson,
+    OutputFormat::ClineJson,
+    OutputFormat::Aider,
+];
+
+proptest! {
+    #[test]
+    fn rubbish_in_any_place_breaks_nothing(
+        which in 0..SUCCESSES.len(), format in 0..FORMATS.len(), cut in 0_usize..4_000, rubbish in "\\PC{0,60}",
+    ) {
+        let text = SUCCESSES[which].1;
+        let cut = text.floor_char_boundary(cut);
+        heard(FORMATS[format], &format!("{}{rubbish}{}", &text[..cut], &text[cut..]));
+        let own = SUCCESSES[which].0;
+        let around = heard(own, &format!("{rubbish}\n{{\"type\":\"{}\"}}\n[1]\n{text}", rubbish.escape_default()));
+        prop_assert_eq!(around.tokens.map(|tokens| tokens.output), Some(SUCCESSES[which].2.1));
+    }
+
+    #[test]
+    fn a_log_says_the_same_however_it_comes(which in 0..SUCCESSES.len(), cut in 0_usize..4_000) {
+        let (format, text, ..) = SUCCESSES[which];
+        let log = tempfile::NamedTempFile::new().expect("a file");
+        let mut listener = Listener::new(format);
+        let cut = cut.min(text.len());
+        let mut writer = log.reopen().expect("a file");
+        std::io::Write::write_all(&mut writer, &text.as_bytes()[..cut]).expect("written");
+        listener.listen(log.path(), NOW);
+        std::io::Write::write_all(&mut writer, &text.as_bytes()[cut..]).expect("written");
+        prop_assert_eq!(listener.finish(log.path(), NOW), heard(format, text));
+    }
+}
