@@ -183,6 +183,12 @@ pub(crate) struct RunArguments {
     /// Start nothing more after this time, such as `6h`.
     #[arg(long, value_name = "DURATION")]
     pub(crate) deadline: Option<String>,
+    /// Start nothing more once the agents have reported this cost in US dollars.
+    #[arg(long, value_name = "DOLLARS")]
+    pub(crate) max_cost: Option<f64>,
+    /// Start nothing more once the agents have reported this many tokens, read and written together.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
     /// Leave every task on its own branch; nothing lands.
     #[arg(long)]
     pub(crate) no_land: bool,

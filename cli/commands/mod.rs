@@ -5,6 +5,7 @@ pub(crate) mod agent;
 pub(crate) mod autopilot;
 pub(crate) mod backlog;
 pub(crate) mod ci;
+mod budget;
 pub(crate) mod configuration;
 pub(crate) mod demo;
 pub(crate) mod doctor;

@@ -210,6 +210,7 @@ fn resumed_limits(project: &Project, before: &Limits) -> Limits {
 }
 
 fn confirmed(project: &Project, planned: &Planned, arguments: &RunArguments) -> Result<bool, CommandFailure> {
+    super::budget::note_what_is_not_measured(project)?;
     if !arguments.json {
         print_line(&tm_reports::plan_text(&planned.plan, &planned.limits));
         let uncommitted: Vec<_> = project.repository.uncommitted()?;
@@ -384,6 +385,12 @@ fn run_overrides(arguments: &RunArguments) -> Vec<Override> {
     ];
     for (key, flag, value) in texts {
         given.extend(value.as_ref().map(|value| Override::new(key, flag, json!(value))));
+    }
+    if let Some(dollars) = arguments.max_cost {
+        given.push(Override::new("agent.max_cost", "--max-cost", json!(dollars)));
+    }
+    if let Some(tokens) = arguments.max_tokens {
+        given.push(Override::new("agent.max_tokens", "--max-tokens", json!(tokens)));
     }
     if arguments.agent_command.is_some() && arguments.agent.is_none() {
         given.push(Override::new("agent.default", "--agent-command", json!("custom")));
