@@ -128,7 +128,7 @@ fn results(command: &TestCommand) -> String {
 
 fn agents(project: &Project, findings: &mut Vec<Finding>) {
     let settings = &project.loaded.settings;
-    for name in ["claude", "codex", "gemini", "opencode"] {
+    for name in ["claude", "codex", "gemini", "opencode", "qwen", "cline", "aider"] {
         if let Ok(path) = which::which(name) {
             findings.push(Finding::good("agent", format!("{name}: {}", path.display())));
         }

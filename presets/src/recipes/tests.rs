@@ -115,7 +115,7 @@ fn circle_of_extensions_is_refused() {
 
 #[test]
 fn unknown_agent_is_refused_with_the_names_that_there_are() {
-    let expected = "find the agent `clyde`, there are `claude`, `codex`, `custom`, `gemini`, `opencode`, `replay`";
+    let expected = "find the agent `clyde`, there are `aider`, `claude`, `cline`, `codex`, `custom`, `gemini`, `opencode`, `qwen`, `replay`";
     assert_eq!(refusal("", "clyde"), expected);
 }
 
