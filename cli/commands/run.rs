@@ -210,7 +210,7 @@ fn resumed_limits(project: &Project, before: &Limits) -> Limits {
 }
 
 fn confirmed(project: &Project, planned: &Planned, arguments: &RunArguments) -> Result<bool, CommandFailure> {
-    super::budget::note_what_is_not_measured(project)?;
+    super::budget::note_what_is_not_measured(project);
     if !arguments.json {
         print_line(&tm_reports::plan_text(&planned.plan, &planned.limits));
         let uncommitted: Vec<_> = project.repository.uncommitted()?;

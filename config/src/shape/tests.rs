@@ -27,7 +27,11 @@ fn every_kind_of_setting_has_words_for_what_it_may_hold() {
         ("agents", "a map"),
         ("agents.mine", "a map"),
         ("agents.mine.prompt", "`stdin`, `arg` or `file` or `null`"),
-        ("agents.mine.output", "`text` or `null`"),
+        (
+            "agents.mine.output",
+            "`text`, `claude-stream-json`, `codex-jsonl`, `gemini-stream-json`, `opencode-json`, `qwen-stream-json`, \
+             `cline-json` or `aider` or `null`",
+        ),
         ("agents.mine.env.A", "a text (in quotes when it looks like a number with a point)"),
     ];
     for (key, words) in words {

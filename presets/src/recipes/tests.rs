@@ -110,7 +110,7 @@ fn circle_of_extensions_is_refused() {
     let circle = "agents: {a: {extends: b}, b: {extends: a}, claude: {extends: claude}}";
     assert_eq!(refusal(circle, "a"), "find the agent `a`, which extends itself");
     assert_eq!(refusal(circle, "claude"), "find the agent `claude`, which extends itself");
-    assert!(refusal("agents: {a: {extends: z}}", "a").starts_with("find the agent `z`, there are `a`, `claude`"));
+    assert!(refusal("agents: {a: {extends: z}}", "a").starts_with("find the agent `z`, there are `a`, `aider`"));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn all_recipes_are_listed_even_one_without_a_command() {
     let recipes = recipes(&settings("agents: {mine: {command: x}}")).unwrap();
     assert_eq!(
         recipes.keys().collect::<Vec<_>>(),
-        ["claude", "codex", "custom", "gemini", "mine", "opencode", "replay"]
+        ["aider", "claude", "cline", "codex", "custom", "gemini", "mine", "opencode", "qwen", "replay"]
     );
     assert_eq!(recipes["custom"].command, None);
 }
