@@ -13,7 +13,7 @@ use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
-    agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, plan,
+    agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp, plan,
     presets, run, verify, worktrees,
 };
 use display::print_line;
@@ -91,6 +91,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Worktrees(Worktrees::Salvage(salvage)) => worktrees::salvage(&start, salvage),
         Command::Worktrees(Worktrees::Prune(output)) => worktrees::prune(&start, output.json),
         Command::Autopilot(autopilot_arguments) => autopilot::autopilot(&start, autopilot_arguments),
+        Command::Mcp(mcp_arguments) => mcp::mcp(&start, mcp_arguments),
         Command::Loop(loop_arguments) => loop_command::run(&start, loop_arguments),
         Command::Presets(Presets::List(output)) => presets::list(&start, output.json),
         Command::Presets(Presets::Show(choice)) => presets::show(&start, &choice.name),

@@ -11,6 +11,7 @@ mod frameworks;
 mod landing;
 mod loops;
 mod loops_outside;
+mod mcp;
 mod misbehaviour;
 mod refactoring;
 mod reports;

@@ -99,6 +99,11 @@ impl Scene {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
+    /// A call of any program.
+    pub(crate) fn program(&self, program: &Path) -> Command {
+        self.command(program)
+    }
+
     /// A call of git that may be refused.
     pub(crate) fn try_git(&self, arguments: &[&str]) -> Output {
         self.command(Path::new("git")).args(arguments).output().expect("git")

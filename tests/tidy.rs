@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The table of DESIGN.md; arrows point down only.
-const MAY_DEPEND_ON: [(&str, &[&str]); 10] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
     ("tm-faults", &[]),
     ("tm-scheduler", &[]),
     ("tm-config", &[]),
@@ -15,12 +15,14 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 10] = [
     ("tm-store", &["tm-faults", "tm-scheduler"]),
     ("tm-runtime", &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config"]),
     ("tm-reports", &["tm-scheduler"]),
+    ("tm-mcp", &["tm-executors", "tm-runtime", "tm-scheduler", "tm-store"]),
     (
         "tm",
         &[
             "tm-config",
             "tm-executors",
             "tm-faults",
+            "tm-mcp",
             "tm-presets",
             "tm-reports",
             "tm-runtime",

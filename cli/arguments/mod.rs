@@ -6,6 +6,7 @@ mod edits;
 mod landing;
 mod loops;
 mod manuals;
+mod mcp;
 mod presets;
 mod reports;
 mod verify;
@@ -25,6 +26,7 @@ pub(crate) use edits::{
 pub(crate) use landing::LandArguments;
 pub(crate) use loops::LoopArguments;
 pub(crate) use manuals::{CompletionsArguments, ManArguments};
+pub(crate) use mcp::{McpArguments, McpClient, McpCommand};
 pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use reports::{AfterRun, CiSystem, ReportArguments, ReportForm};
 pub(crate) use verify::VerifyArguments;
@@ -90,6 +92,8 @@ pub(crate) enum Command {
     Worktrees(Worktrees),
     /// Lead one agent through RED, GREEN and COMMIT of each subtask of a task.
     Autopilot(AutopilotArguments),
+    /// Serve tm's operations over MCP, for agents.
+    Mcp(McpArguments),
     /// Run one agent after the other, each with a fresh context, until there is nothing left to do.
     Loop(Box<LoopArguments>),
     /// See and make the presets of `tm loop`.

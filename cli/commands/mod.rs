@@ -15,6 +15,7 @@ pub(crate) mod looking;
 pub(crate) mod loop_command;
 mod loop_setup;
 pub(crate) mod manuals;
+pub(crate) mod mcp;
 pub(crate) mod plan;
 pub(crate) mod presets;
 pub(crate) mod reporting;

@@ -34,5 +34,5 @@ pub use project::{Project, Surroundings};
 pub use prompt::{GUIDE, prompt};
 pub use reported::parse_counts;
 pub use start::{Force, StartRequest, preview, resume, start};
-pub use status::{activity, status, under_way};
+pub use status::{activity, run_state, status, under_way};
 pub use units::{UnitPhase, UnitResult, complete_unit};

@@ -24,6 +24,14 @@ pub fn status(project: &Project, id: Option<&RunId>) -> Result<Option<StatusView
     }
 }
 
+/// Returns the state of a run as it is kept.
+///
+/// # Errors
+/// There is no such run.
+pub fn run_state(project: &Project, id: Option<&RunId>) -> Result<serde_json::Value, Error> {
+    Ok(OpenRun::open(project, id)?.state.file())
+}
+
 /// Returns the log of events of a run.
 ///
 /// # Errors

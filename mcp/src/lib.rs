@@ -1,0 +1,19 @@
+//! Offers tm's operations over the Model Context Protocol: tools on stdio, or on HTTP for this machine alone.
+//!
+//! The only crate that talks to rmcp. Knows names and shapes of tools; what they do is done in `runtime`, and runs of
+//! waves are done by the `tm` program itself.
+
+mod answer;
+mod autopilot;
+mod error;
+mod http;
+mod server;
+mod tasks;
+mod tools;
+mod units;
+mod waves;
+
+pub use error::Error;
+pub use http::{HttpServer, new_token};
+pub use server::{Place, Server, serve_stdio};
+pub use tools::ToolChoice;

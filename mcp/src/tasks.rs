@@ -1,0 +1,286 @@
+//! The tools of tasks, with Task Master's names.
+
+use crate::answer::{Refusal, blocking};
+use crate::server::Server;
+use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::{tool, tool_router};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use tm_runtime::autopilot::Project;
+use tm_scheduler::{Status, Task, TaskId};
+use tm_store::backlog::{BacklogSource, RollUp, StatusChange, stamp};
+
+/// So many tasks are returned at once when nothing is said.
+const PAGE: usize = 50;
+
+/// A backlog.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OfBacklog {
+    /// The folder of the project; the server's own when not given.
+    #[serde(default)]
+    project_root: Option<String>,
+    /// The tag; the current one when not given.
+    #[serde(default)]
+    tag: Option<String>,
+}
+
+/// Which tasks.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GetTasks {
+    #[serde(flatten)]
+    backlog: OfBacklog,
+    /// Only tasks with one of these statuses, with commas between.
+    #[serde(default)]
+    status: Option<String>,
+    /// Whether subtasks are listed.
+    #[serde(default)]
+    with_subtasks: bool,
+    /// The tasks to leave out before the first.
+    #[serde(default)]
+    offset: usize,
+    /// The most tasks to return; 50 when not given.
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+/// One task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GetTask {
+    #[serde(flatten)]
+    backlog: OfBacklog,
+    /// The task or subtask, such as `3` or `3.1`; several with commas between.
+    id: String,
+}
+
+/// A new status.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetTaskStatus {
+    #[serde(flatten)]
+    backlog: OfBacklog,
+    /// The task or subtask; several with commas between.
+    id: String,
+    /// pending, in-progress, done, review, deferred, cancelled or blocked.
+    status: String,
+}
+
+/// A task.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TaskView {
+    /// Its id, with that of its task for a subtask.
+    id: String,
+    title: String,
+    status: String,
+    priority: String,
+    /// What has to be finished before.
+    dependencies: Vec<String>,
+    /// What is to be done; only where one task is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// How; only where one task is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<String>,
+    /// How it is tested; only where one task is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test_strategy: Option<String>,
+    /// Its subtasks, where they are asked for.
+    subtasks: Vec<Self>,
+}
+
+/// A page of tasks.
+#[expect(clippy::struct_field_names, reason = "the names are those of the answer")]
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Tasks {
+    tasks: Vec<TaskView>,
+    tag: String,
+    /// Tasks that fit, on all pages.
+    total: usize,
+    /// Where the next page begins; none on the last one.
+    next_offset: Option<usize>,
+}
+
+/// One task, or none.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OneTask {
+    /// The task to work on; none when none is ready.
+    next_task: Option<TaskView>,
+    tag: String,
+}
+
+/// Statuses that were written.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StatusesSet {
+    message: String,
+    tasks: Vec<StatusSet>,
+}
+
+/// A status that was written.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct StatusSet {
+    success: bool,
+    task_id: String,
+    old_status: String,
+    new_status: String,
+}
+
+#[tool_router(router = task_tools, vis = "pub(crate)")]
+impl Server {
+    #[tool(
+        name = "get_tasks",
+        description = "List the tasks of the backlog, page by page.",
+        annotations(read_only_hint = true, open_world_hint = false)
+    )]
+    async fn get_tasks(&self, Parameters(call): Parameters<GetTasks>) -> Result<Json<Tasks>, Refusal> {
+        let server = self.clone();
+        blocking(move || {
+            let backlog = server.backlog(&call.backlog)?;
+            let wanted: Option<Vec<Status>> =
+                call.status.as_deref().map(|text| text.split(',').map(|status| Status::from(status.trim())).collect());
+            let fits = |task: &&Task| wanted.as_ref().is_none_or(|wanted| wanted.contains(&task.status));
+            let fitting: Vec<&Task> = backlog.tasks.iter().filter(fits).collect();
+            let limit = call.limit.unwrap_or(PAGE).max(1);
+            let depth = if call.with_subtasks { Depth::Subtasks } else { Depth::Alone };
+            let tasks = fitting.iter().skip(call.offset).take(limit).map(|task| view(task, depth)).collect();
+            let end = call.offset.saturating_add(limit);
+            let next_offset = (end < fitting.len()).then_some(end);
+            Ok::<_, Refusal>(Tasks { tasks, tag: backlog.tag.to_string(), total: fitting.len(), next_offset })
+        })
+        .await
+        .map(Json)
+    }
+
+    #[tool(
+        name = "get_task",
+        description = "Return a task or subtask in full, or several.",
+        annotations(read_only_hint = true, open_world_hint = false)
+    )]
+    async fn get_task(&self, Parameters(call): Parameters<GetTask>) -> Result<Json<Tasks>, Refusal> {
+        let server = self.clone();
+        blocking(move || {
+            let backlog = server.backlog(&call.backlog)?;
+            let all = || backlog.tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks));
+            let mut tasks = Vec::new();
+            for id in ids(&call.id) {
+                let found = all().find(|task| task.id == id);
+                let found = found.ok_or_else(|| Refusal::words(&format!("find the task `{id}`"), None))?;
+                tasks.push(view(found, Depth::Everything));
+            }
+            let total = tasks.len();
+            Ok::<_, Refusal>(Tasks { tasks, tag: backlog.tag.to_string(), total, next_offset: None })
+        })
+        .await
+        .map(Json)
+    }
+
+    #[tool(
+        name = "next_task",
+        description = "Return the task to work on next: ready, most urgent, with the fewest dependencies. \
+                       Subtasks of tasks that are in progress come first.",
+        annotations(read_only_hint = true, open_world_hint = false)
+    )]
+    async fn next_task(&self, Parameters(call): Parameters<OfBacklog>) -> Result<Json<OneTask>, Refusal> {
+        let server = self.clone();
+        blocking(move || {
+            let backlog = server.backlog(&call)?;
+            let next_task = next_of(&backlog.tasks).map(|task| view(task, Depth::Everything));
+            Ok::<_, Refusal>(OneTask { next_task, tag: backlog.tag.to_string() })
+        })
+        .await
+        .map(Json)
+    }
+
+    #[tool(
+        name = "set_task_status",
+        description = "Set the status of tasks or subtasks, all of them or none.",
+        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+    )]
+    async fn set_task_status(&self, Parameters(call): Parameters<SetTaskStatus>) -> Result<Json<StatusesSet>, Refusal> {
+        let server = self.clone();
+        blocking(move || server.set_statuses(&call)).await.map(Json)
+    }
+}
+
+impl Server {
+    fn backlog(&self, of: &OfBacklog) -> Result<tm_store::backlog::Backlog, Refusal> {
+        Ok(self.read(of)?.1)
+    }
+
+    fn read(&self, of: &OfBacklog) -> Result<(BacklogSource, tm_store::backlog::Backlog), Refusal> {
+        let project: Project = self.project(of.project_root.as_deref())?;
+        Ok(project.backlog(of.tag.as_deref().map(Into::into).as_ref())?)
+    }
+
+    fn set_statuses(&self, call: &SetTaskStatus) -> Result<StatusesSet, Refusal> {
+        let status = Status::from(call.status.as_str());
+        if let Status::Other(unknown) = &status {
+            let known: Vec<&str> = Status::KNOWN.iter().map(Status::as_str).collect();
+            let hint = format!("there are {}", known.join(", "));
+            return Err(Refusal::words(&format!("set the status `{unknown}`"), Some(&hint)));
+        }
+        let (source, backlog) = self.read(&call.backlog)?;
+        let changes: Vec<StatusChange> =
+            ids(&call.id).into_iter().map(|id| StatusChange { id, status: status.clone() }).collect();
+        let now = stamp(tm_runtime::now());
+        let outcomes = source.set_statuses(&backlog.tag, &changes, RollUp::Parents, Some(&now))?;
+        let tasks: Vec<StatusSet> = outcomes
+            .into_iter()
+            .map(|outcome| StatusSet {
+                success: true,
+                task_id: outcome.id.to_string(),
+                old_status: outcome.old.to_string(),
+                new_status: outcome.new.to_string(),
+            })
+            .collect();
+        Ok(StatusesSet { message: format!("{} statuses are set", tasks.len()), tasks })
+    }
+}
+
+fn ids(text: &str) -> Vec<TaskId> {
+    text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(TaskId::from).collect()
+}
+
+/// How much of a task is told.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Depth {
+    Alone,
+    Subtasks,
+    Everything,
+}
+
+fn view(task: &Task, depth: Depth) -> TaskView {
+    let text = |text: &str| (depth == Depth::Everything).then(|| text.to_owned());
+    let subtasks = if depth == Depth::Alone { &[][..] } else { &task.subtasks };
+    TaskView {
+        id: task.id.to_string(),
+        title: task.title.clone(),
+        status: task.status.to_string(),
+        priority: task.priority.as_str().to_owned(),
+        dependencies: task.dependencies.iter().map(ToString::to_string).collect(),
+        description: text(&task.description),
+        details: text(&task.details),
+        test_strategy: text(&task.test_strategy),
+        subtasks: subtasks.iter().map(|subtask| view(subtask, depth)).collect(),
+    }
+}
+
+/// Task Master's order: ready subtasks of tasks in progress, else ready tasks; by priority, dependencies, id.
+fn next_of(tasks: &[Task]) -> Option<&Task> {
+    let is_finished = |id: &TaskId| {
+        let mut all = tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks));
+        all.any(|task| task.id == *id && task.status.satisfies_dependants())
+    };
+    let is_ready = |task: &&Task| task.status.is_open() && task.dependencies.iter().all(is_finished);
+    let order = |task: &&Task| (Reverse(task.priority), task.dependencies.len(), task.id.clone());
+    let in_progress = tasks.iter().filter(|task| task.status == Status::InProgress);
+    let subtask = in_progress.flat_map(|task| &task.subtasks).filter(is_ready).min_by_key(order);
+    subtask.or_else(|| tasks.iter().filter(is_ready).min_by_key(order))
+}

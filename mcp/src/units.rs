@@ -1,0 +1,81 @@
+//! The tools of work units: pieces of work that are handed out and reported back under their ids.
+
+use crate::answer::{Refusal, blocking};
+use crate::autopilot::Where;
+use crate::server::Server;
+use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::model::CallToolResult;
+use rmcp::{tool, tool_router};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tm_runtime::autopilot::{NextAction, UnitResult, WorkUnit, complete_unit, next_work_unit, run_state};
+use tokio::runtime::Handle;
+
+/// What came of a piece of work.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CompleteWorkUnit {
+    #[serde(flatten)]
+    place: Where,
+    /// The id of the piece of work under way, such as `workUnit-1.2-RED`.
+    work_unit_id: String,
+    /// What came of it.
+    result: UnitResult,
+}
+
+/// A piece of work, or none.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NextWorkUnit {
+    /// The piece of work under way; none where the run is paused, over, or to be finalized.
+    work_unit: Option<WorkUnit>,
+}
+
+#[tool_router(router = unit_tools, vis = "pub(crate)")]
+impl Server {
+    #[tool(
+        name = "autopilot_next_work_unit",
+        description = "Return the piece of work under way with its context and preconditions.",
+        annotations(read_only_hint = true, open_world_hint = false)
+    )]
+    async fn autopilot_next_work_unit(
+        &self,
+        Parameters(place): Parameters<Where>,
+    ) -> Result<Json<NextWorkUnit>, Refusal> {
+        let server = self.clone();
+        blocking(move || next_work_unit(&server.project(place.project_root.as_deref())?, place.run().as_ref()))
+            .await
+            .map(|work_unit| Json(NextWorkUnit { work_unit }))
+    }
+
+    #[tool(
+        name = "autopilot_complete_work_unit",
+        description = "Report what came of the piece of work under way. Returns what is to be done next.",
+        annotations(read_only_hint = false, destructive_hint = false, open_world_hint = false)
+    )]
+    async fn autopilot_complete_work_unit(
+        &self,
+        Parameters(call): Parameters<CompleteWorkUnit>,
+    ) -> Result<Json<NextAction>, Refusal> {
+        let server = self.clone();
+        blocking(move || {
+            let project = server.project(call.place.project_root.as_deref())?;
+            let run = call.place.run();
+            Handle::current().block_on(complete_unit(&project, run.as_ref(), &call.work_unit_id, &call.result))
+        })
+        .await
+        .map(Json)
+    }
+
+    #[tool(
+        name = "autopilot_get_state",
+        description = "Return the state of a run as it is kept, with its checkpoint.",
+        annotations(read_only_hint = true, open_world_hint = false)
+    )]
+    async fn autopilot_get_state(&self, Parameters(place): Parameters<Where>) -> Result<CallToolResult, Refusal> {
+        let server = self.clone();
+        blocking(move || run_state(&server.project(place.project_root.as_deref())?, place.run().as_ref()))
+            .await
+            .map(CallToolResult::structured)
+    }
+}
