@@ -6,9 +6,8 @@ use rmcp::handler::server::wrapper::{Json, Parameters};
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
 use tm_runtime::autopilot::Project;
-use tm_scheduler::{Status, Task, TaskId};
+use tm_scheduler::{Candidates, Status, Task, TaskId, next};
 use tm_store::backlog::{BacklogSource, RollUp, StatusChange, stamp};
 
 /// So many tasks are returned at once when nothing is said.
@@ -191,7 +190,7 @@ impl Server {
         let server = self.clone();
         blocking(move || {
             let backlog = server.backlog(&call)?;
-            let next_task = next_of(&backlog.tasks).map(|task| view(task, Depth::Everything));
+            let next_task = next(&backlog.tasks, Candidates::Open).map(|task| view(task, Depth::Everything));
             Ok::<_, Refusal>(OneTask { next_task, tag: backlog.tag.to_string() })
         })
         .await
@@ -270,17 +269,4 @@ fn view(task: &Task, depth: Depth) -> TaskView {
         test_strategy: text(&task.test_strategy),
         subtasks: subtasks.iter().map(|subtask| view(subtask, depth)).collect(),
     }
-}
-
-/// Task Master's order: ready subtasks of tasks in progress, else ready tasks; by priority, dependencies, id.
-fn next_of(tasks: &[Task]) -> Option<&Task> {
-    let is_finished = |id: &TaskId| {
-        let mut all = tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks));
-        all.any(|task| task.id == *id && task.status.satisfies_dependants())
-    };
-    let is_ready = |task: &&Task| task.status.is_open() && task.dependencies.iter().all(is_finished);
-    let order = |task: &&Task| (Reverse(task.priority), task.dependencies.len(), task.id.clone());
-    let in_progress = tasks.iter().filter(|task| task.status == Status::InProgress);
-    let subtask = in_progress.flat_map(|task| &task.subtasks).filter(is_ready).min_by_key(order);
-    subtask.or_else(|| tasks.iter().filter(is_ready).min_by_key(order))
 }
