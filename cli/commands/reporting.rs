@@ -59,7 +59,7 @@ fn next_commands(status: RunStatus, header: &JournalHeader, directory: &RunDirec
     }
     print_line("  tm worktrees list               the branch of each task");
     print_line(&format!("  git log --first-parent {}", header.integration_branch));
-    print_line(&format!("  git merge {}   when you are content", header.integration_branch));
+    print_line("  tm waves land                   merge it into your branch, when you are content");
     print_line(&format!("report: {}", directory.report().display()));
 }
 
