@@ -8,6 +8,7 @@ mod crew;
 mod error;
 mod evidence;
 mod header;
+mod launch;
 pub mod loops;
 mod main_loop;
 mod measurements;

@@ -1,16 +1,14 @@
 //! One try at an iteration: prompt, agent, what it said last, what it changed.
 
 use super::{LoopEvent, LoopSetup, Place};
-use crate::now;
-use crate::steps::{blocking, output_format, words};
+use crate::launch::{Launch, not_started};
+use crate::steps::{blocking, words};
 use std::ffi::OsString;
 use std::sync::Arc;
-use tm_config::{Escape, PoliteStop, PromptDelivery};
-use tm_executors::agent::{AgentCommand, Follower, LogEnd, Order, Progress, RefusalPatterns, closing, run_attempt};
-use tm_executors::process::{Stdin, StopSignal};
-use tm_presets::{LoopContext, Placeholders};
+use tm_config::Escape;
+use tm_executors::agent::{AgentCommand, Follower, LogEnd, Order, Progress, closing, run_attempt};
+use tm_presets::LoopContext;
 use tm_scheduler::iteration::{AgentEnd, WorkChanges};
-use tm_scheduler::{AgentReport, Ended, ResultFile};
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::{CheckoutSnapshot, Work, WorkSnapshot};
 use tokio::sync::watch;
@@ -34,7 +32,7 @@ pub(super) async fn run_agent(
     let before = snapshot(&setup).await;
     let (command, prompt) = match command(&setup, &this, &directory) {
         Ok(prepared) => prepared,
-        Err(why) => return not_started(&setup, why),
+        Err(why) => return ended_before_it_began(&setup, why),
     };
     let mut follower = Follower::new(directory.stdout());
     let progress = |_: Progress| {
@@ -125,52 +123,22 @@ fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Resul
         ..setup.context.clone()
     };
     let prompt = setup.prompt.render(&context).map_err(|error| words(&error))?;
-    directory.create().map_err(|error| words(&error))?;
-    tm_store::atomic::replace(&directory.prompt(), prompt.as_bytes())
-        .map_err(|error| format!("failed to write `{}`: {error}", directory.prompt().display()))?;
-    let placeholders = placeholders(setup, this, directory, &prompt);
-    let recipe = &setup.recipe;
-    let line = recipe.command_line(&placeholders, setup.model.as_deref()).map_err(|error| words(&error))?;
-    let own = recipe.environment(&placeholders).map_err(|error| words(&error))?;
-    let mut environment: Vec<(OsString, OsString)> =
-        own.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-    environment.extend(variables(setup, this, directory));
-    let mut line = line.into_iter().map(OsString::from);
-    let command = AgentCommand {
-        program: line.next().unwrap_or_default(),
-        arguments: line.collect(),
-        working_folder: setup.place.folder().to_owned(),
-        environment,
-        dropped: recipe.dropped.clone(),
-        stdin: match recipe.prompt {
-            PromptDelivery::Stdin => Stdin::File(directory.prompt()),
-            PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
-        },
-        stdout_log: directory.stdout(),
-        stderr_log: directory.stderr(),
-        identity_file: directory.agent(),
-        result_file: directory.result(),
-        agent: recipe.name.clone(),
-        limits: setup.attempt_limits,
+    let launch = Launch {
+        recipe: &setup.recipe,
+        model: setup.model.as_deref(),
+        directory,
+        worktree: setup.place.folder(),
+        prompt: &prompt,
+        placeholders: placeholders(setup, this),
+        variables: variables(setup, this),
         marks: setup.marks(this.iteration, this.attempt),
-        polite_stop: match recipe.stop {
-            PoliteStop::Int => StopSignal::Interrupt,
-            PoliteStop::Term => StopSignal::Terminate,
-        },
-        watched_folder: setup.place.folder().to_owned(),
-        output: output_format(recipe.output),
-        refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
+        limits: setup.attempt_limits,
     };
-    Ok((command, prompt))
+    Ok((launch.prepare()?, prompt))
 }
 
-fn placeholders(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory, prompt: &str) -> Placeholders {
-    [
-        ("prompt", prompt.to_owned()),
-        ("prompt_file", directory.prompt().display().to_string()),
-        ("result_file", directory.result().display().to_string()),
-        ("context_file", directory.context().display().to_string()),
-        ("worktree", setup.place.folder().display().to_string()),
+fn placeholders(setup: &LoopSetup, this: &Try) -> Vec<(&'static str, String)> {
+    vec![
         ("task_id", format!("iteration-{}", this.iteration)),
         ("phase", "none".to_owned()),
         ("attempt", this.attempt.to_string()),
@@ -178,18 +146,13 @@ fn placeholders(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory, pro
         ("run_id", setup.id.to_string()),
         ("tm", setup.tm_program.display().to_string()),
     ]
-    .into()
 }
 
-fn variables(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Vec<(OsString, OsString)> {
+fn variables(setup: &LoopSetup, this: &Try) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> = vec![
         ("TM_PHASE".into(), "none".into()),
         ("TM_ITERATION".into(), this.iteration.to_string().into()),
         ("TM_PROGRESS_FILE".into(), setup.progress.path().into()),
-        ("TM_WORKTREE".into(), setup.place.folder().into()),
-        ("TM_PROMPT_FILE".into(), directory.prompt().into()),
-        ("TM_RESULT_FILE".into(), directory.result().into()),
-        ("TM_CONTEXT_FILE".into(), directory.context().into()),
     ];
     if let Some((source, options)) = &setup.backlog {
         variables.push(("TM_BACKLOG_FILE".into(), source.path().into()));
@@ -201,20 +164,11 @@ fn variables(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Vec
     variables
 }
 
-fn not_started(setup: &LoopSetup, why: String) -> AgentEnd {
-    let report = AgentReport {
-        agent: setup.recipe.name.clone(),
-        started_at: now(),
-        ended_at: now(),
-        ended: Ended::NotStarted(why),
-        result: ResultFile::Missing,
-        refusal: None,
-        tokens: None,
-        cost_usd: None,
-        last_words: String::new(),
-        leftovers: 0,
-        escape: Vec::new(),
-        noticed: Vec::new(),
-    };
-    AgentEnd { report, final_message: String::new(), prompt: String::new(), work: WorkChanges::default() }
+fn ended_before_it_began(setup: &LoopSetup, why: String) -> AgentEnd {
+    AgentEnd {
+        report: not_started(&setup.recipe, why),
+        final_message: String::new(),
+        prompt: String::new(),
+        work: WorkChanges::default(),
+    }
 }

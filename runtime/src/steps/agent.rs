@@ -4,18 +4,15 @@ use super::brief::{Brief, StepDone};
 use super::prepare::at_hand;
 use super::{blocking, words};
 use crate::evidence::{prompt_context, prompt_of};
-use crate::now;
+use crate::launch::{Launch, not_started};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tm_config::{Escape, PoliteStop, PromptDelivery};
-use tm_executors::agent::{
-    AgentCommand, AttemptLimits, Order, OutputFormat, Progress, RefusalPatterns, adopt_attempt, run_attempt,
-};
-use tm_executors::process::{Stdin, StopSignal};
-use tm_presets::{Placeholders, Prompt, Recipe};
-use tm_scheduler::{AgentReport, Answer, Ended, ResultFile};
+use tm_config::Escape;
+use tm_executors::agent::{AgentCommand, AttemptLimits, Order, Progress, adopt_attempt, run_attempt};
+use tm_presets::Prompt;
+use tm_scheduler::Answer;
 use tm_worktrees::{CheckoutSnapshot, Worktree};
 use tokio::sync::watch;
 
@@ -101,61 +98,22 @@ pub(super) async fn command(
     let context = prompt_context(brief, worktree, red_files);
     let own_prompts = brief.setup.repository.checkout_root().join(".taskmaster/prompts");
     let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| words(&error))?;
-    let directory = &brief.directory;
-    directory.create().map_err(|error| words(&error))?;
-    tm_store::atomic::replace(&directory.prompt(), prompt.as_bytes())
-        .map_err(|error| format!("failed to write `{}`: {error}", directory.prompt().display()))?;
-    let placeholders = placeholders(brief, worktree, &prompt);
-    let words_of_command =
-        recipe.command_line(&placeholders, brief.setup.agents.model.as_deref()).map_err(|error| words(&error))?;
-    let mut environment: Vec<(OsString, OsString)> = Vec::new();
-    let own = recipe.environment(&placeholders).map_err(|error| words(&error))?;
-    environment.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
-    environment.extend(variables(brief, worktree));
-    let mut words_of_command = words_of_command.into_iter().map(OsString::from);
-    Ok(AgentCommand {
-        program: words_of_command.next().unwrap_or_default(),
-        arguments: words_of_command.collect(),
-        working_folder: worktree.to_owned(),
-        environment,
-        dropped: recipe.dropped.clone(),
-        stdin: match recipe.prompt {
-            PromptDelivery::Stdin => Stdin::File(directory.prompt()),
-            PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
-        },
-        stdout_log: directory.stdout(),
-        stderr_log: directory.stderr(),
-        identity_file: directory.agent(),
-        result_file: directory.result(),
-        agent: recipe.name.clone(),
+    let launch = Launch {
+        recipe,
+        model: brief.setup.agents.model.as_deref(),
+        directory: &brief.directory,
+        worktree,
+        prompt: &prompt,
+        placeholders: placeholders(brief),
+        variables: variables(brief),
+        marks: marks(brief),
         limits: AttemptLimits {
             timeout: Duration::from_millis(timeout_ms),
             stall: brief.setup.stall,
             grace: brief.setup.grace,
         },
-        marks: marks(brief),
-        polite_stop: match recipe.stop {
-            PoliteStop::Int => StopSignal::Interrupt,
-            PoliteStop::Term => StopSignal::Terminate,
-        },
-        watched_folder: worktree.to_owned(),
-        output: output_format(recipe.output),
-        refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
-    })
-}
-
-/// The format of a recipe, as the executor calls it.
-pub(crate) const fn output_format(format: tm_config::OutputFormat) -> OutputFormat {
-    match format {
-        tm_config::OutputFormat::Text => OutputFormat::Text,
-        tm_config::OutputFormat::ClaudeStreamJson => OutputFormat::ClaudeStreamJson,
-        tm_config::OutputFormat::CodexJsonl => OutputFormat::CodexJsonl,
-        tm_config::OutputFormat::GeminiStreamJson => OutputFormat::GeminiStreamJson,
-        tm_config::OutputFormat::OpencodeJson => OutputFormat::OpencodeJson,
-        tm_config::OutputFormat::QwenStreamJson => OutputFormat::QwenStreamJson,
-        tm_config::OutputFormat::ClineJson => OutputFormat::ClineJson,
-        tm_config::OutputFormat::Aider => OutputFormat::Aider,
-    }
+    };
+    launch.prepare()
 }
 
 /// The files that RED changed, for GREEN's prompt.
@@ -166,14 +124,8 @@ async fn red_files(brief: &Brief) -> Result<Vec<String>, String> {
     Ok(changes.into_iter().map(|change| change.path).collect())
 }
 
-fn placeholders(brief: &Brief, worktree: &Path, prompt: &str) -> Placeholders {
-    let directory = &brief.directory;
-    [
-        ("prompt", prompt.to_owned()),
-        ("prompt_file", directory.prompt().display().to_string()),
-        ("result_file", directory.result().display().to_string()),
-        ("context_file", directory.context().display().to_string()),
-        ("worktree", worktree.display().to_string()),
+fn placeholders(brief: &Brief) -> Vec<(&'static str, String)> {
+    vec![
         ("task_id", brief.id().to_string()),
         ("phase", brief.phase().to_string()),
         ("attempt", brief.attempt.to_string()),
@@ -181,7 +133,6 @@ fn placeholders(brief: &Brief, worktree: &Path, prompt: &str) -> Placeholders {
         ("run_id", brief.setup.header.run_id.to_string()),
         ("tm", brief.setup.tm_program.display().to_string()),
     ]
-    .into()
 }
 
 /// The variables by which every process of the attempt is known, and unlike those of any other.
@@ -193,35 +144,10 @@ fn marks(brief: &Brief) -> Vec<(String, String)> {
     ]
 }
 
-fn variables(brief: &Brief, worktree: &Path) -> Vec<(OsString, OsString)> {
-    let directory = &brief.directory;
-    let mut variables: Vec<(OsString, OsString)> = vec![
-        ("TM_PHASE".into(), brief.phase().as_str().into()),
-        ("TM_WORKTREE".into(), worktree.into()),
-        ("TM_PROMPT_FILE".into(), directory.prompt().into()),
-        ("TM_RESULT_FILE".into(), directory.result().into()),
-        ("TM_CONTEXT_FILE".into(), directory.context().into()),
-        ("TM_TAG".into(), brief.setup.header.tag.as_str().into()),
-    ];
-    variables.extend(marks(brief).into_iter().map(|(name, value)| (name.into(), value.into())));
-    variables
-}
-
-fn not_started(recipe: &Recipe, why: String) -> AgentReport {
-    AgentReport {
-        agent: recipe.name.clone(),
-        started_at: now(),
-        ended_at: now(),
-        ended: Ended::NotStarted(why),
-        result: ResultFile::Missing,
-        refusal: None,
-        tokens: None,
-        cost_usd: None,
-        last_words: String::new(),
-        leftovers: 0,
-        escape: Vec::new(),
-        noticed: Vec::new(),
-    }
+fn variables(brief: &Brief) -> Vec<(OsString, OsString)> {
+    let own =
+        [("TM_PHASE".into(), brief.phase().as_str().into()), ("TM_TAG".into(), brief.setup.header.tag.as_str().into())];
+    own.into_iter().chain(marks(brief).into_iter().map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
 /// The user's checkout as it is now; `None` when it can't be looked at.

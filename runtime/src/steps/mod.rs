@@ -9,7 +9,7 @@ mod prove;
 mod refactor;
 mod release;
 
-pub(crate) use agent::{adopt, output_format, run_agent};
+pub(crate) use agent::{adopt, run_agent};
 pub(crate) use brief::{Brief, StepDone};
 pub(crate) use commit::commit;
 pub(crate) use land::land;

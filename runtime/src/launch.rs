@@ -1,0 +1,126 @@
+//! What an agent is started with, whoever asks for it: an attempt of a run, or an iteration of a loop. Knows recipes
+//! and folders of attempts; nothing of tasks.
+
+use crate::now;
+use crate::steps::words;
+use std::ffi::OsString;
+use std::path::Path;
+use tm_config::{PoliteStop, PromptDelivery};
+use tm_executors::agent::{AgentCommand, AttemptLimits, OutputFormat, RefusalPatterns};
+use tm_executors::process::{Stdin, StopSignal};
+use tm_presets::{Placeholders, Recipe};
+use tm_scheduler::{AgentReport, Ended, ResultFile};
+use tm_store::run::AttemptDirectory;
+
+/// One start of one agent.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) model: Option<&'a str>,
+    pub(crate) directory: &'a AttemptDirectory,
+    pub(crate) worktree: &'a Path,
+    pub(crate) prompt: &'a str,
+    /// What a recipe may name besides the paths that every start has.
+    pub(crate) placeholders: Vec<(&'static str, String)>,
+    /// What the agent's environment has besides the paths that every start has.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// The variables by which every process of this start is known, and unlike those of any other.
+    pub(crate) marks: Vec<(String, String)>,
+    pub(crate) limits: AttemptLimits,
+}
+
+impl Launch<'_> {
+    /// Writes the prompt and returns everything that starting the agent needs.
+    pub(crate) fn prepare(self) -> Result<AgentCommand, String> {
+        let Launch { recipe, directory, worktree, .. } = self;
+        directory.create().map_err(|error| words(&error))?;
+        tm_store::atomic::replace(&directory.prompt(), self.prompt.as_bytes())
+            .map_err(|error| format!("failed to write `{}`: {error}", directory.prompt().display()))?;
+        let placeholders = self.all_placeholders();
+        let line = recipe.command_line(&placeholders, self.model).map_err(|error| words(&error))?;
+        let own = recipe.environment(&placeholders).map_err(|error| words(&error))?;
+        let mut line = line.into_iter().map(OsString::from);
+        Ok(AgentCommand {
+            program: line.next().unwrap_or_default(),
+            arguments: line.collect(),
+            working_folder: worktree.to_owned(),
+            environment: self.environment(own),
+            dropped: recipe.dropped.clone(),
+            stdin: match recipe.prompt {
+                PromptDelivery::Stdin => Stdin::File(directory.prompt()),
+                PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
+            },
+            stdout_log: directory.stdout(),
+            stderr_log: directory.stderr(),
+            identity_file: directory.agent(),
+            result_file: directory.result(),
+            agent: recipe.name.clone(),
+            limits: self.limits,
+            polite_stop: match recipe.stop {
+                PoliteStop::Int => StopSignal::Interrupt,
+                PoliteStop::Term => StopSignal::Terminate,
+            },
+            watched_folder: worktree.to_owned(),
+            output: output_format(recipe.output),
+            refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
+            marks: self.marks,
+        })
+    }
+
+    fn all_placeholders(&self) -> Placeholders {
+        let directory = self.directory;
+        let paths = [
+            ("prompt", self.prompt.to_owned()),
+            ("prompt_file", directory.prompt().display().to_string()),
+            ("result_file", directory.result().display().to_string()),
+            ("context_file", directory.context().display().to_string()),
+            ("worktree", self.worktree.display().to_string()),
+        ];
+        paths.into_iter().chain(self.placeholders.iter().cloned()).collect()
+    }
+
+    /// The recipe's own variables, then those of every start, then those of this one; a later one wins.
+    fn environment(&self, own: Vec<(String, String)>) -> Vec<(OsString, OsString)> {
+        let directory = self.directory;
+        let paths: [(OsString, OsString); 4] = [
+            ("TM_WORKTREE".into(), self.worktree.into()),
+            ("TM_PROMPT_FILE".into(), directory.prompt().into()),
+            ("TM_RESULT_FILE".into(), directory.result().into()),
+            ("TM_CONTEXT_FILE".into(), directory.context().into()),
+        ];
+        let own = own.into_iter().map(|(name, value)| (name.into(), value.into()));
+        own.chain(paths).chain(self.variables.iter().cloned()).collect()
+    }
+}
+
+/// The format of a recipe, as the executor calls it.
+pub(crate) const fn output_format(format: tm_config::OutputFormat) -> OutputFormat {
+    match format {
+        tm_config::OutputFormat::Text => OutputFormat::Text,
+        tm_config::OutputFormat::ClaudeStreamJson => OutputFormat::ClaudeStreamJson,
+        tm_config::OutputFormat::CodexJsonl => OutputFormat::CodexJsonl,
+        tm_config::OutputFormat::GeminiStreamJson => OutputFormat::GeminiStreamJson,
+        tm_config::OutputFormat::OpencodeJson => OutputFormat::OpencodeJson,
+        tm_config::OutputFormat::QwenStreamJson => OutputFormat::QwenStreamJson,
+        tm_config::OutputFormat::ClineJson => OutputFormat::ClineJson,
+        tm_config::OutputFormat::Aider => OutputFormat::Aider,
+    }
+}
+
+/// The report of an agent that could not be started.
+pub(crate) fn not_started(recipe: &Recipe, why: String) -> AgentReport {
+    AgentReport {
+        agent: recipe.name.clone(),
+        started_at: now(),
+        ended_at: now(),
+        ended: Ended::NotStarted(why),
+        result: ResultFile::Missing,
+        refusal: None,
+        tokens: None,
+        cost_usd: None,
+        last_words: String::new(),
+        leftovers: 0,
+        escape: Vec::new(),
+        noticed: Vec::new(),
+    }
+}
