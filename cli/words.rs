@@ -3,7 +3,7 @@
 use crate::display::is_waiting;
 use std::fmt::Write as _;
 use tm_runtime::Told;
-use tm_scheduler::{Event, Phase, Scheduler, State, StopReason, TaskId};
+use tm_scheduler::{Dependants, Event, Phase, Scheduler, State, StopReason, TaskId};
 
 /// Returns the line for something that happened; `None` for what needs no line.
 pub(crate) fn told(told: &Told) -> Option<String> {
@@ -61,6 +61,16 @@ fn event(event: &Event) -> Option<String> {
             let by: Vec<&str> = by.iter().map(TaskId::as_str).collect();
             format!("{task} is blocked by {}", by.join(", "))
         }
+        Event::TaskStopping { task, why } => format!("{task} is ended: {why}"),
+        Event::TaskSkipped { task, dependants: Dependants::Blocked } => format!("{task} is skipped"),
+        Event::TaskSkipped { task, dependants: Dependants::Released } => {
+            format!("{task} is skipped; what depends on it goes on without it")
+        }
+        Event::TaskReopened { task } => format!("{task} is taken in again"),
+        Event::TaskUnblocked { task } => format!("{task} is blocked no more"),
+        Event::TaskAdded { task, wave, title, .. } => format!("{task} joins the run in wave {wave}: {title}"),
+        Event::RunPaused => "paused; nothing more is started until `tm waves resume`".to_owned(),
+        Event::RunContinued => "the run goes on after the pause".to_owned(),
         Event::RunStopping { why: StopReason::Interrupted } => "stopping; once more to stop at once".to_owned(),
         Event::RunStopping { why: StopReason::Deadline } => "the deadline has come; nothing more is started".to_owned(),
         Event::RunStopping { why: StopReason::Budget } => "the budget is spent; nothing more is started".to_owned(),

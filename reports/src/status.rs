@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 pub fn status_text(summary: &Summary) -> String {
     let mut text = String::new();
     let settled =
-        summary.tasks.iter().filter(|task| task.state != "ready" && task.verdict.as_str() != "not-run").count();
+        summary.tasks.iter().filter(|task| task.verdict.as_str() != "not-run" || task.state == "skipped").count();
     let _ = writeln!(
         text,
         "run {} is {} after {}: {} of {} tasks settled, branch {}",

@@ -327,7 +327,8 @@ fn verdict(view: &TaskView<'_>) -> Verdict {
         | State::Proving
         | State::Committing
         | State::Refactoring { .. }
-        | State::Landing { .. } => Verdict::NotRun,
+        | State::Landing { .. }
+        | State::Skipped { .. } => Verdict::NotRun,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Everything that the scheduler wants done, and the events that people are told.
 
-use crate::{AttemptNumber, CommitId, Failure, Phase, Status, TaskId, Timestamp};
+use crate::{AttemptNumber, CommitId, Dependants, Failure, Phase, Status, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// One thing to do. Those with an attempt are answered by exactly one `Answer`, but for `StopAgent` and `Release`.
@@ -258,6 +258,52 @@ pub enum Event {
         /// What failed.
         by: Vec<TaskId>,
     },
+    /// Somebody wants an attempt under way to end.
+    #[serde(rename = "task:stopping")]
+    TaskStopping {
+        /// The task.
+        task: TaskId,
+        /// Why, in words.
+        why: String,
+    },
+    /// Somebody left a task out of the run.
+    #[serde(rename = "task:skipped")]
+    TaskSkipped {
+        /// The task.
+        task: TaskId,
+        /// What becomes of the tasks that depend on it.
+        dependants: Dependants,
+    },
+    /// A task that was given up or left out is taken in again.
+    #[serde(rename = "task:reopened")]
+    TaskReopened {
+        /// The task.
+        task: TaskId,
+    },
+    /// What blocked a task blocks it no more.
+    #[serde(rename = "task:unblocked")]
+    TaskUnblocked {
+        /// The task.
+        task: TaskId,
+    },
+    /// A task joined the run.
+    #[serde(rename = "task:added")]
+    TaskAdded {
+        /// The task.
+        task: TaskId,
+        /// One line.
+        title: String,
+        /// The kind of work.
+        phase: Phase,
+        /// Its wave.
+        wave: u32,
+    },
+    /// The run starts nothing more until it is told to go on.
+    #[serde(rename = "run:paused")]
+    RunPaused,
+    /// The run goes on after a pause.
+    #[serde(rename = "run:continued")]
+    RunContinued,
     /// The run was told to stop.
     #[serde(rename = "run:stopping")]
     RunStopping {

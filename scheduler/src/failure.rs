@@ -48,11 +48,13 @@ pub enum Failure {
     Escaped,
     /// git refused the commit: a hook, signing, a broken configuration.
     CommitRefused,
+    /// Somebody stopped the task.
+    Stopped,
 }
 
 impl Failure {
     /// Every failure, in the order of the list in DESIGN.md.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NotStarted,
         Self::RateLimited,
         Self::Auth,
@@ -72,6 +74,7 @@ impl Failure {
         Self::LandingRegression,
         Self::Escaped,
         Self::CommitRefused,
+        Self::Stopped,
     ];
 
     /// Returns the name used in files and on the screen.
@@ -96,6 +99,7 @@ impl Failure {
             Self::LandingRegression => "landing-regression",
             Self::Escaped => "escaped",
             Self::CommitRefused => "commit-refused",
+            Self::Stopped => "stopped",
         }
     }
 
@@ -105,6 +109,7 @@ impl Failure {
             Self::NotStarted => Policy { charged: true, pause: Pause::Growing { first_ms: 1_000 }, retried: true },
             Self::RateLimited => Policy { charged: false, pause: Pause::Growing { first_ms: 30_000 }, retried: true },
             Self::Auth => Policy { charged: true, pause: Pause::None, retried: false },
+            Self::Stopped => Policy { charged: false, pause: Pause::None, retried: false },
             Self::Lost => Policy { charged: false, pause: Pause::None, retried: true },
             Self::TimedOut
             | Self::Stalled

@@ -1,6 +1,6 @@
 //! Everything that can come into the scheduler; each is journaled before it is acted on.
 
-use crate::{AgentReport, AttemptNumber, CommitId, Limits, Proof, TaskId};
+use crate::{AgentReport, AttemptNumber, CommitId, Limits, Proof, Request, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened.
@@ -23,6 +23,8 @@ pub enum Input {
     Tick,
     /// Somebody wants the run to stop.
     Stop(StopOrder),
+    /// Somebody steers the run; what `Scheduler::refusal` refuses never comes.
+    Request(Request),
     /// Another process takes the run over where the journal ends, with limits of its own.
     Resumed(Limits),
 }

@@ -51,6 +51,18 @@ pub struct PlacedTask {
     pub dependants: u32,
 }
 
+impl PlacedTask {
+    /// Places a task that joins a plan: nothing depends on it yet.
+    pub(crate) fn joining(task: PlannedTask, wave: u32) -> Self {
+        Self { effective_priority: task.priority, remaining_path: weight(&task), dependants: 0, wave, task }
+    }
+
+    /// Tells whether it is taken first when both are ready.
+    pub(crate) fn is_more_urgent_than(&self, other: &Self) -> bool {
+        order_key(self) < order_key(other)
+    }
+}
+
 /// An open task that is not planned because it waits for something outside the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldTask {

@@ -22,6 +22,9 @@ impl Scheduler {
         if self.attempt_number(rank) != attempt {
             return Err(illegal(format!("attempt {} is under way", self.attempt_number(rank))));
         }
+        if let Some(&parting) = self.partings.get(&rank) {
+            return self.answer_and_part(now, rank, parting, answer, effects);
+        }
         match (&self.states[rank], answer) {
             (State::Preparing, Answer::Prepared { branch, base, worktree }) => {
                 self.prepared(now, rank, Place { branch, base, worktree }, effects);
@@ -62,7 +65,7 @@ impl Scheduler {
     fn prepared(&mut self, now: Timestamp, rank: usize, place: Place, effects: &mut Vec<Effect>) {
         let (branch, base) = (place.branch.clone(), place.base.clone());
         self.last_attempt(rank).place = Some(place);
-        if self.stop_order.is_some() {
+        if self.stop_order.is_some() || self.is_paused {
             self.interrupt_attempt(now, rank, effects);
             return;
         }
@@ -95,7 +98,7 @@ impl Scheduler {
         }
     }
 
-    fn spend(&mut self, report: &AgentReport) {
+    pub(super) fn spend(&mut self, report: &AgentReport) {
         if let Some(tokens) = report.tokens {
             self.tokens = self.tokens.saturating_add(tokens.input).saturating_add(tokens.output);
         }
@@ -122,13 +125,7 @@ impl Scheduler {
 
     fn proved(&mut self, now: Timestamp, rank: usize, proof: Proof, effects: &mut Vec<Effect>) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        effects.push(Effect::Tell(Event::TestRun {
-            task: task.clone(),
-            attempt,
-            passed: proof.passed,
-            failed: proof.failed,
-            holds: proof.holds(),
-        }));
+        self.tell_proof(rank, &proof, effects);
         let (failure, evidence) = (proof.failure, proof.evidence.clone());
         self.last_attempt(rank).proof = Some(proof);
         if let Some(failure) = failure {
@@ -139,13 +136,27 @@ impl Scheduler {
         effects.push(Effect::Commit { task, attempt });
     }
 
-    fn committed(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+    pub(super) fn tell_proof(&self, rank: usize, proof: &Proof, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Tell(Event::TestRun {
+            task: self.id(rank),
+            attempt: self.attempt_number(rank),
+            passed: proof.passed,
+            failed: proof.failed,
+            holds: proof.holds(),
+        }));
+    }
+
+    pub(super) fn tell_commit(&mut self, rank: usize, commit: &CommitId, effects: &mut Vec<Effect>) {
+        let task = self.id(rank);
         let record = self.last_attempt(rank);
         record.commit = Some(commit.clone());
         let branch = record.place.as_ref().map(|place| place.branch.clone()).unwrap_or_default();
-        let event = Event::CommitCreated { task: task.clone(), commit: commit.clone(), branch };
-        effects.push(Effect::Tell(event));
+        effects.push(Effect::Tell(Event::CommitCreated { task, commit: commit.clone(), branch }));
+    }
+
+    fn committed(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        self.tell_commit(rank, &commit, effects);
         if self.wants_refactor(rank) {
             let timeout_ms = self.timeout_ms(rank);
             self.set_state(rank, State::Refactoring { commit: commit.clone() });
@@ -161,15 +172,20 @@ impl Scheduler {
     }
 
     fn refactored(&mut self, now: Timestamp, rank: usize, refactored: Refactored, effects: &mut Vec<Effect>) {
+        let commit = refactored.commit.clone();
+        self.note_refactored(rank, refactored, effects);
+        self.finish_attempt(now, rank, commit, effects);
+    }
+
+    pub(super) fn note_refactored(&mut self, rank: usize, refactored: Refactored, effects: &mut Vec<Effect>) {
         if let Some(report) = &refactored.report {
             self.spend(report);
         }
         let (task, commit, dropped) = (self.id(rank), refactored.commit.clone(), refactored.dropped.clone());
         effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));
         let record = self.last_attempt(rank);
-        record.commit = Some(commit.clone());
+        record.commit = Some(commit);
         record.refactor = Some(refactored);
-        self.finish_attempt(now, rank, commit, effects);
     }
 
     /// Gives the worktree back and has the commit landed, or held.
@@ -194,7 +210,7 @@ impl Scheduler {
         self.ready_dependants(rank);
     }
 
-    fn end_landing(&mut self) {
+    pub(super) fn end_landing(&mut self) {
         self.landing.pop_front();
         self.landing_under_way = false;
     }

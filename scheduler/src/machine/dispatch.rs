@@ -44,16 +44,16 @@ impl Scheduler {
         self.set_state(rank, state);
     }
 
-    pub(super) fn ready_key(&self, rank: usize) -> (u32, usize) {
+    pub(super) fn ready_key(&self, rank: usize) -> (u32, usize, usize) {
         match self.limits.dispatch {
-            Dispatch::Rolling => (0, rank),
-            Dispatch::Barrier => (self.plan.tasks[rank].wave, rank),
+            Dispatch::Rolling => (0, self.order[rank], rank),
+            Dispatch::Barrier => (self.plan.tasks[rank].wave, self.order[rank], rank),
         }
     }
 
     fn fill_slots(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        while self.stop_reason.is_none() && self.slots_in_use < self.limits.slots.get() {
-            let Some(&(_, rank)) = self.ready.first() else { return };
+        while self.stop_reason.is_none() && !self.is_paused && self.slots_in_use < self.limits.slots.get() {
+            let Some(&(_, _, rank)) = self.ready.first() else { return };
             if self.limits.dispatch == Dispatch::Barrier && !self.is_open(self.plan.tasks[rank].wave) {
                 return;
             }

@@ -5,20 +5,24 @@
 
 mod answers;
 mod dispatch;
+mod joining;
+mod parting;
 #[cfg(test)]
 mod scripts;
 mod settle;
 #[cfg(test)]
 mod simulation;
 mod state;
+mod steering;
 mod stop;
 
 pub use state::{AttemptRecord, Place, State};
 
 use crate::{
-    AttemptNumber, Effect, Event, Input, Landing, Limits, Phase, PlacedTask, RunStatus, Status, StopOrder, StopReason,
-    TaskId, Timestamp, WavePlan,
+    AttemptNumber, Dependants, Effect, Event, Input, Landing, Limits, Phase, PlacedTask, RunStatus, Status, StopOrder,
+    StopReason, TaskId, Timestamp, WavePlan,
 };
+use parting::Parting;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// An input that can't come where the run stands: a broken invariant of the caller, or a damaged journal.
@@ -53,8 +57,10 @@ pub struct Scheduler {
     dependants: Vec<Vec<usize>>,
     states: Vec<State>,
     attempts: Vec<Vec<AttemptRecord>>,
-    /// Ready tasks by (wave under a barrier, else 0; rank).
-    ready: BTreeSet<(u32, usize)>,
+    /// The place of each task among ready ones; planned tasks have odd numbers, so that others can join between.
+    order: Vec<usize>,
+    /// Ready tasks by (wave under a barrier, else 0; order; rank).
+    ready: BTreeSet<(u32, usize, usize)>,
     /// Paused tasks by the moment that they wait for.
     paused: BTreeSet<(Timestamp, usize)>,
     /// Tasks that wait to land; the first is under way when `landing_under_way`.
@@ -69,6 +75,10 @@ pub struct Scheduler {
     tokens: u64,
     cost_usd: f64,
     life: Life,
+    /// Whether nothing is started until somebody lets the run go on.
+    is_paused: bool,
+    /// Tasks under way that somebody stopped, skipped or wants tried again.
+    partings: BTreeMap<usize, Parting>,
     stop_order: Option<StopOrder>,
     stop_reason: Option<StopReason>,
 }
@@ -113,6 +123,7 @@ impl Scheduler {
             dependencies,
             dependants,
             attempts: vec![Vec::new(); count],
+            order: (0..count).map(|rank| 2 * rank + 1).collect(),
             ready: BTreeSet::new(),
             paused: BTreeSet::new(),
             landing: VecDeque::new(),
@@ -125,6 +136,8 @@ impl Scheduler {
             tokens: 0,
             cost_usd: 0.0,
             life: Life::New,
+            is_paused: false,
+            partings: BTreeMap::new(),
             stop_order: None,
             stop_reason: None,
             plan,
@@ -149,6 +162,12 @@ impl Scheduler {
             }
             (Life::Running, Input::Tick) => {}
             (Life::Running, Input::Stop(order)) => self.stop(order, &mut effects),
+            (Life::Running, Input::Request(request)) => {
+                if let Some(refusal) = self.refusal(&request) {
+                    return Err(IllegalInput { what: format!("`{request:?}`"), stands: refusal.to_string() });
+                }
+                self.request(now, request, &mut effects);
+            }
             (Life::Running | Life::Ended(_), Input::Resumed(limits)) => self.resume(limits, &mut effects),
             (life, input) => {
                 return Err(IllegalInput { what: format!("`{input:?}`"), stands: format!("the run is {life:?}") });
@@ -211,6 +230,11 @@ impl Scheduler {
     /// Returns the limits in force.
     pub const fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Tells whether nothing is started until somebody lets the run go on.
+    pub const fn is_paused(&self) -> bool {
+        self.is_paused
     }
 
     /// Returns how many attempts hold a slot.
@@ -299,6 +323,7 @@ impl Scheduler {
             | State::Landing { .. }
             | State::Failed { .. }
             | State::Blocked { .. } => false,
+            State::Skipped { dependants } => *dependants == Dependants::Released,
         }
     }
 }

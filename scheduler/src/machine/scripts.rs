@@ -2,6 +2,7 @@
 
 mod refactoring;
 mod resuming;
+mod steering;
 
 use super::*;
 use crate::{
@@ -96,6 +97,13 @@ fn words(event: &Event) -> String {
         Event::TaskBlocked { task, by } => {
             format!("task:blocked {task} by {}", by.iter().map(TaskId::as_str).collect::<Vec<_>>().join(","))
         }
+        Event::TaskStopping { task, .. } => format!("task:stopping {task}"),
+        Event::TaskSkipped { task, dependants } => format!("task:skipped {task} {dependants:?}"),
+        Event::TaskReopened { task } => format!("task:reopened {task}"),
+        Event::TaskUnblocked { task } => format!("task:unblocked {task}"),
+        Event::TaskAdded { task, phase, wave, .. } => format!("task:added {task} {phase} in {wave}"),
+        Event::RunPaused => "run:paused".to_owned(),
+        Event::RunContinued => "run:continued".to_owned(),
         Event::RunStopping { why } => format!("run:stopping {why:?}"),
         Event::RunEnded { status, exit_code } => format!("run:ended {} {exit_code}", status.as_str()),
     }

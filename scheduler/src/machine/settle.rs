@@ -26,7 +26,7 @@ impl Scheduler {
         self.retry_or_give_up(now, rank, failure, not_before, effects);
     }
 
-    fn record_failure(
+    pub(super) fn record_failure(
         &mut self,
         now: Timestamp,
         rank: usize,
@@ -78,7 +78,7 @@ impl Scheduler {
         }
     }
 
-    fn give_up(&mut self, rank: usize, failure: Failure, effects: &mut Vec<Effect>) {
+    pub(super) fn give_up(&mut self, rank: usize, failure: Failure, effects: &mut Vec<Effect>) {
         let record = self.last_attempt(rank);
         let reason = first_line(&record.evidence);
         self.set_state(rank, State::Failed { failure });
@@ -88,7 +88,7 @@ impl Scheduler {
     }
 
     /// Blocks everything that can't be done without the failed task, each once, saying what failed.
-    fn block_dependants(&mut self, failed: usize, effects: &mut Vec<Effect>) {
+    pub(super) fn block_dependants(&mut self, failed: usize, effects: &mut Vec<Effect>) {
         let failed_id = self.id(failed);
         let mut stack = self.dependants[failed].clone();
         let mut seen = BTreeSet::new();
@@ -96,7 +96,6 @@ impl Scheduler {
             if !seen.insert(rank) {
                 continue;
             }
-            stack.extend(&self.dependants[rank]);
             let mut by = match &self.states[rank] {
                 State::Blocked { by } => by.clone(),
                 State::Waiting { .. } | State::Ready | State::Paused { .. } => BTreeSet::new(),
@@ -109,8 +108,10 @@ impl Scheduler {
                 | State::Landing { .. }
                 | State::Held { .. }
                 | State::Landed { .. }
-                | State::Failed { .. } => continue,
+                | State::Failed { .. }
+                | State::Skipped { .. } => continue,
             };
+            stack.extend(&self.dependants[rank]);
             by.insert(failed_id.clone());
             let names = by.iter().cloned().collect();
             self.set_state(rank, State::Blocked { by });
@@ -124,7 +125,7 @@ impl Scheduler {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.last_attempt(rank).ended_at = Some(now);
         effects.push(Effect::Release { task: task.clone(), attempt, keep: Keep::Salvage });
-        let reason = "stopped with the run".to_owned();
+        let reason = if self.stop_order.is_some() { "stopped with the run" } else { "the run is paused" }.to_owned();
         effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason }));
         self.make_ready(rank);
     }
@@ -192,7 +193,7 @@ impl Scheduler {
     }
 
     /// Gives a task that is not done the status back that it had before the run.
-    fn restore_status(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+    pub(super) fn restore_status(&mut self, rank: usize, effects: &mut Vec<Effect>) {
         let task = &self.plan.tasks[rank].task;
         if self.written.get(&task.backlog_id) == Some(&Status::InProgress) {
             let (backlog_id, before) = (task.backlog_id.clone(), task.status_before.clone());

@@ -1,13 +1,14 @@
-//! A seeded simulation: random backlogs, random answers in random order, crashes at random moments.
+//! A seeded simulation: random backlogs, random answers in random order, random requests, crashes at random moments.
 //!
 //! Invariants, checked after every input: never more attempts than slots; nothing is prepared before what it depends on
-//! has landed (or is held, for a GREEN); at most one landing at a time; the same inputs give the same effects. At the
-//! end: every task has settled, a failed task blocks exactly its dependants, no status is left `in-progress`.
+//! has landed (or is held, for a GREEN; or was skipped as satisfied); at most one landing at a time; nothing is started
+//! while the run is paused; what is refused changes nothing; the same inputs give the same effects. At the end: every
+//! task has settled, a task that failed or was skipped blocks exactly its dependants, no status is left `in-progress`.
 
 use super::*;
 use crate::{
     AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions, PrepareRefusal, Proof,
-    Refactor, Refactored, ResultFile, Task, TddMode,
+    RedStart, Refactor, Refactored, Request, ResultFile, Task, TddMode, pair,
 };
 use std::num::NonZeroU32;
 
@@ -54,6 +55,10 @@ struct World {
     commits: u64,
     statuses: BTreeMap<TaskId, Status>,
     failure_percent: usize,
+    /// Requests among a thousand inputs.
+    requests: usize,
+    tdd: TddMode,
+    added: usize,
 }
 
 impl World {
@@ -76,8 +81,12 @@ impl World {
         limits.dispatch = if random.percent(30) { Dispatch::Barrier } else { Dispatch::Rolling };
         limits.refactor = if random.percent(30) { Refactor::On } else { Refactor::Off };
         limits.landing = if random.percent(15) { Landing::Off } else { Landing::Each };
-        let scheduler = Scheduler::new(plan, limits);
+        if random.percent(10) {
+            limits.deadline = Some(Timestamp(random.next() % 200));
+        }
         let failure_percent = [0, 5, 20, 50][random.below(4)];
+        let requests = [0, 20, 100, 300][random.below(4)];
+        let scheduler = Scheduler::new(plan, limits);
         Self {
             twin: scheduler.clone(),
             scheduler,
@@ -87,6 +96,9 @@ impl World {
             commits: 0,
             statuses: BTreeMap::new(),
             failure_percent,
+            requests,
+            tdd,
+            added: 0,
         }
     }
 
@@ -94,17 +106,56 @@ impl World {
         let effects = self.scheduler.handle(self.now, input.clone()).expect("a legal input");
         let again = self.twin.handle(self.now, input).expect("a legal input");
         assert_eq!(effects, again, "the same inputs give the same effects");
+        let starts = |effect: &Effect| matches!(effect, Effect::Prepare { .. } | Effect::RunAgent { .. });
+        assert!(!self.scheduler.is_paused() || !effects.iter().any(starts), "nothing is started while paused");
         for effect in effects {
             self.perform(effect);
         }
         self.check();
     }
 
+    /// Asks for something at random, of a task at random; what is refused changes nothing.
+    fn request(&mut self) {
+        let count = self.scheduler.states.len();
+        let task = self.scheduler.id(self.random.below(count));
+        let request = match self.random.below(12) {
+            0 => Request::Pause,
+            1..=3 => Request::Continue,
+            4 | 5 => Request::StopTask { task, order: StopOrder::Gently },
+            6..=8 => Request::Retry(task),
+            9 => Request::Skip { task, dependants: Dependants::Blocked },
+            10 => Request::Skip { task, dependants: Dependants::Released },
+            _ => self.addition(),
+        };
+        if self.scheduler.refusal(&request).is_none() {
+            self.input(Input::Request(request));
+            return;
+        }
+        let before = self.scheduler.clone();
+        assert!(self.scheduler.handle(self.now, Input::Request(request)).is_err());
+        let (after, seen) = (&self.scheduler, |run: &Scheduler| (run.is_paused, run.partings.clone()));
+        assert_eq!((&after.states, seen(after)), (&before.states, seen(&before)), "refused: nothing changes");
+    }
+
+    fn addition(&mut self) -> Request {
+        self.added += 1;
+        let mut task = Task::new(format!("{}", 100 + self.added), "Build");
+        let backlog: BTreeSet<TaskId> =
+            self.scheduler.plan.tasks.iter().map(|placed| placed.task.backlog_id.clone()).collect();
+        task.dependencies = backlog.into_iter().filter(|_| self.random.percent(15)).collect();
+        Request::Add(if self.added > 5 {
+            vec![self.scheduler.plan.tasks[0].task.clone()]
+        } else {
+            pair(&[&task], self.tdd, RedStart::AfterDependencies).tasks
+        })
+    }
+
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Prepare { task, attempt, must_contain, .. } => {
                 let placed = self.scheduler.task(&task).expect("a task").placed;
-                assert_eq!(must_contain.len(), placed.task.dependencies.len(), "`{task}` starts from all it needs");
+                let needed = placed.task.dependencies.iter().filter(|id| !self.is_left_out(id)).count();
+                assert_eq!(must_contain.len(), needed, "`{task}` starts from all it needs");
                 self.owed.push((task, attempt, Owed::Prepare));
             }
             Effect::RunAgent { task, attempt, .. } | Effect::Adopt { task, attempt, .. } => {
@@ -122,6 +173,10 @@ impl World {
             }
             Effect::StopAgent { .. } | Effect::Release { .. } | Effect::Tell(_) => {}
         }
+    }
+
+    fn is_left_out(&self, id: &TaskId) -> bool {
+        matches!(self.scheduler.task(id).expect("a task").state, State::Skipped { dependants: Dependants::Released })
     }
 
     fn check(&self) {
@@ -142,7 +197,7 @@ impl World {
         let before = self.scheduler.task(dependency).expect("a dependency is planned");
         let is_its_red = view.placed.task.phase == Phase::Green && view.placed.task.pair.as_ref() == Some(dependency);
         let is_satisfied = match before.state {
-            State::Landed { .. } => true,
+            State::Landed { .. } | State::Skipped { dependants: Dependants::Released } => true,
             State::Held { .. } => is_its_red || self.scheduler.limits().landing == Landing::Off,
             _ => false,
         };
@@ -189,7 +244,7 @@ impl World {
     }
 
     fn agent_end(&mut self, fails: bool) -> Answer {
-        let is_stopped = self.scheduler.stop_reason().is_some();
+        let is_stopped = self.scheduler.stop_reason().is_some() || !self.scheduler.partings.is_empty();
         let ended = match (is_stopped && self.random.percent(50), fails, self.random.below(4)) {
             (true, _, _) => Ended::Killed,
             (false, false, _) => Ended::Exited(Some(0)),
@@ -216,7 +271,7 @@ impl World {
     /// The process dies: what was owed is owed by nobody, and the next process takes over.
     fn crash(&mut self) {
         self.owed.clear();
-        let limits = self.scheduler.limits().clone();
+        let limits = Limits { deadline: None, ..self.scheduler.limits().clone() };
         self.input(Input::Resumed(limits));
     }
 
@@ -224,7 +279,7 @@ impl World {
         self.input(Input::Begin);
         for _ in 0..100_000 {
             if let Some(status) = self.scheduler.ended() {
-                if status != RunStatus::Interrupted {
+                if status == RunStatus::Completed || status == RunStatus::Failed {
                     return;
                 }
                 assert!(self.statuses.values().all(|status| *status != Status::InProgress));
@@ -232,10 +287,17 @@ impl World {
                 continue;
             }
             self.now = self.now.plus(1);
+            if self.random.below(1_000) < self.requests {
+                self.request();
+                continue;
+            }
             match self.random.below(200) {
                 0 => self.crash(),
                 1 => self.input(Input::Stop(StopOrder::Gently)),
                 2 => self.input(Input::Stop(StopOrder::Now)),
+                _ if self.owed.is_empty() && self.scheduler.next_wake().is_none() && self.scheduler.is_paused() => {
+                    self.input(Input::Request(Request::Continue));
+                }
                 _ if self.owed.is_empty() => {
                     self.now = self.scheduler.next_wake().expect("a run that goes on waits for something");
                     self.input(Input::Tick);
@@ -255,7 +317,7 @@ impl World {
                 assert_eq!(*by, failed_before, "`{id}` says by what it is blocked");
             } else {
                 assert!(
-                    failed_before.is_empty() || matches!(view.state, State::Failed { .. }),
+                    failed_before.is_empty() || matches!(view.state, State::Failed { .. } | State::Skipped { .. }),
                     "`{id}` is blocked by {failed_before:?}"
                 );
             }
@@ -267,6 +329,7 @@ impl World {
         }
     }
 
+    /// What failed, or was left out, on the way back from a task to what it needs.
     fn failed_before(&self, id: &TaskId) -> BTreeSet<TaskId> {
         let mut stack = vec![self.scheduler.ranks[id]];
         let mut failed = BTreeSet::new();
@@ -274,9 +337,12 @@ impl World {
         while let Some(rank) = stack.pop() {
             for &before in &self.scheduler.dependencies[rank] {
                 if seen.insert(before) {
-                    stack.push(before);
-                    if matches!(self.scheduler.states[before], State::Failed { .. }) {
-                        failed.insert(self.scheduler.id(before));
+                    match &self.scheduler.states[before] {
+                        State::Failed { .. } | State::Skipped { dependants: Dependants::Blocked } => {
+                            failed.insert(self.scheduler.id(before));
+                        }
+                        State::Skipped { dependants: Dependants::Released } => {}
+                        _ => stack.push(before),
                     }
                 }
             }

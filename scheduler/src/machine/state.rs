@@ -1,6 +1,6 @@
 //! Where a task stands within a run, and the record of its attempts.
 
-use crate::{AgentReport, AttemptNumber, CommitId, Failure, Proof, Refactored, TaskId, Timestamp};
+use crate::{AgentReport, AttemptNumber, CommitId, Dependants, Failure, Proof, Refactored, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -55,6 +55,11 @@ pub enum State {
         /// Why the last one failed.
         failure: Failure,
     },
+    /// Somebody left it out; nothing comes next.
+    Skipped {
+        /// What becomes of the tasks that depend on it.
+        dependants: Dependants,
+    },
     /// Tasks that it needs failed; nothing comes next.
     Blocked {
         /// Those that failed.
@@ -66,7 +71,11 @@ impl State {
     /// Tells whether the task has reached an end; `Held` counts, since nothing more is done for it alone.
     pub const fn is_settled(&self) -> bool {
         match self {
-            Self::Held { .. } | Self::Landed { .. } | Self::Failed { .. } | Self::Blocked { .. } => true,
+            Self::Held { .. }
+            | Self::Landed { .. }
+            | Self::Failed { .. }
+            | Self::Skipped { .. }
+            | Self::Blocked { .. } => true,
             Self::Waiting { .. }
             | Self::Ready
             | Self::Paused { .. }
@@ -104,6 +113,7 @@ impl State {
             Self::Held { .. } => "held",
             Self::Landed { .. } => "landed",
             Self::Failed { .. } => "failed",
+            Self::Skipped { .. } => "skipped",
             Self::Blocked { .. } => "blocked",
         }
     }
@@ -123,6 +133,7 @@ impl State {
             | Self::Proving
             | Self::Committing
             | Self::Failed { .. }
+            | Self::Skipped { .. }
             | Self::Blocked { .. } => None,
         }
     }

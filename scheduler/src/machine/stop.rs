@@ -18,7 +18,9 @@ impl Scheduler {
             StopOrder::Now => StopAgent::Now,
         };
         for rank in 0..self.states.len() {
-            if self.states[rank].has_agent() {
+            // An agent that is being stopped already is not given more time.
+            let is_parting = order == StopAgent::AfterGrace && self.partings.contains_key(&rank);
+            if self.states[rank].has_agent() && !is_parting {
                 effects.push(Effect::StopAgent { task: self.id(rank), attempt: self.attempt_number(rank), order });
             }
         }
@@ -42,6 +44,10 @@ impl Scheduler {
             self.reconcile_status(rank, effects);
             effects.extend(self.step_again(rank));
         }
+        self.part_after_resuming(effects);
+        if self.is_paused {
+            self.go_on(effects);
+        }
     }
 
     fn step_again(&self, rank: usize) -> Option<Effect> {
@@ -62,6 +68,7 @@ impl Scheduler {
             | State::Held { .. }
             | State::Landed { .. }
             | State::Failed { .. }
+            | State::Skipped { .. }
             | State::Blocked { .. } => None,
         }
     }

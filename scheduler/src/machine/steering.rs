@@ -1,0 +1,283 @@
+//! Takes what people ask of a run that goes on: looks whether it can be done, and does it.
+//!
+//! Whatever is refused is refused by `refusal`, before anything changes; what is done here can't fail.
+
+use super::parting::Parting;
+use super::{Life, Scheduler, State};
+use crate::{Dependants, Effect, Event, Failure, Phase, Refusal, Request, StopAgent, StopOrder, TaskId, Timestamp};
+use std::collections::BTreeSet;
+
+/// What is said of a task that somebody ended.
+const BY_USER: &str = "stopped by the user";
+
+impl Scheduler {
+    /// Returns why a request can't be done where the run stands, `None` when it can.
+    pub fn refusal(&self, request: &Request) -> Option<Refusal> {
+        let wanted = request.wanted();
+        if self.life != Life::Running {
+            return Some(Refusal::Over { wanted });
+        }
+        match request {
+            Request::Pause | Request::Continue | Request::Retry(_) | Request::Add(_) if self.stop_reason.is_some() => {
+                Some(Refusal::Stopping { wanted })
+            }
+            Request::Pause if self.is_paused => Some(Refusal::NothingToDo { wanted, stands: "paused already" }),
+            Request::Continue if !self.is_paused => Some(Refusal::NothingToDo { wanted, stands: "not paused" }),
+            Request::Pause | Request::Continue => None,
+            Request::StopTask { task, .. } => self.refusal_at(task, wanted, Self::refuses_stop),
+            Request::Retry(task) => self.refusal_at(task, wanted, Self::refuses_retry),
+            Request::Skip { task, dependants } => {
+                self.refusal_at(task, wanted, |run, rank, wanted| run.refuses_skip(rank, *dependants, wanted))
+            }
+            Request::Add(tasks) => self.refuses_addition(tasks, wanted),
+        }
+    }
+
+    fn refusal_at(
+        &self,
+        task: &TaskId,
+        wanted: String,
+        refuses: impl FnOnce(&Self, usize, String) -> Option<Refusal>,
+    ) -> Option<Refusal> {
+        match self.ranks.get(task) {
+            Some(&rank) => refuses(self, rank, wanted),
+            None => Some(Refusal::UnknownTask { wanted }),
+        }
+    }
+
+    fn refuses_stop(&self, rank: usize, wanted: String) -> Option<Refusal> {
+        let state = &self.states[rank];
+        state.is_settled().then(|| Refusal::Stands { wanted, stands: state.as_str() })
+    }
+
+    fn refuses_retry(&self, rank: usize, wanted: String) -> Option<Refusal> {
+        match &self.states[rank] {
+            State::Skipped { dependants: Dependants::Released } => Some(Refusal::Released { wanted }),
+            State::Failed { .. } | State::Skipped { .. } | State::Blocked { .. } => {
+                let lost_red = self.lost_red(rank);
+                let mut by = self.blockers(lost_red.unwrap_or(rank));
+                if let Some(red) = lost_red {
+                    by.extend(self.blockers(rank));
+                    by.remove(&self.plan.tasks[red].task.id);
+                }
+                (!by.is_empty()).then(|| Refusal::Blocked { wanted, by: by.into_iter().collect() })
+            }
+            State::Paused { .. }
+            | State::Preparing
+            | State::Running
+            | State::Proving
+            | State::Committing
+            | State::Refactoring { .. } => None,
+            state @ (State::Waiting { .. }
+            | State::Ready
+            | State::Landing { .. }
+            | State::Held { .. }
+            | State::Landed { .. }) => Some(Refusal::Stands { wanted, stands: state.as_str() }),
+        }
+    }
+
+    fn refuses_skip(&self, rank: usize, dependants: Dependants, wanted: String) -> Option<Refusal> {
+        let state = &self.states[rank];
+        if dependants == Dependants::Released
+            && self.phase(rank) == Phase::Red
+            && let Some(green) = self.pair(rank)
+        {
+            return Some(Refusal::NeedsItsTests { wanted, green: self.id(green) });
+        }
+        let can_be = match state {
+            State::Held { .. } | State::Landed { .. } | State::Skipped { dependants: Dependants::Released } => false,
+            State::Failed { .. } | State::Skipped { dependants: Dependants::Blocked } => {
+                dependants == Dependants::Released
+            }
+            State::Waiting { .. }
+            | State::Ready
+            | State::Paused { .. }
+            | State::Preparing
+            | State::Running
+            | State::Proving
+            | State::Committing
+            | State::Refactoring { .. }
+            | State::Landing { .. }
+            | State::Blocked { .. } => true,
+        };
+        (!can_be).then(|| Refusal::Stands { wanted, stands: state.as_str() })
+    }
+
+    /// Does what was asked, which `refusal` has let pass.
+    pub(super) fn request(&mut self, now: Timestamp, request: Request, effects: &mut Vec<Effect>) {
+        match request {
+            Request::Pause => {
+                self.is_paused = true;
+                effects.push(Effect::Tell(Event::RunPaused));
+            }
+            Request::Continue => self.go_on(effects),
+            Request::StopTask { task, order } => {
+                let rank = self.ranks[&task];
+                for rank in self.with_unsettled_red(rank) {
+                    self.stop_task(now, rank, order, effects);
+                }
+            }
+            Request::Retry(task) => self.retry(self.ranks[&task], effects),
+            Request::Skip { task, dependants } => {
+                let rank = self.ranks[&task];
+                for part in self.with_unsettled_red(rank) {
+                    let dependants = if part == rank { dependants } else { Dependants::Blocked };
+                    self.leave_out(now, part, dependants, effects);
+                }
+            }
+            Request::Add(tasks) => self.join(tasks, effects),
+        }
+    }
+
+    pub(super) fn go_on(&mut self, effects: &mut Vec<Effect>) {
+        self.is_paused = false;
+        effects.push(Effect::Tell(Event::RunContinued));
+    }
+
+    /// The task, and before it nothing of a pair is left to be done: its RED comes after it, when that is not settled.
+    fn with_unsettled_red(&self, rank: usize) -> Vec<usize> {
+        let red = self.pair(rank).filter(|&red| self.phase(rank) == Phase::Green && !self.states[red].is_settled());
+        [rank].into_iter().chain(red).collect()
+    }
+
+    /// The RED of a GREEN that can't be begun without doing it again.
+    fn lost_red(&self, rank: usize) -> Option<usize> {
+        let is_lost = |red: &usize| matches!(self.states[*red], State::Failed { .. } | State::Skipped { .. });
+        self.pair(rank).filter(|_| self.phase(rank) == Phase::Green).filter(is_lost)
+    }
+
+    fn stop_task(&mut self, now: Timestamp, rank: usize, order: StopOrder, effects: &mut Vec<Effect>) {
+        let how = match order {
+            StopOrder::Gently => StopAgent::AfterGrace,
+            StopOrder::Now => StopAgent::Now,
+        };
+        match &self.states[rank] {
+            State::Landing { .. } if !self.is_being_landed(rank) => {
+                self.landing.retain(|&other| other != rank);
+                self.part(now, rank, Parting::Stopped, effects);
+            }
+            State::Landing { .. } => self.part_later(rank, Parting::Stopped, how, effects),
+            state if state.holds_slot() => self.part_later(rank, Parting::Stopped, how, effects),
+            _ => self.fail_unstarted(rank, effects),
+        }
+    }
+
+    pub(super) fn is_being_landed(&self, rank: usize) -> bool {
+        self.landing_under_way && self.landing.front() == Some(&rank)
+    }
+
+    fn fail_unstarted(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+        let (task, failure) = (self.id(rank), Failure::Stopped);
+        self.set_state(rank, State::Failed { failure });
+        effects.push(Effect::Tell(Event::TaskFailed { task, failure, reason: BY_USER.to_owned() }));
+        self.restore_status(rank, effects);
+        self.block_dependants(rank, effects);
+    }
+
+    fn retry(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+        if matches!(self.states[rank], State::Paused { .. }) {
+            self.make_ready(rank);
+        } else if self.states[rank].is_settled() {
+            if let Some(red) = self.lost_red(rank) {
+                self.reopen(red, effects);
+            }
+            if matches!(self.states[rank], State::Failed { .. } | State::Skipped { .. }) {
+                self.reopen(rank, effects);
+            }
+        } else {
+            self.part_later(rank, Parting::Again, StopAgent::Now, effects);
+        }
+    }
+
+    /// Takes a task that was given up or left out in again, and unblocks what waited for it.
+    fn reopen(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+        self.make_ready(rank);
+        effects.push(Effect::Tell(Event::TaskReopened { task: self.id(rank) }));
+        self.review_dependants(rank, effects);
+    }
+
+    fn leave_out(&mut self, now: Timestamp, rank: usize, dependants: Dependants, effects: &mut Vec<Effect>) {
+        let parting = Parting::Skipped(dependants);
+        match &self.states[rank] {
+            State::Landing { .. } if !self.is_being_landed(rank) => {
+                self.landing.retain(|&other| other != rank);
+                self.part(now, rank, parting, effects);
+            }
+            State::Landing { .. } => self.part_later(rank, parting, StopAgent::Now, effects),
+            state if state.holds_slot() => self.part_later(rank, parting, StopAgent::Now, effects),
+            _ => self.skip(rank, dependants, effects),
+        }
+    }
+
+    pub(super) fn skip(&mut self, rank: usize, dependants: Dependants, effects: &mut Vec<Effect>) {
+        self.set_state(rank, State::Skipped { dependants });
+        effects.push(Effect::Tell(Event::TaskSkipped { task: self.id(rank), dependants }));
+        self.restore_status(rank, effects);
+        self.review_dependants(rank, effects);
+    }
+
+    /// What keeps a task from ever being started: tasks that failed or were left out, directly or further back.
+    pub(super) fn blockers(&self, rank: usize) -> BTreeSet<TaskId> {
+        let mut by = BTreeSet::new();
+        for &before in self.dependencies[rank].iter().filter(|&&before| !self.satisfies(before, rank)) {
+            match &self.states[before] {
+                State::Failed { .. } | State::Skipped { .. } => {
+                    by.insert(self.id(before));
+                }
+                State::Blocked { by: further } => by.extend(further.iter().cloned()),
+                State::Waiting { .. }
+                | State::Ready
+                | State::Paused { .. }
+                | State::Preparing
+                | State::Running
+                | State::Proving
+                | State::Committing
+                | State::Refactoring { .. }
+                | State::Landing { .. }
+                | State::Held { .. }
+                | State::Landed { .. } => {}
+            }
+        }
+        by
+    }
+
+    /// Looks again at everything that comes after the task and has not been started, in the order of the waves.
+    fn review_dependants(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+        let mut stack = vec![rank];
+        let mut not_started = BTreeSet::new();
+        while let Some(before) = stack.pop() {
+            for &after in &self.dependants[before] {
+                let state = &self.states[after];
+                let is_not_started = matches!(
+                    state,
+                    State::Waiting { .. } | State::Ready | State::Paused { .. } | State::Blocked { .. }
+                );
+                if is_not_started && not_started.insert((self.plan.tasks[after].wave, after)) {
+                    stack.push(after);
+                }
+            }
+        }
+        for (_, after) in not_started {
+            self.review(after, effects);
+        }
+    }
+
+    fn review(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+        let by = self.blockers(rank);
+        let (state, names) = (&self.states[rank], by.iter().cloned().collect());
+        match (by.is_empty(), state) {
+            (true, State::Blocked { .. }) => {
+                self.make_ready(rank);
+                effects.push(Effect::Tell(Event::TaskUnblocked { task: self.id(rank) }));
+            }
+            (true, State::Waiting { .. }) => self.make_ready(rank),
+            (true, _) => {}
+            (false, State::Blocked { by: before }) if *before == by => {}
+            (false, _) => {
+                self.set_state(rank, State::Blocked { by });
+                effects.push(Effect::Tell(Event::TaskBlocked { task: self.id(rank), by: names }));
+                self.restore_status(rank, effects);
+            }
+        }
+    }
+}
