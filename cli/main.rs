@@ -14,7 +14,7 @@ use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
     agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp, plan,
-    presets, run, verify, worktrees,
+    presets, run, steering, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -71,7 +71,11 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Waves(Waves::Metrics(choice)) => looking::metrics(&start, choice.run.as_deref()),
         Command::Waves(Waves::Land(arguments)) => landing::land(&start, arguments),
         Command::Waves(Waves::Logs(logs)) => looking::logs(&start, logs),
-        Command::Waves(Waves::Stop(stop)) => looking::stop(&start, stop),
+        Command::Waves(Waves::Stop(stop)) => steering::stop(&start, stop),
+        Command::Waves(Waves::Pause(output)) => steering::pause(&start, output.json),
+        Command::Waves(Waves::Retry(task)) => steering::retry(&start, task),
+        Command::Waves(Waves::Skip(skip)) => steering::skip(&start, skip),
+        Command::Waves(Waves::Add(task)) => steering::add(&start, task),
         Command::List(list) => backlog::list(&start, list),
         Command::Next(next) => backlog::next(&start, next),
         Command::Show(show) => backlog::show(&start, show),

@@ -16,6 +16,7 @@ mod misbehaviour;
 mod refactoring;
 mod reports;
 mod scene;
+mod steering;
 mod stopping;
 mod tidy;
 mod unhealthy;

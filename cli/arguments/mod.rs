@@ -9,6 +9,7 @@ mod manuals;
 mod mcp;
 mod presets;
 mod reports;
+mod steering;
 mod verify;
 mod waves;
 
@@ -29,9 +30,10 @@ pub(crate) use manuals::{CompletionsArguments, ManArguments};
 pub(crate) use mcp::{McpArguments, McpClient, McpCommand};
 pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use reports::{AfterRun, CiSystem, ReportArguments, ReportForm};
+pub(crate) use steering::{SkipArguments, SteeredTask, StopArguments};
 pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
-    LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, StopArguments,
+    LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments,
     StrictnessArgument, TddArgument, UnitArgument, Waves,
 };
 

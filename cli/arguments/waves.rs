@@ -1,6 +1,8 @@
 //! The arguments of `tm waves`.
 
-use super::{AfterRun, JsonOutput, LandArguments, ReportArguments, RunChoice};
+use super::{
+    AfterRun, JsonOutput, LandArguments, ReportArguments, RunChoice, SkipArguments, SteeredTask, StopArguments,
+};
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -12,7 +14,7 @@ pub(crate) enum Waves {
     Plan(PlanArguments),
     /// Run the backlog.
     Run(Box<RunArguments>),
-    /// Take up the last run where it stopped.
+    /// Let a paused run go on, or take up the last run where it stopped.
     Resume(ResumeArguments),
     /// Show where a run stands.
     Status(RunChoice),
@@ -26,8 +28,16 @@ pub(crate) enum Waves {
     Land(LandArguments),
     /// Show what the agent of a task printed.
     Logs(LogsArguments),
-    /// Stop the live run; twice, or with --now, at once.
+    /// Stop the live run, or one of its tasks; twice, or with --now, at once.
     Stop(StopArguments),
+    /// Start nothing more in the live run until it is resumed; agents that work go on.
+    Pause(JsonOutput),
+    /// Give a task of the live run a fresh attempt.
+    Retry(SteeredTask),
+    /// Leave a task out of the live run.
+    Skip(SkipArguments),
+    /// Take a task of the backlog into the live run.
+    Add(SteeredTask),
 }
 
 /// A run.
@@ -253,12 +263,4 @@ pub(crate) struct LogsArguments {
     /// Go on until the attempt is over.
     #[arg(long, short = 'f')]
     pub(crate) follow: bool,
-}
-
-/// `tm waves stop`.
-#[derive(Args, Debug)]
-pub(crate) struct StopArguments {
-    /// Don't give agents the grace period.
-    #[arg(long)]
-    pub(crate) now: bool,
 }

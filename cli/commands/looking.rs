@@ -1,11 +1,10 @@
-//! Commands that look at runs, live or over: `status`, `list`, `report`, `logs`, and `stop`.
+//! Commands that look at runs, live or over: `status`, `list`, `report` and `logs`.
 
 use super::reporting::{whole_summary, write_reports};
-use crate::arguments::{LogsArguments, ReportArguments, ReportForm, RunChoice, StopArguments};
+use crate::arguments::{LogsArguments, ReportArguments, ReportForm, RunChoice};
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
 use crate::project::Project;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -62,8 +61,12 @@ fn summary(project: &Project, replayed: &Replayed) -> Summary {
     let is_live = replayed.scheduler.ended().is_none() && matches!(RunLock::holder(&project.directory), Ok(Some(_)));
     let ended_at = if is_live { now() } else { replayed.last_input_at };
     let mut summary = whole_summary(project, &replayed.scheduler, &replayed.header, ended_at);
-    if replayed.scheduler.ended().is_none() && !is_live {
-        "interrupted".clone_into(&mut summary.status);
+    if replayed.scheduler.ended().is_none() {
+        match (is_live, replayed.scheduler.is_paused()) {
+            (false, _) => "interrupted".clone_into(&mut summary.status),
+            (true, true) => "paused".clone_into(&mut summary.status),
+            (true, false) => {}
+        }
     }
     summary
 }
@@ -152,24 +155,4 @@ fn print_from(path: &Path, position: u64) -> Result<u64, CommandFailure> {
     file.read_to_end(&mut bytes)?;
     print_data(&String::from_utf8_lossy(&bytes));
     Ok(bytes.len() as u64)
-}
-
-pub(crate) fn stop(start: &Path, arguments: &StopArguments) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
-    let Some(holder) = RunLock::holder(&project.directory)? else {
-        print_line("no run is live");
-        return Ok(0);
-    };
-    let pid = holder.pid.filter(|_| holder.is_alive()).and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-    let Some(pid) = pid else {
-        return Err(CommandFailure::new(format!("stop the run: its process is not on this machine ({holder})")));
-    };
-    for _ in 0..if arguments.now { 2 } else { 1 } {
-        kill_process(pid, Signal::TERM).map_err(std::io::Error::from)?;
-        if arguments.now {
-            std::thread::sleep(Duration::from_millis(100));
-        }
-    }
-    print_line(&format!("asked to stop: {holder}"));
-    Ok(0)
 }

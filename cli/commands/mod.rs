@@ -22,5 +22,6 @@ pub(crate) mod reporting;
 pub(crate) mod run;
 mod sandbox;
 pub(crate) mod setup;
+pub(crate) mod steering;
 pub(crate) mod verify;
 pub(crate) mod worktrees;

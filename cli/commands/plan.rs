@@ -59,7 +59,8 @@ pub(crate) fn planned(project: &Project, choice: &PlanChoice) -> Result<Planned,
     Ok(Planned { source, backlog, plan, limits: limits(settings) })
 }
 
-fn options(choice: &PlanChoice, settings: &Settings) -> PlanOptions {
+/// How a backlog is planned, by the settings and the flags.
+pub(crate) fn options(choice: &PlanChoice, settings: &Settings) -> PlanOptions {
     PlanOptions {
         unit: match settings.waves.unit {
             tm_config::Unit::Task => Unit::Task,

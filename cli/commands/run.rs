@@ -6,6 +6,7 @@ use super::loop_command::end_abandoned_loops;
 use super::plan::{Planned, limits, overrides, planned};
 use super::reporting::report;
 use super::setup::{preflight, run_setup};
+use super::steering::{resume_live, steers};
 use crate::arguments::{AfterRun, OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument};
 use crate::display::{Display, Output, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
@@ -93,6 +94,9 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
 pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, CommandFailure> {
     tm_worktrees::check_git()?;
     channels(&arguments.after)?;
+    if let Some(code) = resume_live(start, arguments)? {
+        return Ok(code);
+    }
     let mut given = Vec::new();
     if let Some(slots) = arguments.max_parallel {
         given.push(Override::new("waves.max_parallel", "--max-parallel", json!(slots.get())));
@@ -335,8 +339,8 @@ fn carry_out(
     tracing::info!(run = %header.run_id, "the run begins");
     let mut display = Display::choose(showing.output, now());
     let outcome = runtime.block_on(async {
-        let orders = stop_orders()?;
-        let outcome = run.carry_out(orders, |at, told, scheduler| display.told(at, told, scheduler)).await;
+        let (_socket, steers) = steers(project)?;
+        let outcome = run.carry_out(steers, |at, told, scheduler| display.told(at, told, scheduler)).await;
         Ok::<_, CommandFailure>(outcome?)
     });
     display.finish();

@@ -1,5 +1,7 @@
 //! Puts together what a run is carried out with, and checks it before anything is started.
 
+use super::plan::options;
+use crate::arguments::PlanChoice;
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use std::collections::BTreeMap;
@@ -35,6 +37,7 @@ pub(crate) fn run_setup(
     Ok(RunSetup {
         pool: WorktreePool::open(repository.clone(), folder)?,
         tasks: by_id(tasks),
+        planning: options(&PlanChoice::default(), &settings),
         rules: rules(&settings),
         never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
         own_files,

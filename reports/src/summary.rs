@@ -66,7 +66,7 @@ pub struct Summary {
     pub version: u32,
     /// The run.
     pub run_id: String,
-    /// `completed`, `failed`, `interrupted`, `stopped`, or `running`.
+    /// `completed`, `failed`, `interrupted`, `stopped`, or of a run that goes on `running` or `paused`.
     pub status: String,
     /// The exit code of `tm waves run`; `null` while the run goes on.
     pub exit_code: Option<u8>,

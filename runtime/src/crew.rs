@@ -5,11 +5,16 @@
 use crate::measurements::Measurements;
 use crate::setup::{RunSetup, Shared};
 use crate::statuses::StatusWriter;
+use crate::steering::Reply;
 use crate::steps::{self, Brief, StepDone};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tm_executors::agent::Order;
-use tm_scheduler::{AttemptNumber, Effect, Event, Input, Keep, RunStatus, Scheduler, StopAgent, TaskId};
+use tm_scheduler::{
+    AttemptNumber, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus, Scheduler, StopAgent, Task, TaskId,
+    addition, of_unit,
+};
+use tm_store::backlog::ReadOptions;
 use tm_worktrees::Worktree;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -57,6 +62,8 @@ type Held = (AttemptNumber, Worktree);
 #[derive(Debug)]
 pub(crate) struct Crew {
     setup: Shared,
+    /// Tasks of the backlog that joined the run.
+    joined: BTreeMap<TaskId, Task>,
     measurements: Arc<Measurements>,
     statuses: StatusWriter,
     sender: mpsc::UnboundedSender<Heard>,
@@ -75,6 +82,7 @@ impl Crew {
             measurements: Arc::new(measurements(&setup)),
             statuses: StatusWriter::start(&setup, sender.clone()),
             setup,
+            joined: BTreeMap::new(),
             sender,
             receiver,
             worktrees: BTreeMap::new(),
@@ -156,7 +164,40 @@ impl Crew {
     }
 
     fn brief(&self, task: &TaskId, attempt: AttemptNumber, scheduler: &Scheduler) -> Brief {
-        Brief::new(Arc::clone(&self.setup), task, attempt, scheduler, self.sender.clone(), self.statuses.ledger())
+        let ledger = self.statuses.ledger();
+        let mut brief = Brief::new(Arc::clone(&self.setup), task, attempt, scheduler, self.sender.clone(), ledger);
+        if let Some(joined) = self.joined.get(&brief.planned.backlog_id) {
+            brief.task = joined.clone();
+        }
+        brief
+    }
+
+    pub(crate) fn run_id(&self) -> &str {
+        self.setup.header.run_id.as_str()
+    }
+
+    /// Looks up in the backlog what joins the run when the task of that id does, and the task itself.
+    pub(crate) async fn addition(&self, id: &TaskId, run: &Scheduler) -> Result<(Vec<PlannedTask>, Task), Reply> {
+        let setup = Arc::clone(&self.setup);
+        let options = ReadOptions { tag: Some(setup.header.tag.clone()), ..ReadOptions::default() };
+        let read = steps::blocking(move || setup.backlog.read(&options)).await;
+        let failed = |reason, why: &str| Reply::failed(reason, format!("add task `{id}`: {why}"));
+        let backlog = read.map_err(|why| failed("backlog", &why))?;
+        let planning = &self.setup.planning;
+        let planned = addition(&backlog.tasks, id, planning, run).map_err(|refusal| Reply::refused(&refusal))?;
+        let task = of_unit(&backlog.tasks, planning.unit).into_iter().find(|task| task.id == *id);
+        let task = task.expect("the addition was found in this backlog");
+        let has_command = self.setup.test_command.is_some() || task.test_command.is_some();
+        if !has_command && planned.iter().any(|planned| planned.phase != Phase::None) {
+            return Err(failed("no-test-command", "there is no test command to prove it with"));
+        }
+        Ok((planned, task))
+    }
+
+    /// Takes in a task that joins the run.
+    pub(crate) fn take_in(&mut self, task: Task) {
+        self.statuses.ledger().begin(&task.id, &task.status);
+        self.joined.insert(task.id.clone(), task);
     }
 
     fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {

@@ -17,6 +17,7 @@ mod proving;
 mod replay;
 mod setup;
 mod statuses;
+pub mod steering;
 mod steps;
 
 pub use clock::now;

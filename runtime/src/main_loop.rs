@@ -5,11 +5,12 @@
 
 use crate::crew::{Crew, Heard, Taken, Told};
 use crate::setup::RunSetup;
+use crate::steering::{Ask, Reply, Steer, stop_order};
 use crate::{Error, Replayed, now};
 use std::time::Duration;
-use tm_scheduler::{Effect, Input, Limits, RunStatus, Scheduler, StopOrder, Timestamp};
+use tm_scheduler::{Effect, Input, Limits, Request, RunStatus, Scheduler, Task, TaskId, Timestamp};
 use tm_store::run::{ActivityLog, JournalWriter};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// So many inputs are taken together at the most.
 const BATCH: usize = 256;
@@ -23,6 +24,18 @@ pub struct Run {
     setup: RunSetup,
     first: Input,
 }
+
+/// Something that came in.
+#[derive(Debug)]
+enum Incoming {
+    /// It goes to the scheduler as it is.
+    Input(Box<Input>),
+    /// Somebody asked for it and waits for the answer.
+    Asked { ask: Ask, caller: oneshot::Sender<Reply> },
+}
+
+/// Somebody who is to be answered.
+type Answered = (oneshot::Sender<Reply>, Reply);
 
 /// A run that goes on.
 #[derive(Debug)]
@@ -69,18 +82,18 @@ impl Run {
         Ok(Self { scheduler, journal, activity, setup, first })
     }
 
-    /// Carries the run out to its end. Orders to stop come through `orders`; `listener` is told everything that people
+    /// Carries the run out to its end. Orders to stop and requests come through `steers`; `listener` is told everything that people
     /// may want to see, with the state after it.
     ///
     /// # Errors
     /// The journal can't be written, or tm broke an invariant of its own. The run can be resumed.
     pub async fn carry_out(
         self,
-        orders: mpsc::UnboundedReceiver<StopOrder>,
+        steers: mpsc::UnboundedReceiver<Steer>,
         listener: impl FnMut(Timestamp, &Told, &Scheduler),
     ) -> Result<Outcome, Error> {
         let Self { scheduler, journal, activity, setup, first } = self;
-        Loop { scheduler, journal, activity, crew: Crew::new(setup) }.turn(first, orders, listener).await
+        Loop { scheduler, journal, activity, crew: Crew::new(setup) }.turn(first, steers, listener).await
     }
 }
 
@@ -88,13 +101,13 @@ impl Loop {
     async fn turn(
         mut self,
         first: Input,
-        mut orders: mpsc::UnboundedReceiver<StopOrder>,
+        mut steers: mpsc::UnboundedReceiver<Steer>,
         mut listener: impl FnMut(Timestamp, &Told, &Scheduler),
     ) -> Result<Outcome, Error> {
-        let mut inputs = vec![first];
+        let mut incoming = vec![Incoming::Input(Box::new(first))];
         loop {
             let at = now();
-            let effects = self.decide(at, inputs)?;
+            let (effects, answers) = self.decide(at, incoming).await?;
             for effect in effects {
                 if let Effect::Tell(event) = &effect {
                     self.activity.append(at, event)?;
@@ -103,35 +116,86 @@ impl Loop {
                 tracing::debug!(?effect, "performs");
                 self.crew.perform(effect, &self.scheduler);
             }
+            for (caller, reply) in answers {
+                // Whoever asked may have gone.
+                let _gone = caller.send(reply.with(self.crew.run_id(), &self.scheduler));
+            }
             if let Some(status) = self.scheduler.ended() {
                 return self.end(status, at, &mut listener).await;
             }
             self.journal.flush()?;
             self.activity.flush()?;
-            inputs = self.hear(&mut orders, &mut listener).await;
+            incoming = self.hear(&mut steers, &mut listener).await;
         }
     }
 
-    /// Journals the inputs and takes the scheduler's decisions.
-    fn decide(&mut self, at: Timestamp, inputs: Vec<Input>) -> Result<Vec<Effect>, Error> {
-        let mut effects = Vec::new();
-        for input in inputs {
-            tracing::debug!(?input, "heard");
-            self.journal.append(at, &input)?;
-            effects.extend(self.scheduler.handle(at, input)?);
+    /// Journals what came in and takes the scheduler's decisions. Whoever asked is answered once that is durable.
+    async fn decide(&mut self, at: Timestamp, incoming: Vec<Incoming>) -> Result<(Vec<Effect>, Vec<Answered>), Error> {
+        let (mut effects, mut answers, mut somebody_waits) = (Vec::new(), Vec::new(), false);
+        for one in incoming {
+            match one {
+                Incoming::Input(input) => effects.extend(self.take_in(at, *input)?),
+                Incoming::Asked { ask, caller } => {
+                    let reply = match self.input_of(&ask).await {
+                        Ok((input, reply)) => {
+                            somebody_waits |= input.is_some();
+                            if let Some(input) = input {
+                                effects.extend(self.take_in(at, input)?);
+                            }
+                            reply
+                        }
+                        Err(reply) => reply,
+                    };
+                    answers.push((caller, reply));
+                }
+            }
         }
-        if effects.iter().any(|effect| !matches!(effect, Effect::Tell(_))) {
+        if somebody_waits || effects.iter().any(|effect| !matches!(effect, Effect::Tell(_))) {
             self.journal.sync()?;
         }
-        Ok(effects)
+        Ok((effects, answers))
+    }
+
+    fn take_in(&mut self, at: Timestamp, input: Input) -> Result<Vec<Effect>, Error> {
+        tracing::debug!(?input, "heard");
+        self.journal.append(at, &input)?;
+        Ok(self.scheduler.handle(at, input)?)
+    }
+
+    /// Returns the input that somebody asks for, when there is one, and what is answered; or why there is none.
+    async fn input_of(&mut self, ask: &Ask) -> Result<(Option<Input>, Reply), Reply> {
+        let (request, task) = match ask {
+            Ask::Status => return Ok((None, Reply::done("said how the run stands"))),
+            Ask::Stop { now } => {
+                return Ok((Some(Input::Stop(stop_order(*now))), Reply::done("asked the run to stop")));
+            }
+            Ask::Add { task } => self.addition(task).await?,
+            Ask::Pause | Ask::Resume | Ask::StopTask { .. } | Ask::Retry { .. } | Ask::Skip { .. } => {
+                (ask.request().expect("these are requests as they stand"), None)
+            }
+        };
+        if let Some(refusal) = self.scheduler.refusal(&request) {
+            return Err(Reply::refused(&refusal));
+        }
+        if let Some(task) = task {
+            self.crew.take_in(task);
+        }
+        let reply = Reply::done(request.done());
+        Ok((Some(Input::Request(request)), reply))
+    }
+
+    /// Looks up in the backlog what is to join the run.
+    async fn addition(&self, id: &TaskId) -> Result<(Request, Option<Task>), Reply> {
+        let (tasks, task) = self.crew.addition(id, &self.scheduler).await?;
+        Ok((Request::Add(tasks), Some(task)))
     }
 
     /// Waits for the next inputs.
     async fn hear(
         &mut self,
-        orders: &mut mpsc::UnboundedReceiver<StopOrder>,
+        steers: &mut mpsc::UnboundedReceiver<Steer>,
         listener: &mut impl FnMut(Timestamp, &Told, &Scheduler),
-    ) -> Vec<Input> {
+    ) -> Vec<Incoming> {
         let mut inputs = Vec::new();
         while inputs.is_empty() {
             let wake = self.scheduler.next_wake().map(|moment| Duration::from_millis(moment.since(now())));
@@ -142,16 +206,24 @@ impl Loop {
                         self.take(heard, &mut inputs, listener);
                     }
                 }
-                Some(order) = orders.recv() => inputs.push(Input::Stop(order)),
-                () = sleep(wake) => inputs.push(Input::Tick),
+                Some(steer) = steers.recv() => inputs.push(match steer {
+                    Steer::Stop(order) => Incoming::Input(Box::new(Input::Stop(order))),
+                    Steer::Ask(ask, caller) => Incoming::Asked { ask, caller },
+                }),
+                () = sleep(wake) => inputs.push(Incoming::Input(Box::new(Input::Tick))),
             }
         }
         inputs
     }
 
-    fn take(&mut self, heard: Heard, inputs: &mut Vec<Input>, listener: &mut impl FnMut(Timestamp, &Told, &Scheduler)) {
+    fn take(
+        &mut self,
+        heard: Heard,
+        inputs: &mut Vec<Incoming>,
+        listener: &mut impl FnMut(Timestamp, &Told, &Scheduler),
+    ) {
         match self.crew.take(heard) {
-            Taken::Input(input) => inputs.push(*input),
+            Taken::Input(input) => inputs.push(Incoming::Input(input)),
             Taken::Told(told) => listener(now(), &told, &self.scheduler),
             Taken::Nothing => {}
         }

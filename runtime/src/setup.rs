@@ -8,7 +8,7 @@ use std::time::Duration;
 use tm_config::Settings;
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
-use tm_scheduler::{Phase, Task, TaskId, verdict::Rules};
+use tm_scheduler::{Phase, PlanOptions, Task, TaskId, verdict::Rules};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::RunDirectory;
 use tm_worktrees::{PathPatterns, Repository, WorktreePool};
@@ -55,6 +55,8 @@ pub struct RunSetup {
     pub backlog: BacklogSource,
     /// The tasks of the backlog by id, of the unit of the run.
     pub tasks: BTreeMap<TaskId, Task>,
+    /// How tasks that join the run are planned.
+    pub planning: PlanOptions,
     /// The agents.
     pub agents: AgentChoice,
     /// The command that runs the tests, when there is one.

@@ -24,11 +24,19 @@ pub(crate) struct StatusWriter {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     written: Mutex<BTreeMap<TaskId, (Option<Status>, Status)>>,
+    /// The statuses that tasks had when they joined the run.
+    joined: Mutex<BTreeMap<TaskId, Status>>,
     /// Weak, because the writer ends when nobody holds a sender any more.
     sender: mpsc::WeakUnboundedSender<(TaskId, Status)>,
 }
 
 impl Ledger {
+    /// Notes the status that a task had when it joined the run.
+    pub(crate) fn begin(&self, task: &TaskId, status: &Status) {
+        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        joined.insert(task.clone(), status.clone());
+    }
+
     fn note(&self, task: &TaskId, status: &Status) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let before = written.get(task).map(|(_, last)| last.clone());
@@ -64,9 +72,10 @@ impl Ledger {
             .map(|task| (task.id, task.status))
             .collect();
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = written.iter().filter_map(|(task, (before, last))| {
             let found = found.get(task)?;
-            let at_start = setup.tasks.get(task).map(|task| &task.status);
+            let at_start = joined.get(task).or_else(|| setup.tasks.get(task).map(|task| &task.status));
             let is_ours = found == last || Some(found) == before.as_ref().or(at_start);
             (!is_ours).then(|| (task.clone(), found.clone(), last.clone()))
         });
@@ -78,7 +87,7 @@ impl StatusWriter {
     pub(crate) fn start(setup: &Shared, told: mpsc::UnboundedSender<Heard>) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let task = tokio::spawn(write_all(Arc::clone(setup), receiver, told));
-        let ledger = Ledger { written: Mutex::default(), sender: sender.downgrade() };
+        let ledger = Ledger { written: Mutex::default(), joined: Mutex::default(), sender: sender.downgrade() };
         Self { sender: Some(sender), task, ledger: Arc::new(ledger) }
     }
 

@@ -3,6 +3,7 @@
 //! Graph, pairs, waves, the run's state machine and the verdicts on test results. Time comes in as an argument;
 //! there is no clock, no file, no process and no environment here, so the same inputs always give the same effects.
 
+mod addition;
 pub mod autopilot;
 mod check;
 mod claim;
@@ -26,6 +27,7 @@ mod task;
 mod unit;
 pub mod verdict;
 
+pub use addition::addition;
 pub use check::{CycleRepair, Problem, cycle_with, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
 pub use effect::{Effect, Event, Keep, RunStatus, StopAgent, StopReason};

@@ -2,7 +2,7 @@
 //!
 //! A request that is not refused is an input like any other: journaled before it is acted on.
 
-use crate::{PlannedTask, StopOrder, TaskId};
+use crate::{PlannedTask, Status, StopOrder, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// One thing that somebody asks of a run that goes on.
@@ -111,6 +111,20 @@ pub enum Refusal {
         /// What was wanted.
         wanted: String,
     },
+    /// The backlog has no task of that id.
+    #[error("{wanted}: the backlog has no task of that id")]
+    NotInBacklog {
+        /// What was wanted.
+        wanted: String,
+    },
+    /// The task is done, or somebody put it aside.
+    #[error("{wanted}: it is {status} in the backlog")]
+    Closed {
+        /// What was wanted.
+        wanted: String,
+        /// Its status.
+        status: Status,
+    },
     /// It depends on tasks that neither are done nor belong to the run.
     #[error("{wanted}: it depends on {}, which is not done and not part of the run", names(on))]
     Outside {
@@ -134,6 +148,8 @@ impl Refusal {
             Self::NeedsItsTests { .. } => "needs-its-tests",
             Self::Released { .. } => "released",
             Self::Known { .. } => "known",
+            Self::NotInBacklog { .. } => "not-in-backlog",
+            Self::Closed { .. } => "closed",
             Self::Outside { .. } => "outside",
         }
     }
@@ -145,6 +161,24 @@ pub(crate) fn names(ids: &[TaskId]) -> String {
 }
 
 impl Request {
+    /// Returns what was done, in words.
+    pub fn done(&self) -> String {
+        match self {
+            Self::Pause => "paused the run: agents that work go on, and nothing more is started".to_owned(),
+            Self::Continue => "resumed the run".to_owned(),
+            Self::StopTask { task, .. } => format!("asked task `{task}` to stop"),
+            Self::Retry(task) => format!("gave task `{task}` a fresh attempt"),
+            Self::Skip { task, dependants: Dependants::Blocked } => format!("skipped task `{task}`"),
+            Self::Skip { task, dependants: Dependants::Released } => {
+                format!("skipped task `{task}`; what depends on it goes on without it")
+            }
+            Self::Add(tasks) => {
+                let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+                format!("added {} to the run", names(&ids))
+            }
+        }
+    }
+
     /// Returns what is wanted, as a fragment that follows "failed to".
     pub fn wanted(&self) -> String {
         match self {

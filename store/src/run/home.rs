@@ -54,6 +54,11 @@ impl ProjectDirectory {
         self.path.join("live")
     }
 
+    /// Returns the folder with what leads to the socket of the live run.
+    pub fn control_folder(&self) -> PathBuf {
+        self.path.join("control")
+    }
+
     /// Returns the folder with one folder per run.
     pub fn runs_folder(&self) -> PathBuf {
         self.path.join("runs")

@@ -3,6 +3,7 @@
 //! Time, paths and randomness are arguments: there is no clock and no environment here.
 
 mod activity;
+mod control;
 mod directory;
 mod file_system;
 mod folder;
@@ -15,6 +16,7 @@ mod loops;
 mod name;
 
 pub use activity::{ActivityLog, event_line};
+pub use control::ControlSocket;
 pub use directory::{AttemptDirectory, RunDirectory};
 pub(crate) use folder::create_durable;
 pub use holder::Holder;

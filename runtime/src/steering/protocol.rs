@@ -1,0 +1,232 @@
+//! What is said over the socket: one JSON object a line, each call answered by one line.
+//!
+//! Versioned: keys and verbs may be added, never renamed; a call of another version is answered by an error that names
+//! the version that is understood.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tm_scheduler::{Dependants, Refusal, Request, RunStatus, Scheduler, State, StopOrder, TaskId};
+
+/// The version of the protocol.
+pub const VERSION: u32 = 1;
+
+/// A call.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub enum Ask {
+    /// Say how the run stands.
+    Status,
+    /// Start nothing more.
+    Pause,
+    /// Start things again.
+    Resume,
+    /// Stop the run.
+    Stop {
+        /// At once, instead of when the agents under way have ended.
+        #[serde(default)]
+        now: bool,
+    },
+    /// Stop one task.
+    StopTask {
+        /// The task.
+        task: TaskId,
+        /// At once, instead of within the grace period.
+        #[serde(default)]
+        now: bool,
+    },
+    /// Give a task a fresh attempt.
+    Retry {
+        /// The task.
+        task: TaskId,
+    },
+    /// Leave a task out.
+    Skip {
+        /// The task.
+        task: TaskId,
+        /// Whether those that depend on it go on without it.
+        #[serde(default)]
+        satisfied: bool,
+    },
+    /// Take in a task of the backlog.
+    Add {
+        /// The task.
+        task: TaskId,
+    },
+}
+
+impl Ask {
+    /// Reads a call.
+    pub(crate) fn parse(line: &[u8]) -> Result<Self, Reply> {
+        let refused = |reason, why: String| Reply::failed(reason, format!("understand the call: {why}"));
+        let value: Value = serde_json::from_slice(line).map_err(|error| refused("malformed", error.to_string()))?;
+        match value.get("version").and_then(Value::as_u64) {
+            Some(version) if version == u64::from(VERSION) => {}
+            Some(other) => {
+                return Err(refused("version", format!("its version is {other}, this tm understands {VERSION}")));
+            }
+            None => return Err(refused("version", format!("it has no `version`, this tm understands {VERSION}"))),
+        }
+        serde_json::from_value(value).map_err(|error| refused("malformed", error.to_string()))
+    }
+
+    /// Returns the call as a line.
+    pub(crate) fn line(&self) -> String {
+        line(self)
+    }
+
+    /// Returns what the scheduler is to be asked, for the calls that are requests as they stand.
+    pub(crate) fn request(&self) -> Option<Request> {
+        match self {
+            Self::Status | Self::Stop { .. } | Self::Add { .. } => None,
+            Self::Pause => Some(Request::Pause),
+            Self::Resume => Some(Request::Continue),
+            Self::StopTask { task, now } => Some(Request::StopTask { task: task.clone(), order: stop_order(*now) }),
+            Self::Retry { task } => Some(Request::Retry(task.clone())),
+            Self::Skip { task, satisfied } => {
+                let dependants = if *satisfied { Dependants::Released } else { Dependants::Blocked };
+                Some(Request::Skip { task: task.clone(), dependants })
+            }
+        }
+    }
+}
+
+/// How soon a run or a task is to stop.
+pub(crate) const fn stop_order(now: bool) -> StopOrder {
+    if now { StopOrder::Now } else { StopOrder::Gently }
+}
+
+/// The answer to a call.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Whether it was done.
+    pub ok: bool,
+    /// What was done, or what was not, as a fragment that follows "failed to".
+    pub message: String,
+    /// Why it was not done, in one word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How the run stands after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Box<RunStanding>>,
+}
+
+/// How a run stands, in short.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct RunStanding {
+    /// The run.
+    pub run_id: String,
+    /// `running`, `paused`, `stopping`, or how it ended.
+    pub status: String,
+    /// Attempts that hold a slot.
+    pub running: u32,
+    /// Tasks that have landed, or are proven and stay on their branch.
+    pub landed: usize,
+    /// Tasks that failed or are blocked.
+    pub failed: usize,
+    /// All tasks.
+    pub tasks: usize,
+}
+
+impl Reply {
+    /// Returns the answer that something was done.
+    pub fn done(message: impl Into<String>) -> Self {
+        Self { ok: true, message: message.into(), reason: None, run: None }
+    }
+
+    /// Returns the answer that something was not done.
+    pub fn failed(reason: &str, message: impl Into<String>) -> Self {
+        Self { ok: false, message: message.into(), reason: Some(reason.to_owned()), run: None }
+    }
+
+    /// Returns the answer of a refusal.
+    pub(crate) fn refused(refusal: &Refusal) -> Self {
+        Self::failed(refusal.as_str(), refusal.to_string())
+    }
+
+    /// Adds how the run stands.
+    pub(crate) fn with(mut self, run_id: &str, scheduler: &Scheduler) -> Self {
+        self.run = Some(Box::new(RunStanding::of(run_id, scheduler)));
+        self
+    }
+
+    /// Returns the answer as a line.
+    pub fn line(&self) -> String {
+        line(self)
+    }
+}
+
+impl RunStanding {
+    fn of(run_id: &str, scheduler: &Scheduler) -> Self {
+        let count = |wanted: fn(&State) -> bool| scheduler.tasks().filter(|view| wanted(view.state)).count();
+        let status = match (scheduler.ended(), scheduler.stop_reason(), scheduler.is_paused()) {
+            (Some(status), _, _) => RunStatus::as_str(status),
+            (None, Some(_), _) => "stopping",
+            (None, None, true) => "paused",
+            (None, None, false) => "running",
+        };
+        Self {
+            run_id: run_id.to_owned(),
+            status: status.to_owned(),
+            running: scheduler.slots_in_use(),
+            landed: count(|state| matches!(state, State::Landed { .. } | State::Held { .. })),
+            failed: count(|state| matches!(state, State::Failed { .. } | State::Blocked { .. })),
+            tasks: scheduler.tasks().count(),
+        }
+    }
+}
+
+/// Puts the version before the fields and a line break behind them.
+fn line(value: &impl Serialize) -> String {
+    #[derive(Serialize)]
+    struct Versioned<'a, T> {
+        version: u32,
+        #[serde(flatten)]
+        value: &'a T,
+    }
+    let mut line = serde_json::to_string(&Versioned { version: VERSION, value }).expect("plain values become JSON");
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_read_as_they_are_written() {
+        let task = TaskId::from("3:red");
+        for (ask, text) in [
+            (Ask::Pause, r#"{"version":1,"do":"pause"}"#),
+            (Ask::Stop { now: true }, r#"{"version":1,"do":"stop","now":true}"#),
+            (
+                Ask::StopTask { task: task.clone(), now: false },
+                r#"{"version":1,"do":"stop-task","task":"3:red","now":false}"#,
+            ),
+            (Ask::Skip { task, satisfied: true }, r#"{"version":1,"do":"skip","task":"3:red","satisfied":true}"#),
+        ] {
+            assert_eq!(ask.line(), format!("{text}\n"));
+            assert_eq!(Ask::parse(text.as_bytes()), Ok(ask));
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_the_gentle_way() {
+        let parsed = Ask::parse(br#"{"version":1,"do":"stop-task","task":"3","later":"keys"}"#);
+        assert_eq!(parsed, Ok(Ask::StopTask { task: "3".into(), now: false }));
+    }
+
+    #[test]
+    fn garbage_and_other_versions_are_named() {
+        for (line, reason) in [
+            (&b"\xff\x00"[..], "malformed"),
+            (b"[]", "version"),
+            (br#"{"do":"pause"}"#, "version"),
+            (br#"{"version":2,"do":"pause"}"#, "version"),
+            (br#"{"version":1,"do":"format-disk"}"#, "malformed"),
+            (br#"{"version":1,"do":"retry"}"#, "malformed"),
+        ] {
+            let reply = Ask::parse(line).expect_err("a refusal");
+            assert_eq!((reply.ok, reply.reason.as_deref()), (false, Some(reason)), "{reply:?}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Hears calls over the socket and hands them to the loop of the run, any number of callers at once.
+//!
+//! Knows nothing of the run. Whatever comes over the socket is answered by a line, or ends that one connection.
+
+use super::Steer;
+use super::protocol::{Ask, Reply};
+use std::io;
+use std::os::unix::net::UnixListener as StdListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tm_store::run::{ControlSocket, ProjectDirectory};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// The longest call in bytes.
+const LONGEST: u64 = 64 * 1024;
+/// Callers at the same time; further ones wait.
+const CALLERS: usize = 64;
+/// After so long without a call a connection is closed.
+const SILENCE: Duration = Duration::from_mins(10);
+/// After trouble with accepting, such as too many open files.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The socket of the live run; dropping it closes and removes it.
+#[derive(Debug)]
+pub struct SteeringSocket {
+    server: JoinHandle<()>,
+    control: ControlSocket,
+}
+
+impl SteeringSocket {
+    /// Opens the socket and hands what comes over it to `steers`, on the runtime that this is called on. Only the
+    /// holder of the run lock may call this.
+    ///
+    /// # Errors
+    /// There is no place for a socket. The run goes on without.
+    pub fn open(project: &ProjectDirectory, steers: mpsc::UnboundedSender<Steer>) -> Result<Self, tm_store::Error> {
+        let runtime_folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+        let others: Vec<PathBuf> =
+            runtime_folder.map(PathBuf::from).into_iter().chain([std::env::temp_dir(), "/tmp".into()]).collect();
+        let (control, listener) = ControlSocket::open(project, &others, |path| {
+            let listener = StdListener::bind(path)?;
+            listener.set_nonblocking(true)?;
+            UnixListener::from_std(listener)
+        })?;
+        Ok(Self { server: tokio::spawn(accept(listener, steers)), control })
+    }
+
+    /// Returns where it is.
+    pub fn path(&self) -> &std::path::Path {
+        self.control.path()
+    }
+}
+
+impl Drop for SteeringSocket {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn accept(listener: UnixListener, steers: mpsc::UnboundedSender<Steer>) {
+    let seats = Arc::new(Semaphore::new(CALLERS));
+    // Connections end with the listener, since they are dropped with it.
+    let mut callers = tokio::task::JoinSet::new();
+    loop {
+        let seat = Arc::clone(&seats).acquire_owned().await.expect("the semaphore is never closed");
+        while callers.try_join_next().is_some() {}
+        match listener.accept().await {
+            Ok((stream, _)) if is_ours(&stream) => {
+                let steers = steers.clone();
+                callers.spawn(async move {
+                    // A caller that breaks off harms nobody.
+                    if let Err(error) = converse(stream, steers).await {
+                        tracing::debug!(%error, "a caller broke off");
+                    }
+                    drop(seat);
+                });
+            }
+            Ok(_) => tracing::warn!("somebody else opened the socket; nothing was heard"),
+            Err(error) => {
+                tracing::warn!(%error, "no caller can be accepted now");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Whether the caller is the user whose run this is, whatever the permissions of the socket let through.
+fn is_ours(stream: &UnixStream) -> bool {
+    stream.peer_cred().is_ok_and(|caller| caller.uid() == rustix::process::geteuid().as_raw())
+}
+
+async fn converse(stream: UnixStream, steers: mpsc::UnboundedSender<Steer>) -> io::Result<()> {
+    let (reader, mut writer) = stream.into_split();
+    let mut reader = BufReader::new(reader);
+    loop {
+        let mut line = Vec::new();
+        let Ok(read) = tokio::time::timeout(SILENCE, next_line(&mut reader, &mut line)).await else { return Ok(()) };
+        if read? == 0 {
+            return Ok(());
+        }
+        if line.last() != Some(&b'\n') && line.len() as u64 >= LONGEST {
+            let reply = Reply::failed("malformed", format!("understand the call: it is longer than {LONGEST} bytes"));
+            return answer(&mut writer, &reply).await;
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let reply = match Ask::parse(&line) {
+            Ok(ask) => put(ask, &steers).await,
+            Err(reply) => reply,
+        };
+        answer(&mut writer, &reply).await?;
+    }
+}
+
+async fn next_line(reader: &mut BufReader<OwnedReadHalf>, line: &mut Vec<u8>) -> io::Result<usize> {
+    reader.take(LONGEST).read_until(b'\n', line).await
+}
+
+async fn put(ask: Ask, steers: &mpsc::UnboundedSender<Steer>) -> Reply {
+    let (sender, receiver) = oneshot::channel();
+    let over = || Reply::failed("over", "ask the run: it is over");
+    if steers.send(Steer::Ask(ask, sender)).is_err() {
+        return over();
+    }
+    receiver.await.unwrap_or_else(|_| over())
+}
+
+async fn answer(writer: &mut OwnedWriteHalf, reply: &Reply) -> io::Result<()> {
+    let written = tokio::time::timeout(SILENCE, writer.write_all(reply.line().as_bytes())).await;
+    written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CallError, call};
+    use super::*;
+    use std::io::{BufRead as _, Read as _, Write as _};
+    use tm_store::run::Home;
+
+    struct Scene {
+        _folder: tempfile::TempDir,
+        project: ProjectDirectory,
+        runtime: tokio::runtime::Runtime,
+    }
+
+    fn scene() -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        let git_dir = folder.path().join(".git");
+        std::fs::create_dir(&git_dir).unwrap();
+        let project = Home::new(folder.path().join("home")).project(&git_dir).unwrap();
+        project.create().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        Scene { _folder: folder, project, runtime }
+    }
+
+    /// A run that answers each call with what was asked.
+    fn echo(scene: &Scene) -> SteeringSocket {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        scene.runtime.spawn(async move {
+            while let Some(Steer::Ask(ask, reply)) = receiver.recv().await {
+                reply.send(Reply::done(format!("{ask:?}"))).unwrap();
+            }
+        });
+        scene.runtime.block_on(async { SteeringSocket::open(&scene.project, sender).unwrap() })
+    }
+
+    #[test]
+    fn many_callers_at_once_are_answered_each_with_its_own() {
+        let scene = scene();
+        let _socket = echo(&scene);
+        std::thread::scope(|scope| {
+            for number in 0..100 {
+                let project = &scene.project;
+                scope.spawn(move || {
+                    let ask = Ask::Retry { task: number.to_string().into() };
+                    assert_eq!(call(project, &ask).unwrap().message, format!("{ask:?}"));
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn garbage_is_answered_and_harms_nobody() {
+        let scene = scene();
+        let socket = echo(&scene);
+        let connect = || std::os::unix::net::UnixStream::connect(socket.path()).unwrap();
+        let mut silent = connect();
+        silent.write_all(b"{\"version\":1,").unwrap();
+        let mut garbled = connect();
+        garbled.write_all(b"\xff\xfe\n\n{}\n{\"version\":1,\"do\":\"pause\"}\n").unwrap();
+        let replies: Vec<String> = std::io::BufReader::new(garbled).lines().take(3).map(|line| line.unwrap()).collect();
+        assert!(replies[0].contains("malformed") && replies[1].contains("version"), "{replies:?}");
+        assert_eq!(replies[2], r#"{"version":1,"ok":true,"message":"Pause"}"#);
+        let mut endless = connect();
+        // The run may close the connection while this is still being written.
+        let _closed = endless.write_all(&vec![b'x'; 200_000]);
+        let mut words = String::new();
+        let _closed = endless.read_to_string(&mut words);
+        assert!(words.is_empty() || words.contains("longer than 65536 bytes"), "{words}");
+        assert!(call(&scene.project, &Ask::Status).unwrap().ok);
+    }
+
+    #[test]
+    fn nobody_answers_before_and_after_a_run() {
+        let scene = scene();
+        assert!(matches!(call(&scene.project, &Ask::Status), Err(CallError::Nobody)));
+        let socket = echo(&scene);
+        assert!(call(&scene.project, &Ask::Status).unwrap().ok);
+        drop(socket);
+        assert!(matches!(call(&scene.project, &Ask::Status), Err(CallError::Nobody)));
+    }
+}
