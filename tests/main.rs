@@ -13,6 +13,8 @@ mod loops;
 mod loops_outside;
 mod mcp;
 mod misbehaviour;
+mod models;
+mod real_agents;
 mod refactoring;
 mod reports;
 mod scene;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tm_config::{AgentCommand, Argument, Override, PromptDelivery};
 use tm_executors::agent::AttemptLimits;
 use tm_executors::testing::TestCommand;
-use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe};
+use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe, shell_word};
 use tm_runtime::loops::{CutOff, LoopHeader, LoopSetup, Place, ProgressFile, SharedCost};
 use tm_runtime::now;
 use tm_scheduler::iteration::{Goal, LoopLimits};
@@ -292,17 +292,18 @@ impl Common<'_> {
         // In a worktree, the backlog is the one of the checkout, which all agents share.
         let named = self.arguments.backlog.as_ref().and_then(|path| std::path::absolute(self.start.join(path)).ok());
         if let Some(path) = elsewhere.map(Path::to_owned).or(named) {
-            flags = format!("{flags} --backlog {}", quoted(&path.display().to_string()));
+            flags = format!("{flags} --backlog {}", shell_word(&path.display().to_string()));
         }
         if let Some(tag) = tag {
-            flags = format!("{flags} --tag {}", quoted(tag.as_str()));
+            flags = format!("{flags} --tag {}", shell_word(tag.as_str()));
         }
         let first = self.cut_off_in(lane).unwrap_or(0);
         let threshold = self.project.loaded.settings.tdd.coverage_threshold;
         LoopContext {
             iterations: first.saturating_add(self.arguments.iterations.get()),
             tag: tag.map(ToString::to_string),
-            tm: tm_call(),
+            tm: std::env::current_exe()
+                .map_or_else(|_| "tm".to_owned(), |path| shell_word(&path.display().to_string())),
             flags,
             statuses: self.arguments.status.join(","),
             progress_file: progress.path().display().to_string(),
@@ -324,22 +325,5 @@ impl Common<'_> {
         });
         let path = progress.path().display();
         written.map_err(|error| CommandFailure::new(format!("write `{path}`: {error}")).hint("`--progress-file PATH`"))
-    }
-}
-
-/// How an agent calls this program: by name where that finds it.
-fn tm_call() -> String {
-    let own = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_else(|_| PathBuf::from("tm"));
-    let found = which::which("tm").ok().and_then(|path| path.canonicalize().ok());
-    if found.as_deref() == Some(&own) { "tm".to_owned() } else { quoted(&own.display().to_string()) }
-}
-
-/// A word that a shell takes as one, whatever it holds.
-fn quoted(text: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:@,".contains(letter);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }

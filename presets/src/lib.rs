@@ -9,6 +9,7 @@ mod placeholders;
 mod program;
 mod prompts;
 mod recipes;
+mod shell;
 mod template;
 
 pub use advice::what_to_try;
@@ -19,3 +20,4 @@ pub use loops::{
 pub use placeholders::Placeholders;
 pub use prompts::{Evidence, Prompt, PromptContext, PromptTask, RedReport, check_prompts, render};
 pub use recipes::{Recipe, recipe, recipe_names, recipes};
+pub use shell::shell_word;

@@ -30,6 +30,7 @@ pub(crate) fn prompt_context(brief: &Brief, worktree: &Path, red_files: Vec<Stri
         tag: setup.header.tag.to_string(),
         run_id: setup.header.run_id.to_string(),
         worktree: worktree.display().to_string(),
+        tm: tm_presets::shell_word(&setup.tm_program.display().to_string()),
         result_file: brief.directory.result().display().to_string(),
         context_file: brief.directory.context().display().to_string(),
         test_command: brief.test_command().map(|command| command.to_string()),

@@ -65,6 +65,8 @@ pub struct PromptContext {
     pub run_id: String,
     /// The worktree.
     pub worktree: String,
+    /// How tm is called from any shell.
+    pub tm: String,
     /// Where the result goes.
     pub result_file: String,
     /// Where learnings go.

@@ -38,6 +38,7 @@ fn full() -> PromptContext {
         tag: "master".to_owned(),
         run_id: "r1".to_owned(),
         worktree: "/work/tree".to_owned(),
+        tm: "/bin/tm".to_owned(),
         result_file: "/run/result.md".to_owned(),
         context_file: "/run/context.md".to_owned(),
         test_command: Some("make check".to_owned()),
@@ -56,6 +57,7 @@ fn minimal() -> PromptContext {
         attempt: 1,
         attempts_allowed: 1,
         worktree: "/w".to_owned(),
+        tm: "tm".to_owned(),
         result_file: "/r".to_owned(),
         context_file: "/c".to_owned(),
         ..PromptContext::default()
@@ -87,7 +89,7 @@ fn every_prompt_says_everything_that_is_known() {
         what_to_try("conflict", None),
         "Other work has landed",
         "attempt: 3/4",
-        "tm result --status pass",
+        "`/bin/tm result --status pass",
         "[7] Parse dates",
     ];
     for prompt in REPEATED {

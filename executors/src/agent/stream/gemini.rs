@@ -23,10 +23,12 @@ pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
             }
         }
         Some("result") => {
-            // Cached tokens are among the input.
+            // Cached tokens are among the input; thoughts are in the total alone.
             let stats = &event["stats"];
             if stats.is_object() {
-                heard.add_tokens(number(stats, "input_tokens"), number(stats, "output_tokens"));
+                let input = number(stats, "input_tokens");
+                let written = number(stats, "total_tokens").saturating_sub(input);
+                heard.add_tokens(input, written.max(number(stats, "output_tokens")));
             }
             if event["status"] == "success" {
                 heard.succeeds();

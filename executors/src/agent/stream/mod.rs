@@ -8,6 +8,7 @@ mod cline;
 mod codex;
 mod gemini;
 mod listener;
+mod moment;
 mod opencode;
 mod refused;
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Tells from an agent's error whether its service refused, and until when.
 
+use super::moment;
+use jiff::tz::TimeZone;
 use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -7,7 +9,7 @@ use tm_scheduler::{ServiceRefusal, Timestamp};
 
 static LIMIT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota exceeded|resource.?exhausted|overloaded|too many requests|high demand|hit your limit",
+        r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota exceeded|resource.?exhausted|overloaded|too many requests|high demand|hit your .{0,20}limit",
     )
 });
 static AUTH: LazyLock<Regex> = LazyLock::new(|| {
@@ -55,7 +57,7 @@ pub(super) fn until(words: &str, now: Timestamp) -> Option<Timestamp> {
     if let Some(found) = EPOCH.captures(words) {
         return found[1].parse::<u64>().ok().map(|seconds| Timestamp(seconds * 1_000));
     }
-    let wait = WAIT.captures(words)?;
+    let Some(wait) = WAIT.captures(words) else { return moment::declared(words, now, &TimeZone::system()) };
     let milliseconds: f64 = PIECE.captures_iter(&wait[1]).map(|piece| milliseconds(&piece[1], &piece[2])).sum();
     #[expect(
         clippy::cast_possible_truncation,

@@ -22,7 +22,7 @@ const SUCCESSES: [Success; 6] = [
         Some(0.005_22),
     ),
     (OutputFormat::CodexJsonl, include_str!("fixtures/codex-exec-json.success.jsonl"), (2_400, 68), None),
-    (OutputFormat::GeminiStreamJson, include_str!("fixtures/gemini-stream-json.success.jsonl"), (2_400, 58), None),
+    (OutputFormat::GeminiStreamJson, include_str!("fixtures/gemini-stream-json.success.jsonl"), (2_400, 68), None),
     (OutputFormat::OpencodeJson, include_str!("fixtures/opencode-run-json.success.jsonl"), (2_400, 68), Some(0.002_68)),
     (OutputFormat::QwenStreamJson, include_str!("fixtures/qwen-stream-json.success.jsonl"), (2_400, 68), None),
     (OutputFormat::ClineJson, include_str!("fixtures/cline-json.success.jsonl"), (2_400, 68), None),

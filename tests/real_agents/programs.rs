@@ -1,0 +1,122 @@
+//! How each real program is pointed to the models of a test, and at nothing else.
+//!
+//! A home of its own, a key that is none, no updates, no telemetry, no retries that only take time.
+
+use crate::models::ModelServer;
+use crate::scene::{Scene, write};
+use serde_json::json;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A real program, by the name of its recipe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program {
+    /// The recipe and the command.
+    pub(crate) name: &'static str,
+    /// The model, as the program names it.
+    pub(crate) model: &'static str,
+    /// Variables that point it to the server.
+    environment: fn(&str) -> Vec<(&'static str, String)>,
+    /// Files in its home that do.
+    files: fn(&str) -> Vec<(&'static str, String)>,
+}
+
+pub(crate) const CLAUDE: Program = Program {
+    name: "claude",
+    model: "claude-sonnet-4-5",
+    environment: |url| {
+        vec![
+            ("ANTHROPIC_BASE_URL", url.to_owned()),
+            ("ANTHROPIC_API_KEY", "none".to_owned()),
+            ("CLAUDE_CODE_MAX_RETRIES", "0".to_owned()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+            // Tests may run as root, as in a container.
+            ("IS_SANDBOX", "1".to_owned()),
+        ]
+    },
+    files: |_| Vec::new(),
+};
+
+pub(crate) const CODEX: Program = Program {
+    name: "codex",
+    model: "a-model",
+    environment: |_| vec![("LOCAL_KEY", "none".to_owned())],
+    files: |url| {
+        let settings = format!(
+            "model_provider = \"local\"\n[model_providers.local]\nname = \"local\"\nbase_url = \"{url}/v1\"\n\
+             env_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n"
+        );
+        vec![(".codex/config.toml", settings)]
+    },
+};
+
+pub(crate) const GEMINI: Program = Program {
+    name: "gemini",
+    model: "gemini-2.5-flash",
+    environment: |url| vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "none".to_owned())],
+    files: |_| {
+        let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"maxAttempts": 1},
+                              "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}});
+        vec![(".gemini/settings.json", settings.to_string())]
+    },
+};
+
+pub(crate) const OPENCODE: Program = Program {
+    name: "opencode",
+    model: "local/a-model",
+    environment: |url| {
+        let model = json!({"cost": {"input": 1, "output": 10}, "limit": {"context": 100_000, "output": 10_000}});
+        let settings = json!({"provider": {"local": {"npm": "@ai-sdk/openai-compatible",
+            "options": {"baseURL": format!("{url}/v1"), "apiKey": "none"}, "models": {"a-model": model}}}});
+        vec![("OPENCODE_CONFIG_CONTENT", settings.to_string()), ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned())]
+    },
+    files: |_| Vec::new(),
+};
+
+pub(crate) const QWEN: Program = Program {
+    name: "qwen",
+    model: "a-model",
+    environment: |url| vec![("OPENAI_BASE_URL", format!("{url}/v1")), ("OPENAI_API_KEY", "none".to_owned())],
+    files: |_| {
+        let settings = json!({"security": {"auth": {"selectedType": "openai"}},
+                              "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}});
+        vec![(".qwen/settings.json", settings.to_string())]
+    },
+};
+
+/// The folder of what the package manager installed for these tests.
+fn installed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/node/node_modules/.bin")
+}
+
+impl Program {
+    /// Tells whether the program is installed, and says so where it is not.
+    pub(crate) fn is_installed(&self) -> bool {
+        let is_there = installed().join(self.name).exists();
+        if !is_there {
+            // Past the test harness, which shows what tests print only where they fail.
+            let said = writeln!(std::io::stderr(), "skipped: `{}` is not installed, `.ci/run` does it", self.name);
+            said.expect("somebody listens");
+        }
+        is_there
+    }
+
+    /// Gives a call of tm the program, its configuration and the server.
+    pub(crate) fn at_hand<'a>(&self, scene: &Scene, server: &ModelServer, command: &'a mut Command) -> &'a mut Command {
+        let url = server.url();
+        for (path, text) in (self.files)(&url) {
+            write(&scene.path("home").join(path), &text);
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(installed()).chain(std::env::split_paths(&path));
+        command
+            .env("PATH", std::env::join_paths(folders).expect("a search path"))
+            // Whatever looks beyond loopback finds nobody.
+            .envs(["HTTP_PROXY", "HTTPS_PROXY"].map(|name| (name, "http://127.0.0.1:9")))
+            .envs([("NO_PROXY", "127.0.0.1"), ("npm_config_offline", "true")])
+            .env("TM_AGENT_DEFAULT", self.name)
+            .env("TM_AGENT_MODEL", self.model)
+            .envs((self.environment)(&url))
+    }
+}

@@ -1,0 +1,100 @@
+//! A service that refuses, and one that never answers: what each program makes of it, and what tm makes of the program.
+
+use super::Trial;
+use super::programs::{CLAUDE, CODEX, GEMINI, OPENCODE, Program, QWEN};
+use crate::models::{Behaviour, Refusal, work};
+use crate::scene::task;
+use serde_json::Value;
+
+/// Runs one task, with no second attempt that would be charged, and returns that attempt.
+fn attempt(program: Program, behaviour: Behaviour, arguments: &[&str], code: i32) -> Option<Value> {
+    if !program.is_installed() {
+        return None;
+    }
+    let trial = Trial::begin(program, behaviour, work);
+    let report = trial.run(&[&["--tdd", "off", "--retries", "0"], arguments].concat(), code);
+    let attempts = task(&report, "1")["attempts"].as_array().expect("attempts").clone();
+    assert_eq!(attempts.len(), 1, "{report:#}\n{}", trial.logs());
+    Some(attempts[0].clone())
+}
+
+fn refused_credentials_are_known(program: Program) {
+    let behaviour = Behaviour::refuse(Refusal::Credentials);
+    let Some(attempt) = attempt(program, behaviour, &[], 3) else { return };
+    assert_eq!(attempt["failure"], "auth", "{attempt:#}");
+}
+
+/// The run is stopped once the limit is known, so that nobody waits for the service to let it in again. Had the attempt
+/// been charged, the task would have failed.
+fn a_limit_is_known_and_not_charged(program: Program) {
+    if !program.is_installed() {
+        return;
+    }
+    let trial = Trial::begin(program, Behaviour::refuse(Refusal::TooMany(Some(1))), work);
+    let report = trial.stop_at("rate-limited", &["--tdd", "off", "--retries", "0"]);
+    let task = task(&report, "1");
+    assert_eq!(
+        (&task["attempts"][0]["failure"], &task["verdict"]),
+        (&"rate-limited".into(), &"not-run".into()),
+        "{task:#}"
+    );
+}
+
+fn an_answer_that_never_ends_is_given_up(program: Program) {
+    let Some(attempt) = attempt(program, Behaviour::Hang, &["--timeout", "6s"], 3) else { return };
+    assert_eq!((&attempt["failure"], &attempt["ended"]), (&"timed-out".into(), &"timed-out".into()), "{attempt:#}");
+}
+
+#[test]
+fn codex_is_refused_its_credentials() {
+    refused_credentials_are_known(CODEX);
+}
+
+#[test]
+fn claude_is_refused_its_credentials() {
+    refused_credentials_are_known(CLAUDE);
+}
+
+#[test]
+fn gemini_is_refused_its_credentials() {
+    refused_credentials_are_known(GEMINI);
+}
+
+#[test]
+fn opencode_is_refused_its_credentials() {
+    refused_credentials_are_known(OPENCODE);
+}
+
+#[test]
+fn qwen_is_refused_its_credentials() {
+    refused_credentials_are_known(QWEN);
+}
+
+#[test]
+fn codex_meets_a_limit() {
+    a_limit_is_known_and_not_charged(CODEX);
+}
+
+#[test]
+fn claude_meets_a_limit() {
+    a_limit_is_known_and_not_charged(CLAUDE);
+}
+
+#[test]
+fn gemini_meets_a_limit() {
+    a_limit_is_known_and_not_charged(GEMINI);
+}
+
+#[test]
+fn opencode_meets_a_limit() {
+    a_limit_is_known_and_not_charged(OPENCODE);
+}
+
+#[test]
+fn programs_whose_service_never_ends_its_answer_are_ended() {
+    std::thread::scope(|scope| {
+        for program in [CODEX, CLAUDE, GEMINI, OPENCODE] {
+            scope.spawn(move || an_answer_that_never_ends_is_given_up(program));
+        }
+    });
+}
