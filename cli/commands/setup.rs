@@ -13,7 +13,7 @@ use tm_runtime::{AgentChoice, JournalHeader, RunSetup};
 use tm_scheduler::verdict::{Rules, Strictness};
 use tm_scheduler::{Phase, Task, TaskId, Unit, of_unit};
 use tm_store::backlog::BacklogSource;
-use tm_store::run::RunDirectory;
+use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{BranchName, PathPatterns, WorktreePool};
 
 /// Builds the setup of a run; makes its integration branch where it is not there yet.
@@ -38,6 +38,7 @@ pub(crate) fn run_setup(
         pool: WorktreePool::open(repository.clone(), folder)?,
         tasks: by_id(tasks),
         planning: options(&PlanChoice::default(), &settings),
+        rejections: rejections(project, &header)?,
         rules: rules(&settings),
         never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
         own_files,
@@ -53,6 +54,19 @@ pub(crate) fn run_setup(
         agents,
         test_command,
     })
+}
+
+/// What people rejected of earlier work on the tasks of the plan.
+fn rejections(project: &Project, header: &JournalHeader) -> Result<BTreeMap<TaskId, Vec<Rejection>>, CommandFailure> {
+    let mut found = BTreeMap::new();
+    for placed in &header.plan.tasks {
+        let id = &placed.task.backlog_id;
+        let rejections = project.directory.rejections(&header.tag, id)?;
+        if !rejections.is_empty() {
+            found.insert(id.clone(), rejections);
+        }
+    }
+    Ok(found)
 }
 
 /// What the settings ask of RED and GREEN.

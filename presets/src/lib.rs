@@ -18,6 +18,6 @@ pub use loops::{
     LoopContext, LoopPreset, LoopPrompt, PresetFolders, PresetSource, is_path, loop_presets, loop_prompt, new_preset,
 };
 pub use placeholders::Placeholders;
-pub use prompts::{Evidence, Prompt, PromptContext, PromptTask, RedReport, check_prompts, render};
+pub use prompts::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork, check_prompts, render};
 pub use recipes::{Recipe, recipe, recipe_names, recipes};
 pub use shell::shell_word;

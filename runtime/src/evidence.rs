@@ -3,7 +3,7 @@
 use crate::steps::Brief;
 use std::fmt::Write as _;
 use std::path::Path;
-use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport};
+use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork};
 use tm_scheduler::{Phase, Task};
 
 /// So many bytes of one attempt's evidence, and of what was learnt, go into a prompt.
@@ -20,7 +20,12 @@ pub(crate) const fn prompt_of(phase: Phase) -> Prompt {
 }
 
 /// Returns everything that the prompt can speak of.
-pub(crate) fn prompt_context(brief: &Brief, worktree: &Path, red_files: Vec<String>) -> PromptContext {
+pub(crate) fn prompt_context(
+    brief: &Brief,
+    worktree: &Path,
+    red_files: Vec<String>,
+    rejected: Vec<RejectedWork>,
+) -> PromptContext {
     let setup = &brief.setup;
     let learnt = std::fs::read_to_string(setup.directory.context()).unwrap_or_default();
     PromptContext {
@@ -36,6 +41,7 @@ pub(crate) fn prompt_context(brief: &Brief, worktree: &Path, red_files: Vec<Stri
         test_command: brief.test_command().map(|command| command.to_string()),
         learnt: bounded_end(&learnt, LEARNT_BYTES),
         red_report: brief.red.as_ref().map(|red| RedReport { files: red_files, tests: red.tests.clone() }),
+        rejected,
         evidence: evidence(brief),
     }
 }

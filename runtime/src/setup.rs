@@ -10,7 +10,7 @@ use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::{Phase, PlanOptions, Task, TaskId, verdict::Rules};
 use tm_store::backlog::BacklogSource;
-use tm_store::run::RunDirectory;
+use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{PathPatterns, Repository, WorktreePool};
 
 /// The agents of a run, by phase.
@@ -57,6 +57,8 @@ pub struct RunSetup {
     pub tasks: BTreeMap<TaskId, Task>,
     /// How tasks that join the run are planned.
     pub planning: PlanOptions,
+    /// Earlier work that people rejected, by the backlog id of its task.
+    pub rejections: BTreeMap<TaskId, Vec<Rejection>>,
     /// The agents.
     pub agents: AgentChoice,
     /// The command that runs the tests, when there is one.

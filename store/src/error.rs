@@ -97,6 +97,16 @@ pub enum Error {
         /// The version that this tm reads and writes.
         supported: u64,
     },
+    /// A file was written by a newer version of tm.
+    #[error("read `{}`: its format has version {found}, this tm reads version {supported}", path.display())]
+    NewerFile {
+        /// The file.
+        path: PathBuf,
+        /// The version in the file.
+        found: u32,
+        /// The newest version that this tm reads.
+        supported: u32,
+    },
 }
 
 impl Error {

@@ -49,10 +49,20 @@ impl Environment {
 
     /// Prepares a command: nothing that points elsewhere, no questions, messages in English.
     pub(crate) fn apply(&self, command: &mut Command) {
-        for name in LOCATION {
-            command.env_remove(name);
-        }
+        forget_places(command);
         command.env("LC_ALL", "C").env("LANGUAGE", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
         command.envs(&self.variables);
+    }
+
+    /// Prepares a command whose words a person reads: nothing that points elsewhere, in the person's own language.
+    pub(crate) fn apply_for_a_person(&self, command: &mut Command) {
+        forget_places(command);
+        command.envs(&self.variables);
+    }
+}
+
+fn forget_places(command: &mut Command) {
+    for name in LOCATION {
+        command.env_remove(name);
     }
 }

@@ -1,7 +1,8 @@
 //! Runs the `git` program: one place for its arguments, its environment and its failures.
 //!
-//! Knows nothing of what the calls are for. Never uses a shell, never asks, never reads the terminal, and runs git in
-//! a process group of its own, so that a Ctrl-C meant for tm can't cut a commit in half.
+//! Knows nothing of what the calls are for. Never uses a shell, and but for what a person is shown, never asks, never
+//! reads the terminal, and runs git in a process group of its own, so that a Ctrl-C meant for tm can't cut a commit in
+//! half.
 
 use crate::{Environment, Error};
 use std::ffi::{OsStr, OsString};
@@ -70,7 +71,20 @@ impl Git {
     pub(crate) fn new(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
         let mut command = Command::new("git");
         environment.apply(&mut command);
-        command.current_dir(folder).process_group(0);
+        command.process_group(0);
+        Self::begin(command, folder, hooks)
+    }
+
+    /// Begins a call whose output a person reads at the terminal; only `shown` runs it.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
+    pub(crate) fn in_terminal(environment: &Environment, folder: &Path) -> Self {
+        let mut command = Command::new("git");
+        environment.apply_for_a_person(&mut command);
+        Self::begin(command, folder, Hooks::Off).reading()
+    }
+
+    fn begin(mut command: Command, folder: &Path, hooks: Hooks) -> Self {
+        command.current_dir(folder);
         for setting in ["gc.auto=0", "maintenance.auto=false", "core.fsmonitor=false", "advice.detachedHead=false"] {
             command.args(["-c", setting]);
         }
@@ -194,6 +208,22 @@ impl Git {
             0 => Ok(Some(String::from_utf8_lossy(&answer.stdout).trim_end_matches('\n').to_owned())),
             1 => Ok(None),
             _ => Err(answer.into_error(&words)),
+        }
+    }
+
+    /// Runs the call with the terminal of this process as its own, a pager included.
+    pub(crate) fn shown(mut self) -> Result<(), Error> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
+        let status = self.command.status().map_err(|source| Error::GitMissing { source })?;
+        // Whoever leaves the pager early closes the pipe.
+        match status.code() {
+            Some(0 | 141) | None => Ok(()),
+            Some(code) => {
+                let message = format!("it exited with code {code}");
+                Err(Error::Git { command: self.words.join(" "), message })
+            }
         }
     }
 

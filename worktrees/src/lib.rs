@@ -13,6 +13,7 @@ mod environment;
 mod error;
 mod git;
 mod merge;
+mod opened;
 mod patterns;
 mod pool;
 mod prune;
@@ -23,6 +24,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod version;
+mod view;
 mod work;
 mod worktree;
 
@@ -34,6 +36,7 @@ pub use diffstat::Diffstat;
 pub use environment::Environment;
 pub use error::{Error, Protection};
 pub use merge::{Conflict, Landing, MergeOutcome, MergePreview};
+pub use opened::Opened;
 pub use patterns::PathPatterns;
 pub use pool::{DetachedWorktree, WorktreePool};
 pub use prune::{PruneOutcome, Pruned};

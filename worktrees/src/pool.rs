@@ -4,8 +4,6 @@ use crate::git::Hooks;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
 use crate::{BranchName, Error, MergePreview, Repository};
-use fs2::FileExt as _;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -160,10 +158,7 @@ impl WorktreePool {
     /// Holds the locks, of this process and of all, under which git's list of worktrees changes.
     fn changing<T>(&self, change: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let _in_this_process = self.state.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = self.repository.common_dir().join("tm-worktrees.lock");
-        let file = File::create(&path).map_err(Error::file("create", &path))?;
-        file.lock_exclusive().map_err(Error::file("lock", &path))?;
-        change()
+        self.repository.changing_worktrees(change)
     }
 
     /// Takes a worktree back, whatever is in it: it is reset before it is used again.

@@ -36,7 +36,7 @@ impl Repository {
         Ok(ours.into_iter().map(|path| self.prune_one(path)).collect())
     }
 
-    fn prune_one(&self, path: PathBuf) -> PruneOutcome {
+    pub(crate) fn prune_one(&self, path: PathBuf) -> PruneOutcome {
         let (outcome, why) = match self.why_kept(&path).and_then(|why| match why {
             Some(why) => Ok((Pruned::Kept, why)),
             None => self.remove_worktree(&path).map(|()| (Pruned::Removed, "its work is on a branch".to_owned())),

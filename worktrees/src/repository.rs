@@ -2,7 +2,9 @@
 
 use crate::git::{Git, Hooks, fields, path_of};
 use crate::{Environment, Error};
+use fs2::FileExt as _;
 use std::fmt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -99,6 +101,18 @@ impl Repository {
     /// A call in a worktree.
     pub(crate) fn git_in(&self, folder: &Path, hooks: Hooks) -> Git {
         Git::new(&self.environment, folder, hooks)
+    }
+
+    pub(crate) const fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Holds the lock, among all processes, under which git's list of worktrees changes.
+    pub(crate) fn changing_worktrees<T>(&self, change: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let path = self.common_dir.join("tm-worktrees.lock");
+        let file = File::create(&path).map_err(Error::file("create", &path))?;
+        file.lock_exclusive().map_err(Error::file("lock", &path))?;
+        change()
     }
 
     pub(crate) fn library(&self) -> Result<git2::Repository, Error> {

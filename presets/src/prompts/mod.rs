@@ -11,12 +11,13 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// The embedded templates; those after the first four are parts of these.
-const TEMPLATES: [(&str, &str); 9] = [
+const TEMPLATES: [(&str, &str); 10] = [
     ("red", include_str!("../../prompts/red.md")),
     ("green", include_str!("../../prompts/green.md")),
     ("refactor", include_str!("../../prompts/refactor.md")),
     ("task", include_str!("../../prompts/task.md")),
     ("about", include_str!("../../prompts/about.md")),
+    ("rejected", include_str!("../../prompts/rejected.md")),
     ("conflict", include_str!("../../prompts/conflict.md")),
     ("retry", include_str!("../../prompts/retry.md")),
     ("rules", include_str!("../../prompts/rules.md")),
@@ -77,6 +78,8 @@ pub struct PromptContext {
     pub learnt: String,
     /// The tests of the pair, for GREEN.
     pub red_report: Option<RedReport>,
+    /// Earlier work on the task that a person rejected.
+    pub rejected: Vec<RejectedWork>,
     /// What went wrong before.
     pub evidence: Vec<Evidence>,
 }
@@ -107,6 +110,19 @@ pub struct RedReport {
     pub tests: Vec<String>,
 }
 
+/// Work on the task that a person rejected.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RejectedWork {
+    /// Why.
+    pub reason: String,
+    /// Its branch.
+    pub branch: String,
+    /// Its commit.
+    pub commit: String,
+    /// Whether the attempt starts from code that holds it.
+    pub is_in_base: bool,
+}
+
 /// What went wrong in one attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Evidence {
@@ -133,6 +149,7 @@ pub fn check_prompts(own_folder: &Path) -> Result<(), Error> {
     let example = PromptContext {
         test_command: Some(String::new()),
         red_report: Some(RedReport::default()),
+        rejected: vec![RejectedWork::default()],
         evidence: vec![Evidence::default()],
         ..PromptContext::default()
     };

@@ -47,6 +47,12 @@ fn full() -> PromptContext {
             files: vec!["t/a.t".to_owned(), "t/b.t".to_owned()],
             tests: vec!["adds two".to_owned(), "adds three".to_owned()],
         }),
+        rejected: vec![RejectedWork {
+            reason: "months are off by one".to_owned(),
+            branch: "tm/master/task-7".to_owned(),
+            commit: "c0ffee".to_owned(),
+            is_in_base: true,
+        }],
         evidence: vec![failed(1, "regression"), failed(2, "conflict")],
     }
 }
@@ -77,6 +83,8 @@ fn every_prompt_says_everything_that_is_known() {
         "the details",
         "the strategy",
         "\n- first criterion\n- second criterion\n",
+        "months are off by one",
+        "git show c0ffee",
         "`/work/tree`",
         "`/run/result.md`",
         "`/run/context.md`",

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tm_config::Escape;
 use tm_executors::agent::{AgentCommand, AttemptLimits, Order, Progress, adopt_attempt, run_attempt};
-use tm_presets::Prompt;
+use tm_presets::{Prompt, RejectedWork};
 use tm_scheduler::Answer;
+use tm_store::run::Rejection;
 use tm_worktrees::{CheckoutSnapshot, Worktree};
 use tokio::sync::watch;
 
@@ -95,7 +96,8 @@ pub(super) async fn command(
 ) -> Result<AgentCommand, String> {
     let recipe = brief.setup.agents.for_phase(brief.phase());
     let red_files = red_files(brief).await?;
-    let context = prompt_context(brief, worktree, red_files);
+    let rejected = rejected_work(brief).await?;
+    let context = prompt_context(brief, worktree, red_files, rejected);
     let own_prompts = brief.setup.repository.checkout_root().join(".taskmaster/prompts");
     let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| words(&error))?;
     let launch = Launch {
@@ -122,6 +124,28 @@ async fn red_files(brief: &Brief) -> Result<Vec<String>, String> {
     let repository = brief.setup.repository.clone();
     let changes = blocking(move || repository.changed_files(&red.base, &red.commit)).await?;
     Ok(changes.into_iter().map(|change| change.path).collect())
+}
+
+/// Earlier work on the task that people rejected, and whether the agent finds it in its worktree.
+async fn rejected_work(brief: &Brief) -> Result<Vec<RejectedWork>, String> {
+    let Some(rejections) = brief.setup.rejections.get(&brief.planned.backlog_id).cloned() else {
+        return Ok(Vec::new());
+    };
+    let (repository, base) = (brief.setup.repository.clone(), brief.place.as_ref().map(|place| place.base.clone()));
+    let is_in_base = move |rejection: &Rejection| {
+        // A commit that is not there any more is in no base.
+        base.as_ref().is_some_and(|base| repository.is_ancestor(&rejection.commit, base).unwrap_or(false))
+    };
+    let work = tokio::task::spawn_blocking(move || {
+        let of = |rejection: Rejection| RejectedWork {
+            is_in_base: is_in_base(&rejection),
+            reason: rejection.reason,
+            branch: rejection.branch,
+            commit: rejection.commit.to_string(),
+        };
+        rejections.into_iter().map(of).collect()
+    });
+    work.await.map_err(|error| error.to_string())
 }
 
 fn placeholders(brief: &Brief) -> Vec<(&'static str, String)> {

@@ -14,6 +14,7 @@ mod json;
 mod lock;
 mod loops;
 mod name;
+mod review;
 
 pub use activity::{ActivityLog, event_line};
 pub use control::ControlSocket;
@@ -27,3 +28,4 @@ pub use lock::RunLock;
 pub use loops::LoopDirectory;
 pub(crate) use name::{calendar_time, encode};
 pub use name::{new_run_id, safe_name};
+pub use review::{Decision, Rejection, Review};

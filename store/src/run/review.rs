@@ -1,0 +1,246 @@
+//! What people decided about the work of a run, and what the next run is to know of it.
+//!
+//! A decision about a branch is a file of its own in the run's folder, so that two people who review at the same time
+//! can't undo each other's. What was rejected is kept in the project's folder until work on that task lands again.
+
+use super::directory::RunDirectory;
+use super::folder::create_durable;
+use super::home::ProjectDirectory;
+use super::json::{read_json, write_json};
+use super::name::{encode, safe_name};
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use tm_scheduler::{CommitId, RunId, Tag, TaskId};
+
+/// The version of both formats.
+const VERSION: u32 = 1;
+
+/// What a person decided about the work of a task.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "kebab-case")]
+pub enum Decision {
+    /// It is good.
+    Approved,
+    /// It is to be done again.
+    Rejected {
+        /// Why, for the next attempt.
+        reason: String,
+    },
+}
+
+/// A decision about the work of one task of a run.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Review {
+    /// The task, within the run.
+    pub task: TaskId,
+    /// The commit that was looked at.
+    pub commit: CommitId,
+    /// When, RFC 3339.
+    pub at: String,
+    /// What was decided.
+    #[serde(flatten)]
+    pub decision: Decision,
+}
+
+/// Work that was rejected, as evidence for whoever does the task next.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Rejection {
+    /// The run that did the work.
+    pub run: RunId,
+    /// The task, within that run.
+    pub task: TaskId,
+    /// Its branch.
+    pub branch: String,
+    /// Its commit.
+    pub commit: CommitId,
+    /// Why it was rejected.
+    pub reason: String,
+    /// When, RFC 3339.
+    pub at: String,
+}
+
+/// A file with its version.
+#[derive(Debug, Serialize, Deserialize)]
+struct Versioned<T> {
+    version: u32,
+    #[serde(flatten)]
+    content: T,
+}
+
+/// All rejections of one task of the backlog, the oldest first.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Rejections {
+    rejections: Vec<Rejection>,
+}
+
+impl RunDirectory {
+    fn review_file(&self, task: &TaskId) -> PathBuf {
+        self.path().join("reviews").join(format!("{}.json", safe_name(task)))
+    }
+
+    /// Returns what was decided about a task last; nothing while nobody has.
+    ///
+    /// # Errors
+    /// The file can't be read, or a newer version wrote it.
+    pub fn review(&self, task: &TaskId) -> Result<Option<Review>, Error> {
+        read_versioned(&self.review_file(task))
+    }
+
+    /// Keeps a decision, in place of the one before.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub fn set_review(&self, review: &Review) -> Result<(), Error> {
+        write_versioned(&self.review_file(&review.task), review)
+    }
+}
+
+impl ProjectDirectory {
+    fn rejections_file(&self, tag: &Tag, task: &TaskId) -> PathBuf {
+        self.path().join("rejections").join(encode(tag.as_str())).join(format!("{}.json", safe_name(task)))
+    }
+
+    /// Returns what was rejected of a task of the backlog and has not been done again since, the oldest first.
+    ///
+    /// # Errors
+    /// The file can't be read, or a newer version wrote it.
+    pub fn rejections(&self, tag: &Tag, task: &TaskId) -> Result<Vec<Rejection>, Error> {
+        let found: Option<Rejections> = read_versioned(&self.rejections_file(tag, task))?;
+        Ok(found.unwrap_or_default().rejections)
+    }
+
+    /// Adds a rejection, in place of one of the same work. The caller holds the run lock.
+    ///
+    /// # Errors
+    /// The file can't be read or written.
+    pub fn add_rejection(&self, tag: &Tag, task: &TaskId, rejection: Rejection) -> Result<(), Error> {
+        let mut rejections = self.rejections(tag, task)?;
+        rejections.retain(|old| (&old.run, &old.task) != (&rejection.run, &rejection.task));
+        rejections.push(rejection);
+        self.keep_rejections(tag, task, rejections)
+    }
+
+    /// Forgets the rejections for which `is_settled` holds. The caller holds the run lock.
+    ///
+    /// # Errors
+    /// The file can't be read or written.
+    pub fn forget_rejections(
+        &self,
+        tag: &Tag,
+        task: &TaskId,
+        is_settled: impl Fn(&Rejection) -> bool,
+    ) -> Result<(), Error> {
+        let rejections = self.rejections(tag, task)?;
+        if rejections.iter().any(&is_settled) {
+            return self.keep_rejections(
+                tag,
+                task,
+                rejections.into_iter().filter(|rejection| !is_settled(rejection)).collect(),
+            );
+        }
+        Ok(())
+    }
+
+    fn keep_rejections(&self, tag: &Tag, task: &TaskId, rejections: Vec<Rejection>) -> Result<(), Error> {
+        let path = self.rejections_file(tag, task);
+        if rejections.is_empty() {
+            return match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::write(&path)(error)),
+                _ => Ok(()),
+            };
+        }
+        write_versioned(&path, &Rejections { rejections })
+    }
+}
+
+fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+    #[derive(Deserialize)]
+    struct VersionOnly {
+        version: u32,
+    }
+    let version: VersionOnly = match read_json(path) {
+        Ok(version) => version,
+        Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if version.version > VERSION {
+        return Err(Error::NewerFile { path: path.to_owned(), found: version.version, supported: VERSION });
+    }
+    let file: Versioned<T> = read_json(path)?;
+    Ok(Some(file.content))
+}
+
+fn write_versioned<T: Serialize>(path: &Path, content: &T) -> Result<(), Error> {
+    create_durable(crate::atomic::folder_of(path))?;
+    write_json(path, &Versioned { version: VERSION, content })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::home::Home;
+    use super::*;
+
+    fn project(root: &Path) -> ProjectDirectory {
+        let git_dir = root.join("app/.git");
+        fs::create_dir_all(&git_dir).unwrap();
+        Home::new(root.join("home")).project(&git_dir).unwrap()
+    }
+
+    fn rejection(run: &str, reason: &str) -> Rejection {
+        Rejection {
+            run: run.into(),
+            task: "1".into(),
+            branch: "tm/master/task-1".into(),
+            commit: "0".repeat(40).as_str().into(),
+            reason: reason.to_owned(),
+            at: "2026-11-21T01:45:12Z".to_owned(),
+        }
+    }
+
+    #[test]
+    fn last_decision_about_a_task_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let run = project(root.path()).run(&"r".into()).unwrap();
+        let task = TaskId::from("../1:red");
+        assert_eq!(run.review(&task).unwrap(), None);
+        for decision in [Decision::Approved, Decision::Rejected { reason: "too slow".to_owned() }] {
+            let review = Review { task: task.clone(), commit: "c".into(), at: String::new(), decision };
+            run.set_review(&review).unwrap();
+            assert_eq!(run.review(&task).unwrap(), Some(review));
+        }
+        assert_eq!(fs::read_dir(run.path().join("reviews")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn rejections_stay_until_they_are_settled() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, tag, task) = (project(root.path()), Tag::from("a/b"), TaskId::from("1"));
+        project.add_rejection(&tag, &task, rejection("r1", "wrong name")).unwrap();
+        project.add_rejection(&tag, &task, rejection("r2", "too slow")).unwrap();
+        project.add_rejection(&tag, &task, rejection("r1", "wrong word")).unwrap();
+        let reasons = || {
+            let kept = project.rejections(&tag, &task).unwrap();
+            kept.into_iter().map(|rejection| rejection.reason).collect::<Vec<_>>()
+        };
+        assert_eq!(reasons(), ["too slow", "wrong word"]);
+        assert_eq!(project.rejections(&Tag::from("other"), &task).unwrap(), []);
+        project.forget_rejections(&tag, &task, |rejection| rejection.run != "r2".into()).unwrap();
+        assert_eq!(reasons(), ["too slow"]);
+        project.forget_rejections(&tag, &task, |_| true).unwrap();
+        assert_eq!(reasons(), Vec::<String>::new());
+        assert!(!project.rejections_file(&tag, &task).exists());
+    }
+
+    #[test]
+    fn file_of_a_newer_version_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let run = project(root.path()).run(&"r".into()).unwrap();
+        let path = run.review_file(&"1".into());
+        create_durable(crate::atomic::folder_of(&path)).unwrap();
+        crate::atomic::replace(&path, b"{\"version\": 2, \"other\": 1}").unwrap();
+        assert!(matches!(run.review(&"1".into()), Err(Error::NewerFile { found: 2, .. })));
+    }
+}

@@ -1,0 +1,28 @@
+//! Shows commits to a person at the terminal, through the pager that git chooses (`GIT_PAGER`, `core.pager`, `PAGER`).
+
+use crate::git::Git;
+use crate::{Error, Repository};
+use tm_scheduler::CommitId;
+
+impl Repository {
+    /// Shows what differs between two commits: a summary of the files, then the lines.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn show_diff(&self, from: &CommitId, to: &CommitId) -> Result<(), Error> {
+        self.in_terminal().args(["diff", "--stat", "--patch"]).commit(from).commit(to).arg("--").shown()
+    }
+
+    /// Shows the commits that `to` has and `from` has not, the last one first, with the size of each.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn show_log(&self, from: &CommitId, to: &CommitId) -> Result<(), Error> {
+        let left_out = format!("^{from}");
+        self.in_terminal().args(["log", "--stat"]).commit(to).arg(left_out).arg("--").shown()
+    }
+
+    fn in_terminal(&self) -> Git {
+        Git::in_terminal(self.environment(), self.checkout_root())
+    }
+}
