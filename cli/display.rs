@@ -155,6 +155,13 @@ pub(crate) fn print_line(line: &str) {
     let _reader_is_gone = writeln!(std::io::stderr(), "{line}");
 }
 
+/// Prints a question, after which the answer is typed.
+pub(crate) fn print_question(question: &str) {
+    let mut stderr = std::io::stderr().lock();
+    // Whoever reads may have gone; then there is no answer either.
+    let _reader_is_gone = write!(stderr, "{question}").and_then(|()| stderr.flush());
+}
+
 /// Prints text on stdout, as data for people or programs.
 pub(crate) fn print_data(text: &str) {
     let mut stdout = std::io::stdout().lock();

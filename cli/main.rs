@@ -14,7 +14,7 @@ use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
     agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp, plan,
-    presets, run, steering, verify, worktrees,
+    presets, review, run, steering, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -90,8 +90,13 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::RemoveDependency(dependency) => edits::remove_dependency(&start, dependency),
         Command::Tags(tags_arguments) => tags::tags(&start, tags_arguments),
         Command::Verify(verify_arguments) => verify::verify(&start, verify_arguments),
+        Command::Review(review_arguments) => review::review(&start, review_arguments),
         Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),
+        Command::Worktrees(Worktrees::Show(branch)) => worktrees::show(&start, branch),
         Command::Worktrees(Worktrees::Diff(choice)) => worktrees::diff(&start, choice),
+        Command::Worktrees(Worktrees::Log(choice)) => worktrees::log(&start, choice),
+        Command::Worktrees(Worktrees::Open(open)) => worktrees::open(&start, open),
+        Command::Worktrees(Worktrees::Merge(merge)) => worktrees::merge(&start, merge),
         Command::Worktrees(Worktrees::Salvage(salvage)) => worktrees::salvage(&start, salvage),
         Command::Worktrees(Worktrees::Prune(output)) => worktrees::prune(&start, output.json),
         Command::Autopilot(autopilot_arguments) => autopilot::autopilot(&start, autopilot_arguments),

@@ -17,6 +17,7 @@ mod models;
 mod real_agents;
 mod refactoring;
 mod reports;
+mod review;
 mod scene;
 mod steering;
 mod stopping;

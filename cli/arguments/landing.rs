@@ -11,6 +11,9 @@ pub(crate) struct LandArguments {
     /// Make a merge commit even where your branch could just move forward.
     #[arg(long)]
     pub(crate) no_ff: bool,
+    /// Also where the review has rejected some of it.
+    #[arg(long)]
+    pub(crate) with_rejected: bool,
     /// Don't ask.
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,

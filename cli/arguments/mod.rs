@@ -10,8 +10,10 @@ mod mcp;
 mod presets;
 mod reports;
 mod steering;
+mod review;
 mod verify;
 mod waves;
+mod worktrees;
 
 pub(crate) use autopilot::{
     AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments, FinalizeArguments,
@@ -31,11 +33,13 @@ pub(crate) use mcp::{McpArguments, McpClient, McpCommand};
 pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use reports::{AfterRun, CiSystem, ReportArguments, ReportForm};
 pub(crate) use steering::{SkipArguments, SteeredTask, StopArguments};
+pub(crate) use review::{ApproveArguments, RejectArguments, ReviewArguments, ReviewCommand};
 pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments,
     StrictnessArgument, TddArgument, UnitArgument, Waves,
 };
+pub(crate) use worktrees::{MergeArguments, OpenArguments, SalvageArguments, ShowBranch, TaskOfRun, Worktrees};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
@@ -89,7 +93,9 @@ pub(crate) enum Command {
     Tags(TagsArguments),
     /// Judge work by hand, as a run judges it.
     Verify(VerifyArguments),
-    /// See and clean up the worktrees of runs.
+    /// Review the work of a run, branch after branch in the order in which it landed.
+    Review(ReviewArguments),
+    /// See, open, merge and clean up the branches and worktrees of runs.
     #[command(subcommand)]
     Worktrees(Worktrees),
     /// Lead one agent through RED, GREEN and COMMIT of each subtask of a task.
@@ -137,45 +143,6 @@ pub(crate) struct JsonOutput {
     /// For programs.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Commands on worktrees and branches.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Worktrees {
-    /// List the branches of a run with what became of them.
-    List(RunChoice),
-    /// Show what a task changed.
-    Diff(TaskOfRun),
-    /// List the work of failed and interrupted attempts that is kept, or bring one of them back as a branch.
-    Salvage(SalvageArguments),
-    /// Remove worktrees whose work is safe on a branch; says for each what it did and why.
-    Prune(JsonOutput),
-}
-
-/// `tm worktrees salvage`.
-#[derive(Args, Debug)]
-pub(crate) struct SalvageArguments {
-    /// What to bring back: RUN/TASK/ATTEMPT as listed, or a task, whose last kept work is taken; everything is listed
-    /// when not given.
-    #[arg(value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// The branch to make; `salvage/TASK-ATTEMPT` when not given.
-    #[arg(long, value_name = "BRANCH", requires = "name")]
-    pub(crate) branch: Option<String>,
-    /// For programs.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// A task of a run.
-#[derive(Args, Debug)]
-pub(crate) struct TaskOfRun {
-    /// The task.
-    #[arg(value_name = "ID")]
-    pub(crate) task: String,
-    /// The run; the live or last one when not given.
-    #[arg(long, value_name = "RUN")]
-    pub(crate) run: Option<String>,
 }
 
 /// Commands on settings.

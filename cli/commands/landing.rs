@@ -1,13 +1,12 @@
-//! `tm waves land`: the work of a run into the branch that the user is on, after asking.
+//! `tm waves land`: the work of a run into the branch that the user is on, after asking; and the merge of any branch.
 
-use super::reporting::whole_summary;
+use super::review::{ReviewedRun, TaskBranch};
 use crate::arguments::LandArguments;
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
 use std::io::IsTerminal as _;
 use std::path::Path;
-use tm_reports::Summary;
 use tm_scheduler::CommitId;
 use tm_store::run::RunLock;
 use tm_worktrees::{BranchName, BringHow, Landing};
@@ -19,31 +18,79 @@ pub(crate) fn land(start: &Path, arguments: &LandArguments) -> Result<u8, Comman
             .code(ExitCode::Busy)
             .hint("wait for its end, or `tm waves stop`"));
     }
-    let (_, replayed) = project.replayed(arguments.run.as_deref())?;
-    let summary = whole_summary(&project, &replayed.scheduler, &replayed.header, replayed.last_input_at);
-    let branch = BranchName::new(&summary.integration_branch)?;
-    let head = project.repository.head()?;
-    let Some(onto) = head.branch else {
-        return Err(
-            CommandFailure::new("land: HEAD is on no branch").hint("`git switch` to the branch that is to have it")
-        );
+    let run = ReviewedRun::open(project, arguments.run.as_deref())?;
+    let branch = BranchName::new(&run.summary.integration_branch)?;
+    let onto = user_branch(&run.project)?;
+    if !arguments.with_rejected {
+        refuse_rejected(&run)?;
+    }
+    for task in run.summary.tasks.iter().filter(|task| task.landed) {
+        print_data(&format!("{:8}  {:8}  {}\n", task.id, task.verdict.as_str(), task.title));
+    }
+    let asking = if arguments.yes { Asking::Never } else { Asking::AtTheTerminal };
+    let how = if arguments.no_ff { BringHow::MergeCommit } else { BringHow::ForwardOrMerge };
+    bring_in(&run.project, &branch, &onto, asking, how)
+}
+
+/// Work that somebody rejected is in the integration branch until it is done again.
+pub(crate) fn refuse_rejected(run: &ReviewedRun) -> Result<(), CommandFailure> {
+    let rejected: Vec<String> =
+        run.branches()?.into_iter().filter(TaskBranch::is_rejected).map(|branch| branch.task.id).collect();
+    if rejected.is_empty() {
+        return Ok(());
+    }
+    let failure = CommandFailure::new(format!("land what the review rejected: `{}`", rejected.join("`, `")));
+    Err(failure.code(ExitCode::Refused).hint(
+        "`tm waves run` does it again on top, `tm review approve ID` changes your mind, `--with-rejected` goes on",
+    ))
+}
+
+/// Returns the branch that the user is on.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn user_branch(project: &Project) -> Result<String, CommandFailure> {
+    project.repository.head()?.branch.ok_or_else(|| {
+        CommandFailure::new("merge: HEAD is on no branch").hint("`git switch` to the branch that is to have it")
+    })
+}
+
+/// Whether the user is asked before something of theirs changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Asking {
+    /// Yes; without a terminal that is an error.
+    AtTheTerminal,
+    /// They have said so already.
+    Never,
+}
+
+/// Merges a branch into the one that the user is on.
+pub(crate) fn bring_in(
+    project: &Project,
+    branch: &BranchName,
+    onto: &str,
+    asking: Asking,
+    how: BringHow,
+) -> Result<u8, CommandFailure> {
+    let head = project.repository.head()?.commit;
+    let Some(tip) = project.repository.branch_tip(branch)? else {
+        return Err(CommandFailure::new(format!("merge: there is no branch `{branch}`")).hint("nothing landed in it"));
     };
-    let Some(tip) = project.repository.branch_tip(&branch)? else {
-        return Err(
-            CommandFailure::new(format!("land: there is no branch `{branch}`")).hint("nothing landed in that run")
-        );
-    };
-    if !foreseen(&project, &head.commit, &tip, &branch, &onto)? {
+    if !foreseen(project, &head, &tip, branch, onto)? {
         print_line(&format!("`{onto}` has everything of `{branch}` already"));
         return Ok(0);
     }
-    show(&project, &summary, &head.commit, &tip, &onto)?;
-    if !confirmed(arguments, &onto)? {
+    let base = project.repository.merge_base(&head, &tip)?.unwrap_or(head);
+    let stat = project.repository.diffstat(&base, &tip)?;
+    print_data(&format!(
+        "{} files, {} lines more, {} lines less, from `{branch}` to `{onto}`\n",
+        stat.files, stat.insertions, stat.deletions
+    ));
+    if !confirmed(asking, onto)? {
         print_line("nothing was changed");
         return Ok(0);
     }
-    let how = if arguments.no_ff { BringHow::MergeCommit } else { BringHow::ForwardOrMerge };
-    let commit = project.repository.bring_in(&branch, how).map_err(|error| {
+    let commit = project.repository.bring_in(branch, how).map_err(|error| {
         CommandFailure::from(error).hint("commit or stash what is in the way, then try again; nothing was changed")
     })?;
     print_line(&format!("`{onto}` is at {commit}"));
@@ -72,27 +119,8 @@ fn foreseen(
     }
 }
 
-fn show(
-    project: &Project,
-    summary: &Summary,
-    head: &CommitId,
-    tip: &CommitId,
-    onto: &str,
-) -> Result<(), CommandFailure> {
-    for task in summary.tasks.iter().filter(|task| task.landed) {
-        print_data(&format!("{:8}  {:8}  {}\n", task.id, task.verdict.as_str(), task.title));
-    }
-    let base = project.repository.merge_base(head, tip)?.unwrap_or_else(|| head.clone());
-    let stat = project.repository.diffstat(&base, tip)?;
-    print_data(&format!(
-        "{} files, {} lines more, {} lines less, from `{}` to `{onto}`\n",
-        stat.files, stat.insertions, stat.deletions, summary.integration_branch
-    ));
-    Ok(())
-}
-
-fn confirmed(arguments: &LandArguments, onto: &str) -> Result<bool, CommandFailure> {
-    if arguments.yes {
+fn confirmed(asking: Asking, onto: &str) -> Result<bool, CommandFailure> {
+    if asking == Asking::Never {
         return Ok(true);
     }
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

@@ -19,6 +19,7 @@ pub(crate) mod mcp;
 pub(crate) mod plan;
 pub(crate) mod presets;
 pub(crate) mod reporting;
+pub(crate) mod review;
 pub(crate) mod run;
 mod sandbox;
 pub(crate) mod setup;

@@ -9,7 +9,7 @@ use crate::project::Project;
 use std::path::Path;
 use tm_reports::{DiffstatSummary, RunFacts, Summary, junit_xml, report_html, summarize, summary_markdown};
 use tm_runtime::{JournalHeader, Outcome};
-use tm_scheduler::{CommitId, RunStatus, Scheduler, Timestamp};
+use tm_scheduler::{CommitId, Phase, RunStatus, Scheduler, State, TaskView, Timestamp};
 use tm_store::run::{RunDirectory, write_json};
 
 /// Writes the summary, shows it, and tells whoever is to be told.
@@ -22,6 +22,7 @@ pub(crate) fn report(
     after: &AfterRun,
 ) -> Result<u8, CommandFailure> {
     let summary = whole_summary(project, &outcome.scheduler, header, outcome.ended_at);
+    forget_rejections(project, outcome, header)?;
     write_reports(&summary, directory.path())?;
     if let Some(folder) = &after.report_dir
         && let Err(error) =
@@ -36,6 +37,18 @@ pub(crate) fn report(
     tell_ci(after.ci, &summary, directory);
     aftermath(after, &summary, directory);
     Ok(outcome.status.exit_code())
+}
+
+/// What was rejected and has been done again since is evidence for nobody any more.
+fn forget_rejections(project: &Project, outcome: &Outcome, header: &JournalHeader) -> Result<(), CommandFailure> {
+    let is_done = |view: &TaskView<'_>| {
+        view.placed.task.phase != Phase::Red && matches!(view.state, State::Landed { .. } | State::Held { .. })
+    };
+    for view in outcome.scheduler.tasks().filter(is_done) {
+        let task = &view.placed.task.backlog_id;
+        project.directory.forget_rejections(&header.tag, task, |kept| kept.run != header.run_id)?;
+    }
+    Ok(())
 }
 
 /// Writes the summary in all its forms.
@@ -57,7 +70,7 @@ fn next_commands(status: RunStatus, header: &JournalHeader, directory: &RunDirec
     if matches!(status, RunStatus::Interrupted | RunStatus::Stopped) {
         print_line("  tm waves resume                 take the rest up");
     }
-    print_line("  tm worktrees list               the branch of each task");
+    print_line("  tm review                       see each branch, approve or reject it");
     print_line(&format!("  git log --first-parent {}", header.integration_branch));
     print_line("  tm waves land                   merge it into your branch, when you are content");
     print_line(&format!("report: {}", directory.report().display()));

@@ -1,7 +1,11 @@
-//! `tm worktrees`: the branches of a run, what a task changed, and cleaning up.
+//! `tm worktrees`: the branches of a run, one of them, the work of failed attempts, and cleaning up.
+
+mod one;
+
+pub(crate) use one::{Tool, diff, log, merge, open, open_branch, show};
 
 use super::reporting::facts;
-use crate::arguments::{RunChoice, SalvageArguments, TaskOfRun};
+use crate::arguments::{RunChoice, SalvageArguments};
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
@@ -26,23 +30,6 @@ pub(crate) fn list(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailur
         print_data(&format!("{:8}  {:8}  {landed:10}  {branch}\n", task.id, task.verdict.as_str()));
     }
     print_data(&format!("{:8}  {:8}  {:10}  {}\n", "all", "", "", summary.integration_branch));
-    Ok(0)
-}
-
-pub(crate) fn diff(start: &Path, choice: &TaskOfRun) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
-    let (_, replayed) = project.replayed(choice.run.as_deref())?;
-    let task = TaskId::from(choice.task.as_str());
-    let Some(view) = replayed.scheduler.task(&task) else {
-        return Err(CommandFailure::new(format!("find the task `{task}` in the run {}", replayed.header.run_id))
-            .hint("`tm worktrees list` lists its tasks"));
-    };
-    let place = view.attempts.iter().rev().find_map(|record| record.place.as_ref());
-    let (Some(place), Some(commit)) = (place, view.state.commit()) else {
-        return Err(CommandFailure::new(format!("show what `{task}` changed: it has no proven work"))
-            .hint(format!("`tm waves logs {task}` shows what its agent printed")));
-    };
-    print_data(&format!("{}\n", project.repository.diff(&place.base, commit)?));
     Ok(0)
 }
 

@@ -1,0 +1,201 @@
+//! Asks about one branch after the other, in the way of `git add --patch`. Answers come a line each from stdin, so that
+//! a script can give them too.
+
+use super::branch::{ReviewedRun, TaskBranch, as_text};
+use super::decide;
+use crate::commands::worktrees::{Tool, open_branch};
+use crate::display::{print_data, print_line, print_question};
+use crate::failure::CommandFailure;
+use std::io::BufRead as _;
+use tm_scheduler::Phase;
+
+const HELP: &str = "\
+a  approve it
+r  reject it: say why, and it is done again by the next run
+d  show what it changed
+l  show its commits
+o  open a shell in a worktree on its branch
+e  open an editor there
+s  leave it for later
+q  quit; what was decided stays decided
+?  show this";
+
+/// What a person answers.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Answer {
+    Approve,
+    Reject(String),
+    Diff,
+    Log,
+    Open(Tool),
+    Skip,
+    Quit,
+    Help,
+}
+
+/// Where the review goes next.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Next {
+    Again,
+    Forward,
+    End,
+}
+
+/// Which branches are asked about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Asked {
+    /// Those that nobody has reviewed.
+    Open,
+    /// All.
+    All,
+}
+
+pub(crate) fn review_all(run: &ReviewedRun, asked: Asked) -> Result<u8, CommandFailure> {
+    let branches = run.branches()?;
+    let open: Vec<&TaskBranch> =
+        branches.iter().filter(|branch| asked == Asked::All || branch.review.is_none()).collect();
+    let onto = run.onto()?;
+    let mut reviewed = 0;
+    for (position, branch) in open.iter().enumerate() {
+        // Its RED's review may have decided it, or the other way round.
+        let branch = run.branch_of(&branch.task.id)?;
+        if asked == Asked::Open && branch.review.is_some() {
+            continue;
+        }
+        print_data(&format!(
+            "\n[{}/{}] {}",
+            position + 1,
+            open.len(),
+            as_text(&branch, &run.conflicts(&branch)?, &onto)
+        ));
+        match ask_until_decided(run, &branch)? {
+            Next::End => break,
+            Next::Again | Next::Forward => reviewed += 1,
+        }
+    }
+    tell_the_end(run, reviewed)
+}
+
+fn ask_until_decided(run: &ReviewedRun, branch: &TaskBranch) -> Result<Next, CommandFailure> {
+    loop {
+        print_question(&format!(
+            "{}: approve, reject, diff, log, open, editor, skip, quit [a,r,d,l,o,e,s,q,?]? ",
+            branch.task.id
+        ));
+        let Some(line) = read_line()? else {
+            print_line("");
+            return Ok(Next::End);
+        };
+        let Some(answer) = answer(&line) else {
+            print_line(HELP);
+            continue;
+        };
+        // What can't be done now, such as rejecting while a run is live, doesn't end the review.
+        match perform(run, branch, answer) {
+            Ok(Next::Again) => {}
+            Ok(next) => return Ok(next),
+            Err(failure) => {
+                print_line(&format!("error: failed to {}", failure.message));
+                failure.hint.iter().for_each(|hint| print_line(&format!("hint: {hint}")));
+            }
+        }
+    }
+}
+
+fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Result<Next, CommandFailure> {
+    match answer {
+        Answer::Approve => decide::approve(run, branch).map(|_| Next::Forward),
+        Answer::Reject(reason) => {
+            let reason = if reason.is_empty() { ask_why()? } else { reason };
+            decide::reject(run, branch, &reason)?;
+            Ok(Next::Forward)
+        }
+        Answer::Diff => {
+            run.project.repository.show_diff(&branch.base, &branch.commit)?;
+            Ok(Next::Again)
+        }
+        Answer::Log => {
+            run.project.repository.show_log(&branch.base, &branch.commit)?;
+            Ok(Next::Again)
+        }
+        Answer::Open(tool) => {
+            open_branch(run, branch, tool)?;
+            Ok(Next::Again)
+        }
+        Answer::Skip => Ok(Next::Forward),
+        Answer::Quit => Ok(Next::End),
+        Answer::Help => {
+            print_line(HELP);
+            Ok(Next::Again)
+        }
+    }
+}
+
+fn ask_why() -> Result<String, CommandFailure> {
+    print_question("why? ");
+    Ok(read_line()?.unwrap_or_default())
+}
+
+fn read_line() -> Result<Option<String>, CommandFailure> {
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line)?;
+    Ok((read > 0).then_some(line))
+}
+
+/// Reads an answer: its letter or word, and for a rejection whatever follows.
+fn answer(line: &str) -> Option<Answer> {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    Some(match word {
+        "a" | "approve" => Answer::Approve,
+        "r" | "reject" => Answer::Reject(rest.trim().to_owned()),
+        "d" | "diff" => Answer::Diff,
+        "l" | "log" => Answer::Log,
+        "o" | "open" => Answer::Open(Tool::Shell),
+        "e" | "editor" => Answer::Open(Tool::Editor),
+        "s" | "skip" => Answer::Skip,
+        "q" | "quit" => Answer::Quit,
+        "?" | "help" => Answer::Help,
+        _ => return None,
+    })
+}
+
+fn tell_the_end(run: &ReviewedRun, reviewed: usize) -> Result<u8, CommandFailure> {
+    let branches = run.branches()?;
+    let rejected = branches.iter().filter(|branch| branch.is_rejected()).count();
+    let open = branches.iter().filter(|branch| branch.review.is_none()).count();
+    let approved = branches.len() - rejected - open;
+    if branches.is_empty() {
+        print_line("no task of the run has proven work; `tm waves report` says why");
+        return Ok(0);
+    }
+    if reviewed == 0 && open == 0 {
+        print_line("everything is reviewed; `--again` goes through it once more");
+    }
+    let pairs = branches.iter().any(|branch| branch.task.phase == Phase::Red);
+    let unit = if pairs { "branches, two a pair" } else { "branches" };
+    print_line(&format!("{approved} approved, {rejected} rejected, {open} open of {} {unit}", branches.len()));
+    let next = if rejected > 0 {
+        "`tm waves run` does again what is rejected"
+    } else if open > 0 {
+        "`tm review` goes on with what is open"
+    } else {
+        "`tm waves land` merges it into your branch, `tm pr` opens pull requests"
+    };
+    print_line(next);
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_letters_or_words_and_a_rejection_says_why() {
+        assert_eq!(answer(" a\n"), Some(Answer::Approve));
+        assert_eq!(answer("reject  months are off by one\n"), Some(Answer::Reject("months are off by one".to_owned())));
+        assert_eq!(answer("r\n"), Some(Answer::Reject(String::new())));
+        assert_eq!(answer("e"), Some(Answer::Open(Tool::Editor)));
+        assert_eq!((answer(""), answer("yes please")), (None, None));
+    }
+}
