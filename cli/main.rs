@@ -14,7 +14,7 @@ use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
     agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp, plan,
-    presets, review, run, steering, verify, worktrees,
+    presets, pull, review, run, steering, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -91,6 +91,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Tags(tags_arguments) => tags::tags(&start, tags_arguments),
         Command::Verify(verify_arguments) => verify::verify(&start, verify_arguments),
         Command::Review(review_arguments) => review::review(&start, review_arguments),
+        Command::Pr(pull_arguments) => pull::pull(&start, pull_arguments),
         Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),
         Command::Worktrees(Worktrees::Show(branch)) => worktrees::show(&start, branch),
         Command::Worktrees(Worktrees::Diff(choice)) => worktrees::diff(&start, choice),

@@ -14,6 +14,7 @@ mod loops_outside;
 mod mcp;
 mod misbehaviour;
 mod models;
+mod pull_requests;
 mod real_agents;
 mod refactoring;
 mod reports;

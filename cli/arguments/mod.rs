@@ -8,9 +8,10 @@ mod loops;
 mod manuals;
 mod mcp;
 mod presets;
+mod pull;
 mod reports;
-mod steering;
 mod review;
+mod steering;
 mod verify;
 mod waves;
 mod worktrees;
@@ -31,9 +32,10 @@ pub(crate) use loops::LoopArguments;
 pub(crate) use manuals::{CompletionsArguments, ManArguments};
 pub(crate) use mcp::{McpArguments, McpClient, McpCommand};
 pub(crate) use presets::{NewPreset, Presets};
+pub(crate) use pull::PullArguments;
 pub(crate) use reports::{AfterRun, CiSystem, ReportArguments, ReportForm};
-pub(crate) use steering::{SkipArguments, SteeredTask, StopArguments};
 pub(crate) use review::{ApproveArguments, RejectArguments, ReviewArguments, ReviewCommand};
+pub(crate) use steering::{SkipArguments, SteeredTask, StopArguments};
 pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments,
@@ -95,6 +97,9 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     /// Review the work of a run, branch after branch in the order in which it landed.
     Review(ReviewArguments),
+    /// Push the work of a run and open pull requests for it with `gh`, or print the commands that do.
+    #[command(visible_alias = "pull-request")]
+    Pr(PullArguments),
     /// See, open, merge and clean up the branches and worktrees of runs.
     #[command(subcommand)]
     Worktrees(Worktrees),

@@ -13,11 +13,7 @@ use tm_worktrees::{BranchName, BringHow, Landing};
 
 pub(crate) fn land(start: &Path, arguments: &LandArguments) -> Result<u8, CommandFailure> {
     let project = Project::open(start, Vec::new())?;
-    if let Some(holder) = RunLock::holder(&project.directory)? {
-        return Err(CommandFailure::new(format!("land the work of a run while one is live: {holder}"))
-            .code(ExitCode::Busy)
-            .hint("wait for its end, or `tm waves stop`"));
-    }
+    refuse_live(&project, "land")?;
     let run = ReviewedRun::open(project, arguments.run.as_deref())?;
     let branch = BranchName::new(&run.summary.integration_branch)?;
     let onto = user_branch(&run.project)?;
@@ -32,6 +28,16 @@ pub(crate) fn land(start: &Path, arguments: &LandArguments) -> Result<u8, Comman
     bring_in(&run.project, &branch, &onto, asking, how)
 }
 
+/// Refuses to do something with the work of a run while one is live.
+pub(crate) fn refuse_live(project: &Project, what: &str) -> Result<(), CommandFailure> {
+    match RunLock::holder(&project.directory)? {
+        None => Ok(()),
+        Some(holder) => Err(CommandFailure::new(format!("{what} the work of a run while one is live: {holder}"))
+            .code(ExitCode::Busy)
+            .hint("wait for its end, or `tm waves stop`")),
+    }
+}
+
 /// Work that somebody rejected is in the integration branch until it is done again.
 pub(crate) fn refuse_rejected(run: &ReviewedRun) -> Result<(), CommandFailure> {
     let rejected: Vec<String> =
@@ -39,7 +45,7 @@ pub(crate) fn refuse_rejected(run: &ReviewedRun) -> Result<(), CommandFailure> {
     if rejected.is_empty() {
         return Ok(());
     }
-    let failure = CommandFailure::new(format!("land what the review rejected: `{}`", rejected.join("`, `")));
+    let failure = CommandFailure::new(format!("pass on what the review rejected: `{}`", rejected.join("`, `")));
     Err(failure.code(ExitCode::Refused).hint(
         "`tm waves run` does it again on top, `tm review approve ID` changes your mind, `--with-rejected` goes on",
     ))

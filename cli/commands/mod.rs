@@ -18,6 +18,7 @@ pub(crate) mod manuals;
 pub(crate) mod mcp;
 pub(crate) mod plan;
 pub(crate) mod presets;
+pub(crate) mod pull;
 pub(crate) mod reporting;
 pub(crate) mod review;
 pub(crate) mod run;

@@ -11,6 +11,7 @@ mod markdown;
 mod metrics;
 mod plan;
 mod plan_graph;
+mod pull_request;
 mod status;
 mod summary;
 
@@ -25,6 +26,7 @@ pub use markdown::summary_markdown;
 pub use metrics::metrics_text;
 pub use plan::{PlanJson, plan_json, plan_text};
 pub use plan_graph::{plan_dot, plan_mermaid};
+pub use pull_request::{PullRequestText, run_pull_request, task_pull_request};
 pub use status::status_text;
 pub use summary::{
     AttemptSummary, DiffstatSummary, ProofSummary, RunFacts, Summary, TaskSummary, TokensSummary, Totals, Verdict,

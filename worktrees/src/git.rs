@@ -77,10 +77,10 @@ impl Git {
 
     /// Begins a call whose output a person reads at the terminal; only `shown` runs it.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
-    pub(crate) fn in_terminal(environment: &Environment, folder: &Path) -> Self {
+    pub(crate) fn in_terminal(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
         let mut command = Command::new("git");
         environment.apply_for_a_person(&mut command);
-        Self::begin(command, folder, Hooks::Off).reading()
+        Self::begin(command, folder, hooks)
     }
 
     fn begin(mut command: Command, folder: &Path, hooks: Hooks) -> Self {

@@ -18,6 +18,7 @@ mod patterns;
 mod pool;
 mod prune;
 mod refs;
+mod remote;
 mod repository;
 mod slug;
 mod snapshot;

@@ -1,6 +1,6 @@
 //! Shows commits to a person at the terminal, through the pager that git chooses (`GIT_PAGER`, `core.pager`, `PAGER`).
 
-use crate::git::Git;
+use crate::git::{Git, Hooks};
 use crate::{Error, Repository};
 use tm_scheduler::CommitId;
 
@@ -23,6 +23,6 @@ impl Repository {
     }
 
     fn in_terminal(&self) -> Git {
-        Git::in_terminal(self.environment(), self.checkout_root())
+        Git::in_terminal(self.environment(), self.checkout_root(), Hooks::Off).reading()
     }
 }
