@@ -119,7 +119,25 @@ mod tests {
         let task = summary.tasks.iter().find(|task| task.id == "1").expect("a task");
         let text = task_pull_request(&summary, task, Some("tm/master/task-0"));
         assert_eq!(text.title, "Add numbers");
-        insta::assert_snapshot!(text.body, @"");
+        insta::assert_snapshot!(text.body, @"
+        Builds on `tm/master/task-0`: merge that one first.
+
+        Task `1` of run `20261121-014512-3fa9`, pass.
+
+        ## RED: tests that fail first
+
+        - commit red0123456789, after 1 attempt(s)
+        - claimed by `scripted`: pass
+        - proven: 0 tests passed, 1 failed (0 before), 1 new
+          - `adds`
+        - they differ: claims 1 tests passed, 0 do
+
+        ## GREEN: the implementation
+
+        - commit green0123456789, after 1 attempt(s)
+        - claimed by `scripted`: pass
+        - proven: 4 tests passed, 0 failed (0 before), 0 new
+        ");
     }
 
     #[test]
