@@ -7,6 +7,7 @@ mod failure;
 mod logging;
 mod loop_display;
 mod project;
+mod usage;
 mod words;
 
 use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
@@ -26,11 +27,7 @@ compile_error!("tm runs on Linux and macOS; on Windows, use it within WSL");
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // clap's words and exit codes: 0 for help and version, 2 for anything else.
-            let _printed = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::ExitCode::Usage.number()));
-        }
+        Err(error) => return ExitCode::from(usage::told(&error, std::env::args_os())),
     };
     logging::begin(verbosity(&arguments.command));
     match perform(&arguments) {

@@ -3,7 +3,7 @@
 use crate::failure::CommandFailure;
 use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
-use tm_runtime::{Replayed, replay};
+use tm_runtime::{Replayed, home, replay};
 use tm_scheduler::{RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{Home, ProjectDirectory, RunDirectory};
@@ -31,8 +31,7 @@ impl Project {
         let loaded = tm_config::load(&inputs)
             .map_err(|error| CommandFailure::from(error).hint("`tm config schema` lists every setting"))?;
         refuse_unenforced(&loaded)?;
-        let home = home(&loaded, repository.checkout_root())?;
-        let directory = Home::new(home).project(repository.common_dir())?;
+        let directory = home_of(&loaded, &repository)?.project(repository.common_dir())?;
         directory.create()?;
         if loaded.settings.storage.location == StorageLocation::Project {
             directory.ignore_itself()?;
@@ -89,7 +88,7 @@ impl Project {
 }
 
 /// Settings that the format has and this version does not enforce. Leaving one unsaid would promise what is not done.
-const UNENFORCED: [&str; 3] = ["agent.fallback", "git.commit_template", "storage.base_path"];
+const UNENFORCED: [&str; 1] = ["agent.fallback"];
 
 fn refuse_unenforced(loaded: &Loaded) -> Result<(), CommandFailure> {
     let is_somebodys = |source: &Source| !matches!(source, Source::BuiltIn | Source::ProjectJson(_));
@@ -111,15 +110,10 @@ fn is_off(value: &serde_json::Value) -> bool {
     value.is_null() || *value == false || value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// `$TM_HOME`, or `~/.taskmaster`; `.taskmaster` of the project when the settings say so.
-fn home(loaded: &Loaded, root: &Path) -> Result<PathBuf, CommandFailure> {
-    if loaded.settings.storage.location == StorageLocation::Project {
-        return Ok(root.join(".taskmaster"));
-    }
-    if let Some(home) = std::env::var_os("TM_HOME").filter(|home| !home.is_empty()) {
-        return Ok(PathBuf::from(home));
-    }
-    std::env::home_dir()
-        .map(|home| home.join(".taskmaster"))
+/// Where runs are kept: the settings, `TM_HOME` and the home folder decide.
+fn home_of(loaded: &Loaded, repository: &Repository) -> Result<Home, CommandFailure> {
+    let tm_home = std::env::var_os("TM_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let user_home = std::env::home_dir();
+    home(&loaded.settings.storage, repository, tm_home.as_deref(), user_home.as_deref())
         .ok_or_else(|| CommandFailure::new("find your home folder").hint("set TM_HOME"))
 }

@@ -53,8 +53,8 @@ fn rubbish_in_every_input_is_one_clear_error() {
     let scene = Scene::new(&[("1", "Add it", &[])], HONEST);
     write(&scene.root().join(".taskmaster/tm.yaml"), "waves: { max_paralel: 3 }");
     assert!(error(&scene.run(&[]), 1).contains("max_parallel"));
-    write(&scene.root().join(".taskmaster/tm.yaml"), "git: { commit_template: x }");
-    assert!(error(&scene.run(&[]), 1).contains("does not enforce"));
+    write(&scene.root().join(".taskmaster/tm.yaml"), "git: { commit_template: '{{ titel }}' }");
+    assert!(error(&scene.run(&[]), 1).contains("git.commit_template"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 /// `tm mcp`.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArguments {
     /// Serve streamable HTTP on a loopback address instead of standard input and output.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8765")]
@@ -13,8 +14,10 @@ pub(crate) struct McpArguments {
     #[arg(long, env = "TM_MCP_TOKEN", hide_env_values = true, value_name = "TOKEN", requires = "http")]
     pub(crate) token: Option<String>,
     /// The tools to offer: all, core (tasks), standard (tasks and waves), or names with commas.
-    #[arg(long, env = "TASK_MASTER_TOOLS", value_name = "TOOLS", default_value = "all")]
-    pub(crate) tools: String,
+    ///
+    /// Without it, the variable `TASK_MASTER_TOOLS` counts, and else it is all.
+    #[arg(long, value_name = "TOOLS")]
+    pub(crate) tools: Option<String>,
     /// Something else than serving.
     #[command(subcommand)]
     pub(crate) command: Option<McpCommand>,
@@ -23,16 +26,54 @@ pub(crate) struct McpArguments {
 /// What there is beside serving.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Print how a client is told of this server.
-    Install {
-        /// The client.
-        #[arg(value_enum)]
-        client: McpClient,
-    },
+    /// Add the server to the settings of a client; nothing else in them changes.
+    Install(InstallArguments),
 }
 
-/// Clients whose configuration is known.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+/// `tm mcp install`.
+#[derive(Args, Debug)]
+pub(crate) struct InstallArguments {
+    /// The client.
+    #[arg(value_enum)]
+    pub(crate) client: McpClient,
+    /// Whose settings; the project's when not given, but for Codex, where it is yours.
+    #[arg(long, short = 's', value_enum)]
+    pub(crate) scope: Option<InstallScope>,
+    /// What the server is called in there.
+    #[arg(long, value_name = "NAME", default_value = "tm", value_parser = server_name)]
+    pub(crate) name: String,
+    /// The tools to offer, as in `tm mcp --tools`.
+    #[arg(long, value_name = "TOOLS", conflicts_with = "remove")]
+    pub(crate) tools: Option<String>,
+    /// Print what is to be added, and change nothing.
+    #[arg(long, conflicts_with = "remove")]
+    pub(crate) print: bool,
+    /// Take the server out again.
+    #[arg(long)]
+    pub(crate) remove: bool,
+}
+
+/// Clients put the name into the names of tools.
+fn server_name(text: &str) -> Result<String, String> {
+    let is_sound = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if !text.is_empty() && text.chars().all(is_sound) {
+        Ok(text.to_owned())
+    } else {
+        Err("a name is made of letters, digits, `-` and `_`".to_owned())
+    }
+}
+
+/// Whose settings are changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum InstallScope {
+    /// Those of the project, which others may share.
+    Project,
+    /// Your own, for all projects.
+    User,
+}
+
+/// Clients whose settings are known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum McpClient {
     /// Claude Code.
     Claude,

@@ -30,7 +30,7 @@ pub(crate) use edits::{
 pub(crate) use landing::LandArguments;
 pub(crate) use loops::LoopArguments;
 pub(crate) use manuals::{CompletionsArguments, ManArguments};
-pub(crate) use mcp::{McpArguments, McpClient, McpCommand};
+pub(crate) use mcp::{InstallArguments, InstallScope, McpArguments, McpClient, McpCommand};
 pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use pull::PullArguments;
 pub(crate) use reports::{AfterRun, CiSystem, ReportArguments, ReportForm};
@@ -104,6 +104,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Worktrees(Worktrees),
     /// Lead one agent through RED, GREEN and COMMIT of each subtask of a task.
+    #[command(visible_alias = "ap")]
     Autopilot(AutopilotArguments),
     /// Serve tm's operations over MCP, for agents.
     Mcp(McpArguments),

@@ -88,6 +88,9 @@ pub(crate) fn preflight(
     tasks: &[Task],
 ) -> Result<(AgentChoice, Option<TestCommand>), CommandFailure> {
     let agents = agents(&project.loaded.settings)?;
+    if let Some(template) = &project.loaded.settings.git.commit_template {
+        tm_presets::check_commit_template(template)?;
+    }
     tm_presets::check_prompts(&project.repository.checkout_root().join(".taskmaster/prompts"))?;
     let test_command = test_command(project)?;
     check_tests(header, test_command.as_ref(), tasks)?;

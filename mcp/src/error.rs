@@ -20,14 +20,6 @@ pub enum Error {
         /// What the system says.
         source: std::io::Error,
     },
-    /// A tool was named that is not there.
-    #[error("offer the tool `{name}`; there are {known}")]
-    UnknownTool {
-        /// The name.
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
     /// There is no randomness for a token.
     #[error("make a token")]
     Token {

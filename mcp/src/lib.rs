@@ -1,12 +1,17 @@
-//! Offers tm's operations over the Model Context Protocol: tools on stdio, or on HTTP for this machine alone.
+//! Offers tm's operations over the Model Context Protocol: tools, resources and prompts on stdio, or on HTTP for this
+//! machine alone.
 //!
 //! The only crate that talks to rmcp. Knows names and shapes of tools; what they do is done in `runtime`, and runs of
 //! waves are done by the `tm` program itself.
 
 mod answer;
 mod autopilot;
+mod completions;
 mod error;
+mod going;
 mod http;
+mod prompts;
+mod resources;
 mod server;
 mod tasks;
 mod tools;

@@ -2,9 +2,15 @@
 
 use crate::error::Error;
 use crate::tools::ToolChoice;
+use crate::{completions, prompts, resources};
 use rmcp::handler::server::router::tool::ToolRouter;
-use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
-use rmcp::{ServerHandler, ServiceExt as _, tool_handler};
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler, ServiceExt as _, tool_handler};
 use std::path::{Path, PathBuf};
 use tm_runtime::autopilot::{Error as AutopilotError, GUIDE, Project, Surroundings};
 
@@ -28,16 +34,18 @@ pub struct Server {
 
 impl Server {
     /// Makes a server that offers these tools.
-    ///
-    /// # Errors
-    /// A tool was chosen that is not there.
-    pub fn new(place: Place, choice: &ToolChoice) -> Result<Self, Error> {
+    pub fn new(place: Place, choice: &ToolChoice) -> Self {
+        let mut router = Self::every_tool();
+        choice.apply(&mut router);
+        Self { place, router }
+    }
+
+    pub(crate) fn every_tool() -> ToolRouter<Self> {
         let mut router = Self::task_tools();
         router.merge(Self::autopilot_tools());
         router.merge(Self::unit_tools());
         router.merge(Self::waves_tools());
-        choice.apply(&mut router)?;
-        Ok(Self { place, router })
+        router
     }
 
     /// Opens the project that a call names, or the server's own.
@@ -54,9 +62,63 @@ impl Server {
 #[tool_handler(router = self.router)]
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .enable_completions()
+            .build();
+        ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("tm", env!("CARGO_PKG_VERSION")))
             .with_instructions(GUIDE)
+    }
+
+    async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        resources::list(self.clone(), page).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read(self.clone(), request.uri).await.map(Into::into)
+    }
+
+    async fn list_prompts(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        prompts::list(self.clone()).await.map(ListPromptsResult::with_all_items)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        prompts::get(self.clone(), request).await.map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Ok(completions::complete(self.clone(), request).await)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Which tools are offered: all, a tier, or a list, in the words of Task Master's `TASK_MASTER_TOOLS`.
 
-use crate::error::Error;
 use crate::server::Server;
 use rmcp::handler::server::router::tool::ToolRouter;
 
@@ -9,54 +8,55 @@ const CORE: [&str; 4] = ["get_tasks", "next_task", "get_task", "set_task_status"
 /// Those of waves besides.
 const WAVES: &str = "waves_";
 
+/// Names that Task Master has for tools that are called otherwise.
+const OTHER_NAMES: [(&str, &str); 1] = [("autopilot_complete", "autopilot_complete_phase")];
+
 /// A choice of tools.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub enum ToolChoice {
-    /// Every tool.
-    #[default]
-    All,
-    /// Those of tasks.
-    Core,
-    /// Those of tasks and waves.
-    Standard,
-    /// These.
-    Named(Vec<String>),
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ToolChoice {
+    names: Vec<String>,
+    /// Names that no tool has.
+    unknown: Vec<String>,
 }
 
 impl ToolChoice {
-    /// Reads `core`, `lean`, `standard`, `all`, or names with commas; `-` stands for `_` too.
+    /// Reads `core` (or `lean`), `standard`, `all`, names of tools, or several of these with commas; `-` stands for `_`
+    /// too. Where nothing that is known is named, it is all.
     pub fn parse(text: &str) -> Self {
-        let names: Vec<String> = text
-            .split(',')
-            .map(|name| name.trim().to_lowercase().replace('-', "_"))
-            .filter(|name| !name.is_empty())
-            .collect();
-        match names.as_slice() {
-            [] => Self::All,
-            [one] if one == "all" => Self::All,
-            [one] if one == "core" || one == "lean" => Self::Core,
-            [one] if one == "standard" => Self::Standard,
-            _ => Self::Named(names),
+        let words = text.split(',').map(|name| name.trim().to_lowercase().replace('-', "_"));
+        let all: Vec<String> = Server::every_tool().list_all().iter().map(|tool| tool.name.to_string()).collect();
+        let mut choice = Self { names: Vec::new(), unknown: Vec::new() };
+        for word in words.filter(|word| !word.is_empty()) {
+            let other = OTHER_NAMES.iter().find(|(other, _)| *other == word).map(|(_, name)| (*name).to_owned());
+            let word = other.unwrap_or(word);
+            let is_meant = |name: &&String| match word.as_str() {
+                "all" => true,
+                "core" | "lean" => CORE.contains(&name.as_str()),
+                "standard" => CORE.contains(&name.as_str()) || name.starts_with(WAVES),
+                word => *name == word,
+            };
+            let meant: Vec<String> = all.iter().filter(is_meant).cloned().collect();
+            if meant.is_empty() {
+                choice.unknown.push(word);
+            }
+            choice.names.extend(meant);
         }
+        if choice.names.is_empty() {
+            choice.names = all;
+        }
+        choice
     }
 
-    pub(crate) fn apply(&self, router: &mut ToolRouter<Server>) -> Result<(), Error> {
-        let names: Vec<String> = router.list_all().iter().map(|tool| tool.name.to_string()).collect();
-        if let Self::Named(wanted) = self
-            && let Some(unknown) = wanted.iter().find(|name| !names.contains(name))
-        {
-            return Err(Error::UnknownTool { name: unknown.clone(), known: names.join(", ") });
-        }
-        let stays = |name: &str| match self {
-            Self::All => true,
-            Self::Core => CORE.contains(&name),
-            Self::Standard => CORE.contains(&name) || name.starts_with(WAVES),
-            Self::Named(wanted) => wanted.iter().any(|wanted| wanted == name),
-        };
-        for name in names.iter().filter(|name| !stays(name)) {
+    /// Returns the names that no tool has.
+    pub fn unknown(&self) -> &[String] {
+        &self.unknown
+    }
+
+    pub(crate) fn apply(&self, router: &mut ToolRouter<Server>) {
+        let all: Vec<String> = router.list_all().iter().map(|tool| tool.name.to_string()).collect();
+        for name in all.iter().filter(|name| !self.names.contains(name)) {
             router.remove_route(name);
         }
-        Ok(())
     }
 }
 
@@ -64,11 +64,30 @@ impl ToolChoice {
 mod tests {
     use super::*;
 
+    fn chosen(text: &str) -> Vec<String> {
+        let mut router = Server::every_tool();
+        ToolChoice::parse(text).apply(&mut router);
+        let mut names: Vec<String> = router.list_all().iter().map(|tool| tool.name.to_string()).collect();
+        names.sort();
+        names
+    }
+
     #[test]
     fn tiers_and_names_are_read_as_they_are_written() {
-        assert_eq!(ToolChoice::parse(""), ToolChoice::All);
-        assert_eq!(ToolChoice::parse("LEAN"), ToolChoice::Core);
-        let named = ToolChoice::parse(" get-tasks, Autopilot_Next ");
-        assert_eq!(named, ToolChoice::Named(vec!["get_tasks".to_owned(), "autopilot_next".to_owned()]));
+        let core = ["get_task", "get_tasks", "next_task", "set_task_status"];
+        assert_eq!(chosen("core"), core);
+        assert_eq!(chosen("LEAN"), core);
+        assert_eq!(chosen("standard").len(), 9);
+        assert_eq!(chosen(" get-tasks, Autopilot_Next "), ["autopilot_next", "get_tasks"]);
+        assert_eq!(chosen("autopilot-complete"), ["autopilot_complete_phase"]);
+        assert_eq!(chosen("core,waves_plan").len(), 5);
+    }
+
+    #[test]
+    fn names_that_no_tool_has_are_named_and_alone_mean_all() {
+        let choice = ToolChoice::parse("get_tasks,expand_task");
+        assert_eq!((choice.unknown(), chosen("get_tasks,expand_task").len()), (&["expand_task".to_owned()][..], 1));
+        assert_eq!(chosen("expand_task"), chosen("all"));
+        assert_eq!(chosen(""), chosen("all"));
     }
 }

@@ -3,6 +3,7 @@
 //! Knows texts and placeholders; starts nothing, and knows no worktree and no run.
 
 mod advice;
+mod commit;
 mod error;
 mod loops;
 mod placeholders;
@@ -13,6 +14,7 @@ mod shell;
 mod template;
 
 pub use advice::what_to_try;
+pub use commit::{CommitWords, check_commit_template, commit_message};
 pub use error::Error;
 pub use loops::{
     LoopContext, LoopPreset, LoopPrompt, PresetFolders, PresetSource, is_path, loop_presets, loop_prompt, new_preset,

@@ -4,10 +4,12 @@
 
 pub mod autopilot;
 mod clock;
+mod conventional;
 mod crew;
 mod error;
 mod evidence;
 mod header;
+mod home;
 mod launch;
 pub mod loops;
 mod main_loop;
@@ -24,6 +26,7 @@ pub use clock::now;
 pub use crew::Told;
 pub use error::Error;
 pub use header::JournalHeader;
+pub use home::home;
 pub use main_loop::{Outcome, Run};
 pub use measurements::Measurements;
 pub use proving::{RedCommit, Work, prove, red_commit};

@@ -93,6 +93,16 @@ impl Worktree {
         self.git().args(["symbolic-ref", "-m", "tm", "HEAD", &reference]).done()
     }
 
+    /// Returns the files that a commit of what is staged would change against the base.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn staged_files(&self) -> Result<Vec<String>, Error> {
+        let git = self.git().reading().args(["diff", "--cached", "--name-only", "--no-renames", "-z"]);
+        let listing = git.commit(&self.base).bytes()?;
+        Ok(fields(&listing).map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
     fn unstage(&self, never_commit: &PathPatterns) -> Result<Vec<PathBuf>, Error> {
         let base = &self.base;
         let listing =

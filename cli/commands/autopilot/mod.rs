@@ -45,14 +45,19 @@ pub(crate) fn autopilot(start: &Path, arguments: &AutopilotArguments) -> Result<
     }
 }
 
-/// Refuses other kinds of runs while one of autopilot goes on in this checkout: its commits would look like escapes.
+/// Refuses other kinds of runs while one of autopilot goes on in the repository: its commits would look like escapes.
 pub(crate) fn refuse_under_way(root: &Path) -> Result<(), CommandFailure> {
     let project = Project::open(root, Surroundings::of_process()).map_err(failure)?;
     match under_way(&project).map_err(failure)? {
         None => Ok(()),
-        Some(run) => Err(CommandFailure::new(format!("start: autopilot's run `{run}` is under way in this checkout"))
-            .code(ExitCode::Busy)
-            .hint("`tm autopilot status` shows it, `tm autopilot pause` stops it for now")),
+        Some((run, place)) => {
+            let place = place.display();
+            Err(CommandFailure::new(format!("start: autopilot's run `{run}` is under way in `{place}`"))
+                .code(ExitCode::Busy)
+                .hint(format!(
+                    "`tm autopilot -p {place} status` shows it, `tm autopilot -p {place} pause` stops it for now"
+                )))
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod attended;
 mod command;
+mod detached;
 mod identity;
 mod registry;
 mod signal;
@@ -23,6 +24,7 @@ mod system;
 
 pub use attended::{run_attended, run_within, shell_words};
 pub use command::{Stdin, TreeCommand};
+pub use detached::Detached;
 pub use identity::ProcessIdentity;
 pub use signal::StopSignal;
 pub use subreaper::become_subreaper;

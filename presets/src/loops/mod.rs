@@ -205,20 +205,27 @@ impl LoopPrompt {
         }
     }
 
+    /// Returns what one iteration does, without the words about the loop around it.
+    ///
+    /// # Errors
+    /// As for [`LoopPrompt::render`].
+    pub fn body(&self, context: &LoopContext) -> Result<String, Error> {
+        match self {
+            Self::File { text, .. } => Ok(text.clone()),
+            Self::Preset(preset) => environment()
+                .render_named_str(&preset.name, &preset.text, Serde(context))
+                .map_err(|error| wrong_template(&preset.name, &error)),
+        }
+    }
+
     /// Returns what the agent of one iteration is asked.
     ///
     /// # Errors
     /// The preset is the user's own, and there is a mistake in it.
     pub fn render(&self, context: &LoopContext) -> Result<String, Error> {
-        let environment = environment();
-        let body = match self {
-            Self::File { text, .. } => text.clone(),
-            Self::Preset(preset) => environment
-                .render_named_str(&preset.name, &preset.text, Serde(context))
-                .map_err(|error| wrong_template(&preset.name, &error))?,
-        };
+        let body = self.body(context)?;
         let framed = Framed { context, body: body.trim_end() };
-        environment.render_named_str("frame", FRAME, Serde(&framed)).map_err(|error| wrong_template("frame", &error))
+        environment().render_named_str("frame", FRAME, Serde(&framed)).map_err(|error| wrong_template("frame", &error))
     }
 }
 

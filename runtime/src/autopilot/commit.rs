@@ -5,13 +5,14 @@
 
 use super::answers::Committed;
 use super::error::Error;
+use super::ledger::{self, UnitRecord, UnitStatus};
 use super::next::progress;
 use super::project::Project;
 use super::session::Session;
 use serde_json::json;
 use tm_scheduler::autopilot::{Action, IllegalStep, Order};
 use tm_scheduler::{CommitId, RunId, Status, TaskId};
-use tm_worktrees::{BranchName, CommitFiles};
+use tm_worktrees::{BranchName, CommitFiles, PathPatterns};
 
 /// What is to be committed.
 #[derive(Clone, Debug, Default)]
@@ -93,10 +94,18 @@ fn make_or_find(
     let message = session.open.message(&piece, &files, request.message.as_deref())?;
     let which = if request.files.is_empty() { CommitFiles::AllBut(&never) } else { CommitFiles::Only(&request.files) };
     match project.checkout.commit(branch, &message, which)? {
-        Some(commit) => Ok(Some((commit, Vec::new()))),
+        Some(commit) => Ok(Some((commit, left_over(session, &never)?))),
         None if has_moved => Ok(Some((tip, vec!["taken as it is: the agent committed itself".to_owned()]))),
         None => Ok(None),
     }
+}
+
+/// Names what a commit of some files alone left uncommitted: it will be part of the next one.
+fn left_over(session: &Session<'_>, never: &PathPatterns) -> Result<Vec<String>, Error> {
+    let paths = session.project().checkout.changed_paths(never)?;
+    let names: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    let warning = format!("these stay uncommitted: {}", names.join(", "));
+    Ok(if names.is_empty() { Vec::new() } else { vec![warning] })
 }
 
 /// Whether a commit carries the trailers of this run and subtask: the one that tm made before it was cut off.
@@ -120,8 +129,9 @@ fn settle(session: &mut Session<'_>, subtask: &TaskId, commit: &CommitId) -> Res
     let state = &mut session.open.state;
     state.head = commit.clone();
     state.red_proven = None;
-    state.work_units.push(json!({"id": format!("workUnit-{subtask}-COMMIT"), "phase": "COMMIT", "subtaskId": subtask,
-                                 "success": true, "commitSha": commit}));
+    let unit = format!("workUnit-{subtask}-COMMIT");
+    let ended = UnitRecord { id: unit, status: UnitStatus::Done, message: None, commit_sha: Some(commit.clone()) };
+    ledger::record(&mut state.work_units, ended);
     let next = match state.current() {
         Some(next) => json!({"event": "subtask:start", "subtaskId": next, "phase": "red"}),
         None => json!({"event": "phase:start", "phase": "finalize"}),

@@ -2,6 +2,7 @@
 
 use super::answers::{Completed, TestResultsView};
 use super::error::Error;
+use super::ledger::{UnitRecord, UnitStatus, record as record_unit};
 use super::next::results_view;
 use super::project::Project;
 use super::session::Session;
@@ -53,7 +54,9 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
         (Verify::Reported, false, None) => return Err(Error::NoResults),
         (_, true, _) | (Verify::Reported, false, Some(_)) => {}
     }
+    let unit = session.open.unit_id(&session.open.state.machine.next());
     let verdict = session.open.state.machine.report(&report)?;
+    remember_unit(&mut session, unit, &verdict);
     let files = changed(project, &request.files)?;
     record(&mut session, phase, &subtask, &report, &verdict, &files)?;
     answer(&session, phase, &subtask, verdict)
@@ -96,7 +99,6 @@ fn record(
         let phase = if phase == TddPhase::Red { Phase::Red } else { Phase::Green };
         session.open.state.last_test_results = Some(LastResults { counts, coverage: report.coverage, phase });
     }
-    remember_unit(session, phase, subtask, verdict);
     let status = match (verdict.is_accepted(), phase) {
         (true, TddPhase::Red) => "expected",
         (true, TddPhase::Green) => "success",
@@ -120,14 +122,17 @@ fn record(
     session.save(&events)
 }
 
-/// Adds the piece of work that this report ends to those of the run.
-fn remember_unit(session: &mut Session<'_>, phase: TddPhase, subtask: &TaskId, verdict: &Verdict) {
-    let units = &mut session.open.state.work_units;
-    let stem = format!("workUnit-{subtask}-{}", phase.as_str());
-    let number = units.iter().filter(|unit| unit["stem"] == stem.as_str()).count() + 1;
-    let id = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
-    units.push(json!({"id": id, "stem": stem, "phase": phase.as_str(), "subtaskId": subtask,
-                      "success": verdict.is_accepted(), "message": verdict.message}));
+/// Records what came of the piece of work that was under way; a report that contradicts itself ends none.
+fn remember_unit(session: &mut Session<'_>, unit: Option<String>, verdict: &Verdict) {
+    let status = match verdict.kind {
+        VerdictKind::Accepted => UnitStatus::Done,
+        VerdictKind::Refused => UnitStatus::Failed,
+        VerdictKind::Malformed => return,
+    };
+    if let Some(id) = unit {
+        let ended = UnitRecord { id, status, message: Some(verdict.message.clone()), commit_sha: None };
+        record_unit(&mut session.open.state.work_units, ended);
+    }
 }
 
 fn answer(session: &Session<'_>, phase: TddPhase, subtask: &TaskId, verdict: Verdict) -> Result<Completed, Error> {

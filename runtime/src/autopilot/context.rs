@@ -2,8 +2,8 @@
 //!
 //! Guesses, and says so by its names: nothing depends on a guess being right.
 
-use super::message::stem;
 use super::project::Project;
+use crate::conventional::stem;
 use std::path::Path;
 use tm_scheduler::Task;
 use tm_scheduler::verdict::is_test_path;

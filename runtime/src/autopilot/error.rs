@@ -128,6 +128,9 @@ pub enum Error {
     /// git refused.
     #[error(transparent)]
     Git(#[from] tm_worktrees::Error),
+    /// The template of commit messages can't be filled in.
+    #[error(transparent)]
+    CommitTemplate(#[from] tm_presets::Error),
     /// Settings can't be read.
     #[error(transparent)]
     Settings(#[from] tm_config::Error),
@@ -197,6 +200,10 @@ impl Error {
             Self::ForeignCommit(_) => "leave the commit to tm: `tm autopilot commit`",
             Self::Results { .. } | Self::NoResults => {
                 "write `--results failed:3,passed:0`, or JSON such as `{\"passed\":3,\"failed\":0}`"
+            }
+            Self::CommitTemplate(_) => {
+                "there are {{ id }}, {{ title }}, {{ description }}, {{ phase }}, {{ type }}, {{ scope }}, {{ tag }}, \
+                 {{ run }} and {{ files }}"
             }
             Self::Template { .. } => "there are {type}, {scope}, {msg} and {taskId}",
             Self::Git(tm_worktrees::Error::WrongHead { expected, .. }) => {

@@ -18,7 +18,7 @@ use tm_worktrees::BranchName;
 pub struct FinalizeRequest {
     /// The run; the current one where it is not said.
     pub run: Option<RunId>,
-    /// The counts of the whole suite; those of the last GREEN where they are not said.
+    /// The counts of the whole suite; where they are not said, tm runs it.
     pub counts: Option<TestCounts>,
     /// The coverage in percent.
     pub coverage: Option<f64>,
@@ -63,18 +63,11 @@ pub async fn finalize(project: &Project, request: &FinalizeRequest) -> Result<En
 }
 
 async fn judge(session: &Session<'_>, request: &FinalizeRequest) -> Result<(TestCounts, Verdict), Error> {
-    if session.project().settings.autopilot.verify == Verify::Run {
-        return verify::suite(session).await;
-    }
     let threshold = session.open.state.machine.rules().coverage_threshold;
-    if let Some(counts) = request.counts {
-        return Ok((counts, judge_final(&counts, request.coverage, threshold)));
+    match (session.project().settings.autopilot.verify, request.counts) {
+        (Verify::Reported, Some(counts)) => Ok((counts, judge_final(&counts, request.coverage, threshold))),
+        (Verify::Run, _) | (Verify::Reported, None) => verify::suite(session, request.coverage, threshold).await,
     }
-    let last = session.open.state.last_test_results;
-    let counts = last.map(|last| last.counts).unwrap_or_default();
-    let mut verdict = Verdict::accepted("everything is committed");
-    verdict.warnings.push("the whole suite was not reported; the last GREEN counts".to_owned());
-    Ok((counts, verdict))
 }
 
 /// Sets the task done when all of it is; otherwise says what is left.

@@ -1,49 +1,21 @@
-//! The message of a commit: type and scope from the files, the words of the subtask, trailers for machines.
+//! The message of a commit: the words of the subtask, or of the user's template, and trailers for machines.
 //!
-//! Pure: knows no git. Type and scope are told from any project's paths, not from a table of one.
+//! Pure: knows no git.
 
 use super::error::Error;
-use std::collections::BTreeMap;
+use crate::conventional::{commit_type, one_line, scope, summary};
 use std::fmt::Write as _;
+use tm_presets::CommitWords;
 use tm_scheduler::Task;
 use tm_scheduler::autopilot::TestCounts;
-use tm_scheduler::verdict::is_test_path;
-
-/// Folders that hold other things and name nothing.
-const CONTAINERS: [&str; 27] = [
-    "src",
-    "lib",
-    "libs",
-    "app",
-    "apps",
-    "packages",
-    "crates",
-    "modules",
-    "services",
-    "internal",
-    "cmd",
-    "pkg",
-    "source",
-    "sources",
-    "main",
-    "java",
-    "kotlin",
-    "python",
-    "test",
-    "tests",
-    "__tests__",
-    "spec",
-    "specs",
-    "t",
-    "docs",
-    "doc",
-    "scripts",
-];
 
 /// Everything that a message speaks of.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Subject<'a> {
+    /// The pattern of the first line.
     pub(super) template: &'a str,
+    /// The template of everything but the trailers, where the user has one.
+    pub(super) own_template: Option<&'a str>,
     pub(super) default_type: &'a str,
     pub(super) subtask: &'a Task,
     pub(super) files: &'a [String],
@@ -57,11 +29,13 @@ pub(super) struct Subject<'a> {
 
 /// Returns the whole message.
 pub(super) fn commit_message(subject: &Subject<'_>) -> Result<String, Error> {
-    let mut text = if let Some(message) = subject.message {
-        message.replace('\0', "").trim().to_owned()
-    } else {
-        let body = subject.subtask.description.replace('\0', "");
-        format!("{}\n\n{}", subject_line(subject)?, body.trim()).trim_end().to_owned()
+    let mut text = match (subject.message, subject.own_template) {
+        (Some(message), _) => message.replace('\0', "").trim().to_owned(),
+        (None, Some(template)) => tm_presets::commit_message(template, &words(subject))?,
+        (None, None) => {
+            let body = subject.subtask.description.replace('\0', "");
+            format!("{}\n\n{}", subject_line(subject)?, body.trim()).trim_end().to_owned()
+        }
     };
     let title = one_line(&subject.subtask.title);
     let id = one_line(subject.subtask.id.as_str());
@@ -72,6 +46,20 @@ pub(super) fn commit_message(subject: &Subject<'_>) -> Result<String, Error> {
     }
     let _ = writeln!(text, "Run: {}", subject.run);
     Ok(text)
+}
+
+fn words(subject: &Subject<'_>) -> CommitWords {
+    CommitWords {
+        id: one_line(subject.subtask.id.as_str()),
+        title: one_line(&subject.subtask.title),
+        description: subject.subtask.description.trim().to_owned(),
+        phase: "commit".to_owned(),
+        r#type: commit_type(subject.files, &subject.subtask.title, subject.default_type),
+        scope: scope(subject.files),
+        tag: one_line(subject.tag),
+        run: subject.run.to_owned(),
+        files: subject.files.to_vec(),
+    }
 }
 
 fn subject_line(subject: &Subject<'_>) -> Result<String, Error> {
@@ -98,12 +86,14 @@ fn subject_line(subject: &Subject<'_>) -> Result<String, Error> {
     Ok(one_line(&line))
 }
 
-/// Refuses a pattern that can't be filled, before anything is begun.
-pub(super) fn check_template(template: &str) -> Result<(), Error> {
+/// Refuses patterns that can't be filled, before anything is begun.
+pub(super) fn check_templates(template: &str, own_template: Option<&str>) -> Result<(), Error> {
+    own_template.map(tm_presets::check_commit_template).transpose()?;
     let subtask = Task::new("1", "x");
     let (tests, files) = (TestCounts::default(), Vec::new());
     let subject = Subject {
         template,
+        own_template: None,
         default_type: "feat",
         subtask: &subtask,
         files: &files,
@@ -116,99 +106,6 @@ pub(super) fn check_template(template: &str) -> Result<(), Error> {
     subject_line(&subject).map(drop)
 }
 
-fn one_line(text: &str) -> String {
-    text.split(|character: char| character.is_whitespace() || character.is_control())
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// The title as the rest of a subject line: lower case at its beginning, but for names and abbreviations.
-fn summary(title: &str) -> String {
-    let title = one_line(title);
-    let title = title.trim_end_matches('.');
-    let mut characters = title.chars();
-    let (first, second) = (characters.next(), characters.next());
-    match (first, second) {
-        (Some(first), Some(second)) if first.is_uppercase() && !second.is_uppercase() => {
-            first.to_lowercase().collect::<String>() + &title[first.len_utf8()..]
-        }
-        _ => title.to_owned(),
-    }
-}
-
-/// The conventional type: by the files where they are all of one kind, else by the title.
-fn commit_type(files: &[String], title: &str, default: &str) -> String {
-    let all = |is: fn(&str) -> bool| !files.is_empty() && files.iter().all(|file| is(file));
-    let first = title.split_whitespace().next().unwrap_or_default().to_lowercase();
-    let by_files = if all(is_test_path) {
-        Some("test")
-    } else if all(is_document) {
-        Some("docs")
-    } else if all(is_tooling) {
-        Some("chore")
-    } else {
-        None
-    };
-    let by_title = match first.as_str() {
-        "fix" | "fixes" | "correct" | "repair" => Some("fix"),
-        "refactor" | "restructure" | "simplify" | "rename" => Some("refactor"),
-        _ => None,
-    };
-    by_files.or(by_title).unwrap_or(default).to_owned()
-}
-
-fn is_document(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    matches!(extension, "md" | "mdx" | "rst" | "adoc") || path.starts_with("docs/") || path.starts_with("doc/")
-}
-
-fn is_tooling(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let is_hidden = path.starts_with('.');
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let is_settings =
-        !path.contains('/') && matches!(extension, "json" | "toml" | "yaml" | "yml" | "lock" | "cfg" | "ini");
-    is_hidden || is_settings || extension == "lock" || matches!(name, "Makefile" | "Dockerfile" | "justfile" | "go.sum")
-}
-
-/// The scope that most files name; of several the first by alphabet. Files of tooling count only where there are no others.
-fn scope(files: &[String]) -> String {
-    let of_work: Vec<&String> = files.iter().filter(|file| !is_tooling(file)).collect();
-    let files: Vec<&String> = if of_work.is_empty() { files.iter().collect() } else { of_work };
-    let mut votes: BTreeMap<String, usize> = BTreeMap::new();
-    for file in files {
-        *votes.entry(scope_of(file)).or_default() += 1;
-    }
-    let mut best = (String::new(), 0);
-    for (scope, count) in votes.into_iter().filter(|(scope, _)| !scope.is_empty()) {
-        if count > best.1 {
-            best = (scope, count);
-        }
-    }
-    best.0
-}
-
-/// The first folder that names something, else the file without its endings and marks of tests.
-fn scope_of(path: &str) -> String {
-    let mut parts: Vec<&str> = path.split('/').collect();
-    let file = parts.pop().unwrap_or_default();
-    let folder = parts.iter().find(|part| !CONTAINERS.contains(&part.to_lowercase().as_str()));
-    let name = folder.copied().unwrap_or_else(|| stem(file));
-    name.trim_start_matches('.').chars().filter(|character| !" ()[]{}:\"'\\".contains(*character)).collect()
-}
-
-/// `schema` for `schema.test.ts`, `test_schema.py`, `schema_spec.rb` and `SchemaTest.java`.
-pub(super) fn stem(file: &str) -> &str {
-    let stem = file.trim_start_matches('.').split('.').next().unwrap_or(file);
-    let without_start = stem.strip_prefix("test_").or_else(|| stem.strip_prefix("test-")).unwrap_or(stem);
-    ["_test", "-test", "_tests", "_spec", "-spec", "Tests", "Test", "Spec"]
-        .iter()
-        .find_map(|end| without_start.strip_suffix(end))
-        .filter(|rest| !rest.is_empty())
-        .unwrap_or(without_start)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,39 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn scopes_come_from_any_projects_paths() {
-        for (names, expected) in [
-            (&["apps/cli/src/a.ts", "apps/cli/src/b.ts", "packages/core/x.ts"][..], "cli"),
-            (&["packages/tm-core/src/a.ts"], "tm-core"),
-            (&["src/__tests__/schema.test.js", "src/schema.js"], "schema"),
-            (&["src/metrics/schema.rs", "Cargo.lock"], "metrics"),
-            (&["internal/store/db.go", "internal/store/db_test.go"], "store"),
-            (&["tests/test_login.py", "login.py"], "login"),
-            (&["Cargo.toml"], "Cargo"),
-            (&[], ""),
-        ] {
-            assert_eq!(scope(&files(names)), expected, "{names:?}");
-        }
-    }
-
-    #[test]
-    fn types_come_from_the_files_and_then_from_the_title() {
-        let type_of = |names: &[&str], title: &str| commit_type(&files(names), title, "feat");
-        assert_eq!(type_of(&["src/a.rs", "tests/a.rs"], "Add it"), "feat");
-        assert_eq!(type_of(&["tests/a.rs"], "Fix it"), "test");
-        assert_eq!(type_of(&["README.md", "docs/x.txt"], "Add it"), "docs");
-        assert_eq!(type_of(&["Cargo.lock", ".github/workflows/ci.yml"], "Add it"), "chore");
-        assert_eq!(type_of(&["src/a.rs"], "Fix the parser"), "fix");
-        assert_eq!(type_of(&["src/a.rs"], "Refactor the parser"), "refactor");
-    }
-
-    #[test]
     fn the_message_speaks_of_the_task_and_ends_in_trailers() {
         let mut subtask = Task::new("1.1", "Add the command\nskeleton.");
         subtask.description = "Registers the command.".to_owned();
         let files = files(&["cli/command.rs"]);
         let subject = Subject {
             template: "{type}({scope}): {msg} (task {taskId})",
+            own_template: None,
             default_type: "feat",
             subtask: &subtask,
             files: &files,
@@ -266,18 +137,25 @@ mod tests {
              Task: #1.1 - Add the command skeleton.\nPhase: COMMIT\nTag: phase-0\nTests: 3 passing\n\
              Coverage: 92% lines\nRun: phase-0__task-1__x\n"
         );
-        let own = commit_message(&Subject { message: Some("mine"), coverage: None, ..subject }).unwrap();
+        let template = Some("{{ type }}/{{ scope }}: {{ title }}\n\n{{ files | join }}");
+        let templated = commit_message(&Subject { own_template: template, coverage: None, ..subject }).unwrap();
+        assert!(
+            templated.starts_with("feat/cli: Add the command skeleton.\n\ncli/command.rs\n\nTask: #1.1"),
+            "{templated}"
+        );
+        let own = commit_message(&Subject { message: Some("mine"), own_template: template, ..subject }).unwrap();
         assert!(own.starts_with("mine\n\nTask: #1.1"), "{own}");
     }
 
     #[test]
     fn braces_in_a_title_stay_and_unknown_placeholders_are_refused() {
-        assert!(check_template("{type}: {msg}").is_ok());
-        assert!(check_template("{typ}: {msg}").is_err());
+        assert!(check_templates("{type}: {msg}", None).is_ok());
+        assert!(check_templates("{typ}: {msg}", None).is_err());
         let subtask = Task::new("1", "Parse {type} in JSON");
         let files = Vec::new();
         let subject = Subject {
             template: "{type}({scope}): {msg}",
+            own_template: None,
             default_type: "feat",
             subtask: &subtask,
             files: &files,

@@ -9,6 +9,7 @@ mod complete;
 mod context;
 mod error;
 mod finish;
+mod ledger;
 mod message;
 mod next;
 mod project;
@@ -18,6 +19,7 @@ mod session;
 mod start;
 mod state;
 mod status;
+mod tag;
 mod units;
 mod verify;
 

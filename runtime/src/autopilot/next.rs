@@ -75,7 +75,7 @@ impl OpenRun<'_> {
         }
     }
 
-    fn work_unit(&self, action: &Action) -> Result<Option<WorkUnit>, Error> {
+    pub(super) fn work_unit(&self, action: &Action) -> Result<Option<WorkUnit>, Error> {
         let (Some(subtask), Some(id)) = (self.current_piece(), self.unit_id(action)) else { return Ok(None) };
         let task = self.task();
         let tests = Tests::of(self.project);
@@ -158,6 +158,7 @@ impl OpenRun<'_> {
         let settings = &self.project.settings.autopilot;
         commit_message(&Subject {
             template: &settings.commit_template,
+            own_template: self.project.settings.git.commit_template.as_deref(),
             default_type: &settings.default_commit_type,
             subtask,
             files,

@@ -1,10 +1,11 @@
 //! The checkout that autopilot works in: its settings, its backlog, the place of its runs.
 
 use super::error::Error;
+use crate::home;
 use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Settings, StorageLocation};
 use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
-use tm_scheduler::{Tag, Task, Timestamp};
+use tm_scheduler::{RunId, Tag, Task, Timestamp};
 use tm_store::autopilot::AutopilotFolder;
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{Holder, Home, ProjectDirectory, RunLock};
@@ -42,6 +43,7 @@ pub struct Project {
     pub(super) checkout: Checkout,
     pub(super) settings: Settings,
     pub(super) folder: AutopilotFolder,
+    home: Home,
     pub(super) waves: ProjectDirectory,
     pub(super) surroundings: Surroundings,
 }
@@ -54,24 +56,44 @@ impl Project {
     pub fn open(start: &Path, surroundings: Surroundings) -> Result<Self, Error> {
         let checkout = Checkout::of(Repository::discover(start)?)?;
         let settings = tm_config::load(&Inputs::from_process(checkout.root()))?.settings;
-        let is_within = settings.storage.location == StorageLocation::Project;
-        let home = Home::new(match &surroundings.home {
-            _ if is_within => checkout.root().join(".taskmaster"),
-            Some(home) => home.clone(),
-            None => usual_home(settings.storage.base_path.as_deref())?,
-        });
+        let user_home = std::env::home_dir();
+        let home = home(&settings.storage, checkout.repository(), surroundings.home.as_deref(), user_home.as_deref());
+        let home = home.ok_or(Error::NoHome)?;
         let waves = home.project(checkout.repository().common_dir())?;
-        let folder = if is_within {
-            AutopilotFolder::in_project(checkout.root())
-        } else {
-            AutopilotFolder::in_home(&home, checkout.git_dir())?
-        };
-        Ok(Self { checkout, settings, folder, waves, surroundings })
+        let folder = folder(&settings, &home, checkout.git_dir(), checkout.root())?;
+        Ok(Self { checkout, settings, folder, home, waves, surroundings })
+    }
+
+    /// Returns the places of the runs of every checkout of the repository, each with the top of the checkout.
+    pub(super) fn all_folders(&self) -> Result<Vec<(AutopilotFolder, PathBuf)>, Error> {
+        let all = self.checkout.all().into_iter();
+        all.map(|(git_dir, root)| Ok((folder(&self.settings, &self.home, &git_dir, &root)?, root))).collect()
     }
 
     /// Returns the top of the checkout.
     pub fn root(&self) -> &Path {
         self.checkout.root()
+    }
+
+    /// Returns the folder of the repository's runs of waves.
+    pub const fn waves_directory(&self) -> &ProjectDirectory {
+        &self.waves
+    }
+
+    /// Returns the runs of autopilot in this checkout with their folders, the latest first.
+    pub fn autopilot_runs(&self) -> Vec<(RunId, PathBuf)> {
+        let ids = self.folder.runs().unwrap_or_default();
+        let folder = |id: RunId| Some((id.clone(), self.folder.run(&id).ok()?.path().to_owned()));
+        let mut runs: Vec<(RunId, PathBuf)> = ids.into_iter().filter_map(folder).collect();
+        // By the time at their end, whatever their tags and tasks are called.
+        runs.sort_by(|(one, _), (other, _)| began(other).cmp(began(one)));
+        runs
+    }
+
+    /// Returns where a file of a run of autopilot is; `None` where the id is none of a run's.
+    pub fn autopilot_file(&self, id: &RunId, name: &str) -> Option<PathBuf> {
+        let run = self.folder.run(id).ok()?;
+        Some(if name == "activity.jsonl" { run.activity() } else { run.path().join(name) })
     }
 
     /// Returns the settings.
@@ -160,15 +182,13 @@ impl Project {
     }
 }
 
-/// `storage.base_path` with `~` for the home folder, or `~/.taskmaster`.
-fn usual_home(base_path: Option<&str>) -> Result<PathBuf, Error> {
-    let home = || std::env::home_dir().ok_or(Error::NoHome);
-    match base_path {
-        None => Ok(home()?.join(".taskmaster")),
-        Some("~") => home(),
-        Some(path) => match path.strip_prefix("~/") {
-            Some(rest) => Ok(home()?.join(rest)),
-            None => Ok(PathBuf::from(path)),
-        },
+fn began(id: &RunId) -> &str {
+    id.as_str().rsplit("__").next().unwrap_or_default()
+}
+
+fn folder(settings: &Settings, home: &Home, git_dir: &Path, root: &Path) -> Result<AutopilotFolder, Error> {
+    match settings.storage.location {
+        StorageLocation::Project => Ok(AutopilotFolder::in_project(root)),
+        StorageLocation::Global => Ok(AutopilotFolder::in_home(home, git_dir)?),
     }
 }

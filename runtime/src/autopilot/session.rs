@@ -3,11 +3,14 @@
 //! `state.json` is written first and is the truth; whatever a crash leaves stale beside it is written again by the
 //! next command that changes the run.
 
+use super::answers::WorkUnit;
 use super::error::Error;
+use super::ledger;
 use super::project::Project;
 use super::state::RunState;
+use super::tag;
 use crate::now;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 use tm_scheduler::autopilot::{Order, Stage};
 use tm_scheduler::{RunId, Status, Task, TaskId};
@@ -37,8 +40,27 @@ impl<'a> OpenRun<'a> {
         if !run.state_file().exists() {
             return Err(Error::UnknownRun(id));
         }
-        let state = run.state::<RunState>()?.checked()?;
+        let mut state = run.state::<RunState>()?.checked()?;
+        if let Some(tag) = tag::renamed(project, &state) {
+            state.tag = tag;
+        }
         Ok(Self { project, run, state })
+    }
+
+    /// Writes everything that follows from the state.
+    fn write_what_follows(&self, unit: Option<&WorkUnit>) -> Result<(), Error> {
+        let Self { project, run, state } = self;
+        run.set_manifest(&state.manifest(project.root()))?;
+        run.set_commits(&state.commits())?;
+        run.set_work_units(&ledger::file(&state.work_units, unit, &run.work_units()))?;
+        project.folder.point(&state.pointer())?;
+        run.append(state.updated_at, &state.last_events)?;
+        Ok(())
+    }
+
+    /// Returns the piece of work under way; none where git can't tell, which the next call does.
+    fn unit_under_way(&self) -> Option<WorkUnit> {
+        self.work_unit(&self.state.machine.next()).ok().flatten()
     }
 
     /// Returns the task of the run as the backlog has it now, or as much of it as the run remembers.
@@ -75,7 +97,12 @@ impl<'a> Session<'a> {
     /// Opens the run that is named, or the current one.
     pub(super) fn open(project: &'a Project, id: Option<&RunId>) -> Result<Self, Error> {
         let lock = Self::lock(project)?;
-        Ok(Self { open: OpenRun::open(project, id)?, _lock: lock })
+        let open = OpenRun::open(project, id)?;
+        if open.run.last_event() < open.state.event_count {
+            // A crash came between the state and what follows from it.
+            open.write_what_follows(open.unit_under_way().as_ref())?;
+        }
+        Ok(Self { open, _lock: lock })
     }
 
     /// Takes a run whose lock is held already.
@@ -90,18 +117,18 @@ impl<'a> Session<'a> {
     /// Writes the state, then everything that follows from it, then what happened.
     pub(super) fn save(&mut self, events: &[Value]) -> Result<(), Error> {
         let now = now();
-        let OpenRun { project, run, state } = &mut self.open;
+        let unit = self.open.unit_under_way();
+        let state = &mut self.open.state;
         state.updated_at = now;
         if state.machine.is_over() {
             state.ended_at.get_or_insert(now);
         }
-        run.set_state(&state.file())?;
-        run.set_manifest(&state.manifest(project.root()))?;
-        run.set_commits(&state.commits())?;
-        run.set_work_units(&state.work_units)?;
-        project.folder.point(&state.pointer())?;
-        run.append(now, events)?;
-        Ok(())
+        if let Some(unit) = &unit {
+            ledger::hand_out(&mut state.work_units, unit);
+        }
+        state.take_events(events);
+        self.open.run.set_state(&self.open.state.file(unit.as_ref()))?;
+        self.open.write_what_follows(unit.as_ref())
     }
 
     /// Refuses a checkout that is not on the run's branch.
@@ -149,9 +176,10 @@ pub(super) fn pause_others(project: &Project, keep: &RunId) -> Result<(), Error>
         if !matches!(other.state.machine.stage(), Stage::Paused { .. }) {
             other.state.machine.handle(&Order::Pause)?;
         }
-        other.run.set_state(&other.state.file())?;
-        other.run.set_manifest(&other.state.manifest(project.root()))?;
-        project.folder.point(&other.state.pointer())?;
+        other.state.updated_at = now();
+        other.state.take_events(&[json!({"event": "run:paused", "why": "another run goes on"})]);
+        other.run.set_state(&other.state.file(None))?;
+        other.write_what_follows(None)?;
     }
     Ok(())
 }

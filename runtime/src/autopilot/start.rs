@@ -2,7 +2,7 @@
 
 use super::answers::Started;
 use super::error::Error;
-use super::message::check_template;
+use super::message::check_templates;
 use super::next::{all_subtasks, progress};
 use super::project::Project;
 use super::session::{OpenRun, Session, pause_others};
@@ -179,7 +179,7 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
     }
     project.refuse_waves("start a run")?;
     refuse_unfinished(project, request.force)?;
-    check_template(&settings.autopilot.commit_template)?;
+    check_templates(&settings.autopilot.commit_template, settings.git.commit_template.as_deref())?;
     let (_, backlog) = project.backlog(request.tag.as_ref())?;
     let open = match request.force {
         Force::No => OpenDependencies::Refuse,

@@ -1,6 +1,8 @@
 //! The state of a run as it is kept: the machine, what it needs to go on, and the same in the words of readers.
 
+use super::answers::WorkUnit;
 use super::error::Error;
+use super::ledger::UnitRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -39,7 +41,11 @@ pub(super) struct RunState {
     /// What tm measured of the RED under way, where it runs the tests itself.
     pub(super) red_proven: Option<ProvenRed>,
     /// Pieces of work that were handed out.
-    pub(super) work_units: Vec<Value>,
+    pub(super) work_units: Vec<UnitRecord>,
+    /// How many events there have been.
+    pub(super) event_count: u64,
+    /// The events of the last change, for a log that a crash kept from hearing of them.
+    pub(super) last_events: Vec<Value>,
 }
 
 /// The last report that counted.
@@ -103,6 +109,8 @@ impl RunState {
             statuses_before: run.statuses_before,
             red_proven: None,
             work_units: Vec::new(),
+            event_count: 0,
+            last_events: Vec::new(),
         }
     }
 
@@ -196,8 +204,20 @@ impl RunState {
         }
     }
 
-    /// Returns `state.json`: what is needed to go on, and the same for readers.
-    pub(super) fn file(&self) -> Value {
+    /// Takes the events of a change and gives them their numbers.
+    pub(super) fn take_events(&mut self, events: &[Value]) {
+        if events.is_empty() {
+            return;
+        }
+        self.last_events = events.to_vec();
+        for event in &mut self.last_events {
+            self.event_count += 1;
+            event["seq"] = json!(self.event_count);
+        }
+    }
+
+    /// Returns `state.json`: what is needed to go on, and the same for readers, with the piece of work under way.
+    pub(super) fn file(&self, unit: Option<&WorkUnit>) -> Value {
         let (attempt, allowed) = self.attempts();
         let max = allowed.unwrap_or_else(|| self.machine.rules().max_green_attempts);
         let next = self.machine.next();
@@ -208,7 +228,8 @@ impl RunState {
             "attemptNumber": attempt, "maxAttempts": max,
             "completedSubtasks": self.completed(), "failedSubtasks": self.failed(), "pendingSubtasks": self.pending(),
             "nextAction": {"type": kind(&next), "action": next.name(), "subtask": self.current(),
-                           "phase": self.current_phase(), "command": next.command()},
+                           "phase": self.current_phase(), "command": next.command(),
+                           "context": self.hints(unit)},
             "checkpoint": {"subtaskId": self.current(), "phase": self.tdd_phase(), "attemptNumber": attempt},
             "branchTagMapping": {self.branch.clone(): self.tag},
             "startTime": stamp(self.started_at), "lastUpdated": stamp(self.updated_at),
@@ -219,6 +240,19 @@ impl RunState {
             file.extend(own);
         }
         file
+    }
+
+    /// What the next step is about, in short.
+    fn hints(&self, unit: Option<&WorkUnit>) -> Value {
+        let context = unit.map(|unit| &unit.context);
+        let red = context.and_then(|context| context.red_phase.as_ref());
+        let green = context.and_then(|context| context.green_phase.as_ref());
+        let test_file = red.map(|red| &red.test_file).or(green.map(|green| &green.test_file));
+        json!({
+            "testFile": test_file,
+            "failingTests": self.red_proven.as_ref().map(|red| &red.tests),
+            "implementationFiles": green.map(|green| &green.expected_files),
+        })
     }
 
     /// A subtask whose tries are used up waits as failed until the run is resumed.

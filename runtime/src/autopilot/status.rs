@@ -29,7 +29,9 @@ pub fn status(project: &Project, id: Option<&RunId>) -> Result<Option<StatusView
 /// # Errors
 /// There is no such run.
 pub fn run_state(project: &Project, id: Option<&RunId>) -> Result<serde_json::Value, Error> {
-    Ok(OpenRun::open(project, id)?.state.file())
+    let open = OpenRun::open(project, id)?;
+    let unit = open.work_unit(&open.state.machine.next())?;
+    Ok(open.state.file(unit.as_ref()))
 }
 
 /// Returns the log of events of a run.
@@ -40,13 +42,19 @@ pub fn activity(project: &Project, id: Option<&RunId>) -> Result<PathBuf, Error>
     Ok(OpenRun::open(project, id)?.run.activity())
 }
 
-/// Returns the run that waves would disturb: one that goes on with the next call in this checkout.
+/// Returns the run that waves would disturb, and its checkout: one that goes on with the next call, in any checkout of
+/// the repository, since all of them work off one backlog.
 ///
 /// # Errors
-/// The files of the checkout's runs can't be read.
-pub fn under_way(project: &Project) -> Result<Option<RunId>, Error> {
-    let runs = project.folder.current_runs()?;
-    Ok(runs.into_iter().find(|run| run.status == PointerStatus::InProgress).map(|run| run.run_id))
+/// The files of a checkout's runs can't be read.
+pub fn under_way(project: &Project) -> Result<Option<(RunId, PathBuf)>, Error> {
+    for (folder, root) in project.all_folders()? {
+        let runs = folder.current_runs()?;
+        if let Some(run) = runs.into_iter().find(|run| run.status == PointerStatus::InProgress) {
+            return Ok(Some((run.run_id, root)));
+        }
+    }
+    Ok(None)
 }
 
 fn view(open: &OpenRun<'_>) -> StatusView {

@@ -7,9 +7,9 @@ use super::session::Session;
 use super::state::ProvenRed;
 use crate::{Measurements, RedCommit, Work, prove};
 use tm_config::{CoverageThreshold, Strictness as Strict};
-use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict};
+use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
 use tm_scheduler::verdict::{Rules, Strictness};
-use tm_scheduler::{CommandEnd, CommitId, Phase, Proof, TestOutcome};
+use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, TestOutcome};
 use tm_worktrees::{TreeId, WorktreePool};
 
 /// Runs the tests and fills the report with what was seen.
@@ -42,16 +42,28 @@ pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: 
     Ok(())
 }
 
-/// Judges the whole suite at the end by running it.
-pub(super) async fn suite(session: &Session<'_>) -> Result<(TestCounts, Verdict), Error> {
+/// Judges the whole suite at the end by running it. A coverage that the tests wrote counts more than one that was told.
+pub(super) async fn suite(
+    session: &Session<'_>,
+    told: Option<f64>,
+    threshold: Option<f64>,
+) -> Result<(TestCounts, Verdict), Error> {
     let project = session.project();
     let command = project.test_command(Some(&session.open.task())).ok_or(Error::NoTestCommand)?;
     let scratch = session.open.run.path().join("test-results");
     let report = tm_executors::testing::run_tests(&command, project.root(), &scratch, "final-suite").await;
     let number = |outcome| count(report.count(outcome));
     let counts = TestCounts::of(number(TestOutcome::Passed), number(TestOutcome::Failed), number(TestOutcome::Skipped));
+    let coverage = report.coverage.as_ref().map(Coverage::percent).or(told);
     if report.end == CommandEnd::Exited(Some(0)) && report.broken.is_none() {
-        return Ok((counts, Verdict::accepted(format!("the whole suite passes: {} passing", counts.passed))));
+        // Where nothing but the exit status tells, it tells of one test.
+        let tells_little = report.tests.is_empty();
+        let judged = if tells_little { TestCounts::of(1, 0, 0) } else { counts };
+        let mut verdict = judge_final(&judged, coverage, threshold);
+        if tells_little && verdict.is_accepted() {
+            verdict.warnings.push("nothing but the exit status tells that the suite passes".to_owned());
+        }
+        return Ok((counts, verdict));
     }
     let message = format!("the whole suite does not pass: `{command}` says\n{}", report.output_tail.trim());
     Ok((counts, Verdict::refused(message, "make it pass")))

@@ -3,6 +3,8 @@
 use super::brief::{Brief, StepDone};
 use super::prepare::at_hand;
 use super::words;
+use crate::conventional::{commit_type, scope};
+use tm_presets::CommitWords;
 use tm_scheduler::{Answer, Phase};
 use tm_worktrees::{Error, Worktree};
 
@@ -28,7 +30,7 @@ fn commit_now(brief: &Brief, worktree: &Worktree) -> Answer {
         return Answer::Committed { commit };
     }
     // What was staged is what was proven; what the tests left behind is not part of it.
-    match worktree.commit(&message(brief)) {
+    match worktree.commit(&message(brief, worktree)) {
         Ok(commit) => Answer::Committed { commit },
         Err(Error::CommitRefused { output }) => Answer::CommitRefused(output),
         Err(error) => Answer::CommitRefused(words(&error)),
@@ -47,23 +49,56 @@ fn already_made(brief: &Brief, worktree: &Worktree) -> Option<tm_scheduler::Comm
     (has("Run", brief.setup.header.run_id.as_str()) && has("Task", brief.id().as_str())).then_some(tip)
 }
 
-/// The subject is the task's title; the trailers are how tm finds its commits again.
-fn message(brief: &Brief) -> String {
+/// The words are the template's, else the task's title; the trailers are how tm finds its commits again.
+fn message(brief: &Brief, worktree: &Worktree) -> String {
     let proof = brief.record.as_ref().and_then(|record| record.proof.as_ref());
     let tests =
         proof.map_or_else(|| "none".to_owned(), |proof| format!("{} passed, {} failed", proof.passed, proof.failed));
     let coverage = proof.and_then(|proof| proof.coverage);
     let coverage = coverage.map_or_else(String::new, |coverage| format!("Coverage: {:.1} %\n", coverage.after));
-    let subject = match brief.phase() {
+    let phase = brief.phase().as_str();
+    let subject = templated(brief, worktree, phase).unwrap_or_else(|| match brief.phase() {
         Phase::Red => format!("Add tests for: {}", one_line(&brief.planned.title)),
         Phase::Green | Phase::None => one_line(&brief.planned.title),
+    });
+    format!("{subject}\n\n{}Tests: {tests}\n{coverage}", trailers(brief, phase))
+}
+
+/// The words of the user's template; `None` without one. It was checked before the run, so where it fails on this task
+/// alone, tm's own words keep the work from being lost.
+fn templated(brief: &Brief, worktree: &Worktree, phase: &str) -> Option<String> {
+    let template = brief.setup.settings.git.commit_template.as_deref()?;
+    let files = worktree.staged_files().unwrap_or_default();
+    let title = one_line(&brief.planned.title);
+    let kind = match phase {
+        "refactor" => "refactor".to_owned(),
+        _ => commit_type(&files, &title, &brief.setup.settings.autopilot.default_commit_type),
     };
-    format!("{subject}\n\n{}Tests: {tests}\n{coverage}", trailers(brief, brief.phase().as_str()))
+    let words = CommitWords {
+        id: one_line(brief.id().as_str()),
+        description: brief.task.description.trim().to_owned(),
+        phase: phase.to_owned(),
+        r#type: kind,
+        scope: scope(&files),
+        tag: one_line(brief.setup.header.tag.as_str()),
+        run: brief.setup.header.run_id.to_string(),
+        title,
+        files,
+    };
+    match tm_presets::commit_message(template, &words) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            tracing::warn!("failed to {error}");
+            None
+        }
+    }
 }
 
 /// The message of a further commit that improves GREEN's code.
-pub(super) fn message_of_refactor(brief: &Brief) -> String {
-    format!("Refactor: {}\n\n{}", one_line(&brief.planned.title), trailers(brief, "refactor"))
+pub(super) fn message_of_refactor(brief: &Brief, worktree: &Worktree) -> String {
+    let subject = templated(brief, worktree, "refactor");
+    let subject = subject.unwrap_or_else(|| format!("Refactor: {}", one_line(&brief.planned.title)));
+    format!("{subject}\n\n{}", trailers(brief, "refactor"))
 }
 
 fn trailers(brief: &Brief, phase: &str) -> String {

@@ -156,7 +156,8 @@ async fn judged(
 }
 
 fn committed(brief: &Brief, worktree: &Worktree) -> Result<CommitId, String> {
-    tokio::task::block_in_place(|| worktree.commit(&message_of_refactor(brief))).map_err(|error| words(&error))
+    tokio::task::block_in_place(|| worktree.commit(&message_of_refactor(brief, worktree)))
+        .map_err(|error| words(&error))
 }
 
 /// Keeps what is dropped where it can be found again; returns why it was dropped, and where it is.

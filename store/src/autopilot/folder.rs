@@ -69,7 +69,7 @@ impl AutopilotFolder {
         Ok(AutopilotRun::new(self.runs_folder().join(id.as_str()), self.log))
     }
 
-    /// Records a run as the current one of its tag.
+    /// Records a run as the current one of its tag, and of no other: a tag can be renamed.
     ///
     /// # Errors
     /// The pointer can't be written.
@@ -81,7 +81,13 @@ impl AutopilotFolder {
         if read_json::<CurrentRun>(&file).is_ok_and(|known| known == *current) {
             return Ok(());
         }
-        write_json(&file, current)
+        write_json(&file, current)?;
+        for other in self.current_runs()? {
+            if other.run_id == current.run_id && other.tag != current.tag {
+                self.forget(&other)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the pointer to a run where it is the current one of its tag.
@@ -188,6 +194,17 @@ mod tests {
         fn with_safe_id(self) -> Self {
             Self { run_id: "c__task-1__x".into(), ..self }
         }
+    }
+
+    #[test]
+    fn a_run_whose_tag_is_renamed_is_current_once() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = AutopilotFolder::in_project(root.path());
+        let run = current("a", PointerStatus::InProgress, 1);
+        folder.point(&run).unwrap();
+        folder.point(&CurrentRun { tag: "b".into(), ..run.clone() }).unwrap();
+        let tags: Vec<String> = folder.current_runs().unwrap().iter().map(|run| run.tag.to_string()).collect();
+        assert_eq!(tags, ["b"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::run::{ActivityLog, create_durable, encode, read_json, write_json};
 use crate::{Error, atomic};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{CommitId, TaskId, Timestamp};
 
@@ -78,6 +79,11 @@ impl AutopilotRun {
         write_json(&self.path.join("manifest.json"), manifest)
     }
 
+    /// Returns the pieces of work as they were kept last; none where they can't be read.
+    pub fn work_units(&self) -> Vec<Value> {
+        read_json(&self.path.join("work-units.json")).unwrap_or_default()
+    }
+
     /// Replaces the pieces of work that were handed out.
     ///
     /// # Errors
@@ -116,16 +122,25 @@ impl AutopilotRun {
         write_json(&self.path.join("test-results/final-suite.json"), results)
     }
 
-    /// Appends events to the log.
+    /// Appends events that carry their number as `seq`; those that are in the log already are left out.
     ///
     /// # Errors
     /// The log can't be written.
-    pub fn append(&self, at: Timestamp, events: &[impl Serialize]) -> Result<(), Error> {
+    pub fn append(&self, at: Timestamp, events: &[Value]) -> Result<(), Error> {
+        let last = self.last_event();
         let mut log = ActivityLog::open(&self.activity())?;
-        for event in events {
+        for event in events.iter().filter(|event| event["seq"].as_u64().is_none_or(|number| number > last)) {
             log.append(at, event)?;
         }
         log.flush()
+    }
+
+    /// Returns the number of the last whole event in the log; 0 where there is none.
+    pub fn last_event(&self) -> u64 {
+        let text = std::fs::read(self.activity()).unwrap_or_default();
+        let whole = text.rsplit(|byte| *byte == b'\n').skip(1);
+        let mut events = whole.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        events.find_map(|event| event["seq"].as_u64()).unwrap_or(0)
     }
 
     /// Removes the run's folder.
@@ -141,6 +156,23 @@ impl AutopilotRun {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn an_event_is_in_the_log_once_however_often_it_is_appended() {
+        let root = tempfile::tempdir().unwrap();
+        let run = AutopilotRun::new(root.path().into(), Log::Activity);
+        assert_eq!(run.last_event(), 0);
+        let events = [json!({"event": "a", "seq": 1}), json!({"event": "b", "seq": 2})];
+        run.append(Timestamp(0), &events[..1]).unwrap();
+        // As a crash in the middle of a line leaves it.
+        let mut file = std::fs::OpenOptions::new().append(true).open(run.activity()).unwrap();
+        std::io::Write::write_all(&mut file, b"{\"event\":\"b\",\"se").unwrap();
+        assert_eq!(run.last_event(), 1);
+        run.append(Timestamp(0), &events).unwrap();
+        run.append(Timestamp(0), &events).unwrap();
+        assert_eq!(run.last_event(), 2);
+        assert_eq!(std::fs::read_to_string(run.activity()).unwrap().lines().count(), 2);
+    }
 
     #[test]
     fn files_have_the_names_that_others_rely_on_and_the_last_report_wins() {

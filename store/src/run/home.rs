@@ -24,6 +24,11 @@ impl Home {
         Self { path: taskmaster_home }
     }
 
+    /// Returns the folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the place of the repository with this common git dir, which all its worktrees share.
     pub fn project(&self, common_git_dir: &Path) -> Result<ProjectDirectory, Error> {
         let canonical = fs::canonicalize(common_git_dir).map_err(Error::read(common_git_dir))?;

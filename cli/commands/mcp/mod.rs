@@ -1,9 +1,11 @@
-//! `tm mcp`: serves MCP, and prints how clients are told of it. Nothing but protocol goes to standard output.
+//! `tm mcp`: serves MCP. Nothing but protocol goes to standard output.
 
-use crate::arguments::{McpArguments, McpClient, McpCommand};
-use crate::display::{print_data, print_line};
+mod install;
+mod settings_file;
+
+use crate::arguments::{McpArguments, McpCommand};
+use crate::display::print_line;
 use crate::failure::{CommandFailure, ExitCode};
-use serde_json::json;
 use std::net::SocketAddr;
 use std::path::Path;
 use tm_mcp::{HttpServer, Place, Server, ToolChoice, new_token, serve_stdio};
@@ -12,15 +14,13 @@ use tm_runtime::autopilot::Surroundings;
 /// Carries out `tm mcp`.
 pub(crate) fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, CommandFailure> {
     let program = std::env::current_exe()?;
-    if let Some(McpCommand::Install { client }) = &arguments.command {
-        print_data(&installation(*client, &program.display().to_string()));
-        return Ok(0);
+    if let Some(McpCommand::Install(arguments)) = &arguments.command {
+        return install::install(start, arguments);
     }
     let folder = std::env::var_os("TASK_MASTER_PROJECT_ROOT").filter(|root| !root.is_empty());
     let folder = folder.map_or_else(|| start.to_owned(), Into::into);
     let place = Place { folder, surroundings: Surroundings::of_process(), program };
-    let server = Server::new(place, &ToolChoice::parse(&arguments.tools))
-        .map_err(|error| CommandFailure::from(error).code(ExitCode::Usage))?;
+    let server = Server::new(place, &tools(arguments)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         match arguments.http {
@@ -31,6 +31,23 @@ pub(crate) fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, CommandF
     // A call that is still at work holds a thread; its client is gone, so nobody waits for it.
     runtime.shutdown_background();
     Ok(0)
+}
+
+/// The tools that are asked for: a flag has to make sense, a variable that is meant for other servers too need not.
+fn tools(arguments: &McpArguments) -> Result<ToolChoice, CommandFailure> {
+    let variable = std::env::var("TASK_MASTER_TOOLS").unwrap_or_default();
+    let choice = ToolChoice::parse(arguments.tools.as_deref().unwrap_or(&variable));
+    let unknown: Vec<String> = choice.unknown().iter().map(|name| format!("`{name}`")).collect();
+    match (unknown.is_empty(), &arguments.tools) {
+        (true, _) => Ok(choice),
+        (false, Some(_)) => Err(CommandFailure::new(format!("offer the tools {}", unknown.join(", ")))
+            .code(ExitCode::Usage)
+            .hint("there are `core`, `standard` and `all`, and the names in docs/mcp.md")),
+        (false, None) => {
+            print_line(&format!("warning: TASK_MASTER_TOOLS names what is not there: {}", unknown.join(", ")));
+            Ok(choice)
+        }
+    }
 }
 
 async fn serve_http(server: Server, address: SocketAddr, token: Option<&str>) -> Result<(), CommandFailure> {
@@ -50,25 +67,4 @@ async fn serve_http(server: Server, address: SocketAddr, token: Option<&str>) ->
         ended = http.serve() => Ok(ended?),
         interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
     }
-}
-
-/// How each client is told of a server on standard input and output.
-fn installation(client: McpClient, program: &str) -> String {
-    let server = json!({"command": program, "args": ["mcp"]});
-    let (file, text) = match client {
-        McpClient::Claude => (".mcp.json", format!("{:#}", json!({"mcpServers": {"tm": server}}))),
-        McpClient::Cursor => (".cursor/mcp.json", format!("{:#}", json!({"mcpServers": {"tm": server}}))),
-        McpClient::Gemini => (".gemini/settings.json", format!("{:#}", json!({"mcpServers": {"tm": server}}))),
-        McpClient::Opencode => {
-            let server = json!({"type": "local", "command": [program, "mcp"], "enabled": true});
-            ("opencode.json", format!("{:#}", json!({"mcp": {"tm": server}})))
-        }
-        McpClient::Codex => {
-            // A JSON text is a TOML text too.
-            let program = json!(program);
-            ("~/.codex/config.toml", format!("[mcp_servers.tm]\ncommand = {program}\nargs = [\"mcp\"]"))
-        }
-    };
-    print_line(&format!("add this to {file}:"));
-    text + "\n"
 }

@@ -1,0 +1,110 @@
+//! Prompts: each preset of loops as one piece of work, and the way through a task with autopilot.
+
+use crate::answer::{Refusal, blocking};
+use crate::server::Server;
+use rmcp::ErrorData;
+use rmcp::model::{GetPromptRequestParams, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
+use tm_presets::{LoopContext, LoopPrompt, PresetFolders, loop_presets};
+use tm_runtime::autopilot::{GUIDE, Project, prompt};
+
+/// The prompt that leads through a task.
+const AUTOPILOT: &str = "autopilot";
+/// The line coverage in percent that is gone for where no setting names one, as in `tm loop`.
+const COVERAGE: &str = "80";
+
+/// Returns all prompts.
+pub(crate) async fn list(server: Server) -> Result<Vec<Prompt>, ErrorData> {
+    let presets = blocking(move || loop_presets(&folders(&server)?).map_err(|error| Refusal::new(&error, None)));
+    let presets = presets.await.map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
+    let mut prompts = vec![Prompt::new(
+        AUTOPILOT,
+        Some("Do a task, subtask by subtask: failing tests, code that makes them pass, a commit"),
+        Some(vec![argument("task", "The task, such as 7; the one under way when not given")]),
+    )];
+    let tag = || argument("tag", "The tag of the backlog; the current one when not given");
+    prompts.extend(
+        presets
+            .iter()
+            .filter(|preset| preset.name != AUTOPILOT)
+            .map(|preset| Prompt::new(preset.name.clone(), Some(preset.title().to_owned()), Some(vec![tag()]))),
+    );
+    Ok(prompts)
+}
+
+fn argument(name: &str, what: &str) -> PromptArgument {
+    PromptArgument::new(name).with_description(what).with_required(false)
+}
+
+/// Returns a prompt with its arguments filled in.
+pub(crate) async fn get(server: Server, request: GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+    let arguments = request.arguments.unwrap_or_default();
+    if request.name == AUTOPILOT {
+        let task = text(&arguments, "task");
+        let words = blocking(move || Ok::<_, Refusal>(lead(&server.project(None)?, task.as_deref()))).await;
+        return words.map(message).map_err(|refusal| invalid(&refusal));
+    }
+    let filled = blocking(move || {
+        let failed = |error: tm_presets::Error| Refusal::new(&error, None);
+        let presets = loop_presets(&folders(&server)?).map_err(failed)?;
+        let known: Vec<String> = presets.iter().map(|preset| format!("`{}`", preset.name)).collect();
+        let found = presets.into_iter().find(|preset| preset.name == request.name);
+        let unknown =
+            || Refusal::words(&format!("find the prompt `{}`, there are {}", request.name, known.join(", ")), None);
+        let context = context(&server.project(None)?, text(&arguments, "tag"));
+        LoopPrompt::Preset(found.ok_or_else(unknown)?).body(&context).map_err(failed)
+    });
+    filled.await.map(message).map_err(|refusal| invalid(&refusal))
+}
+
+/// What an agent is told that does a task, or goes on with the one under way.
+fn lead(project: &Project, task: Option<&str>) -> String {
+    let begin = match task {
+        Some(task) => format!("Work on task {task}: call `autopilot_start` with `taskId` \"{task}\"."),
+        None => match prompt(project, None) {
+            Ok(step) => format!("A run is under way. Its step is this:\n\n{step}"),
+            Err(_none_is) => {
+                "Ask which task to work on, unless it is clear: `next_task` names the next one.".to_owned()
+            }
+        },
+    };
+    format!("{GUIDE}\n\n# Now\n\n{begin}")
+}
+
+/// One piece of work: there is no loop around it.
+fn context(project: &Project, tag: Option<String>) -> LoopContext {
+    let threshold = project.settings().tdd.coverage_threshold;
+    LoopContext {
+        iteration: 1,
+        iterations: 1,
+        flags: tag.as_ref().map_or_else(String::new, |tag| format!(" --tag={tag}")),
+        tag,
+        tm: "tm".to_owned(),
+        progress_file: ".taskmaster/progress.txt".to_owned(),
+        coverage_target: threshold.map_or_else(|| COVERAGE.to_owned(), |threshold| threshold.percent().to_string()),
+        ..LoopContext::default()
+    }
+}
+
+fn folders(server: &Server) -> Result<PresetFolders, Refusal> {
+    let root = server.project(None)?.root().to_owned();
+    let user = tm_config::Inputs::from_process(&root).user_config;
+    Ok(PresetFolders {
+        project: root.join(".taskmaster/presets"),
+        user: user.and_then(|file| Some(file.parent()?.join("presets"))),
+    })
+}
+
+/// An argument that was given; flags and line breaks in it are no part of a tag or of a task.
+fn text(arguments: &JsonObject, name: &str) -> Option<String> {
+    let given = arguments.get(name)?.as_str()?.trim();
+    let is_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/' | ':');
+    (!given.is_empty() && !given.starts_with('-') && given.chars().all(is_word)).then(|| given.to_owned())
+}
+
+fn message(words: String) -> GetPromptResult {
+    GetPromptResult::new(vec![PromptMessage::new_text(Role::User, words)])
+}
+
+fn invalid(refusal: &Refusal) -> ErrorData {
+    ErrorData::invalid_params(refusal.to_string(), None)
+}

@@ -1,0 +1,167 @@
+//! What runs leave behind, for clients to read: reports of waves, the files of autopilot's runs.
+//!
+//! Only files of a known name are read, in folders of runs that tm itself made.
+
+use crate::answer::{Refusal, blocking};
+use crate::server::Server;
+use rmcp::ErrorData;
+use rmcp::model::{
+    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
+use serde_json::json;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use tm_runtime::autopilot::Project;
+use tm_scheduler::RunId;
+
+/// Runs on one page of the list.
+const PAGE: usize = 25;
+/// Longer files are left to programs that read files.
+const LONGEST: u64 = 4 * 1024 * 1024;
+
+/// A file that runs leave, with its type and what it is.
+type Kind = (&'static str, &'static str, &'static str);
+
+const WAVES: &str = "tm://waves/";
+const OF_WAVES: [Kind; 7] = [
+    ("summary.md", "text/markdown", "the summary of the run"),
+    ("summary.json", "application/json", "the summary of the run, for programs"),
+    ("report.html", "text/html", "the report of the run, in one page"),
+    ("junit.xml", "application/xml", "the results of the run, for CI systems"),
+    ("plan.md", "text/markdown", "the plan that the run began with"),
+    ("context.md", "text/markdown", "what the agents of the run found out"),
+    ("activity.jsonl", "application/jsonl", "the events of the run, one a line"),
+];
+
+const AUTOPILOT: &str = "tm://autopilot/";
+const OF_AUTOPILOT: [Kind; 4] = [
+    ("state.json", "application/json", "the state of the run of autopilot"),
+    ("manifest.json", "application/json", "what the run of autopilot is"),
+    ("work-units.json", "application/json", "the pieces of work of the run of autopilot"),
+    ("activity.jsonl", "application/jsonl", "the events of the run of autopilot, one a line"),
+];
+
+/// Returns a page of what there is, the latest runs first.
+pub(crate) async fn list(
+    server: Server,
+    page: Option<PaginatedRequestParams>,
+) -> Result<ListResourcesResult, ErrorData> {
+    let offset = match page.and_then(|page| page.cursor) {
+        None => 0,
+        Some(cursor) => cursor.parse::<usize>().map_err(|_| ErrorData::invalid_params("unknown cursor", None))?,
+    };
+    blocking(move || {
+        let runs = runs(&server.project(None)?);
+        let resources = runs.iter().skip(offset).take(PAGE).flat_map(Run::resources).collect();
+        let end = offset.saturating_add(PAGE);
+        let next_cursor = (end < runs.len()).then(|| end.to_string());
+        Ok::<_, Refusal>(ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) })
+    })
+    .await
+    .map_err(|refusal| trouble(&refusal))
+}
+
+/// Returns how addresses are made.
+pub(crate) fn templates() -> ListResourceTemplatesResult {
+    let one = |start: &str, name: &str, what: &str, kinds: &[Kind]| {
+        let names: Vec<&str> = kinds.iter().map(|(name, _, _)| *name).collect();
+        ResourceTemplate::new(format!("{start}{{run}}/{{file}}"), name)
+            .with_description(format!("{what}; the file is one of {}", names.join(", ")))
+    };
+    ListResourceTemplatesResult::with_all_items(vec![
+        one(WAVES, "run-of-waves", "a file of a run of waves", &OF_WAVES),
+        one(AUTOPILOT, "run-of-autopilot", "a file of a run of autopilot in this checkout", &OF_AUTOPILOT),
+    ])
+}
+
+/// Returns what stands in a file of a run.
+pub(crate) async fn read(server: Server, uri: String) -> Result<ReadResourceResult, ErrorData> {
+    let unknown = json!({"uri": uri});
+    let found = blocking(move || {
+        let project = server.project(None)?;
+        let Some((path, mime_type)) = place(&project, &uri) else { return Ok(None) };
+        match std::fs::metadata(&path) {
+            Ok(file) if file.len() > LONGEST => {
+                let words = format!("send `{}`: it has {} bytes", path.display(), file.len());
+                return Err(Refusal::words(&words, Some("read the file itself")));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Refusal::new(&error, None)),
+        }
+        let text = std::fs::read(&path).map_err(|error| Refusal::new(&error, None))?;
+        let contents = ResourceContents::text(String::from_utf8_lossy(&text), uri).with_mime_type(mime_type);
+        Ok(Some(ReadResourceResult::new(vec![contents])))
+    });
+    match found.await.map_err(|refusal| trouble(&refusal))? {
+        Some(result) => Ok(result),
+        None => Err(ErrorData::resource_not_found("there is no such resource", Some(unknown))),
+    }
+}
+
+/// Returns the ids of runs that begin like this, for the `run` of a template.
+pub(crate) fn complete_run(project: &Project, template: &str, beginning: &str) -> Vec<String> {
+    let of_template = runs(project).into_iter().filter(|run| template.starts_with(run.start));
+    of_template.map(|run| run.id.to_string()).filter(|id| id.starts_with(beginning)).collect()
+}
+
+/// Returns the names of files that begin like this, for the `file` of a template.
+pub(crate) fn complete_file(template: &str, beginning: &str) -> Vec<String> {
+    let kinds: &[Kind] = if template.starts_with(AUTOPILOT) { &OF_AUTOPILOT } else { &OF_WAVES };
+    kinds.iter().map(|(name, _, _)| (*name).to_owned()).filter(|name| name.starts_with(beginning)).collect()
+}
+
+/// A run with the files that are there.
+struct Run {
+    start: &'static str,
+    kinds: &'static [Kind],
+    id: RunId,
+    folder: PathBuf,
+}
+
+impl Run {
+    fn resources(&self) -> Vec<Resource> {
+        let there = self.kinds.iter().filter(|(name, _, _)| self.folder.join(name).is_file());
+        there
+            .map(|(name, mime_type, what)| {
+                Resource::new(format!("{}{}/{name}", self.start, self.id), format!("{}/{name}", self.id))
+                    .with_description(*what)
+                    .with_mime_type(*mime_type)
+            })
+            .collect()
+    }
+}
+
+/// Every run of the project, the latest first; a folder that can't be read holds none.
+fn runs(project: &Project) -> Vec<Run> {
+    let waves = project.waves_directory();
+    let of_waves = waves.runs().unwrap_or_default().into_iter().filter_map(|id| {
+        let folder = waves.run(&id).ok()?.path().to_owned();
+        Some(Run { start: WAVES, kinds: &OF_WAVES, id, folder })
+    });
+    let of_autopilot = project.autopilot_runs().into_iter();
+    let of_autopilot = of_autopilot.map(|(id, folder)| Run { start: AUTOPILOT, kinds: &OF_AUTOPILOT, id, folder });
+    let mut runs: Vec<Run> = of_waves.collect();
+    runs.reverse();
+    runs.extend(of_autopilot);
+    runs
+}
+
+/// Where an address leads, and the type of what is there.
+fn place(project: &Project, uri: &str) -> Option<(PathBuf, &'static str)> {
+    let run = |rest: &str| rest.split_once('/').map(|(run, file)| (RunId::from(run), file.to_owned()));
+    let known =
+        |kinds: &[Kind], file: &str| kinds.iter().find(|(name, _, _)| *name == file).map(|kind| (kind.0, kind.1));
+    if let Some((id, file)) = uri.strip_prefix(WAVES).and_then(run) {
+        let (name, mime_type) = known(&OF_WAVES, &file)?;
+        return Some((project.waves_directory().run(&id).ok()?.path().join(name), mime_type));
+    }
+    let (id, file) = uri.strip_prefix(AUTOPILOT).and_then(run)?;
+    let (name, mime_type) = known(&OF_AUTOPILOT, &file)?;
+    Some((project.autopilot_file(&id, name)?, mime_type))
+}
+
+fn trouble(refusal: &Refusal) -> ErrorData {
+    ErrorData::internal_error(refusal.to_string(), None)
+}
