@@ -55,7 +55,7 @@ pub(crate) fn refuse_under_way(root: &Path) -> Result<(), CommandFailure> {
             Err(CommandFailure::new(format!("start: autopilot's run `{run}` is under way in `{place}`"))
                 .code(ExitCode::Busy)
                 .hint(format!(
-                    "`tm autopilot -p {place} status` shows it, `tm autopilot -p {place} pause` stops it for now"
+                    "`tm autopilot status -p {place}` shows it, `tm autopilot pause -p {place}` stops it for now"
                 )))
         }
     }
