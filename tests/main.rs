@@ -2,7 +2,9 @@
 
 mod agents;
 mod autopilot;
+mod autopilot_crashes;
 mod autopilot_guards;
+mod autopilot_places;
 mod backlog;
 mod cheating;
 mod ci_jobs;
@@ -12,6 +14,8 @@ mod landing;
 mod loops;
 mod loops_outside;
 mod mcp;
+mod mcp_clients;
+mod mcp_waves;
 mod misbehaviour;
 mod models;
 mod pull_requests;

@@ -2,29 +2,35 @@
 
 use crate::autopilot::{backlog, scene};
 use crate::scene::Scene;
-use rmcp::ServiceExt as _;
 use rmcp::model::CallToolRequestParams;
+use rmcp::service::Peer;
 use rmcp::transport::TokioChildProcess;
+use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
-type Client = rmcp::service::RunningService<rmcp::RoleClient, ()>;
+type Client<H> = rmcp::service::RunningService<RoleClient, H>;
 
-async fn connect(scene: &Scene) -> Client {
-    let command = tokio::process::Command::from(scene.tm(&["mcp"]));
-    ().serve(TokioChildProcess::new(command).expect("tm starts")).await.expect("a server")
+/// Starts a server on standard input and output.
+pub(crate) async fn connect_with<H: ClientHandler>(scene: &Scene, handler: H, arguments: &[&str]) -> Client<H> {
+    let command = tokio::process::Command::from(scene.tm(arguments));
+    handler.serve(TokioChildProcess::new(command).expect("tm starts")).await.expect("a server")
+}
+
+async fn connect(scene: &Scene) -> Client<()> {
+    connect_with(scene, (), &["mcp"]).await
 }
 
 /// Calls a tool and returns whether it was refused, and its structured content.
-async fn call(client: &Client, name: &'static str, arguments: Value) -> (bool, Value) {
+pub(crate) async fn call(client: &Peer<RoleClient>, name: &'static str, arguments: Value) -> (bool, Value) {
     let arguments = arguments.as_object().cloned().expect("an object");
     let result = client.call_tool(CallToolRequestParams::new(name).with_arguments(arguments)).await.expect(name);
     (result.is_error == Some(true), result.structured_content.expect("structured content"))
 }
 
-async fn accepted(client: &Client, name: &'static str, arguments: Value) -> Value {
+pub(crate) async fn accepted(client: &Peer<RoleClient>, name: &'static str, arguments: Value) -> Value {
     let (refused, document) = call(client, name, arguments).await;
     assert!(!refused, "{name}: {document:#}");
     document
@@ -150,18 +156,39 @@ fn nothing_but_protocol_goes_to_standard_output() {
     assert_eq!(child.wait().expect("ended").code(), Some(0));
 }
 
+/// A server on a loopback address, killed at the end.
+pub(crate) struct HttpScene {
+    child: Child,
+    pub(crate) address: String,
+    pub(crate) token: &'static str,
+}
+
+impl HttpScene {
+    pub(crate) fn serve(scene: &Scene) -> Self {
+        let token = "secret";
+        let mut command = scene.tm(&["mcp", "--http", "127.0.0.1:0", "--token", token]);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("tm");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next());
+        Self { child, address: address.expect("an address").to_owned(), token }
+    }
+}
+
+impl Drop for HttpScene {
+    fn drop(&mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("gone");
+    }
+}
+
 #[test]
 fn http_wants_loopback_a_token_and_a_host_of_this_machine() {
     let scene = scene();
     let outside = scene.tm(&["mcp", "--http", "0.0.0.0:0"]).output().expect("tm");
     assert!(String::from_utf8_lossy(&outside.stderr).contains("only loopback"), "{outside:?}");
-    let mut command = scene.tm(&["mcp", "--http", "127.0.0.1:0", "--token", "secret"]);
-    let mut child = command.stderr(Stdio::piped()).spawn().expect("tm");
-    let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
-    let mut line = String::new();
-    errors.read_line(&mut line).expect("a line");
-    let address =
-        line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next()).expect("an address").to_owned();
+    let http = HttpScene::serve(&scene);
+    let address = http.address.clone();
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
     .to_string();
@@ -182,8 +209,6 @@ fn http_wants_loopback_a_token_and_a_host_of_this_machine() {
     assert_eq!(ask("evil.example", "Authorization: Bearer secret\r\n"), "403");
     assert_eq!(ask(&address, "Authorization: Bearer secret\r\nOrigin: http://evil.example\r\n"), "403");
     assert_eq!(ask(&address, "Authorization: Bearer secret\r\n"), "200");
-    child.kill().expect("killed");
-    child.wait().expect("gone");
 }
 
 #[test]

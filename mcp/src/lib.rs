@@ -12,6 +12,7 @@ mod going;
 mod http;
 mod prompts;
 mod resources;
+mod schemas;
 mod server;
 mod tasks;
 mod tools;

@@ -1,6 +1,7 @@
 //! The server: who it is, where it works, and which tools it has.
 
 use crate::error::Error;
+use crate::schemas::without_widths;
 use crate::tools::ToolChoice;
 use crate::{completions, prompts, resources};
 use rmcp::handler::server::router::tool::ToolRouter;
@@ -45,6 +46,7 @@ impl Server {
         router.merge(Self::autopilot_tools());
         router.merge(Self::unit_tools());
         router.merge(Self::waves_tools());
+        router.map.values_mut().for_each(|route| without_widths(&mut route.attr));
         router
     }
 

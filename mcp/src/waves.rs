@@ -43,6 +43,9 @@ pub(crate) struct Plan {
     /// The tag; the current one when not given.
     #[serde(default)]
     tag: Option<String>,
+    /// Only these tasks, and the open ones that they depend on; all when none is given.
+    #[serde(default)]
+    ids: Vec<String>,
     /// Agents at the same time.
     #[serde(default)]
     max_parallel: Option<u32>,
@@ -71,6 +74,7 @@ impl Plan {
         let mut arguments: Vec<OsString> = Vec::new();
         // With `=`, so that no value is ever taken for an option.
         arguments.extend(self.tag.as_ref().map(|tag| format!("--tag={tag}").into()));
+        arguments.extend(self.ids.iter().map(|id| format!("--id={id}").into()));
         arguments.extend(self.max_parallel.map(|most| format!("--max-parallel={most}").into()));
         arguments
     }

@@ -100,6 +100,16 @@ fn make_or_find(
     }
 }
 
+/// Takes up the commit of a call that was cut off before the state knew of it.
+pub(super) fn take_up(session: &mut Session<'_>) -> Result<(), Error> {
+    let Action::Commit { subtask } = session.open.state.machine.next() else { return Ok(()) };
+    let tip = session.project().checkout.repository().head()?.commit;
+    if tip != session.open.state.head && is_of_this_run(session, &tip, &subtask)? {
+        settle(session, &subtask, &tip)?;
+    }
+    Ok(())
+}
+
 /// Names what a commit of some files alone left uncommitted: it will be part of the next one.
 fn left_over(session: &Session<'_>, never: &PathPatterns) -> Result<Vec<String>, Error> {
     let paths = session.project().checkout.changed_paths(never)?;

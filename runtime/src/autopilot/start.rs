@@ -1,6 +1,7 @@
 //! Begins a run, or goes on with one that is paused or was cut off.
 
 use super::answers::Started;
+use super::commit;
 use super::error::Error;
 use super::message::check_templates;
 use super::next::{all_subtasks, progress};
@@ -100,6 +101,8 @@ pub fn resume(project: &Project, id: Option<&RunId>) -> Result<Started, Error> {
     pause_others(project, &session.open.state.run_id)?;
     set_up(&mut session)?;
     session.assert_on_branch()?;
+    // Before the backlog is asked: it has the subtask of such a commit as finished already.
+    commit::take_up(&mut session)?;
     skip_finished(&mut session)?;
     session.set_statuses(&session.under_way())?;
     session.save(&events)?;
