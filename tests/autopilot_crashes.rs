@@ -79,18 +79,27 @@ fn go_on(scene: &Scene, step: &[String], before: &str, how: GoingOn) {
     }
 }
 
+fn within(scene: &Scene, script: &str) {
+    let script = format!("cd '{}'; {script}", scene.path("").display());
+    assert!(scene.shell(&script).status().expect("sh").success(), "{script}");
+}
+
+/// Keeps the checkout and tm's files as they are now.
+fn keep(scene: &Scene) {
+    within(scene, "rm -rf kept; mkdir kept; cp -a checkout tm kept/");
+}
+
+/// Brings back what was kept.
+fn restore(scene: &Scene) {
+    within(scene, "rm -rf checkout tm; cp -a kept/checkout kept/tm .");
+}
+
 /// One step with all its crashes; returns at how many points it died.
 fn dies_within(scene: &Scene, step: &[String], points: impl Fn(u64) -> bool) -> u64 {
-    let keep = |from: &str, to: &str| {
-        let script = format!("cd '{}'; rm -rf '{to}'; cp -a '{from}' '{to}'", scene.path("").display());
-        assert!(scene.shell(&script).status().expect("sh").success());
-    };
     let (_, before) = scene.autopilot(&["next"]);
     let before = before["description"].as_str().unwrap_or_default().to_owned();
     std::fs::create_dir_all(scene.path("tm")).expect("a folder");
-    for name in ["checkout", "tm"] {
-        keep(name, &format!("kept-{name}"));
-    }
+    keep(scene);
     let log = scene.path("points");
     drop(std::fs::remove_file(&log));
     let words: Vec<&str> = step.iter().map(String::as_str).collect();
@@ -100,12 +109,10 @@ fn dies_within(scene: &Scene, step: &[String], points: impl Fn(u64) -> bool) -> 
     let total = std::fs::read_to_string(&log).expect("points").lines().count();
     let mut died = 0;
     for point in (1..=u64::try_from(total).expect("a count")).filter(|point| points(*point)) {
-        for name in ["checkout", "tm"] {
-            keep(&format!("kept-{name}"), name);
-        }
+        restore(scene);
         let cut = scene.autopilot_command(&words).env("CRASH_POINT", point.to_string()).output().expect("tm");
         assert_eq!(cut.status.code(), None, "{step:?} was killed at point {point} of {total}");
-        let how = if point % 2 == 0 { GoingOn::Again } else { GoingOn::Resume };
+        let how = if point / 2 % 2 == 0 { GoingOn::Again } else { GoingOn::Resume };
         go_on(scene, step, &before, how);
         assert_eq!(standing(scene), expected, "{step:?} after a crash at point {point} of {total}, {how:?}");
         died += 1;
@@ -113,34 +120,70 @@ fn dies_within(scene: &Scene, step: &[String], points: impl Fn(u64) -> bool) -> 
     died
 }
 
-/// The steps of the three subtasks have the same points, so each of them takes another third.
+/// Which points are tried: each of them with `TM_TEST_EVERY_POINT`, else some, and others in each of the three subtasks,
+/// whose steps have the same points.
+fn is_tried(point: u64, cycle: u64) -> bool {
+    std::env::var_os("TM_TEST_EVERY_POINT").is_some() || point % 15 == (5 * cycle + 1) % 15
+}
+
+/// Does the task with crashes in each step, as far as they are this worker's; returns how often it died.
+fn do_the_task(worker: u64) -> u64 {
+    let scene = scene();
+    let start = ["start", "1", "--no-confirm"].map(ToOwned::to_owned);
+    let mut died = dies_within(&scene, &start, |point| is_tried(point, 0) && point % 2 == worker);
+    for number in 0.. {
+        let next = scene.autopilot_ok(&["next"]);
+        if next["action"] == "complete" {
+            break;
+        }
+        let step = scene.step(&next);
+        died += dies_within(&scene, &step, |point| is_tried(point, number / 3) && point % 2 == worker);
+    }
+    let subjects = scene.git(&["log", "--reverse", "--format=%s", "main..HEAD"]);
+    let ids: Vec<&str> = subjects.lines().map(|line| line.rsplit("task ").next().unwrap_or_default()).collect();
+    assert_eq!(ids, ["1.2)", "1.1)", "1.3)"], "each subtask has one commit: {subjects}");
+    assert_eq!(scene.all_statuses(), "1:done 1.1:done 1.2:done 1.3:done 2:pending 2.1:pending 3:pending");
+    died
+}
+
 #[test]
 fn a_crash_at_any_point_of_a_task_changes_nothing_about_its_end() {
-    let workers: Vec<_> = (0..2_u64)
-        .map(|worker| {
-            std::thread::spawn(move || {
-                let scene = scene();
-                let is_mine = |point: u64| point / 3 % 2 == worker;
-                let start = ["start", "1", "--no-confirm"].map(ToOwned::to_owned);
-                let mut died = dies_within(&scene, &start, |point| point % 3 == 0 && is_mine(point));
-                for number in 0.. {
-                    let next = scene.autopilot_ok(&["next"]);
-                    if next["action"] == "complete" {
-                        break;
-                    }
-                    let step = scene.step(&next);
-                    died += dies_within(&scene, &step, |point| point % 3 == number / 3 % 3 && is_mine(point));
-                }
-                let subjects = scene.git(&["log", "--reverse", "--format=%s", "main..HEAD"]);
-                let ids: Vec<&str> =
-                    subjects.lines().map(|line| line.rsplit("task ").next().unwrap_or_default()).collect();
-                assert_eq!(ids, ["1.2)", "1.1)", "1.3)"], "each subtask has one commit: {subjects}");
-                assert_eq!(scene.all_statuses(), "1:done 1.1:done 1.2:done 1.3:done 2:pending 2.1:pending 3:pending");
-                died
-            })
-        })
-        .collect();
+    let workers: Vec<_> = (0..2).map(|worker| std::thread::spawn(move || do_the_task(worker))).collect();
     let died: u64 = workers.into_iter().map(|worker| worker.join().expect("the ends are the same")).sum();
     eprintln!("died at {died} points");
-    assert!(died > 60, "{died} points");
+    assert!(died > 20, "{died} points");
+}
+
+#[test]
+fn a_run_that_is_given_up_with_crashes_is_gone_like_without() {
+    let scene = scene();
+    let before = scene.all_statuses();
+    scene.autopilot_ok(&["start", "2"]);
+    for _ in 0..3 {
+        let step = scene.step(&scene.autopilot_ok(&["next"]));
+        assert_eq!(call(&scene, &step).0, 0);
+    }
+    let commit = scene.git(&["rev-parse", "HEAD"]);
+    let folder = scene.run_folder();
+    keep(&scene);
+    let abort = ["abort", "--cleanup", "--force"];
+    for point in (1..).step_by(5) {
+        restore(&scene);
+        let cut = scene.autopilot_command(&abort).env("CRASH_POINT", point.to_string()).output().expect("tm");
+        let is_over = cut.status.code() == Some(0);
+        if !is_over && scene.autopilot_ok(&["status"])["active"] == true {
+            scene.autopilot_ok(&abort);
+        }
+        assert_eq!(
+            (scene.all_statuses(), scene.git(&["branch", "--list"])),
+            (before.clone(), "* main".to_owned()),
+            "{point}"
+        );
+        assert_eq!(scene.git(&["for-each-ref", "--format=%(objectname)", "refs/tm/salvage"]), commit, "{point}");
+        assert!(!folder.exists() && scene.autopilot_ok(&["status"])["active"] == false, "{point}");
+        if is_over {
+            assert!(point > 10, "{point}");
+            return;
+        }
+    }
 }

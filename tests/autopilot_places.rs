@@ -140,7 +140,7 @@ fn commits_are_worded_by_the_template_of_the_settings_and_keep_their_trailers() 
     let report = scene.runs(&["--id", "3", "--tdd", "off"], 0);
     let branch = task(&report, "3")["branch"].as_str().expect("a branch").to_owned();
     let message = scene.git(&["log", "-1", "--format=%B", &branch]);
-    assert!(message.starts_with("[3] feat: Later (none, 1 files)\n\nTask: 3\nPhase: none\n"), "{message}");
+    assert!(message.starts_with("[3] docs: Later (none, 1 files)\n\nTask: 3\nPhase: none\n"), "{message}");
 }
 
 #[test]

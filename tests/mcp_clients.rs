@@ -93,7 +93,7 @@ fn clients_are_told_of_the_server_and_keep_their_other_settings() {
         assert!(printed.contains("add this to"), "{printed}");
         let remove: Vec<&str> = client.iter().copied().filter(|word| !["--tools", "core"].contains(word)).collect();
         assert_eq!(install(&scene, &[&remove[..], &["--remove"]].concat()).0, 0);
-        assert!(!std::fs::read_to_string(&file).expect("a file").contains("\"mcp\""), "{}", file.display());
+        assert!(!std::fs::read_to_string(&file).expect("a file").contains("command"), "{}", file.display());
     }
     write(&root.join(".mcp.json"), "{ broken");
     let (code, words) = install(&scene, &["claude"]);
@@ -104,7 +104,7 @@ fn clients_are_told_of_the_server_and_keep_their_other_settings() {
 
 /// Where `.ci/run` puts the suite, and a Node that can run it.
 fn suite() -> Option<(PathBuf, PathBuf)> {
-    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/node/node_modules");
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/conformance/node_modules");
     let modules = std::env::var_os("TM_TEST_NODE_MODULES").map_or(modules, PathBuf::from);
     let node = modules.join("node/bin/node");
     (node.is_file() && modules.join("@modelcontextprotocol/conformance").is_dir()).then_some((node, modules))

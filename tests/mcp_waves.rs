@@ -27,7 +27,7 @@ impl ClientHandler for Listener {
 fn scene(agent: &str) -> Scene {
     let scene = Scene::with_backlog(&backlog(), agent);
     let path = scene.path("agent.sh");
-    let settings = json!({"agent": {"default": "mine"}, "tdd": {"mode": "off"},
+    let settings = json!({"agent": {"default": "mine", "grace": "100ms"}, "tdd": {"mode": "off"},
                           "agents": {"mine": {"command": ["sh", path], "prompt": "stdin", "output": "text"}}});
     write(&scene.root().join(".taskmaster/tm.yaml"), &settings.to_string());
     scene.git(&["add", "--all"]);
@@ -88,11 +88,11 @@ async fn a_run_outlives_the_client_and_can_be_stopped_by_another() {
     let second = connect_with(&scene, Listener(sender), &["mcp"]).await;
     let status = accepted(&second, "waves_status", json!({"runId": run})).await;
     assert_eq!(status["status"], "running", "{status:#}");
-    let stopped = scene.tm(&["waves", "stop", "--now"]).output().expect("tm");
-    assert!(stopped.status.success(), "{stopped:?}");
-    let again = accepted(&second, "waves_stop", json!({})).await;
-    assert!(again["message"].is_string(), "{again:#}");
-    assert_eq!(scene.statuses()[1], "pending");
+    let stopped = accepted(&second, "waves_stop", json!({})).await;
+    assert!(stopped["message"].is_string(), "{stopped:#}");
+    // Follows the agent until it has ended.
+    let followed = scene.tm(&["waves", "logs", "2", "--follow"]).output().expect("tm");
+    assert!(followed.status.success(), "{followed:?}");
     second.cancel().await.expect("ended");
 }
 
@@ -126,7 +126,7 @@ async fn reports_are_resources() {
         assert_eq!(Some(mime_type), resource.mime_type.as_deref(), "{}", resource.uri);
     }
     let read = client.read_resource(ReadResourceRequestParams::new(&summary)).await.expect("contents");
-    assert!(text(&read.contents[0]).1.contains("Other work"), "{read:?}");
+    assert!(text(&read.contents[0]).1.contains(&format!("Run {run}")), "{read:?}");
     for wrong in [
         "tm://waves/../summary.md",
         "tm://waves/x/summary.md",

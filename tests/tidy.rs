@@ -15,7 +15,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
     ("tm-store", &["tm-faults", "tm-scheduler"]),
     ("tm-runtime", &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config"]),
     ("tm-reports", &["tm-scheduler"]),
-    ("tm-mcp", &["tm-executors", "tm-runtime", "tm-scheduler", "tm-store"]),
+    ("tm-mcp", &["tm-config", "tm-presets", "tm-executors", "tm-runtime", "tm-scheduler", "tm-store"]),
     (
         "tm",
         &[

@@ -1,9 +1,12 @@
 //! What tools answer: structured content, also for a call that came to nothing.
 
+use rmcp::RoleServer;
 use rmcp::handler::server::tool::IntoCallToolResult;
-use rmcp::model::{CallToolResponse, CallToolResult, ErrorData};
+use rmcp::model::{CallToolResponse, CallToolResult, ErrorData, ProgressNotificationParam};
+use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use std::fmt;
+use std::time::Duration;
 
 /// A call that came to nothing, with what to do about it.
 #[derive(Debug)]
@@ -64,6 +67,24 @@ impl fmt::Display for Refusal {
 impl IntoCallToolResult for Refusal {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
         Ok(CallToolResult::structured_error(self.document).into())
+    }
+}
+
+/// How often a client that wants to know is told that a call is at work.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// Waits for a call that may take long, and tells a client that asks for progress how many seconds it has been.
+pub(crate) async fn told<T>(context: &RequestContext<RoleServer>, what: &str, work: impl Future<Output = T>) -> T {
+    let Some(token) = context.meta.get_progress_token() else { return work.await };
+    let mut work = std::pin::pin!(work);
+    let began = tokio::time::Instant::now();
+    loop {
+        if let Ok(done) = tokio::time::timeout(TELL_EVERY, &mut work).await {
+            return done;
+        }
+        let progress = ProgressNotificationParam::new(token.clone(), began.elapsed().as_secs_f64());
+        // A client that does not listen is told again next time.
+        let _told_next_time = context.peer.notify_progress(progress.with_message(what.to_owned())).await;
     }
 }
 

@@ -1,9 +1,10 @@
 //! The tools of autopilot: the same steps as `tm autopilot` on the command line.
 
-use crate::answer::{Refusal, blocking};
+use crate::answer::{Refusal, blocking, told};
 use crate::server::Server;
 use rmcp::handler::server::wrapper::{Json, Parameters};
-use rmcp::{tool, tool_router};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tm_runtime::autopilot::{
@@ -13,6 +14,9 @@ use tm_runtime::autopilot::{
 use tm_scheduler::RunId;
 use tm_scheduler::autopilot::{TddPhase, TestCounts};
 use tokio::runtime::Handle;
+
+/// What takes long in a call.
+pub(crate) const TESTS: &str = "the tests are run";
 
 /// A project.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -154,7 +158,7 @@ pub(crate) struct Commit {
 pub(crate) struct Finalize {
     #[serde(flatten)]
     place: Where,
-    /// The counts of the whole suite.
+    /// The counts of the whole suite; tm runs it when they are not given.
     #[serde(default)]
     test_results: Option<Counts>,
     /// The coverage in percent.
@@ -229,9 +233,10 @@ impl Server {
     async fn autopilot_complete_phase(
         &self,
         Parameters(report): Parameters<CompletePhase>,
+        context: RequestContext<RoleServer>,
     ) -> Result<Json<Completed>, Refusal> {
         let server = self.clone();
-        blocking(move || {
+        let work = blocking(move || {
             let request = CompleteRequest {
                 run: report.place.run(),
                 phase: report.phase.map(|phase| match phase {
@@ -246,9 +251,8 @@ impl Server {
             };
             let project = server.project(report.place.project_root.as_deref())?;
             Handle::current().block_on(complete(&project, &request))
-        })
-        .await
-        .map(Json)
+        });
+        told(&context, TESTS, work).await.map(Json)
     }
 
     #[tool(
@@ -274,19 +278,23 @@ impl Server {
 
     #[tool(
         name = "autopilot_finalize",
-        description = "Close a run of which everything is committed, and set its task done.",
+        description = "Close a run of which everything is committed, and set its task done. Without counts tm runs the \
+                       whole suite itself.",
         annotations(read_only_hint = false, destructive_hint = false, open_world_hint = false)
     )]
-    async fn autopilot_finalize(&self, Parameters(call): Parameters<Finalize>) -> Result<Json<Ended>, Refusal> {
+    async fn autopilot_finalize(
+        &self,
+        Parameters(call): Parameters<Finalize>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Json<Ended>, Refusal> {
         let server = self.clone();
-        blocking(move || {
+        let work = blocking(move || {
             let counts = call.test_results.map(Into::into);
             let request = FinalizeRequest { run: call.place.run(), counts, coverage: call.coverage };
             let project = server.project(call.place.project_root.as_deref())?;
             Handle::current().block_on(finalize(&project, &request))
-        })
-        .await
-        .map(Json)
+        });
+        told(&context, TESTS, work).await.map(Json)
     }
 
     #[tool(

@@ -35,7 +35,8 @@ const OF_WAVES: [Kind; 7] = [
 ];
 
 const AUTOPILOT: &str = "tm://autopilot/";
-const OF_AUTOPILOT: [Kind; 4] = [
+const OF_AUTOPILOT: [Kind; 5] = [
+    ("report.md", "text/markdown", "the report of the run of autopilot"),
     ("state.json", "application/json", "the state of the run of autopilot"),
     ("manifest.json", "application/json", "what the run of autopilot is"),
     ("work-units.json", "application/json", "the pieces of work of the run of autopilot"),

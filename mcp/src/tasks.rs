@@ -100,8 +100,45 @@ pub(crate) struct Tasks {
     tag: String,
     /// Tasks that fit, on all pages.
     total: usize,
+    /// How the whole backlog stands; only in a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Stats>,
     /// Where the next page begins; none on the last one.
     next_offset: Option<usize>,
+}
+
+/// How many tasks of a backlog have which status.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Stats {
+    total: usize,
+    completed: usize,
+    in_progress: usize,
+    pending: usize,
+    blocked: usize,
+    deferred: usize,
+    cancelled: usize,
+    review: usize,
+    /// Finished tasks in percent.
+    completion_percentage: usize,
+}
+
+impl Stats {
+    fn of(tasks: &[Task]) -> Self {
+        let count = |status: Status| tasks.iter().filter(|task| task.status == status).count();
+        let (total, completed) = (tasks.len(), count(Status::Done));
+        Self {
+            total,
+            completed,
+            in_progress: count(Status::InProgress),
+            pending: count(Status::Pending),
+            blocked: count(Status::Blocked),
+            deferred: count(Status::Deferred),
+            cancelled: count(Status::Cancelled),
+            review: count(Status::Review),
+            completion_percentage: (completed * 100).checked_div(total).unwrap_or(0),
+        }
+    }
 }
 
 /// One task, or none.
@@ -151,7 +188,8 @@ impl Server {
             let tasks = fitting.iter().skip(call.offset).take(limit).map(|task| view(task, depth)).collect();
             let end = call.offset.saturating_add(limit);
             let next_offset = (end < fitting.len()).then_some(end);
-            Ok::<_, Refusal>(Tasks { tasks, tag: backlog.tag.to_string(), total: fitting.len(), next_offset })
+            let (total, stats) = (fitting.len(), Some(Stats::of(&backlog.tasks)));
+            Ok::<_, Refusal>(Tasks { tasks, tag: backlog.tag.to_string(), total, stats, next_offset })
         })
         .await
         .map(Json)
@@ -174,7 +212,7 @@ impl Server {
                 tasks.push(view(found, Depth::Everything));
             }
             let total = tasks.len();
-            Ok::<_, Refusal>(Tasks { tasks, tag: backlog.tag.to_string(), total, next_offset: None })
+            Ok::<_, Refusal>(Tasks { tasks, tag: backlog.tag.to_string(), total, stats: None, next_offset: None })
         })
         .await
         .map(Json)

@@ -1,11 +1,12 @@
 //! The tools of work units: pieces of work that are handed out and reported back under their ids.
 
-use crate::answer::{Refusal, blocking};
-use crate::autopilot::Where;
+use crate::answer::{Refusal, blocking, told};
+use crate::autopilot::{TESTS, Where};
 use crate::server::Server;
 use rmcp::handler::server::wrapper::{Json, Parameters};
 use rmcp::model::CallToolResult;
-use rmcp::{tool, tool_router};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tm_runtime::autopilot::{NextAction, UnitResult, WorkUnit, complete_unit, next_work_unit, run_state};
@@ -56,15 +57,15 @@ impl Server {
     async fn autopilot_complete_work_unit(
         &self,
         Parameters(call): Parameters<CompleteWorkUnit>,
+        context: RequestContext<RoleServer>,
     ) -> Result<Json<NextAction>, Refusal> {
         let server = self.clone();
-        blocking(move || {
+        let work = blocking(move || {
             let project = server.project(call.place.project_root.as_deref())?;
             let run = call.place.run();
             Handle::current().block_on(complete_unit(&project, run.as_ref(), &call.work_unit_id, &call.result))
-        })
-        .await
-        .map(Json)
+        });
+        told(&context, TESTS, work).await.map(Json)
     }
 
     #[tool(

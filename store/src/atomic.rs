@@ -4,7 +4,7 @@
 //! does that under a lock of its own.
 
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
@@ -20,14 +20,28 @@ const SYMLINK_LIMIT: usize = 40;
 /// although renaming over it would work.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = follow_symlinks(path)?;
-    let old = writable_file(&target)?;
-    let folder = folder_of(&target);
+    replace_by(&target, bytes, tempfile::Builder::new().prefix(".tm-").suffix(".tmp"))
+}
+
+/// As [`replace`], for a file that has one writer at a time: what a crash left beside it is gone with the next one.
+pub fn replace_as_only_writer(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = follow_symlinks(path)?;
+    let mut prefix = OsString::from(".tm-");
+    prefix.push(target.file_name().unwrap_or_default());
+    let mut leftover = prefix.clone();
+    leftover.push(".tmp");
+    match fs::remove_file(folder_of(&target).join(leftover)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    replace_by(&target, bytes, tempfile::Builder::new().prefix(&prefix).suffix(".tmp").rand_bytes(0))
+}
+
+fn replace_by(target: &Path, bytes: &[u8], temporary: &mut tempfile::Builder<'_, '_>) -> io::Result<()> {
+    let old = writable_file(target)?;
+    let folder = folder_of(target);
     let mode = if old.is_some() { 0o600 } else { 0o666 };
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".tm-")
-        .suffix(".tmp")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder)?;
+    let mut temporary = temporary.permissions(Permissions::from_mode(mode)).tempfile_in(folder)?;
     tm_faults::point("replace: write");
     temporary.write_all(bytes)?;
     if let Some(old) = old {
@@ -36,7 +50,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     tm_faults::point("replace: sync");
     temporary.as_file().sync_all()?;
     tm_faults::point("replace: rename");
-    temporary.persist(&target).map_err(|error| error.error)?;
+    temporary.persist(target).map_err(|error| error.error)?;
     tm_faults::point("replace: sync of the folder");
     sync_folder(folder)
 }
@@ -108,6 +122,16 @@ mod tests {
         replace(&path, b"one").unwrap();
         replace(&path, b"two, longer").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two, longer");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_crash_left_beside_a_file_is_gone_with_its_next_replacement() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        replace(&folder.path().join(".tm-a.json.tmp"), b"half").unwrap();
+        replace_as_only_writer(&path, b"whole").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

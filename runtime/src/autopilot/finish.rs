@@ -9,7 +9,7 @@ use super::state::{LastResults, Phase};
 use super::verify;
 use serde_json::json;
 use tm_config::Verify;
-use tm_scheduler::autopilot::{Action, IllegalStep, Order, TestCounts, Verdict, judge_final};
+use tm_scheduler::autopilot::{Action, IllegalStep, Order, Stage, TestCounts, Verdict, judge_final};
 use tm_scheduler::{RunId, Status, TaskId};
 use tm_worktrees::BranchName;
 
@@ -114,9 +114,12 @@ pub fn abort(project: &Project, id: Option<&RunId>, cleanup: Cleanup) -> Result<
         Cleanup::Remove => Some(retire(&session)?),
         Cleanup::Keep => None,
     };
-    session.open.state.machine.handle(&Order::Abort)?;
-    restore_statuses(&session, cleanup)?;
-    session.save(&[json!({"event": "run:ended", "status": "aborted", "kept": kept})])?;
+    // What was given up before can still be cleaned up; its statuses are somebody else's by now.
+    if !(cleanup == Cleanup::Remove && *session.open.state.machine.stage() == Stage::Aborted) {
+        session.open.state.machine.handle(&Order::Abort)?;
+        restore_statuses(&session, cleanup)?;
+        session.save(&[json!({"event": "run:ended", "status": "aborted", "kept": kept})])?;
+    }
     let state = &session.open.state;
     let note = match &kept {
         Some(name) => format!("the branch is removed; its commits are kept as `{name}`"),
@@ -133,7 +136,7 @@ pub fn abort(project: &Project, id: Option<&RunId>, cleanup: Cleanup) -> Result<
 /// Leaves the branch and removes it; its commits stay under a name of tm's own.
 fn retire(session: &Session<'_>) -> Result<String, Error> {
     let (project, state) = (session.project(), &session.open.state);
-    if state.machine.is_over() {
+    if *state.machine.stage() == Stage::Complete {
         let next = state.machine.next();
         return Err(IllegalStep { wanted: "abort the run".to_owned(), next }.into());
     }

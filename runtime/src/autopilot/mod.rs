@@ -14,6 +14,7 @@ mod message;
 mod next;
 mod project;
 mod prompt;
+mod report;
 mod reported;
 mod session;
 mod start;

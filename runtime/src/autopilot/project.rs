@@ -3,6 +3,7 @@
 use super::error::Error;
 use crate::home;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use tm_config::{Inputs, Settings, StorageLocation};
 use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
 use tm_scheduler::{RunId, Tag, Task, Timestamp};
@@ -10,6 +11,13 @@ use tm_store::autopilot::AutopilotFolder;
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{Holder, Home, ProjectDirectory, RunLock};
 use tm_worktrees::{Checkout, PathPatterns, Repository};
+
+/// Who holds the lock of waves while a run of autopilot is being set up.
+const STARTING: [&str; 3] = ["tm", "autopilot", "start"];
+/// So long a start waits for the start in another checkout.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The pause between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What the process is started with.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +28,6 @@ pub struct Surroundings {
     pub tag: Option<Tag>,
     /// A backlog that somebody named.
     pub backlog: Option<PathBuf>,
-    /// The command line, for others to see who holds a lock.
-    pub command_line: Vec<String>,
 }
 
 impl Surroundings {
@@ -32,7 +38,6 @@ impl Surroundings {
             home: variable("TM_HOME").map(PathBuf::from),
             tag: variable("TASKMASTER_TAG").map(|tag| Tag::new(tag.to_string_lossy())),
             backlog: None,
-            command_line: std::env::args().collect(),
         }
     }
 }
@@ -162,7 +167,7 @@ impl Project {
     /// Refuses while waves of agents are at work here: their agents' checkouts are watched for foreign changes.
     pub(super) fn refuse_waves(&self, wanted: &'static str) -> Result<(), Error> {
         match RunLock::holder(&self.waves)? {
-            Some(holder) if holder.pid != Some(std::process::id()) => {
+            Some(holder) if holder.pid != Some(std::process::id()) && !is_starting(&holder) => {
                 Err(Error::WavesLive { wanted, holder: Box::new(holder) })
             }
             Some(_) | None => Ok(()),
@@ -174,12 +179,25 @@ impl Project {
         if self.settings.storage.location == StorageLocation::Project {
             self.waves.ignore_itself()?;
         }
-        let holder = Holder::this_process(now, self.surroundings.command_line.clone());
-        RunLock::acquire(&self.waves, &holder).map_err(|error| match error {
-            tm_store::Error::Held(holder) => Error::WavesLive { wanted: "start a run", holder },
-            other => other.into(),
-        })
+        let holder = Holder::this_process(now, STARTING.map(ToOwned::to_owned).to_vec());
+        let give_up_at = Instant::now() + PATIENCE;
+        loop {
+            match RunLock::acquire(&self.waves, &holder) {
+                // Another checkout of the repository is being set up in this moment.
+                Err(tm_store::Error::Held(other)) if is_starting(&other) && Instant::now() < give_up_at => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(tm_store::Error::Held(holder)) => {
+                    return Err(Error::WavesLive { wanted: "start a run", holder });
+                }
+                other => return Ok(other?),
+            }
+        }
     }
+}
+
+fn is_starting(holder: &Holder) -> bool {
+    holder.command_line == STARTING
 }
 
 fn began(id: &RunId) -> &str {

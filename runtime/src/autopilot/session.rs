@@ -7,6 +7,7 @@ use super::answers::WorkUnit;
 use super::error::Error;
 use super::ledger;
 use super::project::Project;
+use super::report;
 use super::state::RunState;
 use super::tag;
 use crate::now;
@@ -53,6 +54,9 @@ impl<'a> OpenRun<'a> {
         run.set_manifest(&state.manifest(project.root()))?;
         run.set_commits(&state.commits())?;
         run.set_work_units(&ledger::file(&state.work_units, unit, &run.work_units()))?;
+        if state.machine.is_over() {
+            run.set_report(&report::markdown(state, run))?;
+        }
         project.folder.point(&state.pointer())?;
         run.append(state.updated_at, &state.last_events)?;
         Ok(())

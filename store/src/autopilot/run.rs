@@ -110,8 +110,26 @@ impl AutopilotRun {
     /// # Errors
     /// It can't be written.
     pub fn set_test_results(&self, subtask: &TaskId, phase: &str, results: &impl Serialize) -> Result<(), Error> {
+        write_json(&self.results_file(subtask, phase), results)
+    }
+
+    /// Returns what was reported last of a phase of a subtask; `None` where nothing was, or where it can't be read.
+    pub fn test_results(&self, subtask: &TaskId, phase: &str) -> Option<Value> {
+        read_json(&self.results_file(subtask, phase)).ok()
+    }
+
+    fn results_file(&self, subtask: &TaskId, phase: &str) -> PathBuf {
         let name = format!("subtask-{}-{}.json", encode(subtask.as_str()), encode(phase));
-        write_json(&self.path.join("test-results").join(name), results)
+        self.path.join("test-results").join(name)
+    }
+
+    /// Replaces the report for people.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn set_report(&self, text: &str) -> Result<(), Error> {
+        let path = self.path.join("report.md");
+        atomic::replace(&path, text.as_bytes()).map_err(Error::write(&path))
     }
 
     /// Keeps what the whole suite said at the end.

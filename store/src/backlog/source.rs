@@ -289,5 +289,6 @@ fn refuse_cycle(before: &Backlog, change: &Change) -> Result<(), Refusal> {
 }
 
 fn replace(path: &Path, text: &str) -> Result<(), BacklogError> {
-    atomic::replace(path, text.as_bytes()).map_err(|source| BacklogError::Write { path: path.to_owned(), source })
+    atomic::replace_as_only_writer(path, text.as_bytes())
+        .map_err(|source| BacklogError::Write { path: path.to_owned(), source })
 }
