@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::TempPath;
 use tm_executors::process::{Detached, TreeCommand};
 use tm_scheduler::RunId;
 use tm_store::run::{ProjectDirectory, RunLock};
@@ -87,7 +88,8 @@ impl Looking {
 pub(crate) struct Going {
     process: Detached,
     project: ProjectDirectory,
-    stderr: PathBuf,
+    /// Gone with this value; a process that still writes to it keeps the file.
+    stderr: TempPath,
 }
 
 impl Going {
@@ -98,8 +100,9 @@ impl Going {
         let mut command = command(server, root, arguments, folder);
         // Its events are in the folder of the run.
         command.stdout = PathBuf::from("/dev/null");
-        command.stderr = folder.join(format!("mcp-{}.stderr", std::process::id()));
-        let stderr = command.stderr.clone();
+        let stderr = tempfile::Builder::new().prefix("mcp-").suffix(".stderr").tempfile_in(folder);
+        let stderr = stderr.map_err(|error| refused(&error))?.into_temp_path();
+        command.stderr = stderr.to_owned();
         let process = Detached::spawn(&command).map_err(|error| refused(&error))?;
         Ok(Self { process, project, stderr })
     }
@@ -131,13 +134,6 @@ impl Going {
             Some(0 | 3 | 6 | 130) => Ok(()),
             _ => Err(complaint(&self.stderr)),
         }
-    }
-}
-
-impl Drop for Going {
-    fn drop(&mut self) {
-        // A process that still writes to it keeps the file; nobody else needs it.
-        let _gone_already = std::fs::remove_file(&self.stderr);
     }
 }
 
