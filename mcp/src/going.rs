@@ -102,7 +102,7 @@ impl Going {
         command.stdout = PathBuf::from("/dev/null");
         let stderr = tempfile::Builder::new().prefix("mcp-").suffix(".stderr").tempfile_in(folder);
         let stderr = stderr.map_err(|error| refused(&error))?.into_temp_path();
-        command.stderr = stderr.to_owned();
+        command.stderr = stderr.to_path_buf();
         let process = Detached::spawn(&command).map_err(|error| refused(&error))?;
         Ok(Self { process, project, stderr })
     }
