@@ -8,6 +8,7 @@ mod logging;
 mod loop_display;
 mod project;
 mod usage;
+mod watch;
 mod words;
 
 use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
@@ -69,6 +70,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Waves(Waves::Land(arguments)) => landing::land(&start, arguments),
         Command::Waves(Waves::Logs(logs)) => looking::logs(&start, logs),
         Command::Waves(Waves::Stop(stop)) => steering::stop(&start, stop),
+        Command::Waves(Waves::Watch(run)) => watch::watch(&start, run),
         Command::Waves(Waves::Pause(output)) => steering::pause(&start, output.json),
         Command::Waves(Waves::Retry(task)) => steering::retry(&start, task),
         Command::Waves(Waves::Skip(skip)) => steering::skip(&start, skip),

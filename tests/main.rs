@@ -28,5 +28,6 @@ mod steering;
 mod stopping;
 mod tidy;
 mod unhealthy;
+mod watching;
 mod words;
 mod work;

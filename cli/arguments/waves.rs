@@ -18,6 +18,8 @@ pub(crate) enum Waves {
     Resume(ResumeArguments),
     /// Show where a run stands.
     Status(RunChoice),
+    /// Watch a run on the whole terminal, and steer it while it is live.
+    Watch(RunOnly),
     /// List the runs of this repository.
     List(JsonOutput),
     /// Show the summary of a run.

@@ -239,6 +239,15 @@ impl Repository {
     pub fn diff(&self, from: &CommitId, to: &CommitId) -> Result<String, Error> {
         self.git().args(["diff", "--no-ext-diff", "--stat", "--patch"]).commit(from).commit(to).text()
     }
+
+    /// Returns the difference between a commit and everything in a checkout of this repository, as `diff` does.
+    ///
+    /// # Errors
+    /// The folder is no checkout of this repository, or git refused.
+    pub fn diff_of_checkout(&self, from: &CommitId, folder: &Path) -> Result<String, Error> {
+        let tree = self.tree_of_checkout(folder)?;
+        self.diff(from, &CommitId::new(tree.to_string()))
+    }
 }
 
 /// Makes a repository of what is in a folder, with one commit of everything on the branch `main`.

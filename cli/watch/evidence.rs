@@ -1,0 +1,96 @@
+//! What is known of a task, as lines: its place, each attempt with claim, proof and failure. Pure.
+
+use crate::words::{clock, short};
+use tm_scheduler::{AttemptRecord, ClaimStatus, Proof, ResultFile, State, TaskId, TaskView};
+
+/// Returns the lines.
+pub(crate) fn evidence(view: &TaskView<'_>) -> Vec<String> {
+    let task = &view.placed.task;
+    let mut lines = vec![format!("{} is {}", task.id, view.state.as_str())];
+    if !task.dependencies.is_empty() {
+        lines.push(format!("depends on {}", names(&task.dependencies)));
+    }
+    match view.state {
+        State::Landed { commit, merge } => {
+            lines.push(format!("commit {}, landed as {}", short(commit.as_str()), short(merge.as_str())));
+        }
+        state => lines.extend(state.commit().map(|commit| format!("commit {}", short(commit.as_str())))),
+    }
+    if view.attempts.is_empty() {
+        lines.push("it has not been started".to_owned());
+    }
+    for record in view.attempts.iter().rev() {
+        lines.push(String::new());
+        lines.extend(attempt(record));
+    }
+    lines
+}
+
+fn attempt(record: &AttemptRecord) -> Vec<String> {
+    let mut lines = vec![heading(record)];
+    let mut say = |words: String| lines.extend(words.lines().map(|line| format!("  {line}")));
+    if let Some(place) = &record.place {
+        say(format!("branch {}, from {}", place.branch, short(place.base.as_str())));
+    }
+    if let Some(report) = &record.report {
+        say(format!("{}: {}, claims {}", report.agent, ended(report), claim(&report.result)));
+        if let Some(tokens) = report.tokens {
+            say(format!("{} tokens read, {} written", tokens.input, tokens.output));
+        }
+        report.noticed.iter().for_each(|noticed| say(noticed.clone()));
+    }
+    if let Some(proof) = &record.proof {
+        proof_lines(proof).into_iter().for_each(&mut say);
+    }
+    if let Some(refactor) = &record.refactor {
+        say(match &refactor.dropped {
+            None => "a further agent improved the code".to_owned(),
+            Some(why) => format!("the work of a further agent was dropped: {why}"),
+        });
+    }
+    if !record.evidence.is_empty() {
+        say(record.evidence.clone());
+    }
+    lines
+}
+
+fn heading(record: &AttemptRecord) -> String {
+    let took = record.ended_at.map(|ended| format!(", {}", clock(ended.since(record.started_at)))).unwrap_or_default();
+    match (record.failure, record.ended_at) {
+        (Some(failure), _) => {
+            let charged = if record.charged { "" } else { ", does not count" };
+            format!("attempt {}: {failure}{charged}{took}", record.number)
+        }
+        (None, Some(_)) => format!("attempt {}: over{took}", record.number),
+        (None, None) => format!("attempt {}: under way", record.number),
+    }
+}
+
+fn ended(report: &tm_scheduler::AgentReport) -> String {
+    match report.ended.exit_code() {
+        Some(code) => format!("exited with {code}"),
+        None => report.ended.as_str().to_owned(),
+    }
+}
+
+fn claim(result: &ResultFile) -> &'static str {
+    match result {
+        ResultFile::Claimed(claim) => ClaimStatus::as_str(claim.status),
+        ResultFile::Missing => "nothing",
+        ResultFile::Malformed(_) => "what can't be read",
+    }
+}
+
+fn proof_lines(proof: &Proof) -> Vec<String> {
+    let verdict = if proof.holds() { "the proof holds" } else { "the proof does not hold" };
+    let mut lines = vec![format!("tests: {} passed, {} failed; {verdict}", proof.passed, proof.failed)];
+    for (what, tests) in [("new", &proof.new), ("broken", &proof.regressions), ("flaky", &proof.flaky)] {
+        lines.extend(tests.iter().map(|test| format!("  {what}: {test}")));
+    }
+    lines.extend(proof.notes.iter().cloned());
+    lines
+}
+
+fn names(ids: &[TaskId]) -> String {
+    ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
+}

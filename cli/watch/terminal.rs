@@ -1,0 +1,150 @@
+//! The shell around the screen: keys, signals, calls to the run, a shell in a worktree. The terminal is given back as
+//! it was, however this ends.
+
+use super::board::Link;
+use super::model::{Action, Key, Model};
+use super::source::Source;
+use super::view::{Palette, draw};
+use crate::arguments::RunOnly;
+use crate::failure::{CommandFailure, ExitCode};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tm_executors::process::run_attended;
+use tm_runtime::steering::{Ask, CallError, call};
+use tm_scheduler::TaskId;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How often the run is looked at again while no key is pressed.
+const TICK: Duration = Duration::from_millis(250);
+
+pub(crate) fn watch(start: &Path, choice: &RunOnly) -> Result<u8, CommandFailure> {
+    let source = Source::open(start, choice.run.as_deref())?;
+    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+        let failure = CommandFailure::new("watch the run: this is no terminal").code(ExitCode::Usage);
+        return Err(failure.hint("`tm waves status` shows where it stands, `tm waves logs ID -f` follows a task"));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let is_told_to_leave = runtime.block_on(async { leave_on_signals() })?;
+    let terminal = ratatui::try_init()?;
+    let mut screen = Screen { source, model: Model::default(), terminal, runtime, palette: palette() };
+    let seen = screen.show(&is_told_to_leave);
+    ratatui::try_restore()?;
+    seen.map(|()| 0)
+}
+
+/// Everything that the screen is made with.
+struct Screen {
+    source: Source,
+    model: Model,
+    terminal: DefaultTerminal,
+    runtime: Runtime,
+    palette: Palette,
+}
+
+/// Colours, unless somebody does not want them (<https://no-color.org>).
+fn palette() -> Palette {
+    let is_off = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    if is_off { Palette::Plain } else { Palette::Colour }
+}
+
+/// Notes that the screen is to be left. An interrupt is a key here, and within a shell that was opened it is the
+/// shell's; it must not end tm.
+fn leave_on_signals() -> Result<Arc<AtomicBool>, CommandFailure> {
+    let is_told = Arc::new(AtomicBool::new(false));
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move { while interrupt.recv().await.is_some() {} });
+    for kind in [SignalKind::terminate(), SignalKind::hangup()] {
+        let (mut told, is_told) = (signal(kind)?, Arc::clone(&is_told));
+        tokio::spawn(async move {
+            told.recv().await;
+            is_told.store(true, Ordering::Relaxed);
+        });
+    }
+    Ok(is_told)
+}
+
+impl Screen {
+    fn show(&mut self, is_told_to_leave: &AtomicBool) -> Result<(), CommandFailure> {
+        while !is_told_to_leave.load(Ordering::Relaxed) {
+            self.source.refresh(&mut self.model);
+            self.terminal.draw(|frame| draw(frame, &self.model, self.palette))?;
+            if !event::poll(TICK)? {
+                continue;
+            }
+            while event::poll(Duration::ZERO)? {
+                let Some(key) = key(&event::read()?) else { continue };
+                match self.model.press(key) {
+                    Some(Action::Quit) => return Ok(()),
+                    Some(Action::Ask(ask)) => self.ask(&ask),
+                    Some(Action::Shell(task)) => self.shell(&task)?,
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, ask: &Ask) {
+        self.model.notice = Some(match call(&self.source.project().directory, ask) {
+            Ok(reply) if reply.ok => reply.message,
+            Ok(reply) => format!("failed to {}", reply.message),
+            Err(CallError::Nobody) => {
+                self.model.link = Link::Over;
+                "the run is not live any more".to_owned()
+            }
+            Err(error) => format!("failed to {error}"),
+        });
+        self.source.expire();
+    }
+
+    /// Gives the terminal to a shell in the task's worktree, and takes it back afterwards.
+    fn shell(&mut self, task: &TaskId) -> Result<(), CommandFailure> {
+        let Some(folder) = self.source.worktree(task).filter(|folder| Path::new(folder).is_dir()) else {
+            self.model.notice = Some(format!("{task} has no worktree now"));
+            return Ok(());
+        };
+        let shell = std::env::var("SHELL").ok().filter(|shell| !shell.is_empty()).unwrap_or_else(|| "sh".to_owned());
+        ratatui::try_restore()?;
+        let ended = self.runtime.block_on(run_attended(&shell, &[], Path::new(&folder)));
+        self.terminal = ratatui::try_init()?;
+        self.terminal.clear()?;
+        if let Err(error) = ended {
+            self.model.notice = Some(format!("failed to {}", CommandFailure::from(error).message));
+        }
+        Ok(())
+    }
+}
+
+/// The key of an event; a resized terminal is drawn again at once, as after any event.
+fn key(event: &Event) -> Option<Key> {
+    let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
+    if *kind == KeyEventKind::Release {
+        return None;
+    }
+    if modifiers.contains(KeyModifiers::CONTROL) {
+        return (*code == KeyCode::Char('c')).then_some(Key::Interrupt);
+    }
+    Some(match code {
+        KeyCode::Char(letter) => Key::Char(*letter),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Tab => Key::Tab,
+        _ => return None,
+    })
+}
