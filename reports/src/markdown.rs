@@ -2,6 +2,7 @@
 
 use crate::{Summary, TaskSummary, Verdict, human_duration};
 use std::fmt::Write as _;
+use tm_scheduler::Failure;
 
 /// Returns the summary: what happened in a sentence, sums, the compliance table, failures with what to type next,
 /// branches.
@@ -10,6 +11,7 @@ pub fn summary_markdown(summary: &Summary) -> String {
     sums(&mut text, summary);
     compliance(&mut text, summary);
     failures(&mut text, summary);
+    skipped(&mut text, summary);
     branches(&mut text, summary);
     text
 }
@@ -37,8 +39,12 @@ fn sums(text: &mut String, summary: &Summary) {
     let totals = &summary.totals;
     let _ = writeln!(
         text,
-        "- passed {}, partial {}, failed {}, blocked {}",
-        totals.passed, totals.partial, totals.failed, totals.blocked
+        "- passed {}, partial {}, failed {}, blocked {}{}",
+        totals.passed,
+        totals.partial,
+        totals.failed,
+        totals.blocked,
+        if totals.skipped == 0 { String::new() } else { format!(", skipped {}", totals.skipped) }
     );
     let attempts: usize = summary.tasks.iter().map(|task| task.attempts.len()).sum();
     let _ = writeln!(
@@ -105,7 +111,12 @@ fn failures(text: &mut String, summary: &Summary) {
     }
     text.push_str("## Failed and blocked\n\n");
     for task in troubled {
-        if let Some(failure) = task.failure {
+        if task.failure == Some(Failure::Stopped) {
+            let _ = writeln!(text, "- {} {}: stopped by the user", task.id, cell(&task.title));
+            if !task.attempts.is_empty() {
+                text.push_str("  `tm worktrees salvage`\n");
+            }
+        } else if let Some(failure) = task.failure {
             let reason = task.reason.as_deref().and_then(|reason| reason.lines().next()).unwrap_or_default();
             let _ = writeln!(
                 text,
@@ -118,6 +129,17 @@ fn failures(text: &mut String, summary: &Summary) {
         } else {
             let _ = writeln!(text, "- {} {}: blocked by {}", task.id, cell(&task.title), task.blocked_by.join(", "));
         }
+    }
+    text.push('\n');
+}
+
+fn skipped(text: &mut String, summary: &Summary) {
+    if summary.totals.skipped == 0 {
+        return;
+    }
+    text.push_str("## Skipped\n\n");
+    for task in summary.tasks.iter().filter(|task| task.is_skipped()) {
+        let _ = writeln!(text, "- {} {}", task.id, cell(&task.title));
     }
     text.push('\n');
 }

@@ -2,12 +2,12 @@
 
 use crate::{Summary, TaskSummary, human_duration};
 use std::fmt::Write as _;
+use tm_scheduler::Failure;
 
 /// Returns one line a task and a line of totals.
 pub fn status_text(summary: &Summary) -> String {
     let mut text = String::new();
-    let settled =
-        summary.tasks.iter().filter(|task| task.verdict.as_str() != "not-run" || task.state == "skipped").count();
+    let settled = summary.tasks.iter().filter(|task| task.verdict.as_str() != "not-run" || task.is_skipped()).count();
     let _ = writeln!(
         text,
         "run {} is {} after {}: {} of {} tasks settled, branch {}",
@@ -29,6 +29,7 @@ fn note(task: &TaskSummary) -> String {
     let attempts = task.attempts.len();
     let title: String = task.title.chars().take(48).collect();
     match (&task.failure, task.blocked_by.as_slice()) {
+        (Some(Failure::Stopped), _) => format!("stopped by the user · {title}"),
         (Some(failure), _) => format!("{failure} after {attempts} attempts · {title}"),
         (None, []) if attempts > 1 => format!("attempt {attempts} · {title}"),
         (None, []) => title,

@@ -241,10 +241,20 @@ pub struct Totals {
     pub failed: usize,
     /// Tasks with verdict `blocked`.
     pub blocked: usize,
+    /// Tasks that somebody left out.
+    #[serde(default)]
+    pub skipped: usize,
     /// Tokens, read and written together.
     pub tokens: u64,
     /// Cost in US dollars; `null` when no agent reports it.
     pub cost_usd: Option<f64>,
+}
+
+impl TaskSummary {
+    /// Tells whether somebody left it out.
+    pub(crate) fn is_skipped(&self) -> bool {
+        self.state == "skipped"
+    }
 }
 
 /// Computes the summary.
@@ -401,6 +411,7 @@ fn totals(tasks: &[TaskSummary], views: &[TaskView<'_>]) -> Totals {
         partial: count(Verdict::Partial),
         failed: count(Verdict::Fail),
         blocked: count(Verdict::Blocked),
+        skipped: tasks.iter().filter(|task| task.is_skipped()).count(),
         tokens: reports().filter_map(|report| report.tokens).map(|tokens| tokens.input + tokens.output).sum(),
         cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
     }

@@ -3,8 +3,8 @@
 use super::*;
 use std::num::NonZeroU32;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Ended, Failure, Input, Limits, PlanOptions, Proof, Reason,
-    ResultFile, Scheduler, Task, Timestamp, WavePlan,
+    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Dependants, Ended, Failure, Input, Limits, PlanOptions,
+    Proof, Reason, Request, ResultFile, Scheduler, StopOrder, Task, Timestamp, WavePlan,
 };
 
 fn report(ended_at: u64) -> Answer {
@@ -107,6 +107,36 @@ fn the_summary_says_what_landed_what_failed_and_what_to_type_next() {
 }
 
 #[test]
+fn tasks_that_somebody_stopped_or_skipped_are_named_as_such() {
+    let plan = WavePlan::new(&["1", "2", "3"].map(|id| Task::new(id, "Document")), &PlanOptions::default());
+    let mut scheduler = Scheduler::new(plan.expect("a plan"), Limits::with_slots(NonZeroU32::MIN));
+    let stop = Request::StopTask { task: "2".into(), order: StopOrder::Now };
+    let skip = Request::Skip { task: "3".into(), dependants: Dependants::Blocked };
+    for input in [Input::Begin, Input::Request(stop), Input::Request(skip)] {
+        scheduler.handle(Timestamp(0), input).expect("legal");
+    }
+    let facts = RunFacts {
+        run_id: "20261121-014512-3fa9".into(),
+        tag: "master".into(),
+        base_commit: "base".into(),
+        integration_branch: "tm/master/run-x".into(),
+        integration_commit: "merge".into(),
+        started_at: Timestamp(0),
+        ended_at: Timestamp(7_000),
+    };
+    let summary = summarize(&scheduler, &facts);
+    assert_eq!((summary.totals.failed, summary.totals.skipped), (1, 1));
+    let text = summary_markdown(&summary);
+    assert!(text.contains("- passed 0, partial 0, failed 1, blocked 0, skipped 1\n"), "{text}");
+    assert!(text.contains("- 2 Document: stopped by the user\n\n## Skipped\n\n- 3 Document\n"), "{text}");
+    let status = status_text(&summary);
+    assert!(
+        status.contains("2 of 3 tasks settled") && status.contains("2  failed      stopped by the user"),
+        "{status}"
+    );
+}
+
+#[test]
 fn the_json_has_every_key_of_the_contract() {
     let json = serde_json::to_value(summary()).expect("json");
     insta::assert_json_snapshot!(json["tasks"][0], @r#"
@@ -173,6 +203,7 @@ fn the_json_has_every_key_of_the_contract() {
       "partial": 0,
       "failed": 1,
       "blocked": 1,
+      "skipped": 0,
       "tokens": 330,
       "cost_usd": null
     }
