@@ -45,6 +45,11 @@ fn refused(scene: &Scene, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
+fn add_task(scene: &Scene, arguments: &[&str]) {
+    let added = scene.tm(&["add-task"]).args(arguments).output().expect("tm");
+    assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+}
+
 fn kill(child: &mut Child) {
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid");
     kill_process(pid, Signal::KILL).expect("sent");
@@ -81,9 +86,12 @@ fn a_run_is_paused_and_resumed_from_elsewhere() {
     let status = String::from_utf8_lossy(&status.stdout).into_owned();
     assert!(status.contains("is paused after"), "{status}");
     assert_eq!(scene.statuses(), ["done", "pending"]);
+    add_task(&scene, &["--title=Document the news"]);
+    assert_eq!(steer(&scene, &["add", "3"])["run"]["tasks"], 3);
     assert_eq!(steer(&scene, &["resume"])["run"]["status"], "running");
     assert_eq!(run.wait().expect("an end").code(), Some(0));
-    assert_eq!(scene.statuses(), ["done"; 2]);
+    assert_eq!(scene.statuses(), ["done"; 3]);
+    assert_eq!(task(&scene.report(), "3")["title"], "Document the news");
     assert!(!socket.exists() && !folder.join("socket").exists());
     let (code, words) = refused(&scene, &["pause"]);
     assert_eq!(code, Some(1), "{words}");
@@ -97,8 +105,7 @@ fn tasks_of_a_live_run_are_stopped_retried_skipped_and_added() {
     let scene = scene(tasks, &["1"]);
     let mut run = scene.start_and_wait_for_agent(&["--tdd", "off"]);
     steer(&scene, &["skip", "2", "--satisfied"]);
-    let added = scene.tm(&["add-task", "--title=Document the news", "--dependencies=1"]).output().expect("tm");
-    assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+    add_task(&scene, &["--title=Document the news", "--dependencies=1"]);
     steer(&scene, &["add", "4"]);
     for (arguments, words) in [
         (&["add", "4"][..], "it is part of the run already"),
@@ -138,6 +145,8 @@ fn a_paused_run_that_was_killed_goes_on_when_it_is_taken_up() {
     let scene = scene(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &["1"]);
     let mut run = scene.start_and_wait_for_agent(&[]);
     steer(&scene, &["pause"]);
+    add_task(&scene, &["--title=Document the news"]);
+    steer(&scene, &["add", "3"]);
     kill(&mut run);
     let (code, words) = refused(&scene, &["pause"]);
     assert_eq!((code, words.contains("no run is live")), (Some(1), true), "{words}");
@@ -146,7 +155,7 @@ fn a_paused_run_that_was_killed_goes_on_when_it_is_taken_up() {
     let words = String::from_utf8_lossy(&taken_up.stderr);
     assert_eq!(taken_up.status.code(), Some(0), "{words}");
     assert!(words.contains("the run goes on after the pause"), "{words}");
-    assert_eq!(scene.statuses(), ["done"; 2]);
+    assert_eq!(scene.statuses(), ["done"; 3]);
     assert!(!control_folder(&scene).join("socket").exists());
     scene.assert_no_process_is_left();
 }

@@ -339,8 +339,11 @@ fn carry_out(
     tracing::info!(run = %header.run_id, "the run begins");
     let mut display = Display::choose(showing.output, now());
     let outcome = runtime.block_on(async {
-        let (_socket, steers) = steers(project)?;
+        let (socket, steers) = steers(project)?;
         let outcome = run.carry_out(steers, |at, told, scheduler| display.told(at, told, scheduler)).await;
+        if let Some(socket) = socket {
+            socket.close().await;
+        }
         Ok::<_, CommandFailure>(outcome?)
     });
     display.finish();

@@ -13,7 +13,7 @@ use tm_store::run::{ControlSocket, ProjectDirectory};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{RwLock, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 /// The longest call in bytes.
@@ -22,6 +22,8 @@ const LONGEST: u64 = 64 * 1024;
 const CALLERS: usize = 64;
 /// After so long without a call a connection is closed.
 const SILENCE: Duration = Duration::from_mins(10);
+/// How long the end of a run waits for answers that are being written.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// After trouble with accepting, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -29,6 +31,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct SteeringSocket {
     server: JoinHandle<()>,
+    /// Held for reading by whoever is being answered.
+    answering: Arc<RwLock<()>>,
     control: ControlSocket,
 }
 
@@ -47,7 +51,14 @@ impl SteeringSocket {
             listener.set_nonblocking(true)?;
             UnixListener::from_std(listener)
         })?;
-        Ok(Self { server: tokio::spawn(accept(listener, steers)), control })
+        let answering = Arc::default();
+        Ok(Self { server: tokio::spawn(accept(listener, steers, Arc::clone(&answering))), answering, control })
+    }
+
+    /// Closes and removes it once those who have asked are answered.
+    pub async fn close(self) {
+        // A caller that does not read has waited long enough.
+        let _too_slow = tokio::time::timeout(LAST_WORDS, self.answering.write()).await.is_err();
     }
 
     /// Returns where it is.
@@ -62,7 +73,7 @@ impl Drop for SteeringSocket {
     }
 }
 
-async fn accept(listener: UnixListener, steers: mpsc::UnboundedSender<Steer>) {
+async fn accept(listener: UnixListener, steers: mpsc::UnboundedSender<Steer>, answering: Arc<RwLock<()>>) {
     let seats = Arc::new(Semaphore::new(CALLERS));
     // Connections end with the listener, since they are dropped with it.
     let mut callers = tokio::task::JoinSet::new();
@@ -71,10 +82,10 @@ async fn accept(listener: UnixListener, steers: mpsc::UnboundedSender<Steer>) {
         while callers.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) if is_ours(&stream) => {
-                let steers = steers.clone();
+                let (steers, answering) = (steers.clone(), Arc::clone(&answering));
                 callers.spawn(async move {
                     // A caller that breaks off harms nobody.
-                    if let Err(error) = converse(stream, steers).await {
+                    if let Err(error) = converse(stream, steers, &answering).await {
                         tracing::debug!(%error, "a caller broke off");
                     }
                     drop(seat);
@@ -94,7 +105,7 @@ fn is_ours(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|caller| caller.uid() == rustix::process::geteuid().as_raw())
 }
 
-async fn converse(stream: UnixStream, steers: mpsc::UnboundedSender<Steer>) -> io::Result<()> {
+async fn converse(stream: UnixStream, steers: mpsc::UnboundedSender<Steer>, answering: &RwLock<()>) -> io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {
@@ -110,6 +121,7 @@ async fn converse(stream: UnixStream, steers: mpsc::UnboundedSender<Steer>) -> i
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
+        let _answering = answering.read().await;
         let reply = match Ask::parse(&line) {
             Ok(ask) => put(ask, &steers).await,
             Err(reply) => reply,
@@ -204,6 +216,23 @@ mod tests {
         let _closed = endless.read_to_string(&mut words);
         assert!(words.is_empty() || words.contains("longer than 65536 bytes"), "{words}");
         assert!(call(&scene.project, &Ask::Status).unwrap().ok);
+    }
+
+    #[test]
+    fn whoever_has_asked_is_answered_before_the_socket_closes() {
+        let scene = scene();
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let socket = scene.runtime.block_on(async { SteeringSocket::open(&scene.project, sender).unwrap() });
+        std::thread::scope(|scope| {
+            let caller = scope.spawn(|| call(&scene.project, &Ask::Stop { now: true }));
+            scene.runtime.block_on(async {
+                let Some(Steer::Ask(_, reply)) = receiver.recv().await else { panic!("a call was made") };
+                reply.send(Reply::done("asked the run to stop")).unwrap();
+                socket.close().await;
+            });
+            assert!(caller.join().unwrap().unwrap().ok);
+        });
+        assert!(matches!(call(&scene.project, &Ask::Status), Err(CallError::Nobody)));
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl Scheduler {
         effects.push(Effect::Tell(Event::RunContinued));
     }
 
-    /// The task, and before it nothing of a pair is left to be done: its RED comes after it, when that is not settled.
+    /// The task, and its RED when it is a GREEN whose RED is not settled.
     fn with_unsettled_red(&self, rank: usize) -> Vec<usize> {
         let red = self.pair(rank).filter(|&red| self.phase(rank) == Phase::Green && !self.states[red].is_settled());
         [rank].into_iter().chain(red).collect()
