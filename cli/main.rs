@@ -15,8 +15,8 @@ use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
-    agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp, plan,
-    presets, pull, review, run, steering, verify, worktrees,
+    acp, agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp,
+    plan, presets, pull, review, run, steering, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -114,5 +114,6 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Man(man) => manuals::man(man),
         Command::Result(result) => agent::result(result),
         Command::Replay(replay) => agent::replay(&start, replay),
+        Command::AcpAgent(acp_agent) => acp::acp_agent(&start, acp_agent),
     }
 }

@@ -1,5 +1,6 @@
 //! The command line, as clap reads it. Knows names and help texts; decides nothing.
 
+mod acp;
 mod autopilot;
 mod backlog;
 mod edits;
@@ -16,6 +17,7 @@ mod verify;
 mod waves;
 mod worktrees;
 
+pub(crate) use acp::{AcpAgentArguments, AllowArgument};
 pub(crate) use autopilot::{
     AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments, FinalizeArguments,
     PhaseArgument, ResumeAutopilot, StartArguments,
@@ -130,6 +132,9 @@ pub(crate) enum Command {
     Result(ResultArguments),
     /// Apply the recorded patch of the attempt under way: the `replay` agent.
     Replay(Replay),
+    /// Speak the Agent Client Protocol with a program: what recipes with `output: acp` start.
+    #[command(hide = true)]
+    AcpAgent(AcpAgentArguments),
 }
 
 /// A run to look at.

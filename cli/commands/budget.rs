@@ -26,15 +26,18 @@ pub(crate) fn note_what_is_not_measured(project: &Project) {
 }
 
 fn note(name: &str, output: OutputFormat, flag: &str, what: &str) -> String {
-    let counted = match output {
-        OutputFormat::Text => "counts what it prints as events of a program that tm knows, if anything",
+    let (reports, counted) = match output {
+        OutputFormat::Acp => ("need not report", "counts what it reports, if anything"),
+        OutputFormat::Text => {
+            ("does not report", "counts what it prints as events of a program that tm knows, if anything")
+        }
         OutputFormat::ClaudeStreamJson
         | OutputFormat::CodexJsonl
         | OutputFormat::GeminiStreamJson
         | OutputFormat::OpencodeJson
         | OutputFormat::QwenStreamJson
         | OutputFormat::ClineJson
-        | OutputFormat::Aider => "can't count its attempts",
+        | OutputFormat::Aider => ("does not report", "can't count its attempts"),
     };
-    format!("note: `{name}` does not report its {what}; `{flag}` {counted}")
+    format!("note: `{name}` {reports} its {what}; `{flag}` {counted}")
 }

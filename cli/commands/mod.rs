@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod acp;
 pub(crate) mod aftermath;
 pub(crate) mod agent;
 pub(crate) mod autopilot;

@@ -125,17 +125,19 @@ pub enum OutputFormat {
     ClineJson,
     /// Aider's lines.
     Aider,
+    /// None: tm speaks the Agent Client Protocol with it.
+    Acp,
 }
 
 impl OutputFormat {
-    /// Whether it tells what the attempt cost in dollars.
+    /// Whether it tells what the attempt cost in dollars, whatever the agent.
     pub const fn tells_cost(self) -> bool {
         matches!(self, Self::ClaudeStreamJson | Self::OpencodeJson | Self::ClineJson | Self::Aider)
     }
 
-    /// Whether it tells how many tokens the attempt took.
+    /// Whether it tells how many tokens the attempt took, whatever the agent.
     pub const fn tells_tokens(self) -> bool {
-        !matches!(self, Self::Text)
+        !matches!(self, Self::Text | Self::Acp)
     }
 }
 

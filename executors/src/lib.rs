@@ -3,6 +3,7 @@
 //!
 //! Knows processes and output formats; what a result means is decided in the scheduler.
 
+pub mod acp;
 pub mod agent;
 pub mod coverage;
 mod error;

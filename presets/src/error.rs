@@ -54,6 +54,12 @@ pub enum Error {
         /// The placeholder without braces.
         placeholder: String,
     },
+    /// A command that a shell runs is to speak a protocol, which the shell's own output would break.
+    #[error("speak with the agent `{name}`, whose command is run by a shell")]
+    ProtocolInShell {
+        /// The agent.
+        name: String,
+    },
     /// An argument is longer than the operating system allows.
     #[error("pass {bytes} bytes to the agent `{name}` as one argument, {limit} are allowed")]
     TooLong {
@@ -110,6 +116,7 @@ impl Error {
                 let flag = if name == "custom" { "pass `--agent-command COMMAND`, or " } else { "" };
                 Some(format!("{flag}set `agents.{name}.command` in `.taskmaster/tm.yaml`"))
             }
+            Self::ProtocolInShell { .. } => Some("make the command a list of arguments".to_owned()),
             Self::NoValue { placeholder, .. } if placeholder == "model" => {
                 Some("pass `--model MODEL`, or put the arguments about it into a list of their own".to_owned())
             }

@@ -11,6 +11,7 @@ impl Recipe {
     pub fn program(&self, tm: &str) -> Result<String, Error> {
         let mut placeholders: Placeholders = KNOWN.iter().map(|(name, _)| (*name, String::new())).collect();
         placeholders.insert("tm", tm.to_owned());
-        Ok(self.command_line(&placeholders, None)?.into_iter().next().unwrap_or_default())
+        let line = self.own_line(self.command_line(&placeholders, None)?);
+        Ok(line.into_iter().next().unwrap_or_default())
     }
 }

@@ -104,6 +104,7 @@ pub(crate) const fn output_format(format: tm_config::OutputFormat) -> OutputForm
         tm_config::OutputFormat::QwenStreamJson => OutputFormat::QwenStreamJson,
         tm_config::OutputFormat::ClineJson => OutputFormat::ClineJson,
         tm_config::OutputFormat::Aider => OutputFormat::Aider,
+        tm_config::OutputFormat::Acp => OutputFormat::Acp,
     }
 }
 

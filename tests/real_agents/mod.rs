@@ -2,6 +2,7 @@
 //!
 //! A program that is not installed is skipped, and says so.
 
+mod acp;
 mod looping;
 mod pairs;
 mod programs;

@@ -16,6 +16,8 @@ pub(crate) struct Program {
     pub(crate) name: &'static str,
     /// The model, as the program names it.
     pub(crate) model: &'static str,
+    /// How it is started to speak the Agent Client Protocol; empty where its own recipe is meant.
+    pub(crate) command: &'static [&'static str],
     /// Variables that point it to the server.
     environment: fn(&str) -> Vec<(&'static str, String)>,
     /// Files in its home that do.
@@ -25,6 +27,7 @@ pub(crate) struct Program {
 pub(crate) const CLAUDE: Program = Program {
     name: "claude",
     model: "claude-sonnet-4-5",
+    command: &[],
     environment: |url| {
         vec![
             ("ANTHROPIC_BASE_URL", url.to_owned()),
@@ -41,6 +44,7 @@ pub(crate) const CLAUDE: Program = Program {
 pub(crate) const CODEX: Program = Program {
     name: "codex",
     model: "a-model",
+    command: &[],
     environment: |_| vec![("LOCAL_KEY", "none".to_owned())],
     files: |url| {
         let settings = format!(
@@ -54,6 +58,7 @@ pub(crate) const CODEX: Program = Program {
 pub(crate) const GEMINI: Program = Program {
     name: "gemini",
     model: "gemini-2.5-flash",
+    command: &[],
     environment: |url| vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "none".to_owned())],
     files: |_| {
         let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"maxAttempts": 1},
@@ -65,9 +70,10 @@ pub(crate) const GEMINI: Program = Program {
 pub(crate) const OPENCODE: Program = Program {
     name: "opencode",
     model: "local/a-model",
+    command: &[],
     environment: |url| {
         let model = json!({"cost": {"input": 1, "output": 10}, "limit": {"context": 100_000, "output": 10_000}});
-        let settings = json!({"provider": {"local": {"npm": "@ai-sdk/openai-compatible",
+        let settings = json!({"model": "local/a-model", "provider": {"local": {"npm": "@ai-sdk/openai-compatible",
             "options": {"baseURL": format!("{url}/v1"), "apiKey": "none"}, "models": {"a-model": model}}}});
         vec![("OPENCODE_CONFIG_CONTENT", settings.to_string()), ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned())]
     },
@@ -77,6 +83,7 @@ pub(crate) const OPENCODE: Program = Program {
 pub(crate) const QWEN: Program = Program {
     name: "qwen",
     model: "a-model",
+    command: &[],
     environment: |url| vec![("OPENAI_BASE_URL", format!("{url}/v1")), ("OPENAI_API_KEY", "none".to_owned())],
     files: |_| {
         let settings = json!({"security": {"auth": {"selectedType": "openai"}},
@@ -84,6 +91,11 @@ pub(crate) const QWEN: Program = Program {
         vec![(".qwen/settings.json", settings.to_string())]
     },
 };
+
+pub(crate) const GEMINI_OVER_ACP: Program =
+    Program { command: &["gemini", "--acp", "-m", "gemini-2.5-flash", "--skip-trust"], ..GEMINI };
+
+pub(crate) const OPENCODE_OVER_ACP: Program = Program { command: &["opencode", "acp"], ..OPENCODE };
 
 /// The folder of what the package manager installed for these tests.
 fn installed() -> PathBuf {
@@ -115,7 +127,8 @@ impl Program {
             // Whatever looks beyond loopback finds nobody.
             .envs(["HTTP_PROXY", "HTTPS_PROXY"].map(|name| (name, "http://127.0.0.1:9")))
             .envs([("NO_PROXY", "127.0.0.1"), ("npm_config_offline", "true")])
-            .env("TM_AGENT_DEFAULT", self.name)
+            .env("TM_AGENT_DEFAULT", if self.command.is_empty() { self.name } else { "acp" })
+            .env("TM_AGENTS_ACP_COMMAND", json!(self.command).to_string())
             .env("TM_AGENT_MODEL", self.model)
             .envs((self.environment)(&url))
     }

@@ -5,7 +5,7 @@ use super::output::{last_line, last_words, refusal, tail};
 use super::stall::signs_of_life;
 use super::stream::{Heard, Listener};
 use super::watch::WatchedFolder;
-use super::{AgentCommand, Order, Progress, parse_result};
+use super::{AgentCommand, Order, OutputFormat, Progress, parse_result};
 use crate::process::{ProcessTree, TreeCommand};
 use std::path::Path;
 use std::process::ExitStatus;
@@ -110,6 +110,8 @@ async fn see_to_the_end(
         Over::TimedOut => (Ended::TimedOut, stop(&command, &mut tree).await),
         Over::Stalled => (Ended::Stalled, stop(&command, &mut tree).await),
         Over::Lingered => (Ended::Lingered, stop(&command, &mut tree).await),
+        // TERM to its whole tree would end the program before its turn can be cancelled.
+        Over::Stopped if command.output == OutputFormat::Acp => (Ended::Killed, stop(&command, &mut tree).await),
         Over::Stopped => (Ended::Killed, tree.terminate(ASK_FOR.min(command.limits.grace)).await.leftovers),
     };
     report(&command, started_at, ended, leftovers, listener).await

@@ -87,6 +87,8 @@ pub enum OutputFormat {
     ClineJson,
     /// Aider's lines.
     Aider,
+    /// What `acp::drive` tells of a session.
+    Acp,
 }
 
 /// Words in the output by which a refusal of the service is known, whatever their case.

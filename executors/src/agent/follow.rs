@@ -78,6 +78,11 @@ fn texts_of(event: &Value) -> Vec<String> {
         }
         Some("message") if event["role"] == "assistant" => text(&event["content"]),
         Some("text") => text(&event["part"]["text"]),
+        Some("acp/update") => match event["update"]["sessionUpdate"].as_str() {
+            Some("agent_message_chunk") => text(&event["update"]["content"]["text"]),
+            Some("tool_call") => tool(&event["update"]["title"]),
+            Some(_) | None => None,
+        },
         Some("tool_use") => tool(&event["tool_name"]).or_else(|| tool(&event["part"]["tool"])),
         Some("item.completed") => text(&event["item"]["text"]).or_else(|| tool(&event["item"]["command"])),
         Some(_) | None => None,

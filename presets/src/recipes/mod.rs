@@ -2,6 +2,8 @@
 //!
 //! Turns a recipe into words and variables; starting them is for others.
 
+mod acp;
+
 use crate::Error;
 use crate::placeholders::{self, Part, Placeholders};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +13,8 @@ use tm_config::{
 };
 
 /// The built-in recipes.
-const BUILT_IN: [(&str, &str); 9] = [
+const BUILT_IN: [(&str, &str); 10] = [
+    ("acp", include_str!("../../agents/acp.yaml")),
     ("aider", include_str!("../../agents/aider.yaml")),
     ("claude", include_str!("../../agents/claude.yaml")),
     ("cline", include_str!("../../agents/cline.yaml")),
@@ -89,7 +92,7 @@ fn resolved(name: &str, settings: &Settings) -> Result<Recipe, Error> {
     written.model = written.model.or_else(|| settings.agent.model.clone());
     let recipe = Recipe::of(name, written);
     recipe.check()?;
-    Ok(recipe)
+    recipe.spoken_with()
 }
 
 /// Returns everything that is written down about an agent, its own above the built-in above what it extends.
@@ -143,7 +146,10 @@ impl Recipe {
             name: name.to_owned(),
             command: written.command,
             model: written.model,
-            prompt: written.prompt.unwrap_or(PromptDelivery::Stdin),
+            prompt: match written.output {
+                Some(OutputFormat::Acp) => PromptDelivery::Stdin,
+                _ => written.prompt.unwrap_or(PromptDelivery::Stdin),
+            },
             output: written.output.unwrap_or(OutputFormat::Text),
             environment: written.env.into_iter().map(|(name, value)| (name, value.as_str().to_owned())).collect(),
             dropped: always_dropped.chain(written.drop.unwrap_or_default()).collect(),

@@ -110,17 +110,20 @@ fn circle_of_extensions_is_refused() {
     let circle = "agents: {a: {extends: b}, b: {extends: a}, claude: {extends: claude}}";
     assert_eq!(refusal(circle, "a"), "find the agent `a`, which extends itself");
     assert_eq!(refusal(circle, "claude"), "find the agent `claude`, which extends itself");
-    assert!(refusal("agents: {a: {extends: z}}", "a").starts_with("find the agent `z`, there are `a`, `aider`"));
+    assert!(refusal("agents: {a: {extends: z}}", "a").starts_with("find the agent `z`, there are `a`, `acp`, `aider`"));
 }
 
 #[test]
 fn unknown_agent_is_refused_with_the_names_that_there_are() {
-    let expected = "find the agent `clyde`, there are `aider`, `claude`, `cline`, `codex`, `custom`, `gemini`, `opencode`, `qwen`, `replay`";
+    let expected = "find the agent `clyde`, there are `acp`, `aider`, `claude`, `cline`, `codex`, `custom`, `gemini`, `opencode`, `qwen`, `replay`";
     assert_eq!(refusal("", "clyde"), expected);
 }
 
 #[test]
 fn agent_without_a_command_is_refused_with_a_hint() {
+    let error = line("agents: {acp: {command: 'agent --acp'}}", "acp", None).unwrap_err();
+    assert_eq!(error.to_string(), "speak with the agent `acp`, whose command is run by a shell");
+    assert_eq!(error.hint().as_deref(), Some("make the command a list of arguments"));
     let error = line("", "custom", None).unwrap_err();
     assert_eq!(error.to_string(), "start the agent `custom`, which has no command");
     let hint = "pass `--agent-command COMMAND`, or set `agents.custom.command` in `.taskmaster/tm.yaml`";
@@ -134,7 +137,7 @@ fn all_recipes_are_listed_even_one_without_a_command() {
     let recipes = recipes(&settings("agents: {mine: {command: x}}")).unwrap();
     assert_eq!(
         recipes.keys().collect::<Vec<_>>(),
-        ["aider", "claude", "cline", "codex", "custom", "gemini", "mine", "opencode", "qwen", "replay"]
+        ["acp", "aider", "claude", "cline", "codex", "custom", "gemini", "mine", "opencode", "qwen", "replay"]
     );
     assert_eq!(recipes["custom"].command, None);
 }
@@ -238,4 +241,15 @@ fn rate_limit_is_known_by_the_agents_own_event_and_not_by_what_it_read() {
         assert!(!tells(&quoted_in_a_file), "{name}");
         assert!(!recipe.auth.iter().any(|pattern| output.contains(pattern.as_str())), "{name}");
     }
+}
+
+#[test]
+fn tm_speaks_with_a_program_of_the_protocol_and_the_program_is_looked_for() {
+    let yaml = "agents: {mine: {extends: acp, prompt: arg, command: [agent, --acp, ['-m', '{model}']]}}";
+    let mine = recipe("mine", &settings(yaml)).unwrap();
+    let words = mine.command_line(&values(), Some("small")).unwrap();
+    assert_eq!(words[1..], ["acp-agent", "--", "agent", "--acp", "-m", "small"]);
+    assert_eq!(words[0], values()["tm"]);
+    assert_eq!(mine.program("/bin/tm").unwrap(), "agent");
+    assert_eq!(mine.prompt, PromptDelivery::Stdin);
 }

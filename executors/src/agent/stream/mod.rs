@@ -2,6 +2,7 @@
 //!
 //! Each dialect is a file that turns one event into facts. Lines that no dialect knows say nothing and break nothing.
 
+mod acp;
 mod aider;
 mod claude;
 mod cline;
@@ -71,6 +72,7 @@ impl Heard {
             OutputFormat::GeminiStreamJson => gemini::hear(self, &event, now),
             OutputFormat::OpencodeJson => opencode::hear(self, &event, now),
             OutputFormat::ClineJson => cline::hear(self, &event, now),
+            OutputFormat::Acp => acp::hear(self, &event, now),
         }
     }
 

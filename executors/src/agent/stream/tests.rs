@@ -152,7 +152,7 @@ fn escapes_in_events_never_reach_a_line() {
     assert_eq!(heard(OutputFormat::CodexJsonl, event).line.as_deref(), Some("red"));
 }
 
-const FORMATS: [OutputFormat; 8] = [
+const FORMATS: [OutputFormat; 9] = [
     OutputFormat::Text,
     OutputFormat::ClaudeStreamJson,
     OutputFormat::CodexJsonl,
@@ -161,6 +161,7 @@ const FORMATS: [OutputFormat; 8] = [
     OutputFormat::QwenStreamJson,
     OutputFormat::ClineJson,
     OutputFormat::Aider,
+    OutputFormat::Acp,
 ];
 
 proptest! {

@@ -1,0 +1,239 @@
+//! Answers a program's permission questions: what it may do is settled before it asks.
+
+use agent_client_protocol::v1::schema::{
+    PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, SelectedPermissionOutcome,
+    ToolCallContent, ToolCallUpdate, ToolKind,
+};
+use std::path::{Component, Path, PathBuf};
+
+/// What a program may do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Allowed {
+    /// Whatever it asks for.
+    Everything,
+    /// To read, to run commands, and to change files in its worktree.
+    Worktree,
+    /// To read, and to change files in its worktree.
+    Edits,
+}
+
+/// The answer to one question.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    /// Whether it may.
+    pub(super) decision: Decision,
+    /// What it is told.
+    pub(super) outcome: RequestPermissionOutcome,
+}
+
+/// Whether a program may do something.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Decision {
+    Allowed,
+    Refused(&'static str),
+}
+
+impl Decision {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Refused(_) => "refused",
+        }
+    }
+
+    pub(super) const fn why(self) -> Option<&'static str> {
+        match self {
+            Self::Allowed => None,
+            Self::Refused(why) => Some(why),
+        }
+    }
+}
+
+/// Knows what is allowed, and where.
+#[derive(Clone, Debug)]
+pub(super) struct Broker {
+    allowed: Allowed,
+    worktree: PathBuf,
+    writable: Vec<PathBuf>,
+}
+
+impl Broker {
+    pub(super) fn new(allowed: Allowed, worktree: &Path, writable: &[PathBuf]) -> Self {
+        let writable = std::iter::once(worktree).chain(writable.iter().map(PathBuf::as_path)).map(resolved).collect();
+        Self { allowed, worktree: worktree.to_owned(), writable }
+    }
+
+    /// Answers with the narrowest of the options that say what was decided.
+    pub(super) fn answer(&self, request: &RequestPermissionRequest) -> Answer {
+        let decision = self.decide(&request.tool_call);
+        let kinds = match decision {
+            Decision::Allowed => [PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways],
+            Decision::Refused(_) => [PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
+        };
+        let option = kinds.iter().find_map(|kind| request.options.iter().find(|option| option.kind == *kind));
+        match option {
+            Some(option) => {
+                let selected = SelectedPermissionOutcome::new(option.option_id.clone());
+                Answer { decision, outcome: RequestPermissionOutcome::Selected(selected) }
+            }
+            None => Answer {
+                decision: Decision::Refused(decision.why().unwrap_or("it offers no way to allow it")),
+                outcome: RequestPermissionOutcome::Cancelled,
+            },
+        }
+    }
+
+    fn decide(&self, tool: &ToolCallUpdate) -> Decision {
+        if self.allowed == Allowed::Everything {
+            return Decision::Allowed;
+        }
+        match tool.fields.kind.unwrap_or_default() {
+            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => self.decide_change(tool),
+            ToolKind::Execute | ToolKind::Fetch if self.allowed == Allowed::Edits => {
+                Decision::Refused("only changes of files are allowed")
+            }
+            ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Execute | ToolKind::Fetch => {
+                Decision::Allowed
+            }
+            // A tool of another kind, such as one of a server of tools, may do anything, as a command may; the folders
+            // that it names are to be the worktree's nevertheless.
+            _ if self.allowed == Allowed::Worktree && paths(tool).is_empty() => Decision::Allowed,
+            _ => self.decide_change(tool),
+        }
+    }
+
+    fn decide_change(&self, tool: &ToolCallUpdate) -> Decision {
+        let paths = paths(tool);
+        if paths.is_empty() {
+            return Decision::Refused("it does not say which file it would change");
+        }
+        let is_within = |path: &PathBuf| {
+            let path = resolved(&self.worktree.join(path));
+            self.writable.iter().any(|folder| path.starts_with(folder))
+        };
+        if paths.iter().all(is_within) { Decision::Allowed } else { Decision::Refused("it is outside of the worktree") }
+    }
+}
+
+/// Every file that a tool call names as its own: in its locations, in the changes that it shows, in its arguments.
+fn paths(tool: &ToolCallUpdate) -> Vec<PathBuf> {
+    let locations = tool.fields.locations.iter().flatten().map(|location| location.path.clone());
+    let changes = tool.fields.content.iter().flatten().filter_map(|content| match content {
+        ToolCallContent::Diff(diff) => Some(diff.path.clone()),
+        _ => None,
+    });
+    let arguments = tool.fields.raw_input.iter().filter_map(serde_json::Value::as_object).flatten();
+    let named = arguments.filter(|(name, _)| {
+        let name = name.to_lowercase();
+        name.contains("path") || name.ends_with("dir") || name == "file" || name == "filename"
+    });
+    let named = named.filter_map(|(_, value)| value.as_str().map(PathBuf::from));
+    locations.chain(changes).chain(named).collect()
+}
+
+/// Returns where a path leads: links are followed as far as there is something, `..` is taken away.
+fn resolved(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                // The parent of where a link leads, not of the link.
+                plain = real(&plain);
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    real(&plain)
+}
+
+fn real(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let Ok(real) = ancestor.canonicalize() {
+            // What follows the last part that exists.
+            return path.strip_prefix(ancestor).map_or_else(|_| path.to_owned(), |rest| real.join(rest));
+        }
+    }
+    path.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agent_client_protocol::v1::schema::PermissionOption;
+    use serde_json::json;
+
+    fn request(tool: serde_json::Value) -> RequestPermissionRequest {
+        let tool: ToolCallUpdate = serde_json::from_value(tool).expect("a tool call");
+        let options = [("once", PermissionOptionKind::AllowOnce), ("no", PermissionOptionKind::RejectOnce)];
+        let options = options.map(|(id, kind)| PermissionOption::new(id, id, kind)).to_vec();
+        RequestPermissionRequest::new("session", tool, options)
+    }
+
+    fn decided(allowed: Allowed, folder: &Path, tool: &serde_json::Value) -> &'static str {
+        let mut tool = tool.clone();
+        tool["toolCallId"] = "1".into();
+        let broker = Broker::new(allowed, &folder.join("worktree"), &[folder.join("attempt")]);
+        broker.answer(&request(tool)).decision.as_str()
+    }
+
+    #[test]
+    fn changes_are_allowed_in_the_worktree_and_the_attempts_folder_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(at("worktree/a")).expect("a folder");
+        std::os::unix::fs::symlink("/etc", at("worktree/link")).expect("a link");
+        for (path, expected) in [
+            (at("worktree/a/b.rs"), "allowed"),
+            (at("worktree/new/deep/b.rs"), "allowed"),
+            (PathBuf::from("a/b.rs"), "allowed"),
+            (at("attempt/result.md"), "allowed"),
+            (at("worktree-2/b.rs"), "refused"),
+            (at("worktree/../other"), "refused"),
+            (at("worktree/link/passwd"), "refused"),
+            (at("worktree/link/../x"), "refused"),
+            (PathBuf::from("../x"), "refused"),
+            (PathBuf::from("/etc/passwd"), "refused"),
+        ] {
+            for tool in [
+                json!({"kind": "edit", "locations": [{"path": path}]}),
+                json!({"kind": "edit", "content": [{"type": "diff", "path": path, "newText": "x"}]}),
+                json!({"kind": "delete", "rawInput": {"filePath": path}}),
+            ] {
+                assert_eq!(decided(Allowed::Worktree, folder.path(), &tool), expected, "{tool}");
+                assert_eq!(decided(Allowed::Edits, folder.path(), &tool), expected, "{tool}");
+                assert_eq!(decided(Allowed::Everything, folder.path(), &tool), "allowed", "{tool}");
+            }
+        }
+    }
+
+    #[test]
+    fn commands_are_a_matter_of_the_mode() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (tool, worktree, edits) in [
+            (json!({"kind": "execute", "title": "make"}), "allowed", "refused"),
+            (json!({"kind": "fetch"}), "allowed", "refused"),
+            (json!({"kind": "read", "locations": [{"path": "/usr/include/stdio.h"}]}), "allowed", "allowed"),
+            (json!({"kind": "edit"}), "refused", "refused"),
+            (json!({"title": "a tool of nobody"}), "allowed", "refused"),
+            (
+                json!({"kind": "other", "rawInput": {"filepath": "/etc/passwd", "parentDir": "/etc"}}),
+                "refused",
+                "refused",
+            ),
+            (json!({"kind": "other", "rawInput": {"parentDir": "/etc"}}), "refused", "refused"),
+        ] {
+            assert_eq!(decided(Allowed::Worktree, folder.path(), &tool), worktree, "{tool}");
+            assert_eq!(decided(Allowed::Edits, folder.path(), &tool), edits, "{tool}");
+        }
+    }
+
+    #[test]
+    fn a_question_without_the_answer_is_cancelled_and_counts_as_refused() {
+        let mut question = request(json!({"toolCallId": "1", "kind": "execute"}));
+        question.options.remove(0);
+        let answer = Broker::new(Allowed::Everything, Path::new("/w"), &[]).answer(&question);
+        assert_eq!((answer.decision.as_str(), answer.outcome), ("refused", RequestPermissionOutcome::Cancelled));
+    }
+}

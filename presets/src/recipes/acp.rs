@@ -1,0 +1,35 @@
+//! Programs that speak the Agent Client Protocol: tm itself is what is started, and speaks with them.
+
+use super::Recipe;
+use crate::Error;
+use tm_config::{AgentCommand, Argument, OutputFormat};
+
+/// What stands before the program in a command.
+const BEFORE: [&str; 3] = ["{tm}", "acp-agent", "--"];
+/// What ends the words that are tm's own.
+const END_OF_OWN: &str = "--";
+
+impl Recipe {
+    /// Has tm speak with the program, where it speaks the protocol.
+    pub(super) fn spoken_with(mut self) -> Result<Self, Error> {
+        if self.output == OutputFormat::Acp {
+            self.command = match self.command {
+                Some(AgentCommand::Arguments(own)) => {
+                    let before = BEFORE.map(|word| Argument::Single(word.to_owned()));
+                    Some(AgentCommand::Arguments(before.into_iter().chain(own).collect()))
+                }
+                Some(AgentCommand::Shell(_)) => return Err(Error::ProtocolInShell { name: self.name }),
+                None => None,
+            };
+        }
+        Ok(self)
+    }
+
+    /// Returns the part of a command line that is the program's own.
+    pub(crate) fn own_line(&self, line: Vec<String>) -> Vec<String> {
+        match line.iter().position(|word| word == END_OF_OWN) {
+            Some(end) if self.output == OutputFormat::Acp => line[end + 1..].to_vec(),
+            Some(_) | None => line,
+        }
+    }
+}
