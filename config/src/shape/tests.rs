@@ -30,7 +30,7 @@ fn every_kind_of_setting_has_words_for_what_it_may_hold() {
         (
             "agents.mine.output",
             "`text`, `claude-stream-json`, `codex-jsonl`, `gemini-stream-json`, `opencode-json`, `qwen-stream-json`, \
-             `cline-json` or `aider` or `null`",
+             `cline-json`, `aider` or `acp` or `null`",
         ),
         ("agents.mine.env.A", "a text (in quotes when it looks like a number with a point)"),
     ];

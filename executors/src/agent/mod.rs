@@ -4,6 +4,8 @@
 
 mod abandoned;
 mod attempt;
+#[cfg(test)]
+mod cassettes;
 mod closing;
 mod command;
 mod follow;

@@ -8,13 +8,13 @@ use tempfile::TempDir;
 use tm_scheduler::{AgentReport, ClaimStatus, Ended, ResultFile};
 use tokio::sync::watch;
 
-struct Scene {
+pub(super) struct Scene {
     folder: TempDir,
-    command: AgentCommand,
+    pub(super) command: AgentCommand,
 }
 
 impl Scene {
-    fn new(script: &str) -> Self {
+    pub(super) fn new(script: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
         let mark = folder.path().display().to_string();
@@ -45,7 +45,7 @@ impl Scene {
         self
     }
 
-    async fn run(&self) -> AgentReport {
+    pub(super) async fn run(&self) -> AgentReport {
         let (_sender, orders) = watch::channel(Order::GoOn);
         let report = run_attempt(self.command.clone(), orders, |_| {}).await;
         self.assert_nothing_left();
