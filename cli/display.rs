@@ -1,20 +1,23 @@
-//! What people see while a run goes on: bars on a terminal, lines without one, one JSON event a line for programs.
-//!
-//! indicatif lives here and nowhere else. Agents' output is made safe before it comes here.
+//! What people see while a run goes on: a screen on a terminal, lines without one, one JSON event a line for programs.
 
+use crate::logging;
+use crate::screen::{Charset, Colours, Live, Screen, clock};
 use crate::words;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use std::collections::BTreeMap;
+use indicatif::ProgressDrawTarget;
 use std::io::{IsTerminal as _, Write as _};
-use std::time::Duration;
-use tm_runtime::Told;
-use tm_scheduler::{Event, Scheduler, State, TaskId, Timestamp};
+use tm_runtime::{Told, now};
+use tm_scheduler::{Event, Scheduler, Timestamp};
 
 /// How a run is shown.
 #[derive(Debug)]
 pub(crate) enum Display {
-    /// Bars on a terminal.
-    Live(Box<Live>),
+    /// A screen that moves, on a terminal.
+    Live {
+        /// When the run, or this part of it, began.
+        began: Timestamp,
+        /// The screen.
+        live: Box<Live>,
+    },
     /// A line an event.
     Lines {
         /// When the run, or this part of it, began.
@@ -24,21 +27,12 @@ pub(crate) enum Display {
     Json,
 }
 
-/// The bars.
-#[derive(Debug)]
-pub(crate) struct Live {
-    began: Timestamp,
-    bars: MultiProgress,
-    total: ProgressBar,
-    attempts: BTreeMap<TaskId, ProgressBar>,
-}
-
 impl Display {
     /// Chooses by what is asked for and by what stderr is.
     pub(crate) fn choose(json: Output, began: Timestamp) -> Self {
-        match (json, std::io::stderr().is_terminal()) {
+        match (json, is_live()) {
             (Output::Json, _) => Self::Json,
-            (Output::People, true) => Self::Live(Box::new(Live::new(began))),
+            (Output::People, true) => Self::Live { began, live: Box::new(Live::begin(began, terminal(), now)) },
             (Output::People, false) => Self::Lines { began },
         }
     }
@@ -49,20 +43,17 @@ impl Display {
             Self::Json => json_line(at, told),
             Self::Lines { began } => {
                 if let Some(line) = words::told(told) {
-                    print_line(&format!("[{}] {line}", words::clock(at.since(*began))));
+                    print_line(&format!("[{}] {line}", clock(at.since(*began))));
                 }
             }
-            Self::Live(live) => live.told(at, told, scheduler),
+            Self::Live { began, live } => show(live, *began, at, told, scheduler),
         }
     }
 
     /// Clears what moves.
     pub(crate) fn finish(&mut self) {
-        if let Self::Live(live) = self {
-            for bar in live.attempts.values() {
-                bar.finish_and_clear();
-            }
-            live.total.finish_and_clear();
+        if let Self::Live { live, .. } = self {
+            live.finish();
         }
     }
 }
@@ -82,56 +73,46 @@ impl From<bool> for Output {
     }
 }
 
-impl Live {
-    fn new(began: Timestamp) -> Self {
-        let bars = MultiProgress::new();
-        let total = bars.add(ProgressBar::new(0));
-        total.set_style(style("{bar:24} {pos}/{len} {elapsed_precise} {wide_msg}"));
-        total.enable_steady_tick(Duration::from_secs(1));
-        Self { began, bars, total, attempts: BTreeMap::new() }
+/// Tells the screen what happened.
+fn show(live: &mut Live, began: Timestamp, at: Timestamp, told: &Told, scheduler: &Scheduler) {
+    match told {
+        Told::Output { task, line, tokens } => live.heard(task, line, *tokens),
+        Told::Event(Event::AttemptEnded { task, .. }) => live.forget(task),
+        Told::Event(_) | Told::Warning(_) | Told::Pulse => {}
     }
-
-    fn told(&mut self, at: Timestamp, told: &Told, scheduler: &Scheduler) {
-        match told {
-            Told::Output { task, line } => {
-                if let Some(bar) = self.attempts.get(task) {
-                    bar.set_message(format!("{} · {line}", words::attempt(task, scheduler)));
-                }
-                return;
-            }
-            Told::Event(Event::AttemptStarted { task, .. }) => self.begin(task, scheduler),
-            Told::Event(Event::AttemptEnded { task, .. }) => {
-                if let Some(bar) = self.attempts.remove(task) {
-                    bar.finish_and_clear();
-                }
-            }
-            Told::Event(_) | Told::Warning(_) => {}
-        }
-        if words::is_milestone(told)
-            && let Some(line) = words::told(told)
-        {
-            let line = format!("[{}] {line}", words::clock(at.since(self.began)));
-            self.bars.suspend(|| print_line(&line));
-        }
-        self.total.set_length(scheduler.tasks().count() as u64);
-        self.total.set_position(scheduler.tasks().filter(|view| view.state.is_settled()).count() as u64);
-        self.total.set_message(words::totals(scheduler));
+    if words::is_milestone(told)
+        && let Some(line) = words::told(told)
+    {
+        live.print(format!("[{}] {line}", clock(at.since(began))));
     }
-
-    fn begin(&mut self, task: &TaskId, scheduler: &Scheduler) {
-        let bar = self.bars.insert_before(&self.total, ProgressBar::new_spinner());
-        bar.set_style(style("{spinner} {elapsed_precise} {wide_msg}"));
-        bar.set_message(words::attempt(task, scheduler));
-        bar.enable_steady_tick(Duration::from_millis(250));
-        if let Some(old) = self.attempts.insert(task.clone(), bar) {
-            old.finish_and_clear();
-        }
-    }
+    live.show(at, scheduler);
 }
 
-fn style(template: &str) -> ProgressStyle {
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.progress_chars("=> ").tick_chars("|/-\\ ")
+/// Whether stderr is a terminal that can move its cursor, and nobody else writes there.
+fn is_live() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+    std::io::stderr().is_terminal() && !is_dumb && !logging::is_on_stderr()
+}
+
+/// The screen of the terminal that stderr is.
+fn terminal() -> Screen {
+    Screen::on(ProgressDrawTarget::stderr(), Box::new(size), Box::new(print_line), charset(), colours())
+}
+
+fn size() -> (usize, usize) {
+    let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 80));
+    (usize::from(columns), usize::from(rows))
+}
+
+fn charset() -> Charset {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
+    let name = set.map(|value| value.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if name.contains("utf-8") || name.contains("utf8") { Charset::Unicode } else { Charset::Ascii }
+}
+
+fn colours() -> Colours {
+    let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if !is_unwanted && console::colors_enabled_stderr() { Colours::On } else { Colours::Off }
 }
 
 fn json_line(at: Timestamp, told: &Told) {
@@ -140,7 +121,7 @@ fn json_line(at: Timestamp, told: &Told) {
         Told::Warning(warning) => {
             tm_store::run::event_line(at, &serde_json::json!({"event": "warning", "message": warning}))
         }
-        Told::Output { .. } => return,
+        Told::Output { .. } | Told::Pulse => return,
     };
     if let Ok(line) = line {
         let mut stdout = std::io::stdout().lock();
@@ -167,9 +148,4 @@ pub(crate) fn print_data(text: &str) {
     let mut stdout = std::io::stdout().lock();
     // A closed pipe, as in `tm … | head`, is no error.
     let _reader_is_gone = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-}
-
-/// Whether a state is one that waits for a slot or a moment.
-pub(crate) const fn is_waiting(state: &State) -> bool {
-    matches!(state, State::Ready | State::Paused { .. } | State::Waiting { .. })
 }

@@ -18,6 +18,7 @@ const LEAST_SECRET: usize = 8;
 
 static RUN_LOG: OnceLock<File> = OnceLock::new();
 static SECRETS: OnceLock<Vec<String>> = OnceLock::new();
+static ON_STDERR: OnceLock<()> = OnceLock::new();
 
 /// Begins to log; `verbosity` is how often `-v` was given, and `TM_LOG` has the last word.
 pub(crate) fn begin(verbosity: u8) {
@@ -28,12 +29,20 @@ pub(crate) fn begin(verbosity: u8) {
         _ => "trace",
     };
     let filter = |otherwise: &str| EnvFilter::try_from_env("TM_LOG").unwrap_or_else(|_| EnvFilter::new(otherwise));
+    if verbosity > 0 || std::env::var_os("TM_LOG").is_some() {
+        let _begun_once = ON_STDERR.set(());
+    }
     let in_folder = if verbosity > 1 { level } else { "info" };
     let _secrets = SECRETS.get_or_init(|| secrets(std::env::vars()));
     registry()
         .with(fmt::layer().with_writer(|| Redacting(io::stderr())).with_filter(filter(level)))
         .with(fmt::layer().json().with_writer(RunLog).with_filter(filter(in_folder)))
         .init();
+}
+
+/// Tells whether the log was asked for on stderr, where nothing that moves can be drawn then.
+pub(crate) fn is_on_stderr() -> bool {
+    ON_STDERR.get().is_some()
 }
 
 /// From now on the log goes into this file too.

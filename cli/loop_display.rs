@@ -1,7 +1,7 @@
 //! What people see while a loop goes on: a spinner a lane on a terminal, lines without one, nothing for programs.
 
 use crate::display::{Output, print_line};
-use crate::words;
+use crate::screen::clock;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
@@ -126,7 +126,7 @@ impl LoopDisplay {
     }
 
     fn say(&self, at: Timestamp, lane: &Tag, line: &str) {
-        let line = format!("[{}] {}{line}", words::clock(at.since(self.began)), self.label(lane));
+        let line = format!("[{}] {}{line}", clock(at.since(self.began)), self.label(lane));
         match &self.bars {
             Some(bars) => bars.suspend(|| print_line(&line)),
             None => print_line(&line),

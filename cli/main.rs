@@ -7,6 +7,9 @@ mod failure;
 mod logging;
 mod loop_display;
 mod project;
+mod screen;
+#[cfg(test)]
+mod screen_tests;
 mod usage;
 mod watch;
 mod words;
@@ -46,8 +49,8 @@ fn main() -> ExitCode {
 /// How often `-v` was given.
 const fn verbosity(command: &Command) -> u8 {
     match command {
-        Command::Waves(Waves::Run(arguments)) => arguments.verbose,
-        Command::Waves(Waves::Resume(arguments)) => arguments.verbose,
+        Command::Waves(Waves::Run(arguments)) => arguments.telling.verbose,
+        Command::Waves(Waves::Resume(arguments)) => arguments.telling.verbose,
         _ => 0,
     }
 }

@@ -1,16 +1,14 @@
 //! Events as words. Pure: what happened in, a line out.
 
-use crate::display::is_waiting;
-use std::fmt::Write as _;
 use tm_runtime::Told;
-use tm_scheduler::{Dependants, Event, Phase, Scheduler, State, StopReason, TaskId};
+use tm_scheduler::{Dependants, Event, Phase, StopReason, TaskId};
 
 /// Returns the line for something that happened; `None` for what needs no line.
 pub(crate) fn told(told: &Told) -> Option<String> {
     match told {
         Told::Event(happened) => event(happened),
         Told::Warning(warning) => Some(format!("warning: {warning}")),
-        Told::Output { .. } => None,
+        Told::Output { .. } | Told::Pulse => None,
     }
 }
 
@@ -79,40 +77,6 @@ fn event(event: &Event) -> Option<String> {
     Some(line)
 }
 
-/// Returns the beginning of the line of a running attempt.
-pub(crate) fn attempt(task: &TaskId, scheduler: &Scheduler) -> String {
-    let Some(view) = scheduler.task(task) else { return task.to_string() };
-    let attempt = view.attempts.len();
-    let most = scheduler.limits().retries + 1;
-    format!("{task}{} {attempt}/{most} {}", phase_word(view.placed.task.phase), view.placed.task.title)
-}
-
-/// Returns what stands beside the bar of all tasks.
-pub(crate) fn totals(scheduler: &Scheduler) -> String {
-    let count = |wanted: fn(&State) -> bool| scheduler.tasks().filter(|view| wanted(view.state)).count();
-    let running = count(State::holds_slot);
-    let waiting = count(is_waiting);
-    let landing = count(|state| matches!(state, State::Landing { .. }));
-    let lost = count(|state| matches!(state, State::Failed { .. } | State::Blocked { .. }));
-    let mut text = format!("{running} running, {waiting} waiting");
-    if landing > 0 {
-        let _ = write!(text, ", {landing} landing");
-    }
-    if lost > 0 {
-        let _ = write!(text, ", {lost} failed or blocked");
-    }
-    text
-}
-
-/// Returns milliseconds as `mm:ss`, with hours where there are some.
-pub(crate) fn clock(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1_000;
-    match seconds / 3_600 {
-        0 => format!("{:02}:{:02}", seconds / 60, seconds % 60),
-        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
-    }
-}
-
 const fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Red => " RED",
@@ -145,10 +109,5 @@ mod tests {
         );
         let landed = Event::TaskLanded { task: "4".into(), commit: "0123456789abcdef".into() };
         assert_eq!(event(&landed).as_deref(), Some("4 landed as 0123456789"));
-    }
-
-    #[test]
-    fn clocks_show_hours_only_when_there_are_some() {
-        assert_eq!((clock(61_000), clock(3_725_000)), ("01:01".to_owned(), "1:02:05".to_owned()));
     }
 }

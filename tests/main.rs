@@ -27,6 +27,8 @@ mod scene;
 mod steering;
 mod stopping;
 mod tidy;
+#[cfg(feature = "otel")]
+mod traces;
 mod unhealthy;
 mod watching;
 mod words;

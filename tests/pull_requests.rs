@@ -59,6 +59,21 @@ fn a_run_is_one_pull_request_that_is_brought_up_to_date() {
     assert!(refused.status.code() == Some(3) && words(&refused).contains("`2`"), "{}", words(&refused));
 }
 
+#[test]
+fn what_holds_rejected_work_is_left_out() {
+    let scene = scene();
+    let rejected = scene.tm(&["review", "reject", "1", "--reason", "wrong name"]).output().expect("tm");
+    assert!(rejected.status.success(), "{}", words(&rejected));
+    let nothing = pull(&scene, &["--per-task", "--dry-run"]);
+    assert!(
+        nothing.status.code() == Some(1) && words(&nothing).contains("rejected: 1:red, 1, 2"),
+        "{}",
+        words(&nothing)
+    );
+    let all = pull(&scene, &["--per-task", "--dry-run", "--with-rejected"]);
+    assert_eq!(words(&all).matches("gh pr create").count(), 2, "{}", words(&all));
+}
+
 fn tm_rejects(scene: &Scene) {
     let rejected = scene.tm(&["review", "reject", "2", "--reason", "too short"]).output().expect("tm");
     assert!(rejected.status.success(), "{}", words(&rejected));

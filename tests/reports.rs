@@ -10,6 +10,26 @@ fn scene() -> Scene {
     Scene::new(&[("1", "Add the <parser>", &[]), ("3", "Document it", &[]), ("4", "Document more", &["3"])], &agent)
 }
 
+/// A `notify-send` that writes down what it is to show, in front of the path.
+fn with_notifier(scene: &Scene) -> String {
+    write(&scene.path("bin/notify-send"), "#!/bin/sh\nprintf %s \"$*\" > \"$AGENT_FOLDER/notice\"\n");
+    scene.shell("chmod +x \"$AGENT_FOLDER/bin/notify-send\"").status().expect("sh");
+    format!("{}:{}", scene.path("bin").display(), std::env::var("PATH").expect("a path"))
+}
+
+#[test]
+fn what_is_done_at_the_end_is_remembered_when_a_run_is_taken_up() {
+    let stops = "if [ ! -e \"$AGENT_FOLDER/stopped\" ]; then touch \"$AGENT_FOLDER/stopped\"; kill -TERM $PPID; fi";
+    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &format!("{stops}\n{HONEST}"));
+    let command = "echo \"$TM_STATUS\" >> \"$AGENT_FOLDER/told\"";
+    let output = scene.run(&["--on-complete", command, "--ci", "gitlab"]);
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    let resumed = scene.tm(&["waves", "resume"]).output().expect("tm");
+    assert_eq!(resumed.status.code(), Some(0), "{}", String::from_utf8_lossy(&resumed.stderr));
+    assert_eq!(text(&scene.path("told")), "interrupted\ncompleted\n");
+    assert!(String::from_utf8_lossy(&resumed.stdout).contains("section_start:"));
+}
+
 fn run_folder(scene: &Scene) -> PathBuf {
     let projects = std::fs::read_dir(scene.path("tm/projects")).expect("projects");
     let runs = projects.flatten().next().expect("a project").path().join("runs");
@@ -29,14 +49,17 @@ fn the_end_of_a_run_is_told_to_whoever_wants_to_know() {
     let reports = scene.path("reports");
     let output = scene
         .run_command(&["--retries", "0", "--ci", "github", "--on-complete", command])
-        .args(["--report-dir", &reports.display().to_string()])
+        .args(["--report-dir", &reports.display().to_string(), "--notify", "desktop"])
         .env("GITHUB_STEP_SUMMARY", &steps)
+        .env("PATH", with_notifier(&scene))
         .output()
         .expect("tm");
     let shown = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(text(&scene.root().join("told")), "failed 3 1 1\n");
     assert!(text(&steps).starts_with("# Run "));
+    let notice = text(&scene.path("notice"));
+    assert!(notice.starts_with("--app-name=tm -- tm run ") && notice.contains("1 failed, 1 blocked"), "{notice}");
     assert!(shown.contains("::error title=task 3 Document it::no-result: "), "{shown}");
     for name in ["summary.md", "summary.json", "report.html", "junit.xml"] {
         assert_eq!(text(&reports.join(name)), text(&run_folder(&scene).join(name)), "{name}");

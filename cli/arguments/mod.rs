@@ -41,7 +41,7 @@ pub(crate) use steering::{SkipArguments, SteeredTask, StopArguments};
 pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, RunOnly,
-    StrictnessArgument, TddArgument, UnitArgument, Waves,
+    StrictnessArgument, TddArgument, Telling, UnitArgument, Waves,
 };
 pub(crate) use worktrees::{MergeArguments, OpenArguments, SalvageArguments, ShowBranch, TaskOfRun, Worktrees};
 

@@ -1,6 +1,7 @@
 //! The arguments of `tm waves report`, and of what a run does when it is over.
 
 use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// `tm waves report`.
@@ -33,14 +34,16 @@ pub(crate) struct ReportForm {
     pub(crate) open: bool,
 }
 
-/// What a run does when it is over, besides writing its own folder.
-#[derive(Args, Clone, Debug, Default)]
+/// What a run does when it is over, besides writing its own folder. A run that is taken up does the same again, as far
+/// as nothing else is given then.
+#[derive(Args, Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct AfterRun {
     /// Write summary.md, summary.json, report.html and junit.xml into this folder too.
     #[arg(long, value_name = "DIR")]
     pub(crate) report_dir: Option<PathBuf>,
-    /// Tell a CI system in its own way: a step summary and annotations (github), a folded section (gitlab), an
-    /// annotation of the build (buildkite).
+    /// Tell a CI system in its own way: annotations (github), a folded section (gitlab), an annotation of the build
+    /// (buildkite); the one that the environment names when not given (`GITHUB_ACTIONS`, `GITLAB_CI`, `BUILDKITE`).
     #[arg(long, value_enum, value_name = "SYSTEM")]
     pub(crate) ci: Option<CiSystem>,
     /// Run this command by `sh` when the run is over, with `TM_RUN_ID`, `TM_STATUS`, `TM_EXIT_CODE`, `TM_PASSED`,
@@ -53,13 +56,56 @@ pub(crate) struct AfterRun {
     pub(crate) notify: Vec<String>,
 }
 
+impl AfterRun {
+    /// Returns what was given, completed by what was given before; a folder is named from the root on, since a run may
+    /// be taken up from elsewhere.
+    ///
+    /// # Errors
+    /// There is no current folder.
+    pub(crate) fn or(&self, before: &Self) -> std::io::Result<Self> {
+        let report_dir = self.report_dir.as_ref().map(std::path::absolute).transpose()?;
+        Ok(Self {
+            report_dir: report_dir.or_else(|| before.report_dir.clone()),
+            ci: self.ci.or(before.ci),
+            on_complete: self.on_complete.as_ref().or(before.on_complete.as_ref()).cloned(),
+            notify: if self.notify.is_empty() { before.notify.clone() } else { self.notify.clone() },
+        })
+    }
+}
+
 /// CI systems.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum CiSystem {
+    /// The one that the environment names.
+    Auto,
+    /// None of them.
+    None,
     /// GitHub Actions.
     Github,
     /// GitLab CI.
     Gitlab,
     /// Buildkite.
     Buildkite,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_now_outweighs_what_was_given_before() {
+        let before = AfterRun {
+            report_dir: Some("/reports".into()),
+            ci: Some(CiSystem::Github),
+            on_complete: Some("make done".to_owned()),
+            notify: vec!["desktop".to_owned()],
+        };
+        assert_eq!(AfterRun::default().or(&before).expect("a folder"), before);
+        let now = AfterRun { ci: Some(CiSystem::None), notify: vec!["http://x".to_owned()], ..AfterRun::default() };
+        let both = now.or(&before).expect("a folder");
+        assert_eq!((both.ci, &both.notify, &both.on_complete), (now.ci, &now.notify, &before.on_complete));
+        let relative = AfterRun { report_dir: Some("reports".into()), ..AfterRun::default() };
+        assert!(relative.or(&before).expect("a folder").report_dir.is_some_and(|folder| folder.is_absolute()));
+    }
 }

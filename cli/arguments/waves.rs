@@ -164,8 +164,21 @@ pub(crate) enum OnInterrupted {
     Fail,
 }
 
+/// What is told of a run, while it goes on and when it is over.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Telling {
+    /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
+    #[arg(short = 'v', long, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// What is done when the run is over.
+    #[command(flatten)]
+    pub(crate) after: AfterRun,
+    /// One event a line on stdout, as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `tm waves run`.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Args, Debug, Default)]
 pub(crate) struct RunArguments {
     /// The choice of tasks.
@@ -216,15 +229,9 @@ pub(crate) struct RunArguments {
     /// Don't ask.
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
-    /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
-    #[arg(short = 'v', long, action = ArgAction::Count)]
-    pub(crate) verbose: u8,
-    /// What is done when the run is over.
+    /// What is told of it.
     #[command(flatten)]
-    pub(crate) after: AfterRun,
-    /// One event a line on stdout, as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) telling: Telling,
 }
 
 /// `tm waves resume`.
@@ -239,15 +246,9 @@ pub(crate) struct ResumeArguments {
     /// Start nothing more after this time, such as `6h`.
     #[arg(long, value_name = "DURATION")]
     pub(crate) deadline: Option<String>,
-    /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
-    #[arg(short = 'v', long, action = ArgAction::Count)]
-    pub(crate) verbose: u8,
-    /// What is done when the run is over.
+    /// What is told of it.
     #[command(flatten)]
-    pub(crate) after: AfterRun,
-    /// One event a line on stdout, as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) telling: Telling,
 }
 
 /// `tm waves logs`.

@@ -1,50 +1,31 @@
-//! The command and the notices for a run that is over. Trouble with them is told and changes nothing about the run.
+//! What is done when a run is over: the command with the facts in its environment, and the notices.
 
+use super::telling::{OnComplete, channels, deliver, on_complete, warn};
 use crate::arguments::AfterRun;
-use crate::display::print_line;
-use crate::failure::{CommandFailure, ExitCode};
 use std::ffi::OsString;
-use std::time::Duration;
-use tm_executors::process::{TreeCommand, run_within, shell_words};
 use tm_reports::Summary;
-use tm_runtime::notices::{Channel, Notice};
+use tm_runtime::notices::Notice;
 use tm_store::run::RunDirectory;
-
-/// How long the command may take.
-const LIMIT: Duration = Duration::from_mins(10);
-
-/// Reads the channels, before a run begins that would have to tell them.
-///
-/// # Errors
-/// A text names no channel.
-pub(crate) fn channels(after: &AfterRun) -> Result<Vec<Channel>, CommandFailure> {
-    let usage = |error| CommandFailure::from(error).code(ExitCode::Usage).hint("`--notify desktop`, or `--notify URL`");
-    after.notify.iter().map(|text| text.parse().map_err(usage)).collect()
-}
 
 /// Runs the command and delivers the notices.
 pub(crate) fn aftermath(after: &AfterRun, summary: &Summary, directory: &RunDirectory) {
     if after.on_complete.is_none() && after.notify.is_empty() {
         return;
     }
-    let told = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().map(|runtime| {
+    let told = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().and_then(|runtime| {
+        let folder = std::env::current_dir()?;
         runtime.block_on(async {
             if let Some(command) = &after.on_complete {
-                warn(on_complete(command, summary, directory).await);
+                let environment = environment(summary, directory);
+                let (log_folder, id) = (directory.path(), summary.run_id.as_str());
+                on_complete(OnComplete { command, folder: &folder, log_folder, environment, id }).await;
             }
             let notice = Notice { text: in_a_line(summary), summary };
-            for channel in channels(after).unwrap_or_default() {
-                warn(channel.deliver(&notice, directory.path()).await);
-            }
+            deliver(&channels(&after.notify).unwrap_or_default(), &notice, directory.path()).await;
         });
+        Ok(())
     });
     warn(told.map_err(|error| format!("tell that the run is over: {error}")));
-}
-
-fn warn(outcome: Result<(), String>) {
-    if let Err(why) = outcome {
-        print_line(&format!("warning: failed to {why}"));
-    }
 }
 
 fn in_a_line(summary: &Summary) -> String {
@@ -58,27 +39,6 @@ fn in_a_line(summary: &Summary) -> String {
         totals.failed,
         totals.blocked
     )
-}
-
-async fn on_complete(command: &str, summary: &Summary, directory: &RunDirectory) -> Result<(), String> {
-    let (program, arguments) = shell_words(command);
-    let log = directory.path().join("on-complete.log");
-    let tree = TreeCommand {
-        program,
-        arguments,
-        working_folder: std::env::current_dir().map_err(|error| format!("run the command `{command}`: {error}"))?,
-        environment: environment(summary, directory),
-        stdout: log.clone(),
-        stderr: log.clone(),
-        marks: vec![("TM_ON_COMPLETE".to_owned(), summary.run_id.clone())],
-        ..TreeCommand::default()
-    };
-    match run_within(&tree, LIMIT).await {
-        Ok(Some(status)) if status.success() => Ok(()),
-        Ok(Some(status)) => Err(format!("run the command `{command}`: {status}; `{}` has its words", log.display())),
-        Ok(None) => Err(format!("run the command `{command}`: it took longer than {} minutes", LIMIT.as_secs() / 60)),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 fn environment(summary: &Summary, directory: &RunDirectory) -> Vec<(OsString, OsString)> {

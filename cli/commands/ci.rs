@@ -17,7 +17,7 @@ pub(crate) fn tell_ci(system: Option<CiSystem>, summary: &Summary, directory: &R
     if let Err(why) = step_summary(summary) {
         print_line(&format!("warning: failed to {why}"));
     }
-    match system {
+    match chosen(system, |name| std::env::var(name).ok()) {
         Some(CiSystem::Github) => print_data(&github_annotations(summary)),
         Some(CiSystem::Gitlab) => print_data(&gitlab_section(summary)),
         Some(CiSystem::Buildkite) => {
@@ -25,7 +25,20 @@ pub(crate) fn tell_ci(system: Option<CiSystem>, summary: &Summary, directory: &R
                 print_line(&format!("warning: failed to {why}"));
             }
         }
-        None => {}
+        Some(CiSystem::Auto | CiSystem::None) | None => {}
+    }
+}
+
+/// The system that is named, or else the one in whose jobs the variable is set.
+fn chosen(system: Option<CiSystem>, variable: impl Fn(&str) -> Option<String>) -> Option<CiSystem> {
+    let is_set = |name: &str| variable(name).is_some_and(|value| !matches!(value.as_str(), "" | "false" | "0"));
+    match system {
+        Some(CiSystem::Auto) | None => {
+            [("GITHUB_ACTIONS", CiSystem::Github), ("GITLAB_CI", CiSystem::Gitlab), ("BUILDKITE", CiSystem::Buildkite)]
+                .into_iter()
+                .find_map(|(name, system)| is_set(name).then_some(system))
+        }
+        named => named,
     }
 }
 
@@ -53,14 +66,15 @@ fn escaped(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The summary as a section of the job's log that can be folded.
+/// The summary as a section of the job's log that can be folded. A section begins and ends with an escape sequence:
+/// nothing that a task or an agent said can hold one.
 fn gitlab_section(summary: &Summary) -> String {
     let at = |moment: &str| moment.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_second);
     format!(
         "\u{1b}[0Ksection_start:{}:tm_summary\r\u{1b}[0Ktm: {}\n{}\u{1b}[0Ksection_end:{}:tm_summary\r\u{1b}[0K\n",
         at(&summary.started_at),
         summary.status,
-        summary_markdown(summary),
+        summary_markdown(summary).replace(|letter: char| letter.is_control() && letter != '\n', " "),
         at(&summary.ended_at)
     )
 }
@@ -95,6 +109,39 @@ fn buildkite(summary: &Summary, directory: &RunDirectory) -> Result<(), String> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_environment_names_the_system_unless_a_flag_does() {
+        let in_job = |set: &'static str| move |name: &str| (name == set).then(|| "true".to_owned());
+        assert_eq!(chosen(None, in_job("GITLAB_CI")), Some(CiSystem::Gitlab));
+        assert_eq!(chosen(Some(CiSystem::Auto), in_job("BUILDKITE")), Some(CiSystem::Buildkite));
+        assert_eq!(chosen(Some(CiSystem::None), in_job("GITHUB_ACTIONS")), Some(CiSystem::None));
+        assert_eq!(chosen(Some(CiSystem::Github), in_job("GITLAB_CI")), Some(CiSystem::Github));
+        assert_eq!(chosen(None, |_| None), None);
+        assert_eq!(chosen(None, |_| Some("false".to_owned())), None);
+    }
+
+    #[test]
+    fn no_title_can_end_the_section_of_a_log() {
+        let mut summary: Summary = serde_json::from_value(serde_json::json!({
+            "version": 1, "run_id": "r", "status": "failed", "exit_code": 3, "tag": "t", "base_commit": "b",
+            "integration_branch": "i\u{1b}[0Ksection_end:0:tm_summary\r\u{1b}[0K", "integration_commit": "c",
+            "max_parallel": 1, "dispatch": "rolling", "started_at": "2026-11-21T01:45:12Z",
+            "ended_at": "2026-11-21T01:45:13Z", "wall_ms": 1, "lower_bound_ms": 1, "waves": [], "tasks": [],
+            "tdd": {"pairs": 0, "compliant": 0, "rate": null, "table": []},
+            "totals": {"passed": 0, "partial": 0, "failed": 0, "blocked": 0, "tokens": 0, "cost_usd": null},
+        }))
+        .expect("a summary");
+        let section = gitlab_section(&summary);
+        assert!(
+            section.starts_with("\u{1b}[0Ksection_start:1795225512:tm_summary\r\u{1b}[0Ktm: failed\n"),
+            "{section:?}"
+        );
+        assert!(section.ends_with("\u{1b}[0Ksection_end:1795225513:tm_summary\r\u{1b}[0K\n"), "{section:?}");
+        assert_eq!(section.matches('\u{1b}').count(), 4, "{section:?}");
+        summary.integration_branch.clear();
+        assert_eq!(gitlab_section(&summary).matches('\u{1b}').count(), 4);
+    }
 
     #[test]
     fn reasons_can_not_begin_a_workflow_command_of_their_own() {

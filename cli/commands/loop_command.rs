@@ -3,14 +3,14 @@
 use super::loop_setup::{Common, agent, goal, overrides, prompt, tags, verification};
 use super::run::{Waiting, entropy, lock, stop_orders};
 use super::sandbox;
+use super::telling::{OnComplete, channels, deliver, on_complete};
 use crate::arguments::LoopArguments;
 use crate::display::{Output, print_data, print_line};
-use crate::failure::{CommandFailure, ExitCode};
+use crate::failure::CommandFailure;
 use crate::loop_display::{LoopDisplay, Talk};
 use crate::project::Project;
 use std::path::Path;
 use std::time::Duration;
-use tm_executors::process::{TreeCommand, run_within, shell_words};
 use tm_reports::{LaneFacts, LoopFacts, LoopSummary, loop_text, summarize_loop};
 use tm_runtime::loops::{CutOff, LaneOutcome, LoopSetup, carry_out_loops, clean_up};
 use tm_runtime::notices::{Channel, Notice};
@@ -19,9 +19,6 @@ use tm_scheduler::iteration::{Goal, LoopStatus};
 use tm_scheduler::{Tag, Timestamp};
 use tm_store::run::{new_run_id, write_json};
 use tokio::runtime::Runtime;
-
-/// How long the command of `--on-complete` may take.
-const ON_COMPLETE_LIMIT: Duration = Duration::from_mins(10);
 
 pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, CommandFailure> {
     let start = &match &arguments.project {
@@ -33,7 +30,7 @@ pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, Command
     };
     tm_worktrees::check_git()?;
     let project = Project::open(start, overrides(arguments))?;
-    let channels = channels(arguments)?;
+    let channels = channels(&arguments.notify)?;
     let prompt = prompt(start, arguments)?;
     let recipe = agent(&project, arguments)?;
     let test_command = verification(&project, arguments)?;
@@ -114,11 +111,6 @@ fn found_cut_off(runtime: &Runtime, project: &Project) -> Result<Vec<CutOff>, Co
     Ok(found)
 }
 
-fn channels(arguments: &LoopArguments) -> Result<Vec<Channel>, CommandFailure> {
-    let usage = |error| CommandFailure::from(error).code(ExitCode::Usage).hint("`--notify desktop`, or `--notify URL`");
-    arguments.notify.iter().map(|text| text.parse().map_err(usage)).collect()
-}
-
 /// The backlog, which only a loop through it needs.
 fn backlog(
     project: &Project,
@@ -184,53 +176,27 @@ fn summary(common: &Common<'_>, outcomes: &[LaneOutcome], progress: &[(Tag, Stri
     )
 }
 
-/// The command for completion, and the notices. Trouble with them changes nothing.
+/// The command for completion, and the notices.
 async fn aftermath(common: &Common<'_>, summary: &LoopSummary, channels: &[Channel]) {
-    if let (Some(command), LoopStatus::AllComplete) = (&common.arguments.on_complete, summary.final_status)
-        && let Err(why) = on_complete(common, command, summary).await
-    {
-        print_line(&format!("warning: failed to {why}"));
+    if let (Some(command), LoopStatus::AllComplete) = (&common.arguments.on_complete, summary.final_status) {
+        on_complete(OnComplete {
+            command,
+            folder: common.project.repository.checkout_root(),
+            log_folder: common.directory.path(),
+            environment: vec![
+                ("TM_LOOP_STATUS".into(), summary.final_status.as_str().into()),
+                ("TM_LOOP_SUMMARY".into(), common.directory.summary_json().into()),
+            ],
+            id: common.id.as_str(),
+        })
+        .await;
     }
     let name = common.project.repository.checkout_root().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let text = format!(
         "{name}: loop {}: {} ({} tasks completed, {} open)",
         summary.final_status, summary.reason, summary.tasks_completed, summary.tasks_open
     );
-    let notice = Notice { text, summary };
-    for channel in channels {
-        if let Err(why) = channel.deliver(&notice, common.directory.path()).await {
-            print_line(&format!("warning: failed to {why}"));
-        }
-    }
-}
-
-async fn on_complete(common: &Common<'_>, command: &str, summary: &LoopSummary) -> Result<(), String> {
-    let (program, arguments) = shell_words(command);
-    let log = common.directory.path().join("on-complete.log");
-    let tree = TreeCommand {
-        program,
-        arguments,
-        working_folder: common.project.repository.checkout_root().to_owned(),
-        environment: vec![
-            ("TM_LOOP_STATUS".into(), summary.final_status.as_str().into()),
-            ("TM_LOOP_SUMMARY".into(), common.directory.summary_json().into()),
-        ],
-        stdout: log.clone(),
-        stderr: log.clone(),
-        marks: vec![("TM_ON_COMPLETE".to_owned(), common.id.to_string())],
-        ..TreeCommand::default()
-    };
-    let ended = run_within(&tree, ON_COMPLETE_LIMIT).await.map_err(|error| error.with_causes())?;
-    if let Ok(output) = std::fs::read_to_string(&log)
-        && !output.is_empty()
-    {
-        print_line(output.trim_end());
-    }
-    match ended {
-        Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("run `{command}`: {status}")),
-        None => Err(format!("run `{command}`: it took more than 10 minutes")),
-    }
+    deliver(channels, &Notice { text, summary }, common.directory.path()).await;
 }
 
 fn next_commands(summary: &LoopSummary) {

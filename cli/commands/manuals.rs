@@ -51,10 +51,32 @@ mod tests {
         }
     }
 
+    /// Every command that people see, as it is typed.
+    fn typed(command: &Command, before: &str) -> Vec<String> {
+        let seen = command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+        seen.flat_map(|command| {
+            let name = format!("{before} {}", command.get_name());
+            let below = typed(command, &name);
+            std::iter::once(name).chain(below)
+        })
+        .collect()
+    }
+
     #[test]
-    fn every_command_has_a_page() {
+    fn every_command_has_a_page_and_is_completed() {
         let folder = tempfile::tempdir().expect("a folder");
         man(&ManArguments { output: Some(folder.path().to_owned()) }).expect("pages");
+        let commands = typed(&Arguments::command(), "tm");
+        assert!(commands.len() > 50 && commands.contains(&"tm waves run".to_owned()), "{commands:?}");
+        let mut script = Vec::new();
+        clap_complete::generate(Shell::Bash, &mut Arguments::command(), "tm", &mut script);
+        let script = String::from_utf8(script).expect("text");
+        for command in &commands {
+            let name = command.replace(' ', "-");
+            let page = std::fs::read_to_string(folder.path().join(format!("{name}.1"))).expect(command);
+            assert!(page.contains(&format!(".TH {name} 1")) && page.contains(".SH SYNOPSIS"), "{command}");
+            assert!(script.contains(&command.replace(' ', "__subcmd__").replace('-', "__subcmd__")), "{command}");
+        }
         let run = std::fs::read_to_string(folder.path().join("tm-waves-run.1")).expect("a page");
         assert!(run.contains(".TH tm-waves-run 1") && run.contains("\\-\\-max\\-parallel"), "{run}");
         assert!(folder.path().join("tm.1").is_file());

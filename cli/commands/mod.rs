@@ -26,5 +26,8 @@ pub(crate) mod run;
 mod sandbox;
 pub(crate) mod setup;
 pub(crate) mod steering;
+mod telling;
+#[cfg(feature = "otel")]
+mod traces;
 pub(crate) mod verify;
 pub(crate) mod worktrees;

@@ -35,6 +35,8 @@ pub(crate) fn report(
         next_commands(outcome.status, header, directory);
     }
     tell_ci(after.ci, &summary, directory);
+    #[cfg(feature = "otel")]
+    super::traces::export(&summary);
     aftermath(after, &summary, directory);
     Ok(outcome.status.exit_code())
 }

@@ -1,13 +1,13 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
-use super::aftermath::channels;
 use super::autopilot::refuse_under_way;
 use super::loop_command::end_abandoned_loops;
 use super::plan::{Planned, limits, overrides, planned};
 use super::reporting::report;
 use super::setup::{preflight, run_setup};
 use super::steering::{resume_live, steers};
-use crate::arguments::{AfterRun, OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument};
+use super::telling::channels;
+use crate::arguments::{AfterRun, OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument, Telling};
 use crate::display::{Display, Output, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::logging;
@@ -37,6 +37,9 @@ struct Manifest {
     tm_version: String,
     command_line: Vec<String>,
     overrides: Vec<SavedOverride>,
+    /// What is done when the run is over; manifests of before say nothing of it.
+    #[serde(default)]
+    after: AfterRun,
 }
 
 /// A setting that a flag gave.
@@ -49,7 +52,7 @@ struct SavedOverride {
 
 pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandFailure> {
     tm_worktrees::check_git()?;
-    channels(&arguments.after)?;
+    channels(&arguments.telling.after.notify)?;
     let given = run_overrides(arguments);
     let project = Project::open(start, given.clone())?;
     let mut lock = lock(&project, if arguments.wait { Waiting::Wait } else { Waiting::Refuse })?;
@@ -59,15 +62,7 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
             OnInterrupted::Resume => {
                 print_line(&format!("taking up the run {} where it stopped", replayed.header.run_id));
                 let limits = resumed_limits(&project, &replayed.header.limits);
-                return take_up(
-                    start,
-                    given,
-                    &mut lock,
-                    &directory,
-                    replayed,
-                    limits,
-                    &Showing::of(arguments.json, &arguments.after),
-                );
+                return take_up(start, given, &mut lock, &directory, replayed, limits, &arguments.telling);
             }
             OnInterrupted::Fresh => {
                 print_line(&format!("leaving the run {} as it is, with its branches", replayed.header.run_id));
@@ -93,7 +88,7 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
 
 pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, CommandFailure> {
     tm_worktrees::check_git()?;
-    channels(&arguments.after)?;
+    channels(&arguments.telling.after.notify)?;
     if let Some(code) = resume_live(start, arguments)? {
         return Ok(code);
     }
@@ -113,20 +108,7 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
         return Err(failure.hint("`tm waves run` starts a new one"));
     }
     let limits = resumed_limits(&project, &replayed.header.limits);
-    take_up(start, given, &mut lock, &directory, replayed, limits, &Showing::of(arguments.json, &arguments.after))
-}
-
-/// What people see while the run goes on, and what is done when it is over.
-#[derive(Debug)]
-struct Showing {
-    output: Output,
-    after: AfterRun,
-}
-
-impl Showing {
-    fn of(json: bool, after: &AfterRun) -> Self {
-        Self { output: json.into(), after: after.clone() }
-    }
+    take_up(start, given, &mut lock, &directory, replayed, limits, &arguments.telling)
 }
 
 /// Whether to wait for a lock that somebody else holds.
@@ -215,14 +197,14 @@ fn resumed_limits(project: &Project, before: &Limits) -> Limits {
 
 fn confirmed(project: &Project, planned: &Planned, arguments: &RunArguments) -> Result<bool, CommandFailure> {
     super::budget::note_what_is_not_measured(project);
-    if !arguments.json {
+    if !arguments.telling.json {
         print_line(&tm_reports::plan_text(&planned.plan, &planned.limits));
         let uncommitted: Vec<_> = project.repository.uncommitted()?;
         if !uncommitted.is_empty() {
             print_line(&format!("{} uncommitted paths are not part of the run", uncommitted.len()));
         }
     }
-    if arguments.yes || arguments.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    if arguments.yes || arguments.telling.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(true);
     }
     let question = format!("Run these {} tasks?", planned.plan.tasks.len());
@@ -266,6 +248,7 @@ fn begin(
             .into_iter()
             .map(|given| SavedOverride { key: given.key, flag: given.flag, value: given.value })
             .collect(),
+        after: arguments.telling.after.or(&AfterRun::default())?,
     };
     write_json(&directory.manifest(), &manifest)?;
     let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
@@ -274,7 +257,7 @@ fn begin(
     let run = Run::begin(setup)?;
     lock.set_run_id(&run_id)?;
     project.directory.set_live(&run_id)?;
-    carry_out(project, run, &header, &directory, &Showing::of(arguments.json, &arguments.after))
+    carry_out(project, run, &header, &directory, (arguments.telling.json.into(), &manifest.after))
 }
 
 /// HEAD, or the integration branch of the last run where that holds landed work which HEAD has not: tasks that are done
@@ -306,12 +289,15 @@ fn take_up(
     directory: &RunDirectory,
     replayed: Replayed,
     limits: Limits,
-    showing: &Showing,
+    telling: &Telling,
 ) -> Result<u8, CommandFailure> {
     if replayed.is_torn {
         print_line("warning: the last line of the journal was cut off and is left out");
     }
-    let manifest: Manifest = read_json(&directory.manifest())?;
+    let mut manifest: Manifest = read_json(&directory.manifest())?;
+    manifest.after = telling.after.or(&manifest.after)?;
+    write_json(&directory.manifest(), &manifest)?;
+    let after = manifest.after;
     let mut overrides: Vec<Override> =
         manifest.overrides.into_iter().map(|saved| Override::new(saved.key, saved.flag, saved.value)).collect();
     overrides.extend(given);
@@ -324,7 +310,7 @@ fn take_up(
     let run = Run::resume(setup, replayed, limits)?;
     lock.set_run_id(&header.run_id)?;
     project.directory.set_live(&header.run_id)?;
-    carry_out(&project, run, &header, directory, showing)
+    carry_out(&project, run, &header, directory, (telling.json.into(), &after))
 }
 
 fn carry_out(
@@ -332,12 +318,12 @@ fn carry_out(
     run: Run,
     header: &JournalHeader,
     directory: &RunDirectory,
-    showing: &Showing,
+    (output, after): (Output, &AfterRun),
 ) -> Result<u8, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     logging::write_into(&directory.log())?;
     tracing::info!(run = %header.run_id, "the run begins");
-    let mut display = Display::choose(showing.output, now());
+    let mut display = Display::choose(output, now());
     let outcome = runtime.block_on(async {
         let (socket, steers) = steers(project)?;
         let outcome = run.carry_out(steers, |at, told, scheduler| display.told(at, told, scheduler)).await;
@@ -349,7 +335,7 @@ fn carry_out(
     display.finish();
     // Whatever still waits for a disk or a process is given up; the next process finds it.
     runtime.shutdown_timeout(Duration::from_secs(5));
-    report(project, &outcome?, header, directory, showing.output, &showing.after)
+    report(project, &outcome?, header, directory, output, after)
 }
 
 /// The first signal is a gentle order to stop, the second one to stop now.

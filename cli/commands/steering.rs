@@ -108,7 +108,7 @@ pub(crate) fn resume_live(start: &Path, arguments: &ResumeArguments) -> Result<O
                 .code(ExitCode::Busy)
                 .hint("`tm waves watch` shows it, `tm waves stop` stops it"))
         }
-        Ok(reply) => told(&reply, arguments.json.into()).map(Some),
+        Ok(reply) => told(&reply, arguments.telling.json.into()).map(Some),
         Err(CallError::Nobody) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -14,6 +14,7 @@ mod plan_graph;
 mod pull_request;
 mod status;
 mod summary;
+mod traces;
 
 pub use compliance::{PairSummary, TddSummary};
 pub use duration::human_duration;
@@ -32,6 +33,7 @@ pub use summary::{
     AttemptSummary, DiffstatSummary, ProofSummary, RunFacts, Summary, TaskSummary, TokensSummary, Totals, Verdict,
     summarize,
 };
+pub use traces::traces_json;
 
 #[cfg(test)]
 mod tests;

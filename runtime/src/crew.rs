@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tm_executors::agent::Order;
 use tm_scheduler::{
     AttemptNumber, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus, Scheduler, StopAgent, Task, TaskId,
-    addition, of_unit,
+    Tokens, addition, of_unit,
 };
 use tm_store::backlog::ReadOptions;
 use tm_worktrees::Worktree;
@@ -30,7 +30,11 @@ pub enum Told {
         task: TaskId,
         /// The line.
         line: String,
+        /// Tokens of its attempt so far, when it reports them.
+        tokens: Option<Tokens>,
     },
+    /// Nothing has happened for a second; the time has gone on.
+    Pulse,
     /// Trouble that does not end anything, such as a backlog that can't be written now.
     Warning(String),
 }

@@ -12,6 +12,8 @@ use tm_scheduler::{Effect, Input, Limits, Request, RunStatus, Scheduler, Task, T
 use tm_store::run::{ActivityLog, JournalWriter};
 use tokio::sync::{mpsc, oneshot};
 
+/// So long nothing happens before people are told that the time goes on.
+const PULSE: Duration = Duration::from_secs(1);
 /// So many inputs are taken together at the most.
 const BATCH: usize = 256;
 
@@ -211,6 +213,7 @@ impl Loop {
                     Steer::Ask(ask, caller) => Incoming::Asked { ask, caller },
                 }),
                 () = sleep(wake) => inputs.push(Incoming::Input(Box::new(Input::Tick))),
+                () = tokio::time::sleep(PULSE) => listener(now(), &Told::Pulse, &self.scheduler),
             }
         }
         inputs

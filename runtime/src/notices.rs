@@ -91,20 +91,30 @@ impl ChatService {
     }
 }
 
+/// Posts JSON to a server, with headers besides, and waits for its answer.
+///
+/// # Errors
+/// Says why it was not taken, in words that follow "failed to".
+pub fn post_json(url: &str, headers: &[(String, String)], body: String) -> Result<(), String> {
+    post(url, headers, body)
+}
+
 async fn post_aside(url: &str, body: String) -> Result<(), String> {
     let url = url.to_owned();
-    let posted = tokio::task::spawn_blocking(move || post(&url, body)).await;
+    let posted = tokio::task::spawn_blocking(move || post(&url, &[], body)).await;
     posted.map_err(|error| format!("post a notice: {error}"))?
 }
 
 /// The URL may hold a secret, so the words name its host alone.
-fn post(url: &str, body: String) -> Result<(), String> {
+fn post(url: &str, headers: &[(String, String)], body: String) -> Result<(), String> {
     let host = url.split('/').nth(2).unwrap_or_default().rsplit('@').next().unwrap_or_default();
     let is_here = ["127.", "localhost", "[::1]"].iter().any(|loopback| host.starts_with(loopback));
     let config = ureq::Agent::config_builder().timeout_global(Some(LIMIT));
     // A proxy of the environment can't reach this machine.
     let agent: ureq::Agent = if is_here { config.proxy(None).build() } else { config.build() }.into();
-    let sent = agent.post(url).header("Content-Type", "application/json").send(body);
+    let request = agent.post(url).header("Content-Type", "application/json");
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(name, value));
+    let sent = request.send(body);
     sent.map(drop).map_err(|error| format!("post a notice to `{host}`: {error}"))
 }
 

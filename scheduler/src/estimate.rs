@@ -32,9 +32,9 @@ struct Left {
 }
 
 /// Returns how long the run has still to go, by the durations of the tasks that have settled in it, the longest chain of
-/// those that have not, and the slots. `None` while fewer than three have settled, and when nothing more is started.
+/// those that have not, and the slots. `None` while fewer than three have settled, and while nothing more is started.
 pub fn remaining(scheduler: &Scheduler, now: Timestamp) -> Option<Remaining> {
-    if scheduler.ended().is_some() || scheduler.stop_reason().is_some() {
+    if scheduler.ended().is_some() || scheduler.stop_reason().is_some() || scheduler.is_paused() {
         return None;
     }
     let samples = Samples::of(scheduler)?;

@@ -9,7 +9,7 @@ use crate::arguments::PullArguments;
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
-use plan::PullRequest;
+use plan::{PullRequest, Rejected};
 use serde_json::{Value, json};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -33,10 +33,12 @@ pub(crate) fn pull(start: &Path, arguments: &PullArguments) -> Result<u8, Comman
     }
     let remote = remote(&run, arguments)?;
     let base = base(&run, arguments)?;
-    let planned = if arguments.per_task { plan::per_task(&run, &base)? } else { plan::of_run(&run, &base)? };
+    let rejected = if arguments.with_rejected { Rejected::Included } else { Rejected::LeftOut };
+    let planned = if arguments.per_task { plan::per_task(&run, &base, rejected)? } else { plan::of_run(&run, &base)? };
+    tell_left_out(&run, &planned, arguments)?;
     if planned.is_empty() {
-        return Err(CommandFailure::new("open a pull request: nothing landed in that run")
-            .hint("`tm waves report` says what became of its tasks"));
+        return Err(CommandFailure::new("open a pull request: nothing of that run can be passed on")
+            .hint("`tm waves report` says what became of its tasks, `tm review --json` what was rejected"));
     }
     let mut opened = with_bodies(&run, planned)?;
     let program = hub::find();
@@ -62,6 +64,20 @@ pub(crate) fn pull(start: &Path, arguments: &PullArguments) -> Result<u8, Comman
         print_line("`gh` is not on PATH, so nothing was pushed; the commands above do it");
     }
     Ok(0)
+}
+
+/// With one a task, what holds rejected work is left out.
+fn tell_left_out(run: &ReviewedRun, planned: &[PullRequest], arguments: &PullArguments) -> Result<(), CommandFailure> {
+    if !arguments.per_task {
+        return Ok(());
+    }
+    let is_planned = |id: &String| planned.iter().any(|pull| pull.tasks.contains(id));
+    let all = run.branches()?.into_iter().map(|branch| branch.task.id);
+    let left_out: Vec<String> = all.filter(|id| !is_planned(id)).collect();
+    if !left_out.is_empty() {
+        print_line(&format!("left out, since they hold what the review rejected: {}", left_out.join(", ")));
+    }
+    Ok(())
 }
 
 fn remote(run: &ReviewedRun, arguments: &PullArguments) -> Result<String, CommandFailure> {

@@ -31,15 +31,27 @@ pub(crate) fn of_run(run: &ReviewedRun, base: &str) -> Result<Vec<PullRequest>, 
     }])
 }
 
+/// Whether rejected work may be part of a pull request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Rejected {
+    /// It may.
+    Included,
+    /// What was rejected is left out, and what holds it too.
+    LeftOut,
+}
+
 /// Returns a pull request a task, in landing order. A GREEN's branch holds its RED's commits, so a pair is one. What
 /// was built on other tasks' work goes on top of the last of those.
-pub(crate) fn per_task(run: &ReviewedRun, base: &str) -> Result<Vec<PullRequest>, CommandFailure> {
+pub(crate) fn per_task(run: &ReviewedRun, base: &str, rejected: Rejected) -> Result<Vec<PullRequest>, CommandFailure> {
     let branches = run.branches()?;
     let whole: Vec<&TaskBranch> = branches.iter().filter(|branch| branch.task.phase != Phase::Red).collect();
     let mut planned = Vec::new();
-    for (position, branch) in whole.iter().enumerate().filter(|(_, branch)| !branch.is_rejected()) {
+    for (position, branch) in whole.iter().enumerate() {
+        if rejected == Rejected::LeftOut && holds_rejected(run, &branches, branch)? {
+            continue;
+        }
         let mut below = None;
-        for earlier in whole[..position].iter().rev().filter(|earlier| !earlier.is_rejected()) {
+        for earlier in whole[..position].iter().rev() {
             if run.project.repository.is_ancestor(&earlier.commit, &branch.commit)? {
                 below = Some(earlier.branch.to_string());
                 break;
@@ -53,4 +65,13 @@ pub(crate) fn per_task(run: &ReviewedRun, base: &str) -> Result<Vec<PullRequest>
         });
     }
     Ok(planned)
+}
+
+fn holds_rejected(run: &ReviewedRun, branches: &[TaskBranch], branch: &TaskBranch) -> Result<bool, CommandFailure> {
+    for rejected in branches.iter().filter(|candidate| candidate.is_rejected()) {
+        if run.project.repository.is_ancestor(&rejected.commit, &branch.commit)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

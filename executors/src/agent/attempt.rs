@@ -156,7 +156,8 @@ async fn wait(
                 if size != printed {
                     printed = size;
                     alive_at = Instant::now();
-                    progress(Progress { last_line: line_of(listener.listen(&command.stdout_log, now()), command) });
+                    let heard = listener.listen(&command.stdout_log, now());
+                    progress(Progress { last_line: line_of(heard, command), tokens: heard.tokens });
                 }
                 let Some(stall) = command.limits.stall else { continue };
                 if alive_at.elapsed() >= stall {

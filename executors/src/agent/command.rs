@@ -4,6 +4,7 @@ use crate::process::{Stdin, StopSignal};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
+use tm_scheduler::Tokens;
 
 /// How one attempt is carried out.
 #[derive(Clone, Debug)]
@@ -105,4 +106,6 @@ pub struct RefusalPatterns {
 pub struct Progress {
     /// The last line that it printed, made safe for a terminal.
     pub last_line: Option<String>,
+    /// Tokens so far, when it reports them.
+    pub tokens: Option<Tokens>,
 }

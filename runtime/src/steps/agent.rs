@@ -64,7 +64,7 @@ async fn see_to_its_end(
     let teller = brief.clone();
     let progress = move |progress: Progress| {
         if let Some(line) = progress.last_line {
-            teller.tell_output(line);
+            teller.tell_progress(line, progress.tokens);
         }
     };
     let mut report = match start {

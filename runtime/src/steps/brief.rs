@@ -6,7 +6,7 @@ use crate::setup::Shared;
 use crate::statuses::Ledger;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
-use tm_scheduler::{Answer, AttemptNumber, AttemptRecord, Phase, Place, PlannedTask, Scheduler, Task, TaskId};
+use tm_scheduler::{Answer, AttemptNumber, AttemptRecord, Phase, Place, PlannedTask, Scheduler, Task, TaskId, Tokens};
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::Worktree;
 use tokio::sync::mpsc;
@@ -101,7 +101,11 @@ impl Brief {
     }
 
     pub(crate) fn tell_output(&self, line: String) {
-        let told = Told::Output { task: self.id().clone(), line };
+        self.tell_progress(line, None);
+    }
+
+    pub(crate) fn tell_progress(&self, line: String, tokens: Option<Tokens>) {
+        let told = Told::Output { task: self.id().clone(), line, tokens };
         // Nobody listens once the run has ended.
         let _nobody_listens = self.told.send(Heard::Told(told));
     }

@@ -102,7 +102,7 @@ async fn improve(
     let teller = brief.clone();
     let progress = move |progress: Progress| {
         if let Some(line) = progress.last_line {
-            teller.tell_output(line);
+            teller.tell_progress(line, progress.tokens);
         }
     };
     let mut report = run_attempt(command, orders, progress).await;

@@ -237,6 +237,16 @@ impl Scheduler {
         self.is_paused
     }
 
+    /// Returns the tokens that ended attempts reported, read and written together.
+    pub const fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Returns the cost that ended attempts reported, in US dollars.
+    pub const fn cost_usd(&self) -> f64 {
+        self.cost_usd
+    }
+
     /// Returns how many attempts hold a slot.
     pub const fn slots_in_use(&self) -> u32 {
         self.slots_in_use

@@ -1,0 +1,242 @@
+//! Turns a board into the lines of a screen. Pure: the same board, moment and look give the same lines, none of them
+//! wider or more than the screen has room for.
+
+use super::board::{Board, Names, Row, Totals, Waiting, Wall, WaveRow};
+use super::text::{Charset, Colours, Tone, bar, clock, column, cut, roughly, safe, short_count, toned};
+use console::measure_text_width;
+use std::fmt::Write as _;
+use tm_scheduler::{Phase, StopReason, Timestamp};
+
+/// So many waves that are under way have a line of their own.
+const MOST_WAVES: usize = 4;
+/// Below this height only the sum is shown.
+const LEAST_HEIGHT: usize = 4;
+
+/// How the screen is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Look {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) charset: Charset,
+    pub(crate) colours: Colours,
+}
+
+/// Returns the lines of the screen.
+pub(crate) fn lines(board: &Board, now: Timestamp, look: &Look) -> Vec<String> {
+    // The last column stays empty: some terminals begin a new line when it is written.
+    let look = Look { width: look.width.saturating_sub(1).max(1), ..*look };
+    let sum = total(&board.totals, now.since(board.began), &look);
+    if look.height < LEAST_HEIGHT {
+        return vec![sum];
+    }
+    let room = look.height - 1;
+    let mut below = waiting(&board.waiting, now, &look);
+    below.extend(waves(&board.waves, &look));
+    below.truncate(room / 2);
+    below.push(sum);
+    let mut lines = rows(board, room - below.len(), now, &look);
+    lines.extend(below);
+    lines
+}
+
+fn rows(board: &Board, room: usize, now: Timestamp, look: &Look) -> Vec<String> {
+    let columns = Columns::of(&board.rows, look);
+    let shown = if board.totals.running > room { room.saturating_sub(1) } else { board.rows.len() };
+    let mut lines: Vec<String> = board.rows.iter().take(shown).map(|row| columns.line(row, now, look)).collect();
+    if board.totals.running > shown && room > 0 {
+        let more = format!("  and {} more under way", board.totals.running - shown);
+        lines.push(toned(&cut(&more, look.width, look), Tone::Quiet, look));
+    }
+    lines
+}
+
+/// How wide the columns of the rows are.
+struct Columns {
+    task: usize,
+    phase: usize,
+    attempt: usize,
+    clock: usize,
+    tokens: usize,
+}
+
+impl Columns {
+    fn of(rows: &[Row], look: &Look) -> Self {
+        let widest = |of: fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
+        Self {
+            task: widest(|row| measure_text_width(&row.task)).clamp(2, (look.width / 6).max(2)),
+            phase: widest(|row| phase(row.phase).len()),
+            attempt: widest(|row| attempt(row).len()),
+            clock: 7,
+            tokens: if rows.iter().any(|row| row.tokens.is_some()) { 6 } else { 0 },
+        }
+    }
+
+    fn line(&self, row: &Row, now: Timestamp, look: &Look) -> String {
+        let mut line = format!("  {} ", column(&row.task, self.task, look));
+        if self.phase > 0 {
+            line.push_str(&column(phase(row.phase), self.phase + 1, look));
+        }
+        let _ = write!(
+            line,
+            "{:>width$} {:>clock$} ",
+            attempt(row),
+            clock(now.since(row.since)),
+            width = self.attempt,
+            clock = self.clock
+        );
+        let step = column(row.step, 9, look);
+        let tokens = row.tokens.map(short_count).unwrap_or_default();
+        let tokens = if self.tokens > 0 { format!("{tokens:>width$} ", width = self.tokens) } else { String::new() };
+        let used = measure_text_width(&line) + measure_text_width(&step) + tokens.len();
+        if used >= look.width {
+            return cut(&format!("{line}{step}{tokens}"), look.width, look);
+        }
+        let text = cut(&safe(&row.text, look), look.width - used, look);
+        format!("{line}{}{tokens}{}", toned(&step, Tone::Busy, look), toned(&text, Tone::Quiet, look))
+    }
+}
+
+const fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Red => "RED",
+        Phase::Green => "GREEN",
+        Phase::None => "",
+    }
+}
+
+fn attempt(row: &Row) -> String {
+    format!("{}/{}", row.attempt, row.attempts)
+}
+
+/// A line for each thing that is waited for.
+fn waiting(waiting: &Waiting, now: Timestamp, look: &Look) -> Vec<String> {
+    let mut lines: Vec<String> = waiting.walls.iter().map(|wall| wall_line(wall, now, look)).collect();
+    let rest = [
+        ("landing", &waiting.landing),
+        ("slot", &waiting.slot),
+        ("wave", &waiting.wave),
+        ("needs", &waiting.dependencies),
+    ];
+    let rest = rest.into_iter().filter(|(_, names)| names.count > 0);
+    lines
+        .extend(rest.map(|(what, names)| labelled(what, &listed(names, look.width.saturating_sub(LABEL), look), look)));
+    lines
+}
+
+/// Columns in front of everything that has a label.
+const LABEL: usize = 10;
+
+fn labelled(label: &str, text: &str, look: &Look) -> String {
+    let label = column(&format!("  {label}"), LABEL, look);
+    cut(&format!("{}{text}", toned(&label, Tone::Quiet, look)), look.width, look)
+}
+
+fn wall_line(wall: &Wall, now: Timestamp, look: &Look) -> String {
+    let why = wall.why.map_or("a pause", tm_scheduler::Failure::as_str);
+    let reason = format!("{} more ({why}): ", clock(wall.until.since(now)));
+    let room = look.width.saturating_sub(LABEL + reason.len());
+    labelled("wall", &format!("{reason}{}", listed(&wall.tasks, room, look)), look)
+}
+
+/// Names as far as there is room, and how many more there are.
+fn listed(names: &Names, room: usize, look: &Look) -> String {
+    let mut text = String::new();
+    let mut shown = 0;
+    for name in &names.first {
+        let name = safe(name, look);
+        let separator = if shown == 0 { "" } else { ", " };
+        let left = names.count - shown - 1;
+        let more = if left == 0 { String::new() } else { format!(" and {left} more") };
+        if shown > 0 && measure_text_width(&text) + separator.len() + measure_text_width(&name) + more.len() > room {
+            break;
+        }
+        text.push_str(separator);
+        text.push_str(&name);
+        shown += 1;
+    }
+    if names.count > shown {
+        let _ = write!(text, " and {} more", names.count - shown);
+    }
+    text
+}
+
+/// A bar for each wave that is under way, and a line for how many there are besides.
+fn waves(waves: &[WaveRow], look: &Look) -> Vec<String> {
+    if waves.len() < 2 {
+        return Vec::new();
+    }
+    let under_way: Vec<&WaveRow> = waves.iter().filter(|wave| wave.is_open && wave.settled < wave.tasks).collect();
+    let mut lines: Vec<String> = under_way.iter().take(MOST_WAVES).map(|wave| wave_line(wave, look)).collect();
+    if under_way.len() > MOST_WAVES {
+        let more = format!("and {} more waves under way", under_way.len() - MOST_WAVES);
+        lines.push(labelled("", &more, look));
+    }
+    lines
+}
+
+fn wave_line(wave: &WaveRow, look: &Look) -> String {
+    let mut text = format!("{} {}/{}", bar(wave.settled, wave.tasks, bar_width(look), look), wave.settled, wave.tasks);
+    if wave.lost > 0 {
+        text.push_str(&toned(&format!(", {} failed or blocked", wave.lost), Tone::Bad, look));
+    }
+    labelled(&format!("wave {}", wave.number), &text, look)
+}
+
+fn bar_width(look: &Look) -> usize {
+    (look.width / 4).min(40)
+}
+
+/// The sum: what matters most first, as much as there is room for.
+fn total(totals: &Totals, elapsed: u64, look: &Look) -> String {
+    let bar = bar(totals.settled, totals.tasks, bar_width(look), look);
+    let mut line = format!("  {} {bar} {}/{}", column("total", LABEL - 3, look), totals.settled, totals.tasks);
+    let separator = match look.charset {
+        Charset::Unicode => " · ",
+        Charset::Ascii => " | ",
+    };
+    for (part, tone) in parts(totals, elapsed, look) {
+        if measure_text_width(&line) + separator.chars().count() + measure_text_width(&part) <= look.width {
+            line.push_str(separator);
+            line.push_str(&tone.map_or_else(|| part.clone(), |tone| toned(&part, tone, look)));
+        }
+    }
+    cut(&line, look.width, look)
+}
+
+fn parts(totals: &Totals, elapsed: u64, look: &Look) -> Vec<(String, Option<Tone>)> {
+    let mut parts = vec![(clock(elapsed), None)];
+    if let Some(why) = totals.stopping {
+        parts.push((stopping(why).to_owned(), Some(Tone::Bad)));
+    }
+    if totals.is_paused {
+        parts.push(("paused".to_owned(), Some(Tone::Bad)));
+    }
+    if let Some(left) = totals.remaining {
+        let (least, most) = (roughly(left.least_ms), roughly(left.most_ms));
+        let dash = if look.charset == Charset::Unicode { "–" } else { "-" };
+        let range = if least == most { least } else { format!("{least}{dash}{most}") };
+        parts.push((format!("{range} left"), None));
+    }
+    if totals.failed > 0 {
+        parts.push((format!("{} failed", totals.failed), Some(Tone::Bad)));
+    }
+    if totals.blocked > 0 {
+        parts.push((format!("{} blocked", totals.blocked), Some(Tone::Bad)));
+    }
+    parts.push((format!("{} running", totals.running), None));
+    if totals.tokens > 0 {
+        parts.push((format!("{} tokens", short_count(totals.tokens)), None));
+    }
+    if totals.cost_usd > 0.0 {
+        parts.push((format!("${:.2}", totals.cost_usd), None));
+    }
+    parts
+}
+
+const fn stopping(why: StopReason) -> &'static str {
+    match why {
+        StopReason::Interrupted => "stopping",
+        StopReason::Deadline => "stopping at the deadline",
+        StopReason::Budget => "stopping, the budget is spent",
+    }
+}

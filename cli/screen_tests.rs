@@ -1,0 +1,188 @@
+//! Screens of all sizes, with and without colour and Unicode.
+
+use crate::screen::board::{Board, Said, Totals};
+use crate::screen::layout::{Look, lines};
+use crate::screen::text::{Charset, Colours, clock, roughly, short_count};
+use console::measure_text_width;
+use proptest::prelude::*;
+use std::num::NonZeroU32;
+use tm_scheduler::{
+    AgentReport, Answer, AttemptNumber, Ended, Input, Limits, PlanOptions, ResultFile, Scheduler, ServiceRefusal, Task,
+    TaskId, Timestamp, Tokens, WavePlan,
+};
+
+fn look(width: usize, height: usize) -> Look {
+    Look { width, height, charset: Charset::Unicode, colours: Colours::Off }
+}
+
+fn report(refusal: Option<ServiceRefusal>, ended: Ended) -> Answer {
+    Answer::AgentEnded(AgentReport {
+        agent: "scripted".into(),
+        started_at: Timestamp(0),
+        ended_at: Timestamp(0),
+        ended,
+        result: ResultFile::Missing,
+        refusal,
+        tokens: Some(Tokens { input: 90_000, output: 10_000 }),
+        cost_usd: Some(1.25),
+        last_words: String::new(),
+        leftovers: 0,
+        escape: Vec::new(),
+        noticed: Vec::new(),
+    })
+}
+
+/// A run of so many tasks, each second one depending on the one before, three minutes on.
+fn board(tasks: usize, slots: u32, line: &str) -> Board {
+    let backlog: Vec<Task> = (1..=tasks)
+        .map(|number| {
+            let mut task = Task::new(number.to_string(), format!("Add the part with the number {number}"));
+            if number % 2 == 0 {
+                task.dependencies = vec![(number - 1).to_string().into()];
+            }
+            task
+        })
+        .collect();
+    let plan = WavePlan::new(&backlog, &PlanOptions::default()).expect("a plan");
+    let mut run = Scheduler::new(plan, Limits::with_slots(NonZeroU32::new(slots).expect("slots")));
+    run.handle(Timestamp(0), Input::Begin).expect("legal");
+    let working: Vec<TaskId> =
+        run.tasks().filter(|view| view.state.holds_slot()).map(|view| view.placed.task.id.clone()).collect();
+    let mut answer = |task: &TaskId, answer| {
+        let input = Input::Answer { task: task.clone(), attempt: AttemptNumber(1), answer };
+        run.handle(Timestamp(60_000), input).expect("legal");
+    };
+    for (position, task) in working.iter().enumerate().filter(|(position, _)| position % 4 != 3) {
+        answer(task, Answer::Prepared { branch: "b".into(), base: "c".into(), worktree: "w".into() });
+        match position {
+            0 => {
+                let wall = ServiceRefusal::RateLimited { until: Some(Timestamp(900_000)) };
+                answer(task, report(Some(wall), Ended::Exited(Some(1))));
+            }
+            1 => answer(task, report(None, Ended::Exited(Some(0)))),
+            _ => {}
+        }
+    }
+    let said = working.iter().skip(2).map(|task| {
+        let tokens = Some(Tokens { input: 1_200, output: 34 });
+        (task.clone(), Said { line: line.to_owned(), tokens })
+    });
+    Board::of(&run, &said.collect(), tm_scheduler::remaining(&run, Timestamp(180_000)), Timestamp(0))
+}
+
+fn screen(board: &Board, look: &Look) -> String {
+    lines(board, Timestamp(180_000), look).join("\n")
+}
+
+#[test]
+fn a_run_on_a_screen_of_80_columns() {
+    insta::assert_snapshot!(screen(&board(12, 4, "I am reading src/parser.rs, to see what it does with dates"), &look(80, 24)), @"
+    3:red RED 1/4   03:00 tests           Add the part with the number 3
+    5:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see wha…
+    7:red RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see wha…
+    9:red RED 1/4   02:00 prepare         Add the part with the number 9
+    wall    12:00 more (rate-limited): 1:red
+    slot    11:red
+    needs   1 on 1:red, 3 on 3:red, 5 on 5:red, 7 on 7:red and 14 more
+    wave 1  ░░░░░░░░░░░░░░░░░░░ 0/6
+    total   ░░░░░░░░░░░░░░░░░░░ 0/24 · 03:00 · 4 running · 202k tokens · $2.50
+    ");
+}
+
+#[test]
+fn a_run_on_a_screen_of_200_columns() {
+    insta::assert_snapshot!(screen(&board(60, 12, "I am reading src/parser.rs, to see what it does with dates"), &look(200, 50)), @"
+    3:red  RED 1/4   03:00 tests           Add the part with the number 3
+    5:red  RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    7:red  RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
+    9:red  RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    11:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    13:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    15:red RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
+    17:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    19:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    21:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    23:red RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
+    25:red RED 1/4   02:00 prepare         Add the part with the number 25
+    wall    12:00 more (rate-limited): 1:red
+    slot    27:red, 29:red, 31:red, 33:red, 35:red, 37:red, 39:red, 41:red, 43:red, 45:red, 47:red, 49:red, 51:red, 53:red, 55:red, 57:red, 59:red
+    needs   1 on 1:red, 3 on 3:red, 5 on 5:red, 7 on 7:red, 9 on 9:red, 11 on 11:red, 13 on 13:red, 15 on 15:red, 17 on 17:red, 19 on 19:red, 21 on 21:red, 23 on 23:red, 25 on 25:red and 77 more
+    wave 1  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/30
+    total   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/120 · 03:00 · 12 running · 212k tokens · $2.50
+    ");
+}
+
+#[test]
+fn a_run_without_unicode_and_with_more_agents_than_rows() {
+    let look = Look { charset: Charset::Ascii, ..look(80, 12) };
+    let shown = screen(&board(200, 40, "schön – \u{1b}[31m日本"), &look);
+    assert!(shown.is_ascii(), "{shown}");
+    insta::assert_snapshot!(shown, @"
+    3:red  RED 1/4   03:00 tests           Add the part with the number 3
+    5:red  RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
+    7:red  RED 1/4   03:00 prepare    1.2k sch?n ?  [31m??
+    9:red  RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
+    11:red RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
+    and 35 more under way
+    wall    12:00 more (rate-limited): 1:red
+    slot    83:red, 85:red, 87:red, 89:red, 91:red, 93:red, 95:red and 52 more
+    needs   1 on 1:red, 3 on 3:red, 5 on 5:red, 7 on 7:red and 296 more
+    wave 1  ------------------- 0/100
+    total   ------------------- 0/400 | 03:00 | 40 running | 246k tokens | $2.50
+    ");
+}
+
+#[test]
+fn colours_add_nothing_but_colours() {
+    let board = board(60, 12, "reading");
+    let coloured = screen(&board, &Look { colours: Colours::On, ..look(80, 24) });
+    assert_ne!(coloured, screen(&board, &look(80, 24)));
+    assert_eq!(console::strip_ansi_codes(&coloured), screen(&board, &look(80, 24)));
+}
+
+#[test]
+fn estimate_and_sums_stand_beside_the_bar_as_far_as_there_is_room() {
+    let mut board = board(12, 4, "reading");
+    board.totals = Totals {
+        settled: 31,
+        tasks: 60,
+        failed: 2,
+        blocked: 1,
+        remaining: Some(tm_scheduler::Remaining { least_ms: 1_200_000, most_ms: 2_100_000 }),
+        ..board.totals
+    };
+    let sum = |width| lines(&board, Timestamp(180_000), &look(width, 3)).remove(0);
+    insta::assert_snapshot!(format!("{}\n{}\n{}", sum(40), sum(80), sum(160)), @"
+    total   ████░░░░░ 31/60 · 03:00
+    total   █████████░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · $2.50
+    total   ████████████████████░░░░░░░░░░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · 1 blocked · 4 running · 202k tokens · $2.50
+    ");
+}
+
+#[test]
+fn clocks_show_hours_only_when_there_are_some() {
+    assert_eq!((clock(61_000), clock(3_725_000)), ("01:01".to_owned(), "1:02:05".to_owned()));
+}
+
+#[test]
+fn counts_and_times_are_short() {
+    assert_eq!([950, 1_234, 56_789, 3_456_789].map(short_count), ["950", "1.2k", "56k", "3.4M"]);
+    assert_eq!([0, 61_000, 1_300_000, 3_600_000, 11_000_000].map(roughly), ["1m", "2m", "25m", "1h00", "3h10"]);
+}
+
+proptest! {
+    #[test]
+    fn no_screen_is_wider_or_higher_than_there_is_room(
+        tasks in 1_usize..220, slots in 1_u32..60, width in 1_usize..250, height in 1_usize..60, line in ".{0,60}"
+    ) {
+        for charset in [Charset::Unicode, Charset::Ascii] {
+            let look = Look { charset, colours: Colours::On, ..look(width, height) };
+            let lines = lines(&board(tasks, slots, &line), Timestamp(180_000), &look);
+            prop_assert!(lines.len() <= height.max(1), "{} lines of {height}", lines.len());
+            for line in &lines {
+                prop_assert!(measure_text_width(line) <= width, "{line:?} is wider than {width}");
+                prop_assert!(!console::strip_ansi_codes(line).chars().any(char::is_control), "{line:?}");
+            }
+        }
+    }
+}
