@@ -75,7 +75,7 @@ mod tests {
             let name = command.replace(' ', "-");
             let page = std::fs::read_to_string(folder.path().join(format!("{name}.1"))).expect(command);
             assert!(page.contains(&format!(".TH {name} 1")) && page.contains(".SH SYNOPSIS"), "{command}");
-            assert!(script.contains(&command.replace(' ', "__subcmd__").replace('-', "__subcmd__")), "{command}");
+            assert!(script.contains(&command.replace([' ', '-'], "__subcmd__")), "{command}");
         }
         let run = std::fs::read_to_string(folder.path().join("tm-waves-run.1")).expect("a page");
         assert!(run.contains(".TH tm-waves-run 1") && run.contains("\\-\\-max\\-parallel"), "{run}");
