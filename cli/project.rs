@@ -30,13 +30,23 @@ impl Project {
         let inputs = Inputs { overrides, ..Inputs::from_process(repository.checkout_root()) };
         let loaded = tm_config::load(&inputs)
             .map_err(|error| CommandFailure::from(error).hint("`tm config schema` lists every setting"))?;
-        refuse_unenforced(&loaded)?;
         let directory = home_of(&loaded, &repository)?.project(repository.common_dir())?;
         directory.create()?;
         if loaded.settings.storage.location == StorageLocation::Project {
             directory.ignore_itself()?;
         }
         Ok(Self { repository, loaded, directory })
+    }
+
+    /// Returns the model that was asked for on the command line.
+    pub(crate) fn asked_for_model(&self) -> Option<&str> {
+        self.loaded.settings.agent.model.as_deref().filter(|_| self.is_from_flag("agent.model"))
+    }
+
+    /// Tells whether a setting was given on the command line.
+    pub(crate) fn is_from_flag(&self, key: &str) -> bool {
+        let explained = self.loaded.explained.iter().find(|setting| setting.key == key);
+        matches!(explained.map(|setting| &setting.source), Some(Source::Flag(_)))
     }
 
     /// Reads the backlog that is named or found.
@@ -85,29 +95,6 @@ impl Project {
         let replayed = replay(&directory.journal())?;
         Ok((directory, replayed))
     }
-}
-
-/// Settings that the format has and this version does not enforce. Leaving one unsaid would promise what is not done.
-const UNENFORCED: [&str; 1] = ["agent.fallback"];
-
-fn refuse_unenforced(loaded: &Loaded) -> Result<(), CommandFailure> {
-    let is_somebodys = |source: &Source| !matches!(source, Source::BuiltIn | Source::ProjectJson(_));
-    let set = loaded
-        .explained
-        .iter()
-        .find(|one| UNENFORCED.contains(&one.key.as_str()) && is_somebodys(&one.source) && !is_off(&one.value));
-    match set {
-        None => Ok(()),
-        Some(one) => {
-            Err(CommandFailure::new(format!("use `{}` from {}: this version does not enforce it", one.key, one.source))
-                .hint("remove the setting"))
-        }
-    }
-}
-
-/// Whether a value asks for nothing.
-fn is_off(value: &serde_json::Value) -> bool {
-    value.is_null() || *value == false || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// Where runs are kept: the settings, `TM_HOME` and the home folder decide.

@@ -1,7 +1,7 @@
 //! Events as words. Pure: what happened in, a line out.
 
 use tm_runtime::Told;
-use tm_scheduler::{Dependants, Event, Phase, StopReason, TaskId};
+use tm_scheduler::{AccountName, AgentName, Dependants, Event, Phase, StopReason, TaskId, Timestamp};
 
 /// Returns the line for something that happened; `None` for what needs no line.
 pub(crate) fn told(told: &Told) -> Option<String> {
@@ -53,6 +53,13 @@ fn event(event: &Event) -> Option<String> {
         }
         Event::RefactorEnded { task, dropped: Some(why), .. } => format!("{task} stays as it was: {why}"),
         Event::TaskWaiting { task, failure, .. } => format!("{task} waits before the next attempt: {failure}"),
+        Event::TaskOverBudget { task } => format!("{task} has spent its budget; no further attempt is started"),
+        Event::AgentLimited { agent, account, until, declared } => limited(agent, account, *until, *declared),
+        Event::AgentAvailable { account } => format!("`{account}` may be asked again"),
+        Event::AgentRefused { agent, what_to_do, .. } => {
+            let hint = if what_to_do.is_empty() { String::new() } else { format!("; hint: {what_to_do}") };
+            format!("`{agent}` is not started any more, its service refused the credentials{hint}")
+        }
         Event::TaskLanded { task, commit } => format!("{task} landed as {}", short(commit.as_str())),
         Event::TaskFailed { task, failure, reason } => format!("{task} is given up: {failure}: {reason}"),
         Event::TaskBlocked { task, by } => {
@@ -75,6 +82,22 @@ fn event(event: &Event) -> Option<String> {
         Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
     };
     Some(line)
+}
+
+/// A limit of a service, with the moment at which it ends.
+fn limited(agent: &AgentName, account: &AccountName, until: Timestamp, declared: bool) -> String {
+    let who = if agent.as_str() == account.as_str() { format!("`{agent}`") } else { format!("`{agent}` ({account})") };
+    let why = if declared { "as its service says" } else { "then its service is asked again" };
+    format!("{who} is at a limit: everybody who shares it waits until {}, {why}", moment(until))
+}
+
+/// Returns a moment as a clock at the wall shows it, with its date and zone.
+pub(crate) fn moment(at: Timestamp) -> String {
+    let milliseconds = i64::try_from(at.0).unwrap_or(i64::MAX);
+    match jiff::Timestamp::from_millisecond(milliseconds) {
+        Ok(moment) => moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string(),
+        Err(_) => "the end of time".to_owned(),
+    }
 }
 
 const fn phase_word(phase: Phase) -> &'static str {

@@ -11,6 +11,7 @@ mod ci_jobs;
 mod crashes;
 mod frameworks;
 mod landing;
+mod limits;
 mod loops;
 mod loops_outside;
 mod mcp;

@@ -1,6 +1,7 @@
 //! The command line, as clap reads it. Knows names and help texts; decides nothing.
 
 mod acp;
+mod agents;
 mod autopilot;
 mod backlog;
 mod edits;
@@ -18,6 +19,7 @@ mod waves;
 mod worktrees;
 
 pub(crate) use acp::{AcpAgentArguments, AllowArgument};
+pub(crate) use agents::{Agents, CheckAgents};
 pub(crate) use autopilot::{
     AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments, FinalizeArguments,
     PhaseArgument, ResumeAutopilot, StartArguments,
@@ -115,6 +117,9 @@ pub(crate) enum Command {
     /// See and make the presets of `tm loop`.
     #[command(subcommand)]
     Presets(Presets),
+    /// See the agents, how each is started, and whether it can be.
+    #[command(subcommand)]
+    Agents(Agents),
     /// Show settings and where each comes from.
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -214,6 +214,15 @@ pub(crate) struct RunArguments {
     /// Start nothing more once the agents have reported this many tokens, read and written together.
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
+    /// Start no further attempt at a task once its agents have reported this cost in US dollars.
+    #[arg(long, value_name = "DOLLARS")]
+    pub(crate) max_cost_per_task: Option<f64>,
+    /// Start no further attempt at a task once its agents have reported this many tokens, read and written together.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens_per_task: Option<u64>,
+    /// What agents may do without asking: a mode that each of them has.
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permissions: Option<String>,
     /// Leave every task on its own branch; nothing lands.
     #[arg(long)]
     pub(crate) no_land: bool,

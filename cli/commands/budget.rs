@@ -6,17 +6,21 @@ use std::collections::BTreeSet;
 use tm_config::OutputFormat;
 use tm_presets::recipe;
 
-/// Notes each agent of the run whose output does not say what `--max-cost` or `--max-tokens` counts.
+/// Notes each agent of the run whose output does not say what one of its budgets counts.
 pub(crate) fn note_what_is_not_measured(project: &Project) {
     let settings = &project.loaded.settings;
-    let names: BTreeSet<&str> = ["red", "green", "none"].map(|phase| settings.agent.for_phase(phase)).into();
+    let agent = &settings.agent;
+    let by_phase = ["red", "green", "none"].map(|phase| agent.for_phase(phase));
+    let names: BTreeSet<&str> = by_phase.into_iter().chain(agent.fallback.iter().map(String::as_str)).collect();
     for name in names {
         // An agent that can't be started is refused with a hint where the run is set up.
         let Ok(recipe) = recipe(name, settings) else { continue };
         let output = recipe.output;
         for (is_set, tells, flag, what) in [
-            (settings.agent.max_cost.is_some(), output.tells_cost(), "--max-cost", "cost"),
-            (settings.agent.max_tokens.is_some(), output.tells_tokens(), "--max-tokens", "tokens"),
+            (agent.max_cost.is_some(), output.tells_cost(), "--max-cost", "cost"),
+            (agent.max_cost_per_task.is_some(), output.tells_cost(), "--max-cost-per-task", "cost"),
+            (agent.max_tokens.is_some(), output.tells_tokens(), "--max-tokens", "tokens"),
+            (agent.max_tokens_per_task.is_some(), output.tells_tokens(), "--max-tokens-per-task", "tokens"),
         ] {
             if is_set && !tells {
                 print_line(&note(name, output, flag, what));

@@ -128,10 +128,8 @@ fn results(command: &TestCommand) -> String {
 
 fn agents(project: &Project, findings: &mut Vec<Finding>) {
     let settings = &project.loaded.settings;
-    for name in ["claude", "codex", "gemini", "opencode", "qwen", "cline", "aider"] {
-        if let Ok(path) = which::which(name) {
-            findings.push(Finding::good("agent", format!("{name}: {}", path.display())));
-        }
+    for (name, line) in super::agents::found(settings) {
+        findings.push(Finding::good("agent", format!("{name}: {line}")));
     }
     let chosen = settings.agent.for_phase("none");
     let found = tm_presets::recipe(chosen, settings).map_err(|error| {

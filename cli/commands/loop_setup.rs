@@ -70,20 +70,13 @@ pub(crate) fn agent(project: &Project, arguments: &LoopArguments) -> Result<Reci
     }
     let recipe = recipe(settings.agent.for_phase("none"), settings).map_err(with_hint)?;
     find_program(&recipe)?;
-    if arguments.max_cost.is_some() && !reports_cost(&recipe) {
+    if arguments.max_cost.is_some() && !recipe.output.tells_cost() {
         print_line(&format!(
             "note: tm does not know that `{}` reports its cost; `--max-cost` counts what it reports, if anything",
             recipe.name
         ));
     }
     Ok(recipe)
-}
-
-/// Whether the program is one that is known to report its cost.
-fn reports_cost(recipe: &Recipe) -> bool {
-    let program = recipe.program("tm").unwrap_or_default();
-    let name = Path::new(&program).file_name().unwrap_or_default();
-    name == "claude" || name == "opencode"
 }
 
 /// The test command, when one must pass after each iteration.
@@ -199,11 +192,11 @@ impl Common<'_> {
             prompt: self.prompt.clone(),
             context: self.context(tag, &lane, backlog_path.as_deref().filter(|_| in_worktree), &progress),
             recipe: self.recipe.clone(),
-            model: settings.agent.model.clone(),
             attempt_limits: AttemptLimits {
                 timeout: settings.agent.timeout.unwrap_or(Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES)),
                 stall: settings.agent.stall,
                 grace: settings.agent.grace,
+                log_bytes: settings.agent.max_log_bytes(),
             },
             backlog: self.backlog.as_ref().map(|(source, _)| {
                 let tag = Some(tag.cloned().unwrap_or_else(|| lane.clone()));

@@ -3,6 +3,7 @@
 pub(crate) mod acp;
 pub(crate) mod aftermath;
 pub(crate) mod agent;
+pub(crate) mod agents;
 pub(crate) mod autopilot;
 pub(crate) mod backlog;
 mod budget;

@@ -1,5 +1,6 @@
 //! `tm waves plan`: from the backlog to the waves, and nothing run.
 
+use super::agents::{agents_lines, agents_of_plan};
 use crate::arguments::{PlanArguments, PlanChoice, PlanFormat, TddArgument, UnitArgument};
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
@@ -8,7 +9,9 @@ use serde_json::json;
 use std::path::Path;
 use tm_config::{Override, Settings};
 use tm_runtime::now;
-use tm_scheduler::{Cycles, Dispatch, Landing, Limits, PlanOptions, RedStart, Refactor, TddMode, Unit, WavePlan};
+use tm_scheduler::{
+    Cycles, Dispatch, Landing, Limits, Phase, PlanOptions, RedStart, Refactor, TddMode, Unit, WavePlan,
+};
 use tm_store::backlog::{Backlog, BacklogSource};
 
 /// A backlog with its plan.
@@ -24,16 +27,26 @@ pub(crate) fn plan(start: &Path, arguments: &PlanArguments) -> Result<u8, Comman
     let project = Project::open(start, overrides(&arguments.choice))?;
     let planned = planned(&project, &arguments.choice)?;
     let text = match arguments.format {
-        PlanFormat::Text => tm_reports::plan_text(&planned.plan, &planned.limits),
+        PlanFormat::Text => plan_text(&project, &planned),
         PlanFormat::Dot => tm_reports::plan_dot(&planned.plan),
         PlanFormat::Mermaid => tm_reports::plan_mermaid(&planned.plan),
         PlanFormat::Json => {
-            let json = tm_reports::plan_json(&planned.plan, &planned.limits);
+            let mut json = serde_json::to_value(tm_reports::plan_json(&planned.plan, &planned.limits))?;
+            json["agents"] = agents_of_plan(&project);
             format!("{}\n", serde_json::to_string_pretty(&json)?)
         }
     };
     print_data(&text);
     Ok(0)
+}
+
+/// The plan for people, with who works and what each may do without asking.
+pub(crate) fn plan_text(project: &Project, planned: &Planned) -> String {
+    let mut phases: Vec<Phase> = planned.plan.tasks.iter().map(|placed| placed.task.phase).collect();
+    phases.sort_unstable();
+    phases.dedup();
+    let plan = tm_reports::plan_text(&planned.plan, &planned.limits);
+    if phases.is_empty() { plan } else { plan + &agents_lines(project, &phases) }
 }
 
 /// Reads the backlog and plans it; what is odd about it is told on stderr.
@@ -96,6 +109,10 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         deadline: settings.waves.deadline.map(|deadline| now().plus(milliseconds(deadline))),
         max_cost_usd: settings.agent.max_cost.map(tm_config::Dollars::amount),
         max_tokens: settings.agent.max_tokens,
+        max_cost_usd_per_task: settings.agent.max_cost_per_task.map(tm_config::Dollars::amount),
+        max_tokens_per_task: settings.agent.max_tokens_per_task,
+        // Who works is known once the agents have been looked for.
+        agents: tm_scheduler::Roster::default(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::autopilot::refuse_under_way;
 use super::loop_command::end_abandoned_loops;
-use super::plan::{Planned, limits, overrides, planned};
+use super::plan::{Planned, limits, overrides, plan_text, planned};
 use super::reporting::report;
 use super::setup::{preflight, run_setup};
 use super::steering::{resume_live, steers};
@@ -181,16 +181,14 @@ fn is_resumable(replayed: &Replayed, directory: &RunDirectory) -> bool {
 /// The limits of the run, with the slots and the deadline of now.
 fn resumed_limits(project: &Project, before: &Limits) -> Limits {
     let now = limits(&project.loaded.settings);
-    let is_given = |key: &str| {
-        let source = project.loaded.explained.iter().find(|setting| setting.key == key).map(|setting| &setting.source);
-        matches!(source, Some(tm_config::Source::Flag(_)))
-    };
-    let slots = if is_given("waves.max_parallel") { now.slots } else { before.slots };
+    let slots = if project.is_from_flag("waves.max_parallel") { now.slots } else { before.slots };
     Limits {
         slots,
         deadline: now.deadline,
         max_cost_usd: now.max_cost_usd,
         max_tokens: now.max_tokens,
+        max_cost_usd_per_task: now.max_cost_usd_per_task,
+        max_tokens_per_task: now.max_tokens_per_task,
         ..before.clone()
     }
 }
@@ -198,7 +196,7 @@ fn resumed_limits(project: &Project, before: &Limits) -> Limits {
 fn confirmed(project: &Project, planned: &Planned, arguments: &RunArguments) -> Result<bool, CommandFailure> {
     super::budget::note_what_is_not_measured(project);
     if !arguments.telling.json {
-        print_line(&tm_reports::plan_text(&planned.plan, &planned.limits));
+        print_line(&plan_text(project, planned));
         let uncommitted: Vec<_> = project.repository.uncommitted()?;
         if !uncommitted.is_empty() {
             print_line(&format!("{} uncommitted paths are not part of the run", uncommitted.len()));
@@ -226,7 +224,7 @@ fn begin(
     };
     let tag = planned.backlog.tag.clone();
     let pattern = &project.loaded.settings.git.integration;
-    let header = JournalHeader {
+    let mut header = JournalHeader {
         integration_branch: branch_from_pattern(pattern, &[("tag", tag.as_str()), ("run", run_id.as_str())])?
             .to_string(),
         run_id: run_id.clone(),
@@ -237,7 +235,8 @@ fn begin(
         plan: planned.plan,
         limits: planned.limits,
     };
-    preflight(project, &header, &planned.backlog.tasks)?;
+    let (agents, _) = preflight(project, &header, &planned.backlog.tasks)?;
+    header.limits.agents = agents.roster(&run_id);
     let directory = project.directory.run(&run_id)?;
     directory.create()?;
     let manifest = Manifest {
@@ -288,7 +287,7 @@ fn take_up(
     lock: &mut RunLock,
     directory: &RunDirectory,
     replayed: Replayed,
-    limits: Limits,
+    mut limits: Limits,
     telling: &Telling,
 ) -> Result<u8, CommandFailure> {
     if replayed.is_torn {
@@ -307,6 +306,7 @@ fn take_up(
     let options = tm_store::backlog::ReadOptions { tag: Some(header.tag.clone()), ..Default::default() };
     let backlog = source.read(&options)?;
     let setup = run_setup(&project, header.clone(), directory.clone(), source, &backlog.tasks)?;
+    limits.agents = setup.agents.roster(&header.run_id);
     let run = Run::resume(setup, replayed, limits)?;
     lock.set_run_id(&header.run_id)?;
     project.directory.set_live(&header.run_id)?;
@@ -371,6 +371,7 @@ fn run_overrides(arguments: &RunArguments) -> Vec<Override> {
     let texts = [
         ("agent.default", "--agent", &arguments.agent),
         ("agent.model", "--model", &arguments.model),
+        ("agent.permissions", "--permissions", &arguments.permissions),
         ("agent.timeout", "--timeout", &arguments.timeout),
         ("test.command", "--test-command", &arguments.test_command),
         ("waves.deadline", "--deadline", &arguments.deadline),
@@ -379,11 +380,17 @@ fn run_overrides(arguments: &RunArguments) -> Vec<Override> {
     for (key, flag, value) in texts {
         given.extend(value.as_ref().map(|value| Override::new(key, flag, json!(value))));
     }
-    if let Some(dollars) = arguments.max_cost {
-        given.push(Override::new("agent.max_cost", "--max-cost", json!(dollars)));
+    for (key, flag, dollars) in [
+        ("agent.max_cost", "--max-cost", arguments.max_cost),
+        ("agent.max_cost_per_task", "--max-cost-per-task", arguments.max_cost_per_task),
+    ] {
+        given.extend(dollars.map(|dollars| Override::new(key, flag, json!(dollars))));
     }
-    if let Some(tokens) = arguments.max_tokens {
-        given.push(Override::new("agent.max_tokens", "--max-tokens", json!(tokens)));
+    for (key, flag, tokens) in [
+        ("agent.max_tokens", "--max-tokens", arguments.max_tokens),
+        ("agent.max_tokens_per_task", "--max-tokens-per-task", arguments.max_tokens_per_task),
+    ] {
+        given.extend(tokens.map(|tokens| Override::new(key, flag, json!(tokens))));
     }
     if arguments.agent_command.is_some() && arguments.agent.is_none() {
         given.push(Override::new("agent.default", "--agent-command", json!("custom")));

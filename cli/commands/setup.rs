@@ -87,7 +87,7 @@ pub(crate) fn preflight(
     header: &JournalHeader,
     tasks: &[Task],
 ) -> Result<(AgentChoice, Option<TestCommand>), CommandFailure> {
-    let agents = agents(&project.loaded.settings)?;
+    let agents = agents(project)?;
     if let Some(template) = &project.loaded.settings.git.commit_template {
         tm_presets::check_commit_template(template)?;
     }
@@ -103,22 +103,34 @@ fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
     subtasks.into_iter().chain(of_unit(tasks, Unit::Task)).map(|task| (task.id.clone(), task)).collect()
 }
 
-fn agents(settings: &Settings) -> Result<AgentChoice, CommandFailure> {
-    let of = |phase: Phase| -> Result<Recipe, CommandFailure> {
-        let name = settings.agent.for_phase(phase.as_str());
-        let recipe = recipe(name, settings).map_err(|error| {
-            let hint = error.hint().unwrap_or_else(|| CHOOSE_AN_AGENT.to_owned());
-            CommandFailure::from(error).hint(hint)
-        })?;
-        find_program(&recipe)?;
-        Ok(recipe)
+/// The agents of the settings by kind of work, each with those that take over for it.
+pub(crate) fn agents(project: &Project) -> Result<AgentChoice, CommandFailure> {
+    let settings = &project.loaded.settings;
+    let of = |phase: Phase| -> Result<Vec<Recipe>, CommandFailure> {
+        let first = settings.agent.for_phase(phase.as_str());
+        let others = settings.agent.fallback.iter().map(String::as_str).filter(|name| *name != first);
+        let mut recipes: Vec<Recipe> = Vec::new();
+        for name in std::iter::once(first).chain(others) {
+            if !recipes.iter().any(|known| known.name == name) {
+                recipes.push(usable(name, settings)?);
+            }
+        }
+        let model = project.asked_for_model().or_else(|| settings.agent.model_for_phase(phase.as_str()));
+        if let (Some(model), Some(recipe)) = (model, recipes.first_mut()) {
+            recipe.model = Some(model.to_owned());
+        }
+        Ok(recipes)
     };
-    Ok(AgentChoice {
-        red: of(Phase::Red)?,
-        green: of(Phase::Green)?,
-        plain: of(Phase::None)?,
-        model: settings.agent.model.clone(),
-    })
+    Ok(AgentChoice { red: of(Phase::Red)?, green: of(Phase::Green)?, plain: of(Phase::None)? })
+}
+
+fn usable(name: &str, settings: &Settings) -> Result<Recipe, CommandFailure> {
+    let recipe = recipe(name, settings).map_err(|error| {
+        let hint = error.hint().unwrap_or_else(|| CHOOSE_AN_AGENT.to_owned());
+        CommandFailure::from(error).hint(hint)
+    })?;
+    find_program(&recipe)?;
+    Ok(recipe)
 }
 
 /// What to do when an agent can't be used.

@@ -1,6 +1,6 @@
 //! What the screen shows of a run, taken from the scheduler at one moment. Knows no terminal and no clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{
     AttemptRecord, Dispatch, Failure, Phase, Remaining, Scheduler, State, StopReason, TaskId, TaskView, Timestamp,
     Tokens,
@@ -127,14 +127,22 @@ impl Board {
                 ..Totals::default()
             },
         };
+        let walled: BTreeSet<TaskId> = scheduler.walled_tasks().into_iter().collect();
+        let lowest = scheduler.walls().map(|(_, wall)| wall.until).min();
         let mut landing: Vec<(Option<Timestamp>, TaskView<'_>)> = Vec::new();
         scheduler.tasks().for_each(|view| board.count(&view));
         for view in scheduler.tasks() {
             match view.state {
                 State::Landing { .. } => landing.push((worked_until(&view), view)),
                 state if state.holds_slot() => board.push_row(&view, scheduler, said),
-                State::Paused { until } => board.push_wall(&view, *until),
+                State::Paused { until } => {
+                    let why = view.attempts.last().and_then(|attempt| attempt.failure);
+                    board.push_wall(&view, *until, why);
+                }
                 State::Waiting { .. } => board.waiting.dependencies.push(|| with_needs(&view, scheduler)),
+                State::Ready if let Some(until) = lowest.filter(|_| walled.contains(&view.placed.task.id)) => {
+                    board.push_wall(&view, until, Some(Failure::RateLimited));
+                }
                 State::Ready => board.push_ready(&view, scheduler),
                 _ => {}
             }
@@ -188,8 +196,7 @@ impl Board {
         });
     }
 
-    fn push_wall(&mut self, view: &TaskView<'_>, until: Timestamp) {
-        let why = view.attempts.last().and_then(|attempt| attempt.failure);
+    fn push_wall(&mut self, view: &TaskView<'_>, until: Timestamp, why: Option<Failure>) {
         let name = || view.placed.task.id.to_string();
         if let Some(wall) = self.waiting.walls.iter_mut().find(|wall| wall.until == until && wall.why == why) {
             wall.tasks.push(name);

@@ -1,6 +1,6 @@
 //! A run as rows by wave. Pure: where the scheduler stands in, what is shown out.
 
-use crate::words::clock;
+use crate::screen::clock;
 use tm_scheduler::{Phase, RunStatus, Scheduler, State, TaskId, TaskView, Timestamp};
 
 /// A run.

@@ -1,6 +1,7 @@
 //! What is known of a task, as lines: its place, each attempt with claim, proof and failure. Pure.
 
-use crate::words::{clock, short};
+use crate::screen::clock;
+use crate::words::short;
 use tm_scheduler::{AttemptRecord, ClaimStatus, Proof, ResultFile, State, TaskId, TaskView};
 
 /// Returns the lines.

@@ -4,7 +4,7 @@
 
 use super::board::{Row, Tone};
 use super::model::{Mode, Model, Pane, Tab};
-use crate::words::clock;
+use crate::screen::clock;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};

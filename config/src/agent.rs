@@ -4,10 +4,12 @@
 
 use crate::command::AgentCommand;
 use crate::duration;
+use crate::phase::{ByPhase, PhaseAgent};
 use crate::scalar::{self, Dollars};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// Which agents work, and within which limits.
@@ -28,8 +30,12 @@ pub struct Agent {
     #[serde(deserialize_with = "duration::any", serialize_with = "duration::write")]
     #[schemars(with = "duration::Any")]
     pub grace: Duration,
+    /// Mebibytes of what an agent prints, and of what it complains about, that are kept: half of them the beginning.
+    pub max_log_mib: NonZeroU32,
     /// The model for agents that take one and name none themselves.
     pub model: Option<String>,
+    /// What agents may do without asking: a mode that each of them has.
+    pub permissions: Option<String>,
     /// Other agents for some kinds of work.
     pub by_phase: ByPhase,
     /// Agents that take over, in this order, when the service behind the one before refuses.
@@ -38,30 +44,35 @@ pub struct Agent {
     pub max_cost: Option<Dollars>,
     /// Tokens, read and written together, after which nothing more is started.
     pub max_tokens: Option<u64>,
+    /// Dollars after which no further attempt at the same task is started.
+    pub max_cost_per_task: Option<Dollars>,
+    /// Tokens, read and written together, after which no further attempt at the same task is started.
+    pub max_tokens_per_task: Option<u64>,
 }
 
 impl Agent {
     /// Returns the name of the agent for a phase: `red`, `green`, or anything else for work outside pairs.
     pub fn for_phase(&self, phase: &str) -> &str {
-        let named = match phase {
-            "red" => &self.by_phase.red,
-            "green" => &self.by_phase.green,
-            _ => &self.by_phase.none,
-        };
-        named.as_deref().unwrap_or(&self.default)
+        self.of_phase(phase).and_then(PhaseAgent::agent).unwrap_or(&self.default)
     }
-}
 
-/// Other agents for some kinds of work.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ByPhase {
-    /// The agent that writes failing tests.
-    pub red: Option<String>,
-    /// The agent that makes them pass.
-    pub green: Option<String>,
-    /// The agent for tasks outside any pair.
-    pub none: Option<String>,
+    /// Returns how many bytes of each log of an agent are kept.
+    pub const fn max_log_bytes(&self) -> u64 {
+        self.max_log_mib.get() as u64 * 1024 * 1024
+    }
+
+    /// Returns the model that a phase asks for, when it does.
+    pub fn model_for_phase(&self, phase: &str) -> Option<&str> {
+        self.of_phase(phase).and_then(PhaseAgent::model)
+    }
+
+    fn of_phase(&self, phase: &str) -> Option<&PhaseAgent> {
+        match phase {
+            "red" => self.by_phase.red.as_ref(),
+            "green" => self.by_phase.green.as_ref(),
+            _ => self.by_phase.none.as_ref(),
+        }
+    }
 }
 
 /// How one agent is started and understood; what is left out comes from the agent it extends, or from tm.
@@ -85,12 +96,33 @@ pub struct AgentRecipe {
     pub drop: Option<Vec<String>>,
     /// Words in its output by which a refusal of the service behind it is known.
     pub refusal: RefusalPatterns,
+    /// The account behind it: a limit of its service holds up all agents that share it. Without one the program that it
+    /// starts.
+    pub account: Option<String>,
+    /// What people are to do when its service refuses its credentials.
+    pub if_refused: Option<String>,
+    /// What it may do without asking: one of its `permission_modes`; without one `agent.permissions`, else `bypass`.
+    pub permissions: Option<String>,
+    /// The modes that it can be started in, by name. Their arguments stand where `{permissions}` is in the command.
+    pub permission_modes: BTreeMap<String, PermissionMode>,
+    /// Arguments that make its program print its version.
+    pub version: Option<Vec<String>>,
     /// The signal that asks it to stop.
     pub polite_stop: Option<PoliteStop>,
     /// How long it may go on after its result, or after it was asked to stop; without one `agent.grace`.
     #[serde(deserialize_with = "duration::any_optional", serialize_with = "duration::write_optional")]
     #[schemars(with = "Option<duration::Any>")]
     pub grace: Option<Duration>,
+}
+
+/// A mode that an agent can be started in.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PermissionMode {
+    /// The arguments that choose it, with `{placeholders}`.
+    pub arguments: Vec<String>,
+    /// What it lets the agent do, and why.
+    pub why: String,
 }
 
 /// How an agent gets its prompt.

@@ -14,6 +14,7 @@ mod key;
 mod layer;
 mod lines;
 mod load;
+mod phase;
 mod scalar;
 mod settings;
 mod shape;
@@ -21,11 +22,12 @@ mod source;
 mod task_master;
 mod yaml;
 
-pub use agent::{Agent, AgentRecipe, ByPhase, OutputFormat, PoliteStop, PromptDelivery, RefusalPatterns};
+pub use agent::{Agent, AgentRecipe, OutputFormat, PermissionMode, PoliteStop, PromptDelivery, RefusalPatterns};
 pub use command::{AgentCommand, Argument, CommandLine};
 pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, load};
+pub use phase::{ByPhase, PhaseAgent};
 pub use scalar::{CoverageThreshold, Dollars, Text};
 pub use settings::{
     Autopilot, Compat, Dispatch, Escape, Git, Landing, Settings, Storage, StorageLocation, Strictness, Tdd, TddMode,

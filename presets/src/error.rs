@@ -46,6 +46,16 @@ pub enum Error {
         /// The placeholder without braces.
         placeholder: String,
     },
+    /// The agent has no such mode.
+    #[error("start the agent `{name}` with the permissions `{mode}`, it has {known}")]
+    UnknownPermissions {
+        /// The agent.
+        name: String,
+        /// The mode.
+        mode: String,
+        /// The modes that it has.
+        known: String,
+    },
     /// A command that a shell runs uses a placeholder, whose value the shell would take for a part of the command.
     #[error("fill in `{{{placeholder}}}` for the agent `{name}`, whose command is run by a shell")]
     PlaceholderInShell {
@@ -129,6 +139,9 @@ impl Error {
                 Some("`tm presets list` lists them; a file is named by its path, such as `./my-prompt.md`".to_owned())
             }
             Self::EmptyPrompt { .. } => Some("write into it what one iteration does".to_owned()),
+            Self::UnknownPermissions { name, .. } => {
+                Some(format!("set `agent.permissions` or `agents.{name}.permissions` to one that it has, or to null"))
+            }
             Self::UnknownAgent { .. }
             | Self::PresetName { .. }
             | Self::ExtendsItself { .. }

@@ -21,5 +21,5 @@ pub use loops::{
 };
 pub use placeholders::Placeholders;
 pub use prompts::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork, check_prompts, render};
-pub use recipes::{Recipe, recipe, recipe_names, recipes};
+pub use recipes::{Granted, Recipe, recipe, recipe_names, recipes};
 pub use shell::shell_word;

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 pub type Placeholders = BTreeMap<&'static str, String>;
 
 /// Every placeholder, with the environment variable that holds the same value, when there is one.
-pub(crate) const KNOWN: [(&str, Option<&str>); 12] = [
+pub(crate) const KNOWN: [(&str, Option<&str>); 13] = [
     ("prompt", None),
     ("prompt_file", Some("TM_PROMPT_FILE")),
     ("result_file", Some("TM_RESULT_FILE")),
     ("context_file", Some("TM_CONTEXT_FILE")),
+    ("attempt_folder", None),
     ("worktree", Some("TM_WORKTREE")),
     ("task_id", Some("TM_TASK_ID")),
     ("phase", Some("TM_PHASE")),

@@ -2,6 +2,8 @@
 
 use crate::placeholders::KNOWN;
 use crate::{Error, Placeholders, Recipe};
+use std::path::Path;
+use tm_config::{AgentCommand, Argument};
 
 impl Recipe {
     /// Returns the program that the recipe starts; `tm` is this program.
@@ -11,7 +13,21 @@ impl Recipe {
     pub fn program(&self, tm: &str) -> Result<String, Error> {
         let mut placeholders: Placeholders = KNOWN.iter().map(|(name, _)| (*name, String::new())).collect();
         placeholders.insert("tm", tm.to_owned());
-        let line = self.own_line(self.command_line(&placeholders, None)?);
+        let line = self.own_line(self.command_line(&placeholders)?);
         Ok(line.into_iter().next().unwrap_or_default())
+    }
+
+    /// Returns the account behind the agent: the one of the settings, else the name of the program that it starts, else,
+    /// where a shell or tm itself is started, its own name.
+    pub fn account(&self) -> String {
+        let program = match &self.command {
+            Some(AgentCommand::Arguments(arguments)) => arguments.first(),
+            Some(AgentCommand::Shell(_)) | None => None,
+        };
+        let named = program.and_then(|program| match program {
+            Argument::Single(text) if !text.contains('{') => Path::new(text).file_name()?.to_str(),
+            Argument::Single(_) | Argument::Optional(_) => None,
+        });
+        self.declared_account.clone().unwrap_or_else(|| named.unwrap_or(&self.name).to_owned())
     }
 }

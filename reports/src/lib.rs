@@ -15,6 +15,7 @@ mod pull_request;
 mod status;
 mod summary;
 mod traces;
+mod walls;
 
 pub use compliance::{PairSummary, TddSummary};
 pub use duration::human_duration;
@@ -34,6 +35,7 @@ pub use summary::{
     summarize,
 };
 pub use traces::traces_json;
+pub use walls::WallSummary;
 
 #[cfg(test)]
 mod tests;

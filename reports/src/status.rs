@@ -18,6 +18,10 @@ pub fn status_text(summary: &Summary) -> String {
         summary.tasks.len(),
         summary.integration_branch
     );
+    for wall in &summary.walls {
+        let left = human_duration(wall.left_ms);
+        let _ = writeln!(text, "  `{}` is at a limit, asked again in {left} (at {})", wall.account, wall.until);
+    }
     let width = summary.tasks.iter().map(|task| task.id.chars().count()).max().unwrap_or(0);
     for task in &summary.tasks {
         let _ = writeln!(text, "  {:width$}  {:10}  {}", task.id, task.state, note(task));

@@ -3,6 +3,7 @@
 //! The format is versioned: keys may be added, never renamed.
 
 use crate::compliance::{TddSummary, tdd_summary};
+use crate::walls::{WallSummary, wall_summaries};
 use jiff::Timestamp as Moment;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -92,6 +93,9 @@ pub struct Summary {
     pub lower_bound_ms: u64,
     /// Ids by wave.
     pub waves: Vec<Vec<String>>,
+    /// Limits of services that stand, in the order of the accounts.
+    #[serde(default)]
+    pub walls: Vec<WallSummary>,
     /// Every task, in the order of its id.
     pub tasks: Vec<TaskSummary>,
     /// Pairs.
@@ -279,6 +283,7 @@ pub fn summarize(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         wall_ms: facts.ended_at.since(facts.started_at),
         lower_bound_ms: lower_bound(&views, scheduler.limits().slots.get()),
         waves: waves.iter().map(|wave| wave.iter().map(|placed| placed.task.id.to_string()).collect()).collect(),
+        walls: wall_summaries(scheduler, facts.ended_at),
         tdd: tdd_summary(&views),
         totals: totals(&tasks, &views),
         tasks,
@@ -354,7 +359,7 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
     let claim = claim(record).map_or("none", ClaimStatus::as_str);
     AttemptSummary {
         n: record.number.0,
-        agent: report.map(|report| report.agent.clone()),
+        agent: report.map(|report| report.agent.clone()).or_else(|| record.agent.as_ref().map(ToString::to_string)),
         ended: report.map(|report| report.ended.as_str().to_owned()),
         exit_code: report.and_then(|report| report.ended.exit_code()),
         started_at: moment(record.started_at),

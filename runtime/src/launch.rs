@@ -16,7 +16,6 @@ use tm_store::run::AttemptDirectory;
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {
     pub(crate) recipe: &'a Recipe,
-    pub(crate) model: Option<&'a str>,
     pub(crate) directory: &'a AttemptDirectory,
     pub(crate) worktree: &'a Path,
     pub(crate) prompt: &'a str,
@@ -37,7 +36,7 @@ impl Launch<'_> {
         tm_store::atomic::replace(&directory.prompt(), self.prompt.as_bytes())
             .map_err(|error| format!("failed to write `{}`: {error}", directory.prompt().display()))?;
         let placeholders = self.all_placeholders();
-        let line = recipe.command_line(&placeholders, self.model).map_err(|error| words(&error))?;
+        let line = recipe.command_line(&placeholders).map_err(|error| words(&error))?;
         let own = recipe.environment(&placeholders).map_err(|error| words(&error))?;
         let mut line = line.into_iter().map(OsString::from);
         Ok(AgentCommand {
@@ -74,6 +73,7 @@ impl Launch<'_> {
             ("prompt_file", directory.prompt().display().to_string()),
             ("result_file", directory.result().display().to_string()),
             ("context_file", directory.context().display().to_string()),
+            ("attempt_folder", directory.path().display().to_string()),
             ("worktree", self.worktree.display().to_string()),
         ];
         paths.into_iter().chain(self.placeholders.iter().cloned()).collect()

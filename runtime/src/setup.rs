@@ -8,32 +8,63 @@ use std::time::Duration;
 use tm_config::Settings;
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
-use tm_scheduler::{Phase, PlanOptions, Task, TaskId, verdict::Rules};
+use tm_scheduler::{AgentName, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId, verdict::Rules};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{PathPatterns, Repository, WorktreePool};
 
-/// The agents of a run, by phase.
+/// The agents of a run by kind of work, the first choice first, none of them empty.
 #[derive(Clone, Debug)]
 pub struct AgentChoice {
-    /// Writes failing tests.
-    pub red: Recipe,
-    /// Makes them pass.
-    pub green: Recipe,
-    /// Does everything else.
-    pub plain: Recipe,
-    /// The model for agents that take one.
-    pub model: Option<String>,
+    /// Who writes failing tests.
+    pub red: Vec<Recipe>,
+    /// Who makes them pass.
+    pub green: Vec<Recipe>,
+    /// Who does everything else.
+    pub plain: Vec<Recipe>,
 }
 
 impl AgentChoice {
-    pub(crate) const fn for_phase(&self, phase: Phase) -> &Recipe {
+    const fn of_phase(&self, phase: Phase) -> &Vec<Recipe> {
         match phase {
             Phase::Red => &self.red,
             Phase::Green => &self.green,
             Phase::None => &self.plain,
         }
     }
+
+    /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
+    pub(crate) fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
+        let recipes = self.of_phase(phase);
+        let named = agent.and_then(|agent| recipes.iter().find(|recipe| recipe.name == agent.as_str()));
+        named.or_else(|| recipes.first()).expect("every kind of work has an agent")
+    }
+
+    /// Returns what the scheduler is to know of them.
+    pub fn roster(&self, run_id: &RunId) -> Roster {
+        let seats = |recipes: &[Recipe]| recipes.iter().map(seat).collect();
+        Roster {
+            red: seats(&self.red),
+            green: seats(&self.green),
+            plain: seats(&self.plain),
+            seed: Roster::seed_of(run_id.as_str()),
+        }
+    }
+
+    /// Returns the agents, each once, in the order of their first mention.
+    pub fn all(&self) -> Vec<&Recipe> {
+        let mut all: Vec<&Recipe> = Vec::new();
+        for recipe in self.red.iter().chain(&self.green).chain(&self.plain) {
+            if !all.iter().any(|known| known.name == recipe.name) {
+                all.push(recipe);
+            }
+        }
+        all
+    }
+}
+
+fn seat(recipe: &Recipe) -> Seat {
+    Seat { agent: recipe.name.as_str().into(), account: recipe.account().into(), if_refused: recipe.if_refused.clone() }
 }
 
 /// What a run is carried out with.

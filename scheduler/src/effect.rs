@@ -1,6 +1,6 @@
 //! Everything that the scheduler wants done, and the events that people are told.
 
-use crate::{AttemptNumber, CommitId, Dependants, Failure, Phase, Status, TaskId, Timestamp};
+use crate::{AccountName, AgentName, AttemptNumber, CommitId, Dependants, Failure, Phase, Status, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// One thing to do. Those with an attempt are answered by exactly one `Answer`, but for `StopAgent` and `Release`.
@@ -171,6 +171,8 @@ pub enum Event {
         attempt: AttemptNumber,
         /// The kind of work.
         phase: Phase,
+        /// Who works.
+        agent: AgentName,
         /// The task's branch.
         branch: String,
         /// The base.
@@ -231,6 +233,41 @@ pub enum Event {
         until: Timestamp,
         /// What for.
         failure: Failure,
+    },
+    /// A task has spent its own budget: no further attempt at it is started.
+    #[serde(rename = "task:over-budget")]
+    TaskOverBudget {
+        /// The task.
+        task: TaskId,
+    },
+    /// The service behind an agent refused for now: nobody who shares the account is started before it may be asked
+    /// again.
+    #[serde(rename = "agent:limited")]
+    AgentLimited {
+        /// The agent.
+        agent: AgentName,
+        /// The account.
+        account: AccountName,
+        /// When it may be asked again.
+        until: Timestamp,
+        /// Whether the service said so itself.
+        declared: bool,
+    },
+    /// The service behind an account may be asked again.
+    #[serde(rename = "agent:available")]
+    AgentAvailable {
+        /// The account.
+        account: AccountName,
+    },
+    /// The service behind an agent refused its credentials: nobody who shares the account is started any more.
+    #[serde(rename = "agent:refused")]
+    AgentRefused {
+        /// The agent.
+        agent: AgentName,
+        /// The account.
+        account: AccountName,
+        /// What people can do about it; empty when nobody knows.
+        what_to_do: String,
     },
     /// A task is on the integration branch.
     #[serde(rename = "task:landed")]

@@ -175,6 +175,9 @@ impl Pause {
     }
 }
 
+/// So much of a question is quoted.
+const QUESTION_CHARACTERS: usize = 300;
+
 /// What an ended agent process means for its attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentVerdict {
@@ -219,9 +222,9 @@ pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
     match (&report.ended, &report.result) {
         (Ended::NotStarted(why), _) => failed(Failure::NotStarted, why.clone()),
         (Ended::Killed, _) => AgentVerdict::Interrupted,
-        (Ended::TimedOut, _) => failed(Failure::TimedOut, "the attempt's time limit passed".to_owned()),
+        (Ended::TimedOut, _) => failed(Failure::TimedOut, format!("the attempt's time limit passed{}", asks(report))),
         (Ended::Stalled, _) => {
-            failed(Failure::Stalled, "neither output nor file changes for the stall limit".to_owned())
+            failed(Failure::Stalled, format!("neither output nor file changes for the stall limit{}", asks(report)))
         }
         (_, ResultFile::Malformed(why)) => failed(Failure::MalformedResult, format!("the result file: {why}")),
         (_, ResultFile::Claimed(claim)) if claim.status == ClaimStatus::Fail => {
@@ -238,4 +241,19 @@ pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
             failed(Failure::NoResult, format!("the agent ended {how} and left no result file"))
         }
     }
+}
+
+/// What the agent seems to wait for an answer to, in words; empty when it asked nothing.
+fn asks(report: &AgentReport) -> String {
+    let last = report.last_words.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let lower = last.to_lowercase();
+    let offers = ["y/n", "yes/no", "press enter", "press any key", "continue? "];
+    let is_question = last.ends_with(['?', '>']) || offers.iter().any(|offer| lower.contains(offer));
+    let is_prompt =
+        last.ends_with(':') && ["password", "passphrase", "username", "login"].iter().any(|word| lower.contains(word));
+    if !is_question && !is_prompt {
+        return String::new();
+    }
+    let question: String = last.chars().take(QUESTION_CHARACTERS).collect();
+    format!("; it seems to wait for an answer to: {question}")
 }

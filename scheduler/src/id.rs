@@ -64,6 +64,14 @@ text_id! {
     /// The full object id of a commit.
     CommitId
 }
+text_id! {
+    /// The name of an agent, as the settings have it.
+    AgentName
+}
+text_id! {
+    /// The name of an account behind agents.
+    AccountName
+}
 
 impl PartialOrd for TaskId {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -93,7 +101,7 @@ macro_rules! order_by_text {
     )*};
 }
 
-order_by_text!(RunId, Tag, CommitId);
+order_by_text!(RunId, Tag, CommitId, AgentName, AccountName);
 
 /// Compares runs of digits by value and everything else by byte; total, and equal only for equal text.
 fn natural_order(left: &str, right: &str) -> Ordering {

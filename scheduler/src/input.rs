@@ -4,7 +4,6 @@ use crate::{AgentReport, AttemptNumber, CommitId, Limits, Proof, Request, TaskId
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened.
-#[expect(clippy::large_enum_variant, reason = "an input lives for a moment, and there are few at a time")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Input {

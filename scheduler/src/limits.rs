@@ -1,6 +1,6 @@
 //! The limits of a run, as one value.
 
-use crate::{PlannedTask, Timestamp};
+use crate::{PlannedTask, Roster, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
@@ -59,6 +59,15 @@ pub struct Limits {
     pub max_cost_usd: Option<f64>,
     /// Tokens, read and written together, after which the run starts nothing more.
     pub max_tokens: Option<u64>,
+    /// Dollars after which no further attempt at the same task is started.
+    #[serde(default)]
+    pub max_cost_usd_per_task: Option<f64>,
+    /// Tokens, read and written together, after which no further attempt at the same task is started.
+    #[serde(default)]
+    pub max_tokens_per_task: Option<u64>,
+    /// Who works.
+    #[serde(default)]
+    pub agents: Roster,
 }
 
 impl Limits {
@@ -77,6 +86,9 @@ impl Limits {
             deadline: None,
             max_cost_usd: None,
             max_tokens: None,
+            max_cost_usd_per_task: None,
+            max_tokens_per_task: None,
+            agents: Roster::default(),
         }
     }
 

@@ -95,11 +95,15 @@ fn built_in_settings() -> Settings {
             timeout: None,
             stall: Some(Duration::from_mins(10)),
             grace: Duration::from_mins(1),
+            max_log_mib: NonZeroU32::new(32).unwrap(),
             model: None,
+            permissions: None,
             by_phase: ByPhase::default(),
             fallback: Vec::new(),
             max_cost: None,
             max_tokens: None,
+            max_cost_per_task: None,
+            max_tokens_per_task: None,
         },
         agents: BTreeMap::new(),
         git: Git {
@@ -361,6 +365,23 @@ fn agent_for_a_phase_is_the_named_one_or_the_default() {
         (agent.for_phase("red"), agent.for_phase("green"), agent.for_phase("none")),
         ("codex", "claude", "claude")
     );
+}
+
+#[test]
+fn model_may_differ_by_phase_with_the_agent_or_alone() {
+    let text = "agent: {default: codex, by_phase: {red: {agent: claude, model: opus}, green: {model: small}}}";
+    let agent = Fixture::project(text).load().settings.agent;
+    let of = |phase| (agent.for_phase(phase), agent.model_for_phase(phase));
+    assert_eq!(
+        (of("red"), of("green"), of("none")),
+        (("claude", Some("opus")), ("codex", Some("small")), ("codex", None))
+    );
+    let agent = Fixture::new().variable("TM_AGENT_BY_PHASE_RED", "{model: opus}").load().settings.agent;
+    assert_eq!(agent.model_for_phase("red"), Some("opus"));
+    for wrong in ["{}", "{modell: x}", "[a]", "''"] {
+        let mistakes = Fixture::project(&format!("agent: {{by_phase: {{red: {wrong}}}}}")).mistakes();
+        assert!(mistakes[0].contains("agent.by_phase.red"), "{wrong}: {mistakes:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Sees one agent from its start to its end, and ends it where it does not end by itself.
 
+use super::bounded::BoundedLog;
 use super::identity::AgentIdentity;
 use super::output::{last_line, last_words, refusal, tail};
 use super::stall::signs_of_life;
@@ -129,6 +130,7 @@ async fn wait(
     let folder = command.result_file.parent().map(WatchedFolder::new);
     let mut looks = tokio::time::interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut logs = logs(command);
     let mut signs = signs_of_life(command);
     let mut alive_at = Instant::now();
     let mut printed = 0;
@@ -152,6 +154,7 @@ async fn wait(
             }
             _ = looks.tick() => {
                 result_at = result_at.or_else(|| has_result(command).then(Instant::now));
+                logs.iter_mut().for_each(BoundedLog::keep_within);
                 let size = std::fs::metadata(&command.stdout_log).map_or(0, |metadata| metadata.len());
                 if size != printed {
                     printed = size;
@@ -171,6 +174,10 @@ async fn wait(
             }
         }
     }
+}
+
+fn logs(command: &AgentCommand) -> [BoundedLog; 2] {
+    [&command.stdout_log, &command.stderr_log].map(|path| BoundedLog::new(path, command.limits.log_bytes))
 }
 
 /// Asks the agent to stop as it likes to be asked, then ends what is left of it.
@@ -228,6 +235,10 @@ async fn report(
     let heard = listener.finish(&command.stdout_log, now());
     let (stdout, stderr) = (tail(&command.stdout_log), tail(&command.stderr_log));
     let printed = last_words(&stdout, &stderr);
+    for log in logs(command) {
+        // A log that can't be shortened is long, and nothing else.
+        let _stays_long = log.close();
+    }
     let last_words = if heard.prints_events { last_words(&heard.closing_words(), &stderr) } else { printed.clone() };
     AgentReport {
         agent: command.agent.clone(),

@@ -45,7 +45,7 @@ pub struct AgentCommand {
     pub refusal_patterns: RefusalPatterns,
 }
 
-/// How long an attempt may go on.
+/// How long an attempt may go on, and how much of what it prints is kept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AttemptLimits {
     /// In all.
@@ -54,6 +54,8 @@ pub struct AttemptLimits {
     pub stall: Option<Duration>,
     /// After its result, and between asking it to stop and ending it.
     pub grace: Duration,
+    /// So many bytes of each log are kept, half of them from its head.
+    pub log_bytes: u64,
 }
 
 /// What an attempt under way is told.

@@ -4,6 +4,7 @@
 
 mod abandoned;
 mod attempt;
+mod bounded;
 #[cfg(test)]
 mod cassettes;
 mod closing;

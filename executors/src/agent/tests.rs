@@ -30,7 +30,12 @@ impl Scene {
             stderr_log: path("stderr.log"),
             identity_file: path("agent.json"),
             result_file: path("result.md"),
-            limits: AttemptLimits { timeout: Duration::from_mins(1), stall: None, grace: Duration::from_millis(200) },
+            limits: AttemptLimits {
+                timeout: Duration::from_mins(1),
+                stall: None,
+                grace: Duration::from_millis(200),
+                log_bytes: 1024 * 1024,
+            },
             marks: vec![("TM_TEST_MARK".into(), mark)],
             polite_stop: StopSignal::Terminate,
             watched_folder: folder.path().to_owned(),
@@ -242,4 +247,45 @@ async fn a_program_that_retries_behind_a_limit_until_its_time_is_over_is_rate_li
     let report = scene.run().await;
     assert_eq!(report.ended, Ended::TimedOut);
     assert_eq!(report.refusal, Some(tm_scheduler::ServiceRefusal::RateLimited { until: None }));
+}
+
+#[tokio::test]
+async fn an_agent_that_reads_its_input_finds_the_end_of_it_and_does_not_hang() {
+    let report = Scene::new(&format!("read answer; cat; {PASS}")).run().await;
+    assert_eq!(report.ended, Ended::Exited(Some(0)));
+}
+
+#[tokio::test]
+async fn an_agent_that_asks_and_waits_is_stalled_with_its_question_as_last_words() {
+    let scene = Scene::new("echo working; printf 'Overwrite a.rs? [y/N] '; sleep 1000")
+        .limits(|limits| limits.stall = Some(Duration::from_millis(600)));
+    let report = scene.run().await;
+    assert_eq!(report.ended, Ended::Stalled);
+    assert!(report.last_words.ends_with("Overwrite a.rs? [y/N]"), "{report:?}");
+}
+
+#[tokio::test]
+async fn refused_tool_calls_are_noticed_although_the_agent_ends_well() {
+    let said = concat!(
+        r#"{"type":"result","is_error":false,"result":"Done","#,
+        r#""permission_denials":[{"tool_name":"Bash"},{"tool_name":"Write"}]}"#
+    );
+    let mut scene = Scene::new(&format!("echo '{said}'"));
+    scene.command.output = OutputFormat::ClaudeStreamJson;
+    let report = scene.run().await;
+    assert_eq!(report.ended, Ended::Exited(Some(0)));
+    assert_eq!(report.noticed.len(), 2, "{report:?}");
+    assert!(report.noticed[0].ends_with("Bash"), "{report:?}");
+}
+
+#[tokio::test]
+async fn enormous_output_is_bounded_and_keeps_its_head_and_its_tail() {
+    let scene = Scene::new("echo the head; yes | head -c 150000000; echo; echo the tail");
+    let scene = scene.limits(|limits| limits.log_bytes = 256 * 1024);
+    let report = scene.run().await;
+    assert_eq!(report.ended, Ended::Exited(Some(0)));
+    let log = std::fs::read_to_string(&scene.command.stdout_log).expect("a log");
+    assert!(log.starts_with("the head\n") && log.ends_with("the tail\n"), "{}", log.len());
+    assert!(log.len() < 257 * 1024 && log.contains("bytes are left out here"), "{}", log.len());
+    assert!(report.last_words.contains("the tail"));
 }

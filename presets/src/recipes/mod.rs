@@ -3,13 +3,17 @@
 //! Turns a recipe into words and variables; starting them is for others.
 
 mod acp;
+mod permissions;
+
+pub use permissions::Granted;
 
 use crate::Error;
 use crate::placeholders::{self, Part, Placeholders};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tm_config::{
-    AgentCommand, AgentRecipe, Argument, OutputFormat, PoliteStop, PromptDelivery, RefusalPatterns, Settings,
+    AgentCommand, AgentRecipe, Argument, OutputFormat, PermissionMode, PoliteStop, PromptDelivery, RefusalPatterns,
+    Settings,
 };
 
 /// The built-in recipes.
@@ -64,6 +68,18 @@ pub struct Recipe {
     pub rate_limited: Vec<String>,
     /// Words in its output that tell of refused credentials, whatever their case.
     pub auth: Vec<String>,
+    /// The account behind it, when the settings name one; see `account()`.
+    pub declared_account: Option<String>,
+    /// What people are to do when its service refuses its credentials; empty when nobody knows.
+    pub if_refused: String,
+    /// What it may do without asking: the mode that is asked for; see `granted`.
+    pub permissions: Option<String>,
+    /// Whether that is asked for of this agent, and not of all.
+    pub are_permissions_its_own: bool,
+    /// The modes that it can be started in, by name.
+    pub permission_modes: BTreeMap<String, PermissionMode>,
+    /// Arguments that make its program print its version; none where nobody knows.
+    pub version: Vec<String>,
     /// The signal that asks it to stop.
     pub stop: PoliteStop,
     /// How long it may go on after its result, or after it was asked to stop, when the recipe says so itself.
@@ -84,13 +100,16 @@ pub fn recipes(settings: &Settings) -> Result<BTreeMap<String, Recipe>, Error> {
 pub fn recipe(name: &str, settings: &Settings) -> Result<Recipe, Error> {
     let recipe = resolved(name, settings)?;
     recipe.words()?;
+    recipe.granted()?;
     Ok(recipe)
 }
 
 fn resolved(name: &str, settings: &Settings) -> Result<Recipe, Error> {
     let mut written = written(name, settings, &mut BTreeSet::new())?;
     written.model = written.model.or_else(|| settings.agent.model.clone());
-    let recipe = Recipe::of(name, written);
+    let mut recipe = Recipe::of(name, written);
+    recipe.are_permissions_its_own = recipe.permissions.is_some();
+    recipe.permissions = recipe.permissions.or_else(|| settings.agent.permissions.clone());
     recipe.check()?;
     recipe.spoken_with()
 }
@@ -134,6 +153,11 @@ fn over(upper: AgentRecipe, lower: AgentRecipe) -> AgentRecipe {
             rate_limited: upper.refusal.rate_limited.or(lower.refusal.rate_limited),
             auth: upper.refusal.auth.or(lower.refusal.auth),
         },
+        account: upper.account.or(lower.account),
+        if_refused: upper.if_refused.or(lower.if_refused),
+        permissions: upper.permissions.or(lower.permissions),
+        permission_modes: lower.permission_modes.into_iter().chain(upper.permission_modes).collect(),
+        version: upper.version.or(lower.version),
         polite_stop: upper.polite_stop.or(lower.polite_stop),
         grace: upper.grace.or(lower.grace),
     }
@@ -155,6 +179,12 @@ impl Recipe {
             dropped: always_dropped.chain(written.drop.unwrap_or_default()).collect(),
             rate_limited: written.refusal.rate_limited.unwrap_or_default(),
             auth: written.refusal.auth.unwrap_or_default(),
+            declared_account: written.account,
+            if_refused: written.if_refused.unwrap_or_default(),
+            permissions: written.permissions,
+            are_permissions_its_own: false,
+            permission_modes: written.permission_modes,
+            version: written.version.unwrap_or_default(),
             stop: written.polite_stop.unwrap_or(PoliteStop::Term),
             grace: written.grace,
         }
@@ -162,10 +192,10 @@ impl Recipe {
 
     /// Returns program and arguments, filled in; each stays one argument whatever it holds.
     ///
-    /// `model` is for agents that the settings name none for. A prompt that is passed as an argument and has no place in
+    /// A prompt that is passed as an argument and has no place in
     /// the command stands at its end.
-    pub fn command_line(&self, placeholders: &Placeholders, model: Option<&str>) -> Result<Vec<String>, Error> {
-        let values = self.with_model(placeholders, model);
+    pub fn command_line(&self, placeholders: &Placeholders) -> Result<Vec<String>, Error> {
+        let values = self.with_model(placeholders);
         let mut line = match self.words()? {
             AgentCommand::Shell(text) => ["sh", "-c", text, "sh"].map(str::to_owned).to_vec(),
             AgentCommand::Arguments(arguments) => self.filled(arguments, &values)?,
@@ -181,7 +211,7 @@ impl Recipe {
 
     /// Returns the variables to set, filled in.
     pub fn environment(&self, placeholders: &Placeholders) -> Result<Vec<(String, String)>, Error> {
-        let values = self.with_model(placeholders, None);
+        let values = self.with_model(placeholders);
         self.environment.iter().map(|(name, value)| Ok((name.clone(), self.fill(value, &values)?))).collect()
     }
 
@@ -189,10 +219,10 @@ impl Recipe {
         self.command.as_ref().ok_or_else(|| Error::NoCommand { name: self.name.clone() })
     }
 
-    fn with_model(&self, placeholders: &Placeholders, model: Option<&str>) -> Placeholders {
+    fn with_model(&self, placeholders: &Placeholders) -> Placeholders {
         let mut values = placeholders.clone();
-        if let Some(model) = self.model.as_deref().or(model) {
-            values.insert("model", model.to_owned());
+        if let Some(model) = &self.model {
+            values.insert("model", model.clone());
         }
         values
     }
@@ -201,6 +231,11 @@ impl Recipe {
         let mut line = Vec::with_capacity(arguments.len());
         for argument in arguments {
             match argument {
+                Argument::Single(text) if text == permissions::PLACE => {
+                    for text in self.granted()?.map(|granted| granted.arguments).unwrap_or_default() {
+                        line.push(self.fill(text, values)?);
+                    }
+                }
                 Argument::Single(text) => line.push(self.fill(text, values)?),
                 Argument::Optional(texts) => {
                     let filled: Result<Vec<String>, &str> =
@@ -229,7 +264,8 @@ impl Recipe {
             Argument::Single(text) => std::slice::from_ref(text),
             Argument::Optional(texts) => texts,
         });
-        texts.map(String::as_str).collect()
+        let of_modes = self.permission_modes.values().flat_map(|mode| &mode.arguments);
+        texts.chain(of_modes).map(String::as_str).filter(|text| *text != permissions::PLACE).collect()
     }
 
     /// Refuses placeholders that tm does not know, and any that a shell would read.

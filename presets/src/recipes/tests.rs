@@ -17,6 +17,7 @@ fn values() -> Placeholders {
         ("prompt_file", "/run/prompt.md"),
         ("result_file", "/run/result.md"),
         ("context_file", "/run/context.md"),
+        ("attempt_folder", "/run"),
         ("worktree", "/work tree"),
         ("task_id", "1; rm -rf $HOME {tm}"),
         ("phase", "red"),
@@ -30,7 +31,9 @@ fn values() -> Placeholders {
 }
 
 fn line(yaml: &str, name: &str, model: Option<&str>) -> Result<Vec<String>, Error> {
-    recipe(name, &settings(yaml))?.command_line(&values(), model)
+    let mut recipe = recipe(name, &settings(yaml))?;
+    recipe.model = recipe.model.or_else(|| model.map(str::to_owned));
+    recipe.command_line(&values())
 }
 
 fn refusal(yaml: &str, name: &str) -> String {
@@ -102,7 +105,7 @@ fn recipe_extends_another_and_changes_it() {
     let a = recipe("a", &settings(yaml)).unwrap();
     assert_eq!(a.name, "a");
     assert_eq!(a.environment.keys().collect::<Vec<_>>(), ["B", "C", "DISABLE_AUTOUPDATER"]);
-    assert!(a.command_line(&values(), None).unwrap().join(" ").contains("--model x"));
+    assert!(a.command_line(&values()).unwrap().join(" ").contains("--model x"));
 }
 
 #[test]
@@ -202,7 +205,7 @@ fn argument_that_no_system_would_pass_is_refused() {
     let with_prompt = |bytes: usize| {
         let mut values = values();
         values.insert("prompt", "x".repeat(bytes));
-        mine.command_line(&values, None)
+        mine.command_line(&values)
     };
     assert!(with_prompt(LONGEST_ARGUMENT).is_ok());
     let error = with_prompt(LONGEST_ARGUMENT + 1).unwrap_err();
@@ -252,4 +255,52 @@ fn tm_speaks_with_a_program_of_the_protocol_and_the_program_is_looked_for() {
     assert_eq!(words[0], values()["tm"]);
     assert_eq!(mine.program("/bin/tm").unwrap(), "agent");
     assert_eq!(mine.prompt, PromptDelivery::Stdin);
+}
+
+#[test]
+fn permissions_are_chosen_for_all_or_for_one_and_only_from_what_an_agent_has() {
+    let words = |yaml: &str, name: &str| line(yaml, name, None).unwrap().join(" ");
+    assert!(words("", "claude").ends_with("--dangerously-skip-permissions"));
+    assert!(words("agent: {permissions: edits}", "claude").ends_with("--permission-mode acceptEdits --add-dir /run"));
+    assert!(words("agents: {codex: {permissions: sandbox}}", "codex").contains("-s workspace-write --add-dir /run"));
+    let own = "{agent: {permissions: edits}, agents: {gemini: {permissions: own}}}";
+    assert_eq!(words(own, "gemini"), "gemini -o stream-json --skip-trust");
+    assert_eq!(
+        refusal("agent: {permissions: sandbox}", "gemini"),
+        "start the agent `gemini` with the permissions `sandbox`, it has `bypass`, `edits`, `own`"
+    );
+    let mine =
+        "agents: {mine: {command: [a, '{permissions}', b], permission_modes: {careful: {arguments: [--ask, x]}}}}";
+    assert_eq!(words(mine, "mine"), "a --ask x b");
+}
+
+#[test]
+fn permissions_of_an_agent_whose_command_has_no_place_for_them_are_refused_or_not_claimed() {
+    assert!(refusal("agents: {mine: {command: [a], permissions: edits}}", "mine").ends_with("it has no modes"));
+    let recipe =
+        recipe("claude", &settings("{agent: {permissions: edits}, agents: {claude: {command: [c]}}}")).unwrap();
+    assert_eq!(recipe.granted().unwrap(), None);
+}
+
+#[test]
+fn every_built_in_agent_says_what_it_may_do_and_what_to_do_when_it_is_refused() {
+    for (name, recipe) in recipes(&settings("")).unwrap() {
+        if ["custom", "replay"].contains(&name.as_str()) {
+            continue;
+        }
+        let granted = recipe.granted().unwrap().unwrap_or_else(|| panic!("{name} says nothing of permissions"));
+        assert_eq!(granted.mode, "bypass", "{name}");
+        assert!(recipe.permission_modes.values().all(|mode| !mode.why.is_empty()), "{name}");
+        assert!(!recipe.if_refused.is_empty() && !recipe.version.is_empty(), "{name}");
+        assert_eq!(recipe.account(), name);
+    }
+}
+
+#[test]
+fn account_is_the_program_unless_a_shell_runs_it_or_the_settings_name_one() {
+    let account = |yaml: &str, name: &str| recipe(name, &settings(yaml)).unwrap().account();
+    assert_eq!(account("agents: {careful: {extends: claude}}", "careful"), "claude");
+    assert_eq!(account("agents: {mine: {command: [/opt/bin/agent, x]}}", "mine"), "agent");
+    assert_eq!(account("agents: {mine: {command: 'agent x'}}", "mine"), "mine");
+    assert_eq!(account("agents: {mine: {command: [agent], account: work}}", "mine"), "work");
 }

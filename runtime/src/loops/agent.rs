@@ -125,7 +125,6 @@ fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Resul
     let prompt = setup.prompt.render(&context).map_err(|error| words(&error))?;
     let launch = Launch {
         recipe: &setup.recipe,
-        model: setup.model.as_deref(),
         directory,
         worktree: setup.place.folder(),
         prompt: &prompt,

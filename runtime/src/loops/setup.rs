@@ -33,8 +33,6 @@ pub struct LoopSetup {
     pub context: LoopContext,
     /// The agent.
     pub recipe: Recipe,
-    /// Its model, when it names none itself.
-    pub model: Option<String>,
     /// How long one iteration may take.
     pub attempt_limits: AttemptLimits,
     /// The backlog, and what is read of it; a loop that a marker ends can do without.

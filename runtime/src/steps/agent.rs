@@ -56,7 +56,7 @@ async fn see_to_its_end(
     let command = match command(&brief, worktree.path(), timeout_ms, prompt_of(brief.phase())).await {
         Ok(command) => command,
         Err(why) => {
-            let report = not_started(brief.setup.agents.for_phase(brief.phase()), why);
+            let report = not_started(brief.recipe(), why);
             return brief.done(Answer::AgentEnded(report), Some(worktree));
         }
     };
@@ -94,7 +94,7 @@ pub(super) async fn command(
     timeout_ms: u64,
     prompt: Prompt,
 ) -> Result<AgentCommand, String> {
-    let recipe = brief.setup.agents.for_phase(brief.phase());
+    let recipe = brief.recipe();
     let red_files = red_files(brief).await?;
     let rejected = rejected_work(brief).await?;
     let context = prompt_context(brief, worktree, red_files, rejected);
@@ -102,7 +102,6 @@ pub(super) async fn command(
     let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| words(&error))?;
     let launch = Launch {
         recipe,
-        model: brief.setup.agents.model.as_deref(),
         directory: &brief.directory,
         worktree,
         prompt: &prompt,
@@ -113,6 +112,7 @@ pub(super) async fn command(
             timeout: Duration::from_millis(timeout_ms),
             stall: brief.setup.stall,
             grace: brief.setup.grace,
+            log_bytes: brief.setup.settings.agent.max_log_bytes(),
         },
     };
     launch.prepare()

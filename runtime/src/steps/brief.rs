@@ -6,6 +6,7 @@ use crate::setup::Shared;
 use crate::statuses::Ledger;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
+use tm_presets::Recipe;
 use tm_scheduler::{Answer, AttemptNumber, AttemptRecord, Phase, Place, PlannedTask, Scheduler, Task, TaskId, Tokens};
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::Worktree;
@@ -94,6 +95,12 @@ impl Brief {
             Some(own) => Some(TestCommand::shell(own, of_project.as_ref())),
             None => of_project,
         }
+    }
+
+    /// Returns the recipe of the agent that makes the attempt.
+    pub(crate) fn recipe(&self) -> &Recipe {
+        let agent = self.record.as_ref().and_then(|record| record.agent.as_ref());
+        self.setup.agents.recipe(self.phase(), agent)
     }
 
     pub(crate) fn done(self, answer: Answer, worktree: Option<Worktree>) -> StepDone {

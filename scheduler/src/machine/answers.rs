@@ -69,9 +69,10 @@ impl Scheduler {
             self.interrupt_attempt(now, rank, effects);
             return;
         }
+        let Some(agent) = self.seat_or_stand_back(rank, effects) else { return };
         self.set_state(rank, State::Running);
         let (task, attempt, phase) = (self.id(rank), self.attempt_number(rank), self.phase(rank));
-        effects.push(Effect::Tell(Event::AttemptStarted { task: task.clone(), attempt, phase, branch, base }));
+        effects.push(Effect::Tell(Event::AttemptStarted { task: task.clone(), attempt, phase, agent, branch, base }));
         effects.push(Effect::RunAgent { task, attempt, timeout_ms: self.timeout_ms(rank) });
     }
 
@@ -111,6 +112,7 @@ impl Scheduler {
         self.last_attempt(rank).report = Some(report);
         match verdict {
             AgentVerdict::WorthProving => {
+                self.heard_from_service(rank);
                 self.set_state(rank, State::Proving);
                 if self.stop_order != Some(StopOrder::Now) {
                     effects.push(Effect::Prove { task: self.id(rank), attempt: self.attempt_number(rank) });
@@ -157,7 +159,11 @@ impl Scheduler {
     fn committed(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.tell_commit(rank, &commit, effects);
-        if self.wants_refactor(rank) {
+        if self.wants_refactor(rank) && !self.may_ask_again(rank) {
+            let dropped = Some("the service behind its agent refused meanwhile".to_owned());
+            effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));
+            self.finish_attempt(now, rank, commit, effects);
+        } else if self.wants_refactor(rank) {
             let timeout_ms = self.timeout_ms(rank);
             self.set_state(rank, State::Refactoring { commit: commit.clone() });
             effects.push(Effect::Refactor { task, attempt, commit, timeout_ms });
@@ -166,20 +172,28 @@ impl Scheduler {
         }
     }
 
-    /// A run that stops starts no further agent.
+    /// A run that stops starts no further agent, nor does a task that has spent its budget.
     fn wants_refactor(&self, rank: usize) -> bool {
-        self.limits.refactor == Refactor::On && self.phase(rank) == Phase::Green && self.stop_reason.is_none()
+        let is_wanted = self.limits.refactor == Refactor::On && self.phase(rank) == Phase::Green;
+        is_wanted && self.stop_reason.is_none() && !self.is_over_budget(rank)
     }
 
     fn refactored(&mut self, now: Timestamp, rank: usize, refactored: Refactored, effects: &mut Vec<Effect>) {
         let commit = refactored.commit.clone();
-        self.note_refactored(rank, refactored, effects);
+        self.note_refactored(now, rank, refactored, effects);
         self.finish_attempt(now, rank, commit, effects);
     }
 
-    pub(super) fn note_refactored(&mut self, rank: usize, refactored: Refactored, effects: &mut Vec<Effect>) {
+    pub(super) fn note_refactored(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        refactored: Refactored,
+        effects: &mut Vec<Effect>,
+    ) {
         if let Some(report) = &refactored.report {
             self.spend(report);
+            self.note_refusal(now, rank, report, effects);
         }
         let (task, commit, dropped) = (self.id(rank), refactored.commit.clone(), refactored.dropped.clone());
         effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));

@@ -1,14 +1,18 @@
 //! Starts what may start: wakes paused tasks, fills slots in order, lands one task at a time, ends the run.
 
 use super::{AttemptRecord, Life, Scheduler, State, count_u32};
-use crate::{AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopOrder, StopReason, Timestamp};
+use crate::{
+    AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopOrder, StopReason, Timestamp,
+};
 
 impl Scheduler {
     pub(super) fn advance(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         self.check_limits(now, effects);
         self.wake(now);
+        self.lower_walls(now, effects);
         self.fill_slots(now, effects);
         self.land_next(effects);
+        self.stop_when_spent(effects);
         self.end_when_over(effects);
     }
 
@@ -51,24 +55,14 @@ impl Scheduler {
         }
     }
 
-    fn fill_slots(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        while self.stop_reason.is_none() && !self.is_paused && self.slots_in_use < self.limits.slots.get() {
-            let Some(&(_, _, rank)) = self.ready.first() else { return };
-            if self.limits.dispatch == Dispatch::Barrier && !self.is_open(self.plan.tasks[rank].wave) {
-                return;
-            }
-            self.start_attempt(now, rank, effects);
-        }
-    }
-
     /// Whether every wave before has settled.
-    fn is_open(&self, wave: u32) -> bool {
+    pub(super) fn is_open(&self, wave: u32) -> bool {
         self.unsettled_by_wave[..wave as usize].iter().all(|&unsettled| unsettled == 0)
     }
 
-    fn start_attempt(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {
+    pub(super) fn start_attempt(&mut self, now: Timestamp, rank: usize, agent: AgentName, effects: &mut Vec<Effect>) {
         let number = AttemptNumber(count_u32(self.attempts[rank].len()) + 1);
-        self.attempts[rank].push(AttemptRecord::new(number, now));
+        self.attempts[rank].push(AttemptRecord::new(number, now, agent));
         self.set_state(rank, State::Preparing);
         let placed = &self.plan.tasks[rank];
         if self.opened_waves.insert(placed.wave) {

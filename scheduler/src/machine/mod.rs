@@ -3,6 +3,7 @@
 //! Does not know files, processes, git or the clock. The journal of inputs and this machine are all that resuming,
 //! replaying and a bug report need.
 
+mod agents;
 mod answers;
 mod dispatch;
 mod joining;
@@ -16,11 +17,12 @@ mod state;
 mod steering;
 mod stop;
 
+pub use agents::Wall;
 pub use state::{AttemptRecord, Place, State};
 
 use crate::{
-    AttemptNumber, Dependants, Effect, Event, Input, Landing, Limits, Phase, PlacedTask, RunStatus, Status, StopOrder,
-    StopReason, TaskId, Timestamp, WavePlan,
+    AccountName, AttemptNumber, Dependants, Effect, Event, Input, Landing, Limits, Phase, PlacedTask, RunStatus,
+    Status, StopOrder, StopReason, TaskId, Timestamp, WavePlan,
 };
 use parting::Parting;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -74,6 +76,14 @@ pub struct Scheduler {
     written: BTreeMap<TaskId, Status>,
     tokens: u64,
     cost_usd: f64,
+    /// The limits of services that stand now, by account.
+    walls: BTreeMap<AccountName, Wall>,
+    /// How often in a row an account ran into one.
+    refusals_in_a_row: BTreeMap<AccountName, u32>,
+    /// Accounts whose credentials were refused.
+    refused: BTreeSet<AccountName>,
+    /// Tasks that people were told have spent their budgets.
+    told_over_budget: BTreeSet<usize>,
     life: Life,
     /// Whether nothing is started until somebody lets the run go on.
     is_paused: bool,
@@ -135,6 +145,10 @@ impl Scheduler {
             written: BTreeMap::new(),
             tokens: 0,
             cost_usd: 0.0,
+            walls: BTreeMap::new(),
+            refusals_in_a_row: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            told_over_budget: BTreeSet::new(),
             life: Life::New,
             is_paused: false,
             partings: BTreeMap::new(),
@@ -205,7 +219,8 @@ impl Scheduler {
             return None;
         }
         let paused = self.paused.first().map(|&(until, _)| until);
-        paused.into_iter().chain(self.limits.deadline).min()
+        let walled = self.walls.values().map(|wall| wall.until).min();
+        paused.into_iter().chain(walled).chain(self.limits.deadline).min()
     }
 
     /// Returns every task as it stands, in the order of the plan.

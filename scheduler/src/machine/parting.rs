@@ -67,6 +67,7 @@ impl Scheduler {
             | (State::Running | State::Proving | State::Committing, Answer::WorkLost(_)) => {}
             (State::Running, Answer::AgentEnded(report)) => {
                 self.spend(&report);
+                self.note_refusal(now, rank, &report, effects);
                 if let AgentVerdict::Failed { failure: Failure::Escaped, evidence, .. } = judge_agent(&report) {
                     self.last_attempt(rank).evidence = evidence;
                 }
@@ -78,7 +79,7 @@ impl Scheduler {
             }
             (State::Committing, Answer::Committed { commit }) => self.tell_commit(rank, &commit, effects),
             (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
-                self.note_refactored(rank, *refactored, effects);
+                self.note_refactored(now, rank, *refactored, effects);
             }
             (State::Landing { commit }, Answer::Landed { commit: merge }) => {
                 let commit: CommitId = commit.clone();
@@ -113,8 +114,8 @@ impl Scheduler {
         }
         match parting {
             Parting::Stopped => {
-                self.record_failure(now, rank, Failure::Stopped, evidence, effects);
-                self.give_up(rank, Failure::Stopped, effects);
+                self.record_failure(now, rank, Failure::Stopped, evidence.clone(), effects);
+                self.give_up(rank, Failure::Stopped, evidence, effects);
             }
             Parting::Again | Parting::Skipped(_) => {
                 let record = self.last_attempt(rank);

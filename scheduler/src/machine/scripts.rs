@@ -3,6 +3,7 @@
 mod refactoring;
 mod resuming;
 mod steering;
+mod walls;
 
 use super::*;
 use crate::{
@@ -92,6 +93,14 @@ fn words(event: &Event) -> String {
             format!("refactor:ended {task} {commit}{}", if dropped.is_some() { " dropped" } else { "" })
         }
         Event::TaskWaiting { task, until, .. } => format!("task:waiting {task} until {}", until.0),
+        Event::TaskOverBudget { task } => format!("task:over-budget {task}"),
+        Event::AgentLimited { agent, account, until, declared } => {
+            format!("agent:limited {agent} of {account} until {}{}", until.0, if *declared { " declared" } else { "" })
+        }
+        Event::AgentAvailable { account } => format!("agent:available {account}"),
+        Event::AgentRefused { agent, account, what_to_do } => {
+            format!("agent:refused {agent} of {account} {what_to_do}")
+        }
         Event::TaskLanded { task, .. } => format!("task:landed {task}"),
         Event::TaskFailed { task, failure, .. } => format!("task:failed {task} {failure}"),
         Event::TaskBlocked { task, by } => {

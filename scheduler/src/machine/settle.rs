@@ -23,7 +23,16 @@ impl Scheduler {
             effects.push(Effect::Release { task, attempt, keep: Keep::Salvage });
         }
         self.record_failure(now, rank, failure, evidence, effects);
-        self.retry_or_give_up(now, rank, failure, not_before, effects);
+        if failure == Failure::RateLimited {
+            self.raise_wall(now, rank, not_before, effects);
+            self.make_ready(rank);
+        } else if failure == Failure::Auth && self.refuse_agent(rank, effects) {
+            // Somebody else has other credentials; the task is not at fault.
+            self.last_attempt(rank).charged = false;
+            self.make_ready(rank);
+        } else {
+            self.retry_or_give_up(now, rank, failure, effects);
+        }
     }
 
     pub(super) fn record_failure(
@@ -51,26 +60,20 @@ impl Scheduler {
         count_u32(same.count())
     }
 
-    fn retry_or_give_up(
-        &mut self,
-        now: Timestamp,
-        rank: usize,
-        failure: Failure,
-        not_before: Option<Timestamp>,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn retry_or_give_up(&mut self, now: Timestamp, rank: usize, failure: Failure, effects: &mut Vec<Effect>) {
         let policy = failure.policy();
         let charged = count_u32(self.attempts[rank].iter().filter(|record| record.charged).count());
         if !policy.retried || charged > self.limits.retries {
-            self.give_up(rank, failure, effects);
+            let reason = first_line(&self.last_attempt(rank).evidence);
+            self.give_up(rank, failure, reason, effects);
             return;
         }
         let pause = match policy.pause {
             Pause::None => 0,
             Pause::Growing { .. } => policy.pause.milliseconds(self.repeats(rank, failure)),
         };
-        let until = not_before.unwrap_or_else(|| now.plus(pause));
-        if until > now {
+        if pause > 0 {
+            let until = now.plus(pause);
             self.set_state(rank, State::Paused { until });
             effects.push(Effect::Tell(Event::TaskWaiting { task: self.id(rank), until, failure }));
         } else {
@@ -78,9 +81,7 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn give_up(&mut self, rank: usize, failure: Failure, effects: &mut Vec<Effect>) {
-        let record = self.last_attempt(rank);
-        let reason = first_line(&record.evidence);
+    pub(super) fn give_up(&mut self, rank: usize, failure: Failure, reason: String, effects: &mut Vec<Effect>) {
         self.set_state(rank, State::Failed { failure });
         effects.push(Effect::Tell(Event::TaskFailed { task: self.id(rank), failure, reason }));
         self.restore_status(rank, effects);
@@ -145,7 +146,7 @@ impl Scheduler {
         self.record_failure(now, red, Failure::Conflict, evidence, effects);
         self.set_state(red, State::Waiting { unmet: 0 });
         self.make_ready(green);
-        self.retry_or_give_up(now, red, Failure::Conflict, None, effects);
+        self.retry_or_give_up(now, red, Failure::Conflict, effects);
     }
 
     pub(super) fn end_attempt_well(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {

@@ -2,13 +2,14 @@
 //!
 //! Invariants, checked after every input: never more attempts than slots; nothing is prepared before what it depends on
 //! has landed (or is held, for a GREEN; or was skipped as satisfied); at most one landing at a time; nothing is started
-//! while the run is paused; what is refused changes nothing; the same inputs give the same effects. At the end: every
-//! task has settled, a task that failed or was skipped blocks exactly its dependants, no status is left `in-progress`.
+//! while the run is paused, and no agent whose account is behind a wall or was refused; what is refused changes nothing;
+//! the same inputs give the same effects. At the end: every task has settled, a task that failed or was skipped blocks
+//! exactly its dependants, no attempt that ran into a wall was charged, no status is left `in-progress`.
 
 use super::*;
 use crate::{
     AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions, PrepareRefusal, Proof,
-    RedStart, Refactor, Refactored, Request, ResultFile, Task, TddMode, pair,
+    RedStart, Refactor, Refactored, Request, ResultFile, Roster, Seat, ServiceRefusal, Task, TddMode, pair,
 };
 use std::num::NonZeroU32;
 
@@ -59,6 +60,24 @@ struct World {
     requests: usize,
     tdd: TddMode,
     added: usize,
+    /// Until when nobody of an account may be started, by what the world itself declared.
+    walls: BTreeMap<AccountName, Timestamp>,
+    /// Accounts whose credentials the world refused.
+    refused: BTreeSet<AccountName>,
+}
+
+/// Up to three agents for each kind of work, some of whom share an account.
+fn roster(random: &mut Random) -> Roster {
+    let mut seats = || -> Vec<Seat> {
+        let count = 1 + random.below(3);
+        let all = (0..count).map(|number| Seat {
+            agent: format!("agent{number}").into(),
+            account: format!("account{}", random.below(2)).into(),
+            if_refused: String::new(),
+        });
+        all.collect()
+    };
+    Roster { red: seats(), green: seats(), plain: seats(), seed: 1 }
 }
 
 impl World {
@@ -84,6 +103,7 @@ impl World {
         if random.percent(10) {
             limits.deadline = Some(Timestamp(random.next() % 200));
         }
+        limits.agents = roster(&mut random);
         let failure_percent = [0, 5, 20, 50][random.below(4)];
         let requests = [0, 20, 100, 300][random.below(4)];
         let scheduler = Scheduler::new(plan, limits);
@@ -99,10 +119,15 @@ impl World {
             requests,
             tdd,
             added: 0,
+            walls: BTreeMap::new(),
+            refused: BTreeSet::new(),
         }
     }
 
     fn input(&mut self, input: Input) {
+        if matches!(input, Input::Request(Request::Retry(_))) {
+            self.refused.clear();
+        }
         let effects = self.scheduler.handle(self.now, input.clone()).expect("a legal input");
         let again = self.twin.handle(self.now, input).expect("a legal input");
         assert_eq!(effects, again, "the same inputs give the same effects");
@@ -158,9 +183,11 @@ impl World {
                 assert_eq!(must_contain.len(), needed, "`{task}` starts from all it needs");
                 self.owed.push((task, attempt, Owed::Prepare));
             }
-            Effect::RunAgent { task, attempt, .. } | Effect::Adopt { task, attempt, .. } => {
+            Effect::RunAgent { task, attempt, .. } => {
+                self.check_agent(&task);
                 self.owed.push((task, attempt, Owed::Agent));
             }
+            Effect::Adopt { task, attempt, .. } => self.owed.push((task, attempt, Owed::Agent)),
             Effect::Refactor { task, attempt, commit, .. } => self.owed.push((task, attempt, Owed::Refactor(commit))),
             Effect::Prove { task, attempt } => self.owed.push((task, attempt, Owed::Proof)),
             Effect::Commit { task, attempt } => self.owed.push((task, attempt, Owed::Commit)),
@@ -177,6 +204,20 @@ impl World {
 
     fn is_left_out(&self, id: &TaskId) -> bool {
         matches!(self.scheduler.task(id).expect("a task").state, State::Skipped { dependants: Dependants::Released })
+    }
+
+    fn account(&self, task: &TaskId) -> AccountName {
+        let view = self.scheduler.task(task).expect("a task");
+        let agent = view.attempts.last().and_then(|record| record.agent.as_ref()).expect("an agent");
+        let seat = self.scheduler.limits().agents.seat(view.placed.task.phase, agent);
+        seat.expect("only who may do such work does it").account.clone()
+    }
+
+    fn check_agent(&self, task: &TaskId) {
+        let account = self.account(task);
+        assert!(!self.refused.contains(&account), "`{task}` starts with refused credentials");
+        let wall = self.walls.get(&account).copied().unwrap_or_default();
+        assert!(wall <= self.now, "`{task}` starts behind a wall");
     }
 
     fn check(&self) {
@@ -220,7 +261,7 @@ impl World {
                 Answer::PrepareRefused(PrepareRefusal::Conflict { files: vec!["f".into()] })
             }
             (Owed::Prepare, true) => Answer::PrepareRefused(PrepareRefusal::Failed("disk".into())),
-            (Owed::Agent, _) => self.agent_end(fails),
+            (Owed::Agent, _) => self.agent_end(&task, fails),
             (Owed::Proof, false) => Answer::Proved(Proof::default()),
             (Owed::Proof, true) => {
                 let failure = Failure::ALL[self.random.below(Failure::ALL.len())];
@@ -243,7 +284,8 @@ impl World {
         self.input(Input::Answer { task, attempt, answer });
     }
 
-    fn agent_end(&mut self, fails: bool) -> Answer {
+    fn agent_end(&mut self, task: &TaskId, fails: bool) -> Answer {
+        let refusal = if fails { self.refusal(task) } else { None };
         let is_stopped = self.scheduler.stop_reason().is_some() || !self.scheduler.partings.is_empty();
         let ended = match (is_stopped && self.random.percent(50), fails, self.random.below(4)) {
             (true, _, _) => Ended::Killed,
@@ -258,7 +300,7 @@ impl World {
             ended_at: self.now,
             ended,
             result: ResultFile::Missing,
-            refusal: None,
+            refusal,
             tokens: None,
             cost_usd: None,
             last_words: String::new(),
@@ -268,9 +310,29 @@ impl World {
         })
     }
 
+    /// Makes some failures refusals by the service behind the agent of a task.
+    fn refusal(&mut self, task: &TaskId) -> Option<ServiceRefusal> {
+        let account = self.account(task);
+        match self.random.below(12) {
+            0..=2 => {
+                let until = self.now.plus(self.random.below(200) as u64);
+                let wall = self.walls.entry(account).or_default();
+                *wall = (*wall).max(until);
+                Some(ServiceRefusal::RateLimited { until: Some(until) })
+            }
+            3 => Some(ServiceRefusal::RateLimited { until: None }),
+            4 => {
+                self.refused.insert(account);
+                Some(ServiceRefusal::Auth)
+            }
+            _ => None,
+        }
+    }
+
     /// The process dies: what was owed is owed by nobody, and the next process takes over.
     fn crash(&mut self) {
         self.owed.clear();
+        self.refused.clear();
         let limits = Limits { deadline: None, ..self.scheduler.limits().clone() };
         self.input(Input::Resumed(limits));
     }
@@ -322,6 +384,9 @@ impl World {
                 );
             }
         }
+        let records = || self.scheduler.tasks().flat_map(|view| view.attempts);
+        let walled = records().filter(|record| record.failure == Some(Failure::RateLimited));
+        assert!(walled.map(|record| record.charged).all(|charged| !charged), "a wall is not charged");
         assert!(self.statuses.values().all(|status| *status != Status::InProgress), "no status is left in-progress");
         let done = |view: &TaskView<'_>| matches!(view.state, State::Landed { .. });
         for view in self.scheduler.tasks().filter(done) {

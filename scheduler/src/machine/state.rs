@@ -1,6 +1,8 @@
 //! Where a task stands within a run, and the record of its attempts.
 
-use crate::{AgentReport, AttemptNumber, CommitId, Dependants, Failure, Proof, Refactored, TaskId, Timestamp};
+use crate::{
+    AgentName, AgentReport, AttemptNumber, CommitId, Dependants, Failure, Proof, Refactored, TaskId, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -148,6 +150,9 @@ pub struct AttemptRecord {
     pub started_at: Timestamp,
     /// When it was over: landed, held, or failed.
     pub ended_at: Option<Timestamp>,
+    /// Who works.
+    #[serde(default)]
+    pub agent: Option<AgentName>,
     /// The branch, base and worktree.
     pub place: Option<Place>,
     /// How the agent ended.
@@ -169,11 +174,12 @@ pub struct AttemptRecord {
 
 impl AttemptRecord {
     /// Returns the record of an attempt that is about to start.
-    pub(crate) const fn new(number: AttemptNumber, started_at: Timestamp) -> Self {
+    pub(crate) const fn new(number: AttemptNumber, started_at: Timestamp, agent: AgentName) -> Self {
         Self {
             number,
             started_at,
             ended_at: None,
+            agent: Some(agent),
             place: None,
             report: None,
             proof: None,
@@ -183,6 +189,17 @@ impl AttemptRecord {
             charged: false,
             evidence: String::new(),
         }
+    }
+
+    /// Returns the tokens, read and written together, and the dollars that its agents reported.
+    pub(crate) fn spent(&self) -> (u64, f64) {
+        let refactor = self.refactor.as_ref().and_then(|refactored| refactored.report.as_ref());
+        let reports = self.report.iter().chain(refactor);
+        reports.fold((0, 0.0), |(tokens, cost_usd), report| {
+            let of_report = report.tokens.unwrap_or_default();
+            let more = of_report.input.saturating_add(of_report.output);
+            (more.saturating_add(tokens), cost_usd + report.cost_usd.unwrap_or(0.0))
+        })
     }
 }
 

@@ -117,7 +117,10 @@ impl Scheduler {
                     self.stop_task(now, rank, order, effects);
                 }
             }
-            Request::Retry(task) => self.retry(self.ranks[&task], effects),
+            Request::Retry(task) => {
+                self.forgive_agents();
+                self.retry(self.ranks[&task], effects);
+            }
             Request::Skip { task, dependants } => {
                 let rank = self.ranks[&task];
                 for part in self.with_unsettled_red(rank) {

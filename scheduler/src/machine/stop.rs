@@ -40,6 +40,7 @@ impl Scheduler {
         let landed = self.states.iter().filter(|state| matches!(state, State::Landed { .. })).count();
         let under_way = self.states.iter().filter(|state| state.holds_slot()).count();
         effects.push(Effect::Tell(Event::RunResumed { landed, under_way }));
+        self.review_agents(effects);
         for rank in 0..self.states.len() {
             self.reconcile_status(rank, effects);
             effects.extend(self.step_again(rank));

@@ -9,6 +9,10 @@ use tm_scheduler::Timestamp;
 
 /// So much is read at once.
 const PIECE_BYTES: u64 = 256 * 1024;
+/// So much is heard at one look, so that whoever else is waited for is not kept waiting.
+const MOST_AT_ONCE: u64 = 4 * 1024 * 1024;
+/// What is written faster than it can be heard is skipped once it is so much: no program prints events like that.
+const MOST_BEHIND: u64 = 64 * 1024 * 1024;
 /// A line that is longer is skipped: no event is.
 const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
@@ -31,28 +35,44 @@ impl Listener {
 
     /// Hears what has been written since; a log that is not there says nothing.
     pub(in crate::agent) fn listen(&mut self, log: &Path, now: Timestamp) -> &Heard {
-        let Ok(mut file) = File::open(log) else { return &self.heard };
-        if file.seek(SeekFrom::Start(self.offset)).is_err() {
-            return &self.heard;
+        self.hear(log, MOST_AT_ONCE, now);
+        &self.heard
+    }
+
+    fn hear(&mut self, log: &Path, most: u64, now: Timestamp) {
+        let Ok(mut file) = File::open(log) else { return };
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        if length.saturating_sub(self.offset) > MOST_BEHIND {
+            self.offset = length - MOST_BEHIND / 4;
+            self.unfinished.clear();
+            self.is_skipping = true;
         }
+        if file.seek(SeekFrom::Start(self.offset)).is_err() {
+            return;
+        }
+        let end = self.offset.saturating_add(most);
         let mut piece = Vec::new();
-        while let Ok(bytes @ 1..) = file.by_ref().take(PIECE_BYTES).read_to_end(&mut piece) {
+        while self.offset < end
+            && let Ok(bytes @ 1..) = file.by_ref().take(PIECE_BYTES).read_to_end(&mut piece)
+        {
             self.offset += bytes as u64;
             self.take(&piece, now);
             piece.clear();
         }
-        &self.heard
     }
 
     /// Hears the rest, the unfinished line too.
     pub(in crate::agent) fn finish(mut self, log: &Path, now: Timestamp) -> Heard {
-        self.listen(log, now);
+        self.hear(log, u64::MAX, now);
         self.end_line(now);
         self.heard
     }
 
     fn take(&mut self, bytes: &[u8], now: Timestamp) {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            // Where the middle of a log was given back, zeros are read.
+            let zeros = line.iter().take_while(|byte| **byte == 0).count();
+            let line = &line[zeros..];
             if self.unfinished.len() + line.len() > LONGEST_LINE {
                 self.is_skipping = true;
                 self.unfinished.clear();

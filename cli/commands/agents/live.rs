@@ -1,0 +1,169 @@
+//! One trivial task, done by an agent in a repository of its own that is thrown away, through `tm waves run` itself.
+
+use crate::failure::CommandFailure;
+use crate::project::Project;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+use tm_config::Settings;
+use tm_executors::process::{TreeCommand, run_within};
+use tm_reports::Summary;
+use tm_scheduler::CommitId;
+
+/// How long the agent may take, and how long the run around it.
+const AGENT_LIMIT: &str = "5m";
+const RUN_LIMIT: Duration = Duration::from_mins(6);
+/// What the task asks for.
+const FILE: &str = "hello.txt";
+const WORD: &str = "hello";
+
+/// What came of the task.
+#[derive(Debug, Serialize)]
+pub(super) struct Live {
+    passed: bool,
+    /// Why not.
+    problem: Option<String>,
+    seconds: u64,
+    tokens: Option<u64>,
+    cost_usd: Option<f64>,
+    /// Where everything is kept when it did not pass.
+    kept: Option<String>,
+}
+
+impl Live {
+    const fn failed(problem: String) -> Self {
+        Self { passed: false, problem: Some(problem), seconds: 0, tokens: None, cost_usd: None, kept: None }
+    }
+
+    pub(super) const fn is_good(&self) -> bool {
+        self.passed
+    }
+
+    pub(super) fn line(&self) -> String {
+        let mut line = match &self.problem {
+            None => format!("did its task in {} s", self.seconds),
+            Some(problem) => format!("did not do its task: {problem}"),
+        };
+        if let Some(tokens) = self.tokens {
+            let _ = write!(line, ", {tokens} tokens");
+        }
+        if let Some(cost) = self.cost_usd {
+            let _ = write!(line, ", ${cost:.4}");
+        }
+        if let Some(kept) = &self.kept {
+            let _ = write!(line, "; everything is kept in {kept}");
+        }
+        line
+    }
+}
+
+/// Has the agent do the task; whatever comes of it is told, not failed at.
+pub(super) async fn live(name: &str, model: Option<&str>, settings: &Settings) -> Result<Live, CommandFailure> {
+    let folder = tempfile::Builder::new().prefix("tm-agent-check-").tempdir()?;
+    prepare(folder.path(), settings)?;
+    let log = folder.path().join("run.log");
+    let repository = folder.path().join("repository");
+    let mut words = vec!["waves", "run", "--yes", "--tdd", "off", "--retries", "0", "--agent", name];
+    words.extend(["--timeout", AGENT_LIMIT]);
+    words.extend(model.into_iter().flat_map(|model| ["--model", model]));
+    let command = TreeCommand {
+        program: std::env::current_exe()?.into(),
+        arguments: words.into_iter().map(Into::into).collect(),
+        working_folder: repository.clone(),
+        stdout: log.clone(),
+        stderr: log.clone(),
+        marks: vec![("TM_AGENT_CHECK".to_owned(), folder.path().display().to_string())],
+        ..TreeCommand::default()
+    };
+    let ended = run_within(&command, RUN_LIMIT).await?;
+    let mut live = judged(&repository, ended.is_some(), &log);
+    if !live.passed {
+        live.kept = Some(folder.keep().display().to_string());
+    }
+    Ok(live)
+}
+
+/// Makes the repository, with the task and with what the settings say of agents.
+fn prepare(folder: &Path, settings: &Settings) -> Result<(), CommandFailure> {
+    let repository = folder.join("repository");
+    let mut agent = serde_json::to_value(&settings.agent)?;
+    agent["by_phase"] = serde_json::json!({});
+    agent["fallback"] = serde_json::json!([]);
+    let own = serde_json::json!({
+        "agent": agent,
+        "agents": settings.agents,
+        // Nothing of it is left once the folder is gone.
+        "storage": {"location": "project"},
+    });
+    let backlog = serde_json::json!({"master": {"tasks": [{
+        "id": 1,
+        "title": format!("Write {FILE}"),
+        "description": format!("Write the file `{FILE}` in the root of the repository. It holds the one word `{WORD}`."),
+        "details": "Nothing else is asked for: no tests, no other file.",
+        "status": "pending",
+        "dependencies": [],
+    }]}});
+    let files = [
+        ("README.md", "A repository in which an agent is tried out.\n".to_owned()),
+        // JSON is YAML.
+        (".taskmaster/tm.yaml", format!("{}\n", serde_json::to_string_pretty(&own)?)),
+        (".taskmaster/tasks/tasks.json", format!("{}\n", serde_json::to_string_pretty(&backlog)?)),
+    ];
+    for (name, text) in files {
+        let path = repository.join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(&repository))?;
+        tm_store::atomic::replace(&path, text.as_bytes())?;
+    }
+    tm_worktrees::create_repository(&repository, "Start")?;
+    Ok(())
+}
+
+fn judged(repository: &Path, has_ended: bool, log: &Path) -> Live {
+    if !has_ended {
+        return Live::failed(format!("it was not over after {} minutes", RUN_LIMIT.as_secs() / 60));
+    }
+    match summary(repository) {
+        Ok((project, summary)) => of_summary(&project, &summary),
+        Err(failure) => {
+            let said = std::fs::read_to_string(log).unwrap_or_default();
+            let error = said.lines().find(|line| line.starts_with("error: ")).map(ToOwned::to_owned);
+            Live::failed(error.unwrap_or_else(|| format!("failed to {}", failure.message)))
+        }
+    }
+}
+
+fn summary(repository: &Path) -> Result<(Project, Summary), CommandFailure> {
+    let project = Project::open(repository, Vec::new())?;
+    let (_, directory) = project.run(None)?;
+    let summary = tm_store::run::read_json(&directory.summary_json())?;
+    Ok((project, summary))
+}
+
+fn of_summary(project: &Project, summary: &Summary) -> Live {
+    let Some(task) = summary.tasks.first() else {
+        return Live::failed("the run had no task".to_owned());
+    };
+    let tip = CommitId::new(summary.integration_commit.clone());
+    let text = project.repository.text_at(&tip, FILE).ok().flatten();
+    let problem = match (task.landed, text.as_deref().map(str::trim)) {
+        (true, Some(WORD)) => None,
+        (true, Some(other)) => Some(format!("`{FILE}` holds {:?}", other.chars().take(80).collect::<String>())),
+        (true, None) => Some(format!("`{FILE}` is not there")),
+        (false, _) => {
+            let failure = task.failure.map_or_else(|| "it did not land".to_owned(), |failure| failure.to_string());
+            let reason = task.reason.as_deref().and_then(|reason| reason.lines().next());
+            Some(reason.map_or_else(|| failure.clone(), |reason| format!("{failure}: {reason}")))
+        }
+    };
+    let last = task.attempts.last();
+    let tokens = last.and_then(|attempt| attempt.tokens.as_ref()).map(|tokens| tokens.input + tokens.output);
+    Live {
+        passed: problem.is_none(),
+        problem,
+        seconds: summary.wall_ms / 1_000,
+        tokens,
+        cost_usd: last.and_then(|attempt| attempt.cost_usd),
+        kept: None,
+    }
+}

@@ -1,0 +1,113 @@
+//! `tm agents`: which agents there are, how each is started, whether it can be, and whether it works.
+
+mod live;
+mod probe;
+mod show;
+
+pub(crate) use show::{agents_lines, agents_of_plan};
+
+use super::presets::with_hint;
+use crate::arguments::CheckAgents;
+use crate::display::{print_data, print_line};
+use crate::failure::CommandFailure;
+use probe::{Probe, probe};
+use std::collections::BTreeSet;
+use std::path::Path;
+use tm_config::{Inputs, Settings};
+use tm_presets::{Recipe, recipe, recipe_names};
+use tm_worktrees::Repository;
+
+/// The settings of the project, or of the user where there is none.
+fn settings(start: &Path) -> Result<Settings, CommandFailure> {
+    let root = Repository::discover(start).map_or_else(|_| start.to_owned(), |found| found.checkout_root().to_owned());
+    let loaded = tm_config::load(&Inputs::from_process(root))
+        .map_err(|error| CommandFailure::from(error).hint("`tm config schema` lists every setting"))?;
+    Ok(loaded.settings)
+}
+
+/// The agents that a run with these settings may start.
+fn used(settings: &Settings) -> BTreeSet<String> {
+    let by_phase = ["red", "green", "none"].map(|phase| settings.agent.for_phase(phase).to_owned());
+    by_phase.into_iter().chain(settings.agent.fallback.iter().cloned()).collect()
+}
+
+pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
+    let settings = settings(start)?;
+    let used = used(&settings);
+    let mut probes = Vec::new();
+    for name in recipe_names(&settings) {
+        probes.push(Probe::without_starting(&name, &settings, used.contains(&name)));
+    }
+    if json {
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&probes)?));
+        return Ok(0);
+    }
+    let width = probes.iter().map(|probe| probe.agent.len()).max().unwrap_or(0);
+    for probe in &probes {
+        let mark = if probe.used { "*" } else { " " };
+        print_data(&format!("{mark} {:width$}  {}\n", probe.agent, probe.line()));
+    }
+    print_line("* is used by the settings; `tm agents show NAME` shows a recipe, `tm agents check` starts programs");
+    Ok(0)
+}
+
+pub(crate) fn show(start: &Path, name: &str, json: bool) -> Result<u8, CommandFailure> {
+    let settings = settings(start)?;
+    let found = named(name, &settings)?;
+    let shown = show::recipe_json(&found);
+    if json {
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&shown)?));
+    } else {
+        // Values in JSON are values in YAML.
+        for (key, value) in shown.as_object().into_iter().flatten() {
+            print_data(&format!("{key}: {value}\n"));
+        }
+    }
+    Ok(0)
+}
+
+/// The recipe of that name, with a command or without.
+fn named(name: &str, settings: &Settings) -> Result<Recipe, CommandFailure> {
+    match recipe(name, settings) {
+        Ok(recipe) => Ok(recipe),
+        Err(error) => {
+            let mut all = tm_presets::recipes(settings).map_err(with_hint)?;
+            all.remove(name).ok_or_else(|| with_hint(error).hint("`tm agents list` lists them"))
+        }
+    }
+}
+
+pub(crate) fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
+    let settings = settings(start)?;
+    let used = used(&settings);
+    let names: Vec<String> =
+        if arguments.names.is_empty() { used.iter().cloned().collect() } else { arguments.names.clone() };
+    for name in &names {
+        named(name, &settings)?;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut probes = Vec::new();
+    for name in &names {
+        let mut probe = runtime.block_on(probe(name, &settings, used.contains(name)))?;
+        if arguments.live && probe.problem.is_none() {
+            print_line(&format!("`{name}` is given one small task"));
+            probe.live = Some(runtime.block_on(live::live(name, arguments.model.as_deref(), &settings))?);
+        }
+        if !arguments.json {
+            print_data(&probe.report());
+        }
+        probes.push(probe);
+    }
+    if arguments.json {
+        print_data(&format!("{}\n", serde_json::to_string_pretty(&probes)?));
+    }
+    Ok(u8::from(!probes.iter().all(Probe::is_good)))
+}
+
+/// What is known of every agent without starting one, for `tm doctor`.
+pub(crate) fn found(settings: &Settings) -> Vec<(String, String)> {
+    let used = used(settings);
+    let all = recipe_names(settings).into_iter().filter(|name| name != "replay");
+    let probes = all.map(|name| Probe::without_starting(&name, settings, used.contains(&name)));
+    probes.filter(|probe| probe.problem.is_none()).map(|probe| (probe.agent.clone(), probe.line())).collect()
+}

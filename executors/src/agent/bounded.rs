@@ -1,0 +1,115 @@
+//! Keeps a log within its limit: its head and its tail stay.
+//!
+//! An agent writes into its log itself, so that it outlives tm. While it lives nothing in the file is moved: what lies
+//! between head and tail is given back to the file system where that can be done (Linux), and reads as zeros. Once
+//! everybody who writes is gone, head and tail are put together.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+/// A log that grows.
+#[derive(Debug)]
+pub(super) struct BoundedLog {
+    path: PathBuf,
+    /// Half of what is kept, for the head and for the tail.
+    half: u64,
+    /// Up to where the log has been given back; no less than `half`.
+    given_back: u64,
+}
+
+impl BoundedLog {
+    /// Bounds a log to so many bytes.
+    pub(super) fn new(path: &Path, limit: u64) -> Self {
+        let half = (limit / 2).max(1);
+        Self { path: path.to_owned(), half, given_back: half }
+    }
+
+    /// Gives back what lies between head and tail, once it is worth it.
+    pub(super) fn keep_within(&mut self) {
+        let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        let tail = length.saturating_sub(self.half);
+        if tail.saturating_sub(self.given_back) > self.half / 4 && give_back(&self.path, self.given_back, tail).is_ok()
+        {
+            self.given_back = tail;
+        }
+    }
+
+    /// Puts head and tail together when the log is longer than its limit; nobody writes into it any more. A log that
+    /// can't be written anew stays as it is.
+    pub(super) fn close(self) -> std::io::Result<()> {
+        let mut file = match File::open(&self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        let length = file.metadata()?.len();
+        let left_out = length.saturating_sub(2 * self.half);
+        if left_out == 0 {
+            return Ok(());
+        }
+        let mut kept = tempfile::NamedTempFile::new_in(self.path.parent().unwrap_or(Path::new(".")))?;
+        std::io::copy(&mut (&file).take(self.half), &mut kept)?;
+        write!(kept, "\n[… {left_out} bytes are left out here …]\n")?;
+        file.seek(SeekFrom::Start(length - self.half))?;
+        std::io::copy(&mut file, &mut kept)?;
+        kept.flush()?;
+        kept.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn give_back(path: &Path, from: u64, to: u64) -> std::io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    let file = std::fs::OpenOptions::new().write(true).open(path)?;
+    fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, from, to - from)?;
+    Ok(())
+}
+
+/// Without a portable way, the log is bounded once its agent is gone.
+#[cfg(not(target_os = "linux"))]
+fn give_back(_path: &Path, _from: u64, _to: u64) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: u64 = 256 * 1024;
+
+    #[test]
+    fn a_log_within_its_limit_stays_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        File::create(&path).and_then(|mut file| file.write_all(b"one\ntwo\n")).expect("a log");
+        let mut log = BoundedLog::new(&path, LIMIT);
+        log.keep_within();
+        log.close().expect("closed");
+        assert_eq!(std::fs::read(&path).expect("a log"), b"one\ntwo\n");
+        BoundedLog::new(&folder.path().join("nothing"), LIMIT).close().expect("nothing to do");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_log_that_grows_takes_no_more_room_than_its_limit_and_keeps_both_ends() {
+        use std::os::unix::fs::MetadataExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let mut file = File::options().create(true).append(true).open(&path).expect("a log");
+        let mut log = BoundedLog::new(&path, LIMIT);
+        file.write_all(b"the head\n").expect("written");
+        for _ in 0..40 {
+            file.write_all(&vec![b'x'; 64 * 1024]).expect("written");
+            log.keep_within();
+            let room = file.metadata().expect("metadata").blocks() * 512;
+            assert!(room <= 2 * LIMIT, "{room}");
+        }
+        file.write_all(b"\nthe tail").expect("written");
+        log.close().expect("closed");
+        let kept = std::fs::read_to_string(&path).expect("a log");
+        assert!(kept.starts_with("the head\n") && kept.ends_with("\nthe tail"));
+        assert!(kept.contains("bytes are left out here") && kept.len() < 300 * 1024, "{}", kept.len());
+        assert!(!kept.contains('\0'));
+    }
+}

@@ -1,0 +1,232 @@
+//! Chooses who works: one wall per account, credentials that were refused, the budget of each task.
+//!
+//! A wall stands while the service behind an account refuses for now. Nobody who shares the account starts then, and
+//! attempts that ran into it are not charged.
+
+use super::{Scheduler, State};
+use crate::{
+    AccountName, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch, Effect, Event, Failure, Keep, Seat,
+    StopReason, TaskId, Timestamp, judge_agent,
+};
+
+/// A declared reset that is so much later than the one before is told again.
+const TOLD_AGAIN_AFTER_MS: u64 = 5_000;
+
+/// Where a ready task stands among the others: wave under a barrier, order, rank.
+type ReadyKey = (u32, usize, usize);
+
+/// A limit of the service behind an account.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Wall {
+    /// The agent that ran into it first.
+    pub agent: AgentName,
+    /// When the service may be asked again.
+    pub until: Timestamp,
+}
+
+/// Why a ready task has no agent now.
+enum Barred {
+    /// Behind a wall, for now.
+    Walled,
+    /// All who may do it were refused.
+    Refused,
+}
+
+impl Scheduler {
+    /// Returns the walls that stand, by account.
+    pub fn walls(&self) -> impl Iterator<Item = (&AccountName, &Wall)> {
+        self.walls.iter()
+    }
+
+    /// Starts ready tasks in their order, each with the first of its agents that may be asked now.
+    pub(super) fn fill_slots(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let mut position = None;
+        while self.stop_reason.is_none() && !self.is_paused && self.slots_in_use < self.limits.slots.get() {
+            let Some(key) = self.candidate_after(position) else { return };
+            position = Some(key);
+            let rank = key.2;
+            if self.is_over_budget(rank) {
+                self.tell_over_budget(rank, effects);
+                continue;
+            }
+            match self.free_agent(rank) {
+                Ok(agent) => self.start_attempt(now, rank, agent, effects),
+                Err(Barred::Walled) => {}
+                Err(Barred::Refused) => {
+                    let reason = "the credentials of its agent were refused".to_owned();
+                    self.give_up(rank, Failure::Auth, reason, effects);
+                }
+            }
+        }
+    }
+
+    /// The first ready task after another one whose wave is open.
+    fn candidate_after(&self, position: Option<ReadyKey>) -> Option<ReadyKey> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let after = position.map_or(Unbounded, Excluded);
+        let key = *self.ready.range((after, Unbounded)).next()?;
+        let is_open = self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[key.2].wave);
+        is_open.then_some(key)
+    }
+
+    fn free_agent(&self, rank: usize) -> Result<AgentName, Barred> {
+        let mut seats = self.limits.agents.seats(self.phase(rank)).iter();
+        let is_refused = |seat: &&Seat| self.refused.contains(&seat.account);
+        if let Some(seat) = seats.clone().find(|seat| !is_refused(seat) && !self.walls.contains_key(&seat.account)) {
+            return Ok(seat.agent.clone());
+        }
+        Err(if seats.all(|seat| is_refused(&seat)) { Barred::Refused } else { Barred::Walled })
+    }
+
+    /// Gives the attempt that is about to start its agent, who may be another one than when its worktree was asked for.
+    /// Where nobody may be asked by now, the attempt is taken back as if it had never been.
+    pub(super) fn seat_or_stand_back(&mut self, rank: usize, effects: &mut Vec<Effect>) -> Option<AgentName> {
+        if let Ok(agent) = self.free_agent(rank) {
+            self.last_attempt(rank).agent = Some(agent.clone());
+            return Some(agent);
+        }
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
+        self.attempts[rank].pop();
+        self.make_ready(rank);
+        None
+    }
+
+    /// Whether the agent of the attempt under way may be asked for more now.
+    pub(super) fn may_ask_again(&self, rank: usize) -> bool {
+        let seat = self.seat_of(rank);
+        seat.is_none_or(|seat| !self.walls.contains_key(&seat.account) && !self.refused.contains(&seat.account))
+    }
+
+    fn seat_of(&self, rank: usize) -> Option<&Seat> {
+        let agent = self.attempts[rank].last()?.agent.as_ref()?;
+        self.limits.agents.seat(self.phase(rank), agent)
+    }
+
+    /// Notes that the service behind the agent of the attempt under way refused for now.
+    pub(super) fn raise_wall(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        declared: Option<Timestamp>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(Seat { agent, account, .. }) = self.seat_of(rank).cloned() else { return };
+        let declared = declared.filter(|&until| until > now);
+        let is_declared = declared.is_some();
+        if let Some(wall) = self.walls.get_mut(&account) {
+            // Others ran into the same wall before it was seen.
+            let later = declared.filter(|&until| until > wall.until);
+            let before = wall.until;
+            wall.until = later.unwrap_or(before);
+            if later.is_some_and(|later| later.since(before) >= TOLD_AGAIN_AFTER_MS) {
+                let until = wall.until;
+                effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: true }));
+            }
+            return;
+        }
+        let refusals = self.refusals_in_a_row.entry(account.clone()).or_insert(0);
+        *refusals += 1;
+        let pause = Failure::RateLimited.policy().pause.milliseconds(*refusals);
+        let jitter = self.limits.agents.jitter_ms(pause, &self.id(rank), self.attempt_number(rank));
+        let until = declared.unwrap_or_else(|| now.plus(pause + jitter));
+        self.walls.insert(account.clone(), Wall { agent: agent.clone(), until });
+        effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: is_declared }));
+    }
+
+    /// Takes down the walls whose time is over.
+    pub(super) fn lower_walls(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let over = self.walls.extract_if(.., |_, wall| wall.until <= now);
+        effects.extend(over.map(|(account, _)| Effect::Tell(Event::AgentAvailable { account })));
+    }
+
+    /// Notes that the service behind the agent of the attempt under way answered: the next wall is a new one.
+    pub(super) fn heard_from_service(&mut self, rank: usize) {
+        let Some(account) = self.seat_of(rank).map(|seat| seat.account.clone()) else { return };
+        if !self.walls.contains_key(&account) {
+            self.refusals_in_a_row.remove(&account);
+        }
+    }
+
+    /// Notes that the credentials of the agent of the attempt under way were refused; returns whether somebody else may
+    /// do its work.
+    pub(super) fn refuse_agent(&mut self, rank: usize, effects: &mut Vec<Effect>) -> bool {
+        if let Some(Seat { agent, account, if_refused }) = self.seat_of(rank).cloned()
+            && self.refused.insert(account.clone())
+        {
+            effects.push(Effect::Tell(Event::AgentRefused { agent, account, what_to_do: if_refused }));
+        }
+        !matches!(self.free_agent(rank), Err(Barred::Refused))
+    }
+
+    /// Notes what the service behind the agent of the attempt under way refused, where nothing else follows from it.
+    pub(super) fn note_refusal(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        report: &AgentReport,
+        effects: &mut Vec<Effect>,
+    ) {
+        match judge_agent(report) {
+            AgentVerdict::Failed { failure: Failure::RateLimited, not_before, .. } => {
+                self.raise_wall(now, rank, not_before, effects);
+            }
+            AgentVerdict::Failed { failure: Failure::Auth, .. } => {
+                self.refuse_agent(rank, effects);
+            }
+            AgentVerdict::Failed { .. } | AgentVerdict::WorthProving | AgentVerdict::Interrupted => {}
+        }
+    }
+
+    /// Forgets who was refused: somebody wants a task tried again.
+    pub(super) fn forgive_agents(&mut self) {
+        self.refused.clear();
+    }
+
+    /// Forgets who was refused, since that may have been put right, and tells of the walls that still stand.
+    pub(super) fn review_agents(&mut self, effects: &mut Vec<Effect>) {
+        self.forgive_agents();
+        self.told_over_budget.clear();
+        for (account, wall) in &self.walls {
+            let (agent, account, until) = (wall.agent.clone(), account.clone(), wall.until);
+            effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: false }));
+        }
+    }
+
+    pub(super) fn is_over_budget(&self, rank: usize) -> bool {
+        let (tokens, cost_usd) = self.attempts[rank].iter().map(AttemptRecord::spent).fold((0, 0.0), sum);
+        self.limits.max_tokens_per_task.is_some_and(|most| tokens >= most)
+            || self.limits.max_cost_usd_per_task.is_some_and(|most| cost_usd >= most)
+    }
+
+    fn tell_over_budget(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+        if self.told_over_budget.insert(rank) {
+            effects.push(Effect::Tell(Event::TaskOverBudget { task: self.id(rank) }));
+        }
+    }
+
+    /// Stops a run in which nothing is left to wait for: what could start has spent its budget.
+    pub(super) fn stop_when_spent(&mut self, effects: &mut Vec<Effect>) {
+        let is_idle = self.slots_in_use == 0 && self.landing.is_empty() && self.paused.is_empty();
+        if !is_idle || self.is_paused || self.stop_reason.is_some() || self.unsettled == 0 {
+            return;
+        }
+        let first = self.candidate_after(None);
+        let mut candidates = std::iter::successors(first, |&key| self.candidate_after(Some(key)));
+        if first.is_some() && candidates.all(|(_, _, rank)| self.is_over_budget(rank)) {
+            self.stop_reason = Some(StopReason::Budget);
+            effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Budget }));
+        }
+    }
+
+    /// Returns the tasks that wait behind walls now.
+    pub fn walled_tasks(&self) -> Vec<TaskId> {
+        let ready = (0..self.states.len()).filter(|&rank| self.states[rank] == State::Ready);
+        let walled = ready.filter(|&rank| matches!(self.free_agent(rank), Err(Barred::Walled)));
+        walled.map(|rank| self.id(rank)).collect()
+    }
+}
+
+fn sum((tokens, cost_usd): (u64, f64), (more, dearer): (u64, f64)) -> (u64, f64) {
+    (tokens.saturating_add(more), cost_usd + dearer)
+}

@@ -1,0 +1,262 @@
+//! Limits and refused credentials: who is held up, until when, and who takes over.
+
+use super::*;
+use crate::{Roster, Seat, ServiceRefusal, Tokens};
+
+fn refused(refusal: ServiceRefusal) -> Answer {
+    let Answer::AgentEnded(report) = exited(1) else { unreachable!("an agent's end") };
+    Answer::AgentEnded(AgentReport { refusal: Some(refusal), ..report })
+}
+
+fn limited(until: Option<u64>) -> Answer {
+    refused(ServiceRefusal::RateLimited { until: until.map(Timestamp) })
+}
+
+fn seat(agent: &str, account: &str) -> Seat {
+    Seat { agent: agent.into(), account: account.into(), if_refused: format!("log in to {account}") }
+}
+
+fn independent(count: usize, slots: u32, seats: &[Seat]) -> Script {
+    let ids: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
+    let edges: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), &[][..])).collect();
+    let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
+    limits.retries = 0;
+    limits.agents = Roster { plain: seats.to_vec(), ..Roster::default() };
+    let mut script = Script::with_limits(&edges, TddMode::Off, limits);
+    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    for id in ids.iter().take(slots as usize) {
+        script.answer(id, prepared(), &[&format!("say attempt:started {id}"), &format!("run {id}#1")]);
+    }
+    script
+}
+
+fn to_the_end(script: &mut Script, task: &str) {
+    for answer in [exited(0), proved(None), committed(task), landed(task)] {
+        let attempt = AttemptNumber(count_u32(script.scheduler.task(&task.into()).expect("a task").attempts.len()));
+        let input = Input::Answer { task: task.into(), attempt, answer };
+        script.scheduler.handle(script.now, input).expect("a legal input");
+    }
+}
+
+#[test]
+fn a_wall_on_three_of_five_slots_holds_up_all_and_charges_nobody() {
+    let mut script = independent(7, 5, &[seat("claude", "claude")]);
+    script.now = Timestamp(1_000);
+    script.answer(
+        "1",
+        limited(Some(60_000)),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 rate-limited",
+            "say agent:limited claude of claude until 60000 declared",
+        ],
+    );
+    // A declared reset that is a little later moves the wall; an earlier one, or none, does not.
+    script.answer("2", limited(Some(61_000)), &["release 2#1 Salvage", "say attempt:ended 2 rate-limited"]);
+    script.answer("3", limited(None), &["release 3#1 Salvage", "say attempt:ended 3 rate-limited"]);
+    to_the_end(&mut script, "4");
+    to_the_end(&mut script, "5");
+    assert_eq!(script.scheduler.slots_in_use(), 0);
+    assert_eq!(script.scheduler.walled_tasks().len(), 5);
+    assert_eq!(script.scheduler.next_wake(), Some(Timestamp(61_000)));
+    script.now = Timestamp(60_999);
+    script.gives(Input::Tick, &[]);
+    script.now = Timestamp(61_000);
+    let effects = script.scheduler.handle(script.now, Input::Tick).expect("a legal input");
+    assert_eq!(line(&effects[0]), "say agent:available claude");
+    assert_eq!(script.scheduler.slots_in_use(), 5);
+    for task in ["1", "2", "3", "6", "7"] {
+        let number = script.scheduler.task(&task.into()).expect("a task").attempts.len();
+        script.answer(task, prepared(), &[&format!("say attempt:started {task}"), &format!("run {task}#{number}")]);
+        to_the_end(&mut script, task);
+    }
+    assert_eq!(script.scheduler.ended(), Some(RunStatus::Completed));
+    assert!(script.scheduler.tasks().flat_map(|view| view.attempts).all(|record| !record.charged));
+}
+
+#[test]
+fn the_question_that_a_hanging_agent_asked_is_evidence() {
+    for (last_words, expected) in [
+        ("working\n\nOverwrite src/a.rs? [y/N]\n", Some("Overwrite src/a.rs? [y/N]")),
+        ("Do you want me to go on?", Some("Do you want me to go on?")),
+        ("Password for 'https://example.org': ", Some("Password for 'https://example.org':")),
+        ("building", None),
+        ("", None),
+    ] {
+        let Answer::AgentEnded(report) = ended(Ended::Stalled) else { unreachable!("an agent's end") };
+        let verdict = crate::judge_agent(&AgentReport { last_words: last_words.to_owned(), ..report });
+        let crate::AgentVerdict::Failed { failure: Failure::Stalled, evidence, .. } = verdict else {
+            panic!("{verdict:?}")
+        };
+        assert_eq!(evidence.split_once("an answer to: ").map(|(_, question)| question), expected);
+    }
+}
+
+#[test]
+fn an_undeclared_limit_pauses_longer_each_time_until_the_service_answers() {
+    let mut script = independent(1, 1, &[seat("claude", "claude")]);
+    let mut pauses = Vec::new();
+    for number in 1..=6 {
+        let input = Input::Answer { task: "1".into(), attempt: AttemptNumber(number), answer: limited(None) };
+        script.scheduler.handle(script.now, input).expect("a legal input");
+        let wake = script.scheduler.next_wake().expect("a wall");
+        pauses.push(wake.since(script.now));
+        script.now = wake;
+        script.scheduler.handle(script.now, Input::Tick).expect("a legal input");
+        let attempt = AttemptNumber(number + 1);
+        let input = Input::Answer { task: "1".into(), attempt, answer: prepared() };
+        script.scheduler.handle(script.now, input).expect("a legal input");
+    }
+    for (pause, least) in pauses.iter().zip([30_000, 60_000, 120_000, 240_000, 480_000, 600_000]) {
+        assert!((least..=least + least / 4).contains(pause), "{pauses:?}");
+    }
+    // An answer that is no refusal begins anew.
+    let input = Input::Answer { task: "1".into(), attempt: AttemptNumber(7), answer: exited(0) };
+    script.scheduler.handle(script.now, input).expect("a legal input");
+    assert!(script.scheduler.refusals_in_a_row.is_empty());
+}
+
+#[test]
+fn a_wall_survives_the_process_and_is_told_again() {
+    let mut script = independent(1, 1, &[seat("claude", "claude")]);
+    script.answer(
+        "1",
+        limited(Some(60_000)),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 rate-limited",
+            "say agent:limited claude of claude until 60000 declared",
+        ],
+    );
+    script.now = Timestamp(30_000);
+    let limits = script.scheduler.limits().clone();
+    script.gives(
+        Input::Resumed(limits),
+        &[
+            "say run:resumed 0 landed, 0 under way",
+            "say agent:limited claude of claude until 60000",
+            "status 1 in-progress",
+        ],
+    );
+    assert_eq!(script.scheduler.next_wake(), Some(Timestamp(60_000)));
+}
+
+#[test]
+fn while_one_account_is_behind_a_wall_the_next_agent_takes_over() {
+    let mut script =
+        independent(2, 1, &[seat("claude", "a"), seat("careful", "a"), seat("codex", "b"), seat("gemini", "c")]);
+    script.answer(
+        "1",
+        limited(Some(60_000)),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 rate-limited",
+            "say agent:limited claude of a until 60000 declared",
+            "prepare 1#2 on [] with []",
+        ],
+    );
+    script.answer("1", prepared(), &["say attempt:started 1", "run 1#2"]);
+    let agent = |script: &Script, task: &str| {
+        let view = script.scheduler.task(&task.into()).expect("a task");
+        view.attempts.last().and_then(|record| record.agent.clone()).expect("an agent").to_string()
+    };
+    assert_eq!(agent(&script, "1"), "codex");
+    script.answer(
+        "1",
+        refused(ServiceRefusal::Auth),
+        &[
+            "release 1#2 Salvage",
+            "say attempt:ended 1 auth",
+            "say agent:refused codex of b log in to b",
+            "prepare 1#3 on [] with []",
+        ],
+    );
+    assert_eq!(agent(&script, "1"), "gemini");
+    // Once the wall is gone, the first choice is the first choice again.
+    script.now = Timestamp(60_000);
+    script.answer("1", prepared(), &["say attempt:started 1", "run 1#3", "say agent:available a"]);
+    to_the_end(&mut script, "1");
+    assert_eq!((agent(&script, "1"), agent(&script, "2")), ("gemini".to_owned(), "claude".to_owned()));
+}
+
+#[test]
+fn nobody_is_started_while_all_its_agents_are_refused_and_the_rest_goes_on() {
+    let mut script = Script::new(&[("1", &[]), ("2", &[])], TddMode::Auto, 1);
+    script.scheduler.limits.agents.red = vec![seat("claude", "a")];
+    script.scheduler.limits.agents.plain = vec![seat("codex", "b")];
+    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script.answer("1:red", prepared(), &["say attempt:started 1:red", "run 1:red#1"]);
+    script.answer(
+        "1:red",
+        refused(ServiceRefusal::Auth),
+        &[
+            "release 1:red#1 Salvage",
+            "say attempt:ended 1:red auth",
+            "say agent:refused claude of a log in to a",
+            "say task:failed 1:red auth",
+            "status 1 pending",
+            "say task:blocked 1 by 1:red",
+            "say task:failed 2:red auth",
+            "say task:blocked 2 by 2:red",
+            "say run:ended failed 3",
+        ],
+    );
+    assert!(script.scheduler.task(&"2:red".into()).expect("a task").attempts.is_empty());
+}
+
+#[test]
+fn an_attempt_whose_worktree_comes_when_its_agent_is_behind_a_wall_is_taken_back() {
+    let mut script = independent(3, 2, &[seat("claude", "a")]);
+    to_the_end(&mut script, "1");
+    // 3 waits for its worktree when 2 runs into the wall.
+    script.answer(
+        "2",
+        limited(Some(9_000)),
+        &[
+            "release 2#1 Salvage",
+            "say attempt:ended 2 rate-limited",
+            "say agent:limited claude of a until 9000 declared",
+        ],
+    );
+    script.answer("3", prepared(), &["release 3#1 Nothing"]);
+    assert!(script.scheduler.task(&"3".into()).expect("a task").attempts.is_empty());
+    assert_eq!(script.scheduler.slots_in_use(), 0);
+}
+
+#[test]
+fn a_task_that_has_spent_its_budget_is_not_tried_again_and_holds_up_nobody_else() {
+    let mut limits = Limits::with_slots(NonZeroU32::new(1).expect("slots"));
+    limits.max_tokens_per_task = Some(100);
+    let mut script = Script::with_limits(&[("1", &[]), ("2", &[])], TddMode::Off, limits);
+    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
+    let Answer::AgentEnded(report) = exited(1) else { unreachable!("an agent's end") };
+    let spent = Answer::AgentEnded(AgentReport { tokens: Some(Tokens { input: 90, output: 10 }), ..report });
+    script.answer(
+        "1",
+        spent,
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 no-result",
+            "say task:over-budget 1",
+            "say task:started 2 none",
+            "status 2 in-progress",
+            "prepare 2#1 on [] with []",
+        ],
+    );
+    script.answer("2", prepared(), &["say attempt:started 2", "run 2#1"]);
+    to_the_end(&mut script, "2");
+    assert_eq!(script.scheduler.ended(), Some(RunStatus::Stopped));
+    // With a larger budget it goes on.
+    let limits = Limits { max_tokens_per_task: None, ..script.scheduler.limits().clone() };
+    script.gives(
+        Input::Resumed(limits),
+        &[
+            "say run:resumed 1 landed, 0 under way",
+            "status 1 pending",
+            "status 2 done",
+            "status 1 in-progress",
+            "prepare 1#2 on [] with []",
+        ],
+    );
+}
