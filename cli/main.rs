@@ -14,12 +14,12 @@ mod usage;
 mod watch;
 mod words;
 
-use arguments::{Agents, Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
+use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
-    acp, agent, agents, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals,
-    mcp, plan, presets, pull, review, run, steering, verify, worktrees,
+    acp, agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp, plan,
+    presets, pull, review, run, steering, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -108,9 +108,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Presets(Presets::List(output)) => presets::list(&start, output.json),
         Command::Presets(Presets::Show(choice)) => presets::show(&start, &choice.name),
         Command::Presets(Presets::New(preset)) => presets::new(&start, preset),
-        Command::Agents(Agents::List(output)) => agents::list(&start, output.json),
-        Command::Agents(Agents::Show(choice)) => agents::show(&start, &choice.name, choice.json),
-        Command::Agents(Agents::Check(check)) => agents::check(&start, check),
+        Command::Agents(command) => commands::agents::agents(&start, command),
         Command::Config(ConfigCommand::Show(output)) => configuration::show(&start, output.json),
         Command::Config(ConfigCommand::Schema) => configuration::schema(),
         Command::Demo(demo_arguments) => demo::demo(demo_arguments),

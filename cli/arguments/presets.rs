@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 /// Commands on presets of `tm loop`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Presets {
-    /// List the presets with what one iteration of each does.
+    /// List the presets with what one iteration of each does, and the prompts of runs.
     List(JsonOutput),
-    /// Print a preset.
+    /// Print a preset, or a prompt of runs: red, green, refactor, task, or a part of them such as conflict and retry.
     Show(PresetChoice),
     /// Make a preset of your own, to be filled in.
     New(NewPreset),
@@ -17,7 +17,7 @@ pub(crate) enum Presets {
 /// A preset to look at.
 #[derive(Args, Debug)]
 pub(crate) struct PresetChoice {
-    /// The preset.
+    /// The preset or prompt.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 }

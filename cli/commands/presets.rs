@@ -4,10 +4,16 @@ use crate::arguments::NewPreset;
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tm_config::Inputs;
-use tm_presets::{PresetFolders, PresetSource, is_path, loop_presets, loop_prompt, new_preset};
+use tm_presets::{PresetFolders, PresetSource, is_path, loop_presets, loop_prompt, new_preset, prompt_templates};
 use tm_worktrees::Repository;
+
+/// Where prompts of the user's own are.
+fn prompts_folder(start: &Path) -> PathBuf {
+    let root = Repository::discover(start).map_or_else(|_| start.to_owned(), |found| found.checkout_root().to_owned());
+    root.join(".taskmaster/prompts")
+}
 
 /// Where presets of the user's own are; outside of a repository, `.taskmaster/presets` of the folder itself.
 pub(crate) fn folders(start: &Path) -> PresetFolders {
@@ -21,15 +27,20 @@ pub(crate) fn folders(start: &Path) -> PresetFolders {
 
 pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
     let presets = loop_presets(&folders(start))?;
+    let prompts = prompt_templates(&prompts_folder(start)).map_err(with_hint)?;
     let source = |source: &PresetSource| match source {
         PresetSource::BuiltIn => "built in".to_owned(),
         PresetSource::File(path) => path.display().to_string(),
     };
     if json {
-        let rows: Vec<_> = presets
-            .iter()
-            .map(|preset| json!({"name": preset.name, "title": preset.title(), "source": source(&preset.source)}))
-            .collect();
+        let of_loops = presets.iter().map(|preset| {
+            json!({"kind": "loop", "name": preset.name, "title": preset.title(), "source": source(&preset.source)})
+        });
+        let of_runs = prompts.iter().map(|prompt| {
+            let own = prompt.own.as_ref().map_or_else(|| "built in".to_owned(), |path| path.display().to_string());
+            json!({"kind": "run", "name": prompt.name, "title": null, "source": own})
+        });
+        let rows: Vec<_> = of_loops.chain(of_runs).collect();
         print_data(&format!("{}\n", serde_json::to_string_pretty(&rows)?));
         return Ok(0);
     }
@@ -41,12 +52,28 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         };
         print_data(&format!("{:width$}  {}{place}\n", preset.name, preset.title()));
     }
+    let names: Vec<String> = prompts
+        .iter()
+        .map(|prompt| match &prompt.own {
+            Some(path) => format!("{} ({})", prompt.name, path.display()),
+            None => prompt.name.to_owned(),
+        })
+        .collect();
+    print_data(&format!("\nPrompts of `tm waves run`, and their parts: {}\n", names.join(", ")));
+    print_data("A file in .taskmaster/prompts/, such as red.md, stands in for the one of its name.\n");
     Ok(0)
 }
 
 pub(crate) fn show(start: &Path, name: &str) -> Result<u8, CommandFailure> {
-    let prompt = loop_prompt(name, start, &folders(start)).map_err(with_hint)?;
-    print_data(prompt.text());
+    let shown = match loop_prompt(name, start, &folders(start)) {
+        Ok(prompt) => prompt.text().to_owned(),
+        Err(error) => {
+            let prompts = prompt_templates(&prompts_folder(start)).map_err(with_hint)?;
+            let prompt = prompts.into_iter().find(|prompt| prompt.name == name);
+            prompt.map(|prompt| prompt.text).ok_or_else(|| with_hint(error))?
+        }
+    };
+    print_data(&shown);
     Ok(0)
 }
 

@@ -20,6 +20,9 @@ pub use loops::{
     LoopContext, LoopPreset, LoopPrompt, PresetFolders, PresetSource, is_path, loop_presets, loop_prompt, new_preset,
 };
 pub use placeholders::Placeholders;
-pub use prompts::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork, check_prompts, render};
+pub use prompts::{
+    Evidence, Prompt, PromptContext, PromptTask, PromptTemplate, RedReport, RejectedWork, check_prompts,
+    prompt_templates, render,
+};
 pub use recipes::{Granted, Recipe, recipe, recipe_names, recipes};
 pub use shell::shell_word;

@@ -1,14 +1,14 @@
 //! Puts the prompt of an attempt together: the task, what earlier tasks found out, what went wrong before.
 
+use crate::learnt::{LEARNT_BYTES, learnt};
 use crate::steps::Brief;
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork};
 use tm_scheduler::{Phase, Task};
 
-/// So many bytes of one attempt's evidence, and of what was learnt, go into a prompt.
+/// So many bytes of one attempt's evidence go into a prompt.
 const EVIDENCE_BYTES: usize = 6 * 1024;
-const LEARNT_BYTES: usize = 16 * 1024;
 
 /// Returns which prompt a phase has.
 pub(crate) const fn prompt_of(phase: Phase) -> Prompt {
@@ -27,7 +27,7 @@ pub(crate) fn prompt_context(
     rejected: Vec<RejectedWork>,
 ) -> PromptContext {
     let setup = &brief.setup;
-    let learnt = std::fs::read_to_string(setup.directory.context()).unwrap_or_default();
+    let found_out = std::fs::read_to_string(setup.directory.context()).unwrap_or_default();
     PromptContext {
         task: prompt_task(&brief.task),
         attempt: brief.attempt.0,
@@ -39,7 +39,7 @@ pub(crate) fn prompt_context(
         result_file: brief.directory.result().display().to_string(),
         context_file: brief.directory.context().display().to_string(),
         test_command: brief.test_command().map(|command| command.to_string()),
-        learnt: bounded_end(&learnt, LEARNT_BYTES),
+        learnt: learnt(&found_out, &brief.kin, LEARNT_BYTES),
         red_report: brief.red.as_ref().map(|red| RedReport { files: red_files, tests: red.tests.clone() }),
         rejected,
         evidence: evidence(brief),
@@ -85,13 +85,17 @@ fn reason(record: &tm_scheduler::AttemptRecord) -> Option<&'static str> {
     record.proof.as_ref().and_then(|proof| proof.reason).map(tm_scheduler::Reason::as_str)
 }
 
-/// The evidence, and what the agent said last where nothing was measured.
+/// The evidence, what was noticed, and what the agent said last where nothing was measured.
 fn with_last_words(record: &tm_scheduler::AttemptRecord) -> String {
-    let last_words = record.report.as_ref().map(|report| report.last_words.trim()).unwrap_or_default();
-    if record.proof.is_some() || last_words.is_empty() {
-        return record.evidence.clone();
+    let mut text = record.evidence.clone();
+    for noticed in record.report.iter().flat_map(|report| &report.noticed) {
+        let _ = write!(text, "\n{noticed}");
     }
-    format!("{}\n\nIts last words:\n\n{last_words}", record.evidence)
+    let last_words = record.report.as_ref().map(|report| report.last_words.trim()).unwrap_or_default();
+    if record.proof.is_none() && !last_words.is_empty() {
+        let _ = write!(text, "\n\nIts last words:\n\n{last_words}");
+    }
+    text
 }
 
 /// Returns the end of the text, cut at a line where it is too long.

@@ -11,6 +11,7 @@ mod evidence;
 mod header;
 mod home;
 mod launch;
+mod learnt;
 pub mod loops;
 mod main_loop;
 mod measurements;

@@ -7,7 +7,7 @@ mod show;
 pub(crate) use show::{agents_lines, agents_of_plan};
 
 use super::presets::with_hint;
-use crate::arguments::CheckAgents;
+use crate::arguments::{Agents, CheckAgents};
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
 use probe::{Probe, probe};
@@ -31,7 +31,15 @@ fn used(settings: &Settings) -> BTreeSet<String> {
     by_phase.into_iter().chain(settings.agent.fallback.iter().cloned()).collect()
 }
 
-pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
+pub(crate) fn agents(start: &Path, command: &Agents) -> Result<u8, CommandFailure> {
+    match command {
+        Agents::List(output) => list(start, output.json),
+        Agents::Show(choice) => show(start, &choice.name, choice.json),
+        Agents::Check(arguments) => check(start, arguments),
+    }
+}
+
+fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
     let settings = settings(start)?;
     let used = used(&settings);
     let mut probes = Vec::new();
@@ -51,7 +59,7 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
     Ok(0)
 }
 
-pub(crate) fn show(start: &Path, name: &str, json: bool) -> Result<u8, CommandFailure> {
+fn show(start: &Path, name: &str, json: bool) -> Result<u8, CommandFailure> {
     let settings = settings(start)?;
     let found = named(name, &settings)?;
     let shown = show::recipe_json(&found);
@@ -77,7 +85,7 @@ fn named(name: &str, settings: &Settings) -> Result<Recipe, CommandFailure> {
     }
 }
 
-pub(crate) fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
+fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
     let settings = settings(start)?;
     let used = used(&settings);
     let names: Vec<String> =

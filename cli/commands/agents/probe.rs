@@ -131,19 +131,21 @@ async fn version(program: &Path, recipe: &Recipe) -> Result<Result<Option<String
         return Ok(Ok(None));
     }
     let scratch = tempfile::tempdir()?;
-    let log = scratch.path().join("version");
+    let (log, errors) = (scratch.path().join("version"), scratch.path().join("errors"));
     let command = TreeCommand {
         program: program.into(),
         arguments: recipe.version.iter().map(Into::into).collect(),
         working_folder: scratch.path().to_owned(),
         dropped: recipe.dropped.clone(),
         stdout: log.clone(),
-        stderr: log.clone(),
+        stderr: errors.clone(),
         marks: vec![("TM_VERSION_PROBE".to_owned(), scratch.path().display().to_string())],
         ..TreeCommand::default()
     };
     let ended = run_within(&command, VERSION_LIMIT).await?;
-    let said = String::from_utf8_lossy(&std::fs::read(&log)?).into_owned();
+    // Some say it where others only complain.
+    let said = [std::fs::read(&log)?, std::fs::read(&errors)?].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
     let first = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let first: String = first.chars().filter(|letter| !letter.is_control()).take(VERSION_CHARACTERS).collect();
     Ok(match ended {

@@ -8,7 +8,7 @@ use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The embedded templates; those after the first four are parts of these.
 const TEMPLATES: [(&str, &str); 10] = [
@@ -142,6 +142,27 @@ pub fn render(prompt: Prompt, context: &PromptContext, own_folder: &Path) -> Res
     let name = prompt.name();
     let filled = environment.get_template(name).and_then(|template| template.render(Serde(context)));
     filled.map_err(|error| wrong_template(name, &error))
+}
+
+/// A prompt, or a part of prompts, as it is written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PromptTemplate {
+    /// Its name.
+    pub name: &'static str,
+    /// The template.
+    pub text: String,
+    /// The user's own file that it comes from; `None` for the built-in one.
+    pub own: Option<PathBuf>,
+}
+
+/// Returns every prompt and every part, the user's own where there is one.
+pub fn prompt_templates(own_folder: &Path) -> Result<Vec<PromptTemplate>, Error> {
+    let of = |(name, embedded): &(&'static str, &str)| {
+        let written = own(name, own_folder)?;
+        let path = written.is_some().then(|| own_folder.join(format!("{name}.md")));
+        Ok(PromptTemplate { name, text: written.unwrap_or_else(|| (*embedded).to_owned()), own: path })
+    };
+    TEMPLATES.iter().map(of).collect()
 }
 
 /// Fills in every prompt with an example, so that a mistake in the user's own is known before a run begins.

@@ -5,6 +5,7 @@ use super::prepare::at_hand;
 use super::{blocking, words};
 use crate::evidence::{prompt_context, prompt_of};
 use crate::launch::{Launch, not_started};
+use crate::learnt::entry;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -202,7 +203,7 @@ fn collect_learnings(brief: &Brief) {
     if text.trim().is_empty() {
         return;
     }
-    let entry = format!("### {} {}\n\n{}\n\n", brief.id(), brief.planned.title, text.trim());
+    let entry = entry(brief.id(), &brief.planned.title, &text);
     let path = brief.setup.directory.context();
     let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
     if let Err(error) = opened.and_then(|mut file| file.write_all(entry.as_bytes())) {

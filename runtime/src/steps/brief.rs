@@ -37,6 +37,8 @@ pub(crate) struct Brief {
     /// This attempt as far as it has come.
     pub(crate) record: Option<AttemptRecord>,
     pub(crate) red: Option<RedCommit>,
+    /// The tasks that it builds on, the nearest first, as far as they are near.
+    pub(crate) kin: Vec<TaskId>,
     pub(crate) directory: AttemptDirectory,
     pub(crate) ledger: Arc<Ledger>,
     told: mpsc::UnboundedSender<Heard>,
@@ -72,6 +74,7 @@ impl Brief {
             earlier: view.attempts[..view.attempts.len().saturating_sub(1)].to_vec(),
             record,
             red,
+            kin: kin(id, scheduler),
             planned,
             attempt,
             setup,
@@ -127,4 +130,20 @@ impl Brief {
         let task = tm_store::run::safe_name(self.id());
         format!("refs/tm/salvage/{}/{task}/{attempt}", self.setup.header.run_id)
     }
+}
+
+/// What a task builds on, the nearest first; no more than are likely to matter.
+fn kin(id: &TaskId, scheduler: &Scheduler) -> Vec<TaskId> {
+    const MOST: usize = 50;
+    let mut kin: Vec<TaskId> = vec![id.clone()];
+    let mut position = 0;
+    while let Some(task) = kin.get(position).and_then(|task| scheduler.task(task)) {
+        for before in &task.placed.task.dependencies {
+            if kin.len() < MOST && !kin.contains(before) {
+                kin.push(before.clone());
+            }
+        }
+        position += 1;
+    }
+    kin
 }
