@@ -18,8 +18,8 @@ use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
-    acp, agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp, plan,
-    presets, pull, review, run, steering, verify, worktrees,
+    acp, agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp,
+    plan, presets, pull, review, run, steering, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;

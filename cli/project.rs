@@ -92,7 +92,11 @@ impl Project {
     /// Returns a run as its journal tells it.
     pub(crate) fn replayed(&self, name: Option<&str>) -> Result<(RunDirectory, Replayed), CommandFailure> {
         let (_, directory) = self.run(name)?;
-        let replayed = replay(&directory.journal())?;
+        let replayed = replay(&directory.journal()).map_err(|error| {
+            let hint =
+                format!("`tm waves list` lists other runs; what this one did is in `{}`", directory.log().display());
+            CommandFailure::from(error).hint(hint)
+        })?;
         Ok((directory, replayed))
     }
 }

@@ -78,6 +78,9 @@ fn event(event: &Event) -> Option<String> {
         Event::RunContinued => "the run goes on after the pause".to_owned(),
         Event::RunStopping { why: StopReason::Interrupted } => "stopping; once more to stop at once".to_owned(),
         Event::RunStopping { why: StopReason::Deadline } => "the deadline has come; nothing more is started".to_owned(),
+        Event::RunStopping { why: StopReason::Surroundings } => {
+            "nothing more is started: a step can't be done now, see the error at the end".to_owned()
+        }
         Event::RunStopping { why: StopReason::Budget } => "the budget is spent; nothing more is started".to_owned(),
         Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
     };

@@ -109,7 +109,27 @@ fn writing_into_the_checkout_is_caught_and_left_for_the_user() {
     let (scene, report) = is_caught("green", how, "escaped", "");
     assert!(scene.root().join("hello.txt").exists());
     let reason = task(&report, "1")["attempts"][0].to_string();
-    assert!(reason.contains("escaped"), "{reason}");
+    assert!(reason.contains("escaped") && reason.contains("hello.txt (new, +1)"), "{reason}");
+}
+
+#[test]
+fn an_escape_while_several_agents_are_at_work_names_those_who_were() {
+    // The second agent waits until the first has written into the checkout; a third starts after both.
+    let agent = format!(
+        "case \"$TM_TASK_ID $TM_ATTEMPT\" in\n\
+         '1 1') cat \"$AGENT_FOLDER/gate\" > /dev/null; echo hello > \"$AGENT_FOLDER/checkout/hello.txt\" ;;\n\
+         '2 1') echo go > \"$AGENT_FOLDER/gate\"; until [ -e \"$AGENT_FOLDER/checkout/hello.txt\" ]; do sleep 0.02; done ;;\n\
+         esac\n{HONEST}"
+    );
+    let tasks: [(&str, &str, &[&str]); 3] =
+        [("1", "Document it", &[]), ("2", "Document it", &[]), ("3", "Document it", &["1", "2"])];
+    let scene = Scene::new(&tasks, &agent);
+    scene.pipe("gate");
+    let report = scene.runs(&["--max-parallel", "2"], 0);
+    let noticed = |id: &str| task(&report, id)["attempts"][0]["noticed"].to_string();
+    assert!(noticed("1").contains("`2` attempt 1") && noticed("2").contains("`1` attempt 1"), "{report:#}");
+    assert_eq!(task(&report, "3")["attempts"].as_array().expect("attempts").len(), 1, "{report:#}");
+    assert!(scene.root().join("hello.txt").exists(), "nothing is reverted");
 }
 
 #[test]

@@ -160,6 +160,13 @@ impl Scene {
         tasks.map(|task| task["status"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
+    /// The folder of the last run.
+    pub(crate) fn waves_folder(&self) -> PathBuf {
+        let projects = std::fs::read_dir(self.path("tm/projects")).expect("projects").flatten();
+        let runs = projects.filter_map(|project| std::fs::read_dir(project.path().join("runs")).ok());
+        runs.flatten().flatten().map(|run| run.path()).max().expect("a run")
+    }
+
     /// The tree of the integration branch of the last run.
     pub(crate) fn landed_tree(&self) -> String {
         let branch = self.report()["integration_branch"].as_str().expect("a branch").to_owned();

@@ -80,18 +80,54 @@ fn a_gentle_stop_lets_the_agent_finish() {
 }
 
 #[test]
-fn an_interrupted_run_can_be_left_as_it_is_or_refused() {
-    let scene = scene();
+fn an_agent_that_finished_while_tm_was_dead_is_landed_without_being_run_again() {
+    // The agent's end is seen by its end of a pipe.
+    let agent = format!("{}\nexec 9> \"$AGENT_FOLDER/ended\"\n", gated());
+    let scene = Scene::new(&[("1", "Document it", &[])], &agent);
+    for pipe in ["started", "gate", "ended"] {
+        scene.pipe(pipe);
+    }
     let mut run = scene.start_and_wait_for_agent(&[]);
     send(&run, Signal::KILL);
     run.wait().expect("an end");
+    write(&scene.path("gate"), "go\n");
+    drop(std::fs::read(scene.path("ended")).expect("the agent ends"));
+    write(&scene.path("agent.sh"), "echo again >> \"$AGENT_FOLDER/again\"; exit 1");
+    let report = scene.runs(&[], 0);
+    let attempts = task(&report, "1")["attempts"].as_array().expect("attempts").clone();
+    assert_eq!((attempts.len(), &attempts[0]["failure"]), (1, &serde_json::Value::Null), "{report:#}");
+    assert!(!scene.path("again").exists());
+    assert_eq!(scene.statuses(), ["done"]);
+}
+
+#[test]
+fn an_interrupted_run_is_refused_or_put_aside_with_its_work_kept_and_its_agents_ended() {
+    let busy = "echo half > half.txt; echo started > \"$AGENT_FOLDER/started\"; cat \"$AGENT_FOLDER/gate\" > /dev/null";
+    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], busy);
+    scene.pipe("started");
+    scene.pipe("gate");
+    let mut run = scene.start_and_wait_for_agent(&[]);
+    send(&run, Signal::KILL);
+    run.wait().expect("an end");
+    let folder = scene.waves_folder();
     let refused = scene.run(&["--on-interrupted", "fail"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("tm waves resume"));
-    write(&scene.path("gate"), "go\n");
+    assert_eq!(scene.waves_folder(), folder, "nothing was begun");
     write(&scene.path("agent.sh"), HONEST);
-    scene.runs(&["--on-interrupted", "fresh"], 0);
+    let fresh = scene.run(&["--on-interrupted", "fresh"]);
+    let words = String::from_utf8_lossy(&fresh.stderr).into_owned();
+    assert_eq!(fresh.status.code(), Some(0), "{words}");
+    scene.assert_no_process_is_left();
+    assert_eq!(scene.statuses(), ["done"; 2]);
     let listed = scene.tm(&["waves", "list", "--json"]).output().expect("tm");
     let runs: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("json");
     assert_eq!(runs.as_array().expect("runs").len(), 2);
+    // What was begun is kept: the folder, the branches, and the work in progress.
+    let id = folder.file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(folder.join("journal.jsonl").is_file() && words.contains(&format!("tm waves resume {id}")), "{words}");
+    assert_eq!(scene.git(&["show", &format!("refs/tm/salvage/{id}/1/1:half.txt")]), "half");
+    let old = scene.tm(&["waves", "report", "--json", &id]).output().expect("tm");
+    let old: serde_json::Value = serde_json::from_slice(&old.stdout).expect("json");
+    assert_eq!(old["status"], "interrupted");
 }

@@ -158,7 +158,7 @@ pub(crate) enum OnInterrupted {
     /// Take it up.
     #[default]
     Resume,
-    /// Leave it as it is, with all its branches, and start anew.
+    /// End what it has left running, keep its work in progress, leave it as it is with all its branches, and start anew.
     Fresh,
     /// Stop with an error.
     Fail,

@@ -2,6 +2,7 @@
 
 use super::aftermath::aftermath;
 use super::ci::tell_ci;
+use super::run::SEE_TO_IT;
 use crate::arguments::AfterRun;
 use crate::display::{Output, print_data, print_line};
 use crate::failure::CommandFailure;
@@ -23,7 +24,7 @@ pub(crate) fn report(
 ) -> Result<u8, CommandFailure> {
     let summary = whole_summary(project, &outcome.scheduler, header, outcome.ended_at);
     forget_rejections(project, outcome, header)?;
-    write_reports(&summary, directory.path())?;
+    write_reports(&summary, directory.path()).map_err(|failure| failure.hint(SEE_TO_IT))?;
     if let Some(folder) = &after.report_dir
         && let Err(error) =
             std::fs::create_dir_all(folder).map_err(Into::into).and_then(|()| write_reports(&summary, folder))
@@ -38,7 +39,13 @@ pub(crate) fn report(
     #[cfg(feature = "otel")]
     super::traces::export(&summary);
     aftermath(after, &summary, directory);
-    Ok(outcome.status.exit_code())
+    match outcome.scheduler.trouble() {
+        Some(why) => {
+            let why = why.strip_prefix("failed to ").unwrap_or(why);
+            Err(CommandFailure::new(format!("go on with the run: failed to {why}")).hint(SEE_TO_IT))
+        }
+        None => Ok(outcome.scheduler.exit_code(outcome.status)),
+    }
 }
 
 /// What was rejected and has been done again since is evidence for nobody any more.

@@ -1,8 +1,10 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
 use super::autopilot::refuse_under_way;
+use super::interrupted::{Manifest, SavedOverride, interrupted, is_resumable, opened, put_aside, resumed_limits};
 use super::loop_command::end_abandoned_loops;
-use super::plan::{Planned, limits, overrides, plan_text, planned};
+use super::moved::take_along;
+use super::plan::{Planned, overrides, plan_text, planned};
 use super::reporting::report;
 use super::setup::{preflight, run_setup};
 use super::steering::{resume_live, steers};
@@ -12,7 +14,6 @@ use crate::display::{Display, Output, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::logging;
 use crate::project::Project;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::IsTerminal as _;
@@ -20,8 +21,7 @@ use std::path::Path;
 use std::time::Duration;
 use tm_config::Override;
 use tm_runtime::{JournalHeader, Replayed, Run, now, replay};
-use tm_scheduler::{CommitId, Limits, RunStatus, StopOrder};
-use tm_store::backlog::BacklogSource;
+use tm_scheduler::{CommitId, Limits, StopOrder};
 use tm_store::run::{Holder, RunDirectory, RunLock, new_run_id, read_json, write_json};
 use tm_worktrees::branch_from_pattern;
 use tokio::signal::unix::{SignalKind, signal};
@@ -30,25 +30,8 @@ use tokio::sync::mpsc;
 /// How often a lock that is waited for is tried again.
 const LOCK_PAUSE: Duration = Duration::from_millis(500);
 
-/// What a run was started with, for taking it up and for people: `manifest.json`.
-#[derive(Debug, Serialize, Deserialize)]
-struct Manifest {
-    version: u32,
-    tm_version: String,
-    command_line: Vec<String>,
-    overrides: Vec<SavedOverride>,
-    /// What is done when the run is over; manifests of before say nothing of it.
-    #[serde(default)]
-    after: AfterRun,
-}
-
-/// A setting that a flag gave.
-#[derive(Debug, Serialize, Deserialize)]
-struct SavedOverride {
-    key: String,
-    flag: String,
-    value: serde_json::Value,
-}
+/// What to do when the surroundings ended a run.
+pub(crate) const SEE_TO_IT: &str = "see to it, then `tm waves resume` takes the run up where it stopped";
 
 pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandFailure> {
     tm_worktrees::check_git()?;
@@ -56,8 +39,9 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
     let given = run_overrides(arguments);
     let project = Project::open(start, given.clone())?;
     let mut lock = lock(&project, if arguments.wait { Waiting::Wait } else { Waiting::Refuse })?;
+    take_along(&project)?;
     end_abandoned_loops(&project)?;
-    if let Some((directory, replayed)) = interrupted(&project)? {
+    if let Some((directory, replayed)) = interrupted(&project, arguments.on_interrupted)? {
         match arguments.on_interrupted {
             OnInterrupted::Resume => {
                 print_line(&format!("taking up the run {} where it stopped", replayed.header.run_id));
@@ -65,7 +49,7 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
                 return take_up(start, given, &mut lock, &directory, replayed, limits, &arguments.telling);
             }
             OnInterrupted::Fresh => {
-                print_line(&format!("leaving the run {} as it is, with its branches", replayed.header.run_id));
+                put_aside(start, given.clone(), &directory, replayed)?;
             }
             OnInterrupted::Fail => {
                 let failure = CommandFailure::new(format!("start: the run {} was interrupted", replayed.header.run_id));
@@ -101,6 +85,7 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
     }
     let project = Project::open(start, given.clone())?;
     let mut lock = lock(&project, Waiting::Refuse)?;
+    take_along(&project)?;
     end_abandoned_loops(&project)?;
     let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
     if !is_resumable(&replayed, &directory) {
@@ -152,44 +137,6 @@ fn without_secret(word: &str) -> String {
             format!("{scheme}://{}/…", rest.split('/').next().unwrap_or_default())
         }
         Some(_) | None => word.to_owned(),
-    }
-}
-
-/// Returns the last run when it can be taken up.
-fn interrupted(project: &Project) -> Result<Option<(RunDirectory, Replayed)>, CommandFailure> {
-    let Some(id) = project.directory.live()? else { return Ok(None) };
-    let directory = project.directory.run(&id)?;
-    match replay(&directory.journal()) {
-        Ok(replayed) => Ok(is_resumable(&replayed, &directory).then_some((directory, replayed))),
-        // It never began.
-        Err(tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) => Ok(None),
-        Err(error) => Err(CommandFailure::from(error).hint(format!(
-            "keep `{}` for a report, then run with `--on-interrupted fresh`",
-            directory.path().display()
-        ))),
-    }
-}
-
-/// A run without a summary lost its process at the very end: the last statuses may not be written yet.
-fn is_resumable(replayed: &Replayed, directory: &RunDirectory) -> bool {
-    match replayed.scheduler.ended() {
-        None | Some(RunStatus::Interrupted | RunStatus::Stopped) => true,
-        Some(RunStatus::Completed | RunStatus::Failed) => !directory.summary_json().exists(),
-    }
-}
-
-/// The limits of the run, with the slots and the deadline of now.
-fn resumed_limits(project: &Project, before: &Limits) -> Limits {
-    let now = limits(&project.loaded.settings);
-    let slots = if project.is_from_flag("waves.max_parallel") { now.slots } else { before.slots };
-    Limits {
-        slots,
-        deadline: now.deadline,
-        max_cost_usd: now.max_cost_usd,
-        max_tokens: now.max_tokens,
-        max_cost_usd_per_task: now.max_cost_usd_per_task,
-        max_tokens_per_task: now.max_tokens_per_task,
-        ..before.clone()
     }
 }
 
@@ -252,7 +199,7 @@ fn begin(
     write_json(&directory.manifest(), &manifest)?;
     let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
     tm_store::atomic::replace(&directory.plan(), plan_text.as_bytes())?;
-    let setup = run_setup(project, header.clone(), directory.clone(), planned.source, &planned.backlog.tasks)?;
+    let setup = run_setup(project, header.clone(), directory.clone(), planned.source, &planned.backlog.tasks, &[])?;
     let run = Run::begin(setup)?;
     lock.set_run_id(&run_id)?;
     project.directory.set_live(&run_id)?;
@@ -264,8 +211,14 @@ fn begin(
 fn start_commit(project: &Project) -> Result<CommitId, CommandFailure> {
     let head = project.repository.resolve("HEAD")?;
     let Some(last) = project.directory.live()? else { return Ok(head) };
-    let Ok(last) = replay(&project.directory.run(&last)?.journal()) else { return Ok(head) };
-    let branch = last.header.integration_branch;
+    let branch = match replay(&project.directory.run(&last)?.journal()) {
+        Ok(last) => last.header.integration_branch,
+        // The branch of a run whose journal can't be read is known by its name.
+        Err(_) => match project.repository.branches()?.into_iter().find(|branch| branch.contains(last.as_str())) {
+            Some(branch) => branch,
+            None => return Ok(head),
+        },
+    };
     // A branch that the user has deleted holds nothing.
     let Ok(tip) = project.repository.resolve(&branch) else { return Ok(head) };
     if project.repository.is_ancestor(&tip, &head)? {
@@ -287,30 +240,26 @@ fn take_up(
     lock: &mut RunLock,
     directory: &RunDirectory,
     replayed: Replayed,
-    mut limits: Limits,
+    limits: Limits,
     telling: &Telling,
 ) -> Result<u8, CommandFailure> {
     if replayed.is_torn {
         print_line("warning: the last line of the journal was cut off and is left out");
     }
-    let mut manifest: Manifest = read_json(&directory.manifest())?;
-    manifest.after = telling.after.or(&manifest.after)?;
-    write_json(&directory.manifest(), &manifest)?;
-    let after = manifest.after;
-    let mut overrides: Vec<Override> =
-        manifest.overrides.into_iter().map(|saved| Override::new(saved.key, saved.flag, saved.value)).collect();
-    overrides.extend(given);
-    let project = Project::open(start, overrides)?;
+    let after = remembered(directory, telling)?;
     let header = replayed.header.clone();
-    let source = BacklogSource::at(Path::new(&header.backlog))?;
-    let options = tm_store::backlog::ReadOptions { tag: Some(header.tag.clone()), ..Default::default() };
-    let backlog = source.read(&options)?;
-    let setup = run_setup(&project, header.clone(), directory.clone(), source, &backlog.tasks)?;
-    limits.agents = setup.agents.roster(&header.run_id);
-    let run = Run::resume(setup, replayed, limits)?;
+    let (project, run) = opened(start, given, directory, replayed, limits)?;
     lock.set_run_id(&header.run_id)?;
     project.directory.set_live(&header.run_id)?;
     carry_out(&project, run, &header, directory, (telling.json.into(), &after))
+}
+
+/// What is done when the run is over: as it was started, and as it is asked for now.
+fn remembered(directory: &RunDirectory, telling: &Telling) -> Result<AfterRun, CommandFailure> {
+    let mut manifest: Manifest = read_json(&directory.manifest())?;
+    manifest.after = telling.after.or(&manifest.after)?;
+    write_json(&directory.manifest(), &manifest)?;
+    Ok(manifest.after)
 }
 
 fn carry_out(
@@ -330,7 +279,7 @@ fn carry_out(
         if let Some(socket) = socket {
             socket.close().await;
         }
-        Ok::<_, CommandFailure>(outcome?)
+        outcome.map_err(|error| CommandFailure::from(error).hint(SEE_TO_IT))
     });
     display.finish();
     // Whatever still waits for a disk or a process is given up; the next process finds it.

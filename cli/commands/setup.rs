@@ -2,6 +2,7 @@
 
 use super::plan::options;
 use crate::arguments::PlanChoice;
+use crate::display::print_line;
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use std::collections::BTreeMap;
@@ -9,32 +10,32 @@ use std::path::PathBuf;
 use tm_config::{CoverageThreshold, Settings, Strictness as Strict};
 use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
 use tm_presets::{Recipe, recipe};
-use tm_runtime::{AgentChoice, JournalHeader, RunSetup};
+use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup};
 use tm_scheduler::verdict::{Rules, Strictness};
-use tm_scheduler::{Phase, Task, TaskId, Unit, of_unit};
+use tm_scheduler::{CommitId, Phase, Task, TaskId, Unit, of_unit};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
-use tm_worktrees::{BranchName, PathPatterns, WorktreePool};
+use tm_worktrees::{BranchName, PathPatterns, Repository, WorktreePool};
 
-/// Builds the setup of a run; makes its integration branch where it is not there yet.
+/// Builds the setup of a run in which these merges have landed; makes its integration branch where it is not there.
 pub(crate) fn run_setup(
     project: &Project,
     header: JournalHeader,
     directory: RunDirectory,
     backlog: BacklogSource,
     tasks: &[Task],
+    landed: &[CommitId],
 ) -> Result<RunSetup, CommandFailure> {
     let settings = project.loaded.settings.clone();
     let repository = project.repository.clone();
     let (agents, test_command) = preflight(project, &header, tasks)?;
     let integration = BranchName::new(header.integration_branch.clone())?;
-    if repository.branch_tip(&integration)?.is_none() {
-        repository.create_branch(&integration, &header.base_commit)?;
-    }
+    let integration = open_integration(&repository, integration, &header.base_commit, landed)?;
     let folder = project.directory.worktrees_folder().join(header.run_id.as_str());
     let backlog_path = std::path::absolute(backlog.path())?;
     let own_files = vec![backlog_path, repository.checkout_root().join(".taskmaster/projects")];
     Ok(RunSetup {
+        integration,
         pool: WorktreePool::open(repository.clone(), folder)?,
         tasks: by_id(tasks),
         planning: options(&PlanChoice::default(), &settings),
@@ -67,6 +68,27 @@ fn rejections(project: &Project, header: &JournalHeader) -> Result<BTreeMap<Task
         }
     }
     Ok(found)
+}
+
+fn open_integration(
+    repository: &Repository,
+    branch: BranchName,
+    base: &CommitId,
+    landed: &[CommitId],
+) -> Result<Integration, CommandFailure> {
+    let opened = Integration::open(repository.clone(), branch, base, landed);
+    let (integration, tip) = opened.map_err(|error| match &error {
+        tm_runtime::Error::IntegrationMoved { branch, landed, .. } => {
+            let hint = format!("`git branch --force {branch} {landed}` brings it back, then `tm waves resume`");
+            CommandFailure::from(error).hint(hint)
+        }
+        _ => error.into(),
+    })?;
+    if tip.was_deleted {
+        let branch = integration.branch();
+        print_line(&format!("warning: `{branch}` was deleted; it is made again at `{}`, where it was", tip.commit));
+    }
+    Ok(integration)
 }
 
 /// What the settings ask of RED and GREEN.

@@ -238,5 +238,6 @@ const fn stopping(why: StopReason) -> &'static str {
         StopReason::Interrupted => "stopping",
         StopReason::Deadline => "stopping at the deadline",
         StopReason::Budget => "stopping, the budget is spent",
+        StopReason::Surroundings => "stopping, something has to be put right first",
     }
 }

@@ -1,8 +1,12 @@
-//! Numbered points at which a test can end the process as `kill -9` would.
+//! Numbered points at which a test can end the process as `kill -9` would, or let an action fail as a full disk would.
 //!
-//! Without the feature `crash-points`, which only tests turn on, a point is nothing. With it, the variable
-//! `CRASH_POINT` holds the number of the point at which the process ends, counted from 1 in the order in which points
-//! are reached, and `CRASH_POINT_LOG` a file that every point adds its name to.
+//! Without the feature `crash-points`, which only tests turn on, a point is nothing. With it, points are counted from 1
+//! in the order in which they are reached, and these variables choose:
+//!
+//! - `CRASH_POINT`: the number of the point at which the process ends;
+//! - `FAULT_POINT`: the number of the point at which an action fails, `12` for that one, `12-` for all from there on;
+//! - `FAULT_ERROR`: how it fails, `ENOSPC` (when not given), `EROFS`, `EACCES` or `EIO`;
+//! - `CRASH_POINT_LOG`: a file that every point adds its name to, with a `?` behind those that can fail.
 
 /// Ends the process here when this is the point that the test chose.
 #[cfg(not(feature = "crash-points"))]
@@ -12,11 +16,32 @@ pub const fn point(_name: &'static str) {}
 /// Ends the process here when this is the point that the test chose.
 #[cfg(feature = "crash-points")]
 pub fn point(name: &'static str) {
-    counted::point(name);
+    counted::reach(name, "");
+}
+
+/// Ends the process here, or says how the action that comes next fails, when this is the point that the test chose.
+///
+/// # Errors
+/// The test wants one.
+#[cfg(not(feature = "crash-points"))]
+#[inline]
+#[expect(clippy::missing_const_for_fn, reason = "with the feature it is not")]
+pub fn check(_name: &'static str) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Ends the process here, or says how the action that comes next fails, when this is the point that the test chose.
+///
+/// # Errors
+/// The test wants one.
+#[cfg(feature = "crash-points")]
+pub fn check(name: &'static str) -> std::io::Result<()> {
+    counted::fail(counted::reach(name, "?"))
 }
 
 #[cfg(feature = "crash-points")]
 mod counted {
+    use rustix::io::Errno;
     use std::fs::OpenOptions;
     use std::io::Write as _;
     use std::sync::LazyLock;
@@ -26,17 +51,49 @@ mod counted {
     static CHOSEN: LazyLock<Option<u64>> =
         LazyLock::new(|| std::env::var("CRASH_POINT").ok().and_then(|number| number.parse().ok()));
     static LOG: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("CRASH_POINT_LOG").ok());
+    static FAULT: LazyLock<Option<Fault>> = LazyLock::new(Fault::from_environment);
 
-    pub(super) fn point(name: &'static str) {
+    /// Which points fail, and how.
+    struct Fault {
+        first: u64,
+        last: u64,
+        error: Errno,
+    }
+
+    impl Fault {
+        fn from_environment() -> Option<Self> {
+            let text = std::env::var("FAULT_POINT").ok()?;
+            let first = text.trim_end_matches('-').parse().ok()?;
+            let last = if text.ends_with('-') { u64::MAX } else { first };
+            let error = match std::env::var("FAULT_ERROR").as_deref() {
+                Ok("EROFS") => Errno::ROFS,
+                Ok("EACCES") => Errno::ACCESS,
+                Ok("EIO") => Errno::IO,
+                _ => Errno::NOSPC,
+            };
+            Some(Self { first, last, error })
+        }
+    }
+
+    /// Counts a point and ends the process when it is the chosen one; returns its number.
+    pub(super) fn reach(name: &'static str, mark: &str) -> u64 {
         let number = REACHED.fetch_add(1, Ordering::SeqCst) + 1;
         if let Some(log) = LOG.as_ref() {
             let opened = OpenOptions::new().create(true).append(true).open(log);
-            let written = opened.and_then(|mut file| writeln!(file, "{name}"));
+            let written = opened.and_then(|mut file| writeln!(file, "{name}{mark}"));
             written.expect("the log of a test can be written");
         }
         if *CHOSEN == Some(number) {
             let this = rustix::process::getpid();
             rustix::process::kill_process(this, rustix::process::Signal::KILL).expect("a process can end itself");
+        }
+        number
+    }
+
+    pub(super) fn fail(number: u64) -> std::io::Result<()> {
+        match FAULT.as_ref() {
+            Some(fault) if (fault.first..=fault.last).contains(&number) => Err(fault.error.into()),
+            Some(_) | None => Ok(()),
         }
     }
 }

@@ -271,7 +271,7 @@ pub fn summarize(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         version: 1,
         run_id: facts.run_id.to_string(),
         status: scheduler.ended().map_or("running", RunStatus::as_str).to_owned(),
-        exit_code: scheduler.ended().map(RunStatus::exit_code),
+        exit_code: scheduler.ended().map(|status| scheduler.exit_code(status)),
         tag: facts.tag.to_string(),
         base_commit: facts.base_commit.to_string(),
         integration_branch: facts.integration_branch.clone(),

@@ -2,6 +2,7 @@
 //!
 //! Worktrees travel with the steps: a step is given the worktree that it works in and gives it back with its answer.
 
+use crate::at_work::AtWork;
 use crate::measurements::Measurements;
 use crate::setup::{RunSetup, Shared};
 use crate::statuses::StatusWriter;
@@ -70,6 +71,7 @@ pub(crate) struct Crew {
     joined: BTreeMap<TaskId, Task>,
     measurements: Arc<Measurements>,
     statuses: StatusWriter,
+    at_work: Arc<AtWork>,
     sender: mpsc::UnboundedSender<Heard>,
     receiver: mpsc::UnboundedReceiver<Heard>,
     worktrees: BTreeMap<TaskId, Held>,
@@ -85,6 +87,7 @@ impl Crew {
         Self {
             measurements: Arc::new(measurements(&setup)),
             statuses: StatusWriter::start(&setup, sender.clone()),
+            at_work: Arc::default(),
             setup,
             joined: BTreeMap::new(),
             sender,
@@ -169,7 +172,15 @@ impl Crew {
 
     fn brief(&self, task: &TaskId, attempt: AttemptNumber, scheduler: &Scheduler) -> Brief {
         let ledger = self.statuses.ledger();
-        let mut brief = Brief::new(Arc::clone(&self.setup), task, attempt, scheduler, self.sender.clone(), ledger);
+        let mut brief = Brief::new(
+            Arc::clone(&self.setup),
+            task,
+            attempt,
+            scheduler,
+            self.sender.clone(),
+            ledger,
+            Arc::clone(&self.at_work),
+        );
         if let Some(joined) = self.joined.get(&brief.planned.backlog_id) {
             brief.task = joined.clone();
         }
@@ -186,7 +197,7 @@ impl Crew {
         let options = ReadOptions { tag: Some(setup.header.tag.clone()), ..ReadOptions::default() };
         let read = steps::blocking(move || setup.backlog.read(&options)).await;
         let failed = |reason, why: &str| Reply::failed(reason, format!("add task `{id}`: {why}"));
-        let backlog = read.map_err(|why| failed("backlog", &why))?;
+        let backlog = read.map_err(|trouble| failed("backlog", &trouble.to_string()))?;
         let planning = &self.setup.planning;
         let planned = addition(&backlog.tasks, id, planning, run).map_err(|refusal| Reply::refused(&refusal))?;
         let task = of_unit(&backlog.tasks, planning.unit).into_iter().find(|task| task.id == *id);
@@ -242,21 +253,21 @@ impl Crew {
     }
 
     /// Ends everything that is still under way, gives worktrees back, writes the last statuses; returns what people
-    /// should know.
-    pub(crate) async fn finish(&mut self, status: RunStatus) -> Vec<Told> {
+    /// should know, and whether the statuses are written.
+    pub(crate) async fn finish(&mut self, status: RunStatus) -> (Vec<Told>, Result<(), String>) {
         self.steps.shutdown().await;
         let mut warnings: Vec<String> = Vec::new();
         while let Some(released) = self.releases.join_next().await {
             warnings.extend(released.ok().flatten());
         }
-        warnings.extend(self.statuses.finish().await);
+        let statuses = self.statuses.finish().await;
         self.worktrees.clear();
         if status == RunStatus::Completed || status == RunStatus::Failed {
             let setup = Arc::clone(&self.setup);
             let closed = tokio::task::spawn_blocking(move || setup.pool.close()).await;
             warnings.extend(closed.ok().and_then(Result::err).map(|error| format!("failed to {error}")));
         }
-        warnings.into_iter().map(Told::Warning).collect()
+        (warnings.into_iter().map(Told::Warning).collect(), statuses)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What can go wrong outside of any task; trouble within a task is an answer to the scheduler.
 
 use std::path::PathBuf;
-use tm_scheduler::IllegalInput;
+use tm_scheduler::{CommitId, IllegalInput};
+use tm_worktrees::BranchName;
 
 /// Trouble that ends the process, never the run: its journal stays and it can be resumed.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,24 @@ pub enum Error {
     /// git refused.
     #[error(transparent)]
     Git(#[from] tm_worktrees::Error),
+    /// Somebody moved the integration branch away from work that has landed.
+    #[error(
+        "go on with the integration branch `{branch}`: it is at `{found}`, which does not contain `{landed}`, where work of this run landed"
+    )]
+    IntegrationMoved {
+        /// The branch.
+        branch: BranchName,
+        /// Where it is.
+        found: CommitId,
+        /// The newest merge of the run.
+        landed: CommitId,
+    },
+    /// Statuses could not be written into the backlog at the end of the run.
+    #[error("write the statuses of the run into the backlog: {why}")]
+    StatusesUnwritten {
+        /// What stood in the way.
+        why: String,
+    },
     /// The journal tells of something that can't happen.
     #[error("the journal `{path}` can't be replayed: record {record}")]
     ImpossibleJournal {

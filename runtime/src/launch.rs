@@ -2,7 +2,7 @@
 //! and folders of attempts; nothing of tasks.
 
 use crate::now;
-use crate::steps::words;
+use crate::trouble::Trouble;
 use std::ffi::OsString;
 use std::path::Path;
 use tm_config::{PoliteStop, PromptDelivery};
@@ -30,14 +30,14 @@ pub(crate) struct Launch<'a> {
 
 impl Launch<'_> {
     /// Writes the prompt and returns everything that starting the agent needs.
-    pub(crate) fn prepare(self) -> Result<AgentCommand, String> {
+    pub(crate) fn prepare(self) -> Result<AgentCommand, Trouble> {
         let Launch { recipe, directory, worktree, .. } = self;
-        directory.create().map_err(|error| words(&error))?;
-        tm_store::atomic::replace(&directory.prompt(), self.prompt.as_bytes())
-            .map_err(|error| format!("failed to write `{}`: {error}", directory.prompt().display()))?;
+        directory.create().map_err(|error| Trouble::of(&error))?;
+        let written = tm_store::atomic::replace(&directory.prompt(), self.prompt.as_bytes());
+        written.map_err(|source| Trouble::of(&tm_store::Error::Write { path: directory.prompt(), source }))?;
         let placeholders = self.all_placeholders();
-        let line = recipe.command_line(&placeholders).map_err(|error| words(&error))?;
-        let own = recipe.environment(&placeholders).map_err(|error| words(&error))?;
+        let line = recipe.command_line(&placeholders).map_err(|error| Trouble::of(&error))?;
+        let own = recipe.environment(&placeholders).map_err(|error| Trouble::of(&error))?;
         let mut line = line.into_iter().map(OsString::from);
         Ok(AgentCommand {
             program: line.next().unwrap_or_default(),

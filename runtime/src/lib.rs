@@ -2,6 +2,7 @@
 //!
 //! Every `if` about the domain is in the scheduler; here is what touches git, processes, files and the clock.
 
+mod at_work;
 pub mod autopilot;
 mod clock;
 mod conventional;
@@ -10,6 +11,7 @@ mod error;
 mod evidence;
 mod header;
 mod home;
+mod integration;
 mod launch;
 mod learnt;
 pub mod loops;
@@ -22,14 +24,17 @@ mod setup;
 mod statuses;
 pub mod steering;
 mod steps;
+mod trouble;
 
 pub use clock::now;
 pub use crew::Told;
 pub use error::Error;
 pub use header::JournalHeader;
 pub use home::home;
+pub use integration::{Integration, Tip};
 pub use main_loop::{Outcome, Run};
 pub use measurements::Measurements;
 pub use proving::{RedCommit, Work, prove, red_commit};
 pub use replay::{Replayed, replay};
 pub use setup::{AgentChoice, RunSetup};
+pub use trouble::Trouble;

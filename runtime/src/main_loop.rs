@@ -3,10 +3,11 @@
 //! Inputs that come together are journaled together and flushed to disk once, before the first effect that can't be
 //! undone.
 
+use crate::clock::SteadyClock;
 use crate::crew::{Crew, Heard, Taken, Told};
 use crate::setup::RunSetup;
 use crate::steering::{Ask, Reply, Steer, stop_order};
-use crate::{Error, Replayed, now};
+use crate::{Error, Replayed};
 use std::time::Duration;
 use tm_scheduler::{Effect, Input, Limits, Request, RunStatus, Scheduler, Task, TaskId, Timestamp};
 use tm_store::run::{ActivityLog, JournalWriter};
@@ -17,6 +18,10 @@ const PULSE: Duration = Duration::from_secs(1);
 /// So many inputs are taken together at the most.
 const BATCH: usize = 256;
 
+/// What can't be written is tried again after these pauses.
+const WRITE_AGAIN_AFTER: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(450), Duration::from_secs(3)];
+
 /// A run in this process that is about to go on.
 #[derive(Debug)]
 pub struct Run {
@@ -24,6 +29,7 @@ pub struct Run {
     journal: JournalWriter,
     activity: ActivityLog,
     setup: RunSetup,
+    clock: SteadyClock,
     first: Input,
 }
 
@@ -45,6 +51,7 @@ struct Loop {
     scheduler: Scheduler,
     journal: JournalWriter,
     activity: ActivityLog,
+    clock: SteadyClock,
     crew: Crew,
 }
 
@@ -67,21 +74,30 @@ impl Run {
     pub fn begin(setup: RunSetup) -> Result<Self, Error> {
         let journal = JournalWriter::create(&setup.directory.journal(), &setup.header)?;
         let scheduler = Scheduler::new(setup.header.plan.clone(), setup.header.limits.clone());
-        Self::new(setup, scheduler, journal, Input::Begin)
+        let clock = SteadyClock::not_before(setup.header.started_at);
+        Self::new(setup, scheduler, journal, clock, Input::Begin)
     }
 
     /// Takes up a run where its journal ends.
     ///
     /// # Errors
     /// The run's folder can't be written.
-    pub fn resume(setup: RunSetup, replayed: Replayed, limits: Limits) -> Result<Self, Error> {
+    pub fn resume(setup: RunSetup, replayed: Replayed, mut limits: Limits) -> Result<Self, Error> {
         let journal = JournalWriter::append_to(&setup.directory.journal(), replayed.end)?;
-        Self::new(setup, replayed.scheduler, journal, Input::Resumed(limits))
+        let clock = SteadyClock::not_before(replayed.last_input_at);
+        limits.deadline = limits.deadline.map(|deadline| clock.of(deadline));
+        Self::new(setup, replayed.scheduler, journal, clock, Input::Resumed(limits))
     }
 
-    fn new(setup: RunSetup, scheduler: Scheduler, journal: JournalWriter, first: Input) -> Result<Self, Error> {
+    fn new(
+        setup: RunSetup,
+        scheduler: Scheduler,
+        journal: JournalWriter,
+        clock: SteadyClock,
+        first: Input,
+    ) -> Result<Self, Error> {
         let activity = ActivityLog::open(&setup.directory.activity())?;
-        Ok(Self { scheduler, journal, activity, setup, first })
+        Ok(Self { scheduler, journal, activity, setup, clock, first })
     }
 
     /// Carries the run out to its end. Orders to stop and requests come through `steers`; `listener` is told everything that people
@@ -94,8 +110,8 @@ impl Run {
         steers: mpsc::UnboundedReceiver<Steer>,
         listener: impl FnMut(Timestamp, &Told, &Scheduler),
     ) -> Result<Outcome, Error> {
-        let Self { scheduler, journal, activity, setup, first } = self;
-        Loop { scheduler, journal, activity, crew: Crew::new(setup) }.turn(first, steers, listener).await
+        let Self { scheduler, journal, activity, setup, clock, first } = self;
+        Loop { scheduler, journal, activity, clock, crew: Crew::new(setup) }.turn(first, steers, listener).await
     }
 }
 
@@ -108,7 +124,7 @@ impl Loop {
     ) -> Result<Outcome, Error> {
         let mut incoming = vec![Incoming::Input(Box::new(first))];
         loop {
-            let at = now();
+            let at = self.clock.now();
             let (effects, answers) = self.decide(at, incoming).await?;
             for effect in effects {
                 if let Effect::Tell(event) = &effect {
@@ -125,8 +141,8 @@ impl Loop {
             if let Some(status) = self.scheduler.ended() {
                 return self.end(status, at, &mut listener).await;
             }
-            self.journal.flush()?;
-            self.activity.flush()?;
+            patiently(|| self.journal.flush())?;
+            patiently(|| self.activity.flush())?;
             incoming = self.hear(&mut steers, &mut listener).await;
         }
     }
@@ -153,6 +169,7 @@ impl Loop {
             }
         }
         if somebody_waits || effects.iter().any(|effect| !matches!(effect, Effect::Tell(_))) {
+            patiently(|| self.journal.flush())?;
             self.journal.sync()?;
         }
         Ok((effects, answers))
@@ -200,7 +217,7 @@ impl Loop {
     ) -> Vec<Incoming> {
         let mut inputs = Vec::new();
         while inputs.is_empty() {
-            let wake = self.scheduler.next_wake().map(|moment| Duration::from_millis(moment.since(now())));
+            let wake = self.scheduler.next_wake().map(|moment| Duration::from_millis(moment.since(self.clock.now())));
             tokio::select! {
                 heard = self.crew.hear() => {
                     self.take(heard, &mut inputs, listener);
@@ -213,7 +230,7 @@ impl Loop {
                     Steer::Ask(ask, caller) => Incoming::Asked { ask, caller },
                 }),
                 () = sleep(wake) => inputs.push(Incoming::Input(Box::new(Input::Tick))),
-                () = tokio::time::sleep(PULSE) => listener(now(), &Told::Pulse, &self.scheduler),
+                () = tokio::time::sleep(PULSE) => listener(self.clock.now(), &Told::Pulse, &self.scheduler),
             }
         }
         inputs
@@ -227,7 +244,7 @@ impl Loop {
     ) {
         match self.crew.take(heard) {
             Taken::Input(input) => inputs.push(Incoming::Input(input)),
-            Taken::Told(told) => listener(now(), &told, &self.scheduler),
+            Taken::Told(told) => listener(self.clock.now(), &told, &self.scheduler),
             Taken::Nothing => {}
         }
     }
@@ -238,13 +255,28 @@ impl Loop {
         ended_at: Timestamp,
         listener: &mut impl FnMut(Timestamp, &Told, &Scheduler),
     ) -> Result<Outcome, Error> {
+        patiently(|| self.journal.flush())?;
         self.journal.sync()?;
-        self.activity.flush()?;
-        for told in self.crew.finish(status).await {
-            listener(now(), &told, &self.scheduler);
+        patiently(|| self.activity.flush())?;
+        let (told, statuses) = self.crew.finish(status).await;
+        for told in told {
+            listener(self.clock.now(), &told, &self.scheduler);
         }
+        statuses.map_err(|why| Error::StatusesUnwritten { why })?;
         Ok(Outcome { status, scheduler: self.scheduler, ended_at })
     }
+}
+
+/// Writes, and again after a pause where that failed: without its journal nothing may go on, and a disk that is full
+/// for a moment should not end the agents.
+fn patiently(mut write: impl FnMut() -> Result<(), tm_store::Error>) -> Result<(), tm_store::Error> {
+    for pause in WRITE_AGAIN_AFTER {
+        if write().is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(pause);
+    }
+    write()
 }
 
 /// Sleeps so long, or for ever.

@@ -3,11 +3,12 @@
 //! Only whole results are kept: what could not be run today may run tomorrow.
 
 use crate::steps::blocking;
+use crate::trouble::Trouble;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tm_executors::testing::{TestCommand, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, Detail, TestReport};
 use tm_worktrees::{MergePreview, Repository, TreeId, WorktreePool};
@@ -17,6 +18,9 @@ type Cell = Arc<OnceCell<TestReport>>;
 
 /// So many results of earlier runs are kept.
 const MOST_KEPT: usize = 500;
+
+/// Tests that could not be started are started again after these pauses.
+const START_AGAIN_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(900)];
 
 /// What is known of trees. The map is locked only to find a cell, never while tests run.
 #[derive(Debug)]
@@ -51,7 +55,7 @@ impl Measurements {
         let (repository, wanted) = (self.repository.clone(), commit.clone());
         let tree = match blocking(move || repository.tree_of(&wanted)).await {
             Ok(tree) => tree,
-            Err(why) => return unmeasured(why),
+            Err(trouble) => return unmeasured(trouble.into()),
         };
         let cell = self.cell(&tree, command);
         cell.get_or_init(|| self.kept_or_measured(commit, command, &tree)).await.clone()
@@ -102,10 +106,10 @@ impl Measurements {
         let (pool, wanted) = (self.pool.clone(), commit.clone());
         let worktree = match blocking(move || pool.check_out_detached(&wanted)).await {
             Ok(worktree) => worktree,
-            Err(why) => return unmeasured(why),
+            Err(trouble) => return unmeasured(trouble.into()),
         };
         let report = match std::fs::create_dir_all(&self.scratch) {
-            Ok(()) => run_tests(command, worktree.path(), &self.scratch, log).await,
+            Ok(()) => run_patiently(command, worktree.path(), &self.scratch, log).await,
             Err(error) => unmeasured(error.to_string()),
         };
         // A worktree that can't be given back is cleaned up before it is used again.
@@ -120,12 +124,12 @@ impl Measurements {
         command: &TestCommand,
         scratch: &Path,
         wants_rerun: impl Fn(&TestReport) -> bool,
-    ) -> Result<(TestReport, Option<TestReport>), String> {
+    ) -> Result<(TestReport, Option<TestReport>), Trouble> {
         let (pool, merged) = (self.pool.clone(), merge.clone());
         let worktree = blocking(move || pool.check_out_merge(&merged)).await?;
-        let results = run_tests(command, worktree.path(), scratch, "landing").await;
+        let results = run_patiently(command, worktree.path(), scratch, "landing").await;
         let again = if wants_rerun(&results) {
-            Some(run_tests(command, worktree.path(), scratch, "landing-again").await)
+            Some(run_patiently(command, worktree.path(), scratch, "landing-again").await)
         } else {
             None
         };
@@ -149,6 +153,19 @@ impl Measurements {
             let _tried_again = std::fs::remove_file(path);
         }
     }
+}
+
+/// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many
+/// processes, and would be taken for what the tests say.
+pub(crate) async fn run_patiently(command: &TestCommand, worktree: &Path, scratch: &Path, name: &str) -> TestReport {
+    for pause in START_AGAIN_AFTER {
+        let report = run_tests(command, worktree, scratch, name).await;
+        if !matches!(report.end, CommandEnd::NotStarted(_)) {
+            return report;
+        }
+        tokio::time::sleep(pause).await;
+    }
+    run_tests(command, worktree, scratch, name).await
 }
 
 /// The name under which results are kept: the tree, and a digest of all that decides how the tests are run.

@@ -1,9 +1,10 @@
 //! Measures work in a worktree and has it judged: for an attempt, and by hand.
 
-use crate::measurements::Measurements;
-use crate::steps::{blocking, words};
+use crate::measurements::{Measurements, run_patiently};
+use crate::steps::blocking;
+use crate::trouble::Trouble;
 use std::path::PathBuf;
-use tm_executors::testing::{RunnerFile, TestCommand, run_tests, runner_file, runner_settings};
+use tm_executors::testing::{RunnerFile, TestCommand, runner_file, runner_settings};
 use tm_scheduler::verdict::{
     Change, ChangeKind, GreenWork, RedFacts, RedWork, Rules, Strictness, is_test_path, judge_green, judge_plain,
     judge_red, needs_rerun, old_tests_got_worse, test_files_of_red, test_section,
@@ -53,7 +54,7 @@ pub async fn red_commit(
     commit: &CommitId,
     command: &TestCommand,
     measurements: &Measurements,
-) -> Result<RedCommit, String> {
+) -> Result<RedCommit, Trouble> {
     let (repository, red) = (measurements.repository().clone(), commit.clone());
     let (base, changes) = blocking(move || {
         let base = repository.first_parent(&red)?.unwrap_or_else(|| red.clone());
@@ -74,7 +75,7 @@ pub async fn red_commit(
 ///
 /// # Errors
 /// git or the disk refused; nothing is known of the work then.
-pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, String> {
+pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, Trouble> {
     let (repository, base) = (measurements.repository().clone(), work.base.clone());
     if blocking(move || repository.tree_of(&base)).await? == work.tree {
         let why = "nothing differs from what the attempt started from";
@@ -97,7 +98,7 @@ pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, St
 ///
 /// # Errors
 /// git or the disk refused; nothing is known of the work then.
-pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &Measurements) -> Result<Proof, String> {
+pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &Measurements) -> Result<Proof, Trouble> {
     let Some(command) = &work.command else { return Ok(without_tests(Phase::Green)) };
     let prover = Prover { work, command, measurements };
     let changes = prover.changes(&work.base).await?;
@@ -135,7 +136,7 @@ struct Prover<'a> {
 }
 
 impl Prover<'_> {
-    async fn red(&self) -> Result<(Proof, TestReport), String> {
+    async fn red(&self) -> Result<(Proof, TestReport), Trouble> {
         let changes = self.changes(&self.work.base).await?;
         let test_files = self.red_files(&changes, &self.work.base).await?;
         let base = self.base().await;
@@ -157,7 +158,7 @@ impl Prover<'_> {
         Ok((judge_red(&red, self.work.rules.strictness), after))
     }
 
-    async fn green(&self) -> Result<(Proof, TestReport), String> {
+    async fn green(&self) -> Result<(Proof, TestReport), Trouble> {
         let base = self.base().await;
         let (red, tampered, without_red) = match &self.work.red {
             Some(red) => (facts(red), self.tampered(red).await?, self.without_red(red).await?),
@@ -191,7 +192,7 @@ impl Prover<'_> {
         Ok((proof, after))
     }
 
-    async fn plain(&self) -> Result<(Proof, TestReport), String> {
+    async fn plain(&self) -> Result<(Proof, TestReport), Trouble> {
         let base = self.base().await;
         let after = self.measure("work").await?;
         let rerun = self.rerun(&base, &after).await?;
@@ -207,23 +208,23 @@ impl Prover<'_> {
         self.measurements.at(&self.work.base, self.command).await
     }
 
-    async fn measure(&self, name: &str) -> Result<TestReport, String> {
-        let report = run_tests(self.command, &self.work.worktree, &self.work.scratch, name).await;
+    async fn measure(&self, name: &str) -> Result<TestReport, Trouble> {
+        let report = run_patiently(self.command, &self.work.worktree, &self.work.scratch, name).await;
         self.write(name, &report)?;
         Ok(report)
     }
 
-    fn write(&self, name: &str, report: &TestReport) -> Result<(), String> {
+    fn write(&self, name: &str, report: &TestReport) -> Result<(), Trouble> {
         let path = self.work.scratch.join(format!("tests-{name}.json"));
-        tm_store::run::write_json(&path, report).map_err(|error| words(&error))
+        tm_store::run::write_json(&path, report).map_err(|error| Trouble::of(&error))
     }
 
-    async fn rerun(&self, base: &TestReport, after: &TestReport) -> Result<Option<TestReport>, String> {
+    async fn rerun(&self, base: &TestReport, after: &TestReport) -> Result<Option<TestReport>, Trouble> {
         if needs_rerun(base, after) { self.measure("again").await.map(Some) } else { Ok(None) }
     }
 
     /// The results of the work, but for some files, which are as they were at its base.
-    async fn measure_with(&self, files: &[String], name: &str) -> Result<TestReport, String> {
+    async fn measure_with(&self, files: &[String], name: &str) -> Result<TestReport, Trouble> {
         let (tree, base, files) = (self.work.tree.clone(), self.work.base.clone(), files.to_vec());
         let commit = self.git(move |repository| repository.with_files_of(&tree, &files, &base)).await?;
         let report = self.measurements.run_at(&commit, self.command, name).await;
@@ -234,19 +235,19 @@ impl Prover<'_> {
     async fn git<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Repository) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, String> {
+    ) -> Result<T, Trouble> {
         let repository = self.measurements.repository().clone();
         blocking(move || read(&repository)).await
     }
 
-    async fn changes(&self, since: &CommitId) -> Result<Vec<Change>, String> {
+    async fn changes(&self, since: &CommitId) -> Result<Vec<Change>, Trouble> {
         let (since, tree) = (since.clone(), self.work.tree.clone());
         let changes = self.git(move |repository| repository.changed_files_to_tree(&since, &tree)).await?;
         Ok(changes.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect())
     }
 
     /// The test files of a RED, and files of code whose own section of tests it changed.
-    async fn red_files(&self, changes: &[Change], base: &CommitId) -> Result<Vec<String>, String> {
+    async fn red_files(&self, changes: &[Change], base: &CommitId) -> Result<Vec<String>, Trouble> {
         let mut files = test_files_of_red(changes);
         for change in changes {
             if !files.contains(&change.path)
@@ -258,20 +259,20 @@ impl Prover<'_> {
         Ok(files)
     }
 
-    async fn section(&self, commit: &CommitId, path: &str) -> Result<Option<String>, String> {
+    async fn section(&self, commit: &CommitId, path: &str) -> Result<Option<String>, Trouble> {
         let (commit, wanted) = (commit.clone(), path.to_owned());
         let text = self.git(move |repository| repository.text_at(&commit, &wanted)).await?;
         Ok(text.and_then(|text| test_section(path, &text).map(ToOwned::to_owned)))
     }
 
-    async fn section_now(&self, path: &str) -> Result<Option<String>, String> {
+    async fn section_now(&self, path: &str) -> Result<Option<String>, Trouble> {
         let (tree, wanted) = (self.work.tree.clone(), path.to_owned());
         let text = self.git(move |repository| repository.text_in_tree(&tree, &wanted)).await?;
         Ok(text.and_then(|text| test_section(path, &text).map(ToOwned::to_owned)))
     }
 
     /// Test files, and sections of tests, that are no longer RED's.
-    async fn tampered(&self, red: &RedCommit) -> Result<Vec<String>, String> {
+    async fn tampered(&self, red: &RedCommit) -> Result<Vec<String>, Trouble> {
         let (from, to) = (red.base.clone(), red.commit.clone());
         let of_red = self.git(move |repository| repository.changed_files(&from, &to)).await?;
         let of_red: Vec<Change> =
@@ -290,7 +291,7 @@ impl Prover<'_> {
     }
 
     /// The results at GREEN's base without RED's work: at RED's own base, or at what RED's work was merged into.
-    async fn without_red(&self, red: &RedCommit) -> Result<TestReport, String> {
+    async fn without_red(&self, red: &RedCommit) -> Result<TestReport, Trouble> {
         let commit = if self.work.base == red.commit {
             red.base.clone()
         } else {
@@ -312,7 +313,7 @@ impl Prover<'_> {
     }
 
     /// Files of which some settings decide how tests are run, and that have others now.
-    async fn changed_runner_settings(&self, changes: &[Change]) -> Result<Vec<String>, String> {
+    async fn changed_runner_settings(&self, changes: &[Change]) -> Result<Vec<String>, Trouble> {
         let mut changed = Vec::new();
         for change in changes.iter().filter(|change| runner_file(&change.path, self.command) == RunnerFile::Partly) {
             let (base, tree, path) = (self.work.base.clone(), self.work.tree.clone(), change.path.clone());

@@ -1,6 +1,6 @@
 //! Everything that a run is carried out with, put together by the caller before the loop begins.
 
-use crate::JournalHeader;
+use crate::{Integration, JournalHeader};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,6 +76,8 @@ pub struct RunSetup {
     pub settings: Settings,
     /// The repository.
     pub repository: Repository,
+    /// The integration branch.
+    pub integration: Integration,
     /// The worktrees of the run.
     pub pool: WorktreePool,
     /// Where test results are kept from run to run.

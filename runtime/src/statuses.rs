@@ -5,18 +5,23 @@
 use crate::crew::{Heard, Told};
 use crate::now;
 use crate::setup::{RunSetup, Shared};
+use crate::trouble::words;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tm_scheduler::{Status, TaskId, Unit, of_unit};
 use tm_store::backlog::{ReadOptions, RollUp, StatusChange};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+/// The last statuses of a run that could not be written are tried again after these pauses.
+const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(450), Duration::from_secs(2)];
+
 /// The writer of statuses.
 #[derive(Debug)]
 pub(crate) struct StatusWriter {
     sender: Option<mpsc::UnboundedSender<(TaskId, Status)>>,
-    task: JoinHandle<Vec<String>>,
+    task: JoinHandle<Result<(), String>>,
     ledger: Arc<Ledger>,
 }
 
@@ -103,10 +108,10 @@ impl StatusWriter {
         }
     }
 
-    /// Waits until everything is written; returns what could not be.
-    pub(crate) async fn finish(&mut self) -> Vec<String> {
+    /// Waits until everything is written.
+    pub(crate) async fn finish(&mut self) -> Result<(), String> {
         self.sender = None;
-        (&mut self.task).await.unwrap_or_default()
+        (&mut self.task).await.unwrap_or_else(|error| Err(error.to_string()))
     }
 }
 
@@ -114,7 +119,7 @@ async fn write_all(
     setup: Shared,
     mut receiver: mpsc::UnboundedReceiver<(TaskId, Status)>,
     told: mpsc::UnboundedSender<Heard>,
-) -> Vec<String> {
+) -> Result<(), String> {
     let mut pending: BTreeMap<TaskId, Status> = BTreeMap::new();
     while let Some((task, status)) = receiver.recv().await {
         pending.insert(task, status);
@@ -124,14 +129,18 @@ async fn write_all(
         match write(&setup, &pending).await {
             Ok(()) => pending.clear(),
             Err(why) => {
-                let _nobody_listens = told.send(Heard::Told(Told::Warning(why)));
+                let warning = format!("failed to {why}; the statuses are written with the next change");
+                let _nobody_listens = told.send(Heard::Told(Told::Warning(warning)));
             }
         }
     }
-    match write(&setup, &pending).await {
-        Ok(()) => Vec::new(),
-        Err(why) => vec![why],
+    for pause in AGAIN_AFTER {
+        if write(&setup, &pending).await.is_ok() {
+            return Ok(());
+        }
+        tokio::time::sleep(pause).await;
     }
+    write(&setup, &pending).await
 }
 
 async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(), String> {
@@ -147,7 +156,7 @@ async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(),
     });
     match written.await {
         Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(format!("failed to {error}; the statuses are written with the next change")),
-        Err(error) => Err(format!("failed to write statuses: {error}")),
+        Ok(Err(error)) => Err(words(&error).trim_start_matches("failed to ").to_owned()),
+        Err(error) => Err(format!("write statuses: {error}")),
     }
 }

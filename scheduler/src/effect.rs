@@ -344,7 +344,7 @@ pub enum Event {
     /// The run was told to stop.
     #[serde(rename = "run:stopping")]
     RunStopping {
-        /// Why: `interrupted`, `deadline`, `budget`.
+        /// Why: `interrupted`, `deadline`, `budget`, `surroundings`.
         why: StopReason,
     },
     /// The run is over.
@@ -367,6 +367,8 @@ pub enum StopReason {
     Deadline,
     /// Its money or its tokens are spent.
     Budget,
+    /// A step can't be done for reasons outside of all tasks: no space, no permission, a lock that stays.
+    Surroundings,
 }
 
 /// How a run ended.

@@ -75,6 +75,9 @@ pub enum Answer {
     LandingRefused(LandingRefusal),
     /// The worktree with the work is gone, or can't be used any more; holds why.
     WorkLost(String),
+    /// The step could not be done for reasons outside of the task, such as a full disk; holds why. It is asked for
+    /// again when the run is taken up.
+    Surroundings(String),
 }
 
 /// What came of a further attempt that may improve GREEN's code.

@@ -42,16 +42,16 @@ fn replace_by(target: &Path, bytes: &[u8], temporary: &mut tempfile::Builder<'_,
     let folder = folder_of(target);
     let mode = if old.is_some() { 0o600 } else { 0o666 };
     let mut temporary = temporary.permissions(Permissions::from_mode(mode)).tempfile_in(folder)?;
-    tm_faults::point("replace: write");
+    tm_faults::check("replace: write")?;
     temporary.write_all(bytes)?;
     if let Some(old) = old {
         keep_access(temporary.as_file(), &old)?;
     }
-    tm_faults::point("replace: sync");
+    tm_faults::check("replace: sync")?;
     temporary.as_file().sync_all()?;
-    tm_faults::point("replace: rename");
+    tm_faults::check("replace: rename")?;
     temporary.persist(target).map_err(|error| error.error)?;
-    tm_faults::point("replace: sync of the folder");
+    tm_faults::check("replace: sync of the folder")?;
     sync_folder(folder)
 }
 

@@ -6,6 +6,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
+/// The message of a commit that is made of a tree only to be tested.
+pub(crate) const TREE_TO_TEST: &str = "tm: a tree to be tested";
+
 /// What happened to a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Change {
@@ -90,7 +93,7 @@ impl Repository {
             }
         }
         let made = update.create_updated(&library, &tree).map_err(|_| unknown(from.as_str()))?;
-        self.commit_tree(&TreeId(made.to_string()), &[from], "tm: a tree to be tested\n")
+        self.commit_tree(&TreeId(made.to_string()), &[from], &format!("{TREE_TO_TEST}\n"))
     }
 
     /// Returns everything in a checkout of this repository as a tree, ignored files left out, without touching its index.

@@ -16,6 +16,12 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// The folder in which git was to work is not there any more.
+    #[error("work in `{}`: the folder is gone", path.display())]
+    FolderGone {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The program is too old.
     #[error("use git `{found}`: version {needed} or later is needed")]
     GitTooOld {
@@ -216,12 +222,70 @@ impl fmt::Display for Protection {
     }
 }
 
+/// What git and the system say when a disk, a lock or a limit is the trouble, and may not be for long.
+const PASSING_WORDS: [&str; 9] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "Input/output error",
+    "Stale file handle",
+    "Too many open files",
+    "Cannot allocate memory",
+    "Resource temporarily unavailable",
+    ".lock': File exists",
+    "could not lock config file",
+];
+
+/// What they say when somebody has to see to it.
+const LASTING_WORDS: [&str; 3] = ["Read-only file system", "Permission denied", "insufficient permission"];
+
+/// What git says when objects that nothing holds yet were collected by another git.
+const COLLECTED_WORDS: [&str; 8] = [
+    "bad object",
+    "invalid object",
+    "error building trees",
+    "not a valid object",
+    "nonexistent object",
+    "could not read",
+    "unable to read",
+    "does not exist",
+];
+
 impl Error {
+    /// Tells whether the surroundings refused, such as a full disk or a lock of another git, so that the same step may
+    /// go well later.
+    pub fn is_of_surroundings(&self) -> bool {
+        match self {
+            Self::File { source, .. } => source.kind() != io::ErrorKind::NotFound,
+            Self::GitMissing { .. } => true,
+            Self::Git { message: words, .. } | Self::CommitRefused { output: words } => {
+                says_passing_trouble(words) || says(words, &LASTING_WORDS)
+            }
+            _ => false,
+        }
+    }
+
+    /// Tells whether objects are missing that were there a moment ago, so that making them again may go well.
+    pub fn is_of_collected_objects(&self) -> bool {
+        matches!(self, Self::Git { message: words, .. } | Self::CommitRefused { output: words }
+            if says(words, &COLLECTED_WORDS))
+    }
+
     /// Wraps what the system says about a file.
     pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { action, path, source }
     }
+}
+
+/// Tells whether git says that something is in the way which may be gone soon.
+pub(crate) fn says_passing_trouble(words: &str) -> bool {
+    says(words, &PASSING_WORDS)
+}
+
+/// Tells whether git itself says one of the words; what a hook says is no business of tm's.
+fn says(words: &str, known: &[&str]) -> bool {
+    let by_git = |line: &&str| ["fatal:", "error:", "warning:"].iter().any(|start| line.starts_with(start));
+    words.lines().filter(by_git).any(|line| known.iter().any(|known| line.contains(known)))
 }
 
 fn quoted(paths: &[PathBuf]) -> String {

@@ -4,6 +4,7 @@
 //! reads the terminal, and runs git in a process group of its own, so that a Ctrl-C meant for tm can't cut a commit in
 //! half.
 
+use crate::error::says_passing_trouble;
 use crate::{Environment, Error};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,6 +19,9 @@ use tm_scheduler::CommitId;
 /// How often a call is repeated that stumbled over a worktree which somebody else was just making.
 const RETRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
+/// A call that the disk or a lock of another git refused is repeated after these pauses (milliseconds), some four
+/// seconds in all.
+const PATIENCE: [u64; 5] = [30, 90, 270, 810, 2_430];
 
 /// Which hooks a call runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,6 +35,7 @@ pub(crate) enum Hooks {
 /// One call of git, before it is run.
 pub(crate) struct Git {
     command: Command,
+    folder: PathBuf,
     words: Vec<String>,
     input: Option<Vec<u8>>,
     retries: u32,
@@ -48,8 +53,20 @@ pub(crate) struct Answer {
     pub(crate) stderr: String,
 }
 
+/// Settings of every call: nothing that goes on in the background, and patience with the locks of other gits, which
+/// hold them for a moment (milliseconds).
+const SETTINGS: [&str; 6] = [
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "core.fsmonitor=false",
+    "advice.detachedHead=false",
+    "core.filesRefLockTimeout=5000",
+    "core.packedRefsTimeout=10000",
+];
+
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
-const CHANGING: [&str; 13] = [
+const CHANGING: [&str; 14] = [
+    "read-tree",
     "update-ref",
     "symbolic-ref",
     "branch",
@@ -85,13 +102,13 @@ impl Git {
 
     fn begin(mut command: Command, folder: &Path, hooks: Hooks) -> Self {
         command.current_dir(folder);
-        for setting in ["gc.auto=0", "maintenance.auto=false", "core.fsmonitor=false", "advice.detachedHead=false"] {
+        for setting in SETTINGS {
             command.args(["-c", setting]);
         }
         if hooks == Hooks::Off {
             command.args(["-c", "core.hooksPath=/dev/null"]);
         }
-        Self { command, words: Vec::new(), input: None, retries: RETRIES, refused: None }
+        Self { command, folder: folder.to_owned(), words: Vec::new(), input: None, retries: RETRIES, refused: None }
     }
 
     /// Adds one argument.
@@ -143,14 +160,23 @@ impl Git {
         if let Some(error) = self.refused.take() {
             return Err(error);
         }
-        let mut attempt = 0;
+        let mut stumbles = 0;
+        let mut patience = PATIENCE.into_iter().map(Duration::from_millis).take(self.retries as usize);
         loop {
             let answer = self.run_once()?;
-            attempt += 1;
-            if attempt > self.retries || answer.code == 0 || !stumbled(&answer.stderr) {
+            if answer.code == 0 {
                 return Ok(answer);
             }
-            std::thread::sleep(PAUSE);
+            let pause = if stumbled(&answer.stderr) {
+                stumbles += 1;
+                (stumbles <= self.retries).then_some(PAUSE)
+            } else if says_passing_trouble(&answer.stderr) {
+                patience.next()
+            } else {
+                None
+            };
+            let Some(pause) = pause else { return Ok(answer) };
+            std::thread::sleep(pause);
         }
     }
 
@@ -233,10 +259,11 @@ impl Git {
             None => self.command.stdin(Stdio::null()),
         };
         let changes = self.words.iter().any(|word| CHANGING.contains(&word.as_str()));
-        if changes {
-            tm_faults::point("git: before");
+        if changes && let Err(error) = tm_faults::check("git: before") {
+            // As git itself says it, so that what is made of git's words is tried as well.
+            return Ok(Answer { code: 128, stdout: Vec::new(), stderr: format!("fatal: unable to write: {error}") });
         }
-        let output = self.command.output().map_err(|source| Error::GitMissing { source })?;
+        let output = self.command.output().map_err(|source| self.not_started(source))?;
         if changes {
             tm_faults::point("git: after");
         }
@@ -248,6 +275,17 @@ impl Git {
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
         })
+    }
+}
+
+impl Git {
+    /// Names the folder instead of the program when it is the folder that is missing.
+    fn not_started(&self, source: std::io::Error) -> Error {
+        if self.folder.is_dir() {
+            Error::GitMissing { source }
+        } else {
+            Error::FolderGone { path: self.folder.clone() }
+        }
     }
 }
 

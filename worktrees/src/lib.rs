@@ -8,6 +8,7 @@ mod branch;
 mod bring;
 mod changes;
 mod checkout;
+mod collection;
 mod diffstat;
 mod environment;
 mod error;

@@ -1,5 +1,6 @@
 //! Worktrees that are used again and again: reset and cleaned, never added and removed per task.
 
+use crate::collection::NoCollection;
 use crate::git::Hooks;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
@@ -8,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tm_scheduler::CommitId;
+
+/// The message of a merge that is made only to be tested.
+pub(crate) const MERGE_TO_TEST: &str = "tm: a merge to be tested";
 
 /// The worktrees of one run.
 #[derive(Clone, Debug)]
@@ -23,6 +27,7 @@ struct PoolState {
     next: AtomicU32,
     /// Held while git's list of worktrees changes; git itself stumbles over half-written entries.
     changing: Mutex<()>,
+    no_collection: NoCollection,
 }
 
 /// A worktree on no branch, for measuring; given back with `release`.
@@ -33,7 +38,7 @@ pub struct DetachedWorktree {
 }
 
 impl WorktreePool {
-    /// Opens the pool in a folder. Worktrees that are there from an earlier process are left alone until they are
+    /// Opens the pool in a folder; while it is open, `git gc` is kept out. Worktrees that are there from an earlier process are left alone until they are
     /// taken over.
     ///
     /// # Errors
@@ -43,7 +48,12 @@ impl WorktreePool {
         let entries = std::fs::read_dir(&folder).map_err(Error::file("read", &folder))?;
         let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let next = AtomicU32::new(numbers.max().unwrap_or(0) + 1);
-        let state = PoolState { idle: Mutex::new(Vec::new()), next, changing: Mutex::new(()) };
+        let state = PoolState {
+            idle: Mutex::new(Vec::new()),
+            next,
+            changing: Mutex::new(()),
+            no_collection: NoCollection::hold(repository.common_dir()),
+        };
         Ok(Self { repository, folder, state: Arc::new(state) })
     }
 
@@ -92,9 +102,13 @@ impl WorktreePool {
     /// It is not of this pool, or it is gone.
     pub fn take_over(&self, path: &Path, branch: &BranchName, base: &CommitId) -> Result<Worktree, Error> {
         let refuse = |why: &'static str| Error::NotInPool { path: path.to_owned(), why };
-        if path.parent() != Some(&self.folder) {
-            return Err(refuse("it is somewhere else"));
-        }
+        // A repository that was moved has its worktrees elsewhere now, under the same names.
+        let names = |path: &Path| Some((path.parent()?.file_name()?.to_owned(), path.file_name()?.to_owned()));
+        let name = match (names(path), self.folder.file_name()) {
+            (Some((run, name)), Some(own)) if run == own => name,
+            _ => return Err(refuse("it is somewhere else")),
+        };
+        let path = &self.folder.join(name);
         if !path.join(".git").exists() {
             return Err(refuse("it is gone"));
         }
@@ -115,13 +129,14 @@ impl WorktreePool {
     /// # Errors
     /// git refused.
     pub fn check_out_merge(&self, preview: &MergePreview) -> Result<DetachedWorktree, Error> {
-        let commit = self.repository.merge_commit(preview, "tm: a merge to be tested\n")?;
+        let commit = self.repository.merge_commit(preview, &format!("{MERGE_TO_TEST}\n"))?;
         self.check_out_detached(&commit)
     }
 
     /// Returns an idle worktree, or a new one, detached on the commit and without anything that is not in it but
     /// ignored files, which are dependencies and build results more often than not.
     fn clean_worktree(&self, commit: &CommitId) -> Result<PathBuf, Error> {
+        self.state.no_collection.renew();
         let idle = self.idle().pop();
         let path = match idle {
             Some(path) if path.join(".git").exists() => path,

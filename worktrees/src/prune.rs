@@ -1,6 +1,8 @@
 //! Removes worktrees whose work is safe, and says of each what it did and why.
 
+use crate::changes::TREE_TO_TEST;
 use crate::git::Hooks;
+use crate::pool::MERGE_TO_TEST;
 use crate::{Error, Repository};
 use std::path::{Path, PathBuf};
 
@@ -36,29 +38,54 @@ impl Repository {
         Ok(ours.into_iter().map(|path| self.prune_one(path)).collect())
     }
 
+    /// Links the worktrees below a folder to this repository again after either was moved; returns how many there are.
+    ///
+    /// # Errors
+    /// The folder can't be read, or git refused.
+    pub fn link_again(&self, folder: &Path) -> Result<usize, Error> {
+        let mut worktrees = Vec::new();
+        for run in folders(folder)? {
+            worktrees.extend(folders(&run)?.into_iter().filter(|path| path.join(".git").is_file()));
+        }
+        if !worktrees.is_empty() {
+            let git = self.git_in(self.checkout_root(), Hooks::Off);
+            git.args(["worktree", "repair"]).args(&worktrees).done()?;
+        }
+        Ok(worktrees.len())
+    }
+
     pub(crate) fn prune_one(&self, path: PathBuf) -> PruneOutcome {
-        let (outcome, why) = match self.why_kept(&path).and_then(|why| match why {
-            Some(why) => Ok((Pruned::Kept, why)),
-            None => self.remove_worktree(&path).map(|()| (Pruned::Removed, "its work is on a branch".to_owned())),
-        }) {
-            Ok(done) => done,
-            Err(error) => (Pruned::Kept, format!("failed to {error}")),
-        };
+        let pruned = self.look_at(&path).and_then(|(outcome, why)| match outcome {
+            Pruned::Removed => self.remove_worktree(&path).map(|()| (outcome, why.to_owned())),
+            Pruned::Kept => Ok((outcome, why.to_owned())),
+        });
+        let (outcome, why) = pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
         PruneOutcome { path, outcome, why }
     }
 
-    fn why_kept(&self, path: &Path) -> Result<Option<String>, Error> {
+    /// Tells what should become of a worktree, and why.
+    fn look_at(&self, path: &Path) -> Result<(Pruned, &'static str), Error> {
         if is_empty(path) {
-            return Ok(None);
+            return Ok((Pruned::Removed, "there is no file in it"));
         }
         let git = || self.git_in(path, Hooks::Off).reading();
         if !git().args(["status", "--porcelain=v1", "-z"]).bytes()?.is_empty() {
-            return Ok(Some("it holds work that is not committed".to_owned()));
+            return Ok((Pruned::Kept, "it holds work that is not committed"));
         }
         let head = git().args(["rev-parse", "HEAD"]).object_id()?;
         let contains = format!("--contains={head}");
         let kept_by = git().args(["for-each-ref", "--count=1", &contains, "refs/heads", "refs/tm"]).text()?;
-        Ok(kept_by.is_empty().then(|| "its commit is on no branch".to_owned()))
+        if !kept_by.is_empty() {
+            return Ok((Pruned::Removed, "its work is on a branch"));
+        }
+        // A process that was killed while it tested leaves such a commit, which is made of others that are kept.
+        let subject = git().args(["log", "-1", "--format=%s"]).text()?;
+        let is_for_tests = subject == MERGE_TO_TEST || subject == TREE_TO_TEST;
+        Ok(if is_for_tests {
+            (Pruned::Removed, "it was made for tests only")
+        } else {
+            (Pruned::Kept, "its commit is on no branch")
+        })
     }
 
     fn remove_worktree(&self, path: &Path) -> Result<(), Error> {
@@ -71,6 +98,11 @@ impl Repository {
         }
         git().arg("remove").arg(path).done()
     }
+}
+
+fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = std::fs::read_dir(folder).map_err(Error::file("read", folder))?;
+    Ok(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
 }
 
 /// Whether nothing was ever written there, or everything is gone.

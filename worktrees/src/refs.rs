@@ -48,6 +48,15 @@ impl Repository {
         Ok(tip.map(CommitId::new))
     }
 
+    /// Returns the names of all branches.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn branches(&self) -> Result<Vec<String>, Error> {
+        let listing = self.git().args(["for-each-ref", "--format=%(refname:short)", "refs/heads"]).text()?;
+        Ok(listing.lines().map(ToOwned::to_owned).collect())
+    }
+
     /// Returns the name, or the name with the first of `-2`, `-3` … that is free.
     ///
     /// # Errors

@@ -6,6 +6,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// So many changes are named at the most.
+const SHOWN: usize = 40;
+/// Lines of new files up to so many bytes are counted.
+const COUNTED: u64 = 1024 * 1024;
+
 /// What is compared: HEAD, its branch, the default branch, and every path that differs from HEAD.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CheckoutSnapshot {
@@ -47,21 +52,79 @@ impl CheckoutSnapshot {
         Ok(Self { head: head.commit.to_string(), branch: head.branch, default_branch: tip, paths })
     }
 
-    /// Returns what is different later, in words.
-    pub fn differences(&self, later: &Self) -> Vec<String> {
-        let mut differences = Vec::new();
+    /// Returns what is different later, each with what happened to it and how many lines that are.
+    pub fn changes(&self, later: &Self, repository: &Repository) -> Vec<String> {
+        let mut changes = Vec::new();
         if (&self.head, &self.branch) != (&later.head, &later.branch) {
-            differences.push("HEAD".to_owned());
+            changes.push(format!("HEAD (now {}, before {})", later.place(), self.place()));
         }
         if self.default_branch != later.default_branch {
-            differences.push("the default branch".to_owned());
+            let place = |tip: &Option<String>| tip.as_deref().map_or("nowhere", short).to_owned();
+            let (now, before) = (place(&later.default_branch), place(&self.default_branch));
+            changes.push(format!("the default branch (now at {now}, before at {before})"));
         }
+        let counts = line_counts(repository);
         let changed = later.paths.iter().filter(|(path, state)| self.paths.get(*path) != Some(state));
-        differences.extend(changed.map(|(path, _)| path.display().to_string()));
+        changes.extend(changed.map(|(path, (letters, _))| {
+            let what = what_happened(letters, self.paths.contains_key(path));
+            format!("{} ({what}{})", path.display(), lines_of(repository, path, letters, &counts))
+        }));
         let gone = self.paths.keys().filter(|path| !later.paths.contains_key(*path));
-        differences.extend(gone.map(|path| path.display().to_string()));
-        differences
+        changes.extend(gone.map(|path| format!("{} (was changed before, and is as in HEAD now)", path.display())));
+        let more = changes.len().saturating_sub(SHOWN);
+        if more > 0 {
+            changes.truncate(SHOWN);
+            changes.push(format!("and {more} more"));
+        }
+        changes
     }
+
+    fn place(&self) -> String {
+        match &self.branch {
+            Some(branch) => format!("{branch} at {}", short(&self.head)),
+            None => short(&self.head).to_owned(),
+        }
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+/// Says what git's two letters mean.
+fn what_happened(letters: &[u8], differed_before: bool) -> &'static str {
+    match (letters, differed_before) {
+        (_, true) => "changed again",
+        (b"??", false) => "new",
+        (letters, false) if letters.contains(&b'D') => "deleted",
+        (letters, false) if letters.contains(&b'A') => "added",
+        (_, false) => "modified",
+    }
+}
+
+/// Returns the lines that are new and gone since HEAD, nothing where they can't be counted.
+fn lines_of(repository: &Repository, path: &Path, letters: &[u8], counts: &BTreeMap<PathBuf, String>) -> String {
+    if letters == b"??" {
+        let whole = std::fs::metadata(repository.checkout_root().join(path)).is_ok_and(|file| file.len() < COUNTED);
+        let text = whole.then(|| std::fs::read_to_string(repository.checkout_root().join(path)).ok()).flatten();
+        return text.map_or_else(String::new, |text| format!(", +{}", text.lines().count()));
+    }
+    counts.get(path).cloned().unwrap_or_default()
+}
+
+/// Returns the lines that are new and gone since HEAD in each file that git knows and whose lines it counts.
+fn line_counts(repository: &Repository) -> BTreeMap<PathBuf, String> {
+    let listing =
+        repository.git().args(["diff", "--numstat", "-z", "--no-renames", "HEAD"]).bytes().unwrap_or_default();
+    let mut counts = BTreeMap::new();
+    for entry in fields(&listing) {
+        let mut parts = entry.splitn(3, |&byte| byte == b'\t');
+        let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse::<u64>().ok();
+        if let (Some(new), Some(gone), Some(path)) = (number(), number(), parts.next()) {
+            counts.insert(path_of(path), format!(", +{new} -{gone}"));
+        }
+    }
+    counts
 }
 
 /// A file of tm's, or one beside it that a writer makes for a moment.

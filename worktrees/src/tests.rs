@@ -1,5 +1,7 @@
 //! Real git in folders of its own.
 
+mod safety;
+
 use super::*;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -233,19 +235,6 @@ fn hooks_are_run_and_a_refusal_brings_their_words() {
 }
 
 #[test]
-fn salvage_keeps_untracked_files_and_disturbs_nothing() {
-    let scene = Scene::new();
-    let worktree = scene.check_out("tm/1", &scene.head());
-    assert_eq!(worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("an answer"), None);
-    write(&worktree.path().join("new file\n.txt"), "b");
-    let kept = worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("an answer").expect("a commit");
-    assert_eq!(scene.git(&["rev-parse", "refs/tm/salvage/r/1/1"]), kept.to_string());
-    assert!(scene.git(&["ls-tree", "-r", "-z", "--name-only", kept.as_str()]).contains("new file\n.txt"));
-    assert!(!worktree.is_clean().expect("an answer"));
-    assert!(worktree.salvage("refs/heads/main", "no\n").is_err());
-}
-
-#[test]
 fn worktrees_are_used_again_clean_and_their_branches_are_free() {
     let scene = Scene::new();
     let base = scene.head();
@@ -294,29 +283,29 @@ fn changes_in_the_users_checkout_are_seen() {
     let root = scene.repository.checkout_root().to_owned();
     let own = [root.join("tasks.json")];
     let take = || CheckoutSnapshot::take(&scene.repository, &own).expect("a snapshot");
+    let changes = |before: &CheckoutSnapshot, after: &CheckoutSnapshot| before.changes(after, &scene.repository);
     let before = take();
     write(&root.join("tasks.json"), "{}");
-    assert_eq!(before.differences(&take()), Vec::<String>::new());
-    write(&root.join("x.txt"), "x");
+    assert_eq!(changes(&before, &take()), Vec::<String>::new());
+    write(&root.join("x.txt"), "x\ny\n");
     let with_file = take();
-    assert_eq!(before.differences(&with_file), ["x.txt"]);
+    assert_eq!(changes(&before, &with_file), ["x.txt (new, +2)"]);
     write(&root.join("x.txt"), "longer");
-    assert_eq!(with_file.differences(&take()), ["x.txt"]);
+    assert_eq!(changes(&with_file, &take()), ["x.txt (changed again, +1)"]);
+    write(&root.join("a.txt"), "one\n2\nthree\nfour\n");
+    assert_eq!(changes(&with_file, &take()), ["a.txt (modified, +2 -1)", "x.txt (changed again, +1)"]);
+    std::fs::remove_file(root.join("x.txt")).expect("removed");
+    assert_eq!(
+        changes(&with_file, &take()),
+        ["a.txt (modified, +2 -1)", "x.txt (was changed before, and is as in HEAD now)"]
+    );
+    let first = scene.head().to_string();
     scene.git(&["commit", "--quiet", "--allow-empty", "-m", "escape"]);
-    assert_eq!(before.differences(&take()), ["HEAD", "the default branch", "x.txt"]);
-}
-
-#[test]
-fn pruning_keeps_what_is_not_safe_and_says_why() {
-    let scene = Scene::new();
-    let base = scene.head();
-    let dirty = scene.check_out("tm/1", &base);
-    write(&dirty.path().join("b.txt"), "b");
-    let safe = scene.check_out("tm/2", &base);
-    let outcomes = scene.repository.prune(&scene.folder.path().join("worktrees")).expect("outcomes");
-    let of = |path: &Path| outcomes.iter().find(|outcome| outcome.path == path).expect("an outcome").outcome;
-    assert_eq!((of(dirty.path()), of(safe.path())), (Pruned::Kept, Pruned::Removed));
-    assert!(dirty.path().join("b.txt").exists());
+    let second = scene.head().to_string();
+    let (first, second) = (&first[..10], &second[..10]);
+    let [head, default, _] = &changes(&before, &take())[..] else { panic!("three changes") };
+    assert_eq!(*head, format!("HEAD (now main at {second}, before main at {first})"));
+    assert_eq!(*default, format!("the default branch (now at {second}, before at {first})"));
 }
 
 #[test]
@@ -384,24 +373,6 @@ fn a_file_that_changes_just_after_it_was_staged_is_seen() {
         let text = scene.repository.text_in_tree(&tree, "a.txt").expect("a tree");
         assert_eq!(text, Some(format!("new {round:02}")));
     }
-}
-
-#[test]
-fn kept_work_is_never_replaced_by_other_work() {
-    let scene = Scene::new();
-    let head = scene.head();
-    let (one, two) = (scene.task("tm/one", &head, "one.txt", "1"), scene.task("tm/two", &head, "two.txt", "2"));
-    let keep = |commit: &CommitId| scene.repository.keep("refs/tm/salvage/run/1/1", commit).expect("kept");
-    keep(&head);
-    keep(&one);
-    keep(&head);
-    keep(&two);
-    keep(&two);
-    let kept = scene.repository.kept("refs/tm/salvage/").expect("a list");
-    let mut names: Vec<(&str, &CommitId)> = kept.iter().map(|kept| (kept.reference.as_str(), &kept.commit)).collect();
-    names.sort();
-    assert_eq!(names, [("refs/tm/salvage/run/1/1", &one), ("refs/tm/salvage/run/1/1-2", &two)]);
-    assert_eq!(kept[0].subject, "tm/one");
 }
 
 #[test]

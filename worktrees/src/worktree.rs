@@ -4,7 +4,11 @@ use crate::git::{Hooks, fields, path_of};
 use crate::pool::WorktreePool;
 use crate::{BranchName, Error, PathPatterns, TreeId};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tm_scheduler::CommitId;
+
+/// A lock that is found on the index is looked at again after these pauses (milliseconds) before it is removed.
+const LOCK_PAUSES: [u64; 5] = [20, 60, 180, 540, 1_000];
 
 /// A worktree that is in use.
 #[derive(Debug)]
@@ -68,6 +72,47 @@ impl Worktree {
     /// # Errors
     /// git refused, or there are repositories within the worktree.
     pub fn stage(&self, never_commit: &PathPatterns) -> Result<Staged, Error> {
+        self.remove_abandoned_lock()?;
+        match self.stage_once(never_commit) {
+            Err(error) if error.is_of_collected_objects() => {
+                // The index says of files that they are in the object store, and another git has collected them.
+                self.git().args(["read-tree", "HEAD"]).done()?;
+                self.stage_once(never_commit)
+            }
+            staged => staged,
+        }
+    }
+
+    /// Removes the lock of a git that was killed with the agent: nobody else works on the index of this worktree, and
+    /// whoever does is given a moment.
+    fn remove_abandoned_lock(&self) -> Result<(), Error> {
+        let lock = self.git_dir()?.join("index.lock");
+        for pause in LOCK_PAUSES {
+            if !lock.exists() {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(pause));
+        }
+        match std::fs::remove_file(&lock) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &lock)(error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Returns git's own folder of this worktree, as the file `.git` names it.
+    fn git_dir(&self) -> Result<PathBuf, Error> {
+        let link = self.path.join(".git");
+        let text = match std::fs::read(&link) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::NotInPool { path: self.path.clone(), why: "it is gone" });
+            }
+            text => text.map_err(Error::file("read", &link))?,
+        };
+        let text = text.strip_prefix(b"gitdir: ").unwrap_or(&text);
+        Ok(path_of(text.strip_suffix(b"\n").unwrap_or(text)))
+    }
+
+    fn stage_once(&self, never_commit: &PathPatterns) -> Result<Staged, Error> {
         self.back_to_branch()?;
         self.git().args(["add", "--all", "--", "."]).done()?;
         let left_out = self.unstage(never_commit)?;
@@ -81,11 +126,13 @@ impl Worktree {
     fn back_to_branch(&self) -> Result<(), Error> {
         let repository = self.pool.repository();
         repository.assert_not_protected(&self.branch)?;
-        let head = self.head()?;
+        let head = self.head().ok();
+        let is_there = head.is_some();
+        let head = head.unwrap_or_else(|| self.last_head());
         let reference = self.branch.reference();
         let current = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).text_if_any()?;
         let keeps_commits = repository.is_ancestor(&self.base, &head)?;
-        if current.as_deref() == Some(&reference) && keeps_commits {
+        if is_there && current.as_deref() == Some(&reference) && keeps_commits {
             return Ok(());
         }
         let commit = if keeps_commits { head } else { self.base.clone() };
@@ -101,6 +148,18 @@ impl Worktree {
         let git = self.git().reading().args(["diff", "--cached", "--name-only", "--no-renames", "-z"]);
         let listing = git.commit(&self.base).bytes()?;
         Ok(fields(&listing).map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
+    /// Returns where HEAD was before its branch was deleted, as its log has it; the base where that tells nothing.
+    fn last_head(&self) -> CommitId {
+        let log = self.git_dir().and_then(|folder| {
+            let path = folder.join("logs/HEAD");
+            std::fs::read_to_string(&path).map_err(Error::file("read", &path))
+        });
+        let log = log.unwrap_or_default();
+        let last = log.lines().last().and_then(|line| line.split(' ').nth(1)).map(CommitId::new);
+        let is_whole = |commit: &CommitId| self.pool.repository().is_ancestor(&self.base, commit).unwrap_or(false);
+        last.filter(is_whole).unwrap_or_else(|| self.base.clone())
     }
 
     fn unstage(&self, never_commit: &PathPatterns) -> Result<Vec<PathBuf>, Error> {
@@ -152,6 +211,10 @@ impl Worktree {
         let current = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).text_if_any()?;
         if current.as_deref() != Some(&reference) {
             return Err(Error::WrongHead { path: self.path.clone(), expected: self.branch.to_string() });
+        }
+        if self.head().is_err() {
+            // Somebody deleted the branch: git would make a commit without a parent.
+            self.back_to_branch()?;
         }
         let answer = repository
             .git_in(&self.path, Hooks::Configured)
@@ -206,7 +269,7 @@ impl Worktree {
     /// git refused.
     pub fn salvage(&self, reference: &str, message: &str) -> Result<Option<CommitId>, Error> {
         let repository = self.pool.repository();
-        let head = self.head()?;
+        let head = self.head().unwrap_or_else(|_| self.last_head());
         let tree = repository.tree_of_checkout(&self.path)?;
         if head == self.base && tree == repository.tree_of(&self.base)? {
             return Ok(None);

@@ -31,7 +31,7 @@ impl AgentIdentity {
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
         serde_json::to_writer(&mut file, &self).map_err(|source| Error::Json { path: path.to_owned(), source })?;
-        file.flush().map_err(failed)?;
+        tm_faults::check("agent: rename").and_then(|()| file.flush()).map_err(failed)?;
         file.persist(path).map_err(|error| failed(error.error))?;
         Ok(())
     }

@@ -72,7 +72,7 @@ impl TreeCommand {
     }
 
     /// Names the folder instead of the program when it is the folder that is missing.
-    fn not_started(&self, source: std::io::Error) -> Error {
+    pub(super) fn not_started(&self, source: std::io::Error) -> Error {
         if !self.working_folder.is_dir() {
             return Error::Open { path: self.working_folder.clone(), source };
         }

@@ -53,8 +53,8 @@ impl ProcessTree {
     pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
         become_subreaper()?;
         let id = registry::add(Tree::new(Leader::Starting, &command.marks));
-        tm_faults::point("spawn: before");
-        match command.spawn() {
+        let may_start = tm_faults::check("spawn: before").map_err(|source| command.not_started(source));
+        match may_start.and_then(|()| command.spawn()) {
             Ok((child, identity)) => {
                 tm_faults::point("spawn: after");
                 registry::started(id, identity);

@@ -248,9 +248,9 @@ fn rate_limit_is_known_by_the_agents_own_event_and_not_by_what_it_read() {
 
 #[test]
 fn tm_speaks_with_a_program_of_the_protocol_and_the_program_is_looked_for() {
-    let yaml = "agents: {mine: {extends: acp, prompt: arg, command: [agent, --acp, ['-m', '{model}']]}}";
+    let yaml = "agents: {mine: {extends: acp, model: small, prompt: arg, command: [agent, --acp, ['-m', '{model}']]}}";
     let mine = recipe("mine", &settings(yaml)).unwrap();
-    let words = mine.command_line(&values(), Some("small")).unwrap();
+    let words = mine.command_line(&values()).unwrap();
     assert_eq!(words[1..], ["acp-agent", "--", "agent", "--acp", "-m", "small"]);
     assert_eq!(words[0], values()["tm"]);
     assert_eq!(mine.program("/bin/tm").unwrap(), "agent");

@@ -32,7 +32,7 @@ pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: 
         rules: rules(session),
         scratch,
     };
-    let proof = prove(&work, &measurements).await.map_err(Error::Measuring)?;
+    let proof = prove(&work, &measurements).await.map_err(|trouble| Error::Measuring(trouble.into()))?;
     if phase == TddPhase::Red && proof.holds() {
         session.open.state.red_proven = Some(keep_red(session, &tree, &head, &proof)?);
     }

@@ -71,7 +71,7 @@ pub(super) async fn run_agent(
 
 async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, String> {
     let setup = Arc::clone(setup);
-    blocking(move || setup.repository.work_snapshot(setup.place.folder())).await
+    Ok(blocking(move || setup.repository.work_snapshot(setup.place.folder())).await?)
 }
 
 /// The user's checkout as it is now, where the agent works elsewhere; `None` when it can't be looked at.
@@ -84,7 +84,9 @@ async fn checkout(setup: &Arc<LoopSetup>) -> Option<CheckoutSnapshot> {
 /// What changed there since.
 async fn escape(setup: &Arc<LoopSetup>, before: Option<CheckoutSnapshot>) -> Vec<String> {
     let (Some(before), Some(after)) = (before, checkout(setup).await) else { return Vec::new() };
-    before.differences(&after)
+    let repository = setup.repository.clone();
+    let changed = blocking(move || Ok::<_, std::io::Error>(before.changes(&after, &repository))).await;
+    changed.unwrap_or_default()
 }
 
 async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<WorkChanges, String> {
@@ -107,7 +109,7 @@ async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), Strin
             worktree.commit_rest(&setup.never_commit, &message)
         }
     });
-    committed.await.map(drop)
+    Ok(committed.await.map(drop)?)
 }
 
 /// Writes the prompt and returns everything that starting the agent needs, and the prompt.

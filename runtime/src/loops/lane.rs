@@ -191,7 +191,7 @@ async fn give_back(setup: Arc<LoopSetup>) -> Option<String> {
         worktree.release()?;
         pool.close()
     });
-    given_back.await.err()
+    given_back.await.err().map(String::from)
 }
 
 /// Runs the tests where the agent worked; a stop cuts them off.

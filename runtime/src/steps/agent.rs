@@ -1,11 +1,12 @@
 //! Runs the agent of an attempt, or sees one to its end that another process started.
 
+use super::blocking;
 use super::brief::{Brief, StepDone};
 use super::prepare::at_hand;
-use super::{blocking, words};
 use crate::evidence::{prompt_context, prompt_of};
 use crate::launch::{Launch, not_started};
 use crate::learnt::entry;
+use crate::trouble::Trouble;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use tm_config::Escape;
 use tm_executors::agent::{AgentCommand, AttemptLimits, Order, Progress, adopt_attempt, run_attempt};
 use tm_presets::{Prompt, RejectedWork};
-use tm_scheduler::Answer;
+use tm_scheduler::{Answer, AttemptNumber, TaskId};
 use tm_store::run::Rejection;
 use tm_worktrees::{CheckoutSnapshot, Worktree};
 use tokio::sync::watch;
@@ -56,12 +57,13 @@ async fn see_to_its_end(
     };
     let command = match command(&brief, worktree.path(), timeout_ms, prompt_of(brief.phase())).await {
         Ok(command) => command,
-        Err(why) => {
-            let report = not_started(brief.recipe(), why);
-            return brief.done(Answer::AgentEnded(report), Some(worktree));
+        Err(trouble) => {
+            let answer = trouble.answer(|why| Answer::AgentEnded(not_started(brief.recipe(), why)));
+            return brief.done(answer, Some(worktree));
         }
     };
     let before = snapshot(&brief).await;
+    brief.at_work.begin(brief.id(), brief.attempt);
     let teller = brief.clone();
     let progress = move |progress: Progress| {
         if let Some(line) = progress.last_line {
@@ -73,6 +75,10 @@ async fn see_to_its_end(
         Start::Adopt => adopt_attempt(command, orders, progress).await,
     };
     report.escape = escape(&brief, before).await;
+    let others = brief.at_work.end(brief.id(), brief.attempt);
+    if !report.escape.is_empty() && !others.is_empty() {
+        report.noticed.push(suspects(&others));
+    }
     report.noticed.extend(set_back_statuses(&brief).await);
     collect_learnings(&brief);
     brief.done(Answer::AgentEnded(report), Some(worktree))
@@ -94,13 +100,13 @@ pub(super) async fn command(
     worktree: &Path,
     timeout_ms: u64,
     prompt: Prompt,
-) -> Result<AgentCommand, String> {
+) -> Result<AgentCommand, Trouble> {
     let recipe = brief.recipe();
     let red_files = red_files(brief).await?;
     let rejected = rejected_work(brief).await?;
     let context = prompt_context(brief, worktree, red_files, rejected);
     let own_prompts = brief.setup.repository.checkout_root().join(".taskmaster/prompts");
-    let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| words(&error))?;
+    let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| Trouble::of(&error))?;
     let launch = Launch {
         recipe,
         directory: &brief.directory,
@@ -120,7 +126,7 @@ pub(super) async fn command(
 }
 
 /// The files that RED changed, for GREEN's prompt.
-async fn red_files(brief: &Brief) -> Result<Vec<String>, String> {
+async fn red_files(brief: &Brief) -> Result<Vec<String>, Trouble> {
     let Some(red) = brief.red.clone() else { return Ok(Vec::new()) };
     let repository = brief.setup.repository.clone();
     let changes = blocking(move || repository.changed_files(&red.base, &red.commit)).await?;
@@ -128,7 +134,7 @@ async fn red_files(brief: &Brief) -> Result<Vec<String>, String> {
 }
 
 /// Earlier work on the task that people rejected, and whether the agent finds it in its worktree.
-async fn rejected_work(brief: &Brief) -> Result<Vec<RejectedWork>, String> {
+async fn rejected_work(brief: &Brief) -> Result<Vec<RejectedWork>, Trouble> {
     let Some(rejections) = brief.setup.rejections.get(&brief.planned.backlog_id).cloned() else {
         return Ok(Vec::new());
     };
@@ -146,7 +152,7 @@ async fn rejected_work(brief: &Brief) -> Result<Vec<RejectedWork>, String> {
         };
         rejections.into_iter().map(of).collect()
     });
-    work.await.map_err(|error| error.to_string())
+    work.await.map_err(|error| Trouble::of_task(error.to_string()))
 }
 
 fn placeholders(brief: &Brief) -> Vec<(&'static str, String)> {
@@ -175,6 +181,12 @@ fn variables(brief: &Brief) -> Vec<(OsString, OsString)> {
     own.into_iter().chain(marks(brief).into_iter().map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
+/// Says who else may have changed the user's checkout.
+fn suspects(others: &[(TaskId, AttemptNumber)]) -> String {
+    let names: Vec<String> = others.iter().map(|(task, attempt)| format!("`{task}` attempt {attempt}")).collect();
+    format!("it can't be told which agent changed the checkout: at work in the same time were {}", names.join(", "))
+}
+
 /// The user's checkout as it is now; `None` when it can't be looked at.
 pub(super) async fn snapshot(brief: &Brief) -> Option<CheckoutSnapshot> {
     let setup = Arc::clone(&brief.setup);
@@ -184,7 +196,9 @@ pub(super) async fn snapshot(brief: &Brief) -> Option<CheckoutSnapshot> {
 /// What changed in the user's checkout since.
 pub(super) async fn escape(brief: &Brief, before: Option<CheckoutSnapshot>) -> Vec<String> {
     let (Some(before), Some(after)) = (before, snapshot(brief).await) else { return Vec::new() };
-    let changes = before.differences(&after);
+    let repository = brief.setup.repository.clone();
+    let changed = blocking(move || Ok::<_, std::io::Error>(before.changes(&after, &repository))).await;
+    let changes = changed.unwrap_or_default();
     match brief.setup.settings.git.escape {
         Escape::Fail => changes,
         Escape::Warn => {

@@ -1,5 +1,6 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
+use crate::at_work::AtWork;
 use crate::crew::{Heard, Told};
 use crate::proving::RedCommit;
 use crate::setup::Shared;
@@ -7,7 +8,9 @@ use crate::statuses::Ledger;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
-use tm_scheduler::{Answer, AttemptNumber, AttemptRecord, Phase, Place, PlannedTask, Scheduler, Task, TaskId, Tokens};
+use tm_scheduler::{
+    Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Scheduler, Task, TaskId, Tokens,
+};
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::Worktree;
 use tokio::sync::mpsc;
@@ -41,6 +44,7 @@ pub(crate) struct Brief {
     pub(crate) kin: Vec<TaskId>,
     pub(crate) directory: AttemptDirectory,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) at_work: Arc<AtWork>,
     told: mpsc::UnboundedSender<Heard>,
 }
 
@@ -52,6 +56,7 @@ impl Brief {
         scheduler: &Scheduler,
         told: mpsc::UnboundedSender<Heard>,
         ledger: Arc<Ledger>,
+        at_work: Arc<AtWork>,
     ) -> Self {
         let view = scheduler.task(id).expect("the scheduler asks only for tasks of its plan");
         let planned = view.placed.task.clone();
@@ -79,6 +84,7 @@ impl Brief {
             attempt,
             setup,
             ledger,
+            at_work,
             told,
         }
     }
@@ -104,6 +110,20 @@ impl Brief {
     pub(crate) fn recipe(&self) -> &Recipe {
         let agent = self.record.as_ref().and_then(|record| record.agent.as_ref());
         self.setup.agents.recipe(self.phase(), agent)
+    }
+
+    /// Returns where the integration branch is; says so when it had to be made again.
+    pub(crate) fn integration_tip(&self) -> Result<CommitId, crate::Error> {
+        let integration = &self.setup.integration;
+        let tip = integration.tip()?;
+        if tip.was_deleted {
+            self.tell_warning(format!(
+                "the integration branch `{}` was deleted; it is made again at `{}`, with all that has landed",
+                integration.branch(),
+                tip.commit
+            ));
+        }
+        Ok(tip.commit)
     }
 
     pub(crate) fn done(self, answer: Answer, worktree: Option<Worktree>) -> StepDone {

@@ -4,9 +4,14 @@ use super::brief::{Brief, StepDone};
 use super::prepare::at_hand;
 use super::words;
 use crate::conventional::{commit_type, scope};
+use std::time::Duration;
 use tm_presets::CommitWords;
 use tm_scheduler::{Answer, Phase};
 use tm_worktrees::{Error, Worktree};
+
+/// A commit that the disk or a lock refused is tried again after these pauses; git is not told to, since a commit must
+/// not be made twice.
+const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(450), Duration::from_secs(4)];
 
 pub(crate) async fn commit(brief: Brief, worktree: Option<Worktree>) -> StepDone {
     let worktree = match at_hand(&brief, worktree).await {
@@ -26,14 +31,27 @@ pub(crate) async fn commit(brief: Brief, worktree: Option<Worktree>) -> StepDone
 }
 
 fn commit_now(brief: &Brief, worktree: &Worktree) -> Answer {
-    if let Some(commit) = already_made(brief, worktree) {
-        return Answer::Committed { commit };
+    for pause in AGAIN_AFTER.into_iter().map(Some).chain([None]) {
+        if let Some(commit) = already_made(brief, worktree) {
+            return Answer::Committed { commit };
+        }
+        // What was staged is what was proven; what the tests left behind is not part of it.
+        match (worktree.commit(&message(brief, worktree)), pause) {
+            (Ok(commit), _) => return Answer::Committed { commit },
+            (Err(error), Some(pause)) if error.is_of_surroundings() => std::thread::sleep(pause),
+            (Err(error), _) => return refused(error),
+        }
     }
-    // What was staged is what was proven; what the tests left behind is not part of it.
-    match worktree.commit(&message(brief, worktree)) {
-        Ok(commit) => Answer::Committed { commit },
-        Err(Error::CommitRefused { output }) => Answer::CommitRefused(output),
-        Err(error) => Answer::CommitRefused(words(&error)),
+    unreachable!("the last round returns")
+}
+
+fn refused(error: Error) -> Answer {
+    if error.is_of_surroundings() {
+        return Answer::Surroundings(words(&error));
+    }
+    match error {
+        Error::CommitRefused { output } => Answer::CommitRefused(output),
+        other => Answer::CommitRefused(words(&other)),
     }
 }
 

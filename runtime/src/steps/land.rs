@@ -1,13 +1,14 @@
 //! Lands proven work: merges without a checkout, tests the merged tree, moves the integration branch.
 
+use super::blocking;
 use super::brief::{Brief, StepDone};
-use super::{blocking, words};
 use crate::measurements::Measurements;
+use crate::trouble::Trouble;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{judge_landing, needs_rerun};
 use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId};
-use tm_worktrees::{BranchName, Error, Landing, MergePreview};
+use tm_worktrees::{Error, Landing, MergePreview};
 
 /// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
 const TRIES: u32 = 5;
@@ -16,32 +17,34 @@ pub(crate) async fn land(brief: Brief, commit: CommitId, measurements: Arc<Measu
     for _ in 0..TRIES {
         match try_to_land(&brief, &commit, &measurements).await {
             Tried::Answer(answer) => return brief.done(*answer, None),
-            Tried::Moved => {}
+            Tried::Again => {}
         }
     }
-    let why = format!("`{}` is moved by somebody else again and again", brief.setup.header.integration_branch);
+    let why = format!(
+        "`{}` is moved by somebody else, or its merges are collected, again and again",
+        brief.setup.header.integration_branch
+    );
     brief.done(Answer::LandingRefused(LandingRefusal::Failed(why)), None)
 }
 
 enum Tried {
     Answer(Box<Answer>),
-    /// Somebody moved the integration branch meanwhile.
-    Moved,
+    /// Somebody moved the integration branch meanwhile, or collected the merge before it was on it.
+    Again,
 }
 
 async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measurements) -> Tried {
     let refused = |refusal| Tried::Answer(Box::new(Answer::LandingRefused(refusal)));
-    let (setup, work) = (Arc::clone(&brief.setup), commit.clone());
+    let (inner, work) = (brief.clone(), commit.clone());
     let looked = blocking(move || {
-        let integration = BranchName::new(setup.header.integration_branch.clone())?;
-        let head = setup.repository.resolve(integration.as_str())?;
-        let landing = setup.repository.land(&head, &work)?;
-        Ok::<_, Error>((integration, head, landing))
+        let head = inner.integration_tip()?;
+        let landing = inner.setup.repository.land(&head, &work)?;
+        Ok::<_, crate::Error>((head, landing))
     })
     .await;
-    let (integration, head, landing) = match looked {
+    let (head, landing) = match looked {
         Ok(looked) => looked,
-        Err(why) => return refused(LandingRefusal::Failed(why)),
+        Err(trouble) => return failed(trouble),
     };
     let preview = match landing {
         Landing::AlreadyLanded => return Tried::Answer(Box::new(Answer::Landed { commit: head })),
@@ -58,18 +61,29 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
                 let with = landed_since(brief, &head, commit, &[]).await;
                 return refused(LandingRefusal::Regression { proof, with });
             }
-            Err(why) => return refused(LandingRefusal::Failed(why)),
+            Err(trouble) => return failed(trouble),
         }
     }
-    let (repository, message) = (brief.setup.repository.clone(), message(brief));
-    let finished =
-        tokio::task::spawn_blocking(move || repository.finish_landing(&integration, &preview, &message)).await;
+    let (setup, message) = (Arc::clone(&brief.setup), message(brief));
+    let finished = tokio::task::spawn_blocking(move || {
+        let merge = setup.repository.finish_landing(setup.integration.branch(), &preview, &message)?;
+        setup.integration.moved_to(&merge);
+        Ok(merge)
+    })
+    .await;
     match finished {
         Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed { commit })),
-        Ok(Err(Error::Moved { .. })) => Tried::Moved,
-        Ok(Err(error)) => refused(LandingRefusal::Failed(words(&error))),
+        Ok(Err(Error::Moved { .. })) => Tried::Again,
+        Ok(Err(error)) => failed(Trouble::of(&error)),
         Err(error) => refused(LandingRefusal::Failed(error.to_string())),
     }
+}
+
+fn failed(trouble: Trouble) -> Tried {
+    if trouble.is_of_collected_objects() {
+        return Tried::Again;
+    }
+    Tried::Answer(Box::new(trouble.answer(|why| Answer::LandingRefused(LandingRefusal::Failed(why)))))
 }
 
 /// Tests the merged tree, unless it is one that has been proven; `None` when nothing is wrong with it.
@@ -80,7 +94,7 @@ async fn regression(
     commit: &CommitId,
     command: &TestCommand,
     measurements: &Measurements,
-) -> Result<Option<Proof>, String> {
+) -> Result<Option<Proof>, Trouble> {
     if measurements.known(&preview.tree, command).is_some() {
         return Ok(None);
     }
@@ -90,7 +104,7 @@ async fn regression(
     let (mut results, again) = measurements
         .run_merge(preview, command, scratch, |results| needs_rerun(&alone, results) || needs_rerun(&before, results))
         .await?;
-    tm_store::run::write_json(&brief.directory.tests("landing"), &results).map_err(|error| words(&error))?;
+    tm_store::run::write_json(&brief.directory.tests("landing"), &results).map_err(|error| Trouble::of(&error))?;
     let proof = judge_landing(&before, &alone, &results, again.as_ref());
     if !proof.holds() {
         return Ok(Some(proof));

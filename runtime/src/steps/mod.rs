@@ -18,27 +18,18 @@ pub(crate) use prove::prove;
 pub(crate) use refactor::refactor;
 pub(crate) use release::release;
 
-/// Runs what waits for the disk or for git away from the loop; trouble comes back in words that follow "failed to".
-pub(crate) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, String>
+use crate::trouble::Trouble;
+pub(crate) use crate::trouble::words;
+
+/// Runs what waits for the disk or for git away from the loop.
+pub(crate) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Trouble>
 where
     T: Send + 'static,
     E: std::error::Error + Send + 'static,
 {
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(words(&error)),
-        Err(error) => Err(error.to_string()),
+        Ok(Err(error)) => Err(Trouble::of(&error)),
+        Err(error) => Err(Trouble::of_task(error.to_string())),
     }
-}
-
-/// An error with its causes.
-pub(crate) fn words(error: &dyn std::error::Error) -> String {
-    let mut words = format!("failed to {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        words.push_str(": ");
-        words.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    words
 }

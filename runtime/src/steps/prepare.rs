@@ -1,9 +1,13 @@
 //! Makes the base of an attempt and gives it a worktree on it.
 
+use super::blocking;
 use super::brief::{Brief, StepDone};
-use super::{blocking, words};
+use crate::trouble::Trouble;
 use tm_scheduler::{Answer, AttemptNumber, CommitId, Phase, PrepareRefusal};
 use tm_worktrees::{BranchName, BranchStart, Error, MergeOutcome, Worktree, branch_from_pattern, slug};
+
+/// So often a step is done again whose new objects were collected by another git before anything held them.
+pub(super) const TRIES: u32 = 3;
 
 /// What preparing comes to, before it is put into an answer.
 enum Prepared {
@@ -12,8 +16,16 @@ enum Prepared {
 }
 
 pub(crate) async fn prepare(brief: Brief, on_top_of: Vec<CommitId>, must_contain: Vec<CommitId>) -> StepDone {
-    let inner = brief.clone();
-    let prepared = blocking(move || base_and_worktree(&inner, on_top_of, &must_contain)).await;
+    let mut tries = 0;
+    let prepared = loop {
+        tries += 1;
+        let (inner, on_top_of, must_contain) = (brief.clone(), on_top_of.clone(), must_contain.clone());
+        match blocking(move || base_and_worktree(&inner, on_top_of, &must_contain)).await {
+            // The base is made again.
+            Err(trouble) if trouble.is_of_collected_objects() && tries < TRIES => {}
+            prepared => break prepared,
+        }
+    };
     match prepared {
         Ok(Prepared::Ready(base, worktree)) => {
             let branch = worktree.branch().to_string();
@@ -21,14 +33,17 @@ pub(crate) async fn prepare(brief: Brief, on_top_of: Vec<CommitId>, must_contain
             brief.done(Answer::Prepared { branch, base, worktree: folder }, Some(*worktree))
         }
         Ok(Prepared::Conflict(files)) => brief.done(Answer::PrepareRefused(PrepareRefusal::Conflict { files }), None),
-        Err(why) => brief.done(Answer::PrepareRefused(PrepareRefusal::Failed(why)), None),
+        Err(trouble) => brief.done(trouble.answer(|why| Answer::PrepareRefused(PrepareRefusal::Failed(why))), None),
     }
 }
 
-fn base_and_worktree(brief: &Brief, on_top_of: Vec<CommitId>, must_contain: &[CommitId]) -> Result<Prepared, Error> {
+fn base_and_worktree(
+    brief: &Brief,
+    on_top_of: Vec<CommitId>,
+    must_contain: &[CommitId],
+) -> Result<Prepared, crate::Error> {
     let setup = &brief.setup;
-    let integration = BranchName::new(setup.header.integration_branch.clone())?;
-    let mut commits = vec![setup.repository.resolve(integration.as_str())?];
+    let mut commits = vec![brief.integration_tip()?];
     commits.extend(on_top_of);
     let message = format!("Base of task {}", brief.id());
     let base = match setup.repository.combine(&commits, &message)? {
@@ -72,8 +87,8 @@ fn branch(brief: &Brief, base: &CommitId) -> Result<(BranchName, BranchStart), E
 }
 
 /// Opens the worktree of an attempt that another process prepared.
-pub(super) async fn taken_over(brief: &Brief) -> Result<Worktree, String> {
-    let Some(place) = brief.place.clone() else { return Err("its worktree was never made".to_owned()) };
+pub(super) async fn taken_over(brief: &Brief) -> Result<Worktree, Trouble> {
+    let Some(place) = brief.place.clone() else { return Err(Trouble::of_task("its worktree was never made")) };
     let pool = brief.setup.pool.clone();
     blocking(move || pool.take_over(place.worktree.as_ref(), &BranchName::new(place.branch)?, &place.base)).await
 }
@@ -82,11 +97,11 @@ pub(super) async fn taken_over(brief: &Brief) -> Result<Worktree, String> {
 pub(super) async fn at_hand(brief: &Brief, worktree: Option<Worktree>) -> Result<Worktree, Answer> {
     match worktree {
         Some(worktree) => Ok(worktree),
-        None => taken_over(brief).await.map_err(Answer::WorkLost),
+        None => taken_over(brief).await.map_err(|trouble| trouble.answer(Answer::WorkLost)),
     }
 }
 
-/// As `words`, for errors on the way.
-pub(super) fn lost(error: &dyn std::error::Error) -> Answer {
-    Answer::WorkLost(words(error))
+/// The answer to a step whose work can't be got at: lost, or out of reach for now.
+pub(super) fn lost(error: &(dyn std::error::Error + 'static)) -> Answer {
+    Trouble::of(error).answer(Answer::WorkLost)
 }

@@ -32,7 +32,7 @@ pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements
             }
             brief.done(Answer::Proved(proof), Some(worktree))
         }
-        Err(why) => brief.done(Answer::WorkLost(why), Some(worktree)),
+        Err(trouble) => brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
 }
 

@@ -9,6 +9,7 @@ use super::prepare::at_hand;
 use super::{blocking, words};
 use crate::measurements::Measurements;
 use crate::proving::{Work, prove_same_behaviour};
+use crate::trouble::Trouble;
 use std::sync::Arc;
 use tm_executors::agent::{Order, Progress, adopt_attempt, run_attempt};
 use tm_presets::Prompt;
@@ -81,7 +82,7 @@ async fn after_interruption(brief: &Brief, worktree: &Worktree, commit: &CommitI
         Ok::<_, Error>((is_refactor && is_on_green).then_some(tip))
     })
     .await;
-    let kept = made.and_then(|made| made.ok_or_else(|| "it was interrupted".to_owned()));
+    let kept = made.map_err(String::from).and_then(|made| made.ok_or_else(|| "it was interrupted".to_owned()));
     Outcome { report, proof: None, kept }
 }
 
@@ -96,7 +97,7 @@ async fn improve(
     let nothing = |why: String| Outcome { report: None, proof: None, kept: Err(why) };
     let command = match command(brief, worktree.path(), timeout_ms, Prompt::Refactor).await {
         Ok(command) => command,
-        Err(why) => return nothing(why),
+        Err(trouble) => return nothing(trouble.into()),
     };
     let before = snapshot(brief).await;
     let teller = brief.clone();
@@ -127,7 +128,7 @@ async fn improve(
             let why = proof.evidence.lines().next().unwrap_or_default().to_owned();
             Outcome { report, proof: Some(proof), kept: Err(why) }
         }
-        Err(why) => Outcome { report, proof: None, kept: Err(why) },
+        Err(trouble) => Outcome { report, proof: None, kept: Err(trouble.into()) },
     }
 }
 
@@ -136,11 +137,11 @@ async fn judged(
     worktree: &Worktree,
     commit: &CommitId,
     measurements: &Measurements,
-) -> Result<Proof, String> {
-    let staged =
-        tokio::task::block_in_place(|| worktree.stage(&brief.setup.never_commit)).map_err(|error| words(&error))?;
-    if brief.setup.repository.tree_of(commit).map_err(|error| words(&error))? == staged.tree {
-        return Err("nothing was changed".to_owned());
+) -> Result<Proof, Trouble> {
+    let staged = tokio::task::block_in_place(|| worktree.stage(&brief.setup.never_commit));
+    let staged = staged.map_err(|error| Trouble::of(&error))?;
+    if brief.setup.repository.tree_of(commit).map_err(|error| Trouble::of(&error))? == staged.tree {
+        return Err(Trouble::of_task("nothing was changed"));
     }
     let work = Work {
         phase: brief.phase(),

@@ -22,6 +22,11 @@ impl Scheduler {
         if self.attempt_number(rank) != attempt {
             return Err(illegal(format!("attempt {} is under way", self.attempt_number(rank))));
         }
+        let is_under_way = self.states[rank].holds_slot() || matches!(self.states[rank], State::Landing { .. });
+        if let (Answer::Surroundings(why), true) = (&answer, is_under_way) {
+            self.park(rank, why.clone(), effects);
+            return Ok(());
+        }
         if let Some(&parting) = self.partings.get(&rank) {
             return self.answer_and_part(now, rank, parting, answer, effects);
         }

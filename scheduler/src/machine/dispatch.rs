@@ -100,6 +100,9 @@ impl Scheduler {
             return;
         }
         let Some(&rank) = self.landing.front() else { return };
+        if self.parked.contains(&rank) {
+            return;
+        }
         let State::Landing { commit } = &self.states[rank] else { unreachable!("only landing tasks queue to land") };
         let (task, attempt, commit) = (self.id(rank), self.attempt_number(rank), commit.clone());
         effects.push(Effect::Land { task, attempt, commit });
@@ -113,7 +116,7 @@ impl Scheduler {
         } else if self.is_at_rest() {
             match self.stop_reason {
                 Some(StopReason::Interrupted) => RunStatus::Interrupted,
-                Some(StopReason::Deadline | StopReason::Budget) => RunStatus::Stopped,
+                Some(StopReason::Deadline | StopReason::Budget | StopReason::Surroundings) => RunStatus::Stopped,
                 None => return,
             }
         } else {
@@ -121,15 +124,19 @@ impl Scheduler {
         };
         self.restore_statuses(effects);
         self.life = Life::Ended(status);
-        effects.push(Effect::Tell(Event::RunEnded { status, exit_code: status.exit_code() }));
+        effects.push(Effect::Tell(Event::RunEnded { status, exit_code: self.exit_code(status) }));
     }
 
     /// Whether a stopping run has nothing left to wait for. After an order to stop now, that is when no agent lives:
     /// what else is under way is begun again by the next process.
     fn is_at_rest(&self) -> bool {
+        let mut under_way = (0..self.states.len()).filter(|rank| !self.parked.contains(rank));
         match self.stop_order {
-            Some(StopOrder::Now) => !self.states.iter().any(State::has_agent),
-            Some(StopOrder::Gently) | None => self.slots_in_use == 0 && self.landing.is_empty(),
+            Some(StopOrder::Now) => !under_way.any(|rank| self.states[rank].has_agent()),
+            Some(StopOrder::Gently) | None => {
+                let lands = self.landing.front().is_some_and(|first| !self.parked.contains(first));
+                !lands && !under_way.any(|rank| self.states[rank].holds_slot())
+            }
         }
     }
 }

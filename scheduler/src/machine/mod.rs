@@ -91,6 +91,10 @@ pub struct Scheduler {
     partings: BTreeMap<usize, Parting>,
     stop_order: Option<StopOrder>,
     stop_reason: Option<StopReason>,
+    /// Tasks whose step can't be done now for reasons outside of all tasks; they stay where they stand.
+    parked: BTreeSet<usize>,
+    /// What stood in the way of the first of them.
+    trouble: Option<String>,
 }
 
 /// One task of a run as it stands now.
@@ -154,6 +158,8 @@ impl Scheduler {
             partings: BTreeMap::new(),
             stop_order: None,
             stop_reason: None,
+            parked: BTreeSet::new(),
+            trouble: None,
             plan,
         }
     }
@@ -275,6 +281,19 @@ impl Scheduler {
     /// Returns why the run starts nothing more.
     pub const fn stop_reason(&self) -> Option<StopReason> {
         self.stop_reason
+    }
+
+    /// Returns what stood in the way when the run was stopped by its surroundings.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref().filter(|_| self.stop_reason == Some(StopReason::Surroundings))
+    }
+
+    /// Returns the exit code of `tm waves run` for a run that ended so.
+    pub fn exit_code(&self, status: RunStatus) -> u8 {
+        match (status, self.stop_reason) {
+            (RunStatus::Stopped, Some(StopReason::Surroundings)) => 1,
+            _ => status.exit_code(),
+        }
     }
 
     fn id(&self, rank: usize) -> TaskId {

@@ -253,6 +253,9 @@ impl World {
     fn answer_one(&mut self) {
         let (task, attempt, owed) = self.owed.swap_remove(self.random.below(self.owed.len()));
         let fails = self.random.percent(self.failure_percent);
+        if self.random.below(400) == 0 {
+            return self.input(Input::Answer { task, attempt, answer: Answer::Surroundings("disk full".into()) });
+        }
         let answer = match (owed, fails) {
             (Owed::Prepare, false) => {
                 Answer::Prepared { branch: "b".into(), base: self.commit(), worktree: "w".into() }

@@ -26,6 +26,20 @@ impl Scheduler {
         }
     }
 
+    /// Leaves a task where it stands because its step can't be done now, and starts nothing more: what else is under way
+    /// goes on to its end, and the next process asks for the step again.
+    pub(super) fn park(&mut self, rank: usize, why: String, effects: &mut Vec<Effect>) {
+        self.parked.insert(rank);
+        if matches!(self.states[rank], State::Landing { .. }) {
+            self.landing_under_way = false;
+        }
+        self.trouble.get_or_insert(why);
+        if self.stop_reason.is_none() {
+            self.stop_reason = Some(StopReason::Surroundings);
+            effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Surroundings }));
+        }
+    }
+
     /// Asks again for every step that was under way, since nobody hears the answers of the process that is gone.
     pub(super) fn resume(&mut self, limits: Limits, effects: &mut Vec<Effect>) {
         self.life = Life::Running;
@@ -33,6 +47,8 @@ impl Scheduler {
         self.stop_order = None;
         self.stop_reason = None;
         self.landing_under_way = false;
+        self.parked.clear();
+        self.trouble = None;
         self.ready = (0..self.states.len())
             .filter(|&rank| self.states[rank] == State::Ready)
             .map(|rank| self.ready_key(rank))

@@ -39,7 +39,10 @@ impl ActivityLog {
 
     /// Hands everything over to the operating system.
     pub fn flush(&mut self) -> Result<(), Error> {
-        self.file.flush().map_err(Error::write(&self.path))
+        if self.file.buffer().is_empty() {
+            return Ok(());
+        }
+        tm_faults::check("activity: write").and_then(|()| self.file.flush()).map_err(Error::write(&self.path))
     }
 }
 

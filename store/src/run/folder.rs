@@ -25,7 +25,7 @@ pub(crate) fn create_durable(path: &Path) -> Result<(), Error> {
 }
 
 fn create_one(path: &Path) -> io::Result<()> {
-    match private().create(path) {
+    match tm_faults::check("folder: create").and_then(|()| private().create(path)) {
         Ok(()) => sync_folder(folder_of(path)),
         // Another process was faster.
         Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),

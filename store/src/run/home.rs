@@ -44,6 +44,10 @@ pub struct ProjectDirectory {
 }
 
 impl ProjectDirectory {
+    pub(super) const fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
     /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.path

@@ -13,6 +13,7 @@ mod journal;
 mod json;
 mod lock;
 mod loops;
+mod moved;
 mod name;
 mod review;
 
@@ -26,6 +27,7 @@ pub use journal::{JournalContents, JournalEnd, JournalRecord, JournalWriter, Tor
 pub use json::{read_json, write_json};
 pub use lock::RunLock;
 pub use loops::LoopDirectory;
+pub use moved::Whereabouts;
 pub(crate) use name::{calendar_time, encode};
 pub use name::{new_run_id, safe_name};
 pub use review::{Decision, Rejection, Review};

@@ -33,3 +33,56 @@ fn an_agent_that_was_running_when_tm_died_is_adopted() {
     );
     assert!(!script.scheduler.task(&"1".into()).expect("a task").attempts[0].charged);
 }
+
+#[test]
+fn trouble_around_a_step_stops_the_run_and_the_step_is_asked_for_again() {
+    let mut script = Script::new(&[("1", &[]), ("2", &[]), ("3", &[])], TddMode::Off, 2);
+    script.scheduler.handle(Timestamp(0), Input::Begin).expect("begins");
+    script.work("1");
+    script.answer("1", Answer::Surroundings("disk full".into()), &["say run:stopping Surroundings"]);
+    // What is under way goes on to its end, and nothing more is started.
+    script.work("2");
+    script.answer("2", committed("c2"), &["say commit:created 2", "release 2#1 Nothing", "land 2#1 c2"]);
+    script.answer(
+        "2",
+        Answer::Landed { commit: "m2".into() },
+        &[
+            "say attempt:ended 2 well",
+            "say task:landed 2",
+            "status 2 done",
+            "status 1 pending",
+            "say run:ended stopped 1",
+        ],
+    );
+    assert_eq!(script.scheduler.trouble(), Some("disk full"));
+    let limits = script.scheduler.limits().clone();
+    script.gives(
+        Input::Resumed(limits),
+        &[
+            "say run:resumed 1 landed, 1 under way",
+            "status 1 in-progress",
+            "commit 1#1",
+            "status 2 done",
+            "say task:started 3 none",
+            "status 3 in-progress",
+            "prepare 3#1 on [] with []",
+        ],
+    );
+    assert_eq!(script.scheduler.trouble(), None);
+}
+
+#[test]
+fn a_landing_that_can_not_be_done_now_waits_for_the_next_process() {
+    let mut script = Script::new(&[("1", &[])], TddMode::Off, 1);
+    script.scheduler.handle(Timestamp(0), Input::Begin).expect("begins");
+    script.work("1");
+    script.answer("1", committed("c1"), &["say commit:created 1", "release 1#1 Nothing", "land 1#1 c1"]);
+    script.answer(
+        "1",
+        Answer::Surroundings("read-only".into()),
+        &["say run:stopping Surroundings", "status 1 pending", "say run:ended stopped 1"],
+    );
+    let limits = script.scheduler.limits().clone();
+    script.gives(Input::Resumed(limits), &["say run:resumed 0 landed, 0 under way", "status 1 pending", "land 1#1 c1"]);
+    assert_eq!(script.scheduler.task(&"1".into()).expect("a task").attempts.len(), 1, "nothing is charged");
+}

@@ -92,8 +92,9 @@ impl JournalWriter {
         if self.durability == Durability::Synced {
             self.durability = Durability::Unsynced;
         }
-        tm_faults::point("journal: write");
-        self.file.write_all_at(&self.unwritten, self.end.length).map_err(Error::write(&self.path))?;
+        let written =
+            tm_faults::check("journal: write").and_then(|()| self.file.write_all_at(&self.unwritten, self.end.length));
+        written.map_err(Error::write(&self.path))?;
         tm_faults::point("journal: written");
         self.end.length += self.unwritten.len() as u64;
         self.unwritten.clear();
@@ -107,10 +108,7 @@ impl JournalWriter {
         self.flush()?;
         let synced = match self.durability {
             Durability::Synced => Ok(()),
-            Durability::Unsynced => {
-                tm_faults::point("journal: sync");
-                self.file.sync_data()
-            }
+            Durability::Unsynced => tm_faults::check("journal: sync").and_then(|()| self.file.sync_data()),
             Durability::Unknown => Err(io::Error::other("an earlier flush to disk failed")),
         };
         self.durability = if synced.is_ok() { Durability::Synced } else { Durability::Unknown };

@@ -1,0 +1,151 @@
+//! Runs that were interrupted: found, put together again, or put aside. Knows nothing of what people see of a run.
+
+use super::moved::now_at;
+use super::plan::limits;
+use super::reporting::{whole_summary, write_reports};
+use super::setup::run_setup;
+use crate::arguments::{AfterRun, OnInterrupted};
+use crate::display::print_line;
+use crate::failure::CommandFailure;
+use crate::project::Project;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+use tm_config::Override;
+use tm_runtime::steering::Steer;
+use tm_runtime::{Replayed, Run, replay};
+use tm_scheduler::{CommitId, Limits, RunStatus, Scheduler, State, StopOrder, Timestamp};
+use tm_store::backlog::BacklogSource;
+use tm_store::run::{RunDirectory, read_json};
+use tokio::sync::mpsc;
+
+/// What a run was started with, for taking it up and for people: `manifest.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) version: u32,
+    pub(crate) tm_version: String,
+    pub(crate) command_line: Vec<String>,
+    pub(crate) overrides: Vec<SavedOverride>,
+    /// What is done when the run is over; manifests of before say nothing of it.
+    #[serde(default)]
+    pub(crate) after: AfterRun,
+}
+
+/// A setting that a flag gave.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SavedOverride {
+    pub(crate) key: String,
+    pub(crate) flag: String,
+    pub(crate) value: serde_json::Value,
+}
+
+/// Returns the last run when it can be taken up. One that can't be read is an error, unless it is to be left alone.
+pub(crate) fn interrupted(
+    project: &Project,
+    on_interrupted: OnInterrupted,
+) -> Result<Option<(RunDirectory, Replayed)>, CommandFailure> {
+    let Some(id) = project.directory.live()? else { return Ok(None) };
+    let directory = project.directory.run(&id)?;
+    match replay(&directory.journal()) {
+        Ok(replayed) => Ok(is_resumable(&replayed, &directory).then_some((directory, replayed))),
+        // It never began.
+        Err(tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) => Ok(None),
+        Err(error) if on_interrupted == OnInterrupted::Fresh => {
+            print_line(&format!("warning: failed to {error}"));
+            print_line(&format!("the run {id} is left as it is, in `{}`", directory.path().display()));
+            Ok(None)
+        }
+        Err(error) => Err(CommandFailure::from(error).hint(format!(
+            "`tm waves run --on-interrupted fresh` leaves that run as it is, in `{}`, and starts a new one where its \
+             work landed",
+            directory.path().display()
+        ))),
+    }
+}
+
+/// A run without a summary lost its process at the very end: the last statuses may not be written yet.
+pub(crate) fn is_resumable(replayed: &Replayed, directory: &RunDirectory) -> bool {
+    match replayed.scheduler.ended() {
+        None | Some(RunStatus::Interrupted | RunStatus::Stopped) => true,
+        Some(RunStatus::Completed | RunStatus::Failed) => !directory.summary_json().exists(),
+    }
+}
+
+/// The limits of the run, with the slots and the deadline of now.
+pub(crate) fn resumed_limits(project: &Project, before: &Limits) -> Limits {
+    let now = limits(&project.loaded.settings);
+    let slots = if project.is_from_flag("waves.max_parallel") { now.slots } else { before.slots };
+    Limits {
+        slots,
+        deadline: now.deadline,
+        max_cost_usd: now.max_cost_usd,
+        max_tokens: now.max_tokens,
+        max_cost_usd_per_task: now.max_cost_usd_per_task,
+        max_tokens_per_task: now.max_tokens_per_task,
+        ..before.clone()
+    }
+}
+
+/// The merges that have landed, the oldest first where that can be told.
+fn landed(scheduler: &Scheduler) -> Vec<CommitId> {
+    let mut merges: Vec<_> = scheduler
+        .tasks()
+        .filter_map(|view| match view.state {
+            State::Landed { merge, .. } => Some((view.attempts.last()?.ended_at, merge.clone())),
+            _ => None,
+        })
+        .collect();
+    merges.sort();
+    merges.into_iter().map(|(_, merge)| merge).collect()
+}
+
+/// Ends what an interrupted run has left running, keeps its work in progress, and leaves the rest as it is.
+pub(crate) fn put_aside(
+    start: &Path,
+    given: Vec<Override>,
+    directory: &RunDirectory,
+    replayed: Replayed,
+) -> Result<(), CommandFailure> {
+    let header = replayed.header.clone();
+    let id = header.run_id.clone();
+    if replayed.scheduler.tasks().any(|view| view.state.holds_slot()) {
+        // A deadline that has passed: nothing is started, and what runs is stopped.
+        let limits = Limits { deadline: Some(Timestamp(0)), ..replayed.header.limits.clone() };
+        let (project, run) = opened(start, given, directory, replayed, limits)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let (sender, steers) = mpsc::unbounded_channel();
+        sender.send(Steer::Stop(StopOrder::Now))?;
+        let outcome = runtime.block_on(run.carry_out(steers, |_, _, _| {}))?;
+        runtime.shutdown_timeout(Duration::from_secs(5));
+        write_reports(&whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at), directory.path())?;
+    }
+    print_line(&format!(
+        "the run {id} is left as it is, with its branches and its kept work; `tm waves resume {id}` takes it up"
+    ));
+    Ok(())
+}
+
+/// Puts an interrupted run together again, as it was started and with the settings that are given now.
+pub(crate) fn opened(
+    start: &Path,
+    given: Vec<Override>,
+    directory: &RunDirectory,
+    replayed: Replayed,
+    mut limits: Limits,
+) -> Result<(Project, Run), CommandFailure> {
+    let manifest: Manifest = read_json(&directory.manifest())?;
+    let mut overrides: Vec<Override> =
+        manifest.overrides.into_iter().map(|saved| Override::new(saved.key, saved.flag, saved.value)).collect();
+    overrides.extend(given);
+    let project = Project::open(start, overrides)?;
+    let header = replayed.header.clone();
+    let source = BacklogSource::at(&now_at(&project, Path::new(&header.backlog))?)?;
+    let options = tm_store::backlog::ReadOptions { tag: Some(header.tag.clone()), ..Default::default() };
+    let backlog = source.read(&options)?;
+    let landed = landed(&replayed.scheduler);
+    let run_id = header.run_id.clone();
+    let setup = run_setup(&project, header, directory.clone(), source, &backlog.tasks, &landed)?;
+    limits.agents = setup.agents.roster(&run_id);
+    let run = Run::resume(setup, replayed, limits)?;
+    Ok((project, run))
+}

@@ -1,0 +1,120 @@
+//! Why a step could not be done: the task's own fault, or that of its surroundings.
+//!
+//! What the surroundings refuse, such as a full disk, says nothing about the work: the step stays to be done.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use tm_scheduler::Answer;
+
+/// What stood in the way of a step, in words that begin with "failed to".
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Trouble {
+    why: String,
+    cause: Cause,
+}
+
+/// Who is to blame.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Cause {
+    /// The disk, a permission, a lock: the same step may go well later.
+    Surroundings,
+    /// Another git collected objects that nothing held yet: making them again may go well.
+    Collected,
+    /// What was asked for.
+    Task,
+}
+
+impl Trouble {
+    /// Tells by an error and its causes who is to blame.
+    pub(crate) fn of(error: &(dyn StdError + 'static)) -> Self {
+        let mut causes = std::iter::successors(Some(error), |&error| error.source());
+        let cause = causes.find_map(cause_of).unwrap_or(Cause::Task);
+        Self { why: words(error), cause }
+    }
+
+    /// Returns trouble that is the task's own.
+    pub(crate) fn of_task(why: impl Into<String>) -> Self {
+        Self { why: why.into(), cause: Cause::Task }
+    }
+
+    /// Tells whether objects have to be made again.
+    pub(crate) fn is_of_collected_objects(&self) -> bool {
+        self.cause == Cause::Collected
+    }
+
+    /// Returns the answer to a step: that of the surroundings, or another one where they are not to blame.
+    pub(crate) fn answer(self, otherwise: impl FnOnce(String) -> Answer) -> Answer {
+        match self.cause {
+            Cause::Surroundings => Answer::Surroundings(self.why),
+            Cause::Collected | Cause::Task => otherwise(self.why),
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.why)
+    }
+}
+
+impl From<Trouble> for String {
+    fn from(trouble: Trouble) -> Self {
+        trouble.why
+    }
+}
+
+fn cause_of(error: &(dyn StdError + 'static)) -> Option<Cause> {
+    if let Some(error) = error.downcast_ref::<tm_worktrees::Error>() {
+        return match (error.is_of_surroundings(), error.is_of_collected_objects()) {
+            (true, _) => Some(Cause::Surroundings),
+            (false, true) => Some(Cause::Collected),
+            (false, false) => None,
+        };
+    }
+    if let Some(crate::Error::IntegrationMoved { .. }) = error.downcast_ref::<crate::Error>() {
+        return Some(Cause::Surroundings);
+    }
+    // A file that is not there was asked for wrongly, or taken away on purpose.
+    let error = error.downcast_ref::<io::Error>()?;
+    (error.kind() != io::ErrorKind::NotFound).then_some(Cause::Surroundings)
+}
+
+/// An error with its causes.
+pub(crate) fn words(error: &dyn StdError) -> String {
+    let mut words = format!("failed to {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        words.push_str(": ");
+        words.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(message: &str) -> Trouble {
+        Trouble::of(&tm_worktrees::Error::Git { command: "x".to_owned(), message: message.to_owned() })
+    }
+
+    #[test]
+    fn a_full_disk_is_nobodys_fault_and_a_missing_branch_is() {
+        let cause = |trouble: Trouble| trouble.cause;
+        assert_eq!(cause(git("fatal: unable to write new_index file: No space left on device")), Cause::Surroundings);
+        assert_eq!(cause(git("fatal: Unable to create '/r/.git/index.lock': File exists.")), Cause::Surroundings);
+        assert_eq!(cause(git("error: insufficient permission for adding an object")), Cause::Surroundings);
+        assert_eq!(
+            cause(git("error: invalid object 100644 abc for 'a'\nfatal: git-write-tree: error building trees")),
+            Cause::Collected
+        );
+        assert_eq!(cause(git("fatal: a branch named 'x' already exists")), Cause::Task);
+        assert_eq!(cause(git("hook: Permission denied")), Cause::Task, "what a hook says is no business of tm's");
+        let store = |kind: io::ErrorKind| tm_store::Error::Write { path: "f".into(), source: kind.into() };
+        assert_eq!(cause(Trouble::of(&store(io::ErrorKind::StorageFull))), Cause::Surroundings);
+        assert_eq!(cause(Trouble::of(&store(io::ErrorKind::ReadOnlyFilesystem))), Cause::Surroundings);
+        assert_eq!(cause(Trouble::of(&store(io::ErrorKind::NotFound))), Cause::Task);
+    }
+}

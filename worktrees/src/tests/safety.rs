@@ -1,0 +1,98 @@
+//! What is landed, kept and removed, and that nothing is lost with it.
+
+use super::*;
+
+#[test]
+fn the_order_of_landing_does_not_change_what_lands() {
+    let scene = Scene::new();
+    let lines = |changed: usize| -> String {
+        (0..30).map(|line| if line == changed { "changed\n".to_owned() } else { format!("{line}\n") }).collect()
+    };
+    write(&scene.repository.checkout_root().join("long.txt"), &lines(30));
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "-m", "a long file"]);
+    let base = scene.head();
+    // All three change the same file, in different places.
+    let works = [0, 14, 29].map(|line| scene.task(&format!("tm/{line}"), &base, "long.txt", &lines(line)));
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let trees: Vec<TreeId> = orders
+        .iter()
+        .enumerate()
+        .map(|(number, order)| {
+            let integration = branch(&format!("tm/run-{number}"));
+            scene.repository.create_branch(&integration, &base).expect("created");
+            for &work in order {
+                let head = scene.repository.resolve(integration.as_str()).expect("a commit");
+                let landing = scene.repository.land(&head, &works[work]).expect("an answer");
+                let Landing::Clean(preview) = landing else { panic!("{order:?}: {landing:?}") };
+                scene.repository.finish_landing(&integration, &preview, "land\n").expect("landed");
+            }
+            let landed = scene.repository.resolve(integration.as_str()).expect("a commit");
+            scene.repository.tree_of(&landed).expect("a tree")
+        })
+        .collect();
+    assert!(trees.iter().all(|tree| *tree == trees[0]), "{trees:?}");
+}
+
+#[test]
+fn pruning_keeps_what_is_not_safe_and_says_why() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let dirty = scene.check_out("tm/1", &base);
+    write(&dirty.path().join("b.txt"), "b");
+    let safe = scene.check_out("tm/2", &base);
+    let parted = scene.check_out("tm/3", &base);
+    let commit_in = |folder: &Path, message: &str| {
+        let git = || scene.repository.git_in(folder, git::Hooks::Off);
+        git().args(["checkout", "--quiet", "--detach"]).done().expect("detached");
+        git().args(["commit", "--quiet", "--allow-empty", "-m", message]).done().expect("committed");
+    };
+    commit_in(parted.path(), "on no branch");
+    let tested = scene.pool.check_out_detached(&base).expect("a worktree");
+    commit_in(tested.path(), "tm: a merge to be tested");
+    let outcomes = scene.repository.prune(&scene.folder.path().join("worktrees")).expect("outcomes");
+    let of = |path: &Path| outcomes.iter().find(|outcome| outcome.path == path).expect("an outcome").outcome;
+    assert_eq!((of(dirty.path()), of(safe.path())), (Pruned::Kept, Pruned::Removed));
+    assert_eq!((of(parted.path()), of(tested.path())), (Pruned::Kept, Pruned::Removed));
+    let mut reasons: Vec<&str> = outcomes.iter().map(|outcome| outcome.why.as_str()).collect();
+    reasons.sort_unstable();
+    let expected = [
+        "it holds work that is not committed",
+        "it was made for tests only",
+        "its commit is on no branch",
+        "its work is on a branch",
+    ];
+    assert_eq!(reasons, expected);
+    assert!(dirty.path().join("b.txt").exists());
+}
+
+#[test]
+fn kept_work_is_never_replaced_by_other_work() {
+    let scene = Scene::new();
+    let head = scene.head();
+    let (one, two) = (scene.task("tm/one", &head, "one.txt", "1"), scene.task("tm/two", &head, "two.txt", "2"));
+    let keep = |commit: &CommitId| scene.repository.keep("refs/tm/salvage/run/1/1", commit).expect("kept");
+    keep(&head);
+    keep(&one);
+    keep(&head);
+    keep(&two);
+    keep(&two);
+    let kept = scene.repository.kept("refs/tm/salvage/").expect("a list");
+    let mut names: Vec<(&str, &CommitId)> = kept.iter().map(|kept| (kept.reference.as_str(), &kept.commit)).collect();
+    names.sort();
+    assert_eq!(names, [("refs/tm/salvage/run/1/1", &one), ("refs/tm/salvage/run/1/1-2", &two)]);
+    assert_eq!(kept[0].subject, "tm/one");
+}
+
+#[test]
+fn salvage_keeps_untracked_files_and_disturbs_nothing() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    assert_eq!(worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("an answer"), None);
+    write(&worktree.path().join("new file\n.txt"), "b");
+    let kept = worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("an answer").expect("a commit");
+    assert_eq!(scene.git(&["rev-parse", "refs/tm/salvage/r/1/1"]), kept.to_string());
+    assert!(scene.git(&["ls-tree", "-r", "-z", "--name-only", kept.as_str()]).contains("new file\n.txt"));
+    assert!(!worktree.is_clean().expect("an answer"));
+    assert!(worktree.salvage("refs/heads/main", "no\n").is_err());
+}
