@@ -14,12 +14,12 @@ mod usage;
 mod watch;
 mod words;
 
-use arguments::{Arguments, Command, ConfigCommand, Presets, Waves, Worktrees};
+use arguments::{Arguments, Command, ConfigCommand, Presets, TddCommand, Waves, Worktrees};
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
     acp, agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp,
-    plan, presets, pull, review, run, steering, verify, worktrees,
+    plan, presets, pull, review, run, steering, tasks, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -91,6 +91,8 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::AddDependency(dependency) => edits::add_dependency(&start, dependency),
         Command::RemoveDependency(dependency) => edits::remove_dependency(&start, dependency),
         Command::Tags(tags_arguments) => tags::tags(&start, tags_arguments),
+        Command::Tasks(command) => tasks::tasks(&start, command),
+        Command::Tdd(TddCommand::Pair(pair)) => backlog::pair(&start, pair),
         Command::Verify(verify_arguments) => verify::verify(&start, verify_arguments),
         Command::Review(review_arguments) => review::review(&start, review_arguments),
         Command::Pr(pull_arguments) => pull::pull(&start, pull_arguments),

@@ -1,5 +1,6 @@
 //! The project that a command works on: its repository, its settings, its folder of runs.
 
+use crate::commands::backlog::failure;
 use crate::failure::CommandFailure;
 use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
@@ -57,7 +58,7 @@ impl Project {
         group: Option<&str>,
     ) -> Result<(BacklogSource, Backlog), CommandFailure> {
         let source = match path {
-            Some(path) => BacklogSource::at(path)?,
+            Some(path) => BacklogSource::at(path).map_err(failure)?,
             None => BacklogSource::find(self.repository.checkout_root())
                 .map_err(|error| CommandFailure::from(error).hint("`tm init` makes one, `--backlog PATH` names one"))?,
         };
@@ -66,7 +67,7 @@ impl Project {
             environment_tag: std::env::var("TASKMASTER_TAG").ok().filter(|tag| !tag.is_empty()).map(Tag::from),
             group: group.map(ToOwned::to_owned),
         };
-        let backlog = source.read(&options)?;
+        let backlog = source.read(&options).map_err(failure)?;
         Ok((source, backlog))
     }
 

@@ -21,6 +21,7 @@ mod mcp_clients;
 mod mcp_waves;
 mod misbehaviour;
 mod models;
+mod pairs;
 mod pull_requests;
 mod real_agents;
 mod refactoring;

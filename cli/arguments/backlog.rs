@@ -158,8 +158,8 @@ pub(crate) struct SetStatusArguments {
 pub(crate) struct CheckArguments {
     /// The backlog.
     #[command(flatten)]
-    pub(crate) choice: BacklogChoice,
-    /// The output.
-    #[command(flatten)]
-    pub(crate) output: ReadingOptions,
+    pub(crate) choice: super::EditChoice,
+    /// Print nothing but errors.
+    #[arg(long)]
+    pub(crate) silent: bool,
 }

@@ -68,15 +68,54 @@ pub(crate) struct AddSubtask {
     /// The task that gets it.
     #[arg(long, short = 'p', value_name = "ID")]
     pub(crate) parent: String,
+    /// A task that becomes the subtask, instead of a new one; dependencies on it follow.
+    #[arg(long, short = 'i', value_name = "ID", conflicts_with_all = ["title", "description", "details"])]
+    pub(crate) task_id: Option<String>,
     /// The subtask; its dependencies name siblings by number.
     #[command(flatten)]
-    pub(crate) new: NewTask,
+    pub(crate) new: NewSubtask,
     /// Its status.
     #[arg(long, short = 's', default_value = "pending")]
     pub(crate) status: String,
+    /// Accepted for compatibility and without effect: tm keeps no files of single tasks.
+    #[arg(long, visible_alias = "skip-generate")]
+    pub(crate) generate: bool,
     /// The backlog.
     #[command(flatten)]
     pub(crate) choice: EditChoice,
+}
+
+/// What a new subtask says.
+#[derive(Args, Debug)]
+pub(crate) struct NewSubtask {
+    /// One line.
+    #[arg(long, short = 't', required_unless_present = "task_id")]
+    pub(crate) title: Option<String>,
+    /// What is to be done.
+    #[arg(long, short = 'd', default_value = "")]
+    pub(crate) description: String,
+    /// How it is to be done.
+    #[arg(long)]
+    pub(crate) details: Option<String>,
+    /// How it is to be tested.
+    #[arg(long)]
+    pub(crate) test_strategy: Option<String>,
+    /// The tasks that it depends on, separated by commas.
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub(crate) dependencies: Vec<String>,
+}
+
+impl NewSubtask {
+    /// Returns what it says as a task.
+    pub(crate) fn named(&self) -> NewTask {
+        NewTask {
+            title: self.title.clone().unwrap_or_default(),
+            description: self.description.clone(),
+            details: self.details.clone(),
+            test_strategy: self.test_strategy.clone(),
+            dependencies: self.dependencies.clone(),
+        }
+    }
 }
 
 /// `tm remove-task`.
@@ -111,6 +150,9 @@ pub(crate) struct MoveTask {
     /// Remove dependencies that would cross tags, instead of refusing.
     #[arg(long, requires = "to_tag")]
     pub(crate) ignore_dependencies: bool,
+    /// Move everything that they depend on too.
+    #[arg(long, requires = "to_tag", conflicts_with = "ignore_dependencies")]
+    pub(crate) with_dependencies: bool,
     /// The backlog.
     #[command(flatten)]
     pub(crate) choice: EditChoice,
@@ -160,13 +202,20 @@ pub(crate) enum TagsCommand {
     /// Add one.
     Add {
         /// Its name.
-        name: String,
+        #[arg(required_unless_present = "from_branch")]
+        name: Option<String>,
         /// What it is for.
-        #[arg(long)]
+        #[arg(long, short = 'd')]
         description: Option<String>,
         /// The tag whose tasks it gets.
-        #[arg(long, value_name = "TAG")]
+        #[arg(long, value_name = "TAG", conflicts_with = "copy_from_current")]
         copy_from: Option<String>,
+        /// Give it the tasks of the current tag.
+        #[arg(long)]
+        copy_from_current: bool,
+        /// Name it after the branch that is checked out.
+        #[arg(long, conflicts_with = "name")]
+        from_branch: bool,
     },
     /// Make one the current one.
     Use {

@@ -14,6 +14,8 @@ mod pull;
 mod reports;
 mod review;
 mod steering;
+mod tasks;
+mod tdd;
 mod verify;
 mod waves;
 mod worktrees;
@@ -40,6 +42,8 @@ pub(crate) use pull::PullArguments;
 pub(crate) use reports::{AfterRun, CiSystem, ReportArguments, ReportForm};
 pub(crate) use review::{ApproveArguments, RejectArguments, ReviewArguments, ReviewCommand};
 pub(crate) use steering::{SkipArguments, SteeredTask, StopArguments};
+pub(crate) use tasks::{TasksCheck, TasksCommand, TasksConvert, TasksFix, TasksStats};
+pub(crate) use tdd::{PairArguments, TddCommand};
 pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, RunOnly,
@@ -97,6 +101,12 @@ pub(crate) enum Command {
     RemoveDependency(Dependency),
     /// List, add, choose, remove, rename and copy tags.
     Tags(TagsArguments),
+    /// Check, repair, count and convert a backlog.
+    #[command(subcommand)]
+    Tasks(TasksCommand),
+    /// See and write pairs of a test task and its implementation.
+    #[command(subcommand)]
+    Tdd(TddCommand),
     /// Judge work by hand, as a run judges it.
     Verify(VerifyArguments),
     /// Review the work of a run, branch after branch in the order in which it landed.

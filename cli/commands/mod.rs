@@ -29,6 +29,7 @@ pub(crate) mod run;
 mod sandbox;
 pub(crate) mod setup;
 pub(crate) mod steering;
+pub(crate) mod tasks;
 mod telling;
 #[cfg(feature = "otel")]
 mod traces;

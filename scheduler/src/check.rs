@@ -3,10 +3,11 @@
 //! Linear but for one sorted index of ids. Does not know files: what is to be removed is returned, not removed.
 
 use crate::graph::cycles;
-use crate::{Task, TaskId};
+use crate::positions::Positions;
+use crate::{Task, TaskId, TddHalf};
 use petgraph::graph::{DiGraph, NodeIndex};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 /// Something that is wrong.
@@ -58,14 +59,8 @@ impl fmt::Display for Problem {
 pub fn problems(tasks: &[Task]) -> Vec<Problem> {
     let nodes = nodes(tasks);
     let ids: Vec<&TaskId> = nodes.iter().map(|task| &task.id).collect();
-    let mut positions: BTreeMap<&TaskId, usize> = BTreeMap::new();
-    let mut repeated: BTreeSet<&TaskId> = BTreeSet::new();
-    for (position, id) in ids.iter().enumerate() {
-        if positions.insert(id, position).is_some() {
-            repeated.insert(id);
-        }
-    }
-    let mut problems: Vec<Problem> = repeated.into_iter().map(|id| Problem::Duplicate { task: id.clone() }).collect();
+    let (positions, repeated) = Positions::new(ids.iter().copied());
+    let mut problems: Vec<Problem> = repeated.into_iter().map(|task| Problem::Duplicate { task }).collect();
     let mut graph = DiGraph::<(), ()>::with_capacity(ids.len(), ids.len());
     for _ in &ids {
         graph.add_node(());
@@ -74,7 +69,7 @@ pub fn problems(tasks: &[Task]) -> Vec<Problem> {
         for dependency in &task.dependencies {
             match positions.get(dependency) {
                 _ if *dependency == task.id => problems.push(Problem::Itself { task: task.id.clone() }),
-                Some(&before) => {
+                Some(before) => {
                     graph.add_edge(NodeIndex::new(before), NodeIndex::new(position), ());
                 }
                 None => problems.push(Problem::Missing { task: task.id.clone(), dependency: dependency.clone() }),
@@ -113,34 +108,103 @@ pub fn cycle_with(tasks: &[Task], task: &TaskId, dependency: &TaskId) -> Option<
 pub enum CycleRepair {
     /// Leaves them to a person.
     Leave,
-    /// Cuts each at the dependency with the least meaning: that of an earlier id on a later one, the widest gap first.
+    /// Cuts each at the dependency with the least meaning: within a feature before across features, then that of an
+    /// earlier id on a later one, the widest gap first.
     Cut,
 }
 
 /// Returns the dependencies that have to go, as (task, dependency), each with the problem that it solves.
 ///
-/// A dependency of a GREEN task on its RED is never among them.
+/// A dependency of a GREEN task on its RED is never among them. After a cut, only what is left of that cycle is looked
+/// at again.
 pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<((TaskId, TaskId), Problem)> {
-    let mut left: Vec<Task> = tasks.to_vec();
     let mut repairs = Vec::new();
-    loop {
-        let mut helped = false;
-        for problem in problems(&left) {
-            let edge = match &problem {
-                Problem::Itself { task } => Some((task.clone(), task.clone())),
-                Problem::Missing { task, dependency } => Some((task.clone(), dependency.clone())),
-                Problem::Circular { tasks } if cycle_repair == CycleRepair::Cut => least_meaning(&left, tasks),
-                Problem::Duplicate { .. } | Problem::Circular { .. } => None,
+    let mut left = VecDeque::new();
+    for problem in problems(tasks) {
+        match &problem {
+            Problem::Itself { task } => repairs.push(((task.clone(), task.clone()), problem)),
+            Problem::Missing { task, dependency } => repairs.push(((task.clone(), dependency.clone()), problem)),
+            Problem::Circular { .. } => left.push_back(problem),
+            Problem::Duplicate { .. } => {}
+        }
+    }
+    if cycle_repair == CycleRepair::Leave || left.is_empty() {
+        return repairs;
+    }
+    let mut component = Components::new(tasks);
+    while let Some(problem) = left.pop_front() {
+        let Problem::Circular { tasks } = &problem else { continue };
+        let Some(edge) = component.least_meaning(tasks) else { continue };
+        component.cut.insert(edge.clone());
+        left.extend(component.cycles(tasks).into_iter().map(|tasks| Problem::Circular { tasks }));
+        repairs.push((edge, problem));
+    }
+    repairs
+}
+
+/// The tasks by id, without the dependencies that were cut.
+struct Components<'t> {
+    by_id: BTreeMap<&'t TaskId, Vec<&'t Task>>,
+    cut: BTreeSet<(TaskId, TaskId)>,
+}
+
+impl<'t> Components<'t> {
+    fn new(tasks: &'t [Task]) -> Self {
+        let mut by_id: BTreeMap<&TaskId, Vec<&Task>> = BTreeMap::new();
+        for task in nodes(tasks) {
+            by_id.entry(&task.id).or_default().push(task);
+        }
+        Self { by_id, cut: BTreeSet::new() }
+    }
+
+    /// Returns the dependencies among these tasks, as (task, dependency).
+    fn edges(&self, members: &BTreeSet<&TaskId>) -> Vec<(&'t Task, &'t TaskId)> {
+        let tasks = members.iter().filter_map(|id| self.by_id.get(*id)).flatten();
+        let edges = tasks.flat_map(|task| task.dependencies.iter().map(move |dependency| (*task, dependency)));
+        edges
+            .filter(|(task, dependency)| {
+                members.contains(dependency)
+                    && **dependency != task.id
+                    && !self.cut.contains(&(task.id.clone(), (*dependency).clone()))
+            })
+            .collect()
+    }
+
+    fn cycles(&self, tasks: &[TaskId]) -> Vec<Vec<TaskId>> {
+        let ids: Vec<&TaskId> = tasks.iter().collect();
+        let positions: BTreeMap<&TaskId, NodeIndex> =
+            ids.iter().enumerate().map(|(position, &id)| (id, NodeIndex::new(position))).collect();
+        let mut graph = DiGraph::<(), ()>::with_capacity(ids.len(), ids.len());
+        for _ in &ids {
+            graph.add_node(());
+        }
+        for (task, dependency) in self.edges(&ids.iter().copied().collect()) {
+            graph.add_edge(positions[dependency], positions[&task.id], ());
+        }
+        cycles(&graph, &ids)
+    }
+
+    /// One within a feature before one across features, then the one that points furthest forward.
+    fn least_meaning(&self, cycle: &[TaskId]) -> Option<(TaskId, TaskId)> {
+        let members: BTreeSet<&TaskId> = cycle.iter().collect();
+        let rank: BTreeMap<&TaskId, i64> = members.iter().zip(0..).map(|(&id, rank)| (id, rank)).collect();
+        let feature = |id: &TaskId| self.by_id.get(id).and_then(|tasks| tasks[0].feature.as_deref());
+        let is_of_pair = |task: &Task, dependency: &TaskId| {
+            let names = |task: &Task, half: TddHalf, other: &TaskId| {
+                let mark = task.tdd.as_ref().filter(|mark| mark.half == half);
+                mark.is_some_and(|mark| mark.paired_task_id.as_ref() == Some(other))
             };
-            if let Some(edge) = edge {
-                remove(&mut left, &edge);
-                repairs.push((edge, problem));
-                helped = true;
-            }
-        }
-        if !helped {
-            return repairs;
-        }
+            let mut reds = self.by_id.get(dependency).into_iter().flatten();
+            names(task, TddHalf::Green, dependency) || reds.any(|red| names(red, TddHalf::Red, &task.id))
+        };
+        self.edges(&members)
+            .into_iter()
+            .filter(|(task, dependency)| !is_of_pair(task, dependency))
+            .max_by_key(|(task, dependency)| {
+                let is_within_feature = task.feature.as_deref() == feature(dependency);
+                (is_within_feature, rank[dependency] - rank[&task.id], *dependency)
+            })
+            .map(|(task, dependency)| (task.id.clone(), dependency.clone()))
     }
 }
 
@@ -148,36 +212,10 @@ fn nodes(tasks: &[Task]) -> Vec<&Task> {
     tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks)).collect()
 }
 
-fn remove(tasks: &mut [Task], (task, dependency): &(TaskId, TaskId)) {
-    for candidate in tasks {
-        for one in std::iter::once(&mut candidate.dependencies)
-            .filter(|_| candidate.id == *task)
-            .chain(candidate.subtasks.iter_mut().filter(|subtask| subtask.id == *task).map(|one| &mut one.dependencies))
-        {
-            one.retain(|id| id != dependency);
-        }
-    }
-}
-
-fn least_meaning(tasks: &[Task], cycle: &[TaskId]) -> Option<(TaskId, TaskId)> {
-    let members: BTreeSet<&TaskId> = cycle.iter().collect();
-    let rank: BTreeMap<&TaskId, i64> = members.iter().zip(0..).map(|(&id, rank)| (id, rank)).collect();
-    let is_of_pair = |task: &Task, dependency: &TaskId| {
-        task.tdd.as_ref().is_some_and(|mark| mark.paired_task_id.as_ref() == Some(dependency))
-    };
-    nodes(tasks)
-        .into_iter()
-        .filter(|task| members.contains(&task.id))
-        .flat_map(|task| task.dependencies.iter().map(move |dependency| (task, dependency)))
-        .filter(|(task, dependency)| members.contains(dependency) && !is_of_pair(task, dependency))
-        .max_by_key(|(task, dependency)| (rank[dependency] - rank[&task.id], *dependency))
-        .map(|(task, dependency)| (task.id.clone(), dependency.clone()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{TddHalf, TddMark};
+    use crate::TddMark;
 
     fn task(id: &str, dependencies: &[&str]) -> Task {
         let mut task = Task::new(id, id);
@@ -215,6 +253,26 @@ mod tests {
             repairs(&tasks, CycleRepair::Cut).iter().map(|((task, on), _)| format!("{task}-{on}")).collect();
         assert_eq!(edges, ["3-3", "3-8", "1-3", "2-1"]);
         assert_eq!(repairs(&tasks, CycleRepair::Leave).len(), 2);
+    }
+
+    #[test]
+    fn a_cycle_is_cut_within_a_feature_before_across_features() {
+        let mut tasks = [task("1", &["3"]), task("2", &["1"]), task("3", &["2"])];
+        for (task, feature) in tasks.iter_mut().zip(["login", "login", "search"]) {
+            task.feature = Some(feature.to_owned());
+        }
+        let repairs = repairs(&tasks, CycleRepair::Cut);
+        assert_eq!(repairs[0].0, ("2".into(), "1".into()), "1 on 3 points furthest forward, but across features");
+        assert_eq!(repairs.len(), 1);
+    }
+
+    #[test]
+    fn each_of_thousands_of_cycles_is_looked_at_alone() {
+        let tasks: Vec<Task> =
+            (0..6_000_u32).map(|number| task(&number.to_string(), &[&(number ^ 1).to_string()])).collect();
+        let repairs = repairs(&tasks, CycleRepair::Cut);
+        assert_eq!(repairs.len(), 3_000);
+        assert!(repairs.iter().all(|((task, dependency), _)| task < dependency), "each points forward");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Knows petgraph; does not know order, slots or time.
 
+use crate::positions::Positions;
 use crate::{PlannedTask, TaskId};
 use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -65,7 +66,7 @@ impl TaskGraph {
     /// # Errors
     /// Names every duplicate id, every unknown dependency and every cycle at once.
     pub fn new(tasks: Vec<PlannedTask>) -> Result<Self, Unplannable> {
-        let (positions, duplicates) = positions_of(&tasks);
+        let (positions, duplicates) = Positions::new(tasks.iter().map(|task| &task.id));
         let mut refusal = Unplannable { duplicates, ..Unplannable::default() };
         let mut graph = DiGraph::<(), ()>::with_capacity(tasks.len(), tasks.len() * 2);
         for _ in &tasks {
@@ -159,52 +160,6 @@ impl TaskGraph {
     pub(crate) fn into_tasks(self) -> Vec<PlannedTask> {
         self.tasks
     }
-}
-
-/// Positions by id: a table for small whole numbers, which nearly all ids are, and a map for the rest.
-struct Positions<'a> {
-    numbers: Vec<u32>,
-    others: BTreeMap<&'a str, u32>,
-}
-
-const NOWHERE: u32 = u32::MAX;
-
-impl Positions<'_> {
-    fn get(&self, id: &TaskId) -> Option<usize> {
-        let position = match as_small_number(id, self.numbers.len()) {
-            Some(number) => self.numbers[number],
-            None => *self.others.get(id.as_str())?,
-        };
-        (position != NOWHERE).then_some(position as usize)
-    }
-}
-
-fn as_small_number(id: &TaskId, limit: usize) -> Option<usize> {
-    let text = id.as_str();
-    let is_canonical =
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-    if !is_canonical {
-        return None;
-    }
-    text.parse().ok().filter(|&number: &usize| number < limit)
-}
-
-fn positions_of(tasks: &[PlannedTask]) -> (Positions<'_>, Vec<TaskId>) {
-    let limit = tasks.len() * 4 + 1024;
-    let mut positions = Positions { numbers: vec![NOWHERE; limit], others: BTreeMap::new() };
-    let mut duplicates = BTreeSet::new();
-    for (position, task) in tasks.iter().enumerate() {
-        let position = u32::try_from(position).expect("a backlog has fewer than 2^32 tasks");
-        let place = match as_small_number(&task.id, limit) {
-            Some(number) => &mut positions.numbers[number],
-            None => positions.others.entry(task.id.as_str()).or_insert(NOWHERE),
-        };
-        if *place != NOWHERE {
-            duplicates.insert(task.id.clone());
-        }
-        *place = position;
-    }
-    (positions, duplicates.into_iter().collect())
 }
 
 /// Returns the groups of nodes that wait for each other; `ids` names the nodes.

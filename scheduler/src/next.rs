@@ -1,8 +1,9 @@
 //! Which task comes next for somebody who works through a backlog by hand, in Task Master's order, and which tasks are
 //! ready or hold others up.
 //!
-//! Linear but for one sorted index of ids. Knows nothing of waves: those are planned in `plan`.
+//! Linear. Knows nothing of waves: those are planned in `plan`.
 
+use crate::positions::Positions;
 use crate::{Status, Task, TaskId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ pub enum Candidates {
 /// Subtasks of tasks in progress come first. Among candidates: the highest priority, then the fewest dependencies,
 /// then the lowest id. Everything that a candidate depends on is done or cancelled.
 pub fn next(tasks: &[Task], candidates: Candidates) -> Option<&Task> {
-    let finished = finished(tasks);
+    let finished = Finished::of(tasks);
     let is_candidate = |task: &&Task| {
         let may_be_taken = match candidates {
             Candidates::Open => task.status.is_open(),
@@ -38,7 +39,7 @@ pub fn next(tasks: &[Task], candidates: Candidates) -> Option<&Task> {
 
 /// Returns the tasks that somebody could work on now: open or in review, with nothing left to wait for.
 pub fn ready(tasks: &[Task]) -> BTreeSet<&TaskId> {
-    let finished = finished(tasks);
+    let finished = Finished::of(tasks);
     let may_be_worked_on = |task: &&Task| task.status.is_open() || task.status == Status::Review;
     let free = tasks.iter().filter(may_be_worked_on).filter(|task| is_free(task, &finished));
     free.map(|task| &task.id).collect()
@@ -59,13 +60,26 @@ fn urgency(task: &Task) -> (Reverse<crate::Priority>, usize, &TaskId) {
     (Reverse(task.priority), task.dependencies.len(), &task.id)
 }
 
-fn is_free(task: &Task, finished: &BTreeSet<&TaskId>) -> bool {
+fn is_free(task: &Task, finished: &Finished<'_>) -> bool {
     task.dependencies.iter().all(|id| finished.contains(id))
 }
 
-fn finished(tasks: &[Task]) -> BTreeSet<&TaskId> {
-    let all = tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks));
-    all.filter(|task| task.status.satisfies_dependants()).map(|task| &task.id).collect()
+/// What holds up nobody any more.
+struct Finished<'t> {
+    positions: Positions<'t>,
+    is_finished: Vec<bool>,
+}
+
+impl<'t> Finished<'t> {
+    fn of(tasks: &'t [Task]) -> Self {
+        let all: Vec<&Task> = tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks)).collect();
+        let (positions, _) = Positions::new(all.iter().map(|task| &task.id));
+        Self { positions, is_finished: all.iter().map(|task| task.status.satisfies_dependants()).collect() }
+    }
+
+    fn contains(&self, id: &TaskId) -> bool {
+        self.positions.get(id).is_some_and(|position| self.is_finished[position])
+    }
 }
 
 #[cfg(test)]

@@ -141,6 +141,9 @@ struct ExplicitPairs {
 
 impl ExplicitPairs {
     fn find(open: &[&Task]) -> Self {
+        if open.iter().all(|task| task.tdd.is_none()) {
+            return Self::default();
+        }
         let by_id: BTreeMap<&TaskId, &Task> = open.iter().map(|&task| (&task.id, task)).collect();
         let half_of = |id: &TaskId| by_id.get(id).and_then(|task| task.tdd.as_ref()).map(|mark| mark.half);
         let mut pairs = Self::default();

@@ -2,6 +2,7 @@
 //!
 //! Does not know slots but for showing wide waves in parts, and nothing of what happens at run time.
 
+use crate::positions::Positions;
 use crate::{
     CutDependency, PlannedTask, Priority, RedStart, Status, Task, TaskGraph, TaskId, TddMode, Unit, Unplannable,
     of_unit, pair,
@@ -131,13 +132,9 @@ struct Selection {
 
 impl Selection {
     fn new(tasks: &[Task], only: &[TaskId]) -> Result<Self, Unplannable> {
-        let mut refusal = Unplannable::default();
-        let mut statuses: BTreeMap<&TaskId, &Status> = BTreeMap::new();
-        for task in tasks {
-            if statuses.insert(&task.id, &task.status).is_some() && !refusal.duplicates.contains(&task.id) {
-                refusal.duplicates.push(task.id.clone());
-            }
-        }
+        let (positions, duplicates) = Positions::new(tasks.iter().map(|task| &task.id));
+        let mut refusal = Unplannable { duplicates, ..Unplannable::default() };
+        let status = |id: &TaskId| positions.get(id).map(|position| &tasks[position].status);
         let wanted = wanted(tasks, only, &mut refusal);
         let mut selection = Self { open: Vec::new(), held: Vec::new(), finished: 0 };
         for task in tasks {
@@ -147,22 +144,22 @@ impl Selection {
             if !task.status.is_open() || wanted.as_ref().is_some_and(|wanted| !wanted.contains(&task.id)) {
                 continue;
             }
-            selection.take(task, &statuses, &mut refusal);
+            selection.take(task, status, &mut refusal);
         }
         selection.hold_dependants();
         if refusal.is_empty() { Ok(selection) } else { Err(selection.with_cycles(refusal)) }
     }
 
-    fn take(&mut self, task: &Task, statuses: &BTreeMap<&TaskId, &Status>, refusal: &mut Unplannable) {
+    fn take<'t>(&mut self, task: &Task, status: impl Fn(&TaskId) -> Option<&'t Status>, refusal: &mut Unplannable) {
         let mut waits_for = Vec::new();
         let mut open = task.clone();
         open.dependencies.clear();
         for dependency in &task.dependencies {
-            match statuses.get(dependency) {
+            match status(dependency) {
                 None => refusal.unknown.push((task.id.clone(), dependency.clone())),
                 Some(status) if status.satisfies_dependants() => {}
                 Some(status) if status.is_open() => open.dependencies.push(dependency.clone()),
-                Some(&status) => waits_for.push((dependency.clone(), status.clone())),
+                Some(status) => waits_for.push((dependency.clone(), status.clone())),
             }
         }
         if waits_for.is_empty() {

@@ -35,6 +35,10 @@ pub struct Task {
     pub group: Option<String>,
     /// `category`, such as `testing` or `documentation`.
     pub category: Option<String>,
+    /// `metadata.feature_name`, else `metadata.feature`: what the task is a part of.
+    pub feature: Option<String>,
+    /// `metadata.task_uid`: the name that a generator knows the task by.
+    pub uid: Option<String>,
     /// `metadata.test_command`: the command that proves this task, instead of the project's.
     pub test_command: Option<String>,
     /// `metadata.timeout_minutes`: the limit of one attempt, instead of the one by complexity.
@@ -60,6 +64,8 @@ impl Task {
             tdd: None,
             group: None,
             category: None,
+            feature: None,
+            uid: None,
             test_command: None,
             timeout_minutes: None,
             subtasks: Vec::new(),

@@ -1,6 +1,7 @@
 //! `tm validate-dependencies`: all that is wrong with a backlog's dependencies, in one answer.
 
-use super::{failure, options, print_json, source};
+use super::edits::reading;
+use super::{failure, options, print_json, source, told, warn};
 use crate::arguments::{CheckArguments, OutputArgument};
 use crate::display::print_data;
 use crate::failure::{CommandFailure, ExitCode};
@@ -9,10 +10,13 @@ use std::path::Path;
 use tm_scheduler::{Problem, problems};
 
 pub(crate) fn validate(start: &Path, arguments: &CheckArguments) -> Result<u8, CommandFailure> {
-    let source = source(start, &arguments.choice)?;
-    let backlog = source.read(&options(&arguments.choice)).map_err(failure)?;
+    let output = (!arguments.silent).then(|| arguments.choice.output());
+    let choice = reading(&arguments.choice);
+    let read = || source(start, &choice)?.read(&options(&choice)).map_err(failure);
+    let backlog = read().map_err(|failure| told(output, failure))?;
+    warn(&backlog);
     let problems = problems(&backlog.tasks);
-    match arguments.output.chosen() {
+    match output {
         None => {}
         Some(OutputArgument::Json) => {
             let problems: Result<Vec<Value>, serde_json::Error> = problems.iter().map(entry).collect();

@@ -9,8 +9,9 @@ use crate::display::print_data;
 use crate::failure::{CommandFailure, ExitCode};
 use serde_json::{Value, json};
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use tm_scheduler::{CycleRepair, Priority, TaskId, repairs};
+use tm_scheduler::{CycleRepair, Priority, Task, TaskId, repairs};
 use tm_store::backlog::{Backlog, Change, Changed, Crossing};
 
 /// Makes changes and says what they came to, in words or as one document.
@@ -57,18 +58,34 @@ pub(crate) fn add_task(start: &Path, arguments: &AddTask) -> Result<u8, CommandF
 }
 
 pub(crate) fn add_subtask(start: &Path, arguments: &AddSubtask) -> Result<u8, CommandFailure> {
-    let fields = fields(&arguments.new, &arguments.status)?;
-    let change = Change::AddSubtask { parent: TaskId::from(arguments.parent.as_str()), fields };
+    let parent = TaskId::from(arguments.parent.as_str());
+    if let Some(task) = &arguments.task_id {
+        let from = TaskId::from(task.trim());
+        let choose = |backlog: &Backlog| {
+            let to = next_subtask(backlog, &parent);
+            vec![Change::Move { from: from.clone(), to }]
+        };
+        return perform(start, &arguments.choice, choose, |ids| format!("task {from} is now subtask {}", joined(ids)));
+    }
+    let fields = fields(&arguments.new.named(), &arguments.status)?;
+    let change = Change::AddSubtask { parent, fields };
     perform(start, &arguments.choice, |_| vec![change.clone()], |ids| format!("added subtask {}", joined(ids)))
 }
 
+/// The id that the next subtask of a task gets.
+fn next_subtask(backlog: &Backlog, parent: &TaskId) -> TaskId {
+    let subtasks = backlog.tasks.iter().filter(|task| task.id == *parent).flat_map(|task| &task.subtasks);
+    let numbers = subtasks.filter_map(|task| task.id.as_str().rsplit('.').next()?.parse::<u64>().ok());
+    TaskId::new(format!("{parent}.{}", numbers.max().unwrap_or(0) + 1))
+}
+
+/// What a new task says.
 fn fields(new: &NewTask, status: &str) -> Result<Vec<(String, Value)>, CommandFailure> {
     if new.title.trim().is_empty() {
         return Err(CommandFailure::new("add a task without a title").hint("add `--title`").code(ExitCode::Usage));
     }
     let ids = new.dependencies.iter().map(|id| id.trim()).filter(|id| !id.is_empty());
-    let spelled = |id: &str| id.parse::<u64>().map_or_else(|_| json!(id), |number| json!(number));
-    let dependencies: Vec<Value> = ids.map(spelled).collect();
+    let dependencies: Vec<Value> = ids.map(|id| spelled(&TaskId::from(id))).collect();
     let mut fields = vec![
         ("title".to_owned(), json!(new.title)),
         ("description".to_owned(), json!(new.description)),
@@ -82,6 +99,11 @@ fn fields(new: &NewTask, status: &str) -> Result<Vec<(String, Value)>, CommandFa
     Ok(fields)
 }
 
+/// An id as a number, where it is one.
+pub(super) fn spelled(id: &TaskId) -> Value {
+    id.as_str().parse::<u64>().map_or_else(|_| json!(id), |number| json!(number))
+}
+
 pub(crate) fn remove_task(start: &Path, arguments: &RemoveTask) -> Result<u8, CommandFailure> {
     let ids: Vec<TaskId> = arguments.id.iter().map(|id| TaskId::from(id.trim())).collect();
     let words = joined(&ids);
@@ -93,17 +115,17 @@ pub(crate) fn remove_task(start: &Path, arguments: &RemoveTask) -> Result<u8, Co
 pub(crate) fn move_task(start: &Path, arguments: &MoveTask) -> Result<u8, CommandFailure> {
     let ids = |words: &[String]| words.iter().map(|id| TaskId::from(id.trim())).collect::<Vec<_>>();
     let (from, to) = (ids(&arguments.from), ids(&arguments.to));
-    let changes: Vec<Change> = if let Some(tag) = &arguments.to_tag {
-        let crossing = if arguments.ignore_dependencies { Crossing::Drop } else { Crossing::Refuse };
-        from.iter().map(|id| Change::MoveToTag { id: id.clone(), tag: tag.as_str().into(), crossing }).collect()
-    } else {
-        if from.len() != to.len() {
-            let what = format!("move {} tasks to {} ids", from.len(), to.len());
-            return Err(CommandFailure::new(what)
-                .hint("name as many with `--to` as with `--from`")
-                .code(ExitCode::Usage));
+    if arguments.to_tag.is_none() && from.len() != to.len() {
+        let what = format!("move {} tasks to {} ids", from.len(), to.len());
+        return Err(CommandFailure::new(what).hint("name as many with `--to` as with `--from`").code(ExitCode::Usage));
+    }
+    let choose = |backlog: &Backlog| match &arguments.to_tag {
+        None => from.iter().zip(&to).map(|(from, to)| Change::Move { from: from.clone(), to: to.clone() }).collect(),
+        Some(tag) => {
+            let crossing = if arguments.ignore_dependencies { Crossing::Drop } else { Crossing::Refuse };
+            let ids = if arguments.with_dependencies { with_dependencies(backlog, &from) } else { from.clone() };
+            vec![Change::MoveToTag { ids, tag: tag.as_str().into(), crossing }]
         }
-        from.iter().zip(to).map(|(from, to)| Change::Move { from: from.clone(), to }).collect()
     };
     let choice = EditChoice {
         file: arguments.choice.file.clone(),
@@ -111,9 +133,27 @@ pub(crate) fn move_task(start: &Path, arguments: &MoveTask) -> Result<u8, Comman
         project: arguments.choice.project.clone(),
         json: arguments.choice.json,
     };
-    let place = arguments.to_tag.as_ref().map(|tag| format!(" in tag {tag}")).unwrap_or_default();
-    let words = |ids: &[TaskId]| format!("moved {} to {}{place}", joined(&from), joined(ids));
-    perform(start, &choice, |_| changes.clone(), words)
+    let words = |ids: &[TaskId]| match &arguments.to_tag {
+        Some(tag) => format!("moved {} to tag {tag}", joined(ids)),
+        None => format!("moved {} to {}", joined(&from), joined(ids)),
+    };
+    perform(start, &choice, choose, words)
+}
+
+/// The tasks and all that they depend on, directly or not, in the order of the backlog.
+fn with_dependencies(backlog: &Backlog, from: &[TaskId]) -> Vec<TaskId> {
+    let task_of = |id: &TaskId| TaskId::from(id.as_str().split('.').next().unwrap_or_default());
+    let by_id: BTreeMap<&TaskId, &Task> = backlog.tasks.iter().map(|task| (&task.id, task)).collect();
+    let mut wanted = BTreeSet::new();
+    let mut left: Vec<TaskId> = from.to_vec();
+    while let Some(id) = left.pop() {
+        let Some(task) = by_id.get(&id).filter(|task| wanted.insert(task.id.clone())) else { continue };
+        let all = std::iter::once(*task).chain(&task.subtasks);
+        left.extend(all.flat_map(|task| &task.dependencies).map(task_of));
+    }
+    let known = backlog.tasks.iter().map(|task| task.id.clone()).filter(|id| wanted.contains(id));
+    // An id that is not there is refused by name.
+    known.chain(from.iter().filter(|id| !by_id.contains_key(id)).cloned()).collect()
 }
 
 pub(crate) fn add_dependency(start: &Path, arguments: &Dependency) -> Result<u8, CommandFailure> {

@@ -4,12 +4,15 @@
 mod check;
 pub(crate) mod edits;
 mod list;
+mod pairs;
+mod rivals;
 mod show;
 mod status;
 pub(crate) mod tags;
 
 pub(crate) use check::validate;
 pub(crate) use list::list;
+pub(crate) use pairs::pair;
 pub(crate) use show::{next, show};
 pub(crate) use status::set_status;
 
@@ -22,7 +25,7 @@ use tm_scheduler::{Status, Tag, Task};
 use tm_store::backlog::{Backlog, BacklogError, BacklogSource, ReadOptions, Refusal};
 
 /// Finds the backlog that the arguments name.
-fn source(start: &Path, choice: &BacklogChoice) -> Result<BacklogSource, CommandFailure> {
+pub(crate) fn source(start: &Path, choice: &BacklogChoice) -> Result<BacklogSource, CommandFailure> {
     let start = choice.project.as_ref().map_or_else(|| start.to_owned(), |project| start.join(project));
     let found = match &choice.backlog {
         Some(path) => BacklogSource::at(&start.join(path)),
@@ -31,7 +34,7 @@ fn source(start: &Path, choice: &BacklogChoice) -> Result<BacklogSource, Command
     found.map_err(failure)
 }
 
-fn options(choice: &BacklogChoice) -> ReadOptions {
+pub(crate) fn options(choice: &BacklogChoice) -> ReadOptions {
     ReadOptions {
         tag: choice.tag.as_deref().map(Tag::from),
         environment_tag: std::env::var("TASKMASTER_TAG").ok().filter(|tag| !tag.is_empty()).map(Tag::from),
@@ -40,7 +43,7 @@ fn options(choice: &BacklogChoice) -> ReadOptions {
 }
 
 /// Gives an error of the store the command to type next.
-fn failure(error: BacklogError) -> CommandFailure {
+pub(crate) fn failure(error: BacklogError) -> CommandFailure {
     let hint = match &error {
         BacklogError::NotFound { .. } => Some("`tm init` makes one, `--file PATH` names one"),
         BacklogError::UnknownTasks { .. } => Some("`tm list --with-subtasks` lists the ids"),
@@ -52,6 +55,8 @@ fn failure(error: BacklogError) -> CommandFailure {
         BacklogError::Refused { refusal: Refusal::Crosses { .. }, .. } => {
             Some("`--ignore-dependencies` removes these dependencies")
         }
+        BacklogError::Syntax { .. } => Some("correct it there; `git log -p` on the file shows what it was"),
+        BacklogError::Refused { refusal: Refusal::Taken(_), .. } => Some("choose another name"),
         BacklogError::Locked { .. } => Some("try again when the other program has finished"),
         _ => None,
     };
@@ -69,13 +74,13 @@ fn warn(backlog: &Backlog) {
     }
 }
 
-fn print_json(value: &Value) -> Result<(), CommandFailure> {
+pub(crate) fn print_json(value: &Value) -> Result<(), CommandFailure> {
     print_data(&format!("{}\n", serde_json::to_string_pretty(value)?));
     Ok(())
 }
 
 /// Tells programs on stdout what people are told on stderr, and passes the failure on.
-fn told(output: Option<OutputArgument>, failure: CommandFailure) -> CommandFailure {
+pub(crate) fn told(output: Option<OutputArgument>, failure: CommandFailure) -> CommandFailure {
     if output == Some(OutputArgument::Json) {
         let message = format!("failed to {}", failure.message);
         // Printing a text that has just been made from strings can't fail in any other way than a closed pipe.

@@ -1,5 +1,6 @@
 //! `tm show` and `tm next`: tasks with all that the backlog says of them.
 
+use super::rivals::Rivals;
 use super::{failure, ids, normalised, options, print_json, source, statuses, told, visible, warn};
 use crate::arguments::{NextArguments, OutputArgument, ShowArguments};
 use crate::display::print_data;
@@ -120,7 +121,9 @@ fn choose(start: &Path, arguments: &NextArguments) -> Result<Chosen, CommandFail
             chosen.replace(id.clone());
             id.map(|id| StatusChange { id, status: Status::InProgress }).into_iter().collect()
         };
-        source.choose_statuses(&options, claim, RollUp::Parents, Some(&stamp(now()))).map_err(failure)?;
+        let (moment, rivals) = (stamp(now()), Rivals::now());
+        let written = source.choose_statuses(&options, claim, RollUp::Parents, Some(&moment)).map_err(failure)?;
+        rivals.outlast(&source, &options, &written, &moment).map_err(failure)?;
         claimed = chosen.into_inner();
     }
     let (backlog, entries) = source.read_entries(&options).map_err(failure)?;

@@ -1,5 +1,6 @@
 //! `tm set-status`: statuses of several tasks in one step, all or none.
 
+use super::rivals::Rivals;
 use super::{failure, ids, options, print_json, source, status_of, told};
 use crate::arguments::{OutputArgument, SetStatusArguments};
 use crate::display::print_data;
@@ -50,8 +51,10 @@ fn set(start: &Path, arguments: &SetStatusArguments) -> Result<(Vec<TaskId>, Vec
         asked.iter().map(|id| StatusChange { id: id.clone(), status: status.clone() }).collect();
     let moment = stamp(now());
     let moment = (!arguments.no_timestamps).then_some(moment.as_str());
-    let outcomes = source(start, &arguments.choice)?
-        .choose_statuses(&options(&arguments.choice), |_| changes.clone(), RollUp::Parents, moment)
-        .map_err(failure)?;
+    let (source, options, rivals) = (source(start, &arguments.choice)?, options(&arguments.choice), Rivals::now());
+    let outcomes = source.choose_statuses(&options, |_| changes.clone(), RollUp::Parents, moment).map_err(failure)?;
+    if let Some(moment) = moment {
+        rivals.outlast(&source, &options, &outcomes, moment).map_err(failure)?;
+    }
     Ok((asked, outcomes))
 }

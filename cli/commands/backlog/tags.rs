@@ -9,6 +9,7 @@ use std::path::Path;
 use tm_runtime::now;
 use tm_scheduler::{Status, Tag, ready};
 use tm_store::backlog::{Change, ReadOptions, stamp};
+use tm_worktrees::Repository;
 
 pub(crate) fn tags(start: &Path, arguments: &TagsArguments) -> Result<u8, CommandFailure> {
     let choice = BacklogChoice { backlog: arguments.file.clone(), tag: None, project: None };
@@ -43,8 +44,11 @@ fn perform(
             source(start, choice)?.use_tag(&tag(name)).map_err(failure)?;
             return Ok(Some(format!("tag {name} is the current one")));
         }
-        TagsCommand::Add { name, description, copy_from } => {
-            (add(name, copy_from.as_deref(), description.as_ref()), format!("added tag {name}"))
+        TagsCommand::Add { name, description, copy_from, copy_from_current, from_branch } => {
+            let name = if *from_branch { name_of_branch(start)? } else { name.clone().unwrap_or_default() };
+            let current = source(start, choice)?.read(&options(choice)).map_err(failure)?.tag;
+            let copied = copy_from.as_deref().or_else(|| copy_from_current.then_some(current.as_str()));
+            (add(&name, copied, description.as_ref()), format!("added tag {name}"))
         }
         TagsCommand::Remove { name, yes } => {
             confirm(&format!("Remove tag {name} with all its tasks?"), *yes)?;
@@ -67,6 +71,17 @@ fn perform(
         source.use_tag(&tag(to)).map_err(failure)?;
     }
     Ok(Some(words))
+}
+
+/// The branch that is checked out, in the letters that a tag may have.
+fn name_of_branch(start: &Path) -> Result<String, CommandFailure> {
+    let head = Repository::discover(start)?.head()?;
+    let branch = head.branch.ok_or_else(|| {
+        CommandFailure::new("name a tag after the branch: none is checked out")
+            .hint("name it, as in `tm tags add NAME`")
+    })?;
+    let sound = |letter: char| if letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_') { letter } else { '-' };
+    Ok(branch.chars().map(sound).take(50).collect())
 }
 
 fn list(start: &Path, choice: &BacklogChoice, json: bool) -> Result<u8, CommandFailure> {

@@ -17,6 +17,17 @@ pub(super) fn process(pid: u32) -> Option<Process> {
     parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Returns the words of each process's command line.
+pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let command_line = |pid: u32| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let words = words.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+        Some((pid, words.collect()))
+    };
+    entries.flatten().filter_map(|entry| command_line(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
 /// Reads a process's environment as `NAME=value` entries that end with a zero byte; `None` for somebody else's process.
 pub(super) fn environment(pid: u32) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{pid}/environ")).ok()

@@ -26,9 +26,21 @@ pub(super) fn adopted_children() -> Option<Vec<u32>> {
     None
 }
 
-#[expect(clippy::disallowed_methods, reason = "`ps` is the only portable way to ask, and leaves nothing behind")]
+/// Returns the words of each process's command line, as far as blanks tell them apart.
+pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
+    let parse = |line: &String| {
+        let mut words = line.split_ascii_whitespace();
+        Some((words.next()?.parse().ok()?, words.map(str::to_owned).collect()))
+    };
+    ask(&["-A"], "pid=,args=").iter().filter_map(parse).collect()
+}
+
 fn list(selection: &[&str]) -> Vec<String> {
-    let columns = "pid=,ppid=,pgid=,state=,lstart=";
+    ask(selection, "pid=,ppid=,pgid=,state=,lstart=")
+}
+
+#[expect(clippy::disallowed_methods, reason = "`ps` is the only portable way to ask, and leaves nothing behind")]
+fn ask(selection: &[&str], columns: &str) -> Vec<String> {
     let output =
         Command::new("ps").args(selection).args(["-o", columns]).env("LC_ALL", "C").stdin(Stdio::null()).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();

@@ -37,6 +37,8 @@ pub enum BacklogError {
         path: PathBuf,
         /// Where and why.
         why: String,
+        /// Where, where that is known.
+        position: Option<super::Position>,
     },
     /// There is no such tag.
     #[error("find the tag `{tag}` in `{}`; there are {known}", path.display())]
@@ -82,4 +84,11 @@ pub enum BacklogError {
         /// The file.
         path: PathBuf,
     },
+}
+
+impl BacklogError {
+    /// A file is not in its format, nobody knows where.
+    pub(super) fn syntax(path: &std::path::Path, why: impl Into<String>) -> Self {
+        Self::Syntax { path: path.to_owned(), why: why.into(), position: None }
+    }
 }

@@ -1,7 +1,7 @@
 //! Reads the fields of a task, in whatever form they come, and says what is odd about them.
 
 use super::document::{Kind, Value};
-use super::{Backlog, Warning};
+use super::{Backlog, Position, Warning};
 use std::collections::BTreeSet;
 use tm_scheduler::{Complexity, Priority, Status, Task, TaskId, TddHalf, TddMark};
 
@@ -9,11 +9,32 @@ use tm_scheduler::{Complexity, Priority, Status, Task, TaskId, TddHalf, TddMark}
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     pub(super) warnings: Vec<Warning>,
+    /// The node of the document that each warning is about.
+    pub(super) nodes: Vec<usize>,
 }
 
 impl Reader {
-    pub(super) fn warn(&mut self, task: Option<&TaskId>, field: &str, message: impl Into<String>) {
-        self.warnings.push(Warning { task: task.cloned(), field: field.to_owned(), message: message.into() });
+    pub(super) fn warn(&mut self, at: Value<'_>, task: Option<&TaskId>, field: &str, message: impl Into<String>) {
+        let (task, field, message) = (task.cloned(), field.to_owned(), message.into());
+        self.warnings.push(Warning { task, field, message, position: None });
+        self.nodes.push(at.node_index());
+    }
+
+    /// Warns of the file as a whole.
+    pub(super) fn warn_of_file(&mut self, message: &str) {
+        self.warnings.push(Warning {
+            task: None,
+            field: "file".to_owned(),
+            message: message.to_owned(),
+            position: None,
+        });
+    }
+
+    /// Says of each warning where it stands.
+    pub(super) fn place(&mut self, positions: Vec<Option<Position>>) {
+        for (warning, position) in self.warnings.iter_mut().zip(positions) {
+            warning.position = position;
+        }
     }
 
     /// Reads the tasks of a list.
@@ -22,7 +43,7 @@ impl Reader {
         for value in list.elements() {
             match id(value) {
                 Some(id) if value.kind() == Kind::Object => tasks.push(self.task(value, &id, None)),
-                _ => self.warn(None, "tasks", "an entry without an id is left out"),
+                _ => self.warn(value, None, "tasks", "an entry without an id is left out"),
             }
         }
         tasks
@@ -39,7 +60,7 @@ impl Reader {
         let absolute = parent.map_or_else(|| id.to_owned(), |(parent, _)| format!("{parent}.{number}"));
         let mut task = Task::new(absolute.as_str(), text(value, &["title", "subject"]));
         if task.title.is_empty() {
-            self.warn(Some(&task.id), "title", "is missing");
+            self.warn(value, Some(&task.id), "title", "is missing");
         }
         task.description = text(value, &["description"]);
         task.details = text(value, &["details"]);
@@ -58,15 +79,17 @@ impl Reader {
         let id = task.id.clone();
         match member(value, &["status"]).and_then(plain) {
             Some(status) => task.status = Status::from(status),
-            None => self.warn(Some(&id), "status", "is missing; read as `pending`"),
+            None => self.warn(value, Some(&id), "status", "is missing; read as `pending`"),
         }
         if let Status::Other(status) = &task.status {
-            self.warn(Some(&id), "status", format!("`{status}` is not known; the task is left alone"));
+            let at = value.get("status").unwrap_or(value);
+            self.warn(at, Some(&id), "status", format!("`{status}` is not known; the task is left alone"));
         }
-        if let Some(priority) = member(value, &["priority"]).and_then(plain) {
+        let written = member(value, &["priority"]);
+        if let Some((at, priority)) = written.and_then(|at| Some((at, plain(at)?))) {
             match Priority::parse(&priority) {
                 Some(priority) => task.priority = priority,
-                None => self.warn(Some(&id), "priority", format!("`{priority}` is not known; read as `medium`")),
+                None => self.warn(at, Some(&id), "priority", format!("`{priority}` is not known; read as `medium`")),
             }
         }
         task.complexity = member(value, &["complexity"]).and_then(plain).and_then(|text| Complexity::parse(&text));
@@ -75,6 +98,17 @@ impl Reader {
     fn metadata(&mut self, value: Value<'_>, task: &mut Task) {
         let Some(metadata) = member(value, &["metadata"]) else { return };
         let field = |name: &str| metadata.get(name).and_then(plain);
+        for (place, name) in [(&mut task.details, "details"), (&mut task.test_strategy, "test_strategy")] {
+            if place.is_empty() {
+                *place = text(metadata, &[name]);
+            }
+        }
+        if task.acceptance_criteria.is_empty() {
+            task.acceptance_criteria = criteria(metadata, "");
+        }
+        task.category = task.category.take().or_else(|| field("category"));
+        task.feature = field("feature_name").or_else(|| field("feature"));
+        task.uid = field("task_uid");
         task.group = field("task_group");
         task.test_command = field("test_command");
         task.timeout_minutes = field("timeout_minutes").and_then(|text| text.parse().ok());
@@ -91,6 +125,7 @@ impl Reader {
             other => {
                 let other = other.unwrap_or("nothing").to_owned();
                 return self.warn(
+                    metadata,
                     Some(&task.id.clone()),
                     "metadata.tdd_phase",
                     format!("is `{other}`, not red or green"),
@@ -103,12 +138,21 @@ impl Reader {
     /// A subtask's number names a sibling when there is one of that number, else a task; with a dot it is absolute.
     fn dependencies(&mut self, value: Value<'_>, task: &mut Task, within: Option<(&str, &BTreeSet<String>, &str)>) {
         let Some(list) = member(value, &["dependencies", "blockedBy"]) else { return };
+        let mut written = Vec::new();
+        if list.kind() == Kind::Array {
+            for element in list.elements() {
+                match plain(element) {
+                    Some(id) => written.push(id),
+                    None => self.warn(element, Some(&task.id), "dependencies", "an entry that is no id is left out"),
+                }
+            }
+        } else {
+            let text = plain(list).unwrap_or_default();
+            written.extend(text.split(',').map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()));
+            self.warn(list, Some(&task.id), "dependencies", "is not a list; read as ids between commas");
+        }
         let mut seen = BTreeSet::new();
-        for element in list.elements() {
-            let Some(written) = plain(element) else {
-                self.warn(Some(&task.id.clone()), "dependencies", "an entry that is no id is left out");
-                continue;
-            };
+        for written in written {
             let id = match within {
                 Some((parent, siblings, own)) if siblings.contains(&written) && written != own => {
                     format!("{parent}.{written}")
@@ -125,7 +169,7 @@ impl Reader {
         let Some(list) = member(value, &["subtasks"]).filter(|list| list.kind() == Kind::Array) else { return };
         if is_subtask {
             if list.elements().next().is_some() {
-                self.warn(Some(&task.id.clone()), "subtasks", "subtasks of a subtask are left out");
+                self.warn(list, Some(&task.id.clone()), "subtasks", "subtasks of a subtask are left out");
             }
             return;
         }
@@ -140,7 +184,7 @@ impl Reader {
                     }
                     task.subtasks.push(subtask);
                 }
-                None => self.warn(Some(&task.id.clone()), "subtasks", "an entry without an id is left out"),
+                None => self.warn(value, Some(&task.id.clone()), "subtasks", "an entry without an id is left out"),
             }
         }
     }
@@ -153,10 +197,12 @@ impl Reader {
         mut tasks: Vec<Task>,
         group: Option<&str>,
     ) -> Backlog {
+        let numbers = tasks.iter().filter_map(|task| task.id.as_str().rsplit('.').next()?.parse::<u64>().ok());
+        let next_number = numbers.max().unwrap_or(0).saturating_add(1);
         if let Some(group) = group {
             tasks.retain(|task| task.group.as_deref() == Some(group));
         }
-        Backlog { tag, tags, tasks, warnings: self.warnings }
+        Backlog { tag, tags, tasks, warnings: self.warnings, next_number }
     }
 }
 

@@ -4,10 +4,15 @@
 
 mod change;
 mod claude;
+mod convert;
 mod document;
 mod error;
 mod fields;
 mod file_lock;
+#[cfg(test)]
+mod fixtures;
+mod places;
+mod repair;
 mod source;
 mod task_master;
 #[cfg(test)]
@@ -15,7 +20,9 @@ mod tests;
 mod yaml;
 
 pub use change::{Change, Changed, Crossing, Refusal};
+pub use convert::{Conversion, Loss};
 pub use error::BacklogError;
+pub use repair::Repair;
 pub use source::{BacklogSource, SourceKind};
 
 use std::fmt;
@@ -43,6 +50,8 @@ pub struct Backlog {
     pub tasks: Vec<Task>,
     /// What is odd about it.
     pub warnings: Vec<Warning>,
+    /// The number that the next new task gets.
+    pub next_number: u64,
 }
 
 /// Something odd that was read nevertheless.
@@ -54,14 +63,40 @@ pub struct Warning {
     pub field: String,
     /// What is odd.
     pub message: String,
+    /// Where it stands, where that is known.
+    pub position: Option<Position>,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Position {
+    /// The file's name, where a backlog is more than one file.
+    pub file: Option<String>,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The column in characters, counted from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(file) => write!(formatter, "{file}, line {}", self.line),
+            None => write!(formatter, "line {}", self.line),
+        }
+    }
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.task {
-            Some(task) => write!(formatter, "task `{task}`, `{}`: {}", self.field, self.message),
-            None => write!(formatter, "`{}`: {}", self.field, self.message),
+        if let Some(task) = &self.task {
+            write!(formatter, "task `{task}`, ")?;
         }
+        write!(formatter, "`{}`", self.field)?;
+        if let Some(position) = &self.position {
+            write!(formatter, " ({position})")?;
+        }
+        write!(formatter, ": {}", self.message)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where a backlog is: found by looking, or named; read whole, written under a lock.
 
-use super::change;
+use super::change::{self, Spelling};
 use super::document::{Document, Tree};
 use super::file_lock::FileLock;
 use super::{
@@ -100,25 +100,33 @@ impl BacklogSource {
         match self.kind {
             SourceKind::ClaudeTasks => claude::read(&self.path, options),
             SourceKind::TaskMaster | SourceKind::Yaml => {
-                let document = self.document(&self.text()?)?;
-                task_master::read(&self.path, &document, options, self.current_tag())
+                let text = self.text()?;
+                self.read_document(&self.document(&text)?, &text, options)
             }
         }
     }
 
-    fn text(&self) -> Result<String, BacklogError> {
-        let bytes =
-            std::fs::read(&self.path).map_err(|source| BacklogError::Read { path: self.path.clone(), source })?;
-        String::from_utf8(bytes)
-            .map_err(|_| BacklogError::Syntax { path: self.path.clone(), why: "it is not UTF-8".to_owned() })
+    pub(super) fn read_document(
+        &self,
+        document: &Document,
+        text: &str,
+        options: &ReadOptions,
+    ) -> Result<Backlog, BacklogError> {
+        let yaml = (self.kind == SourceKind::Yaml).then_some(text);
+        task_master::read(&self.path, document, yaml, options, self.current_tag())
     }
 
-    fn document(&self, text: &str) -> Result<Document, BacklogError> {
+    pub(super) fn text(&self) -> Result<String, BacklogError> {
+        let bytes =
+            std::fs::read(&self.path).map_err(|source| BacklogError::Read { path: self.path.clone(), source })?;
+        String::from_utf8(bytes).map_err(|_| BacklogError::syntax(&self.path, "it is not UTF-8"))
+    }
+
+    pub(super) fn document(&self, text: &str) -> Result<Document, BacklogError> {
         if self.kind == SourceKind::Yaml {
             return yaml::document(&self.path, text);
         }
-        Document::parse(text.to_owned())
-            .map_err(|error| BacklogError::Syntax { path: self.path.clone(), why: error.to_string() })
+        Document::parse(text.to_owned()).map_err(|error| error.of_file(&self.path))
     }
 
     /// The tag that Task Master's state and configuration name as current.
@@ -167,12 +175,46 @@ impl BacklogSource {
         }
         self.transact(|text| {
             let document = self.document(text)?;
-            let backlog = task_master::read(&self.path, &document, options, self.current_tag())?;
+            let backlog = self.read_document(&document, text, options)?;
             let changes = choose(&backlog);
             if self.kind == SourceKind::Yaml {
                 return yaml::set_statuses(&self.path, text, &backlog.tag, &changes, roll_up);
             }
             task_master::set_statuses(&self.path, &document, &backlog.tag, &changes, roll_up, stamp)
+        })
+    }
+
+    /// Writes statuses again that somebody undid without knowing of them, and returns how many those were.
+    ///
+    /// Task Master's program reads its file before it takes the lock, and writes what it read: a status that was
+    /// written in between is then as it was, older stamp included. A status that was set since has a newer stamp and
+    /// stays. Other kinds of backlogs have no such writer.
+    ///
+    /// # Errors
+    /// As `set_statuses`.
+    pub fn restore_statuses(
+        &self,
+        options: &ReadOptions,
+        written: &[StatusOutcome],
+        stamp: &str,
+    ) -> Result<usize, BacklogError> {
+        if self.kind != SourceKind::TaskMaster {
+            return Ok(0);
+        }
+        let undone = |text: &str| -> Result<(Document, Tag, Vec<StatusChange>), BacklogError> {
+            let document = self.document(text)?;
+            let tag = self.read_document(&document, text, options)?.tag;
+            let changes = task_master::undone(&document, &tag, written, stamp);
+            Ok((document, tag, changes))
+        };
+        if undone(&self.text()?)?.2.is_empty() {
+            return Ok(0);
+        }
+        self.transact(|text| {
+            let (document, tag, changes) = undone(text)?;
+            let (changed, _) =
+                task_master::set_statuses(&self.path, &document, &tag, &changes, RollUp::None, Some(stamp))?;
+            Ok((changed, changes.len()))
         })
     }
 
@@ -206,25 +248,62 @@ impl BacklogSource {
         options: &ReadOptions,
         choose: impl Fn(&Backlog) -> Vec<Change>,
     ) -> Result<Vec<Changed>, BacklogError> {
-        let refused = |refusal| BacklogError::Refused { path: self.path.clone(), refusal };
-        if self.kind != SourceKind::TaskMaster {
-            let why = "only a Task Master file is changed by commands; edit this backlog by hand";
-            return Err(refused(Refusal::NoPlace(why)));
+        if self.kind == SourceKind::ClaudeTasks {
+            let _lock = FileLock::acquire(&self.path)?;
+            let before = claude::read(&self.path, options)?;
+            return claude::change(&self.path, |document, root| {
+                self.apply(document, root, &before, &choose(&before), Spelling::Claude)
+            });
         }
         self.transact(|text| {
             let document = self.document(text)?;
-            let before = task_master::read(&self.path, &document, options, self.current_tag())?;
-            let mut root = Tree::of(&document);
-            let mut answers = Vec::new();
-            for change in choose(&before) {
-                refuse_cycle(&before, &change).map_err(refused)?;
-                answers.push(change::apply(&document, &mut root, &before.tag, &change).map_err(refused)?);
-            }
-            let changed = root.write(&document);
-            // What was written is read back before it is believed.
-            self.document(&changed)?;
-            Ok(((changed != text).then_some(changed), answers))
+            let before = self.read_document(&document, text, options)?;
+            self.applied(&document, text, &before, &choose(&before))
         })
+    }
+
+    /// Returns the text with changes, `None` when nothing differs, read back before it is believed.
+    pub(super) fn applied(
+        &self,
+        document: &Document,
+        text: &str,
+        before: &Backlog,
+        changes: &[Change],
+    ) -> Result<(Option<String>, Vec<Changed>), BacklogError> {
+        let mut root = Tree::of(document);
+        let answers = self.apply(document, &mut root, before, changes, self.spelling())?;
+        let changed = match self.kind {
+            SourceKind::Yaml => yaml::write(&self.path, text, document, &root)?,
+            SourceKind::TaskMaster | SourceKind::ClaudeTasks => root.write(document),
+        };
+        self.document(&changed)?;
+        Ok(((changed != text).then_some(changed), answers))
+    }
+
+    pub(super) const fn spelling(&self) -> Spelling {
+        match self.kind {
+            SourceKind::TaskMaster => Spelling::TaskMaster,
+            SourceKind::Yaml => Spelling::Snake,
+            SourceKind::ClaudeTasks => Spelling::Claude,
+        }
+    }
+
+    pub(super) fn apply(
+        &self,
+        document: &Document,
+        root: &mut Tree,
+        before: &Backlog,
+        changes: &[Change],
+        spelling: Spelling,
+    ) -> Result<Vec<Changed>, BacklogError> {
+        let refused = |refusal| BacklogError::Refused { path: self.path.clone(), refusal };
+        let place = change::Place { document, tag: &before.tag, spelling, next_number: before.next_number };
+        let mut answers = Vec::with_capacity(changes.len());
+        for change in changes {
+            refuse_cycle(before, change).map_err(refused)?;
+            answers.push(change::apply(place, root, change).map_err(refused)?);
+        }
+        Ok(answers)
     }
 
     /// Makes a tag the current one, for Task Master too; what else its state holds stays.
@@ -243,9 +322,7 @@ impl BacklogSource {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}\n".to_owned(),
             Err(source) => return Err(BacklogError::Read { path, source }),
         };
-        let wrong =
-            |error: super::document::SyntaxError| BacklogError::Syntax { path: path.clone(), why: error.to_string() };
-        let document = Document::parse(text).map_err(wrong)?;
+        let document = Document::parse(text).map_err(|error| error.of_file(&path))?;
         let mut root = Tree::of(&document);
         root.set(&document, "currentTag", Tree::text(tag.as_str()));
         replace(&path, &root.write(&document))
@@ -269,8 +346,9 @@ impl BacklogSource {
             let entries = claude::entries(&self.path, &backlog)?;
             return Ok((backlog, entries));
         }
-        let document = self.document(&self.text()?)?;
-        let backlog = task_master::read(&self.path, &document, options, self.current_tag())?;
+        let text = self.text()?;
+        let document = self.document(&text)?;
+        let backlog = self.read_document(&document, &text, options)?;
         let entries = task_master::entries(&document, &backlog);
         Ok((backlog, entries))
     }

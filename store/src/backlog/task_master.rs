@@ -2,7 +2,8 @@
 
 use super::document::{Document, Edits, Kind, Value};
 use super::fields::{Reader, id, plain};
-use super::{Backlog, BacklogError, ReadOptions, RollUp, StatusChange, StatusOutcome};
+use super::places::positions;
+use super::{Backlog, BacklogError, ReadOptions, RollUp, SourceKind, StatusChange, StatusOutcome};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tm_scheduler::{Status, Tag, Task, TaskId};
@@ -11,7 +12,7 @@ use tm_scheduler::{Status, Tag, Task, TaskId};
 pub(super) const MASTER: &str = "master";
 
 /// Returns the list of tasks of each tag, in the order of the file.
-fn lists(document: &Document) -> Vec<(String, Value<'_>)> {
+pub(super) fn lists(document: &Document) -> Vec<(String, Value<'_>)> {
     let Some(root) = document.root() else { return Vec::new() };
     if root.kind() == Kind::Array {
         return vec![(MASTER.to_owned(), root)];
@@ -40,9 +41,11 @@ fn list_of(tag: Value<'_>) -> Option<Value<'_>> {
     }
 }
 
+/// Reads the tasks of a tag; `yaml` is the text that people see when the document was made from it.
 pub(super) fn read(
     path: &Path,
     document: &Document,
+    yaml: Option<&str>,
     options: &ReadOptions,
     current: Option<Tag>,
 ) -> Result<Backlog, BacklogError> {
@@ -50,9 +53,47 @@ pub(super) fn read(
     let names: Vec<&str> = lists.iter().map(|(name, _)| name.as_str()).collect();
     let tag = choose_tag(path, &names, options, current)?;
     let mut reader = Reader::default();
+    warn_of_shape(path, document, lists.is_empty(), &mut reader)?;
     let tasks = lists.iter().find(|(name, _)| name == tag.as_str()).map(|(_, list)| reader.tasks(*list));
+    let kind = if yaml.is_some() { SourceKind::Yaml } else { SourceKind::TaskMaster };
+    let positions = positions(kind, yaml.unwrap_or(document.text()), document, &reader.nodes);
+    reader.place(positions);
     let tags = names.into_iter().map(Tag::from).collect();
     Ok(reader.backlog(tag, tags, tasks.unwrap_or_default(), options.group.as_deref()))
+}
+
+/// What holds no list of tasks must not pass for a backlog in which everything is done.
+fn warn_of_shape(path: &Path, document: &Document, has_no_list: bool, reader: &mut Reader) -> Result<(), BacklogError> {
+    let Some(root) = document.root() else {
+        reader.warn_of_file("is blank; there is no list of tasks in it");
+        return Ok(());
+    };
+    match root.kind() {
+        Kind::Object | Kind::Array => {}
+        _ => {
+            let why = format!("it holds `{}`, which is no backlog", root.raw().chars().take(40).collect::<String>());
+            return Err(BacklogError::Syntax { path: path.to_owned(), why, position: None });
+        }
+    }
+    if root.kind() == Kind::Array && root.elements().next().is_none() {
+        reader.warn(root, None, "tasks", "the file is an empty list");
+    }
+    let tags = root.get("tags").filter(|tags| tags.kind() == Kind::Object).unwrap_or(root);
+    let mut is_odd = false;
+    let holders = tags.members().filter(|(_, value)| value.kind() == Kind::Object);
+    for (name, holder) in holders.map(|(name, value)| (name.into_owned(), value)).chain([(MASTER.to_owned(), root)]) {
+        let Some(tasks) = holder.get("tasks").filter(|tasks| tasks.kind() != Kind::Array) else { continue };
+        let is_tag =
+            holder.node_index() == root.node_index() && tasks.kind() == Kind::Object && tasks.get("tasks").is_some();
+        if !is_tag {
+            is_odd = true;
+            reader.warn(tasks, None, "tasks", format!("of tag `{name}` is not a list; nothing of it is read"));
+        }
+    }
+    if has_no_list && !is_odd && root.kind() == Kind::Object {
+        reader.warn(root, None, "tasks", "there is no list of tasks in the file");
+    }
+    Ok(())
 }
 
 /// Returns what the file holds for each task of a backlog, in the same order.
@@ -121,17 +162,43 @@ pub(super) fn set_statuses(
     Ok((edits.apply(document), outcomes))
 }
 
+/// Returns the statuses that were written and are as they were before, without a newer stamp.
+pub(super) fn undone(document: &Document, tag: &Tag, written: &[StatusOutcome], stamp: &str) -> Vec<StatusChange> {
+    let lists = lists(document);
+    let list = lists.iter().find(|(name, _)| name == tag.as_str()).map(|(_, list)| *list);
+    let places = list.map(places).unwrap_or_default();
+    let is_undone = |outcome: &&StatusOutcome| {
+        places.get(&outcome.id).is_some_and(|value| {
+            let status = value.get("status").and_then(plain).map_or(Status::Pending, Status::from);
+            let is_older = value.get("updatedAt").and_then(plain).is_none_or(|updated| updated.as_str() < stamp);
+            status == outcome.old && outcome.old != outcome.new && is_older
+        })
+    };
+    let change = |outcome: &StatusOutcome| StatusChange { id: outcome.id.clone(), status: outcome.new.clone() };
+    written.iter().filter(is_undone).map(change).collect()
+}
+
 /// Returns where each task and subtask stands; of several with one id the first.
 fn places(list: Value<'_>) -> BTreeMap<TaskId, Value<'_>> {
     let mut places = BTreeMap::new();
+    for (id, value) in all_places(list) {
+        places.entry(id).or_insert(value);
+    }
+    places
+}
+
+/// Returns where each task and subtask stands, in the order of the file, subtasks behind their task.
+pub(super) fn all_places(list: Value<'_>) -> Vec<(TaskId, Value<'_>)> {
+    let mut places = Vec::new();
     for task in list.elements() {
         let Some(task_id) = id(task) else { continue };
-        for subtask in task.get("subtasks").into_iter().flat_map(Value::elements) {
-            let Some(subtask_id) = id(subtask) else { continue };
+        let subtasks = task.get("subtasks").into_iter().flat_map(Value::elements);
+        let subtasks: Vec<_> = subtasks.filter_map(|subtask| Some((id(subtask)?, subtask))).collect();
+        places.push((TaskId::new(task_id.as_str()), task));
+        for (subtask_id, subtask) in subtasks {
             let number = subtask_id.rsplit('.').next().unwrap_or_default();
-            places.entry(TaskId::new(format!("{task_id}.{number}"))).or_insert(subtask);
+            places.push((TaskId::new(format!("{task_id}.{number}")), subtask));
         }
-        places.entry(TaskId::new(task_id)).or_insert(task);
     }
     places
 }

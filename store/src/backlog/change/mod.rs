@@ -2,6 +2,8 @@
 //!
 //! A change is made whole or refused; whether the graph stays free of cycles is asked of the scheduler.
 
+mod dependencies;
+mod spelling;
 mod tags;
 mod tasks;
 #[cfg(test)]
@@ -10,6 +12,7 @@ mod tests;
 use super::document::{Document, Tree};
 use super::task_master::MASTER;
 use serde_json::Value;
+pub(super) use spelling::{Spelling, claude_status};
 use tm_scheduler::{Status, Tag, TaskId};
 
 /// A change to a backlog.
@@ -19,6 +22,11 @@ pub enum Change {
     AddTask {
         /// Its fields but for the id, which is the next free number; `dependencies` as a list of ids.
         fields: Vec<(String, Value)>,
+    },
+    /// Adds tasks whose ids are known to be free: each with its fields.
+    AddTasks {
+        /// Id and fields of each.
+        tasks: Vec<(TaskId, Vec<(String, Value)>)>,
     },
     /// Adds a subtask.
     AddSubtask {
@@ -39,10 +47,10 @@ pub enum Change {
         /// Where to: a free id, or a task to become the last subtask of as `<parent>.<n>`.
         to: TaskId,
     },
-    /// Moves a task to another tag, where its id must be free.
+    /// Moves tasks to another tag, where their ids must be free.
     MoveToTag {
-        /// The task.
-        id: TaskId,
+        /// The tasks.
+        ids: Vec<TaskId>,
         /// The other tag.
         tag: Tag,
         /// What becomes of dependencies that would cross tags.
@@ -54,6 +62,11 @@ pub enum Change {
         task: TaskId,
         /// What it depends on.
         dependency: TaskId,
+    },
+    /// Makes tasks depend on others, as (task, dependency), where it is known that no cycle is closed.
+    AddDependencies {
+        /// The dependencies.
+        edges: Vec<(TaskId, TaskId)>,
     },
     /// Removes dependencies, as (task, dependency), and repeated ones of the same tasks.
     RemoveDependencies {
@@ -133,10 +146,10 @@ pub enum Refusal {
         cycle: String,
     },
     /// A task with dependencies in its tag, or with dependants there, was to leave it.
-    #[error("move `{id}` to another tag: {edges} would cross tags")]
+    #[error("move {ids} to another tag: {edges} would cross tags")]
     Crosses {
-        /// The task.
-        id: TaskId,
+        /// The tasks.
+        ids: String,
         /// The dependencies.
         edges: String,
     },
@@ -145,26 +158,56 @@ pub enum Refusal {
     NoPlace(&'static str),
 }
 
+/// What a change is made on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'d> {
+    /// The document.
+    pub(super) document: &'d Document,
+    /// The tag within it.
+    pub(super) tag: &'d Tag,
+    /// How it spells fields.
+    pub(super) spelling: Spelling,
+    /// The number that a new task gets at least.
+    pub(super) next_number: u64,
+}
+
 /// Makes a change within a tag.
-pub(super) fn apply(document: &Document, root: &mut Tree, tag: &Tag, change: &Change) -> Result<Changed, Refusal> {
+pub(super) fn apply(place: Place<'_>, root: &mut Tree, change: &Change) -> Result<Changed, Refusal> {
+    let Place { document, tag, spelling, .. } = place;
+    spelling.refuse(change)?;
+    if let Some(answer) = apply_to_tags(place, root, change) {
+        return answer;
+    }
+    let list = list(document, root, tag)?;
     match change {
-        Change::AddTask { fields } => tasks::add(document, list(document, root, tag)?, fields),
-        Change::AddSubtask { parent, fields } => {
-            tasks::add_subtask(document, list(document, root, tag)?, parent, fields)
-        }
-        Change::Remove { ids } => tasks::remove(document, list(document, root, tag)?, ids),
-        Change::Move { from, to } => tasks::rename(document, list(document, root, tag)?, from, to),
-        Change::MoveToTag { id, tag: to, crossing } => tags::move_task(document, root, tag, id, to, *crossing),
+        Change::AddTask { fields } => tasks::add(place, list, fields),
+        Change::AddTasks { tasks } => tasks::add_all(place, list, tasks),
+        Change::AddSubtask { parent, fields } => tasks::add_subtask(place, list, parent, fields),
+        Change::Remove { ids } => tasks::remove(document, list, ids),
+        Change::Move { from, to } => tasks::rename(document, list, spelling, from, to),
         Change::AddDependency { task, dependency } => {
-            tasks::add_dependency(document, list(document, root, tag)?, task, dependency)
+            dependencies::add_dependency(document, list, spelling, task, dependency)
         }
-        Change::RemoveDependencies { edges } => tasks::remove_dependencies(document, list(document, root, tag)?, edges),
-        Change::SetFields { fields } => tasks::set_fields(document, list(document, root, tag)?, fields),
+        Change::AddDependencies { edges } => dependencies::add_dependencies(document, list, spelling, edges),
+        Change::RemoveDependencies { edges } => dependencies::remove_dependencies(document, list, edges),
+        Change::SetFields { fields } => tasks::set_fields(document, list, fields),
+        Change::MoveToTag { .. } | Change::AddTag { .. } | Change::RemoveTag { .. } | Change::RenameTag { .. } => {
+            Ok(Changed::default())
+        }
+    }
+}
+
+/// Makes a change of tags; `None` when it is one of tasks.
+fn apply_to_tags(place: Place<'_>, root: &mut Tree, change: &Change) -> Option<Result<Changed, Refusal>> {
+    let Place { document, tag, .. } = place;
+    match change {
+        Change::MoveToTag { ids, tag: to, crossing } => Some(tags::move_tasks(document, root, tag, ids, to, *crossing)),
         Change::AddTag { name, copy_of, description, stamp } => {
-            tags::add(document, root, name, copy_of.as_ref(), description.as_deref(), stamp)
+            Some(tags::add(document, root, name, copy_of.as_ref(), description.as_deref(), stamp))
         }
-        Change::RemoveTag { name } => tags::remove(document, root, name),
-        Change::RenameTag { from, to } => tags::rename(document, root, from, to),
+        Change::RemoveTag { name } => Some(tags::remove(document, root, name)),
+        Change::RenameTag { from, to } => Some(tags::rename(document, root, from, to)),
+        _ => None,
     }
 }
 
@@ -176,6 +219,10 @@ fn list<'t>(document: &Document, root: &'t mut Tree, tag: &Tag) -> Result<&'t mu
     let is_empty = root.members(document).is_some_and(|members| members.is_empty());
     if is_empty {
         root.set(document, tag.as_str(), Tree::new(&serde_json::json!({"tasks": []})));
+    }
+    // A list that nothing is written in yet.
+    if root.member(document, "tasks").is_some_and(|tasks| tasks.is_null(document)) && is_master(tag) {
+        root.set(document, "tasks", Tree::new(&serde_json::json!([])));
     }
     tags::list(document, root, tag).ok_or_else(|| Refusal::UnknownTag(tag.clone()))
 }

@@ -1,8 +1,9 @@
 //! Changes to the tags of a file, and the move of a task from one to another.
 
-use super::{Changed, Crossing, Refusal, is_master, list as list_or_new, tasks};
+use super::{Changed, Crossing, Refusal, dependencies, is_master, list as list_or_new, tasks};
 use crate::backlog::document::{Document, Tree};
 use serde_json::json;
+use std::collections::BTreeSet;
 use tm_scheduler::{Tag, TaskId};
 
 /// Keys of a file that are no tags.
@@ -81,28 +82,27 @@ pub(super) fn rename(document: &Document, root: &mut Tree, from: &Tag, to: &Tag)
     Ok(Changed::default())
 }
 
-pub(super) fn move_task(
+pub(super) fn move_tasks(
     document: &Document,
     root: &mut Tree,
     from: &Tag,
-    id: &TaskId,
+    ids: &[TaskId],
     to: &Tag,
     crossing: Crossing,
 ) -> Result<Changed, Refusal> {
-    if id.as_str().contains('.') {
+    if ids.iter().any(|id| id.as_str().contains('.')) {
         return Err(Refusal::NoPlace("a subtask moves to another tag only with its task"));
     }
-    if from == to {
-        return Err(Refusal::Taken(id.to_string()));
-    }
     let target = list(document, root, to).ok_or_else(|| Refusal::UnknownTag(to.clone()))?;
-    if target.ids_of(document).any(|other| other == id.as_str()) {
+    let taken: BTreeSet<String> = target.ids_of(document).collect();
+    if let Some(id) = ids.iter().find(|id| from == to || taken.contains(id.as_str())) {
         return Err(Refusal::Taken(id.to_string()));
     }
     let source = list_or_new(document, root, from)?;
-    let is_within = |other: &TaskId| other.as_str().split('.').next() == Some(id.as_str());
+    let moved: BTreeSet<&str> = ids.iter().map(TaskId::as_str).collect();
+    let is_within = |other: &TaskId| other.as_str().split('.').next().is_some_and(|task| moved.contains(task));
     let crossing_edges = std::cell::RefCell::new(Vec::new());
-    tasks::rewrite_dependencies(document, source, |task, dependency| {
+    dependencies::rewrite_dependencies(document, source, dependencies::Repeats::Keep, |task, dependency| {
         if is_within(task) == is_within(&dependency) {
             return Some(dependency);
         }
@@ -111,10 +111,13 @@ pub(super) fn move_task(
     })?;
     let edges = crossing_edges.into_inner();
     if crossing == Crossing::Refuse && !edges.is_empty() {
-        return Err(Refusal::Crosses { id: id.clone(), edges: edges.join(", ") });
+        return Err(Refusal::Crosses { ids: super::quoted(ids), edges: edges.join(", ") });
     }
-    let task = tasks::take(document, source, id)?.ok_or_else(|| Refusal::UnknownTasks(format!("`{id}`")))?;
+    let mut taken_out = Vec::with_capacity(ids.len());
+    for id in ids {
+        taken_out.push(tasks::take(document, source, id)?.ok_or_else(|| Refusal::UnknownTasks(format!("`{id}`")))?);
+    }
     let target = list(document, root, to).and_then(|list| list.elements(document));
-    target.ok_or(Refusal::NoPlace("`tasks` is not a list"))?.push(task);
-    Ok(Changed { ids: vec![id.clone()] })
+    target.ok_or(Refusal::NoPlace("`tasks` is not a list"))?.extend(taken_out);
+    Ok(Changed { ids: ids.to_vec() })
 }

@@ -1,21 +1,22 @@
 //! Changes within the list of one tag: tasks, subtasks and what they depend on.
 
-use super::{Changed, Refusal, pending, quoted};
+use super::dependencies::{Repeats, absolute_dependencies, rewrite_dependencies};
+use super::{Changed, Place, Refusal, Spelling, pending, quoted};
 use crate::backlog::document::{Document, Tree};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::TaskId;
 
 /// The last part of an id: a subtask's number.
-fn number(id: &str) -> &str {
+pub(super) fn number(id: &str) -> &str {
     id.rsplit('.').next().unwrap_or(id)
 }
 
-fn id_of(document: &Document, task: &Tree) -> Option<String> {
+pub(super) fn id_of(document: &Document, task: &Tree) -> Option<String> {
     task.plain(document, "id")
 }
 
-fn elements<'t>(document: &Document, list: &'t mut Tree) -> Result<&'t mut Vec<Tree>, Refusal> {
+pub(super) fn elements<'t>(document: &Document, list: &'t mut Tree) -> Result<&'t mut Vec<Tree>, Refusal> {
     list.elements(document).ok_or(Refusal::NoPlace("`tasks` is not a list"))
 }
 
@@ -38,7 +39,7 @@ fn subtask_position(document: &Document, subtasks: &[Tree], wanted: &str) -> Opt
 }
 
 /// Finds a task or, as `<task>.<n>`, a subtask to change.
-fn find<'t>(document: &Document, list: &'t mut Tree, id: &TaskId) -> Result<&'t mut Tree, Refusal> {
+pub(super) fn find<'t>(document: &Document, list: &'t mut Tree, id: &TaskId) -> Result<&'t mut Tree, Refusal> {
     let unknown = || Refusal::UnknownTasks(format!("`{id}`"));
     let tasks = elements(document, list)?;
     if let Some(place) = position(document, tasks, id.as_str()) {
@@ -54,42 +55,68 @@ fn find<'t>(document: &Document, list: &'t mut Tree, id: &TaskId) -> Result<&'t 
     Ok(&mut subtasks[place])
 }
 
-fn is_there(document: &Document, list: &mut Tree, id: &TaskId) -> bool {
+pub(super) fn is_there(document: &Document, list: &mut Tree, id: &TaskId) -> bool {
     find(document, list, id).is_ok()
 }
 
 /// The next free number, spelled as the ids beside it are.
-fn next_id(document: &Document, tasks: &[Tree]) -> (u64, Value) {
+fn next_id(document: &Document, tasks: &[Tree], spelling: Spelling, at_least: u64) -> (u64, Value) {
     let ids: Vec<String> = tasks.iter().filter_map(|task| id_of(document, task)).collect();
     let next = ids.iter().filter_map(|id| number(id).parse::<u64>().ok()).max().unwrap_or(0).saturating_add(1);
-    let is_text = tasks.last().is_some_and(|task| task.is_text(document, "id"));
+    let next = next.max(at_least);
+    let is_text = spelling.is_text() || tasks.last().is_some_and(|task| task.is_text(document, "id"));
     (next, if is_text { json!(next.to_string()) } else { json!(next) })
 }
 
-fn entry(id: Value, fields: &[(String, Value)]) -> Tree {
+fn entry(id: Value, fields: &[(String, Value)], spelling: Spelling) -> Tree {
     let mut entry = serde_json::Map::from_iter([("id".to_owned(), id)]);
     entry.extend(fields.iter().cloned());
     entry.entry("status").or_insert_with(pending);
-    Tree::new(&Value::Object(entry))
+    Tree::new(&Value::Object(spelling.entry(entry)))
 }
 
-pub(super) fn add(document: &Document, list: &mut Tree, fields: &[(String, Value)]) -> Result<Changed, Refusal> {
+pub(super) fn add(place: Place<'_>, list: &mut Tree, fields: &[(String, Value)]) -> Result<Changed, Refusal> {
+    let Place { document, spelling, next_number, .. } = place;
     let unknown: Vec<TaskId> = dependencies_in(fields).filter(|id| !is_there(document, list, id)).collect();
     if !unknown.is_empty() {
         return Err(Refusal::UnknownTasks(quoted(&unknown)));
     }
     let tasks = elements(document, list)?;
-    let (next, id) = next_id(document, tasks);
-    tasks.push(entry(id, fields));
+    let (next, id) = next_id(document, tasks, spelling, next_number);
+    tasks.push(entry(id, fields, spelling));
     Ok(Changed { ids: vec![TaskId::new(next.to_string())] })
 }
 
+/// Adds many tasks in one pass.
+pub(super) fn add_all(
+    place: Place<'_>,
+    list: &mut Tree,
+    new: &[(TaskId, Vec<(String, Value)>)],
+) -> Result<Changed, Refusal> {
+    let Place { document, spelling, .. } = place;
+    let mut taken: BTreeSet<String> = list.ids_of(document).collect();
+    let tasks = elements(document, list)?;
+    let (_, next) = next_id(document, tasks, spelling, 1);
+    for (id, fields) in new {
+        if !taken.insert(id.to_string()) {
+            return Err(Refusal::Taken(id.to_string()));
+        }
+        let spelled = match id.as_str().parse::<u64>() {
+            Ok(number) if next.is_number() => json!(number),
+            _ => json!(id),
+        };
+        tasks.push(entry(spelled, fields, spelling));
+    }
+    Ok(Changed { ids: new.iter().map(|(id, _)| id.clone()).collect() })
+}
+
 pub(super) fn add_subtask(
-    document: &Document,
+    place: Place<'_>,
     list: &mut Tree,
     parent: &TaskId,
     fields: &[(String, Value)],
 ) -> Result<Changed, Refusal> {
+    let Place { document, spelling, .. } = place;
     let tasks = elements(document, list)?;
     let unknown = || Refusal::UnknownTasks(format!("`{parent}`"));
     let place = position(document, tasks, parent.as_str()).ok_or_else(unknown)?;
@@ -102,8 +129,8 @@ pub(super) fn add_subtask(
         return Err(Refusal::UnknownTasks(quoted(&absent)));
     }
     let siblings = subtasks(document, &mut tasks[place])?;
-    let (next, id) = next_id(document, siblings);
-    siblings.push(entry(id, fields));
+    let (next, id) = next_id(document, siblings, spelling, 1);
+    siblings.push(entry(id, fields, spelling));
     Ok(Changed { ids: vec![TaskId::new(format!("{parent}.{next}"))] })
 }
 
@@ -124,7 +151,12 @@ pub(super) fn remove(document: &Document, list: &mut Tree, ids: &[TaskId]) -> Re
         ids.iter().any(|id| dependency == id || is_within(id))
     };
     // While everything is in its place, a subtask's number still names its sibling.
-    rewrite_dependencies(document, list, |_, dependency| if gone(&dependency) { None } else { Some(dependency) })?;
+    rewrite_dependencies(
+        document,
+        list,
+        Repeats::Keep,
+        |_, dependency| if gone(&dependency) { None } else { Some(dependency) },
+    )?;
     for id in ids {
         take(document, list, id)?;
     }
@@ -143,141 +175,41 @@ pub(super) fn take(document: &Document, list: &mut Tree, id: &TaskId) -> Result<
     Ok(subtask_position(document, siblings, own).map(|place| siblings.remove(place)))
 }
 
-/// Asks `rule` for each dependency, given the task and the absolute id, whether it stays, goes, or becomes another.
-pub(super) fn rewrite_dependencies(
-    document: &Document,
-    list: &mut Tree,
-    rule: impl Fn(&TaskId, TaskId) -> Option<TaskId>,
-) -> Result<(), Refusal> {
-    for task in elements(document, list)? {
-        let Some(id) = id_of(document, task) else { continue };
-        rewrite_one(document, task, &TaskId::new(id.as_str()), None, &rule);
-        if !task.has_elements(document, "subtasks") {
-            continue;
-        }
-        let numbers: BTreeSet<String> =
-            task.ids_within(document, "subtasks").map(|id| number(&id).to_owned()).collect();
-        let mut changed = task.clone();
-        let mut is_changed = false;
-        for subtask in subtasks(document, &mut changed)? {
-            let Some(own) = id_of(document, subtask) else { continue };
-            let own = number(&own).to_owned();
-            let absolute = TaskId::new(format!("{id}.{own}"));
-            is_changed |= rewrite_one(document, subtask, &absolute, Some((&id, &numbers, &own)), &rule);
-        }
-        if is_changed {
-            *task = changed;
-        }
-    }
-    Ok(())
-}
-
-/// Tells whether something was changed; what is not changed is not opened.
-fn rewrite_one(
-    document: &Document,
-    task: &mut Tree,
-    id: &TaskId,
-    within: Option<(&str, &BTreeSet<String>, &str)>,
-    rule: &impl Fn(&TaskId, TaskId) -> Option<TaskId>,
-) -> bool {
-    let absolute = |written: &str| match within {
-        Some((parent, numbers, own)) if numbers.contains(written) && written != own => {
-            TaskId::new(format!("{parent}.{written}"))
-        }
-        _ => TaskId::from(written),
-    };
-    let key = if task.has_elements(document, "blockedBy") { "blockedBy" } else { "dependencies" };
-    let mut seen = BTreeSet::new();
-    let written = task.scalars_within(document, key);
-    let wanted: Vec<Option<TaskId>> = written
-        .iter()
-        .map(|written| {
-            let kept = rule(id, absolute(written.as_ref()?))?;
-            seen.insert(kept.clone()).then_some(kept)
-        })
-        .collect();
-    let is_same = written.iter().zip(&wanted).all(|(written, wanted)| match (written, wanted) {
-        (Some(written), Some(wanted)) => absolute(written) == *wanted,
-        (None, _) => true,
-        (Some(_), None) => false,
-    });
-    if is_same {
-        return false;
-    }
-    let Some(list) = task.member(document, key).and_then(|list| list.elements(document)) else { return false };
-    let old = std::mem::take(list);
-    for ((element, written), wanted) in old.into_iter().zip(&written).zip(wanted) {
-        match (written, wanted) {
-            (None, _) => list.push(element),
-            (Some(_), None) => {}
-            (Some(written), Some(wanted)) if absolute(written) == wanted => list.push(element),
-            (Some(_), Some(wanted)) => {
-                let is_text = element.is_text_itself(document);
-                list.push(spelled(&wanted, is_text));
-            }
-        }
-    }
-    true
-}
-
 /// An id as its neighbours are spelled: as a number only where it is one.
-fn spelled(id: &TaskId, is_text: bool) -> Tree {
+pub(super) fn spelled(id: &TaskId, is_text: bool) -> Tree {
     match id.as_str().parse::<u64>() {
         Ok(number) if !is_text && number.to_string() == id.as_str() => Tree::new(&json!(number)),
         _ => Tree::text(id.as_str()),
     }
 }
 
-pub(super) fn add_dependency(
-    document: &Document,
-    list: &mut Tree,
-    task: &TaskId,
-    dependency: &TaskId,
-) -> Result<Changed, Refusal> {
-    let unknown: Vec<&TaskId> = [task, dependency].into_iter().filter(|id| !is_there(document, list, id)).collect();
-    if !unknown.is_empty() {
-        return Err(Refusal::UnknownTasks(quoted(unknown)));
-    }
-    if task == dependency {
-        return Err(Refusal::Itself(task.clone()));
-    }
-    let found = find(document, list, task)?;
-    let key = if found.has_elements(document, "blockedBy") { "blockedBy" } else { "dependencies" };
-    let written = found.scalars_within(document, key);
-    // A sibling is named by its number, which is how every reader understands it.
-    let parent = task.as_str().rsplit_once('.').map(|(parent, _)| parent);
-    let own = match (parent, dependency.as_str().rsplit_once('.')) {
-        (Some(parent), Some((other, number))) if parent == other => TaskId::from(number),
-        _ => dependency.clone(),
-    };
-    if written.iter().flatten().any(|id| *id == own.as_str() || *id == dependency.as_str()) {
-        return Ok(Changed::default());
-    }
-    let is_list = found.member(document, key).is_some_and(|list| list.elements(document).is_some());
-    if !is_list {
-        found.set(document, key, Tree::new(&json!([])));
-    }
-    let list = found.member(document, key).and_then(|list| list.elements(document));
-    let list = list.ok_or(Refusal::NoPlace("a task is not an object"))?;
-    let is_text = list.last().is_some_and(|last| last.is_text_itself(document));
-    list.push(spelled(&own, is_text));
-    Ok(Changed { ids: vec![task.clone()] })
-}
+/// Where each task of a list stands.
+pub(super) struct Index(BTreeMap<String, usize>);
 
-pub(super) fn remove_dependencies(
-    document: &Document,
-    list: &mut Tree,
-    edges: &[(TaskId, TaskId)],
-) -> Result<Changed, Refusal> {
-    let unwanted: BTreeSet<(&TaskId, &TaskId)> = edges.iter().map(|(task, dependency)| (task, dependency)).collect();
-    rewrite_dependencies(document, list, |task, dependency| {
-        (!unwanted.contains(&(task, &dependency))).then_some(dependency)
-    })?;
-    Ok(Changed { ids: edges.iter().map(|(task, _)| task.clone()).collect() })
+impl Index {
+    pub(super) fn new(document: &Document, list: &mut Tree) -> Self {
+        let mut places = BTreeMap::new();
+        for (place, task) in elements(document, list).into_iter().flatten().enumerate() {
+            if let Some(id) = id_of(document, task) {
+                places.entry(id).or_insert(place);
+            }
+        }
+        Self(places)
+    }
+
+    pub(super) fn place(&self, id: &TaskId) -> Result<usize, Refusal> {
+        self.0.get(id.as_str()).copied().ok_or_else(|| Refusal::UnknownTasks(format!("`{id}`")))
+    }
 }
 
 /// Gives a task another id or place: a task another number, or a place among the subtasks of another, or back.
-pub(super) fn rename(document: &Document, list: &mut Tree, from: &TaskId, to: &TaskId) -> Result<Changed, Refusal> {
+pub(super) fn rename(
+    document: &Document,
+    list: &mut Tree,
+    spelling: Spelling,
+    from: &TaskId,
+    to: &TaskId,
+) -> Result<Changed, Refusal> {
     if is_there(document, list, to) {
         return Err(Refusal::Taken(to.to_string()));
     }
@@ -301,7 +233,7 @@ pub(super) fn rename(document: &Document, list: &mut Tree, from: &TaskId, to: &T
             _ => id,
         }
     };
-    rewrite_dependencies(document, list, |_, dependency| Some(renamed(dependency)))?;
+    rewrite_dependencies(document, list, Repeats::Keep, |_, dependency| Some(renamed(dependency)))?;
     let place = position(document, elements(document, list)?, from.as_str());
     let mut moved = take(document, list, from)?.ok_or_else(unknown)?;
     let is_text = moved.is_text(document, "id");
@@ -315,7 +247,7 @@ pub(super) fn rename(document: &Document, list: &mut Tree, from: &TaskId, to: &T
             }
             None => spelled(id, false),
         };
-        moved.set(document, "dependencies", Tree::Array(None, own.iter().map(local).collect()));
+        moved.set(document, spelling.dependencies(), Tree::Array(None, own.iter().map(local).collect()));
     }
     let tasks = elements(document, list)?;
     match target {
@@ -328,40 +260,28 @@ pub(super) fn rename(document: &Document, list: &mut Tree, from: &TaskId, to: &T
     Ok(Changed { ids: vec![to.clone()] })
 }
 
-fn absolute_dependencies(document: &Document, list: &mut Tree, id: &TaskId) -> Result<Vec<TaskId>, Refusal> {
-    let siblings: BTreeSet<String> = match id.as_str().rsplit_once('.') {
-        Some((parent, _)) => match find(document, list, &TaskId::from(parent)) {
-            Ok(parent) => parent.ids_within(document, "subtasks").map(|id| number(&id).to_owned()).collect(),
-            Err(_) => BTreeSet::new(),
-        },
-        None => BTreeSet::new(),
-    };
-    let found = find(document, list, id)?;
-    let absolute = |written: String| match id.as_str().rsplit_once('.') {
-        Some((parent, _)) if siblings.contains(&written) => TaskId::new(format!("{parent}.{written}")),
-        _ => TaskId::new(written),
-    };
-    Ok(found.scalars_within(document, "dependencies").into_iter().flatten().map(absolute).collect())
-}
-
 pub(super) fn set_fields(
     document: &Document,
     list: &mut Tree,
     fields: &[(TaskId, String, Value)],
 ) -> Result<Changed, Refusal> {
+    let index = Index::new(document, list);
     for (id, key, value) in fields {
-        let task = find(document, list, id)?;
-        match key.split_once('.') {
-            None => task.set(document, key, Tree::new(value)),
-            Some((outer, inner)) => {
-                if task.member(document, outer).and_then(|member| member.members(document)).is_none() {
-                    task.set(document, outer, Tree::new(&json!({})));
-                }
-                if let Some(member) = task.member(document, outer) {
-                    member.set(document, inner, Tree::new(value));
-                }
-            }
-        }
+        let task = match index.place(id) {
+            Ok(place) => &mut elements(document, list)?[place],
+            Err(_) => find(document, list, id)?,
+        };
+        set_field(document, task, key, value);
     }
     Ok(Changed { ids: fields.iter().map(|(id, _, _)| id.clone()).collect() })
+}
+
+fn set_field(document: &Document, task: &mut Tree, key: &str, value: &Value) {
+    let Some((outer, inner)) = key.split_once('.') else { return task.set(document, key, Tree::new(value)) };
+    if task.member(document, outer).and_then(|member| member.members(document)).is_none() {
+        task.set(document, outer, Tree::new(&json!({})));
+    }
+    if let Some(member) = task.member(document, outer) {
+        member.set(document, inner, Tree::new(value));
+    }
 }

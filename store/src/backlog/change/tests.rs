@@ -139,6 +139,17 @@ fn dependencies_follow_what_moves() {
 }
 
 #[test]
+fn a_task_becomes_a_subtask_of_the_one_right_before_it() {
+    let scene =
+        Scene::new("{\"tasks\": [\n  {\"id\": 1, \"subtasks\": [{\"id\": 1}]},\n  {\"id\": 2},\n  {\"id\": 3}\n]}\n");
+    scene.change(Change::Move { from: "2".into(), to: "1.2".into() }).expect("moved");
+    assert_eq!(
+        scene.text(),
+        "{\"tasks\": [\n  {\"id\": 1, \"subtasks\": [{\"id\": 1}, {\"id\": 2}]},\n  {\"id\": 3}\n]}\n"
+    );
+}
+
+#[test]
 fn a_dependency_is_added_and_removed_without_a_trace_and_cycles_are_refused() {
     let scene = Scene::new(PRETTY);
     let add = |task: &str, dependency: &str| Change::AddDependency { task: task.into(), dependency: dependency.into() };
@@ -178,21 +189,17 @@ fn tags_are_added_copied_renamed_and_removed_and_the_others_keep_their_bytes() {
 #[test]
 fn a_task_leaves_its_tag_only_without_dependencies_or_with_leave_to_drop_them() {
     let scene = Scene::new(PRETTY);
-    let to = |id: &str, crossing| Change::MoveToTag { id: id.into(), tag: "other".into(), crossing };
+    let to = |id: &str, crossing| Change::MoveToTag { ids: vec![id.into()], tag: "other".into(), crossing };
     scene.refuses(to("2", Crossing::Refuse), "`2` → `1`");
     scene.refuses(to("1", Crossing::Drop), "there already");
+    let both = Change::MoveToTag { ids: vec!["1".into(), "2".into()], tag: "new".into(), crossing: Crossing::Refuse };
+    let add = Change::AddTag { name: "new".into(), copy_of: None, description: None, stamp: "now".to_owned() };
+    scene.change(add).expect("added");
+    scene.change(both).expect("what depends on each other moves together");
+    assert_eq!(scene.read().tasks.len(), 0);
+    let scene = Scene::new(PRETTY);
     scene.change(to("2", Crossing::Drop)).expect("moved");
     assert_eq!(scene.read().tasks.len(), 1);
-}
-
-#[test]
-fn other_kinds_of_backlogs_refuse_clearly() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("backlog.yaml");
-    crate::atomic::replace(&path, b"tasks: []\n").expect("a file");
-    let source = BacklogSource::at(&path).expect("a source");
-    let refusal = source.change(&ReadOptions::default(), |_| vec![new("x")]).expect_err("refused").to_string();
-    assert!(refusal.contains("by hand"), "{refusal}");
 }
 
 proptest! {

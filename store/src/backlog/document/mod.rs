@@ -47,6 +47,11 @@ impl Document {
         (!self.nodes.is_empty()).then_some(Value { document: self, index: 0 })
     }
 
+    /// Returns the value of a node.
+    pub(crate) fn value(&self, node: usize) -> Value<'_> {
+        Value { document: self, index: node }
+    }
+
     /// Returns the text as it is.
     pub(crate) fn text(&self) -> &str {
         &self.text
@@ -75,6 +80,14 @@ impl SyntaxError {
         let is_conflict = ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|marker| rest.starts_with(marker.as_bytes()));
         let why = if is_conflict { "a merge conflict that is not resolved" } else { why };
         Self { line, column, why: why.to_owned() }
+    }
+}
+
+impl SyntaxError {
+    /// Returns the error of the file that holds the text.
+    pub(crate) fn of_file(&self, path: &std::path::Path) -> super::BacklogError {
+        let position = super::Position { file: None, line: self.line, column: self.column };
+        super::BacklogError::Syntax { path: path.to_owned(), why: self.to_string(), position: Some(position) }
     }
 }
 

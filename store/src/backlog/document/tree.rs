@@ -123,6 +123,15 @@ impl Tree {
         opened.member(document, key).is_some_and(|member| member.is_text_itself(document))
     }
 
+    /// Tells whether this is `null`.
+    pub(crate) fn is_null(&self, document: &Document) -> bool {
+        match self {
+            Self::Plain(raw) => raw == "null",
+            Self::Kept(_) => self.value(document).is_some_and(|value| value.kind() == Kind::Null),
+            Self::Object(..) | Self::Array(..) => false,
+        }
+    }
+
     /// Tells whether this is a string.
     pub(crate) fn is_text_itself(&self, document: &Document) -> bool {
         match self {
@@ -152,12 +161,22 @@ impl Tree {
     }
 
     fn origin<'d>(&self, document: &'d Document) -> Option<Value<'d>> {
+        self.node().map(|index| Value { document, index })
+    }
+
+    /// Returns the node of the original document that this was.
+    pub(crate) const fn node(&self) -> Option<usize> {
         match self {
-            Self::Kept(index) | Self::Object(Some(index), _) | Self::Array(Some(index), _) => {
-                Some(Value { document, index: *index })
-            }
+            Self::Kept(index) | Self::Object(Some(index), _) | Self::Array(Some(index), _) => Some(*index),
             Self::Plain(_) | Self::Object(None, _) | Self::Array(None, _) => None,
         }
+    }
+
+    /// Returns this value alone, as it stands or laid out as the document is.
+    pub(crate) fn write_alone(&self, document: &Document) -> String {
+        let mut writer = Writer { document, out: String::new(), unit: unit(document.text()) };
+        writer.write(self, 0);
+        writer.out
     }
 
     /// Returns the text of the changed document.
@@ -286,7 +305,9 @@ impl Writer<'_> {
     fn gap(&self, before: &Tree, after: &Tree) -> Option<String> {
         let (before, after) = (before.origin(self.document)?, after.origin(self.document)?);
         let is_next = self.document.nodes[before.index].next as usize == after.index;
-        is_next.then(|| self.document.text()[before.span().end..after.span().start].to_owned())
+        let between = || &self.document.text()[before.span().end..after.span().start];
+        // The next value of the text may stand in another container, behind the end of this one.
+        (is_next && between().trim() == ",").then(|| between().to_owned())
     }
 
     /// As it was laid out, or as the document is.

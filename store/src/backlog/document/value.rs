@@ -48,6 +48,21 @@ impl<'d> Value<'d> {
         self.children_when(Kind::Array)
     }
 
+    /// Returns which node of the document this is.
+    pub(crate) const fn node_index(self) -> usize {
+        self.index
+    }
+
+    /// Returns the first node that does not belong to this value.
+    pub(crate) fn end_of_nodes(self) -> usize {
+        self.node().next as usize
+    }
+
+    /// Returns the first byte that it takes in the text.
+    pub(crate) fn start(self) -> usize {
+        self.span().start
+    }
+
     /// Returns the members of an object with their keys as values.
     pub(super) fn member_values(self) -> impl Iterator<Item = (Self, Self)> {
         let mut children = self.children_when(Kind::Object);

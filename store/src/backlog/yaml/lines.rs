@@ -1,56 +1,9 @@
-//! `backlog.yaml`: the same fields in another notation. A status is changed line by line, so that comments and order
-//! stay, and the result is read back before it is believed.
+//! Changes a status line by line, where each task is a block of lines. Fast; every other layout is for `patch`.
 
-use super::document::Document;
-use super::{BacklogError, ReadOptions, RollUp, StatusChange, StatusOutcome, task_master};
-use std::path::Path;
-use tm_scheduler::{Status, Tag, TaskId};
-
-/// A larger file is refused before it is parsed.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
-
-/// Reads the text into the same form as JSON; a key that stands twice is refused.
-pub(super) fn document(path: &Path, text: &str) -> Result<Document, BacklogError> {
-    let wrong = |why: String| BacklogError::Syntax { path: path.to_owned(), why };
-    if text.len() > MOST_BYTES {
-        return Err(wrong("it is larger than 64 MiB".to_owned()));
-    }
-    let value: serde_yaml::Value = serde_yaml::from_str(text).map_err(|error| wrong(error.to_string()))?;
-    let json = serde_json::to_string(&value).map_err(|error| wrong(error.to_string()))?;
-    let json = if json == "null" { String::new() } else { json };
-    Document::parse(json).map_err(|error| wrong(error.to_string()))
-}
-
-pub(super) fn set_statuses(
-    path: &Path,
-    text: &str,
-    tag: &Tag,
-    changes: &[StatusChange],
-    roll_up: RollUp,
-) -> Result<(Option<String>, Vec<StatusOutcome>), BacklogError> {
-    let before = document(path, text)?;
-    let (changed, outcomes) = task_master::set_statuses(path, &before, tag, changes, roll_up, None)?;
-    let Some(expected) = changed else { return Ok((None, outcomes)) };
-    let mut edited = text.to_owned();
-    for outcome in outcomes.iter().filter(|outcome| outcome.old != outcome.new) {
-        edited = set_one(&edited, &outcome.id, &outcome.new)
-            .ok_or_else(|| BacklogError::Layout { path: path.to_owned() })?;
-    }
-    let same = |left: &Document, right: &Document| {
-        let options = ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() };
-        let read =
-            |document: &Document| task_master::read(path, document, &options, None).map(|backlog| backlog.tasks).ok();
-        read(left) == read(right)
-    };
-    let expected = Document::parse(expected).map_err(|_| BacklogError::Layout { path: path.to_owned() })?;
-    if !same(&document(path, &edited)?, &expected) {
-        return Err(BacklogError::Layout { path: path.to_owned() });
-    }
-    Ok((Some(edited), outcomes))
-}
+use tm_scheduler::{Status, TaskId};
 
 /// Changes the status of one task in the text; `None` when it is not laid out as a block of lines.
-fn set_one(text: &str, id: &TaskId, status: &Status) -> Option<String> {
+pub(super) fn set_status(text: &str, id: &TaskId, status: &Status) -> Option<String> {
     let (parent, number) = match id.as_str().split_once('.') {
         Some((parent, number)) => (Some(parent), number),
         None => (None, id.as_str()),
