@@ -2,6 +2,7 @@
 
 use crate::collection::NoCollection;
 use crate::git::Hooks;
+use crate::prune::Pruned;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
 use crate::{BranchName, Error, MergePreview, Repository};
@@ -192,8 +193,13 @@ impl WorktreePool {
             let removed = self.remove(&path);
             result = result.and(removed);
         }
-        // Those that an earlier process left behind, as far as their work is safe.
-        let pruned = self.changing(|| self.repository.prune(&self.folder)).map(drop);
+        // Those that a killed process left behind; what is in them and nowhere else is kept first.
+        let pruned = self.changing(|| {
+            for left in self.repository.prune(&self.folder)?.into_iter().filter(|left| left.outcome == Pruned::Kept) {
+                self.repository.put_away(&left.path)?;
+            }
+            Ok(())
+        });
         result = result.and(pruned);
         // Not empty when a worktree stays.
         let _stays = std::fs::remove_dir(&self.folder);

@@ -5,6 +5,7 @@ use crate::git::Hooks;
 use crate::pool::MERGE_TO_TEST;
 use crate::{Error, Repository};
 use std::path::{Path, PathBuf};
+use tm_scheduler::CommitId;
 
 /// What became of a worktree.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,6 +37,22 @@ impl Repository {
         let paths = listing.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from);
         let ours: Vec<PathBuf> = paths.filter(|path| path.starts_with(folder)).collect();
         Ok(ours.into_iter().map(|path| self.prune_one(path)).collect())
+    }
+
+    /// Removes a worktree that nobody uses any more, after everything in it is kept under a name of tm's own that is
+    /// made of its folder: `refs/tm/salvage/<run>/worktree-<n>/1`.
+    pub(crate) fn put_away(&self, path: &Path) -> Result<(), Error> {
+        let git = || self.git_in(path, Hooks::Off);
+        let head = CommitId::new(git().args(["rev-parse", "--verify", "HEAD^{commit}"]).object_id()?);
+        let tree = self.tree_of_checkout(path)?;
+        let commit = self.commit_tree(&tree, &[&head], "tm: what a killed process left in a worktree\n")?;
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let run = path.parent().map(name).unwrap_or_default();
+        self.keep(&format!("refs/tm/salvage/{run}/worktree-{}/1", name(path)), &commit)?;
+        let git = || self.git_in(self.checkout_root(), Hooks::Off).arg("worktree");
+        // One that is not locked is removed as well.
+        let _was_not_locked = git().arg("unlock").arg(path).done();
+        git().args(["remove", "--force"]).arg(path).done()
     }
 
     /// Links the worktrees below a folder to this repository again after either was moved; returns how many there are.

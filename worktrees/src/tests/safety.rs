@@ -96,3 +96,18 @@ fn salvage_keeps_untracked_files_and_disturbs_nothing() {
     assert!(!worktree.is_clean().expect("an answer"));
     assert!(worktree.salvage("refs/heads/main", "no\n").is_err());
 }
+
+#[test]
+fn what_a_killed_process_left_is_kept_before_its_worktree_goes() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let left = scene.check_out("tm/1", &base).path().to_owned();
+    write(&left.join("precious.txt"), "precious");
+    // Another process: it knows nothing of the worktree but that it is there.
+    let pool = WorktreePool::open(scene.repository.clone(), scene.folder.path().join("worktrees")).expect("a pool");
+    pool.close().expect("closed");
+    assert!(!left.exists());
+    let kept = scene.repository.kept("refs/tm/salvage/worktrees/").expect("a list");
+    assert_eq!(kept.len(), 1);
+    assert_eq!(scene.git(&["show", &format!("{}:precious.txt", kept[0].reference)]), "precious");
+}
