@@ -19,11 +19,16 @@ fn with_notifier(scene: &Scene) -> String {
 
 #[test]
 fn what_is_done_at_the_end_is_remembered_when_a_run_is_taken_up() {
-    let stops = "if [ ! -e \"$AGENT_FOLDER/stopped\" ]; then touch \"$AGENT_FOLDER/stopped\"; kill -TERM $PPID; fi";
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &format!("{stops}\n{HONEST}"));
+    let gate = "echo started > \"$AGENT_FOLDER/started\"; cat \"$AGENT_FOLDER/gate\" > /dev/null";
+    let agent = format!("if [ \"$TM_TASK_ID\" = 1 ]; then {gate}; fi\n{HONEST}");
+    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &agent);
+    scene.pipe("started");
+    scene.pipe("gate");
     let command = "echo \"$TM_STATUS\" >> \"$AGENT_FOLDER/told\"";
-    let output = scene.run(&["--on-complete", command, "--ci", "gitlab"]);
-    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut run = scene.start_and_wait_for_agent(&["--on-complete", command, "--ci", "gitlab"]);
+    scene.tm(&["waves", "stop"]).output().expect("tm");
+    write(&scene.path("gate"), "go\n");
+    assert_eq!(run.wait().expect("an end").code(), Some(130));
     let resumed = scene.tm(&["waves", "resume"]).output().expect("tm");
     assert_eq!(resumed.status.code(), Some(0), "{}", String::from_utf8_lossy(&resumed.stderr));
     assert_eq!(text(&scene.path("told")), "interrupted\ncompleted\n");
