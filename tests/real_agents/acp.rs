@@ -5,11 +5,12 @@ use super::programs::{GEMINI_OVER_ACP, OPENCODE_OVER_ACP, Program};
 use crate::models::{Behaviour, Move, Prompt, Refusal, work};
 use crate::scene::task;
 
-/// Works, and tries to write outside of the worktree besides.
+/// Works, and tries to write outside of the worktree at the end.
 fn work_and_reach_out(prompt: &Prompt) -> Vec<Move> {
     let mut moves = work(prompt);
     let outside = format!("{}/../../outside.txt", prompt.worktree);
-    moves.insert(0, Move::Write { path: outside, text: "x".to_owned() });
+    // opencode ends its turn when it is refused something.
+    moves.insert(2, Move::Write { path: outside, text: "x".to_owned() });
     moves
 }
 
