@@ -21,7 +21,7 @@ impl Recipe {
     /// where a shell or tm itself is started, its own name.
     pub fn account(&self) -> String {
         let program = match &self.command {
-            Some(AgentCommand::Arguments(arguments)) => arguments.first(),
+            Some(AgentCommand::Arguments(arguments)) => self.own_arguments(arguments).first(),
             Some(AgentCommand::Shell(_)) | None => None,
         };
         let named = program.and_then(|program| match program {

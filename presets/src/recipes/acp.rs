@@ -1,11 +1,11 @@
 //! Programs that speak the Agent Client Protocol: tm itself is what is started, and speaks with them.
 
-use super::Recipe;
+use super::{Recipe, permissions};
 use crate::Error;
 use tm_config::{AgentCommand, Argument, OutputFormat};
 
 /// What stands before the program in a command.
-const BEFORE: [&str; 3] = ["{tm}", "acp-agent", "--"];
+const BEFORE: [&str; 4] = ["{tm}", "acp-agent", permissions::PLACE, END_OF_OWN];
 /// What ends the words that are tm's own.
 const END_OF_OWN: &str = "--";
 
@@ -23,6 +23,12 @@ impl Recipe {
             };
         }
         Ok(self)
+    }
+
+    /// Returns the part of a command that is the program's own.
+    pub(crate) fn own_arguments<'a>(&self, arguments: &'a [Argument]) -> &'a [Argument] {
+        let before = if self.output == OutputFormat::Acp { BEFORE.len() } else { 0 };
+        arguments.get(before..).unwrap_or_default()
     }
 
     /// Returns the part of a command line that is the program's own.

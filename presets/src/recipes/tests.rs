@@ -248,12 +248,14 @@ fn rate_limit_is_known_by_the_agents_own_event_and_not_by_what_it_read() {
 
 #[test]
 fn tm_speaks_with_a_program_of_the_protocol_and_the_program_is_looked_for() {
-    let yaml = "agents: {mine: {extends: acp, model: small, prompt: arg, command: [agent, --acp, ['-m', '{model}']]}}";
+    let yaml = "agents: {mine: {extends: acp, prompt: arg, model: small, command: [agent, --acp, ['-m', '{model}']]}}";
     let mine = recipe("mine", &settings(yaml)).unwrap();
     let words = mine.command_line(&values()).unwrap();
-    assert_eq!(words[1..], ["acp-agent", "--", "agent", "--acp", "-m", "small"]);
+    assert_eq!(words[1..], ["acp-agent", "--allow", "worktree", "--", "agent", "--acp", "-m", "small"]);
     assert_eq!(words[0], values()["tm"]);
-    assert_eq!(mine.program("/bin/tm").unwrap(), "agent");
+    assert_eq!((mine.program("/bin/tm").unwrap(), mine.account()), ("agent".to_owned(), "agent".to_owned()));
+    let careful = recipe("mine", &settings(&yaml.replace("prompt: arg", "permissions: edits"))).unwrap();
+    assert!(careful.command_line(&values()).unwrap().join(" ").contains("acp-agent --allow edits -- agent"));
     assert_eq!(mine.prompt, PromptDelivery::Stdin);
 }
 
@@ -285,7 +287,7 @@ fn permissions_of_an_agent_whose_command_has_no_place_for_them_are_refused_or_no
 #[test]
 fn every_built_in_agent_says_what_it_may_do_and_what_to_do_when_it_is_refused() {
     for (name, recipe) in recipes(&settings("")).unwrap() {
-        if ["custom", "replay"].contains(&name.as_str()) {
+        if ["acp", "custom", "replay"].contains(&name.as_str()) {
             continue;
         }
         let granted = recipe.granted().unwrap().unwrap_or_else(|| panic!("{name} says nothing of permissions"));
