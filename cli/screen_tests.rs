@@ -52,7 +52,8 @@ fn board(tasks: usize, slots: u32, line: &str) -> Board {
         let input = Input::Answer { task: task.clone(), attempt: AttemptNumber(1), answer };
         run.handle(Timestamp(60_000), input).expect("legal");
     };
-    for (position, task) in working.iter().enumerate().filter(|(position, _)| position % 4 != 3) {
+    // The wall comes last: nobody who shares the account would start behind it.
+    for (position, task) in working.iter().enumerate().rev().filter(|(position, _)| position % 4 != 3) {
         answer(task, Answer::Prepared { branch: "b".into(), base: "c".into(), worktree: "w".into() });
         match position {
             0 => {
@@ -80,12 +81,10 @@ fn a_run_on_a_screen_of_80_columns() {
     3:red RED 1/4   03:00 tests           Add the part with the number 3
     5:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see wha…
     7:red RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see wha…
-    9:red RED 1/4   02:00 prepare         Add the part with the number 9
-    wall    12:00 more (rate-limited): 1:red
-    slot    11:red
+    wall    12:00 more (rate-limited): 1:red, 9:red, 11:red
     needs   1 on 1:red, 3 on 3:red, 5 on 5:red, 7 on 7:red and 14 more
     wave 1  ░░░░░░░░░░░░░░░░░░░ 0/6
-    total   ░░░░░░░░░░░░░░░░░░░ 0/24 · 03:00 · 4 running · 202k tokens · $2.50
+    total   ░░░░░░░░░░░░░░░░░░░ 0/24 · 03:00 · 3 running · 202k tokens · $2.50
     ");
 }
 
@@ -103,12 +102,10 @@ fn a_run_on_a_screen_of_200_columns() {
     19:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
     21:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
     23:red RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
-    25:red RED 1/4   02:00 prepare         Add the part with the number 25
-    wall    12:00 more (rate-limited): 1:red
-    slot    27:red, 29:red, 31:red, 33:red, 35:red, 37:red, 39:red, 41:red, 43:red, 45:red, 47:red, 49:red, 51:red, 53:red, 55:red, 57:red, 59:red
+    wall    12:00 more (rate-limited): 1:red, 25:red, 27:red, 29:red, 31:red, 33:red, 35:red, 37:red, 39:red, 41:red, 43:red, 45:red, 47:red, 49:red, 51:red, 53:red, 55:red, 57:red, 59:red
     needs   1 on 1:red, 3 on 3:red, 5 on 5:red, 7 on 7:red, 9 on 9:red, 11 on 11:red, 13 on 13:red, 15 on 15:red, 17 on 17:red, 19 on 19:red, 21 on 21:red, 23 on 23:red, 25 on 25:red and 77 more
     wave 1  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/30
-    total   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/120 · 03:00 · 12 running · 212k tokens · $2.50
+    total   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/120 · 03:00 · 11 running · 212k tokens · $2.50
     ");
 }
 
@@ -123,12 +120,12 @@ fn a_run_without_unicode_and_with_more_agents_than_rows() {
     7:red  RED 1/4   03:00 prepare    1.2k sch?n ?  [31m??
     9:red  RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
     11:red RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
-    and 35 more under way
-    wall    12:00 more (rate-limited): 1:red
-    slot    83:red, 85:red, 87:red, 89:red, 91:red, 93:red, 95:red and 52 more
+    13:red RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
+    and 33 more under way
+    wall    12:00 more (rate-limited): 1:red, 81:red, 83:red, 85:red and 57 more
     needs   1 on 1:red, 3 on 3:red, 5 on 5:red, 7 on 7:red and 296 more
     wave 1  ------------------- 0/100
-    total   ------------------- 0/400 | 03:00 | 40 running | 246k tokens | $2.50
+    total   ------------------- 0/400 | 03:00 | 39 running | 246k tokens | $2.50
     ");
 }
 
@@ -155,7 +152,7 @@ fn estimate_and_sums_stand_beside_the_bar_as_far_as_there_is_room() {
     insta::assert_snapshot!(format!("{}\n{}\n{}", sum(40), sum(80), sum(160)), @"
     total   ████░░░░░ 31/60 · 03:00
     total   █████████░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · $2.50
-    total   ████████████████████░░░░░░░░░░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · 1 blocked · 4 running · 202k tokens · $2.50
+    total   ████████████████████░░░░░░░░░░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · 1 blocked · 3 running · 202k tokens · $2.50
     ");
 }
 
