@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// How long something may take to come onto the screen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A terminal of 80 columns and 24 lines with a shell in the checkout; gone when dropped.
 struct Terminal<'a> {

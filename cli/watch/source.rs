@@ -13,7 +13,7 @@ use tm_scheduler::{AttemptNumber, RunId, TaskId, TaskView};
 use tm_store::run::{RunDirectory, RunLock, safe_name};
 
 /// The journal is read again after so many times the time that reading it took.
-const REST: u32 = 10;
+const REST: u32 = 50;
 /// Whether the run is live, and what changed in a worktree, is looked at this often at the most.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// So many lines of a log are kept.
