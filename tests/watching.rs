@@ -1,7 +1,7 @@
 //! `tm waves watch` on a terminal of its own, driven as a person drives it.
 
 use crate::scene::{HONEST, Scene, write};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -140,10 +140,29 @@ fn a_watch_that_is_ended_gives_the_terminal_back() {
     let Some(terminal) = Terminal::open(&scene) else { return };
     scene.runs(&[], 0);
     terminal.watches();
-    let pid = std::fs::read_to_string(scene.path("pid")).expect("a pid");
-    let pid = Pid::from_raw(pid.trim().parse().expect("a number")).expect("a pid");
-    kill_process(pid, Signal::TERM).expect("sent");
+    kill_process(watcher(&scene), Signal::TERM).expect("sent");
     terminal.has_left();
+}
+
+#[test]
+fn a_watch_whose_terminal_goes_away_ends_with_it() {
+    let scene = Scene::new(&[("1", "Document it", &[])], HONEST);
+    let Some(terminal) = Terminal::open(&scene) else { return };
+    scene.runs(&[], 0);
+    terminal.watches();
+    let watcher = watcher(&scene);
+    drop(terminal);
+    let began = Instant::now();
+    while test_kill_process(watcher).is_ok() {
+        assert!(began.elapsed() < PATIENCE, "somebody still watches on a terminal that is gone");
+        std::thread::yield_now();
+    }
+}
+
+/// The process that watches.
+fn watcher(scene: &Scene) -> Pid {
+    let pid = std::fs::read_to_string(scene.path("pid")).expect("a pid");
+    Pid::from_raw(pid.trim().parse().expect("a number")).expect("a pid")
 }
 
 #[test]

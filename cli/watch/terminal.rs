@@ -17,11 +17,14 @@ use std::time::Duration;
 use tm_executors::process::run_attended;
 use tm_runtime::steering::{Ask, CallError, call};
 use tm_scheduler::TaskId;
-use tokio::runtime::Runtime;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 /// How often the run is looked at again while no key is pressed.
 const TICK: Duration = Duration::from_millis(250);
+/// The exit code of what was interrupted.
+const INTERRUPTED: u8 = 130;
 
 pub(crate) fn watch(start: &Path, choice: &RunOnly) -> Result<u8, CommandFailure> {
     let source = Source::open(start, choice.run.as_deref())?;
@@ -31,11 +34,35 @@ pub(crate) fn watch(start: &Path, choice: &RunOnly) -> Result<u8, CommandFailure
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let is_told_to_leave = runtime.block_on(async { leave_on_signals() })?;
+    let mut hung_up = runtime.block_on(async { signal(SignalKind::hangup()) })?;
+    let handle = runtime.handle().clone();
+    let (tell, mut left) = oneshot::channel();
+    let screen = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
+        let _unheard = tell.send(show(source, handle, &is_told_to_leave));
+    })?;
+    let seen = runtime.block_on(async {
+        tokio::select! {
+            seen = &mut left => seen.ok(),
+            _ = hung_up.recv() => None,
+        }
+    });
+    match seen {
+        Some(seen) => {
+            screen.join().expect("the screen has told how it ended");
+            seen.map(|()| 0)
+        }
+        // There is no terminal any more: nobody to give it back to, and waiting for its keys need not come back.
+        None => Ok(INTERRUPTED),
+    }
+}
+
+/// Shows the run until somebody leaves, and gives the terminal back.
+fn show(source: Source, runtime: Handle, is_told_to_leave: &AtomicBool) -> Result<(), CommandFailure> {
     let terminal = ratatui::try_init()?;
     let mut screen = Screen { source, model: Model::default(), terminal, runtime, palette: palette() };
-    let seen = screen.show(&is_told_to_leave);
+    let seen = screen.show(is_told_to_leave);
     ratatui::try_restore()?;
-    seen.map(|()| 0)
+    seen
 }
 
 /// Everything that the screen is made with.
@@ -43,7 +70,7 @@ struct Screen {
     source: Source,
     model: Model,
     terminal: DefaultTerminal,
-    runtime: Runtime,
+    runtime: Handle,
     palette: Palette,
 }
 
@@ -60,13 +87,11 @@ fn leave_on_signals() -> Result<Arc<AtomicBool>, CommandFailure> {
     let is_told = Arc::new(AtomicBool::new(false));
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::spawn(async move { while interrupt.recv().await.is_some() {} });
-    for kind in [SignalKind::terminate(), SignalKind::hangup()] {
-        let (mut told, is_told) = (signal(kind)?, Arc::clone(&is_told));
-        tokio::spawn(async move {
-            told.recv().await;
-            is_told.store(true, Ordering::Relaxed);
-        });
-    }
+    let (mut told, noted) = (signal(SignalKind::terminate())?, Arc::clone(&is_told));
+    tokio::spawn(async move {
+        told.recv().await;
+        noted.store(true, Ordering::Relaxed);
+    });
     Ok(is_told)
 }
 
