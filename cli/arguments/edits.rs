@@ -28,12 +28,9 @@ impl EditChoice {
     }
 }
 
-/// What a new task or subtask says.
+/// What a new task or subtask says beside its title.
 #[derive(Args, Debug)]
 pub(crate) struct NewTask {
-    /// One line.
-    #[arg(long, short = 't')]
-    pub(crate) title: String,
     /// What is to be done.
     #[arg(long, short = 'd', default_value = "")]
     pub(crate) description: String,
@@ -51,7 +48,10 @@ pub(crate) struct NewTask {
 /// `tm add-task`.
 #[derive(Args, Debug)]
 pub(crate) struct AddTask {
-    /// The task.
+    /// One line.
+    #[arg(long, short = 't')]
+    pub(crate) title: String,
+    /// What else it says.
     #[command(flatten)]
     pub(crate) new: NewTask,
     /// Its priority: low, medium, high, critical.
@@ -71,9 +71,12 @@ pub(crate) struct AddSubtask {
     /// A task that becomes the subtask, instead of a new one; dependencies on it follow.
     #[arg(long, short = 'i', value_name = "ID", conflicts_with_all = ["title", "description", "details"])]
     pub(crate) task_id: Option<String>,
-    /// The subtask; its dependencies name siblings by number.
+    /// One line.
+    #[arg(long, short = 't', required_unless_present = "task_id")]
+    pub(crate) title: Option<String>,
+    /// What else it says; its dependencies name siblings by number.
     #[command(flatten)]
-    pub(crate) new: NewSubtask,
+    pub(crate) new: NewTask,
     /// Its status.
     #[arg(long, short = 's', default_value = "pending")]
     pub(crate) status: String,
@@ -83,39 +86,6 @@ pub(crate) struct AddSubtask {
     /// The backlog.
     #[command(flatten)]
     pub(crate) choice: EditChoice,
-}
-
-/// What a new subtask says.
-#[derive(Args, Debug)]
-pub(crate) struct NewSubtask {
-    /// One line.
-    #[arg(long, short = 't', required_unless_present = "task_id")]
-    pub(crate) title: Option<String>,
-    /// What is to be done.
-    #[arg(long, short = 'd', default_value = "")]
-    pub(crate) description: String,
-    /// How it is to be done.
-    #[arg(long)]
-    pub(crate) details: Option<String>,
-    /// How it is to be tested.
-    #[arg(long)]
-    pub(crate) test_strategy: Option<String>,
-    /// The tasks that it depends on, separated by commas.
-    #[arg(long, value_name = "IDS", value_delimiter = ',')]
-    pub(crate) dependencies: Vec<String>,
-}
-
-impl NewSubtask {
-    /// Returns what it says as a task.
-    pub(crate) fn named(&self) -> NewTask {
-        NewTask {
-            title: self.title.clone().unwrap_or_default(),
-            description: self.description.clone(),
-            details: self.details.clone(),
-            test_strategy: self.test_strategy.clone(),
-            dependencies: self.dependencies.clone(),
-        }
-    }
 }
 
 /// `tm remove-task`.

@@ -50,7 +50,7 @@ pub(crate) fn add_task(start: &Path, arguments: &AddTask) -> Result<u8, CommandF
             .hint("use one of low, medium, high, critical")
             .code(ExitCode::Usage));
     };
-    let mut fields = fields(&arguments.new, "pending")?;
+    let mut fields = fields(&arguments.title, &arguments.new, "pending")?;
     fields.push(("priority".to_owned(), json!(priority)));
     fields.push(("subtasks".to_owned(), json!([])));
     let change = Change::AddTask { fields };
@@ -67,7 +67,7 @@ pub(crate) fn add_subtask(start: &Path, arguments: &AddSubtask) -> Result<u8, Co
         };
         return perform(start, &arguments.choice, choose, |ids| format!("task {from} is now subtask {}", joined(ids)));
     }
-    let fields = fields(&arguments.new.named(), &arguments.status)?;
+    let fields = fields(arguments.title.as_deref().unwrap_or_default(), &arguments.new, &arguments.status)?;
     let change = Change::AddSubtask { parent, fields };
     perform(start, &arguments.choice, |_| vec![change.clone()], |ids| format!("added subtask {}", joined(ids)))
 }
@@ -80,14 +80,14 @@ fn next_subtask(backlog: &Backlog, parent: &TaskId) -> TaskId {
 }
 
 /// What a new task says.
-fn fields(new: &NewTask, status: &str) -> Result<Vec<(String, Value)>, CommandFailure> {
-    if new.title.trim().is_empty() {
+fn fields(title: &str, new: &NewTask, status: &str) -> Result<Vec<(String, Value)>, CommandFailure> {
+    if title.trim().is_empty() {
         return Err(CommandFailure::new("add a task without a title").hint("add `--title`").code(ExitCode::Usage));
     }
     let ids = new.dependencies.iter().map(|id| id.trim()).filter(|id| !id.is_empty());
     let dependencies: Vec<Value> = ids.map(|id| spelled(&TaskId::from(id))).collect();
     let mut fields = vec![
-        ("title".to_owned(), json!(new.title)),
+        ("title".to_owned(), json!(title)),
         ("description".to_owned(), json!(new.description)),
         ("details".to_owned(), json!(new.details.clone().unwrap_or_default())),
         ("status".to_owned(), json!(status_of(status)?)),
