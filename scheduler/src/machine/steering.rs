@@ -154,15 +154,30 @@ impl Scheduler {
             StopOrder::Gently => StopAgent::AfterGrace,
             StopOrder::Now => StopAgent::Now,
         };
-        match &self.states[rank] {
-            State::Landing { .. } if !self.is_being_landed(rank) => {
-                self.landing.retain(|&other| other != rank);
-                self.part(now, rank, Parting::Stopped, effects);
-            }
-            State::Landing { .. } => self.part_later(rank, Parting::Stopped, how, effects),
-            state if state.holds_slot() => self.part_later(rank, Parting::Stopped, how, effects),
-            _ => self.fail_unstarted(rank, effects),
+        if !self.part_from(now, rank, Parting::Stopped, how, effects) {
+            self.fail_unstarted(rank, effects);
         }
+    }
+
+    /// Ends the attempt of a task as soon as the step under way lets it; false when there is none.
+    fn part_from(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        parting: Parting,
+        order: StopAgent,
+        effects: &mut Vec<Effect>,
+    ) -> bool {
+        let state = &self.states[rank];
+        let is_in_line = matches!(state, State::Landing { .. }) && !self.is_being_landed(rank);
+        let is_under_way = matches!(state, State::Landing { .. }) || state.holds_slot();
+        if is_in_line {
+            self.landing.retain(|&other| other != rank);
+            self.part(now, rank, parting, effects);
+        } else if is_under_way {
+            self.part_later(rank, parting, order, effects);
+        }
+        is_under_way
     }
 
     pub(super) fn is_being_landed(&self, rank: usize) -> bool {
@@ -200,15 +215,8 @@ impl Scheduler {
     }
 
     fn leave_out(&mut self, now: Timestamp, rank: usize, dependants: Dependants, effects: &mut Vec<Effect>) {
-        let parting = Parting::Skipped(dependants);
-        match &self.states[rank] {
-            State::Landing { .. } if !self.is_being_landed(rank) => {
-                self.landing.retain(|&other| other != rank);
-                self.part(now, rank, parting, effects);
-            }
-            State::Landing { .. } => self.part_later(rank, parting, StopAgent::Now, effects),
-            state if state.holds_slot() => self.part_later(rank, parting, StopAgent::Now, effects),
-            _ => self.skip(rank, dependants, effects),
+        if !self.part_from(now, rank, Parting::Skipped(dependants), StopAgent::Now, effects) {
+            self.skip(rank, dependants, effects);
         }
     }
 
