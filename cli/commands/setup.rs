@@ -7,11 +7,10 @@ use crate::failure::CommandFailure;
 use crate::project::Project;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tm_config::{CoverageThreshold, Settings, Strictness as Strict};
+use tm_config::Settings;
 use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
 use tm_presets::{Recipe, recipe};
-use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup};
-use tm_scheduler::verdict::{Rules, Strictness};
+use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
 use tm_scheduler::{CommitId, Phase, Task, TaskId, Unit, of_unit};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
@@ -89,18 +88,6 @@ fn open_integration(
         print_line(&format!("warning: `{branch}` was deleted; it is made again at `{}`, where it was", tip.commit));
     }
     Ok(integration)
-}
-
-/// What the settings ask of RED and GREEN.
-pub(crate) fn rules(settings: &Settings) -> Rules {
-    Rules {
-        strictness: match settings.tdd.strictness {
-            Strict::Strict => Strictness::Strict,
-            Strict::Normal => Strictness::Normal,
-            Strict::Relaxed => Strictness::Relaxed,
-        },
-        coverage_threshold: settings.tdd.coverage_threshold.map(CoverageThreshold::percent),
-    }
 }
 
 /// Checks that the agents can be started and the plan can be proven; nothing has been written by then.

@@ -1,6 +1,6 @@
 //! `tm verify`: the judgement of a run, by hand, on any work.
 
-use super::setup::{never_commit, rules, test_command};
+use super::setup::{never_commit, test_command};
 use crate::arguments::{StrictnessArgument, VerifyArguments};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use tm_config::Override;
 use tm_executors::testing::TestCommand;
-use tm_runtime::{Measurements, RedCommit, Work, prove, red_commit};
+use tm_runtime::{Measurements, RedCommit, Work, prove, red_commit, rules};
 use tm_scheduler::{AttemptRecord, CommitId, Phase, Proof, TaskId, TaskView};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::safe_name;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tm_config::Settings;
+use tm_config::{CoverageThreshold, Settings, Strictness as Strict};
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
-use tm_scheduler::{AgentName, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId, verdict::Rules};
+use tm_scheduler::verdict::{Rules, Strictness};
+use tm_scheduler::{AgentName, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{PathPatterns, Repository, WorktreePool};
@@ -112,3 +113,15 @@ pub struct RunSetup {
 
 /// The setup as all steps share it.
 pub(crate) type Shared = Arc<RunSetup>;
+
+/// Returns what the settings ask of RED and GREEN.
+pub fn rules(settings: &Settings) -> Rules {
+    Rules {
+        strictness: match settings.tdd.strictness {
+            Strict::Strict => Strictness::Strict,
+            Strict::Normal => Strictness::Normal,
+            Strict::Relaxed => Strictness::Relaxed,
+        },
+        coverage_threshold: settings.tdd.coverage_threshold.map(CoverageThreshold::percent),
+    }
+}

@@ -6,9 +6,7 @@ use super::error::Error;
 use super::session::Session;
 use super::state::ProvenRed;
 use crate::{Measurements, RedCommit, Work, prove};
-use tm_config::{CoverageThreshold, Strictness as Strict};
 use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
-use tm_scheduler::verdict::{Rules, Strictness};
 use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, TestOutcome};
 use tm_worktrees::{TreeId, WorktreePool};
 
@@ -29,7 +27,7 @@ pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: 
         worktree: project.root().to_owned(),
         red: red.filter(|_| phase == TddPhase::Green).map(red_commit),
         command: project.test_command(Some(&session.open.task())),
-        rules: rules(session),
+        rules: crate::rules(&session.project().settings),
         scratch,
     };
     let proof = prove(&work, &measurements).await.map_err(|trouble| Error::Measuring(trouble.into()))?;
@@ -84,18 +82,6 @@ fn keep_red(session: &Session<'_>, tree: &TreeId, head: &CommitId, proof: &Proof
     let commit = session.project().checkout.keep_tree(tree, head, &name, &message)?;
     let (tests, unloaded) = (proof.new.clone(), proof.unloaded.clone());
     Ok(ProvenRed { base: head.clone(), commit, tests, unloaded })
-}
-
-fn rules(session: &Session<'_>) -> Rules {
-    let settings = &session.project().settings;
-    Rules {
-        strictness: match settings.tdd.strictness {
-            Strict::Strict => Strictness::Strict,
-            Strict::Normal => Strictness::Normal,
-            Strict::Relaxed => Strictness::Relaxed,
-        },
-        coverage_threshold: settings.tdd.coverage_threshold.map(CoverageThreshold::percent),
-    }
 }
 
 fn verdict(phase: TddPhase, proof: &Proof) -> Verdict {
