@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use tm_benches::layered_backlog;
 use tm_executors::process::{ProcessTree, Stdin, TreeCommand};
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Effect, Ended, Input, Limits, PlanOptions, Proof, ResultFile, Scheduler,
-    TaskId, TddMode, Timestamp, WavePlan,
+    AgentReport, Answer, AttemptNumber, Effect, Ended, Input, Limits, PlanOptions, Proof, Scheduler, TaskId, TddMode,
+    Timestamp, WavePlan,
 };
 use tm_store::run::JournalWriter;
 use tokio::sync::mpsc;
@@ -106,18 +106,8 @@ async fn agent(task: TaskId, attempt: AttemptNumber, folder: &Path) -> Input {
     let status = tree.wait().await.expect("an end");
     let leftovers = tree.kill().await.leftovers;
     let report = AgentReport {
-        agent: "no-op".to_owned(),
-        started_at: Timestamp(0),
-        ended_at: Timestamp(0),
-        ended: Ended::Exited(status.and_then(|status| status.code())),
-        result: ResultFile::Missing,
-        refusal: None,
-        tokens: None,
-        cost_usd: None,
-        last_words: String::new(),
         leftovers,
-        escape: Vec::new(),
-        noticed: Vec::new(),
+        ..AgentReport::new("no-op", Timestamp(0), Timestamp(0), Ended::Exited(status.and_then(|status| status.code())))
     };
     Input::Answer { task, attempt, answer: Answer::AgentEnded(report) }
 }

@@ -7,8 +7,8 @@ use console::measure_text_width;
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Ended, Input, Limits, PlanOptions, ResultFile, Scheduler, ServiceRefusal, Task,
-    TaskId, Timestamp, Tokens, WavePlan,
+    AgentReport, Answer, AttemptNumber, Ended, Input, Limits, PlanOptions, Scheduler, ServiceRefusal, Task, TaskId,
+    Timestamp, Tokens, WavePlan,
 };
 
 fn look(width: usize, height: usize) -> Look {
@@ -17,18 +17,10 @@ fn look(width: usize, height: usize) -> Look {
 
 fn report(refusal: Option<ServiceRefusal>, ended: Ended) -> Answer {
     Answer::AgentEnded(AgentReport {
-        agent: "scripted".into(),
-        started_at: Timestamp(0),
-        ended_at: Timestamp(0),
-        ended,
-        result: ResultFile::Missing,
         refusal,
         tokens: Some(Tokens { input: 90_000, output: 10_000 }),
         cost_usd: Some(1.25),
-        last_words: String::new(),
-        leftovers: 0,
-        escape: Vec::new(),
-        noticed: Vec::new(),
+        ..AgentReport::new("scripted", Timestamp(0), Timestamp(0), ended)
     })
 }
 

@@ -4,6 +4,7 @@
 //! `TM_FIRST_SEED` (1 when not given) on, however long that takes.
 
 use crate::scene::{HONEST, Scene};
+use fastrand::Rng;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::Output;
@@ -13,23 +14,6 @@ use std::time::{Duration, Instant};
 const BUDGET: Duration = Duration::from_secs(8);
 /// So often tm is killed in one run, at the most.
 const KILLS: usize = 4;
-
-/// `SplitMix64`: small, seeded, the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
 
 /// Misbehaves in some first and second attempts, so that three retries are enough; some tasks it never does.
 fn agent(seed: u64, hopeless: &BTreeSet<u64>) -> String {
@@ -51,15 +35,15 @@ fn agent(seed: u64, hopeless: &BTreeSet<u64>) -> String {
 
 /// A backlog of a seed: pairs and plain tasks, some on top of others, at the most one that can't be done.
 fn scene(seed: u64) -> Scene {
-    let mut random = Random(seed);
-    let count = 4 + random.below(4);
+    let mut random = Rng::with_seed(seed);
+    let count = 4 + random.u64(..4);
     let mut tasks: Vec<(String, &str, Vec<String>)> = Vec::new();
     for id in 1..=count {
-        let title = if random.below(4) == 0 { "Add the parser" } else { "Document it" };
-        let on = (1..id).filter(|_| random.below(4) == 0).map(|id| id.to_string()).collect();
+        let title = if random.u64(..4) == 0 { "Add the parser" } else { "Document it" };
+        let on = (1..id).filter(|_| random.u64(..4) == 0).map(|id| id.to_string()).collect();
         tasks.push((id.to_string(), title, on));
     }
-    let hopeless = if random.below(2) == 0 { BTreeSet::from([1 + random.below(count)]) } else { BTreeSet::new() };
+    let hopeless = if random.u64(..2) == 0 { BTreeSet::from([1 + random.u64(..count)]) } else { BTreeSet::new() };
     let on: Vec<Vec<&str>> = tasks.iter().map(|(_, _, on)| on.iter().map(String::as_str).collect()).collect();
     let tasks: Vec<(&str, &str, &[&str])> =
         tasks.iter().zip(&on).map(|((id, title, _), on)| (id.as_str(), *title, on.as_slice())).collect();
@@ -117,12 +101,12 @@ fn survives(seed: u64) -> usize {
     let output = calm.run_command(&ARGUMENTS).env("CRASH_POINT_LOG", &log).output().expect("tm");
     let expected = end(&calm, output.status.code());
     let points = std::fs::read_to_string(&log).expect("points").lines().count() as u64;
-    let (scene, mut random, mut kills) = (scene(seed), Random(!seed), 0);
+    let (scene, mut random, mut kills) = (scene(seed), Rng::with_seed(!seed), 0);
     let mut output =
-        scene.run_command(&ARGUMENTS).env("CRASH_POINT", random.below(points).to_string()).output().expect("tm");
+        scene.run_command(&ARGUMENTS).env("CRASH_POINT", random.u64(..points).to_string()).output().expect("tm");
     while output.status.code().is_none() {
         kills += 1;
-        output = go_on(&scene, (kills < KILLS).then(|| 1 + random.below(points)));
+        output = go_on(&scene, (kills < KILLS).then(|| 1 + random.u64(..points)));
     }
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!words.contains("panicked"), "seed {seed}: {words}");

@@ -10,8 +10,8 @@ use ratatui::style::{Color, Modifier};
 use std::num::NonZeroU32;
 use tm_runtime::steering::Ask;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Ended, Failure, Input, Limits, PlanOptions, Proof, Request, ResultFile,
-    Scheduler, Task, TaskId, TddMode, Timestamp, WavePlan,
+    AgentReport, Answer, AttemptNumber, Ended, Failure, Input, Limits, PlanOptions, Proof, Request, Scheduler, Task,
+    TaskId, TddMode, Timestamp, WavePlan,
 };
 
 const BEGAN: Timestamp = Timestamp(1_000_000);
@@ -81,20 +81,7 @@ fn prepared() -> Answer {
 }
 
 fn exited(code: i32) -> Answer {
-    Answer::AgentEnded(AgentReport {
-        agent: "scripted".into(),
-        started_at: BEGAN,
-        ended_at: BEGAN.plus(5_000),
-        ended: Ended::Exited(Some(code)),
-        result: ResultFile::Missing,
-        refusal: None,
-        tokens: None,
-        cost_usd: None,
-        last_words: String::new(),
-        leftovers: 0,
-        escape: Vec::new(),
-        noticed: Vec::new(),
-    })
+    Answer::AgentEnded(AgentReport::new("scripted", BEGAN, BEGAN.plus(5_000), Ended::Exited(Some(code))))
 }
 
 fn model(link: Link) -> Model {

@@ -9,10 +9,6 @@ use tm_scheduler::{
 
 fn report(ended_at: u64) -> Answer {
     Answer::AgentEnded(AgentReport {
-        agent: "scripted".into(),
-        started_at: Timestamp(0),
-        ended_at: Timestamp(ended_at),
-        ended: Ended::Exited(Some(0)),
         result: ResultFile::Claimed(Claim {
             status: ClaimStatus::Pass,
             tests_passed: Some(1),
@@ -20,13 +16,8 @@ fn report(ended_at: u64) -> Answer {
             files: Vec::new(),
             issues: Vec::new(),
         }),
-        refusal: None,
         tokens: Some(tm_scheduler::Tokens { input: 100, output: 10 }),
-        cost_usd: None,
-        last_words: String::new(),
-        leftovers: 0,
-        escape: Vec::new(),
-        noticed: Vec::new(),
+        ..AgentReport::new("scripted", Timestamp(0), Timestamp(ended_at), Ended::Exited(Some(0)))
     })
 }
 

@@ -9,7 +9,7 @@ use tm_config::{PoliteStop, PromptDelivery};
 use tm_executors::agent::{AgentCommand, AttemptLimits, OutputFormat, RefusalPatterns};
 use tm_executors::process::{Stdin, StopSignal};
 use tm_presets::{Placeholders, Recipe};
-use tm_scheduler::{AgentReport, Ended, ResultFile};
+use tm_scheduler::{AgentReport, Ended};
 use tm_store::run::AttemptDirectory;
 
 /// One start of one agent.
@@ -110,18 +110,5 @@ pub(crate) const fn output_format(format: tm_config::OutputFormat) -> OutputForm
 
 /// The report of an agent that could not be started.
 pub(crate) fn not_started(recipe: &Recipe, why: String) -> AgentReport {
-    AgentReport {
-        agent: recipe.name.clone(),
-        started_at: now(),
-        ended_at: now(),
-        ended: Ended::NotStarted(why),
-        result: ResultFile::Missing,
-        refusal: None,
-        tokens: None,
-        cost_usd: None,
-        last_words: String::new(),
-        leftovers: 0,
-        escape: Vec::new(),
-        noticed: Vec::new(),
-    }
+    AgentReport::new(recipe.name.clone(), now(), now(), Ended::NotStarted(why))
 }

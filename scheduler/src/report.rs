@@ -99,3 +99,23 @@ pub struct AgentReport {
     #[serde(default)]
     pub noticed: Vec<String>,
 }
+
+impl AgentReport {
+    /// Returns the report of a process of which nothing else is known: no result file, no tokens, no output.
+    pub fn new(agent: impl Into<String>, started_at: Timestamp, ended_at: Timestamp, ended: Ended) -> Self {
+        Self {
+            agent: agent.into(),
+            started_at,
+            ended_at,
+            ended,
+            result: ResultFile::Missing,
+            refusal: None,
+            tokens: None,
+            cost_usd: None,
+            last_words: String::new(),
+            leftovers: 0,
+            escape: Vec::new(),
+            noticed: Vec::new(),
+        }
+    }
+}

@@ -241,18 +241,14 @@ async fn report(
     }
     let last_words = if heard.prints_events { last_words(&heard.closing_words(), &stderr) } else { printed.clone() };
     AgentReport {
-        agent: command.agent.clone(),
-        started_at,
-        ended_at: now(),
         refusal: refusal_of(&heard, &ended, &printed, command),
-        ended,
         result,
         tokens: heard.tokens,
         cost_usd: heard.cost_usd,
         last_words,
         leftovers,
-        escape: Vec::new(),
         noticed: heard.refused_tools.iter().map(|tool| format!("a tool call was refused to it: {tool}")).collect(),
+        ..AgentReport::new(command.agent.clone(), started_at, now(), ended)
     }
 }
 

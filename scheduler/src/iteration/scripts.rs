@@ -16,20 +16,7 @@ fn limits(iterations: u32) -> LoopLimits {
 
 fn well(message: &str) -> AgentEnd {
     AgentEnd {
-        report: AgentReport {
-            agent: "scripted".into(),
-            started_at: Timestamp(0),
-            ended_at: Timestamp(7),
-            ended: Ended::Exited(Some(0)),
-            result: ResultFile::Missing,
-            refusal: None,
-            tokens: None,
-            cost_usd: None,
-            last_words: String::new(),
-            leftovers: 0,
-            escape: Vec::new(),
-            noticed: Vec::new(),
-        },
+        report: AgentReport::new("scripted", Timestamp(0), Timestamp(7), Ended::Exited(Some(0))),
         final_message: message.to_owned(),
         prompt: String::new(),
         work: WorkChanges { commits: vec![("abc".into(), "did it".into())], files: 2, ..WorkChanges::default() },

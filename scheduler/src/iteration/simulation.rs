@@ -4,31 +4,15 @@
 //! the backlog is; what is counted as completed is done; the same inputs give the same effects.
 
 use super::*;
-use crate::{Ended, ResultFile, ServiceRefusal, Status, TaskId};
+use crate::{Ended, ServiceRefusal, Status, TaskId};
+use fastrand::Rng;
 
 const SEEDS: u64 = 3_000;
 /// A loop that has not ended after so many inputs never does.
 const MOST_INPUTS: usize = 4_000;
 
-/// `SplitMix64`: small, seeded, the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
-
 struct World {
-    random: Random,
+    random: Rng,
     statuses: Vec<Status>,
     now: Timestamp,
 }
@@ -46,7 +30,7 @@ impl World {
         let open = self.statuses.iter().position(Status::is_open);
         let mut ended = Ended::Exited(Some(0));
         let (mut refusal, mut final_message, mut files) = (None, String::new(), 1);
-        match self.random.below(12) {
+        match self.random.u64(..12) {
             _ if is_stopping => ended = Ended::Killed,
             0 => ended = Ended::Exited(Some(1)),
             1 => ended = Ended::TimedOut,
@@ -55,7 +39,7 @@ impl World {
                 refusal = Some(ServiceRefusal::RateLimited { until: None });
             }
             3 => final_message = "<loop-complete>ALL</loop-complete>".to_owned(),
-            4 if self.random.below(8) == 0 => final_message = "<loop-blocked>no way</loop-blocked>".to_owned(),
+            4 if self.random.u64(..8) == 0 => final_message = "<loop-blocked>no way</loop-blocked>".to_owned(),
             5 => files = 0,
             _ => {
                 if let Some(position) = open {
@@ -65,18 +49,9 @@ impl World {
         }
         AgentEnd {
             report: AgentReport {
-                agent: "simulated".into(),
-                started_at: self.now,
-                ended_at: self.now,
-                ended,
-                result: ResultFile::Missing,
                 refusal,
-                tokens: None,
                 cost_usd: Some(0.1),
-                last_words: String::new(),
-                leftovers: 0,
-                escape: Vec::new(),
-                noticed: Vec::new(),
+                ..AgentReport::new("simulated", self.now, self.now, ended)
             },
             final_message,
             prompt: String::new(),
@@ -89,7 +64,7 @@ impl World {
         match effect {
             LoopEffect::LookAtBacklog => Some(LoopInput::Looked(self.view())),
             LoopEffect::RunAgent { .. } => Some(LoopInput::AgentEnded(self.agent(is_stopping))),
-            LoopEffect::Verify if self.random.below(4) == 0 => Some(LoopInput::Verified(Err("red".to_owned()))),
+            LoopEffect::Verify if self.random.u64(..4) == 0 => Some(LoopInput::Verified(Err("red".to_owned()))),
             LoopEffect::Verify => Some(LoopInput::Verified(Ok(()))),
             LoopEffect::Sleep { until, .. } => {
                 self.now = *until;
@@ -101,18 +76,18 @@ impl World {
 }
 
 fn run(seed: u64) -> (Iteration, World) {
-    let mut random = Random(seed);
-    let statuses = vec![Status::Pending; usize::try_from(random.below(9)).expect("few tasks")];
-    let verification = if random.below(2) == 0 { Verification::Each } else { Verification::Off };
+    let mut random = Rng::with_seed(seed);
+    let statuses = vec![Status::Pending; random.usize(..9)];
+    let verification = if random.u64(..2) == 0 { Verification::Each } else { Verification::Off };
     let limits = LoopLimits {
-        iterations: NonZeroU32::new(u32::try_from(1 + random.below(15)).expect("few")).expect("some"),
+        iterations: NonZeroU32::new(1 + random.u32(..15)).expect("some"),
         first: 1,
-        sleep_ms: random.below(3) * 1_000,
-        retries: u32::try_from(random.below(4)).expect("few"),
-        deadline: (random.below(4) == 0).then_some(Timestamp(40_000)),
-        max_cost_usd: (random.below(4) == 0).then_some(0.6),
+        sleep_ms: random.u64(..3) * 1_000,
+        retries: random.u32(..4),
+        deadline: (random.u64(..4) == 0).then_some(Timestamp(40_000)),
+        max_cost_usd: (random.u64(..4) == 0).then_some(0.6),
     };
-    let stop_after = if random.below(3) == 0 { Some(random.below(20)) } else { None };
+    let stop_after = if random.u64(..3) == 0 { Some(random.u64(..20)) } else { None };
     let mut machine = Iteration::new(Goal::Backlog, verification, limits.clone());
     let mut world = World { random, statuses, now: Timestamp(0) };
     let mut owed = vec![LoopInput::Begin];

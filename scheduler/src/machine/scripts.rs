@@ -8,7 +8,7 @@ mod walls;
 use super::*;
 use crate::{
     AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions, PrepareRefusal, Proof,
-    ResultFile, StopAgent, Task, TddMode,
+    StopAgent, Task, TddMode,
 };
 use std::num::NonZeroU32;
 
@@ -123,20 +123,7 @@ fn prepared() -> Answer {
 }
 
 fn ended(ended: Ended) -> Answer {
-    Answer::AgentEnded(AgentReport {
-        agent: "scripted".into(),
-        started_at: Timestamp(0),
-        ended_at: Timestamp(0),
-        ended,
-        result: ResultFile::Missing,
-        refusal: None,
-        tokens: None,
-        cost_usd: None,
-        last_words: String::new(),
-        leftovers: 0,
-        escape: Vec::new(),
-        noticed: Vec::new(),
-    })
+    Answer::AgentEnded(AgentReport::new("scripted", Timestamp(0), Timestamp(0), ended))
 }
 
 fn exited(code: i32) -> Answer {

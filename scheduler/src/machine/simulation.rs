@@ -9,32 +9,12 @@
 use super::*;
 use crate::{
     AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions, PrepareRefusal, Proof,
-    RedStart, Refactor, Refactored, Request, ResultFile, Roster, Seat, ServiceRefusal, Task, TddMode, pair,
+    RedStart, Refactor, Refactored, Request, Roster, Seat, ServiceRefusal, Task, TddMode, pair,
 };
+use fastrand::Rng;
 use std::num::NonZeroU32;
 
 const SEEDS: u64 = 4_000;
-
-/// `SplitMix64`: small, seeded, the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).expect("a small number")
-    }
-
-    fn percent(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
 
 /// What the outside owes the scheduler: the steps under way.
 #[derive(Clone, Debug)]
@@ -48,7 +28,7 @@ enum Owed {
 }
 
 struct World {
-    random: Random,
+    random: Rng,
     scheduler: Scheduler,
     twin: Scheduler,
     owed: Vec<(TaskId, AttemptNumber, Owed)>,
@@ -67,12 +47,12 @@ struct World {
 }
 
 /// Up to three agents for each kind of work, some of whom share an account.
-fn roster(random: &mut Random) -> Roster {
+fn roster(random: &mut Rng) -> Roster {
     let mut seats = || -> Vec<Seat> {
-        let count = 1 + random.below(3);
+        let count = 1 + random.usize(..3);
         let all = (0..count).map(|number| Seat {
             agent: format!("agent{number}").into(),
-            account: format!("account{}", random.below(2)).into(),
+            account: format!("account{}", random.usize(..2)).into(),
             if_refused: String::new(),
         });
         all.collect()
@@ -82,30 +62,30 @@ fn roster(random: &mut Random) -> Roster {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let mut random = Random(seed);
-        let count = 1 + random.below(14);
+        let mut random = Rng::with_seed(seed);
+        let count = 1 + random.usize(..14);
         let tasks: Vec<Task> = (1..=count)
             .map(|number| {
                 let mut task = Task::new(number.to_string(), "Build");
-                let before = (1..number).filter(|_| random.percent(20)).map(|before| before.to_string().into());
+                let before = (1..number).filter(|_| random.usize(..100) < 20).map(|before| before.to_string().into());
                 task.dependencies = before.collect();
                 task
             })
             .collect();
-        let tdd = if random.percent(50) { TddMode::Auto } else { TddMode::Off };
+        let tdd = if random.usize(..100) < 50 { TddMode::Auto } else { TddMode::Off };
         let plan = WavePlan::new(&tasks, &PlanOptions { tdd, ..PlanOptions::default() }).expect("a plan");
-        let slots = u32::try_from(1 + random.below(5)).expect("few slots");
+        let slots = 1 + random.u32(..5);
         let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
-        limits.retries = u32::try_from(random.below(3)).expect("few retries");
-        limits.dispatch = if random.percent(30) { Dispatch::Barrier } else { Dispatch::Rolling };
-        limits.refactor = if random.percent(30) { Refactor::On } else { Refactor::Off };
-        limits.landing = if random.percent(15) { Landing::Off } else { Landing::Each };
-        if random.percent(10) {
-            limits.deadline = Some(Timestamp(random.next() % 200));
+        limits.retries = random.u32(..3);
+        limits.dispatch = if random.usize(..100) < 30 { Dispatch::Barrier } else { Dispatch::Rolling };
+        limits.refactor = if random.usize(..100) < 30 { Refactor::On } else { Refactor::Off };
+        limits.landing = if random.usize(..100) < 15 { Landing::Off } else { Landing::Each };
+        if random.usize(..100) < 10 {
+            limits.deadline = Some(Timestamp(random.u64(..200)));
         }
         limits.agents = roster(&mut random);
-        let failure_percent = [0, 5, 20, 50][random.below(4)];
-        let requests = [0, 20, 100, 300][random.below(4)];
+        let failure_percent = [0, 5, 20, 50][random.usize(..4)];
+        let requests = [0, 20, 100, 300][random.usize(..4)];
         let scheduler = Scheduler::new(plan, limits);
         Self {
             twin: scheduler.clone(),
@@ -142,8 +122,8 @@ impl World {
     /// Asks for something at random, of a task at random; what is refused changes nothing.
     fn request(&mut self) {
         let count = self.scheduler.states.len();
-        let task = self.scheduler.id(self.random.below(count));
-        let request = match self.random.below(12) {
+        let task = self.scheduler.id(self.random.usize(..count));
+        let request = match self.random.usize(..12) {
             0 => Request::Pause,
             1..=3 => Request::Continue,
             4 | 5 => Request::StopTask { task, order: StopOrder::Gently },
@@ -167,7 +147,7 @@ impl World {
         let mut task = Task::new(format!("{}", 100 + self.added), "Build");
         let backlog: BTreeSet<TaskId> =
             self.scheduler.plan.tasks.iter().map(|placed| placed.task.backlog_id.clone()).collect();
-        task.dependencies = backlog.into_iter().filter(|_| self.random.percent(15)).collect();
+        task.dependencies = backlog.into_iter().filter(|_| self.random.usize(..100) < 15).collect();
         Request::Add(if self.added > 5 {
             vec![self.scheduler.plan.tasks[0].task.clone()]
         } else {
@@ -251,27 +231,27 @@ impl World {
     }
 
     fn answer_one(&mut self) {
-        let (task, attempt, owed) = self.owed.swap_remove(self.random.below(self.owed.len()));
-        let fails = self.random.percent(self.failure_percent);
-        if self.random.below(400) == 0 {
+        let (task, attempt, owed) = self.owed.swap_remove(self.random.usize(..self.owed.len()));
+        let fails = self.random.usize(..100) < self.failure_percent;
+        if self.random.usize(..400) == 0 {
             return self.input(Input::Answer { task, attempt, answer: Answer::Surroundings("disk full".into()) });
         }
         let answer = match (owed, fails) {
             (Owed::Prepare, false) => {
                 Answer::Prepared { branch: "b".into(), base: self.commit(), worktree: "w".into() }
             }
-            (Owed::Prepare, true) if self.random.percent(50) => {
+            (Owed::Prepare, true) if self.random.usize(..100) < 50 => {
                 Answer::PrepareRefused(PrepareRefusal::Conflict { files: vec!["f".into()] })
             }
             (Owed::Prepare, true) => Answer::PrepareRefused(PrepareRefusal::Failed("disk".into())),
             (Owed::Agent, _) => self.agent_end(&task, fails),
             (Owed::Proof, false) => Answer::Proved(Proof::default()),
             (Owed::Proof, true) => {
-                let failure = Failure::ALL[self.random.below(Failure::ALL.len())];
+                let failure = Failure::ALL[self.random.usize(..Failure::ALL.len())];
                 Answer::Proved(Proof { failure: Some(failure), ..Proof::default() })
             }
             (Owed::Commit, false) => Answer::Committed { commit: self.commit() },
-            (Owed::Commit, true) if self.random.percent(50) => Answer::WorkLost("gone".into()),
+            (Owed::Commit, true) if self.random.usize(..100) < 50 => Answer::WorkLost("gone".into()),
             (Owed::Commit, true) => Answer::CommitRefused("hook".into()),
             (Owed::Refactor(commit), fails) => Answer::Refactored(Box::new(Refactored {
                 commit: if fails { commit } else { self.commit() },
@@ -290,35 +270,22 @@ impl World {
     fn agent_end(&mut self, task: &TaskId, fails: bool) -> Answer {
         let refusal = if fails { self.refusal(task) } else { None };
         let is_stopped = self.scheduler.stop_reason().is_some() || !self.scheduler.partings.is_empty();
-        let ended = match (is_stopped && self.random.percent(50), fails, self.random.below(4)) {
+        let ended = match (is_stopped && self.random.usize(..100) < 50, fails, self.random.usize(..4)) {
             (true, _, _) => Ended::Killed,
             (false, false, _) => Ended::Exited(Some(0)),
             (false, true, 0) => Ended::Lost,
             (false, true, 1) => Ended::TimedOut,
             (false, true, _) => Ended::Exited(Some(1)),
         };
-        Answer::AgentEnded(AgentReport {
-            agent: "simulated".into(),
-            started_at: self.now,
-            ended_at: self.now,
-            ended,
-            result: ResultFile::Missing,
-            refusal,
-            tokens: None,
-            cost_usd: None,
-            last_words: String::new(),
-            leftovers: 0,
-            escape: Vec::new(),
-            noticed: Vec::new(),
-        })
+        Answer::AgentEnded(AgentReport { refusal, ..AgentReport::new("simulated", self.now, self.now, ended) })
     }
 
     /// Makes some failures refusals by the service behind the agent of a task.
     fn refusal(&mut self, task: &TaskId) -> Option<ServiceRefusal> {
         let account = self.account(task);
-        match self.random.below(12) {
+        match self.random.usize(..12) {
             0..=2 => {
-                let until = self.now.plus(self.random.below(200) as u64);
+                let until = self.now.plus(self.random.u64(..200));
                 let wall = self.walls.entry(account).or_default();
                 *wall = (*wall).max(until);
                 Some(ServiceRefusal::RateLimited { until: Some(until) })
@@ -352,11 +319,11 @@ impl World {
                 continue;
             }
             self.now = self.now.plus(1);
-            if self.random.below(1_000) < self.requests {
+            if self.random.usize(..1_000) < self.requests {
                 self.request();
                 continue;
             }
-            match self.random.below(200) {
+            match self.random.usize(..200) {
                 0 => self.crash(),
                 1 => self.input(Input::Stop(StopOrder::Gently)),
                 2 => self.input(Input::Stop(StopOrder::Now)),
