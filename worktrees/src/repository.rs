@@ -6,6 +6,7 @@ use fs2::FileExt as _;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use tm_scheduler::CommitId;
 
 /// The full object id of a tree.
@@ -33,6 +34,8 @@ pub struct Repository {
     checkout_root: PathBuf,
     common_dir: PathBuf,
     environment: Environment,
+    /// Found once: it is asked for before every change of a branch, and what a name means does not change meanwhile.
+    default_branch: Arc<OnceLock<String>>,
 }
 
 impl Repository {
@@ -60,7 +63,7 @@ impl Repository {
             .args(["rev-parse", "--show-toplevel"])
             .path()
             .map_err(|_| Error::NoCheckout { path: start.to_owned() })?;
-        let mut repository = Self { checkout_root, common_dir, environment };
+        let mut repository = Self { checkout_root, common_dir, environment, default_branch: Arc::default() };
         if repository.git().args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).text_if_any()?.is_none() {
             return Err(Error::NoCommits { path: repository.checkout_root });
         }
@@ -125,9 +128,10 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn head(&self) -> Result<Head, Error> {
-        let commit = CommitId::new(self.git().args(["rev-parse", "--verify", "HEAD^{commit}"]).object_id()?);
-        let branch = self.git().args(["symbolic-ref", "--quiet", "--short", "HEAD"]).text_if_any()?;
-        Ok(Head { commit, branch })
+        let answer = self.git().args(["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"]).text()?;
+        let (commit, reference) = answer.split_once('\n').unwrap_or((&answer, ""));
+        let branch = reference.strip_prefix("refs/heads/").map(ToOwned::to_owned);
+        Ok(Head { commit: CommitId::new(commit), branch })
     }
 
     /// Returns the name of the default branch: what the remote calls so, else `init.defaultBranch`, `main` or `master`
@@ -136,6 +140,13 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn default_branch(&self) -> Result<Option<String>, Error> {
+        if let Some(found) = self.default_branch.get() {
+            return Ok(Some(found.clone()));
+        }
+        Ok(self.find_default_branch()?.map(|name| self.default_branch.get_or_init(|| name).clone()))
+    }
+
+    fn find_default_branch(&self) -> Result<Option<String>, Error> {
         let of_remote =
             self.git().args(["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]).text_if_any()?;
         if let Some(name) = of_remote.as_deref().and_then(|name| name.strip_prefix("origin/")) {
