@@ -6,6 +6,7 @@ pub mod atomic;
 pub mod autopilot;
 pub mod backlog;
 mod error;
+mod file_system;
 pub mod run;
 
 pub use error::Error;

@@ -3,8 +3,9 @@
 //! The kernel's lock on the open file decides, so it ends with the process however that ends. The record inside the
 //! file tells who holds it, and decides nothing. The file is never removed: a lock on a removed file keeps nobody out.
 
-use super::{Holder, ProjectDirectory, file_system};
+use super::{Holder, ProjectDirectory};
 use crate::Error;
+use crate::file_system::unreliable_for_locks;
 use fs2::FileExt as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -70,7 +71,7 @@ impl RunLock {
     /// Returns the kind of file system (`nfs`, `fuse`, …) when the lock lies on one where another machine may not see
     /// it.
     pub fn unreliable_file_system(&self) -> Option<&'static str> {
-        file_system::unreliable_for_locks(&self.file)
+        unreliable_for_locks(&self.file)
     }
 
     /// Writes into the locked file itself: a file renamed over it would not be locked.

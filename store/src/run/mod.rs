@@ -5,7 +5,6 @@
 mod activity;
 mod control;
 mod directory;
-mod file_system;
 mod folder;
 mod holder;
 mod home;

@@ -4,7 +4,7 @@ use std::fs::File;
 
 /// Returns the kind of file system that `file` lies on when locks there depend on server and mount options.
 #[cfg(target_os = "linux")]
-pub(super) fn unreliable_for_locks(file: &File) -> Option<&'static str> {
+pub(crate) fn unreliable_for_locks(file: &File) -> Option<&'static str> {
     let kind = rustix::fs::fstatfs(file).ok()?.f_type;
     // The numbers are 32 bits wide; the field's width and sign differ between machines.
     name_of(i128::from(kind) & 0xffff_ffff)
@@ -12,7 +12,7 @@ pub(super) fn unreliable_for_locks(file: &File) -> Option<&'static str> {
 
 /// Returns the kind of file system that `file` lies on when locks there depend on server and mount options.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn unreliable_for_locks(file: &File) -> Option<&'static str> {
+pub(crate) fn unreliable_for_locks(file: &File) -> Option<&'static str> {
     /// `MNT_LOCAL` of statfs(2).
     const LOCAL: u32 = 0x1000;
     let flags = rustix::fs::fstatfs(file).ok()?.f_flags;
