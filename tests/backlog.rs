@@ -133,7 +133,7 @@ fn statuses_of_ours_persist_while_task_master_sets_others() {
     let Some(program) = task_master() else { return };
     let ids: Vec<String> = (1..=32).map(|id| id.to_string()).collect();
     let scene = shared_scene(&ids);
-    let (first, others) = ids.split_at(4);
+    let (first, others) = ids.split_at(3);
     let mut processes: Vec<Child> = first
         .iter()
         .map(|id| theirs(&scene, &program, &["set-status", "--id", id, "--status", "done"]).spawn().expect("node"))
@@ -145,21 +145,18 @@ fn statuses_of_ours_persist_while_task_master_sets_others() {
     );
     all_succeed_and_the_file_stays_valid(&scene, processes);
     let statuses = scene.statuses();
-    assert!(statuses[4..].iter().all(|status| status == "done"), "{statuses:?}");
+    assert!(statuses[3..].iter().all(|status| status == "done"), "{statuses:?}");
 }
 
+/// Against answers that Task Master gave for the same backlog; it takes seconds for each.
 #[test]
 fn answers_have_the_keys_that_task_master_gives() {
-    let Some(program) = task_master() else { return };
     let ids: Vec<String> = (1..=3).map(|id| id.to_string()).collect();
     let scene = shared_scene(&ids);
-    for arguments in
-        [&["list", "--json"][..], &["next", "--format", "json"], &["show", "1", "--json"], &["show", "1,2", "--json"]]
-    {
-        let output = theirs(&scene, &program, arguments).stdout(Stdio::piped()).output().expect("node");
-        let theirs: Value = serde_json::from_slice(&output.stdout).expect("one document");
-        let ours = json(&scene, arguments, 0);
-        has_keys_of(&ours, &theirs, &arguments.join(" "));
+    let recorded: Value = serde_json::from_str(include_str!("task_master/answers.json")).expect("valid JSON");
+    for (command, theirs) in recorded["answers"].as_object().expect("answers") {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        has_keys_of(&json(&scene, &arguments, 0), theirs, command);
     }
 }
 

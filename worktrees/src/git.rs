@@ -60,8 +60,8 @@ const SETTINGS: [&str; 6] = [
     "maintenance.auto=false",
     "core.fsmonitor=false",
     "advice.detachedHead=false",
-    "core.filesRefLockTimeout=5000",
-    "core.packedRefsTimeout=10000",
+    "core.filesRefLockTimeout=1000",
+    "core.packedRefsTimeout=2000",
 ];
 
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
