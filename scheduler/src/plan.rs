@@ -97,7 +97,7 @@ impl WavePlan {
     /// Names everything that can't be planned.
     pub fn new(backlog: &[Task], options: &PlanOptions) -> Result<Self, Unplannable> {
         let tasks = of_unit(backlog, options.unit);
-        let selection = Selection::new(&tasks, &options.only)?;
+        let selection = Selection::new(tasks, &options.only)?;
         let open: Vec<&Task> = selection.open.iter().collect();
         let pairing = pair(&open, options.tdd, options.red_start);
         let (graph, cut) = match options.cycles {
@@ -131,12 +131,14 @@ struct Selection {
 }
 
 impl Selection {
-    fn new(tasks: &[Task], only: &[TaskId]) -> Result<Self, Unplannable> {
-        let (positions, duplicates) = Positions::new(tasks.iter().map(|task| &task.id));
+    fn new(tasks: Vec<Task>, only: &[TaskId]) -> Result<Self, Unplannable> {
+        let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+        let statuses: Vec<Status> = tasks.iter().map(|task| task.status.clone()).collect();
+        let (positions, duplicates) = Positions::new(ids.iter());
         let mut refusal = Unplannable { duplicates, ..Unplannable::default() };
-        let status = |id: &TaskId| positions.get(id).map(|position| &tasks[position].status);
-        let wanted = wanted(tasks, only, &mut refusal);
-        let mut selection = Self { open: Vec::new(), held: Vec::new(), finished: 0 };
+        let status = |id: &TaskId| positions.get(id).map(|position| &statuses[position]);
+        let wanted = wanted(&tasks, only, &mut refusal);
+        let mut selection = Self { open: Vec::with_capacity(tasks.len()), held: Vec::new(), finished: 0 };
         for task in tasks {
             if task.status.satisfies_dependants() {
                 selection.finished += 1;
@@ -150,22 +152,21 @@ impl Selection {
         if refusal.is_empty() { Ok(selection) } else { Err(selection.with_cycles(refusal)) }
     }
 
-    fn take<'t>(&mut self, task: &Task, status: impl Fn(&TaskId) -> Option<&'t Status>, refusal: &mut Unplannable) {
+    fn take<'t>(&mut self, mut task: Task, status: impl Fn(&TaskId) -> Option<&'t Status>, refusal: &mut Unplannable) {
         let mut waits_for = Vec::new();
-        let mut open = task.clone();
-        open.dependencies.clear();
-        for dependency in &task.dependencies {
-            match status(dependency) {
+        task.dependencies.retain(|dependency| {
+            let status = status(dependency);
+            match status {
                 None => refusal.unknown.push((task.id.clone(), dependency.clone())),
-                Some(status) if status.satisfies_dependants() => {}
-                Some(status) if status.is_open() => open.dependencies.push(dependency.clone()),
+                Some(status) if status.satisfies_dependants() || status.is_open() => {}
                 Some(status) => waits_for.push((dependency.clone(), status.clone())),
             }
-        }
+            status.is_some_and(Status::is_open)
+        });
         if waits_for.is_empty() {
-            self.open.push(open);
+            self.open.push(task);
         } else {
-            self.held.push(HeldTask { id: task.id.clone(), title: task.title.clone(), waits_for });
+            self.held.push(HeldTask { id: task.id, title: task.title, waits_for });
         }
     }
 
@@ -249,20 +250,26 @@ fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
     }
     let dependants: Vec<u32> =
         (0..count).map(|position| u32::try_from(graph.dependants(position).len()).unwrap_or(u32::MAX)).collect();
-    let mut placed: Vec<PlacedTask> = graph
+    let mut placed: Vec<Option<PlacedTask>> = graph
         .into_tasks()
         .into_iter()
         .enumerate()
-        .map(|(position, task)| PlacedTask {
-            task,
-            wave: waves[position],
-            effective_priority: priorities[position],
-            remaining_path: paths[position],
-            dependants: dependants[position],
+        .map(|(position, task)| {
+            Some(PlacedTask {
+                task,
+                wave: waves[position],
+                effective_priority: priorities[position],
+                remaining_path: paths[position],
+                dependants: dependants[position],
+            })
         })
         .collect();
-    placed.sort_by(|left, right| order_key(left).cmp(&order_key(right)));
-    placed
+    // Positions are sorted, and each task is moved once: tasks are large.
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_unstable_by(|&left, &right| {
+        placed[left].as_ref().map(order_key).cmp(&placed[right].as_ref().map(order_key))
+    });
+    order.into_iter().filter_map(|position| placed[position].take()).collect()
 }
 
 /// The order among ready tasks; total, since ids are unique.

@@ -1,4 +1,5 @@
-//! Where each id stands in a list: a table for small whole numbers, which nearly all ids are, and a map for the rest.
+//! Where each id stands in a list: a table for small whole numbers and their REDs, which nearly all ids are, and a map
+//! for the rest.
 //!
 //! Comparing ids as people count is dear; looking one up here rarely compares any.
 
@@ -16,7 +17,7 @@ const NOWHERE: u32 = u32::MAX;
 impl<'a> Positions<'a> {
     /// Returns the positions of ids, and those that stand there more than once, in order.
     pub(crate) fn new(ids: impl ExactSizeIterator<Item = &'a TaskId>) -> (Self, Vec<TaskId>) {
-        let limit = ids.len() * 4 + 1024;
+        let limit = ids.len() * 8 + 2048;
         let mut positions = Positions { numbers: vec![NOWHERE; limit], others: BTreeMap::new() };
         let mut duplicates = Vec::new();
         for (position, id) in ids.enumerate() {
@@ -45,14 +46,18 @@ impl<'a> Positions<'a> {
     }
 }
 
+/// The place of `<n>` and of `<n>:red` in the table.
 fn as_small_number(id: &TaskId, limit: usize) -> Option<usize> {
     let text = id.as_str();
-    let is_canonical =
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    let (digits, half) = text.strip_suffix(":red").map_or((text, 0), |digits| (digits, 1));
+    let is_canonical = !digits.is_empty()
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (digits == "0" || !digits.starts_with('0'));
     if !is_canonical {
         return None;
     }
-    text.parse().ok().filter(|&number: &usize| number < limit)
+    let number: usize = digits.parse().ok()?;
+    number.checked_mul(2)?.checked_add(half).filter(|&place| place < limit)
 }
 
 #[cfg(test)]
@@ -61,12 +66,14 @@ mod tests {
 
     #[test]
     fn every_spelling_is_an_id_of_its_own_and_the_last_of_several_counts() {
-        let ids: Vec<TaskId> =
-            ["1", "01", "1.1", "7", "99999999999999999999", "x", "7", ""].into_iter().map(TaskId::from).collect();
+        let ids: Vec<TaskId> = ["1", "01", "1.1", "7", "99999999999999999999", "x", "7", "", "7:red", "07:red"]
+            .into_iter()
+            .map(TaskId::from)
+            .collect();
         let (positions, duplicates) = Positions::new(ids.iter());
         assert_eq!(duplicates, ["7".into()] as [TaskId; 1]);
         let found: Vec<Option<usize>> = ids.iter().map(|id| positions.get(id)).collect();
-        assert_eq!(found, [Some(0), Some(1), Some(2), Some(6), Some(4), Some(5), Some(6), Some(7)]);
+        assert_eq!(found, [Some(0), Some(1), Some(2), Some(6), Some(4), Some(5), Some(6), Some(7), Some(8), Some(9)]);
         assert_eq!(positions.get(&"2".into()), None);
     }
 }

@@ -35,7 +35,7 @@ impl<'d> Value<'d> {
 
     /// Returns the last member with that key, as every JSON reader does that accepts repeated keys.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
-        self.members().filter(|(name, _)| *name == key).last().map(|(_, value)| value)
+        self.member_values().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
     }
 
     /// Returns the members of an object, in order; nothing for anything else.
@@ -78,6 +78,17 @@ impl<'d> Value<'d> {
     fn children_when(self, kind: Kind) -> Children<'d> {
         let end = if self.kind() == kind { self.node().next as usize } else { self.index + 1 };
         Children { document: self.document, index: self.index + 1, end }
+    }
+
+    /// Tells whether this is a string of that content.
+    fn is(self, text: &str) -> bool {
+        let span = self.span();
+        let inside = || &self.document.text.as_bytes()[span.start + 1..span.end - 1];
+        match self.kind() {
+            Kind::Text => inside() == text.as_bytes(),
+            Kind::EscapedText => unescape(self.inside()) == text,
+            Kind::Object | Kind::Array | Kind::Number | Kind::Boolean | Kind::Null => false,
+        }
     }
 
     /// Returns what stands between the quotes of a string.
