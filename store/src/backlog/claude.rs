@@ -261,7 +261,7 @@ fn mirror(document: &Document, root: &mut Tree, before: &BTreeSet<Edge>) {
     }
 }
 
-const WATERMARK: &str = ".highwatermark";
+pub(super) const WATERMARK: &str = ".highwatermark";
 
 /// Returns the highest number that the list has ever given to a task.
 fn watermark(folder: &Path) -> u64 {

@@ -205,6 +205,10 @@ fn write_list(target: &Path, tasks: impl Iterator<Item = Map<String, Value>>) ->
             blocks.entry(on.to_owned()).or_default().push(task["id"].clone());
         }
     }
+    if tasks.is_empty() {
+        // By this a folder without tasks is known as a list.
+        write(&target.join(super::claude::WATERMARK), "0")?;
+    }
     for (name, mut task) in names.iter().zip(tasks) {
         let waiting = blocks.remove(task["id"].as_str().unwrap_or_default()).unwrap_or_default();
         task.insert("blocks".to_owned(), json!(waiting));

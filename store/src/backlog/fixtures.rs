@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tm_scheduler::{CycleRepair, Status, Task, repairs};
 
-const COUNT: usize = 9;
+const COUNT: usize = 10;
 
 /// The fixtures, and the backlogs of the folder that `TM_CORPUS` names, if any.
 fn all() -> Vec<PathBuf> {
