@@ -148,6 +148,29 @@ fn statuses_of_ours_persist_while_task_master_sets_others() {
     assert!(statuses[3..].iter().all(|status| status == "done"), "{statuses:?}");
 }
 
+/// Stands for a Task Master that reads the backlog, is slow, and writes what it had read.
+const SLOW_WRITER: &str = r#"
+cp "$2" before
+echo read > read
+until grep -q '"done"' "$2"; do :; done
+cat before > "$2"
+"#;
+
+#[test]
+fn a_status_that_a_slow_task_master_writes_over_is_there_in_the_end() {
+    let scene = Scene::new(&[("1", "Add it", &[]), ("2", "Add it", &[])], HONEST);
+    write(&scene.path("task-master"), SLOW_WRITER);
+    scene.pipe("checkout/read");
+    let program = scene.path("task-master").display().to_string();
+    let mut slow = scene.program(Path::new("sh"));
+    slow.args([&program, "set-status", ".taskmaster/tasks/tasks.json"]);
+    let mut slow = slow.spawn().expect("sh");
+    drop(std::fs::read(scene.root().join("read")).expect("it has read"));
+    answer(&scene, &["set-status", "--id", "1", "--status", "done"], 0);
+    assert!(slow.wait().expect("an end").success());
+    assert_eq!(scene.statuses(), ["done", "pending"]);
+}
+
 /// Against answers that Task Master gave for the same backlog; it takes seconds for each.
 #[test]
 fn answers_have_the_keys_that_task_master_gives() {

@@ -3,6 +3,7 @@
 //!
 //! Only where such a process runs, statuses are looked at until it has ended, and written again where it undid them.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tm_executors::process::{RunningProgram, running};
 use tm_store::backlog::{BacklogError, BacklogSource, ReadOptions, StatusOutcome};
@@ -41,11 +42,13 @@ pub(super) struct Rivals {
 }
 
 impl Rivals {
-    /// Looks for them; to be asked before the file is written.
-    pub(super) fn now() -> Self {
+    /// Looks for those that may write this file; to be asked before it is written.
+    pub(super) fn of(file: &Path) -> Self {
+        let project = project_of(file);
         let is_writer = |program: &RunningProgram| {
             program.name == PROGRAM
                 && program.arguments.first().is_some_and(|command| WRITERS.contains(&command.as_str()))
+                && may_work_in(program, &project)
         };
         let (writers, others): (Vec<_>, Vec<_>) =
             running(&[PROGRAM, SERVERS[0], SERVERS[1]]).into_iter().partition(is_writer);
@@ -75,5 +78,45 @@ impl Rivals {
             }
             std::thread::sleep(PAUSE);
         }
+    }
+}
+
+/// The folder from which, or from below which, the file is found without being named.
+fn project_of(file: &Path) -> PathBuf {
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let folder = file.parent().unwrap_or(&file);
+    let above = folder.ancestors().find(|folder| folder.ends_with(".taskmaster")).and_then(Path::parent);
+    above.unwrap_or(folder).to_owned()
+}
+
+/// Tells whether a program works in a project, or in one that its command line or nothing names.
+fn may_work_in(program: &RunningProgram, project: &Path) -> bool {
+    let names_a_place = ["-f", "--file", "-p", "--project"];
+    let is_sent_elsewhere = program.arguments.iter().any(|argument| {
+        let option = argument.split('=').next().unwrap_or_default();
+        names_a_place.contains(&option)
+    });
+    is_sent_elsewhere || program.working_folder.as_ref().is_none_or(|folder| folder.starts_with(project))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tm_executors::process::ProcessIdentity;
+
+    #[test]
+    fn only_who_may_write_the_same_file_is_a_rival() {
+        let project = project_of(Path::new("/a/b/.taskmaster/tasks/tasks.json"));
+        assert_eq!((project.as_path(), project_of(Path::new("/a/b.json"))), (Path::new("/a/b"), PathBuf::from("/a")));
+        let program = |arguments: &[&str], folder: Option<&str>| RunningProgram {
+            name: PROGRAM.to_owned(),
+            identity: ProcessIdentity::of(std::process::id()).expect("this process"),
+            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            working_folder: folder.map(PathBuf::from),
+        };
+        let may = |arguments: &[&str], folder| may_work_in(&program(arguments, folder), &project);
+        assert!(may(&["set-status"], Some("/a/b")) && may(&["set-status"], Some("/a/b/c")) && may(&["expand"], None));
+        assert!(!may(&["set-status"], Some("/a/bc")) && !may(&["set-status"], Some("/a")));
+        assert!(may(&["set-status", "--file=../b/x"], Some("/a")) && may(&["expand", "-p", "b"], Some("/a")));
     }
 }

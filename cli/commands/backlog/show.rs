@@ -121,7 +121,7 @@ fn choose(start: &Path, arguments: &NextArguments) -> Result<Chosen, CommandFail
             chosen.replace(id.clone());
             id.map(|id| StatusChange { id, status: Status::InProgress }).into_iter().collect()
         };
-        let (moment, rivals) = (stamp(now()), Rivals::now());
+        let (moment, rivals) = (stamp(now()), Rivals::of(source.path()));
         let written = source.choose_statuses(&options, claim, RollUp::Parents, Some(&moment)).map_err(failure)?;
         rivals.outlast(&source, &options, &written, &moment).map_err(failure)?;
         claimed = chosen.into_inner();

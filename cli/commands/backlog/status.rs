@@ -51,7 +51,8 @@ fn set(start: &Path, arguments: &SetStatusArguments) -> Result<(Vec<TaskId>, Vec
         asked.iter().map(|id| StatusChange { id: id.clone(), status: status.clone() }).collect();
     let moment = stamp(now());
     let moment = (!arguments.no_timestamps).then_some(moment.as_str());
-    let (source, options, rivals) = (source(start, &arguments.choice)?, options(&arguments.choice), Rivals::now());
+    let (source, options) = (source(start, &arguments.choice)?, options(&arguments.choice));
+    let rivals = Rivals::of(source.path());
     let outcomes = source.choose_statuses(&options, |_| changes.clone(), RollUp::Parents, moment).map_err(failure)?;
     if let Some(moment) = moment {
         rivals.outlast(&source, &options, &outcomes, moment).map_err(failure)?;

@@ -3,7 +3,7 @@
 //! Knows command lines; does not know what the program does.
 
 use super::{ProcessIdentity, system};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A process that runs a program.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -14,13 +14,16 @@ pub struct RunningProgram {
     pub identity: ProcessIdentity,
     /// What follows the program on its command line.
     pub arguments: Vec<String>,
+    /// Where it works, when that can be found out.
+    pub working_folder: Option<PathBuf>,
 }
 
 /// Returns the processes that run a program of one of these names, itself or as the script of an interpreter.
 pub fn running(names: &[&str]) -> Vec<RunningProgram> {
     let of_line = |(pid, words): (u32, Vec<String>)| {
         let (name, arguments) = names.iter().find_map(|name| Some((*name, arguments_of(name, &words)?)))?;
-        Some(RunningProgram { name: name.to_owned(), identity: ProcessIdentity::of(pid)?, arguments })
+        let (identity, working_folder) = (ProcessIdentity::of(pid)?, system::working_folder(pid));
+        Some(RunningProgram { name: name.to_owned(), identity, arguments, working_folder })
     };
     system::command_lines().into_iter().filter_map(of_line).collect()
 }

@@ -3,6 +3,7 @@
 use super::ProcessIdentity;
 use super::table::{Process, ProcessState, ProcessTable};
 use std::fs;
+use std::path::PathBuf;
 
 /// Reads the whole table.
 ///
@@ -26,6 +27,11 @@ pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
         Some((pid, words.collect()))
     };
     entries.flatten().filter_map(|entry| command_line(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+/// Returns where a process works; `None` for somebody else's process.
+pub(super) fn working_folder(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// Reads a process's environment as `NAME=value` entries that end with a zero byte; `None` for somebody else's process.

@@ -4,6 +4,7 @@
 
 use super::ProcessIdentity;
 use super::table::{Process, ProcessState, ProcessTable};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Reads the whole table.
@@ -33,6 +34,11 @@ pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
         Some((words.next()?.parse().ok()?, words.map(str::to_owned).collect()))
     };
     ask(&["-A"], "pid=,args=").iter().filter_map(parse).collect()
+}
+
+/// `ps` does not tell where a process works.
+pub(super) fn working_folder(_: u32) -> Option<PathBuf> {
+    None
 }
 
 fn list(selection: &[&str]) -> Vec<String> {
