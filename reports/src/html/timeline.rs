@@ -77,13 +77,12 @@ impl Timeline {
             let start = x(span.start).min(WIDTH - LEAST_BAR);
             bars.push(bar(summary, span, critical, row(slot), (start, x(span.end))));
         }
-        let ticks = (0..=4).map(|quarter| whole * quarter / 4);
         let bound = (summary.lower_bound_ms > 0 && summary.lower_bound_ms <= whole).then_some(summary.lower_bound_ms);
         Some(Self {
             width: WIDTH + 40,
             height: row(free_from.len()) + 4,
             slots: (0..free_from.len()).map(|slot| Slot { number: slot + 1, y: row(slot) }).collect(),
-            ticks: ticks.map(|at| Tick { x: x(at), label: human_duration(at) }).collect(),
+            ticks: ticks(whole).map(|at| Tick { x: x(at), label: moment(at) }).collect(),
             bound: bound.map(|at| Tick { x: x(at), label: human_duration(at) }),
             description: format!(
                 "{} attempts on {} slots within {}",
@@ -94,6 +93,29 @@ impl Timeline {
             bars,
         })
     }
+}
+
+/// Moments at even distances, at most seven of them, the first 0.
+fn ticks(whole: u64) -> impl Iterator<Item = u64> {
+    const SECOND: u64 = 1_000;
+    const MINUTE: u64 = 60 * SECOND;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    let below_a_second = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+    let sexagesimal = [1, 2, 5, 10, 15, 30].into_iter();
+    let steps = below_a_second
+        .into_iter()
+        .chain(sexagesimal.clone().map(|count| count * SECOND))
+        .chain(sexagesimal.map(|count| count * MINUTE))
+        .chain([1, 2, 3, 6, 12].map(|count| count * HOUR))
+        .chain((1..).map(|count| count * DAY));
+    let step = steps.into_iter().find(|step| whole / step <= 6).unwrap_or(whole);
+    (0..=whole / step).map(move |number| number * step)
+}
+
+/// A moment on the axis, to the millisecond where it is between two seconds.
+fn moment(at: u64) -> String {
+    if at.is_multiple_of(1_000) && at > 0 { human_duration(at) } else { format!("{at}ms") }
 }
 
 fn row(slot: usize) -> u32 {
@@ -138,5 +160,25 @@ fn bar(summary: &Summary, span: &Span, critical: &BTreeSet<&str>, y: u32, (start
         label: if fits { task.id.clone() } else { String::new() },
         title: format!("{} {}, attempt {}: {became}, {time}", task.id, task.title, attempt.n),
         anchor: anchor(&task.id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_moments_of_the_axis_read_alike() {
+        let axis = |whole: u64| ticks(whole).map(moment).collect::<Vec<_>>().join(" ");
+        assert_eq!(axis(1), "0ms 1ms");
+        assert_eq!(axis(2_900), "0ms 500ms 1s 1500ms 2s 2500ms");
+        assert_eq!(axis(100_000), "0ms 15s 30s 45s 1m 00s 1m 15s 1m 30s");
+        assert_eq!(axis(7 * 3_600_000), "0ms 2h 00m 4h 00m 6h 00m");
+        assert_eq!(axis(20 * 86_400_000).split(' ').next(), Some("0ms"));
+        for whole in (1..400).map(|number: u64| number.pow(4)) {
+            let moments: Vec<String> = ticks(whole).map(moment).collect();
+            let different: BTreeSet<&String> = moments.iter().collect();
+            assert!(different.len() == moments.len() && (2..=7).contains(&moments.len()), "{whole}: {moments:?}");
+        }
     }
 }
