@@ -102,3 +102,27 @@ fn a_later_run_starts_from_what_the_last_one_landed() {
     let branch = second["integration_branch"].as_str().expect("a branch");
     assert_eq!(scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]), "1\n2");
 }
+
+#[test]
+fn a_repository_with_longer_ids_and_another_store_of_refs_is_worked_in_as_any_other() {
+    let scene = Scene::new(&[("1", "Add the parser", &[]), ("2", "Document it", &["1"])], HONEST);
+    std::fs::rename(scene.root().join(".git"), scene.path("first.git")).expect("moved");
+    let kind = ["init", "--quiet", "--initial-branch=main", "--object-format=sha256", "--ref-format=reftable"];
+    if !scene.try_git(&kind).status.success() {
+        eprintln!("skipped: this git makes no such repository");
+        return;
+    }
+    for arguments in [
+        &["config", "user.name", "Somebody"][..],
+        &["config", "user.email", "somebody@example.org"],
+        &["add", "--all"],
+        &["commit", "--quiet", "--message", "start"],
+    ] {
+        scene.git(arguments);
+    }
+    let report = scene.runs(&[], 0);
+    assert_eq!(scene.statuses(), ["done"; 2], "{report:#}");
+    assert_eq!(report["base_commit"].as_str().map(str::len), Some(64));
+    let shown = scene.tm(&["review", "--json"]).output().expect("tm");
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+}

@@ -59,11 +59,13 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn text_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<String>, Error> {
-        let library = self.library()?;
-        let tree = library.find_tree(object_id(&tree.0)?).map_err(|_| unknown(&tree.0))?;
-        let Ok(entry) = tree.get_path(Path::new(path)) else { return Ok(None) };
-        let blob = library.find_blob(entry.id()).ok();
-        Ok(blob.and_then(|blob| String::from_utf8(blob.content().to_vec()).ok()))
+        let answer = self.git().args(["cat-file", "blob", &format!("{}:{path}", tree.0)]).answer()?;
+        if answer.code != 0 {
+            // Either there is no such file, or no such tree.
+            self.git().args(["cat-file", "-e", &tree.0]).done().map_err(|_| unknown(&tree.0))?;
+            return Ok(None);
+        }
+        Ok(String::from_utf8(answer.stdout).ok())
     }
 
     /// Makes a commit, on no branch, of a tree in which these files are as they are in `from`: with its content, or not
@@ -72,28 +74,35 @@ impl Repository {
     /// # Errors
     /// There is no such tree or commit, or the object store can't be written.
     pub fn with_files_of(&self, tree: &TreeId, files: &[String], from: &CommitId) -> Result<CommitId, Error> {
-        let library = self.library()?;
-        let find = |id: &str| library.find_tree(object_id(id)?).map_err(|_| unknown(id));
-        let (tree, source) = (find(&tree.0)?, find(&self.tree_of(from)?.0)?);
-        let mut update = git2::build::TreeUpdateBuilder::new();
-        for file in files {
-            match source.get_path(Path::new(file)) {
-                Ok(entry) => {
-                    let mode = match entry.filemode() {
-                        0o100_755 => git2::FileMode::BlobExecutable,
-                        0o120_000 => git2::FileMode::Link,
-                        _ => git2::FileMode::Blob,
-                    };
-                    update.upsert(file, entry.id(), mode);
-                }
-                Err(_) if tree.get_path(Path::new(file)).is_ok() => {
-                    update.remove(file);
-                }
-                Err(_) => {}
-            }
+        let source = self.tree_of(from)?;
+        let mut listing = self.git().args(["ls-tree", "-z", "--full-tree", &source.0, "--"]);
+        listing = listing.args(files).variable("GIT_LITERAL_PATHSPECS", "1");
+        let mut found: Vec<(&[u8], &[u8])> = Vec::new();
+        let listing = if files.is_empty() { Vec::new() } else { listing.bytes()? };
+        for entry in fields(&listing) {
+            let tab = entry.iter().position(|&byte| byte == b'\t').unwrap_or(entry.len());
+            found.push((&entry[..tab], entry.get(tab + 1..).unwrap_or_default()));
         }
-        let made = update.create_updated(&library, &tree).map_err(|_| unknown(from.as_str()))?;
-        self.commit_tree(&TreeId(made.to_string()), &[from], &format!("{TREE_TO_TEST}\n"))
+        let mut changes = Vec::new();
+        // What is gone comes first, so that a file can stand where a folder was.
+        for file in files.iter().filter(|file| !found.iter().any(|(_, path)| *path == file.as_bytes())) {
+            changes.extend_from_slice(format!("0 {}\t{file}\0", "0".repeat(source.0.len())).as_bytes());
+        }
+        for (mode_and_id, path) in found {
+            changes.extend([mode_and_id, b"\t", path, b"\0"].concat());
+        }
+        let made = self.tree_with(tree, changes)?;
+        self.commit_tree(&made, &[from], &format!("{TREE_TO_TEST}\n"))
+    }
+
+    /// Makes a tree of another one and changes in the form of `update-index --index-info`.
+    fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId, Error> {
+        let folder = tempfile::tempdir_in(&self.common_dir).map_err(Error::file("write", &self.common_dir))?;
+        let index = folder.path().join("index");
+        let git = || self.git_in(&self.common_dir, Hooks::Off).variable("GIT_INDEX_FILE", &index);
+        git().args(["read-tree", &tree.0]).done().map_err(|_| unknown(&tree.0))?;
+        git().args(["update-index", "-z", "--replace", "--index-info"]).input(changes).done()?;
+        git().arg("write-tree").object_id().map(TreeId)
     }
 
     /// Returns everything in a checkout of this repository as a tree, ignored files left out, without touching its index.
@@ -121,9 +130,8 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, Error> {
-        let library = self.library()?;
-        let found = library.merge_base(object_id(one.as_str())?, object_id(other.as_str())?);
-        Ok(found.ok().map(|id| CommitId::new(id.to_string())))
+        let found = self.git().arg("merge-base").commit(one).commit(other).text_if_any()?;
+        Ok(found.map(CommitId::new))
     }
 
     /// Returns the first parent of a commit; `None` for one without.
@@ -131,9 +139,8 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn first_parent(&self, commit: &CommitId) -> Result<Option<CommitId>, Error> {
-        let library = self.library()?;
-        let found = library.find_commit(object_id(commit.as_str())?).map_err(|_| unknown(commit.as_str()))?;
-        Ok(found.parent_id(0).ok().map(|id| CommitId::new(id.to_string())))
+        let parents = self.git().args(["log", "-1", "--format=%P"]).commit(commit).text()?;
+        Ok(parents.split(' ').next().filter(|id| !id.is_empty()).map(CommitId::new))
     }
 
     fn changes(&self, from: &CommitId, to: &str) -> Result<Vec<ChangedFile>, Error> {
@@ -159,10 +166,6 @@ fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::copy(from, to)?;
     let modified = std::fs::metadata(from)?.modified()?;
     std::fs::File::options().write(true).open(to)?.set_modified(modified)
-}
-
-fn object_id(id: &str) -> Result<git2::Oid, Error> {
-    git2::Oid::from_str(id).map_err(|_| unknown(id))
 }
 
 fn unknown(id: &str) -> Error {

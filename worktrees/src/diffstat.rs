@@ -1,5 +1,6 @@
 //! How large a change is: files and lines between two commits. Reads; never writes.
 
+use crate::git::fields;
 use crate::{Error, Repository};
 use tm_scheduler::CommitId;
 
@@ -20,16 +21,17 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn diffstat(&self, from: &CommitId, to: &CommitId) -> Result<Diffstat, Error> {
-        let library = self.library()?;
-        let tree = |commit: &CommitId| {
-            let unknown = |_| Error::UnknownRevision { revision: commit.to_string() };
-            let id = git2::Oid::from_str(commit.as_str()).map_err(unknown)?;
-            library.find_commit(id).and_then(|commit| commit.tree()).map_err(unknown)
-        };
-        let (old, new) = (tree(from)?, tree(to)?);
-        let unknown = |_| Error::UnknownRevision { revision: format!("{from}..{to}") };
-        let diff = library.diff_tree_to_tree(Some(&old), Some(&new), None).map_err(unknown)?;
-        let stats = diff.stats().map_err(unknown)?;
-        Ok(Diffstat { files: stats.files_changed(), insertions: stats.insertions(), deletions: stats.deletions() })
+        let call = self.git().args(["diff-tree", "-r", "-z", "--no-renames", "--numstat"]).commit(from).commit(to);
+        let listing = call.bytes()?;
+        let mut sum = Diffstat::default();
+        for entry in fields(&listing) {
+            // A file that is not text has no lines: `-`.
+            let mut lines =
+                entry.split(|&byte| byte == b'\t').map(|count| String::from_utf8_lossy(count).parse().unwrap_or(0));
+            sum.files += 1;
+            sum.insertions += lines.next().unwrap_or(0);
+            sum.deletions += lines.next().unwrap_or(0);
+        }
+        Ok(sum)
     }
 }

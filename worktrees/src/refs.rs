@@ -16,10 +16,10 @@ pub enum BranchStart {
 }
 
 impl BranchStart {
-    /// The old value for git: all zeros where there is none.
+    /// The old value for git: nothing where there is none.
     pub(crate) fn old_value(&self) -> String {
         match self {
-            Self::New => "0".repeat(40),
+            Self::New => String::new(),
             Self::Reuse { expected } => expected.to_string(),
         }
     }

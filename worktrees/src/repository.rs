@@ -1,6 +1,6 @@
 //! The repository and what can be read of it.
 
-use crate::git::{Git, Hooks, fields, path_of};
+use crate::git::{Git, Hooks, fields, is_object_id, path_of};
 use crate::{Environment, Error};
 use fs2::FileExt as _;
 use std::fmt;
@@ -32,7 +32,7 @@ pub struct Head {
 #[derive(Clone, Debug)]
 pub struct Repository {
     checkout_root: PathBuf,
-    common_dir: PathBuf,
+    pub(crate) common_dir: PathBuf,
     environment: Environment,
     /// Found once: it is asked for before every change of a branch, and what a name means does not change meanwhile.
     default_branch: Arc<OnceLock<String>>,
@@ -118,11 +118,6 @@ impl Repository {
         change()
     }
 
-    pub(crate) fn library(&self) -> Result<git2::Repository, Error> {
-        git2::Repository::open(&self.common_dir)
-            .map_err(|error| Error::Git { command: "(open)".to_owned(), message: error.message().to_owned() })
-    }
-
     /// Returns where the user's checkout stands.
     ///
     /// # Errors
@@ -153,10 +148,12 @@ impl Repository {
             return Ok(Some(name.to_owned()));
         }
         let configured = self.git().args(["config", "--get", "init.defaultBranch"]).text_if_any()?;
-        let library = self.library()?;
-        let exists = |name: &&str| library.find_branch(name, git2::BranchType::Local).is_ok();
-        let names = configured.as_deref().into_iter().chain(["main", "master"]);
-        Ok(names.into_iter().find(exists).map(ToOwned::to_owned))
+        for name in configured.as_deref().into_iter().chain(["main", "master"]) {
+            if self.git().args(["rev-parse", "--verify", "--quiet", &format!("refs/heads/{name}")]).yes_or_no()? {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the commit that a revision names.
@@ -164,11 +161,16 @@ impl Repository {
     /// # Errors
     /// It names none.
     pub fn resolve(&self, revision: &str) -> Result<CommitId, Error> {
-        let unknown = || Error::UnknownRevision { revision: revision.to_owned() };
-        let library = self.library()?;
-        let object = library.revparse_single(revision).map_err(|_| unknown())?;
-        let commit = object.peel_to_commit().map_err(|_| unknown())?;
-        Ok(CommitId::new(commit.id().to_string()))
+        self.object(&format!("{revision}^{{commit}}"), revision).map(CommitId::new)
+    }
+
+    /// Returns the id that an expression names; an error says `revision`.
+    fn object(&self, expression: &str, revision: &str) -> Result<String, Error> {
+        let call = self.git().args(["rev-parse", "--verify", "--quiet", "--end-of-options", expression]);
+        let answer = call.answer()?;
+        let id = String::from_utf8_lossy(&answer.stdout).trim_end().to_owned();
+        let is_found = answer.code == 0 && is_object_id(&id);
+        if is_found { Ok(id) } else { Err(Error::UnknownRevision { revision: revision.to_owned() }) }
     }
 
     /// Returns the tree of a commit.
@@ -176,11 +178,7 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId, Error> {
-        let unknown = |_| Error::UnknownRevision { revision: commit.to_string() };
-        let library = self.library()?;
-        let id = git2::Oid::from_str(commit.as_str()).map_err(unknown)?;
-        let tree = library.find_commit(id).map_err(unknown)?.tree_id().to_string();
-        Ok(TreeId(tree))
+        self.object(&format!("{commit}^{{tree}}"), commit.as_str()).map(TreeId)
     }
 
     /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.
@@ -207,13 +205,13 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn trailers(&self, commit: &CommitId) -> Result<Vec<(String, String)>, Error> {
-        let unknown = |_| Error::UnknownRevision { revision: commit.to_string() };
-        let library = self.library()?;
-        let id = git2::Oid::from_str(commit.as_str()).map_err(unknown)?;
-        let commit = library.find_commit(id).map_err(unknown)?;
-        let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-        let trailers = git2::message_trailers_strs(&message).map_err(unknown)?;
-        Ok(trailers.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+        let format = "--format=%(trailers:only,unfold,separator=%x00,key_value_separator=%x1f)";
+        let text = self.git().args(["log", "-1", "-z", format]).commit(commit).bytes()?;
+        let trailer = |entry: &[u8]| {
+            let entry = String::from_utf8_lossy(entry).into_owned();
+            entry.split_once('\u{1f}').map(|(name, value)| (name.to_owned(), value.to_owned()))
+        };
+        Ok(fields(&text).filter_map(trailer).collect())
     }
 
     /// Returns the values of a trailer in the commits that `to` has and `from` has not, those that touch `files` only

@@ -32,10 +32,8 @@ impl CheckoutSnapshot {
     pub fn take(repository: &Repository, own_files: &[PathBuf]) -> Result<Self, Error> {
         let head = repository.head()?;
         let default_branch = repository.default_branch()?;
-        let tip = match &default_branch {
-            Some(name) => Some(repository.resolve(&format!("refs/heads/{name}"))?.to_string()),
-            None => None,
-        };
+        // What the remote calls the default branch need not be here.
+        let tip = default_branch.and_then(|name| repository.resolve(&format!("refs/heads/{name}")).ok());
         let root = repository.checkout_root();
         let listing = repository
             .git()
@@ -49,7 +47,12 @@ impl CheckoutSnapshot {
                 paths.insert(path, (letters, metadata.map(|metadata| (metadata.len(), metadata.modified().ok()))));
             }
         }
-        Ok(Self { head: head.commit.to_string(), branch: head.branch, default_branch: tip, paths })
+        Ok(Self {
+            head: head.commit.to_string(),
+            branch: head.branch,
+            default_branch: tip.map(|tip| tip.to_string()),
+            paths,
+        })
     }
 
     /// Returns what is different later, each with what happened to it and how many lines that are.
@@ -63,7 +66,8 @@ impl CheckoutSnapshot {
             let (now, before) = (place(&later.default_branch), place(&self.default_branch));
             changes.push(format!("the default branch (now at {now}, before at {before})"));
         }
-        let counts = line_counts(repository);
+        let is_same = later.paths == self.paths;
+        let counts = if is_same { BTreeMap::new() } else { line_counts(repository) };
         let changed = later.paths.iter().filter(|(path, state)| self.paths.get(*path) != Some(state));
         changes.extend(changed.map(|(path, (letters, _))| {
             let what = what_happened(letters, self.paths.contains_key(path));

@@ -278,6 +278,16 @@ fn a_worktree_or_branch_that_the_user_deleted_is_an_error_and_no_panic() {
 }
 
 #[test]
+fn changes_are_seen_where_the_default_branch_is_only_at_the_remote() {
+    let scene = Scene::new();
+    scene.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/elsewhere"]);
+    let take = || CheckoutSnapshot::take(&scene.repository, &[]).expect("a snapshot");
+    let before = take();
+    write(&scene.repository.checkout_root().join("x.txt"), "x\n");
+    assert_eq!(before.changes(&take(), &scene.repository), ["x.txt (new, +1)"]);
+}
+
+#[test]
 fn changes_in_the_users_checkout_are_seen() {
     let scene = Scene::new();
     let root = scene.repository.checkout_root().to_owned();

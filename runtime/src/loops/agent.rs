@@ -78,7 +78,10 @@ async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, String> {
 async fn checkout(setup: &Arc<LoopSetup>) -> Option<CheckoutSnapshot> {
     let Place::Worktree { .. } = &setup.place else { return None };
     let setup = Arc::clone(setup);
-    blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files)).await.ok()
+    blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files))
+        .await
+        .inspect_err(|error| tracing::warn!(%error, "nobody sees what agents change in the checkout"))
+        .ok()
 }
 
 /// What changed there since.

@@ -190,7 +190,10 @@ fn suspects(others: &[(TaskId, AttemptNumber)]) -> String {
 /// The user's checkout as it is now; `None` when it can't be looked at.
 pub(super) async fn snapshot(brief: &Brief) -> Option<CheckoutSnapshot> {
     let setup = Arc::clone(&brief.setup);
-    blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files)).await.ok()
+    blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files))
+        .await
+        .inspect_err(|error| tracing::warn!(%error, "nobody sees what agents change in the checkout"))
+        .ok()
 }
 
 /// What changed in the user's checkout since.
