@@ -3,10 +3,11 @@
 use crate::git::{Git, Hooks, fields, is_object_id, path_of};
 use crate::{Environment, Error};
 use fs2::FileExt as _;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tm_scheduler::CommitId;
 
 /// The full object id of a tree.
@@ -36,6 +37,8 @@ pub struct Repository {
     environment: Environment,
     /// Found once: it is asked for before every change of a branch, and what a name means does not change meanwhile.
     default_branch: Arc<OnceLock<String>>,
+    /// The trees of commits that were asked for: a commit never gets another one.
+    trees: Arc<Mutex<BTreeMap<CommitId, TreeId>>>,
 }
 
 impl Repository {
@@ -63,7 +66,8 @@ impl Repository {
             .args(["rev-parse", "--show-toplevel"])
             .path()
             .map_err(|_| Error::NoCheckout { path: start.to_owned() })?;
-        let mut repository = Self { checkout_root, common_dir, environment, default_branch: Arc::default() };
+        let mut repository =
+            Self { checkout_root, common_dir, environment, default_branch: Arc::default(), trees: Arc::default() };
         if repository.git().args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).text_if_any()?.is_none() {
             return Err(Error::NoCommits { path: repository.checkout_root });
         }
@@ -178,7 +182,16 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId, Error> {
-        self.object(&format!("{commit}^{{tree}}"), commit.as_str()).map(TreeId)
+        // A lock that somebody died with holds whole entries all the same.
+        let known = || self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tree) = known().get(commit) {
+            return Ok(tree.clone());
+        }
+        let tree = TreeId(self.object(&format!("{commit}^{{tree}}"), commit.as_str())?);
+        if is_object_id(commit.as_str()) {
+            known().insert(commit.clone(), tree.clone());
+        }
+        Ok(tree)
     }
 
     /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.
