@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use tm_config::{PoliteStop, PromptDelivery};
 use tm_executors::agent::{AgentCommand, AttemptLimits, OutputFormat, RefusalPatterns};
-use tm_executors::process::{Stdin, StopSignal};
+use tm_executors::process::{Stdin, StopSignal, TreeCommand};
 use tm_presets::{Placeholders, Recipe};
 use tm_scheduler::{AgentReport, Ended};
 use tm_store::run::AttemptDirectory;
@@ -40,17 +40,20 @@ impl Launch<'_> {
         let own = recipe.environment(&placeholders).map_err(|error| Trouble::of(&error))?;
         let mut line = line.into_iter().map(OsString::from);
         Ok(AgentCommand {
-            program: line.next().unwrap_or_default(),
-            arguments: line.collect(),
-            working_folder: worktree.to_owned(),
-            environment: self.environment(own),
-            dropped: recipe.dropped.clone(),
-            stdin: match recipe.prompt {
-                PromptDelivery::Stdin => Stdin::File(directory.prompt()),
-                PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
+            tree: TreeCommand {
+                program: line.next().unwrap_or_default(),
+                arguments: line.collect(),
+                working_folder: worktree.to_owned(),
+                environment: self.environment(own),
+                dropped: recipe.dropped.clone(),
+                stdin: match recipe.prompt {
+                    PromptDelivery::Stdin => Stdin::File(directory.prompt()),
+                    PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
+                },
+                stdout: directory.stdout(),
+                stderr: directory.stderr(),
+                marks: self.marks,
             },
-            stdout_log: directory.stdout(),
-            stderr_log: directory.stderr(),
             identity_file: directory.agent(),
             result_file: directory.result(),
             agent: recipe.name.clone(),
@@ -62,7 +65,6 @@ impl Launch<'_> {
             watched_folder: worktree.to_owned(),
             output: output_format(recipe.output),
             refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
-            marks: self.marks,
         })
     }
 

@@ -7,7 +7,7 @@ use super::stall::signs_of_life;
 use super::stream::{Heard, Listener};
 use super::watch::WatchedFolder;
 use super::{AgentCommand, Order, OutputFormat, Progress, parse_result};
-use crate::process::{ProcessTree, TreeCommand};
+use crate::process::ProcessTree;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -30,18 +30,7 @@ pub async fn run_attempt(
 ) -> AgentReport {
     let started_at = now();
     clear(&command);
-    let tree_command = TreeCommand {
-        program: command.program.clone(),
-        arguments: command.arguments.clone(),
-        working_folder: command.working_folder.clone(),
-        environment: command.environment.clone(),
-        dropped: command.dropped.clone(),
-        stdin: command.stdin.clone(),
-        stdout: command.stdout_log.clone(),
-        stderr: command.stderr_log.clone(),
-        marks: command.marks.clone(),
-    };
-    let mut tree = match ProcessTree::spawn(&tree_command) {
+    let mut tree = match ProcessTree::spawn(&command.tree) {
         Ok(tree) => tree,
         Err(error) => {
             return report(
@@ -74,7 +63,7 @@ pub async fn adopt_attempt(
     let identity = AgentIdentity::read(&command.identity_file);
     let leader = identity.map(AgentIdentity::process);
     let started_at = identity.map_or_else(now, |identity| Timestamp(identity.started_at));
-    let mut tree = ProcessTree::adopt(leader, &command.marks);
+    let mut tree = ProcessTree::adopt(leader, &command.tree.marks);
     if !leader.is_some_and(crate::process::ProcessIdentity::is_alive) {
         let leftovers = tree.kill().await.leftovers;
         return report(&command, started_at, Ended::Lost, leftovers, Listener::new(command.output)).await;
@@ -155,11 +144,11 @@ async fn wait(
             _ = looks.tick() => {
                 result_at = result_at.or_else(|| has_result(command).then(Instant::now));
                 logs.iter_mut().for_each(BoundedLog::keep_within);
-                let size = std::fs::metadata(&command.stdout_log).map_or(0, |metadata| metadata.len());
+                let size = std::fs::metadata(&command.tree.stdout).map_or(0, |metadata| metadata.len());
                 if size != printed {
                     printed = size;
                     alive_at = Instant::now();
-                    let heard = listener.listen(&command.stdout_log, now());
+                    let heard = listener.listen(&command.tree.stdout, now());
                     progress(Progress { last_line: line_of(heard, command), tokens: heard.tokens });
                 }
                 let Some(stall) = command.limits.stall else { continue };
@@ -177,7 +166,7 @@ async fn wait(
 }
 
 fn logs(command: &AgentCommand) -> [BoundedLog; 2] {
-    [&command.stdout_log, &command.stderr_log].map(|path| BoundedLog::new(path, command.limits.log_bytes))
+    [&command.tree.stdout, &command.tree.stderr].map(|path| BoundedLog::new(path, command.limits.log_bytes))
 }
 
 /// Asks the agent to stop as it likes to be asked, then ends what is left of it.
@@ -209,7 +198,7 @@ fn has_result(command: &AgentCommand) -> bool {
 
 /// Removes what an interrupted start of the same attempt left, so that it can't be taken for this one's.
 fn clear(command: &AgentCommand) {
-    for path in [&command.result_file, &command.stdout_log, &command.stderr_log, &command.identity_file] {
+    for path in [&command.result_file, &command.tree.stdout, &command.tree.stderr, &command.identity_file] {
         // Nothing to remove is the common case; what can't be removed can't be written either, and that is told.
         let _nothing_there = std::fs::remove_file(path);
     }
@@ -220,7 +209,7 @@ fn line_of(heard: &Heard, command: &AgentCommand) -> Option<String> {
     match &heard.line {
         Some(line) => Some(line.clone()),
         None if heard.prints_events => None,
-        None => last_line(&tail(&command.stdout_log)),
+        None => last_line(&tail(&command.tree.stdout)),
     }
 }
 
@@ -232,8 +221,8 @@ async fn report(
     listener: Listener,
 ) -> AgentReport {
     let result = read_result(&command.result_file).await;
-    let heard = listener.finish(&command.stdout_log, now());
-    let (stdout, stderr) = (tail(&command.stdout_log), tail(&command.stderr_log));
+    let heard = listener.finish(&command.tree.stdout, now());
+    let (stdout, stderr) = (tail(&command.tree.stdout), tail(&command.tree.stderr));
     let printed = last_words(&stdout, &stderr);
     for log in logs(command) {
         // A log that can't be shortened is long, and nothing else.

@@ -1,7 +1,6 @@
 //! Everything that starting and watching one agent needs.
 
-use crate::process::{Stdin, StopSignal};
-use std::ffi::OsString;
+use crate::process::{StopSignal, TreeCommand};
 use std::path::PathBuf;
 use std::time::Duration;
 use tm_scheduler::Tokens;
@@ -11,30 +10,14 @@ use tm_scheduler::Tokens;
 pub struct AgentCommand {
     /// The agent's name, for reports.
     pub agent: String,
-    /// The program.
-    pub program: OsString,
-    /// Its arguments; no shell sees them.
-    pub arguments: Vec<OsString>,
-    /// The folder it works in.
-    pub working_folder: PathBuf,
-    /// Variables to set.
-    pub environment: Vec<(OsString, OsString)>,
-    /// Variables to leave out.
-    pub dropped: Vec<String>,
-    /// What it reads.
-    pub stdin: Stdin,
-    /// Where its output goes.
-    pub stdout_log: PathBuf,
-    /// Where its error output goes.
-    pub stderr_log: PathBuf,
+    /// The program, and the variables by which every process of the attempt is known.
+    pub tree: TreeCommand,
     /// Where it is written down who the process is, so that another tm finds it.
     pub identity_file: PathBuf,
     /// Where it leaves its result.
     pub result_file: PathBuf,
     /// How long it may go on.
     pub limits: AttemptLimits,
-    /// Variables by which every process of the attempt is known.
-    pub marks: Vec<(String, String)>,
     /// The signal that asks it to stop.
     pub polite_stop: StopSignal,
     /// The folder whose changes count as signs of life.

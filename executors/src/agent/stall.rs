@@ -20,7 +20,7 @@ pub(super) struct SignsOfLife {
 pub(super) fn signs_of_life(command: &AgentCommand) -> SignsOfLife {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     SignsOfLife {
-        logs: size(&command.stdout_log) + size(&command.stderr_log),
+        logs: size(&command.tree.stdout) + size(&command.tree.stderr),
         changed: latest_change(&command.watched_folder),
     }
 }

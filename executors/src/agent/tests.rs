@@ -1,7 +1,7 @@
 //! Agents as shell scripts, each with a habit of its own.
 
 use super::*;
-use crate::process::{Stdin, StopSignal};
+use crate::process::{StopSignal, TreeCommand};
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -20,14 +20,16 @@ impl Scene {
         let mark = folder.path().display().to_string();
         let command = AgentCommand {
             agent: "scripted".into(),
-            program: "sh".into(),
-            arguments: vec!["-c".into(), script.into()],
-            working_folder: folder.path().to_owned(),
-            environment: vec![("RESULT".into(), path("result.md").into())],
-            dropped: Vec::new(),
-            stdin: Stdin::Closed,
-            stdout_log: path("stdout.log"),
-            stderr_log: path("stderr.log"),
+            tree: TreeCommand {
+                program: "sh".into(),
+                arguments: vec!["-c".into(), script.into()],
+                working_folder: folder.path().to_owned(),
+                environment: vec![("RESULT".into(), path("result.md").into())],
+                stdout: path("stdout.log"),
+                stderr: path("stderr.log"),
+                marks: vec![("TM_TEST_MARK".into(), mark)],
+                ..TreeCommand::default()
+            },
             identity_file: path("agent.json"),
             result_file: path("result.md"),
             limits: AttemptLimits {
@@ -36,7 +38,6 @@ impl Scene {
                 grace: Duration::from_millis(200),
                 log_bytes: 1024 * 1024,
             },
-            marks: vec![("TM_TEST_MARK".into(), mark)],
             polite_stop: StopSignal::Terminate,
             watched_folder: folder.path().to_owned(),
             output: OutputFormat::Text,
@@ -92,7 +93,7 @@ async fn an_agent_that_dies_leaves_its_exit_code_and_last_words() {
 #[tokio::test]
 async fn an_agent_that_can_not_be_started_is_said_so() {
     let mut scene = Scene::new("");
-    scene.command.program = "/nonexistent/agent".into();
+    scene.command.tree.program = "/nonexistent/agent".into();
     assert!(matches!(scene.run().await.ended, Ended::NotStarted(why) if why.contains("/nonexistent/agent")));
 }
 
@@ -163,9 +164,9 @@ async fn a_refusal_of_the_service_is_known_by_its_words() {
 fn started_before(scene: &Scene) -> std::process::Child {
     use std::os::unix::process::CommandExt as _;
     let child = std::process::Command::new("sh")
-        .args(&scene.command.arguments)
-        .envs(scene.command.environment.iter().cloned())
-        .envs(scene.command.marks.iter().cloned())
+        .args(&scene.command.tree.arguments)
+        .envs(scene.command.tree.environment.iter().cloned())
+        .envs(scene.command.tree.marks.iter().cloned())
         .current_dir(scene.folder.path())
         .process_group(0)
         .spawn()
@@ -212,7 +213,7 @@ async fn an_attempt_that_was_never_started_is_lost() {
 async fn recorded(format: OutputFormat, recording: &str, code: u8) -> AgentReport {
     let mut scene = Scene::new(&format!("cat \"$RECORDING\"; exit {code}"));
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agent/stream/fixtures");
-    scene.command.environment.push(("RECORDING".into(), fixtures.join(recording).into()));
+    scene.command.tree.environment.push(("RECORDING".into(), fixtures.join(recording).into()));
     scene.command.output = format;
     scene.run().await
 }
@@ -290,7 +291,7 @@ async fn enormous_output_is_bounded_and_keeps_its_head_and_its_tail() {
     let scene = scene.limits(|limits| limits.log_bytes = 256 * 1024);
     let report = scene.run().await;
     assert_eq!(report.ended, Ended::Exited(Some(0)));
-    let log = std::fs::read_to_string(&scene.command.stdout_log).expect("a log");
+    let log = std::fs::read_to_string(&scene.command.tree.stdout).expect("a log");
     assert!(log.starts_with("the head\n") && log.ends_with("the tail\n"), "{}", log.len());
     assert!(log.len() < 257 * 1024 && log.contains("bytes are left out here"), "{}", log.len());
     assert!(report.last_words.contains("the tail"));
