@@ -13,6 +13,7 @@ mod crashes;
 mod frameworks;
 mod journals;
 mod landing;
+mod left_running;
 mod limits;
 mod loops;
 mod loops_outside;

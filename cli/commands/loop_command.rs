@@ -11,6 +11,7 @@ use crate::loop_display::{LoopDisplay, Talk};
 use crate::project::Project;
 use std::path::Path;
 use std::time::Duration;
+use tm_executors::process::UnderWay;
 use tm_reports::{LaneFacts, LoopFacts, LoopSummary, loop_text, summarize_loop};
 use tm_runtime::loops::{CutOff, LaneOutcome, LoopSetup, carry_out_loops, clean_up};
 use tm_runtime::notices::{Channel, Notice};
@@ -89,13 +90,22 @@ pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, Command
     Ok(summary.exit_code)
 }
 
-/// Ends what a loop that was killed left running; for whoever has just taken the run lock.
-pub(crate) fn end_abandoned_loops(project: &Project) -> Result<(), CommandFailure> {
+/// Ends what a tm that was killed left running, but for agents of a run, which are adopted; for whoever has just taken
+/// the run lock, before anything else is started.
+pub(crate) fn end_abandoned(project: &Project) -> Result<(), CommandFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     found_cut_off(&runtime, project).map(drop)
 }
 
 fn found_cut_off(runtime: &Runtime, project: &Project) -> Result<Vec<CutOff>, CommandFailure> {
+    let under_way = UnderWay::new(project.directory.under_way());
+    match runtime.block_on(under_way.end_abandoned())? {
+        0 => {}
+        1 => print_line("one process of tests or of a commit of before was still there and has been ended"),
+        count => print_line(&format!(
+            "{count} processes of tests or of a commit of before were still there and have been ended"
+        )),
+    }
     let found = runtime.block_on(clean_up(&project.directory))?;
     for CutOff { state, ended_processes } in &found {
         let processes = match ended_processes {

@@ -2,7 +2,7 @@
 
 use super::autopilot::refuse_under_way;
 use super::interrupted::{Manifest, SavedOverride, interrupted, is_resumable, opened, put_aside, resumed_limits};
-use super::loop_command::end_abandoned_loops;
+use super::loop_command::end_abandoned;
 use super::moved::take_along;
 use super::plan::{Planned, overrides, plan_text, planned};
 use super::reporting::report;
@@ -40,7 +40,7 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
     let project = Project::open(start, given.clone())?;
     let mut lock = lock(&project, if arguments.wait { Waiting::Wait } else { Waiting::Refuse })?;
     take_along(&project)?;
-    end_abandoned_loops(&project)?;
+    end_abandoned(&project)?;
     if let Some((directory, replayed)) = interrupted(&project, arguments.on_interrupted)? {
         match arguments.on_interrupted {
             OnInterrupted::Resume => {
@@ -86,7 +86,7 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
     let project = Project::open(start, given.clone())?;
     let mut lock = lock(&project, Waiting::Refuse)?;
     take_along(&project)?;
-    end_abandoned_loops(&project)?;
+    end_abandoned(&project)?;
     let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
     if !is_resumable(&replayed, &directory) {
         let failure = CommandFailure::new(format!("take up the run {}: it has ended", replayed.header.run_id));

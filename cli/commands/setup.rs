@@ -8,6 +8,7 @@ use crate::project::Project;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tm_config::Settings;
+use tm_executors::process::UnderWay;
 use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
 use tm_presets::{Recipe, recipe};
 use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
@@ -43,6 +44,7 @@ pub(crate) fn run_setup(
         never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
         own_files,
         kept_results: project.directory.kept_results(),
+        under_way: UnderWay::new(project.directory.under_way()),
         tm_program: std::env::current_exe()?,
         stall: settings.agent.stall,
         grace: settings.agent.grace,

@@ -8,6 +8,7 @@ use crate::project::Project;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use tm_config::Override;
+use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_runtime::{Measurements, RedCommit, Work, prove, red_commit, rules};
 use tm_scheduler::{AttemptRecord, CommitId, Phase, Proof, TaskId, TaskView};
@@ -42,8 +43,8 @@ pub(crate) fn verify(start: &Path, arguments: &VerifyArguments) -> Result<u8, Co
     let scratch = tempfile::tempdir()?;
     let kept = project.directory.kept_results();
     let (name, phase) = (target.name.clone(), target.phase);
-    let measurements =
-        Measurements::new(project.repository.clone(), pool.clone(), scratch.path().join("baselines"), kept);
+    let (baselines, under_way) = (scratch.path().join("baselines"), UnderWay::new(project.directory.under_way()));
+    let measurements = Measurements::new(project.repository.clone(), pool.clone(), baselines, kept, under_way);
     let judged = judge(&project, &pool, &measurements, target, scratch.path());
     pool.close()?;
     let proof = judged?;

@@ -273,8 +273,8 @@ impl Crew {
 
 fn measurements(setup: &RunSetup) -> Measurements {
     let scratch = setup.directory.path().join("baselines");
-    let measurements =
-        Measurements::new(setup.repository.clone(), setup.pool.clone(), scratch, setup.kept_results.clone());
+    let (repository, pool, kept) = (setup.repository.clone(), setup.pool.clone(), setup.kept_results.clone());
+    let measurements = Measurements::new(repository, pool, scratch, kept, setup.under_way.clone());
     measurements.forget_old();
     measurements
 }

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
-use tm_executors::testing::{TestCommand, run_tests};
+use tm_executors::process::UnderWay;
+use tm_executors::testing::{TestCommand, TestPlace, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, Detail, TestReport};
 use tm_worktrees::{MergePreview, Repository, TreeId, WorktreePool};
 use tokio::sync::OnceCell;
@@ -31,13 +32,21 @@ pub struct Measurements {
     scratch: PathBuf,
     /// Where results of earlier runs are.
     kept: PathBuf,
+    /// Where tests are written down while they run.
+    under_way: UnderWay,
     by_tree: Mutex<BTreeMap<String, Cell>>,
 }
 
 impl Measurements {
     /// Returns what measures in worktrees of `pool`; raw output goes into `scratch`, results are kept in `kept`.
-    pub const fn new(repository: Repository, pool: WorktreePool, scratch: PathBuf, kept: PathBuf) -> Self {
-        Self { repository, pool, scratch, kept, by_tree: Mutex::new(BTreeMap::new()) }
+    pub const fn new(
+        repository: Repository,
+        pool: WorktreePool,
+        scratch: PathBuf,
+        kept: PathBuf,
+        under_way: UnderWay,
+    ) -> Self {
+        Self { repository, pool, scratch, kept, under_way, by_tree: Mutex::new(BTreeMap::new()) }
     }
 
     pub(crate) const fn repository(&self) -> &Repository {
@@ -109,7 +118,7 @@ impl Measurements {
             Err(trouble) => return unmeasured(trouble.into()),
         };
         let report = match std::fs::create_dir_all(&self.scratch) {
-            Ok(()) => run_patiently(command, worktree.path(), &self.scratch, log).await,
+            Ok(()) => self.run_in(worktree.path(), command, &self.scratch, log).await,
             Err(error) => unmeasured(error.to_string()),
         };
         // A worktree that can't be given back is cleaned up before it is used again.
@@ -127,15 +136,35 @@ impl Measurements {
     ) -> Result<(TestReport, Option<TestReport>), Trouble> {
         let (pool, merged) = (self.pool.clone(), merge.clone());
         let worktree = blocking(move || pool.check_out_merge(&merged)).await?;
-        let results = run_patiently(command, worktree.path(), scratch, "landing").await;
+        let results = self.run_in(worktree.path(), command, scratch, "landing").await;
         let again = if wants_rerun(&results) {
-            Some(run_patiently(command, worktree.path(), scratch, "landing-again").await)
+            Some(self.run_in(worktree.path(), command, scratch, "landing-again").await)
         } else {
             None
         };
         // A worktree that can't be given back is cleaned up before it is used again.
         let _cleaned_up_later = blocking(move || worktree.release()).await;
         Ok((results, again))
+    }
+
+    /// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many
+    /// processes, and would be taken for what the tests say.
+    pub(crate) async fn run_in(
+        &self,
+        worktree: &Path,
+        command: &TestCommand,
+        scratch: &Path,
+        name: &str,
+    ) -> TestReport {
+        let place = TestPlace { worktree, scratch, under_way: &self.under_way };
+        for pause in START_AGAIN_AFTER {
+            let report = run_tests(command, place, name).await;
+            if !matches!(report.end, CommandEnd::NotStarted(_)) {
+                return report;
+            }
+            tokio::time::sleep(pause).await;
+        }
+        run_tests(command, place, name).await
     }
 
     /// Removes the oldest kept results when there are too many.
@@ -153,19 +182,6 @@ impl Measurements {
             let _tried_again = std::fs::remove_file(path);
         }
     }
-}
-
-/// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many
-/// processes, and would be taken for what the tests say.
-pub(crate) async fn run_patiently(command: &TestCommand, worktree: &Path, scratch: &Path, name: &str) -> TestReport {
-    for pause in START_AGAIN_AFTER {
-        let report = run_tests(command, worktree, scratch, name).await;
-        if !matches!(report.end, CommandEnd::NotStarted(_)) {
-            return report;
-        }
-        tokio::time::sleep(pause).await;
-    }
-    run_tests(command, worktree, scratch, name).await
 }
 
 /// The name under which results are kept: the tree, and a digest of all that decides how the tests are run.

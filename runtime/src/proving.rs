@@ -1,6 +1,6 @@
 //! Measures work in a worktree and has it judged: for an attempt, and by hand.
 
-use crate::measurements::{Measurements, run_patiently};
+use crate::measurements::Measurements;
 use crate::steps::blocking;
 use crate::trouble::Trouble;
 use std::path::PathBuf;
@@ -209,7 +209,8 @@ impl Prover<'_> {
     }
 
     async fn measure(&self, name: &str) -> Result<TestReport, Trouble> {
-        let report = run_patiently(self.command, &self.work.worktree, &self.work.scratch, name).await;
+        let Work { worktree, scratch, .. } = self.work;
+        let report = self.measurements.run_in(worktree, self.command, scratch, name).await;
         self.write(name, &report)?;
         Ok(report)
     }

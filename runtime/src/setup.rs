@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tm_config::{CoverageThreshold, Settings, Strictness as Strict};
+use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::verdict::{Rules, Strictness};
@@ -83,6 +84,8 @@ pub struct RunSetup {
     pub pool: WorktreePool,
     /// Where test results are kept from run to run.
     pub kept_results: PathBuf,
+    /// Where tests and commits are written down while they go on.
+    pub under_way: UnderWay,
     /// The run's folder.
     pub directory: RunDirectory,
     /// The backlog.

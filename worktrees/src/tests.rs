@@ -225,13 +225,16 @@ fn an_agent_that_leaves_the_branch_or_rewrites_history_keeps_its_content() {
 fn hooks_are_run_and_a_refusal_brings_their_words() {
     let scene = Scene::new();
     let hook = scene.folder.path().join("checkout/.git/hooks/pre-commit");
-    write(&hook, "#!/bin/sh\necho 'no tabs please' >&2\nexit 1\n");
+    write(&hook, "#!/bin/sh\necho \"no tabs please, in $TM_COMMITS_IN, $TM_SPARED\" >&2\nexit 1\n");
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("executable");
     let worktree = scene.check_out("tm/1", &scene.head());
     write(&worktree.path().join("b.txt"), "b");
     worktree.stage(&PathPatterns::default()).expect("staged");
+    // The lock of a git that was killed in the middle is in nobody's way.
+    write(&scene.folder.path().join("checkout/.git/worktrees/1/index.lock"), "");
     let refused = worktree.commit("work\n");
-    assert!(matches!(refused, Err(Error::CommitRefused { output }) if output.contains("no tabs please")));
+    let words = format!("no tabs please, in {}, 1", worktree.commit_mark().1);
+    assert!(matches!(refused, Err(Error::CommitRefused { output }) if output.contains(&words)));
 }
 
 #[test]

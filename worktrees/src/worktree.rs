@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::CommitId;
 
+/// The variable by which the processes of a commit are known.
+const COMMITS_IN: &str = "TM_COMMITS_IN";
+/// The variable that keeps what a commit leaves behind on purpose, such as the agent that holds the key for signing,
+/// from being taken for what an agent left behind.
+const SPARED: &str = "TM_SPARED";
 /// A lock that is found on the index is looked at again after these pauses (milliseconds) before it is removed.
 const LOCK_PAUSES: [u64; 5] = [20, 60, 180, 540, 1_000];
 
@@ -83,7 +88,7 @@ impl Worktree {
         }
     }
 
-    /// Removes the lock of a git that was killed with the agent: nobody else works on the index of this worktree, and
+    /// Removes the lock of a git that was killed with the agent, or with tm: nobody else works on the index of this worktree, and
     /// whoever does is given a moment.
     fn remove_abandoned_lock(&self) -> Result<(), Error> {
         let lock = self.git_dir()?.join("index.lock");
@@ -200,6 +205,11 @@ impl Worktree {
         if paths.is_empty() { Ok(()) } else { Err(Error::NestedRepositories { paths }) }
     }
 
+    /// Returns the variable, and its value, that git and the hooks have in their environment while they commit here.
+    pub fn commit_mark(&self) -> (&'static str, String) {
+        (COMMITS_IN, self.path.display().to_string())
+    }
+
     /// Commits what is staged, on the task's branch, with hooks and signing as the user has them set up.
     ///
     /// # Errors
@@ -216,8 +226,11 @@ impl Worktree {
             // Somebody deleted the branch: git would make a commit without a parent.
             self.back_to_branch()?;
         }
+        self.remove_abandoned_lock()?;
         let answer = repository
             .git_in(&self.path, Hooks::Configured)
+            .variable(COMMITS_IN, self.commit_mark().1)
+            .variable(SPARED, "1")
             .args(["commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "-F", "-"])
             .input(message)
             .once()

@@ -12,7 +12,7 @@ mod runner;
 
 pub use command::{ResultFormat, TestCommand, UnknownFormat};
 pub use detect::{DetectedTestCommand, detect_test_command};
-pub use run::run_tests;
+pub use run::{TestPlace, run_tests};
 pub use runner::{RunnerFile, runner_file, runner_settings};
 
 use std::collections::BTreeMap;

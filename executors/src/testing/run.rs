@@ -4,11 +4,12 @@ use super::command::RESULTS_VARIABLE;
 use super::load_errors::load_errors;
 use super::results::{self, SetAside};
 use super::{Parsed, TestCommand};
+use crate::Error;
 use crate::coverage;
-use crate::process::{ProcessTree, Stdin, TreeCommand};
+use crate::process::{ProcessTree, Stdin, TreeCommand, TreeRecord, UnderWay};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tm_scheduler::{CommandEnd, Detail, TestOutcome, TestReport};
 
 /// So much output is read at the most, from its beginning; results beyond that make the report broken.
@@ -16,10 +17,23 @@ const OUTPUT_BYTES: u64 = 64 * 1024 * 1024;
 /// So much of the end of the output is kept for people.
 const TAIL_BYTES: u64 = 4 * 1024;
 
-/// Runs the tests in `worktree` and reads their results. Raw output goes to `<scratch>/<name>.log`.
+/// Where tests are run.
+#[derive(Clone, Copy, Debug)]
+pub struct TestPlace<'a> {
+    /// What is tested, and the folder in which the command works.
+    pub worktree: &'a Path,
+    /// The folder for raw output and results.
+    pub scratch: &'a Path,
+    /// Where the run is written down as long as it goes on.
+    pub under_way: &'a UnderWay,
+}
+
+/// Runs the tests and reads their results. Raw output goes to `<scratch>/<name>.log`.
 ///
-/// Whatever goes wrong is in the report; nothing that the command started is left when this returns.
-pub async fn run_tests(command: &TestCommand, worktree: &Path, scratch: &Path, name: &str) -> TestReport {
+/// Whatever goes wrong is in the report; nothing that the command started is left when this returns. What a tm that is
+/// gone left running of its tests is ended before.
+pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) -> TestReport {
+    let TestPlace { worktree, scratch, under_way } = place;
     let log = scratch.join(format!("{name}.log"));
     let results_file = scratch.join(format!("{name}.results"));
     // A log of an earlier, interrupted measurement must not be read as part of this one.
@@ -29,7 +43,10 @@ pub async fn run_tests(command: &TestCommand, worktree: &Path, scratch: &Path, n
         Err(error) => return TestReport::without_results(CommandEnd::NotStarted(error.to_string())),
     };
     let started = SystemTime::now();
-    let end = run(command, worktree, &log, &results_file).await;
+    let end = match run(command, worktree, &log, &results_file, under_way).await {
+        Ok(end) => end,
+        Err(error) => CommandEnd::NotStarted(error.with_causes()),
+    };
     let output = beginning(&log).unwrap_or_default();
     let is_cut = std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() > OUTPUT_BYTES);
     let mut parsed = results::read(command, worktree, &results_file, &output);
@@ -62,10 +79,17 @@ fn without_place(report: &mut TestReport, worktree: &Path) {
     }
 }
 
-async fn run(command: &TestCommand, worktree: &Path, log: &Path, results_file: &Path) -> CommandEnd {
+async fn run(
+    command: &TestCommand,
+    worktree: &Path,
+    log: &Path,
+    results_file: &Path,
+    under_way: &UnderWay,
+) -> Result<CommandEnd, Error> {
     let Some((program, arguments)) = command.argv.split_first() else {
-        return CommandEnd::NotStarted("the command is empty".to_owned());
+        return Ok(CommandEnd::NotStarted("the command is empty".to_owned()));
     };
+    under_way.end_abandoned().await?;
     let tree_command = TreeCommand {
         program: program.clone(),
         arguments: arguments.to_vec(),
@@ -81,17 +105,22 @@ async fn run(command: &TestCommand, worktree: &Path, log: &Path, results_file: &
         stderr: log.to_owned(),
         marks: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
     };
-    let mut tree = match ProcessTree::spawn(&tree_command) {
-        Ok(tree) => tree,
-        Err(error) => return CommandEnd::NotStarted(error.with_causes()),
-    };
-    let end = match tokio::time::timeout(command.timeout, tree.wait()).await {
-        Ok(Ok(status)) => CommandEnd::Exited(status.and_then(|status| status.code())),
-        Ok(Err(error)) => CommandEnd::NotStarted(error.with_causes()),
-        Err(_elapsed) => CommandEnd::TimedOut,
-    };
+    // Dropped after the tree: as long as anything of it may be left, it is written down.
+    let mut record = under_way.begin(&tree_command.marks)?;
+    let mut tree = ProcessTree::spawn(&tree_command)?;
+    let end = see_to_the_end(&mut tree, &mut record, command.timeout).await;
     tree.kill().await;
     end
+}
+
+async fn see_to_the_end(tree: &mut ProcessTree, record: &mut TreeRecord, limit: Duration) -> Result<CommandEnd, Error> {
+    if let Some(leader) = tree.leader() {
+        record.started(leader)?;
+    }
+    match tokio::time::timeout(limit, tree.wait()).await {
+        Ok(status) => Ok(CommandEnd::Exited(status?.and_then(|status| status.code()))),
+        Err(_elapsed) => Ok(CommandEnd::TimedOut),
+    }
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {
@@ -136,12 +165,13 @@ fn report(end: CommandEnd, parsed: Option<Parsed>) -> TestReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     async fn run_here(text: &str, timeout: Duration) -> TestReport {
         let folder = tempfile::tempdir().expect("a folder");
         let command = TestCommand { timeout, ..TestCommand::shell(text, None) };
-        run_tests(&command, folder.path(), folder.path(), "work").await
+        let under_way = UnderWay::new(folder.path().join("under-way"));
+        let place = TestPlace { worktree: folder.path(), scratch: folder.path(), under_way: &under_way };
+        run_tests(&command, place, "work").await
     }
 
     const LONG: Duration = Duration::from_mins(1);

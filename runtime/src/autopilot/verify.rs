@@ -6,6 +6,8 @@ use super::error::Error;
 use super::session::Session;
 use super::state::ProvenRed;
 use crate::{Measurements, RedCommit, Work, prove};
+use tm_executors::process::UnderWay;
+use tm_executors::testing::{TestPlace, run_tests};
 use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
 use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, TestOutcome};
 use tm_worktrees::{TreeId, WorktreePool};
@@ -18,7 +20,8 @@ pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: 
     let tree = project.checkout.snapshot_tree(&project.never_commit()?)?;
     let scratch = session.open.run.path().join("test-results");
     let pool = WorktreePool::open(repository.clone(), session.open.run.path().join("worktrees"))?;
-    let measurements = Measurements::new(repository, pool, scratch.clone(), project.waves.kept_results());
+    let (kept, under_way) = (project.waves.kept_results(), UnderWay::new(project.waves.under_way()));
+    let measurements = Measurements::new(repository, pool, scratch.clone(), kept, under_way);
     let red = session.open.state.red_proven.clone();
     let work = Work {
         phase: if phase == TddPhase::Red { Phase::Red } else { Phase::Green },
@@ -49,7 +52,9 @@ pub(super) async fn suite(
     let project = session.project();
     let command = project.test_command(Some(&session.open.task())).ok_or(Error::NoTestCommand)?;
     let scratch = session.open.run.path().join("test-results");
-    let report = tm_executors::testing::run_tests(&command, project.root(), &scratch, "final-suite").await;
+    let under_way = UnderWay::new(project.waves.under_way());
+    let place = TestPlace { worktree: project.root(), scratch: &scratch, under_way: &under_way };
+    let report = run_tests(&command, place, "final-suite").await;
     let number = |outcome| count(report.count(outcome));
     let counts = TestCounts::of(number(TestOutcome::Passed), number(TestOutcome::Failed), number(TestOutcome::Skipped));
     let coverage = report.coverage.as_ref().map(Coverage::percent).or(told);

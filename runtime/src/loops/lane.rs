@@ -7,7 +7,7 @@ use crate::{Error, now};
 use std::pin::Pin;
 use std::sync::Arc;
 use tm_executors::agent::Order;
-use tm_executors::testing::run_tests;
+use tm_executors::testing::{TestPlace, run_tests};
 use tm_scheduler::iteration::{
     Iteration, IterationRecord, IterationStatus, LoopEffect, LoopInput, LoopStatus, Verification,
 };
@@ -198,8 +198,9 @@ async fn give_back(setup: Arc<LoopSetup>) -> Option<String> {
 async fn verify(setup: Arc<LoopSetup>, iteration: u32, attempt: u32, mut orders: watch::Receiver<Order>) -> LoopInput {
     let Some(command) = &setup.test_command else { return LoopInput::Verified(Ok(())) };
     let directory = setup.directory.attempt(setup.lane.as_str(), iteration, attempt);
+    let place = TestPlace { worktree: setup.place.folder(), scratch: directory.path(), under_way: &setup.under_way };
     tokio::select! {
-        report = run_tests(command, setup.place.folder(), directory.path(), "tests") => {
+        report = run_tests(command, place, "tests") => {
             LoopInput::Verified(if is_green(&report) { Ok(()) } else { Err(what_fails(&report)) })
         }
         _ = orders.wait_for(|order| *order == Order::StopNow) => LoopInput::Verified(Err("cut off".to_owned())),

@@ -33,9 +33,6 @@ pub struct LoopState {
     pub ended: Option<LoopStatus>,
 }
 
-/// The log of the tests, beside those of the agent.
-const TESTS_LOG: &str = "tests.log";
-
 impl LoopState {
     pub(super) fn write(&self, directory: &LoopDirectory) -> Result<(), Error> {
         Ok(write_json(&directory.state(self.lane.as_str()), self)?)
@@ -69,9 +66,7 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
         let cut_off = state.clone();
         let attempt = directory.attempt(state.lane.as_str(), state.iteration, state.attempt);
         let marks = marks(&state.id, &state.lane, state.iteration, state.attempt);
-        let tests = [("TM_TESTS_LOG".to_owned(), attempt.path().join(TESTS_LOG).display().to_string())];
-        let ended_processes =
-            end_abandoned(&attempt.agent(), &marks).await + end_abandoned(&attempt.agent(), &tests).await;
+        let ended_processes = end_abandoned(&attempt.agent(), &marks).await;
         if let Err(error) = ProgressFile::new(state.progress_file.clone()).cut_off(&state, now()) {
             // A progress file that somebody has removed with its folder needs no note.
             tracing::warn!(%error, "the progress file can't be written");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tm_config::Escape;
 use tm_executors::agent::AttemptLimits;
+use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe};
 use tm_scheduler::iteration::{Goal, LoopLimits};
@@ -53,6 +54,8 @@ pub struct LoopSetup {
     pub never_commit: PathPatterns,
     /// The memory of the loop.
     pub progress: ProgressFile,
+    /// Where tests are written down while they run.
+    pub under_way: UnderWay,
     /// The loop's folder.
     pub directory: LoopDirectory,
     /// This program.

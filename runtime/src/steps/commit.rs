@@ -4,7 +4,9 @@ use super::brief::{Brief, StepDone};
 use super::prepare::at_hand;
 use super::words;
 use crate::conventional::{commit_type, scope};
+use crate::trouble::Trouble;
 use std::time::Duration;
+use tm_executors::process::TreeRecord;
 use tm_presets::CommitWords;
 use tm_scheduler::{Answer, Phase};
 use tm_worktrees::{Error, Worktree};
@@ -31,6 +33,10 @@ pub(crate) async fn commit(brief: Brief, worktree: Option<Worktree>) -> StepDone
 }
 
 fn commit_now(brief: &Brief, worktree: &Worktree) -> Answer {
+    let _while_hooks_may_run = match written_down(brief, worktree) {
+        Ok(record) => record,
+        Err(trouble) => return trouble.answer(Answer::CommitRefused),
+    };
     for pause in AGAIN_AFTER.into_iter().map(Some).chain([None]) {
         if let Some(commit) = already_made(brief, worktree) {
             return Answer::Committed { commit };
@@ -43,6 +49,13 @@ fn commit_now(brief: &Brief, worktree: &Worktree) -> Answer {
         }
     }
     unreachable!("the last round returns")
+}
+
+/// Says that git, with the hooks of the user, is about to commit there: where tm is killed in the middle, neither may go
+/// on beside the same commit of the next tm.
+pub(super) fn written_down(brief: &Brief, worktree: &Worktree) -> Result<TreeRecord, Trouble> {
+    let (name, value) = worktree.commit_mark();
+    brief.setup.under_way.begin(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))
 }
 
 fn refused(error: Error) -> Answer {

@@ -4,7 +4,7 @@
 
 use super::agent::{command, escape, snapshot};
 use super::brief::{Brief, StepDone};
-use super::commit::message_of_refactor;
+use super::commit::{message_of_refactor, written_down};
 use super::prepare::at_hand;
 use super::{blocking, words};
 use crate::measurements::Measurements;
@@ -157,6 +157,7 @@ async fn judged(
 }
 
 fn committed(brief: &Brief, worktree: &Worktree) -> Result<CommitId, String> {
+    let _while_hooks_may_run = written_down(brief, worktree)?;
     tokio::task::block_in_place(|| worktree.commit(&message_of_refactor(brief, worktree)))
         .map_err(|error| words(&error))
 }

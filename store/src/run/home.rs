@@ -83,6 +83,11 @@ impl ProjectDirectory {
         self.path.join("results")
     }
 
+    /// Returns the folder that names the tests and commits under way, for whoever comes after a crash.
+    pub fn under_way(&self) -> PathBuf {
+        self.path.join("under-way")
+    }
+
     /// Creates the folders, open to their owner alone.
     pub fn create(&self) -> Result<(), Error> {
         create_durable(&self.runs_folder())?;
