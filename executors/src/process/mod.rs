@@ -9,6 +9,8 @@ mod attended;
 mod command;
 mod detached;
 mod identity;
+mod looks;
+mod ownership;
 mod program;
 mod registry;
 mod signal;

@@ -2,7 +2,8 @@
 //!
 //! Does not know what the program is for. Dropping a tree kills it.
 
-use super::registry::{self, Leader, OBSERVE_EVERY, Tree, TreeId};
+use super::ownership::{Leader, Tree};
+use super::registry::{self, OBSERVE_EVERY, TreeId};
 use super::table::Process;
 use super::{ProcessIdentity, StopSignal, TreeCommand, become_subreaper, signal};
 use crate::Error;
