@@ -126,6 +126,49 @@ fn an_integration_branch_that_lost_landed_work_is_refused_with_the_command_that_
     ends_well(&scene, [1, 1]);
 }
 
+/// Everything that a refused command must leave as it is.
+fn all_that_stays(scene: &Scene) -> (String, String) {
+    let journal = std::fs::read_to_string(scene.waves_folder().join("journal.jsonl")).expect("a journal");
+    (journal, scene.git(&["for-each-ref"]) + &scene.statuses().join(" "))
+}
+
+#[test]
+fn landed_work_that_was_collected_with_its_branch_is_told_with_the_command_that_goes_on() {
+    let scene = killed_in_the_second_task();
+    let branch = scene.report()["integration_branch"].as_str().expect("a branch").to_owned();
+    let merge = scene.git(&["rev-parse", &branch]);
+    // The agent has let go of its worktree, and the branch of its task holds the merge too.
+    let deleted = format!(
+        "git update-ref -d 'refs/heads/{branch}'; git worktree list --porcelain | sed -n 's/^worktree //p' | sed 1d | \
+         while read -r path; do git worktree unlock \"$path\"; git worktree remove --force \"$path\"; done\n\
+         git branch --list --format='%(refname)' 'tm/*/task-2-*' | xargs -n 1 git update-ref -d\n\
+         git gc --quiet --prune=now; ! git cat-file -e {merge}"
+    );
+    let deleted = scene.shell(&deleted).output().expect("sh");
+    assert!(deleted.status.success(), "{}", words(&deleted));
+    let before = all_that_stays(&scene);
+    for command in [&["waves", "run", "--yes"][..], &["waves", "resume"]] {
+        let refused = scene.tm(command).output().expect("tm");
+        let words = words(&refused);
+        assert_eq!(refused.status.code(), Some(1), "{words}");
+        assert_eq!(words.matches("error:").count() + words.matches("hint:").count(), 2, "{words}");
+        assert!(words.contains(&branch) && words.contains(&merge), "{words}");
+        assert!(words.contains("still on `tm/master/task-1-document-it`"), "{words}");
+        assert_eq!(all_that_stays(&scene), before, "nothing was changed");
+    }
+    let hint = words(&scene.run(&[]));
+    let repair = hint.lines().find_map(|line| line.strip_prefix("hint: `")).expect("a hint");
+    let repair = repair.split('`').next().expect("a command");
+    assert!(scene.shell(repair).status().expect("sh").success(), "{repair}");
+    write(&scene.path("agent.sh"), HONEST);
+    let fresh = scene.run(&["--on-interrupted", "fresh"]);
+    assert_eq!(fresh.status.code(), Some(0), "{}", words(&fresh));
+    let branch = scene.report()["integration_branch"].as_str().expect("a branch").to_owned();
+    assert_eq!(scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]), "1\n2");
+    assert_eq!(scene.statuses(), ["done"; 2]);
+    scene.assert_no_process_is_left();
+}
+
 #[test]
 fn a_repository_that_was_moved_after_a_crash_takes_its_run_along() {
     let scene = killed_in_the_second_task();

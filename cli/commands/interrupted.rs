@@ -87,7 +87,7 @@ pub(crate) fn resumed_limits(project: &Project, before: &Limits) -> Limits {
 }
 
 /// The merges that have landed, the oldest first where that can be told.
-fn landed(scheduler: &Scheduler) -> Vec<CommitId> {
+pub(crate) fn landed(scheduler: &Scheduler) -> Vec<CommitId> {
     let mut merges: Vec<_> = scheduler
         .tasks()
         .filter_map(|view| match view.state {

@@ -17,6 +17,7 @@ pub(crate) mod landing;
 pub(crate) mod looking;
 pub(crate) mod loop_command;
 mod loop_setup;
+mod lost_landings;
 pub(crate) mod manuals;
 pub(crate) mod mcp;
 pub(crate) mod moved;

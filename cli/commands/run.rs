@@ -3,6 +3,7 @@
 use super::autopilot::refuse_under_way;
 use super::interrupted::{Manifest, SavedOverride, interrupted, is_resumable, opened, put_aside, resumed_limits};
 use super::loop_command::end_abandoned;
+use super::lost_landings::refuse_lost_landings;
 use super::moved::take_along;
 use super::plan::{Planned, overrides, plan_text, planned};
 use super::reporting::report;
@@ -44,6 +45,7 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
     if let Some((directory, replayed)) = interrupted(&project, arguments.on_interrupted)? {
         match arguments.on_interrupted {
             OnInterrupted::Resume => {
+                refuse_lost_landings(&project.repository, &replayed)?;
                 print_line(&format!("taking up the run {} where it stopped", replayed.header.run_id));
                 let limits = resumed_limits(&project, &replayed.header.limits);
                 return take_up(start, given, &mut lock, &directory, replayed, limits, &arguments.telling);
@@ -92,6 +94,7 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
         let failure = CommandFailure::new(format!("take up the run {}: it has ended", replayed.header.run_id));
         return Err(failure.hint("`tm waves run` starts a new one"));
     }
+    refuse_lost_landings(&project.repository, &replayed)?;
     let limits = resumed_limits(&project, &replayed.header.limits);
     take_up(start, given, &mut lock, &directory, replayed, limits, &arguments.telling)
 }

@@ -1,5 +1,6 @@
 //! Puts together what a run is carried out with, and checks it before anything is started.
 
+use super::lost_landings::gone;
 use super::plan::options;
 use crate::arguments::PlanChoice;
 use crate::display::print_line;
@@ -77,6 +78,10 @@ fn open_integration(
     base: &CommitId,
     landed: &[CommitId],
 ) -> Result<Integration, CommandFailure> {
+    if let Some(gone) = gone(repository, landed) {
+        // Only a run that is put aside comes so far, and it builds on nothing.
+        return Ok(Integration::lost(repository.clone(), branch, gone));
+    }
     let opened = Integration::open(repository.clone(), branch, base, landed);
     let (integration, tip) = opened.map_err(|error| match &error {
         tm_runtime::Error::IntegrationMoved { branch, landed, .. } => {

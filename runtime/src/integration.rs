@@ -50,6 +50,12 @@ impl Integration {
         Ok((integration, Tip { was_deleted, ..tip }))
     }
 
+    /// Takes the branch of a run whose newest merge is gone, to end what is under way: it is not made again, and whatever
+    /// asks where it is learns that it can't be.
+    pub const fn lost(repository: Repository, branch: BranchName, gone: CommitId) -> Self {
+        Self { repository, branch, seen: Mutex::new(gone) }
+    }
+
     /// Returns its name.
     pub const fn branch(&self) -> &BranchName {
         &self.branch
