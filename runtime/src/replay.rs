@@ -39,3 +39,22 @@ pub fn replay(path: &Path) -> Result<Replayed, Error> {
     }
     Ok(Replayed { header, scheduler, last_input_at, end: contents.end, is_torn: contents.torn.is_some() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tm_scheduler::State;
+
+    /// A run of two tasks that was paused and then killed: the first has landed, the agent of the second was at work.
+    #[test]
+    fn a_journal_that_an_earlier_tm_wrote_in_version_1_is_replayed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("journal.jsonl");
+        tm_store::atomic::replace(&path, include_bytes!("fixtures/journal-version-1.jsonl")).expect("written");
+        let replayed = replay(&path).expect("replayed");
+        let state = |id: &str| replayed.scheduler.task(&id.into()).expect("a task").state.clone();
+        assert!(matches!(state("1"), State::Landed { .. }), "{:?}", state("1"));
+        assert!(matches!(state("2"), State::Running), "{:?}", state("2"));
+        assert!(!replayed.is_torn && replayed.scheduler.ended().is_none());
+    }
+}

@@ -88,14 +88,16 @@ pub enum Error {
         path: PathBuf,
     },
     /// A journal was written by a version of tm that this one can't read.
-    #[error("read the journal `{}`: its format has version {found}, this tm reads version {supported}", path.display())]
+    #[error("read the journal `{}`: its format has version {found}, this tm reads versions {oldest} to {newest}", path.display())]
     JournalVersion {
         /// The journal.
         path: PathBuf,
         /// The version in the file.
         found: u64,
-        /// The version that this tm reads and writes.
-        supported: u64,
+        /// The oldest version that this tm reads.
+        oldest: u64,
+        /// The newest version that this tm reads, and the one that it writes.
+        newest: u64,
     },
     /// A file was written by a newer version of tm.
     #[error("read `{}`: its format has version {found}, this tm reads version {supported}", path.display())]

@@ -1,6 +1,6 @@
 //! The journal of a run: every input of the scheduler with its time, appended and never changed.
 //!
-//! The first line is `{"version":1,"crc":…,"header":…}`, each further one `{"at":…,"seq":…,"crc":…,"record":…}` with
+//! The first line is `{"version":2,"crc":…,"header":…}`, each further one `{"at":…,"seq":…,"crc":…,"record":…}` with
 //! the time in milliseconds, a number that counts up from 1 and a CRC-32 of the line's values. What header and
 //! records are is the business of whoever writes them; here they are anything that serde can write.
 
@@ -15,12 +15,17 @@ pub use writer::JournalWriter;
 
 use checksum::Checksum;
 
-/// The version of the format that is written, and the only one that is read.
-const VERSION: u64 = 1;
+/// The version of the format that is written, the newest that is read. 2 has records of more kinds: what others asked
+/// of the live run, and walls of agents. A tm that reads 1 alone would take such a record for damage.
+const VERSION: u64 = 2;
+/// The oldest version that is read. All of its records are in the newer ones too.
+const OLDEST_VERSION: u64 = 1;
 
 /// Where a journal goes on: after its last whole line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct JournalEnd {
+    /// The version of the format.
+    version: u64,
     length: u64,
     next_sequence: u64,
 }
@@ -32,8 +37,8 @@ impl JournalEnd {
     }
 }
 
-fn header_checksum(header: &[u8]) -> Checksum {
-    Checksum::of(&[&VERSION.to_le_bytes(), header])
+fn header_checksum(version: u64, header: &[u8]) -> Checksum {
+    Checksum::of(&[&version.to_le_bytes(), header])
 }
 
 fn record_checksum(at: u64, sequence: u64, record: &[u8]) -> Checksum {

@@ -1,6 +1,6 @@
 //! Reads a journal back: each record that was written, or an error, and never one that was not.
 
-use super::{JournalEnd, VERSION, header_checksum, record_checksum};
+use super::{JournalEnd, OLDEST_VERSION, VERSION, header_checksum, record_checksum};
 use crate::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -60,9 +60,9 @@ where
     let Some(first) = lines.next().and_then(|(line, _)| line.strip_suffix(b"\n")) else {
         return Err(Error::JournalUnstarted { path: path.to_path_buf() });
     };
-    check_version(path, first)?;
+    let version = readable_version(path, first)?;
     let header = parse_header(first).map_err(|why| damaged(1, why))?;
-    let end = JournalEnd { length: first.len() as u64 + 1, next_sequence: 1 };
+    let end = JournalEnd { version, length: first.len() as u64 + 1, next_sequence: 1 };
     let mut contents = JournalContents { header, records: Vec::new(), end, torn: None };
     for (bytes_of_line, line) in lines {
         let length = bytes_of_line.len() as u64;
@@ -100,8 +100,7 @@ struct AnyVersion {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HeaderLine<'a> {
-    #[serde(rename = "version")]
-    _version: u64,
+    version: u64,
     #[serde(borrow)]
     crc: &'a str,
     #[serde(borrow)]
@@ -119,24 +118,31 @@ struct RecordLine<'a> {
     record: &'a RawValue,
 }
 
-/// Refuses other versions before anything else is asked of the line, since only its version is known to stay.
-fn check_version(path: &Path, first_line: &[u8]) -> Result<(), Error> {
+/// Returns the version, which is asked before anything else of the line, since nothing else is known to stay.
+fn readable_version(path: &Path, first_line: &[u8]) -> Result<u64, Error> {
     let path = path.to_path_buf();
     match serde_json::from_slice(first_line) {
-        Ok(AnyVersion { version: VERSION }) => Ok(()),
-        Ok(AnyVersion { version: found }) => Err(Error::JournalVersion { path, found, supported: VERSION }),
+        Ok(AnyVersion { version: version @ OLDEST_VERSION..=VERSION }) => Ok(version),
+        Ok(AnyVersion { version: found }) => {
+            Err(Error::JournalVersion { path, found, oldest: OLDEST_VERSION, newest: VERSION })
+        }
         Err(error) => {
             Err(Error::JournalDamaged { path, line: 1, why: format!("it is no journal's first line: {error}") })
         }
     }
 }
 
-fn parse_header<H: DeserializeOwned>(first_line: &[u8]) -> Result<H, String> {
+/// Returns the header of a first line as it was written.
+pub(super) fn header_of(first_line: &[u8]) -> Result<&RawValue, String> {
     let line: HeaderLine<'_> = serde_json::from_slice(first_line).map_err(|error| error.to_string())?;
-    if header_checksum(line.header.get().as_bytes()).to_string() != line.crc {
+    if header_checksum(line.version, line.header.get().as_bytes()).to_string() != line.crc {
         return Err("its checksum does not match".to_owned());
     }
-    serde_json::from_str(line.header.get()).map_err(|error| format!("the header is not understood: {error}"))
+    Ok(line.header)
+}
+
+fn parse_header<H: DeserializeOwned>(first_line: &[u8]) -> Result<H, String> {
+    serde_json::from_str(header_of(first_line)?.get()).map_err(|error| format!("the header is not understood: {error}"))
 }
 
 fn parse_record<R: DeserializeOwned>(line: &[u8], sequence: u64) -> Result<JournalRecord<R>, LineFault> {

@@ -2,12 +2,13 @@
 //!
 //! Knows nothing of when that must happen: who acts on a record that can't be undone calls `sync` before.
 
+use super::reader::header_of;
 use super::{JournalEnd, VERSION, header_checksum, record_checksum};
 use crate::Error;
-use crate::atomic::{folder_of, sync_folder};
+use crate::atomic::{folder_of, replace_as_only_writer, sync_folder};
 use serde::Serialize;
 use serde::ser::Error as _;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -53,15 +54,17 @@ impl JournalWriter {
     pub(super) fn begin(path: &Path, header: &impl Serialize) -> Result<Self, Error> {
         let file =
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(Error::write(path))?;
-        let mut writer = Self::new(path, file, JournalEnd { length: 0, next_sequence: 1 });
+        let mut writer = Self::new(path, file, JournalEnd { version: VERSION, length: 0, next_sequence: 1 });
         writer.put_json(header)?;
-        let checksum = header_checksum(&writer.json);
+        let checksum = header_checksum(VERSION, &writer.json);
         writer.put_line(format_args!("{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":"));
         Ok(writer)
     }
 
-    /// Goes on where reading ended, and cuts off the torn line behind it.
+    /// Goes on where reading ended, and cuts off the torn line behind it. A journal of an older version becomes one of
+    /// this version first, whole or not at all: what is appended may be nothing that the older one knows.
     pub fn append_to(path: &Path, end: JournalEnd) -> Result<Self, Error> {
+        let end = if end.version == VERSION { end } else { raise(path, end)? };
         let file = OpenOptions::new().write(true).open(path).map_err(Error::write(path))?;
         let mut writer = Self::new(path, file, end);
         writer.cut().map_err(Error::write(path))?;
@@ -154,11 +157,26 @@ impl Drop for JournalWriter {
     }
 }
 
+/// Gives a journal a first line of this version; the records stay as they are.
+fn raise(path: &Path, end: JournalEnd) -> Result<JournalEnd, Error> {
+    let damaged = |why| Error::JournalDamaged { path: path.to_path_buf(), line: 1, why };
+    let bytes = fs::read(path).map_err(Error::read(path))?;
+    let whole = usize::try_from(end.length).ok().and_then(|length| bytes.get(..length));
+    let (first, records) = whole
+        .and_then(|whole| whole.split_at_checked(whole.iter().position(|byte| *byte == b'\n')?))
+        .ok_or_else(|| damaged("it is shorter than it was".to_owned()))?;
+    let header = header_of(first).map_err(damaged)?.get();
+    let checksum = header_checksum(VERSION, header.as_bytes());
+    let mut raised = format!("{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":{header}}}").into_bytes();
+    raised.extend_from_slice(records);
+    replace_as_only_writer(path, &raised).map_err(Error::write(path))?;
+    Ok(JournalEnd { version: VERSION, length: raised.len() as u64, ..end })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::run::{JournalContents, read_journal};
-    use std::fs;
     use tempfile::TempDir;
 
     fn journal() -> (TempDir, PathBuf, JournalWriter) {
@@ -223,7 +241,7 @@ mod tests {
     #[test]
     fn journal_that_became_shorter_is_not_appended_to() {
         let (_folder, path, writer) = journal();
-        let end = JournalEnd { length: writer.end.length + 1, next_sequence: 1 };
+        let end = JournalEnd { length: writer.end.length + 1, ..writer.end };
         assert!(matches!(JournalWriter::append_to(&path, end), Err(Error::Write { .. })));
     }
 
