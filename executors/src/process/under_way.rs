@@ -35,6 +35,8 @@ struct Content {
     version: u32,
     /// The machine: what other machines run can't be judged here.
     host: String,
+    /// When it was started: nothing of before is left, and process numbers begin anew.
+    boot: String,
     /// The first process, once it is known.
     leader: Option<ProcessIdentity>,
     /// The variables that all of it has.
@@ -58,7 +60,7 @@ impl UnderWay {
         let start_time = ProcessIdentity::of(pid).map_or(0, |own| own.start_time);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("{pid}-{start_time}-{number}.json"));
-        let content = Content { version: 1, host: host_name(), leader: None, marks: marks.to_vec() };
+        let content = Content { version: 1, host: host_name(), boot: boot(), leader: None, marks: marks.to_vec() };
         let record = TreeRecord { path, content };
         record.write()?;
         Ok(record)
@@ -132,6 +134,9 @@ impl Drop for TreeRecord {
 
 impl Content {
     async fn end(&self) -> u32 {
+        if self.boot != boot() {
+            return 0;
+        }
         let was_alive = self.leader.is_some_and(ProcessIdentity::is_alive);
         let leftovers = ProcessTree::adopt(self.leader, &self.marks).terminate(GRACE).await.leftovers;
         leftovers + u32::from(was_alive)
@@ -142,6 +147,11 @@ impl Content {
 fn owner(path: &Path) -> Option<ProcessIdentity> {
     let mut parts = path.file_stem()?.to_str()?.splitn(3, '-');
     Some(ProcessIdentity { pid: parts.next()?.parse().ok()?, start_time: parts.next()?.parse().ok()? })
+}
+
+/// What tells one start of the machine from another, where the system says so (Linux).
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
 fn host_name() -> String {
@@ -217,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_torn_or_of_another_machine_ends_nothing() {
+    async fn what_is_torn_or_of_another_machine_or_another_boot_ends_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let under_way = UnderWay::new(folder.path().join("records"));
         let own = ProcessIdentity::of(std::process::id()).expect("this process");
@@ -225,10 +235,14 @@ mod tests {
         elsewhere.content.host = "elsewhere".to_owned();
         elsewhere.started(own).expect("written");
         let elsewhere = abandon(elsewhere);
+        let mut long_ago = under_way.begin(&[]).expect("written");
+        long_ago.content.boot = "long ago".to_owned();
+        long_ago.started(own).expect("written");
+        let long_ago = abandon(long_ago);
         let torn = abandon(under_way.begin(&[]).expect("written"));
         fs::File::create(&torn).expect("emptied");
         assert_eq!(under_way.end_abandoned().await.expect("listed"), 0);
-        assert!(elsewhere.exists() && !torn.exists());
+        assert!(elsewhere.exists() && !long_ago.exists() && !torn.exists());
     }
 
     #[test]

@@ -36,6 +36,10 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
     let TestPlace { worktree, scratch, under_way } = place;
     let log = scratch.join(format!("{name}.log"));
     let results_file = scratch.join(format!("{name}.results"));
+    // Nothing of before may write into the log, the results or the worktree any more.
+    if let Err(error) = under_way.end_abandoned().await {
+        return TestReport::without_results(CommandEnd::NotStarted(error.with_causes()));
+    }
     // A log of an earlier, interrupted measurement must not be read as part of this one.
     let set_aside = remove(&log).and_then(|()| SetAside::new(command, worktree, &results_file));
     let set_aside = match set_aside {
@@ -89,7 +93,6 @@ async fn run(
     let Some((program, arguments)) = command.argv.split_first() else {
         return Ok(CommandEnd::NotStarted("the command is empty".to_owned()));
     };
-    under_way.end_abandoned().await?;
     let tree_command = TreeCommand {
         program: program.clone(),
         arguments: arguments.to_vec(),
