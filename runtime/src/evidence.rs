@@ -31,7 +31,7 @@ pub(crate) fn prompt_context(
     PromptContext {
         task: prompt_task(&brief.task),
         attempt: brief.attempt.0,
-        attempts_allowed: setup.header.limits.retries + 1,
+        attempts_allowed: attempts_allowed(brief),
         tag: setup.header.tag.to_string(),
         run_id: setup.header.run_id.to_string(),
         worktree: worktree.display().to_string(),
@@ -44,6 +44,13 @@ pub(crate) fn prompt_context(
         rejected,
         evidence: evidence(brief),
     }
+}
+
+/// Attempts that were not charged, such as one that ran into a limit of a service, come on top.
+fn attempts_allowed(brief: &Brief) -> u32 {
+    let uncharged = brief.earlier.iter().filter(|record| !record.charged).count();
+    let uncharged = u32::try_from(uncharged).unwrap_or(u32::MAX);
+    (brief.setup.header.limits.retries + 1).saturating_add(uncharged)
 }
 
 fn prompt_task(task: &Task) -> PromptTask {

@@ -7,13 +7,15 @@ mod anthropic;
 mod chat;
 mod conversation;
 mod gemini;
+mod refusal;
 mod responses;
 mod script;
 mod server;
 mod stream;
 
+pub(crate) use refusal::Refusal;
 pub(crate) use script::{Move, Prompt, Script, work};
-pub(crate) use server::{Behaviour, ModelServer, Refusal};
+pub(crate) use server::{Behaviour, ModelServer};
 
 /// Tokens that every answer is said to have read, cached ones included.
 pub(crate) const INPUT_TOKENS: u64 = 1_200;

@@ -1,6 +1,7 @@
 //! The server: tells the protocols apart by their paths, refuses where it is to, keeps count.
 
 use super::conversation::{Conversation, Reply};
+use super::refusal::{Refusal, reset_after};
 use super::script::{Move, Prompt, Script};
 use super::stream::{Events, document};
 use super::{anthropic, chat, gemini, responses};
@@ -12,8 +13,9 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
 use tokio::sync::oneshot;
 
 /// How the models behave.
@@ -21,29 +23,12 @@ use tokio::sync::oneshot;
 pub(crate) enum Behaviour {
     /// They do what the script says.
     Work,
-    /// They refuse so many requests, then do what the script says.
-    Refuse(Refusal, usize),
+    /// They refuse whatever comes.
+    Refuse(Refusal),
+    /// Their limit is used up for so long from the first request on, then they do what the script says.
+    RefuseFor(Duration),
     /// They begin to answer, and never end.
     Hang,
-}
-
-/// Why a request is refused.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Refusal {
-    /// 401.
-    Credentials,
-    /// 429, with the seconds to wait where that is said.
-    TooMany(Option<u32>),
-}
-
-/// All of them.
-const EVERY: usize = usize::MAX;
-
-impl Behaviour {
-    /// Refuses whatever comes.
-    pub(crate) const fn refuse(refusal: Refusal) -> Self {
-        Self::Refuse(refusal, EVERY)
-    }
 }
 
 /// A server on loopback that ends when this is dropped.
@@ -61,11 +46,13 @@ struct Models {
     script: Script,
     /// Requests for an answer of a model, refused ones too.
     requests: AtomicUsize,
+    /// When a used up limit is over, once that is known.
+    reset: OnceLock<SystemTime>,
 }
 
 impl ModelServer {
     pub(crate) fn start(behaviour: Behaviour, script: Script) -> Self {
-        let models = Arc::new(Models { behaviour, script, requests: AtomicUsize::new(0) });
+        let models = Arc::new(Models { behaviour, script, requests: AtomicUsize::new(0), reset: OnceLock::new() });
         let (stop, stopped) = oneshot::channel();
         let (told, listening) = mpsc::channel();
         let router = Router::new().fallback(answer).with_state(Arc::clone(&models));
@@ -93,6 +80,11 @@ impl ModelServer {
     pub(crate) fn requests(&self) -> usize {
         self.models.requests.load(Ordering::Relaxed)
     }
+
+    /// When a used up limit is over, once somebody ran into it.
+    pub(crate) fn reset(&self) -> Option<SystemTime> {
+        self.models.reset.get().copied()
+    }
 }
 
 impl Drop for ModelServer {
@@ -104,9 +96,23 @@ impl Drop for ModelServer {
     }
 }
 
+impl Models {
+    /// Why a request is refused now, if it is.
+    fn refusal(&self) -> Option<Refusal> {
+        match self.behaviour {
+            Behaviour::Work | Behaviour::Hang => None,
+            Behaviour::Refuse(refusal) => Some(refusal),
+            Behaviour::RefuseFor(wait) => {
+                let reset = *self.reset.get_or_init(|| reset_after(wait));
+                (SystemTime::now() < reset).then_some(Refusal::UsedUpUntil(reset))
+            }
+        }
+    }
+}
+
 /// The protocols, by what their paths end with.
 #[derive(Clone, Copy, Debug)]
-enum Protocol {
+pub(super) enum Protocol {
     Anthropic,
     Responses,
     Chat,
@@ -122,14 +128,18 @@ async fn answer(State(models): State<Arc<Models>>, uri: Uri, body: Bytes) -> Res
         "completions" => Protocol::Chat,
         "generateContent" | "streamGenerateContent" => Protocol::Gemini,
         "count_tokens" | "countTokens" => {
-            return document(StatusCode::OK, &json!({"input_tokens": 100, "totalTokens": 100}), None);
+            return document(StatusCode::OK, &json!({"input_tokens": 100, "totalTokens": 100}));
         }
-        _ => return document(StatusCode::OK, &json!({"object": "list", "data": [], "models": []}), None),
+        _ => return document(StatusCode::OK, &json!({"object": "list", "data": [], "models": []})),
     };
     let number = models.requests.fetch_add(1, Ordering::Relaxed);
+    if let Some(refusal) = models.refusal() {
+        return refusal.response(protocol);
+    }
     match models.behaviour {
-        Behaviour::Refuse(refusal, times) if number < times => refused(protocol, refusal),
-        Behaviour::Refuse(..) | Behaviour::Work => protocol.whole(&body, path, number, models.script),
+        Behaviour::Refuse(_) | Behaviour::RefuseFor(_) | Behaviour::Work => {
+            protocol.whole(&body, path, number, models.script)
+        }
         Behaviour::Hang => protocol.events(&body, path, number, models.script).stalled(),
     }
 }
@@ -147,7 +157,7 @@ impl Protocol {
             Self::Chat => chat::document(number, model, &reply),
             Self::Gemini => gemini::document(number, path, &reply),
         };
-        document(StatusCode::OK, &whole, None)
+        document(StatusCode::OK, &whole)
     }
 
     fn events(self, body: &Value, path: &str, number: usize, script: Script) -> Events {
@@ -179,21 +189,4 @@ impl Protocol {
             Self::Gemini => gemini::read(body),
         }
     }
-}
-
-fn refused(protocol: Protocol, refusal: Refusal) -> Response {
-    let (status, kind, state, message, retry_after) = match refusal {
-        Refusal::Credentials => {
-            (StatusCode::UNAUTHORIZED, "authentication_error", "UNAUTHENTICATED", "invalid x-api-key", None)
-        }
-        Refusal::TooMany(seconds) => {
-            (StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", "RESOURCE_EXHAUSTED", "Rate limit reached", seconds)
-        }
-    };
-    let error = match protocol {
-        Protocol::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
-        Protocol::Responses | Protocol::Chat => json!({"error": {"message": message, "type": kind, "code": kind}}),
-        Protocol::Gemini => json!({"error": {"code": status.as_u16(), "message": message, "status": state}}),
-    };
-    document(status, &error, retry_after)
 }

@@ -43,11 +43,7 @@ fn event_stream(body: Body) -> Response {
     response.expect("a valid response")
 }
 
-/// A document, with the seconds to wait where the status asks to.
-pub(super) fn document(status: StatusCode, document: &Value, retry_after: Option<u32>) -> Response {
-    let mut response = Response::builder().status(status).header(header::CONTENT_TYPE, "application/json");
-    if let Some(seconds) = retry_after {
-        response = response.header(header::RETRY_AFTER, seconds);
-    }
+pub(super) fn document(status: StatusCode, document: &Value) -> Response {
+    let response = Response::builder().status(status).header(header::CONTENT_TYPE, "application/json");
     response.body(Body::from(document.to_string())).expect("a valid response")
 }

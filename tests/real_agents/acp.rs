@@ -55,7 +55,7 @@ fn refused_credentials_are_known_over_the_protocol() {
     if !GEMINI_OVER_ACP.is_installed() {
         return;
     }
-    let trial = Trial::begin(GEMINI_OVER_ACP, Behaviour::refuse(Refusal::Credentials), work);
+    let trial = Trial::begin(GEMINI_OVER_ACP, Behaviour::Refuse(Refusal::Credentials), work);
     let report = trial.run(&["--tdd", "off"], 3);
     assert_eq!(task(&report, "1")["attempts"][0]["failure"], "auth", "{report:#}\n{}", trial.logs());
 }

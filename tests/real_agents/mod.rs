@@ -7,12 +7,14 @@ mod looping;
 mod pairs;
 mod programs;
 mod refusals;
+mod walls;
 
 use crate::models::{Behaviour, ModelServer, Script};
 use crate::scene::Scene;
 use programs::Program;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// A scene with a backlog of one task, and models for one program.
@@ -24,7 +26,11 @@ struct Trial {
 
 impl Trial {
     fn begin(program: Program, behaviour: Behaviour, script: Script) -> Self {
-        let scene = Scene::new(&[("1", "Add the parser", &[])], "");
+        Self::begin_with(&[("1", "Add the parser", &[])], program, behaviour, script)
+    }
+
+    fn begin_with(tasks: &[(&str, &str, &[&str])], program: Program, behaviour: Behaviour, script: Script) -> Self {
+        let scene = Scene::new(tasks, "");
         Self { scene, server: ModelServer::start(behaviour, script), program }
     }
 
@@ -59,13 +65,22 @@ impl Trial {
 
     /// Everything that the agents printed, for messages.
     fn logs(&self) -> String {
-        let mut logs = vec![format!("{} requests\n", self.server.requests())];
-        for entry in
-            glob::glob(&format!("{}/**/attempt-*/std*.log", self.scene.path("tm").display())).expect("a pattern")
-        {
-            let path = entry.expect("a file");
-            logs.push(format!("== {}\n{}\n", path.display(), std::fs::read_to_string(&path).unwrap_or_default()));
-        }
-        logs.concat()
+        let logs = self.texts("std*.log", "*");
+        let logs = logs.iter().map(|(path, text)| format!("== {}\n{text}\n", path.display()));
+        format!("{} requests\n{}", self.server.requests(), logs.collect::<String>())
+    }
+
+    /// The prompts of every task's attempt of this number.
+    fn prompts(&self, attempt: u32) -> Vec<String> {
+        let prompts = self.texts("prompt.md", &attempt.to_string());
+        assert!(!prompts.is_empty(), "there is such an attempt");
+        prompts.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// The files of this name that attempts of this number left.
+    fn texts(&self, name: &str, attempt: &str) -> Vec<(PathBuf, String)> {
+        let pattern = format!("{}/**/attempt-{attempt}/{name}", self.scene.path("tm").display());
+        let paths = glob::glob(&pattern).expect("a pattern").map(|path| path.expect("a file"));
+        paths.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap_or_default())).collect()
     }
 }

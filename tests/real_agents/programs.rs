@@ -41,6 +41,15 @@ pub(crate) const CLAUDE: Program = Program {
     files: |_| Vec::new(),
 };
 
+/// Logged in with a subscription, whose limit says when it is over.
+pub(crate) const CLAUDE_BY_SUBSCRIPTION: Program = Program {
+    environment: |url| {
+        let by_key = (CLAUDE.environment)(url).into_iter().filter(|(name, _)| *name != "ANTHROPIC_API_KEY");
+        by_key.chain([("CLAUDE_CODE_OAUTH_TOKEN", "none".to_owned())]).collect()
+    },
+    ..CLAUDE
+};
+
 pub(crate) const CODEX: Program = Program {
     name: "codex",
     model: "a-model",
@@ -116,7 +125,8 @@ impl Program {
 
     /// Gives a call of tm the program, its configuration and the server.
     pub(crate) fn at_hand<'a>(&self, scene: &Scene, server: &ModelServer, command: &'a mut Command) -> &'a mut Command {
-        let url = server.url();
+        let (url, temporary) = (server.url(), scene.path("temporary"));
+        std::fs::create_dir_all(&temporary).expect("a folder");
         for (path, text) in (self.files)(&url) {
             write(&scene.path("home").join(path), &text);
         }
@@ -127,6 +137,7 @@ impl Program {
             // Whatever looks beyond loopback finds nobody.
             .envs(["HTTP_PROXY", "HTTPS_PROXY"].map(|name| (name, "http://127.0.0.1:9")))
             .envs([("NO_PROXY", "127.0.0.1"), ("npm_config_offline", "true")])
+            .env("TMPDIR", temporary)
             .env("TM_AGENT_DEFAULT", if self.command.is_empty() { self.name } else { "acp" })
             .env("TM_AGENTS_ACP_COMMAND", json!(self.command).to_string())
             .env("TM_AGENT_MODEL", self.model)

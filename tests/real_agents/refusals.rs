@@ -19,7 +19,7 @@ fn attempt(program: Program, behaviour: Behaviour, arguments: &[&str], code: i32
 }
 
 fn refused_credentials_are_known(program: Program) {
-    let behaviour = Behaviour::refuse(Refusal::Credentials);
+    let behaviour = Behaviour::Refuse(Refusal::Credentials);
     let Some(attempt) = attempt(program, behaviour, &[], 3) else { return };
     assert_eq!(attempt["failure"], "auth", "{attempt:#}");
 }
@@ -30,7 +30,7 @@ fn a_limit_is_known_and_not_charged(program: Program) {
     if !program.is_installed() {
         return;
     }
-    let trial = Trial::begin(program, Behaviour::refuse(Refusal::TooMany(Some(1))), work);
+    let trial = Trial::begin(program, Behaviour::Refuse(Refusal::TooMany(Some(1))), work);
     let report = trial.stop_at("rate-limited", &["--tdd", "off", "--retries", "0"]);
     let task = task(&report, "1");
     assert_eq!(

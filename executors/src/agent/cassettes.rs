@@ -19,10 +19,11 @@ enum End {
 /// Format, recording, how the program ended, and the failure that this is; `None` for work that is worth proving.
 type Cassette = (OutputFormat, &'static str, End, Option<Failure>);
 
-const CASSETTES: [Cassette; 23] = [
+const CASSETTES: [Cassette; 24] = [
     (OutputFormat::Aider, "aider.success.txt", End::Code(0), None),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.success.jsonl", End::Code(0), None),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.429.jsonl", End::Code(1), Some(Failure::RateLimited)),
+    (OutputFormat::ClaudeStreamJson, "claude-stream-json.usage-limit.jsonl", End::Code(1), Some(Failure::RateLimited)),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.401.jsonl", End::Code(1), Some(Failure::Auth)),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.max_turns.jsonl", End::Code(1), Some(Failure::NoResult)),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.crash.jsonl", End::Killed, Some(Failure::NoResult)),
@@ -79,9 +80,14 @@ async fn every_cassette_comes_to_its_failure() {
 
 #[tokio::test]
 async fn a_usage_limit_holds_until_the_moment_that_it_names() {
-    let report = replayed(OutputFormat::CodexJsonl, "codex-exec-json.usage-limit.jsonl", "exit 1").await;
-    let AgentVerdict::Failed { not_before, .. } = judge_agent(&report) else { panic!("it failed") };
-    assert!(not_before.is_some(), "{report:#?}");
+    for (format, recording) in [
+        (OutputFormat::CodexJsonl, "codex-exec-json.usage-limit.jsonl"),
+        (OutputFormat::ClaudeStreamJson, "claude-stream-json.usage-limit.jsonl"),
+    ] {
+        let report = replayed(format, recording, "exit 1").await;
+        let AgentVerdict::Failed { not_before, .. } = judge_agent(&report) else { panic!("it failed") };
+        assert!(not_before.is_some(), "{report:#?}");
+    }
 }
 
 #[tokio::test]

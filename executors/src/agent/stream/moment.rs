@@ -1,8 +1,11 @@
 //! Reads the time of the clock at which a limit is said to end: `try again at Nov 22nd, 2026 9:06 AM`, `resets 3pm (UTC)`.
+//!
+//! Programs cut off the seconds, so a limit that is said to end at 9:06 ends within that minute, and is waited for to the
+//! end of it: whoever asks at 9:06:00 is told 9:06 again.
 
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
-use jiff::{ToSpan as _, Zoned};
+use jiff::{Span, ToSpan as _, Zoned};
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 use tm_scheduler::Timestamp;
@@ -15,10 +18,13 @@ static MOMENT: LazyLock<Regex> = LazyLock::new(|| {
         (?: \s \( (?<zone>[A-Za-z_/+-]+) \) )?";
     Regex::new(pattern).expect("a valid pattern")
 });
+/// What was over so short a while ago is not taken for tomorrow's.
+const JUST_OVER_MINUTES: i32 = 10;
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// Returns the first such moment after `now`, which is where it says neither day nor year; in `here` unless it names a
-/// time zone itself.
+/// Returns the end of the first such minute after `now`, which is where it says neither day nor year; in `here` unless it
+/// names a time zone itself. One that was over a moment ago is returned as it is: clocks differ, and no limit that ended at
+/// 9:06 is meant to end tomorrow when this clock says 9:08.
 pub(super) fn declared(words: &str, now: Timestamp, here: &TimeZone) -> Option<Timestamp> {
     let found = MOMENT.captures(words)?;
     let zone = match found.name("zone") {
@@ -32,10 +38,19 @@ pub(super) fn declared(words: &str, now: Timestamp, here: &TimeZone) -> Option<T
 
 fn first_after(found: &Captures<'_>, now: &Zoned) -> Option<Zoned> {
     let number = |name: &str| found.name(name).and_then(|digits| digits.as_str().parse::<i16>().ok());
-    let at = |date: Date| date.to_datetime(time(found)?).to_zoned(now.time_zone().clone()).ok();
+    let at = |date: Date| {
+        let minute = date.to_datetime(time(found)?).to_zoned(now.time_zone().clone()).ok()?;
+        minute.checked_add(1.minute()).ok()
+    };
+    let is_ahead =
+        |moment: &Zoned, tolerance: Span| now.checked_sub(tolerance).is_ok_and(|earliest| *moment > earliest);
     let Some(month) = found.name("month").and_then(|name| month(name.as_str())) else {
         let today = at(now.date())?;
-        return if today > *now { Some(today) } else { at(now.date().tomorrow().ok()?) };
+        return if is_ahead(&today, JUST_OVER_MINUTES.minutes()) {
+            Some(today)
+        } else {
+            at(now.date().tomorrow().ok()?)
+        };
     };
     let day = i8::try_from(number("day")?).ok()?;
     if let Some(year) = number("year") {
@@ -43,11 +58,7 @@ fn first_after(found: &Captures<'_>, now: &Zoned) -> Option<Zoned> {
     }
     let this_year = at(Date::new(now.year(), month, day).ok()?)?;
     // A limit that ended a moment ago is no limit of next year.
-    if this_year > now.checked_sub(1.day()).ok()? {
-        Some(this_year)
-    } else {
-        at(Date::new(now.year() + 1, month, day).ok()?)
-    }
+    if is_ahead(&this_year, 1.day()) { Some(this_year) } else { at(Date::new(now.year() + 1, month, day).ok()?) }
 }
 
 fn month(name: &str) -> Option<i8> {
@@ -68,10 +79,11 @@ mod tests {
 
     /// 2026-11-21 08:00 UTC.
     const NOW: Timestamp = Timestamp(1_795_248_000_000);
-    const HOUR: u64 = 3_600_000;
+    const MINUTE: u64 = 60_000;
+    const HOUR: u64 = 60 * MINUTE;
 
     #[test]
-    fn a_time_of_the_clock_is_the_next_one() {
+    fn a_time_of_the_clock_is_the_end_of_its_next_minute() {
         for (words, hours) in [
             ("You’ve hit your usage limit. Visit a page or try again at Nov 22nd, 2026 9:00 AM.", 25),
             ("You've hit your usage limit. Try again at 10:00 AM.", 2),
@@ -80,7 +92,20 @@ mod tests {
             ("You've hit your limit · resets Nov 23, 12am (UTC)", 40),
             ("limit: resets Jan 1 at 8am", 41 * 24),
         ] {
-            assert_eq!(declared(words, NOW, &TimeZone::UTC), Some(NOW.plus(hours * HOUR)), "{words}");
+            assert_eq!(declared(words, NOW, &TimeZone::UTC), Some(NOW.plus(hours * HOUR + MINUTE)), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_minute_that_has_begun_or_was_over_just_now_is_of_today() {
+        for (words, minutes) in [
+            ("You've hit your 5-hour limit · resets 8am (UTC)", 1),
+            ("try again at 7:59 AM", 0),
+            ("try again at 7:51 AM", -8),
+            ("try again at 7:30 AM", 24 * 60 - 29),
+        ] {
+            let moment = NOW.0.checked_add_signed(minutes * MINUTE.cast_signed()).map(Timestamp);
+            assert_eq!(declared(words, NOW, &TimeZone::UTC), moment, "{words}");
         }
     }
 

@@ -9,7 +9,7 @@ use tm_scheduler::{ServiceRefusal, Timestamp};
 
 static LIMIT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota exceeded|resource.?exhausted|overloaded|too many requests|high demand|hit your .{0,20}limit",
+        r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota.{0,20}(?:exceeded|exhausted)|(?:exceeded|exhausted) your .{0,20}(?:quota|capacity)|resource.?exhausted|overloaded|too many requests|high demand|hit your .{0,20}limit",
     )
 });
 static AUTH: LazyLock<Regex> = LazyLock::new(|| {
@@ -21,7 +21,10 @@ static AUTH: LazyLock<Regex> = LazyLock::new(|| {
 static EPOCH: LazyLock<Regex> = LazyLock::new(|| pattern(r"\|(\d{10})\b"));
 static WAIT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:again|retry|resets?|wait)(?: again)? (?:in |after |for )?((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b[,\s]*(?:and )?)+)",
+        r"(?ix) (?:again|retry|resets?|wait) (?:\sagain)? \s (?:in\s|after\s|for\s)?
+        ((?: (?: (?:\d+(?:\.\d+)?(?:ms|d|h|m|s))+
+               | \d+(?:\.\d+)?\s*(?:ms|milliseconds?|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s) )\b
+           [,\s]* (?:and\s)? )+)",
     )
 });
 static PIECE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)"));

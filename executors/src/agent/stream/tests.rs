@@ -104,6 +104,8 @@ fn a_declared_reset_is_understood() {
         ("Rate limit reached. Please try again in 20s.", 20),
         ("You've hit your usage limit. Try again in 1 day 2 hours 5 minutes.", 93_900),
         ("rate limit: retry after 1.5 seconds", 2),
+        ("You have exhausted your capacity on this model. Your quota will reset after 2h24m12s.", 8_652),
+        ("You exceeded your current quota.\nPlease retry in 34.07s.", 35),
         ("usage limit reached|1795217299", 1_795_217_299 - 1_000),
     ] {
         let until = refused::until(words, NOW).expect(words);
