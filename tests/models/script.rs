@@ -29,6 +29,8 @@ pub(crate) struct Prompt {
     pub(crate) worktree: String,
     /// How tm is called; empty where the prompt does not say.
     pub(crate) tm: String,
+    /// Where the result goes; empty where the prompt does not say.
+    pub(crate) result: String,
 }
 
 /// All moves of a model, for a prompt; the last one says something.
@@ -42,21 +44,22 @@ impl Prompt {
             pattern.captures(text).map(|found| found[1].to_owned())
         };
         let worktree = found("Work in `([^`]+)` and nowhere else").unwrap_or_default();
+        let result = found("very last thing that you do: write `([^`]+)`").unwrap_or_default();
         let tm = found("`([^`\n]+) (?:result --status|next`)").unwrap_or_default();
         for (pattern, phase) in
             [("failing tests for task ([^, ]+),", "red"), ("make the tests of task ([^ ]+) pass", "green")]
         {
             if let Some(task) = found(pattern) {
-                return Self { task: task.trim_end_matches(":red").to_owned(), phase, worktree, tm };
+                return Self { task: task.trim_end_matches(":red").to_owned(), phase, worktree, tm, result };
             }
         }
-        Self { task: found("# Task ([^: ]+):").unwrap_or_default(), phase: "none", worktree, tm }
+        Self { task: found("# Task ([^: ]+):").unwrap_or_default(), phase: "none", worktree, tm, result }
     }
 }
 
 /// Does what a good model does: RED writes a failing test, GREEN makes it pass, both report it.
 pub(crate) fn work(prompt: &Prompt) -> Vec<Move> {
-    let Prompt { task, phase, worktree, tm } = prompt;
+    let Prompt { task, phase, worktree, tm, .. } = prompt;
     let (file, text, counts) = match *phase {
         "red" => (
             format!("t/{task}.t"),

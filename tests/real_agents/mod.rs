@@ -5,6 +5,7 @@
 mod acp;
 mod looping;
 mod pairs;
+mod permissions;
 mod programs;
 mod refusals;
 mod walls;

@@ -19,7 +19,7 @@ enum End {
 /// Format, recording, how the program ended, and the failure that this is; `None` for work that is worth proving.
 type Cassette = (OutputFormat, &'static str, End, Option<Failure>);
 
-const CASSETTES: [Cassette; 24] = [
+const CASSETTES: [Cassette; 26] = [
     (OutputFormat::Aider, "aider.success.txt", End::Code(0), None),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.success.jsonl", End::Code(0), None),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.429.jsonl", End::Code(1), Some(Failure::RateLimited)),
@@ -28,6 +28,8 @@ const CASSETTES: [Cassette; 24] = [
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.max_turns.jsonl", End::Code(1), Some(Failure::NoResult)),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.crash.jsonl", End::Killed, Some(Failure::NoResult)),
     (OutputFormat::ClineJson, "cline-json.success.jsonl", End::Code(0), None),
+    (OutputFormat::ClineJson, "cline-json.429.jsonl", End::Code(1), Some(Failure::RateLimited)),
+    (OutputFormat::ClineJson, "cline-json.401.jsonl", End::Code(1), Some(Failure::Auth)),
     (OutputFormat::CodexJsonl, "codex-exec-json.success.jsonl", End::Code(0), None),
     (OutputFormat::CodexJsonl, "codex-exec-json.429.jsonl", End::Code(1), Some(Failure::RateLimited)),
     (OutputFormat::CodexJsonl, "codex-exec-json.usage-limit.jsonl", End::Code(1), Some(Failure::RateLimited)),

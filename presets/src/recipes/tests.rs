@@ -48,7 +48,7 @@ fn built_in_agents_are_started_without_a_terminal_and_without_a_model() {
             "claude -p --output-format stream-json --verbose --no-session-persistence --dangerously-skip-permissions",
         ),
         ("codex", "codex exec --json --ephemeral --dangerously-bypass-approvals-and-sandbox -C /work tree -"),
-        ("gemini", "gemini -o stream-json --skip-trust -y"),
+        ("gemini", "gemini -o stream-json --skip-trust --include-directories /run -y"),
         ("opencode", "opencode run --format json --dir /work tree --auto"),
         ("qwen", "qwen -o stream-json --chat-recording=false -y"),
         ("cline", "cline --json -c /work tree --auto-approve true Do what the file /run/prompt.md says, all of it."),
@@ -266,7 +266,7 @@ fn permissions_are_chosen_for_all_or_for_one_and_only_from_what_an_agent_has() {
     assert!(words("agent: {permissions: edits}", "claude").ends_with("--permission-mode acceptEdits --add-dir /run"));
     assert!(words("agents: {codex: {permissions: sandbox}}", "codex").contains("-s workspace-write --add-dir /run"));
     let own = "{agent: {permissions: edits}, agents: {gemini: {permissions: own}}}";
-    assert_eq!(words(own, "gemini"), "gemini -o stream-json --skip-trust");
+    assert_eq!(words(own, "gemini"), "gemini -o stream-json --skip-trust --include-directories /run");
     assert_eq!(
         refusal("agent: {permissions: sandbox}", "gemini"),
         "start the agent `gemini` with the permissions `sandbox`, it has `bypass`, `edits`, `own`"

@@ -2,25 +2,12 @@
 
 use super::{Heard, number, refused};
 use serde_json::Value;
-use tm_scheduler::{Timestamp, Tokens};
+use tm_scheduler::{ServiceRefusal, Timestamp, Tokens};
 
 pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
     match event["type"].as_str() {
-        Some("agent_event") => agent_event(heard, &event["event"]),
-        Some("run_result") => {
-            let whole = &event["aggregateUsage"];
-            let usage = if whole.is_object() { whole } else { &event["usage"] };
-            let tokens = Tokens { input: number(usage, "inputTokens"), output: number(usage, "outputTokens") };
-            total(heard, tokens, usage);
-            let text = event["text"].as_str().unwrap_or_default();
-            if event["finishReason"] == "completed" {
-                heard.succeeds();
-                heard.says(text);
-            } else {
-                let message = event["error"]["message"].as_str().or_else(|| event["error"].as_str()).unwrap_or(text);
-                heard.gives_up(message, refused::words(message, now));
-            }
-        }
+        Some("agent_event") => agent_event(heard, &event["event"], now),
+        Some("run_result") => run_result(heard, event, now),
         Some("error") => {
             let message = event["message"].as_str().unwrap_or("it gives no reason");
             heard.gives_up(message, refused::words(message, now));
@@ -29,7 +16,7 @@ pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
     }
 }
 
-fn agent_event(heard: &mut Heard, event: &Value) {
+fn agent_event(heard: &mut Heard, event: &Value, now: Timestamp) {
     match (event["type"].as_str(), event["contentType"].as_str()) {
         (Some("usage"), _) => {
             let tokens =
@@ -38,8 +25,40 @@ fn agent_event(heard: &mut Heard, event: &Value) {
         }
         (Some("content_start"), Some("tool")) => heard.uses(event["toolName"].as_str().unwrap_or("a tool"), None),
         (Some("content_end"), Some("text")) => heard.says(event["text"].as_str().unwrap_or_default()),
+        (Some("content_end"), Some("tool"))
+            if event["output"]["error"].as_str().is_some_and(|why| why.contains("requires approval")) =>
+        {
+            heard.tool_was_refused(event["toolName"].as_str().unwrap_or("a tool"));
+        }
+        // One that it recovers from quotes a tool's output.
+        (Some("error"), _) if event["recoverable"] != true => error(heard, event, now),
         _ => {}
     }
+}
+
+fn run_result(heard: &mut Heard, event: &Value, now: Timestamp) {
+    let whole = &event["aggregateUsage"];
+    let usage = if whole.is_object() { whole } else { &event["usage"] };
+    total(heard, Tokens { input: number(usage, "inputTokens"), output: number(usage, "outputTokens") }, usage);
+    let (text, reason) =
+        (event["text"].as_str().unwrap_or_default(), event["finishReason"].as_str().unwrap_or_default());
+    if reason == "completed" {
+        heard.succeeds();
+        heard.says(text);
+        return;
+    }
+    let message = event["error"]["message"].as_str().or_else(|| event["error"].as_str());
+    let message = message.unwrap_or(if text.is_empty() { reason } else { text });
+    // The class of the error was told by the event before.
+    let refusal = refused::words(message, now).or_else(|| heard.refusal.take());
+    heard.gives_up(message, refusal);
+}
+
+/// It tells of limits in words only.
+fn error(heard: &mut Heard, event: &Value, now: Timestamp) {
+    let message = event["error"]["message"].as_str().unwrap_or("it gives no reason");
+    let by_class = (event["errorClass"] == "auth").then_some(ServiceRefusal::Auth);
+    heard.gives_up(message, by_class.or_else(|| refused::words(message, now)));
 }
 
 /// It writes a cost of 0 for models whose price it does not know.

@@ -4,6 +4,9 @@ use super::{Heard, number, refused};
 use serde_json::Value;
 use tm_scheduler::Timestamp;
 
+/// What it says of a tool call that it did not let through.
+const REFUSED: [&str; 4] = ["denied", "not allowed", "not in workspace", "requires user confirmation"];
+
 pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
     match event["type"].as_str() {
         // It says its message piece by piece; a tool in between begins another.
@@ -18,7 +21,7 @@ pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
         }
         Some("tool_result") if event["status"] == "error" => {
             let message = event["error"]["message"].as_str().unwrap_or_default();
-            if message.contains("denied") || message.contains("not allowed") {
+            if REFUSED.iter().any(|words| message.contains(words)) {
                 heard.tool_was_refused(message);
             }
         }

@@ -108,8 +108,9 @@ impl Heard {
     }
 
     fn tool_was_refused(&mut self, tool: &str) {
-        if self.refused_tools.len() < MOST_REFUSED_TOOLS && !self.refused_tools.iter().any(|known| known == tool) {
-            self.refused_tools.push(plain(tool));
+        let tool: String = plain(tool).chars().take(LINE_CHARACTERS).collect();
+        if self.refused_tools.len() < MOST_REFUSED_TOOLS && !self.refused_tools.contains(&tool) {
+            self.refused_tools.push(tool);
         }
     }
 

@@ -25,7 +25,7 @@ const SUCCESSES: [Success; 6] = [
     (OutputFormat::GeminiStreamJson, include_str!("fixtures/gemini-stream-json.success.jsonl"), (2_400, 68), None),
     (OutputFormat::OpencodeJson, include_str!("fixtures/opencode-run-json.success.jsonl"), (2_400, 68), Some(0.002_68)),
     (OutputFormat::QwenStreamJson, include_str!("fixtures/qwen-stream-json.success.jsonl"), (2_400, 68), None),
-    (OutputFormat::ClineJson, include_str!("fixtures/cline-json.success.jsonl"), (2_400, 68), None),
+    (OutputFormat::ClineJson, include_str!("fixtures/cline-json.success.jsonl"), (3_600, 102), None),
 ];
 
 #[test]
@@ -135,6 +135,38 @@ fn refused_tool_calls_are_named_once() {
     let last = r#"{"type":"result","is_error":false,"result":"Done","permission_denials":[{"tool_name":"Bash"}]}"#;
     let heard = heard(OutputFormat::ClaudeStreamJson, &format!("{denied}\n{denied}\n{last}"));
     assert_eq!(heard.refused_tools, ["Bash"]);
+}
+
+#[test]
+fn a_tool_call_that_a_program_does_not_let_through_is_noticed() {
+    for (format, event, tool) in [
+        (
+            OutputFormat::GeminiStreamJson,
+            r#"{"type":"tool_result","tool_id":"write_file_1","status":"error","error":{"type":"invalid_tool_params","message":"Path not in workspace: Attempted path \"/outside.txt\" resolves outside the allowed workspace directories: /worktree"}}"#,
+            "Path not in workspace",
+        ),
+        (
+            OutputFormat::OpencodeJson,
+            r#"{"type":"tool_use","part":{"type":"tool","tool":"write","state":{"status":"error","input":{"filePath":"/outside.txt"},"error":"The user rejected permission to use this specific tool call."}}}"#,
+            "write",
+        ),
+        (
+            OutputFormat::ClineJson,
+            r#"{"type":"agent_event","event":{"type":"content_end","contentType":"tool","toolName":"run_commands","toolCallId":"call_0","output":{"error":"Tool \"run_commands\" requires approval in a TTY session -- NOT a tool or system failure. Clarify with user before proceeding."}}}"#,
+            "run_commands",
+        ),
+    ] {
+        let heard = heard(format, event);
+        assert!(heard.refused_tools.len() == 1 && heard.refused_tools[0].starts_with(tool), "{heard:?}");
+    }
+}
+
+#[test]
+fn a_tool_that_failed_with_words_of_a_refusal_is_no_refusal_of_the_service() {
+    let recoverable = r#"{"type":"agent_event","event":{"type":"error","error":{"message":"1 tool call(s) failed: [run_commands] 401 Unauthorized"},"recoverable":true}}"#;
+    let aborted = r#"{"type":"run_result","finishReason":"aborted","text":""}"#;
+    let heard = heard(OutputFormat::ClineJson, &format!("{recoverable}\n{aborted}"));
+    assert_eq!((heard.refusal, heard.waits_behind, heard.error.as_deref()), (None, None, Some("aborted")));
 }
 
 #[test]
