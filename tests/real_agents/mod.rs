@@ -3,6 +3,7 @@
 //! A program that is not installed is skipped, and says so.
 
 mod acp;
+mod checking;
 mod looping;
 mod pairs;
 mod permissions;

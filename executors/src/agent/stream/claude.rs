@@ -24,7 +24,7 @@ pub(super) fn hear(heard: &mut Heard, event: &Value, input: Input, now: Timestam
                 message_part(heard, part);
             }
         }
-        Some("system") => system(heard, event),
+        Some("system") => system(heard, event, now),
         Some("rate_limit_event") => {
             let info = &event["rate_limit_info"];
             if info["status"] == "rejected" {
@@ -47,11 +47,17 @@ fn message_part(heard: &mut Heard, part: &Value) {
     }
 }
 
-fn system(heard: &mut Heard, event: &Value) {
+fn system(heard: &mut Heard, event: &Value, now: Timestamp) {
     match event["subtype"].as_str() {
-        Some("api_retry" | "retry") => {
+        Some("api_retry") => {
             heard.waits_behind = refused::status(number(event, "error_status"), None);
             heard.shows(&format!("waits for its service: {}", event["error"].as_str().unwrap_or("it asks again")));
+        }
+        // Qwen Code names a pause behind a limit, and none where it asks again for other reasons.
+        Some("retry") => {
+            let until = event["data"]["delayMs"].as_u64().map(|pause| now.plus(pause));
+            heard.waits_behind = until.map(|until| ServiceRefusal::RateLimited { until: Some(until) });
+            heard.shows("waits for its service");
         }
         Some("permission_denied") => heard.tool_was_refused(event["tool_name"].as_str().unwrap_or("a tool")),
         Some(_) | None => {}
