@@ -171,6 +171,11 @@ impl OutputFormat {
     pub const fn tells_tokens(self) -> bool {
         !matches!(self, Self::Text | Self::Acp)
     }
+
+    /// Whether a program that prints so can write a result, which lies outside of its repository.
+    pub const fn writes_results(self) -> bool {
+        !matches!(self, Self::Aider)
+    }
 }
 
 /// The signal that asks an agent to stop.

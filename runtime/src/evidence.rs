@@ -36,7 +36,7 @@ pub(crate) fn prompt_context(
         run_id: setup.header.run_id.to_string(),
         worktree: worktree.display().to_string(),
         tm: tm_presets::shell_word(&setup.tm_program.display().to_string()),
-        result_file: brief.directory.result().display().to_string(),
+        result_file: brief.recipe().output.writes_results().then(|| brief.directory.result().display().to_string()),
         context_file: brief.directory.context().display().to_string(),
         test_command: brief.test_command().map(|command| command.to_string()),
         learnt: learnt(&found_out, &brief.kin, LEARNT_BYTES),

@@ -110,7 +110,7 @@ fn built_in_settings() -> Settings {
             branch: "tm/{tag}/task-{id}-{slug}".to_owned(),
             integration: "tm/{tag}/run-{run}".to_owned(),
             land: Landing::Each,
-            never_commit: vec![".taskmaster/**".to_owned()],
+            never_commit: vec![".taskmaster/**".to_owned(), ".aider.tags.cache.v*/**".to_owned()],
             commit_template: None,
             escape: Escape::Fail,
         },
@@ -318,7 +318,7 @@ agent:   { default: claude, timeout: 30m, stall: 10m, grace: 60s, by_phase: {}, 
 agents:
   mine:  { command: ["python3", "agent.py", "{prompt_file}"], prompt: file, output: text, env: { KEEP: "1" } }
 git:     { branch: "tm/{tag}/task-{id}-{slug}", integration: "tm/{tag}/run-{run}", land: each,
-           never_commit: [".taskmaster/**"], commit_template: null }
+           never_commit: [".taskmaster/**", ".aider.tags.cache.v*/**"], commit_template: null }
 storage: { location: global }
 autopilot: { max_green_attempts: 3, verify: reported }
 "#;

@@ -19,8 +19,9 @@ enum End {
 /// Format, recording, how the program ended, and the failure that this is; `None` for work that is worth proving.
 type Cassette = (OutputFormat, &'static str, End, Option<Failure>);
 
-const CASSETTES: [Cassette; 26] = [
+const CASSETTES: [Cassette; 27] = [
     (OutputFormat::Aider, "aider.success.txt", End::Code(0), None),
+    (OutputFormat::Aider, "aider.401.txt", End::Code(0), Some(Failure::Auth)),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.success.jsonl", End::Code(0), None),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.429.jsonl", End::Code(1), Some(Failure::RateLimited)),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.usage-limit.jsonl", End::Code(1), Some(Failure::RateLimited)),

@@ -68,8 +68,8 @@ pub struct PromptContext {
     pub worktree: String,
     /// How tm is called from any shell.
     pub tm: String,
-    /// Where the result goes.
-    pub result_file: String,
+    /// Where the result goes; `None` where the agent can't write it.
+    pub result_file: Option<String>,
     /// Where learnings go.
     pub context_file: String,
     /// The command that runs the tests.

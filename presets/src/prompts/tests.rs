@@ -39,7 +39,7 @@ fn full() -> PromptContext {
         run_id: "r1".to_owned(),
         worktree: "/work/tree".to_owned(),
         tm: "/bin/tm".to_owned(),
-        result_file: "/run/result.md".to_owned(),
+        result_file: Some("/run/result.md".to_owned()),
         context_file: "/run/context.md".to_owned(),
         test_command: Some("make check".to_owned()),
         learnt: "what was learnt".to_owned(),
@@ -64,7 +64,7 @@ fn minimal() -> PromptContext {
         attempts_allowed: 1,
         worktree: "/w".to_owned(),
         tm: "tm".to_owned(),
-        result_file: "/r".to_owned(),
+        result_file: Some("/r".to_owned()),
         context_file: "/c".to_owned(),
         ..PromptContext::default()
     }
@@ -72,6 +72,15 @@ fn minimal() -> PromptContext {
 
 fn rendered(prompt: Prompt, context: &PromptContext) -> String {
     render(prompt, context, nowhere()).unwrap_or_else(|error| panic!("failed to {error}"))
+}
+
+#[test]
+fn no_result_is_asked_for_where_none_can_be_written() {
+    for prompt in REPEATED {
+        let text = rendered(prompt, &PromptContext { result_file: None, ..full() });
+        assert!(text.contains("no result to write"), "{text}");
+        assert!(!text.contains("tm result") && !text.contains("/run/context.md"), "{text}");
+    }
 }
 
 #[test]

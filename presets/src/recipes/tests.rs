@@ -54,8 +54,9 @@ fn built_in_agents_are_started_without_a_terminal_and_without_a_model() {
         ("cline", "cline --json -c /work tree --auto-approve true Do what the file /run/prompt.md says, all of it."),
         (
             "aider",
-            "aider --yes-always --no-auto-commits --no-gitignore --no-check-update --no-analytics --no-pretty --no-stream \
-             --message-file /run/prompt.md",
+            "aider --yes-always --no-auto-commits --no-dirty-commits --no-gitignore --no-check-update --no-analytics \
+             --no-pretty --no-stream --no-show-model-warnings --no-show-release-notes --no-detect-urls \
+             --chat-history-file /run/aider.chat.md --input-history-file /run/aider.input --message-file /run/prompt.md",
         ),
         ("replay", "/bin/tm replay"),
     ];

@@ -176,7 +176,7 @@ fn a_tool_that_failed_with_words_of_a_refusal_is_no_refusal_of_the_service() {
 #[test]
 fn aider_tells_rounded_tokens_and_cost_of_each_message() {
     let text = include_str!("fixtures/aider.success.txt");
-    assert_eq!(heard(OutputFormat::Aider, text).tokens, Some(Tokens { input: 1_200, output: 34 }));
+    assert_eq!(heard(OutputFormat::Aider, text).tokens, Some(Tokens { input: 2_400, output: 68 }));
     let two = "Tokens: 1.2k sent, 34 received. Cost: $0.01 message, $0.01 session.\n\
                Tokens: 2M sent, 1.5k cache hit, 2k received. Cost: $0.02 message, $0.03 session.";
     let heard = heard(OutputFormat::Aider, two);
