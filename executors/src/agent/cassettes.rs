@@ -19,7 +19,7 @@ enum End {
 /// Format, recording, how the program ended, and the failure that this is; `None` for work that is worth proving.
 type Cassette = (OutputFormat, &'static str, End, Option<Failure>);
 
-const CASSETTES: [Cassette; 27] = [
+const CASSETTES: [Cassette; 28] = [
     (OutputFormat::Aider, "aider.success.txt", End::Code(0), None),
     (OutputFormat::Aider, "aider.401.txt", End::Code(0), Some(Failure::Auth)),
     (OutputFormat::ClaudeStreamJson, "claude-stream-json.success.jsonl", End::Code(0), None),
@@ -45,6 +45,7 @@ const CASSETTES: [Cassette; 27] = [
     (OutputFormat::OpencodeJson, "opencode-run-json.401.jsonl", End::Code(1), Some(Failure::Auth)),
     (OutputFormat::OpencodeJson, "opencode-run-json.crash.jsonl", End::Killed, Some(Failure::NoResult)),
     (OutputFormat::QwenStreamJson, "qwen-stream-json.success.jsonl", End::Code(0), None),
+    (OutputFormat::QwenStreamJson, "qwen-stream-json.429.jsonl", End::Code(1), Some(Failure::RateLimited)),
     (OutputFormat::QwenStreamJson, "qwen-stream-json.401.jsonl", End::Code(1), Some(Failure::Auth)),
     (OutputFormat::QwenStreamJson, "qwen-stream-json.crash.jsonl", End::Killed, Some(Failure::NoResult)),
 ];

@@ -127,7 +127,7 @@ fn silent_retries_are_noticed_and_forgotten_once_it_gets_through() {
     assert_eq!(stuck.waits_behind, Some(ServiceRefusal::RateLimited { until: None }));
     let through = format!("{retries}\n{}", SUCCESSES[0].1);
     assert_eq!(heard(OutputFormat::ClaudeStreamJson, &through).waits_behind, None);
-    let stuck = heard(OutputFormat::QwenStreamJson, include_str!("fixtures/qwen-stream-json.429.jsonl"));
+    let stuck = heard(OutputFormat::QwenStreamJson, include_str!("fixtures/qwen-stream-json.waits.jsonl"));
     assert_eq!(stuck.waits_behind, Some(ServiceRefusal::RateLimited { until: Some(NOW.plus(60_000)) }));
     let asks_again = r#"{"type":"system","subtype":"retry","data":{"reason":"retry","discardedToolCalls":0}}"#;
     assert_eq!(heard(OutputFormat::QwenStreamJson, asks_again).waits_behind, None);
