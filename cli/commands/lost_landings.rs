@@ -8,14 +8,14 @@ use tm_scheduler::{CommitId, Scheduler};
 use tm_worktrees::{BranchName, Repository};
 
 /// Returns the newest of the merges that is not in the repository any more.
-pub(crate) fn gone(repository: &Repository, landed: &[CommitId]) -> Option<CommitId> {
-    landed.iter().rev().find(|merge| repository.resolve(merge.as_str()).is_err()).cloned()
+pub(crate) fn gone(repository: &Repository, landed: &[CommitId]) -> Result<Option<CommitId>, CommandFailure> {
+    Ok(repository.missing(landed)?.pop())
 }
 
 /// Refuses to go on where landed work is gone, and says how to go on from what is left.
 pub(crate) fn refuse_lost_landings(repository: &Repository, replayed: &Replayed) -> Result<(), CommandFailure> {
     let landed = landed(&replayed.scheduler);
-    let Some(gone) = gone(repository, &landed) else { return Ok(()) };
+    let Some(gone) = gone(repository, &landed)? else { return Ok(()) };
     let branch = &replayed.header.integration_branch;
     let kept = branches_with_work(repository, &replayed.scheduler)?;
     let names: Vec<&str> = kept.iter().map(|(name, _)| name.as_str()).collect();

@@ -8,7 +8,9 @@ use crate::display::{Output, print_data, print_line};
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use std::path::Path;
-use tm_reports::{DiffstatSummary, RunFacts, Summary, junit_xml, report_html, summarize, summary_markdown};
+use tm_reports::{
+    DiffstatSummary, RunFacts, Summary, TaskSummary, junit_xml, report_html, summarize, summary_markdown,
+};
 use tm_runtime::{JournalHeader, Outcome};
 use tm_scheduler::{CommitId, Phase, RunStatus, Scheduler, State, TaskView, Timestamp};
 use tm_store::run::{RunDirectory, write_json};
@@ -93,11 +95,15 @@ pub(crate) fn whole_summary(
     ended_at: Timestamp,
 ) -> Summary {
     let mut summary = summarize(scheduler, &facts(project, header, ended_at));
-    for task in &mut summary.tasks {
-        let (Some(base), Some(commit)) = (&task.base_commit, &task.commit) else { continue };
-        let (base, commit) = (CommitId::new(base.clone()), CommitId::new(commit.clone()));
+    let pair = |task: &TaskSummary| {
+        Some((CommitId::new(task.base_commit.as_deref()?), CommitId::new(task.commit.as_deref()?)))
+    };
+    let changed: Vec<&mut TaskSummary> = summary.tasks.iter_mut().filter(|task| pair(task).is_some()).collect();
+    let pairs: Vec<(CommitId, CommitId)> = changed.iter().filter_map(|task| pair(task)).collect();
+    let stats = project.repository.diffstats(&pairs).unwrap_or_default();
+    for (task, stat) in changed.into_iter().zip(stats) {
         // A commit that the user has had collected has no size any more.
-        task.diffstat = project.repository.diffstat(&base, &commit).ok().map(|stat| DiffstatSummary {
+        task.diffstat = stat.map(|stat| DiffstatSummary {
             files: stat.files,
             insertions: stat.insertions,
             deletions: stat.deletions,

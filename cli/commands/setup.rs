@@ -78,7 +78,7 @@ fn open_integration(
     base: &CommitId,
     landed: &[CommitId],
 ) -> Result<Integration, CommandFailure> {
-    if let Some(gone) = gone(repository, landed) {
+    if let Some(gone) = gone(repository, landed)? {
         // Only a run that is put aside comes so far, and it builds on nothing.
         return Ok(Integration::lost(repository.clone(), branch, gone));
     }

@@ -198,12 +198,8 @@ fn base_of_checkout(repository: &Repository, phase: Phase, tree: &TreeId) -> Res
     let last =
         |commit: &CommitId| repository.first_parent(commit).map(|parent| parent.unwrap_or_else(|| commit.clone()));
     if phase == Phase::Green {
-        let mut commit = Some(head.clone());
-        while let Some(candidate) = commit {
-            if repository.trailers(&candidate)?.iter().any(|(name, value)| name == "Phase" && value == "red") {
-                return Ok(candidate);
-            }
-            commit = repository.first_parent(&candidate)?;
+        if let Some(red) = repository.last_with_trailer(&head, "Phase", "red")? {
+            return Ok(red);
         }
         return Ok(if is_dirty { head } else { last(&head)? });
     }

@@ -37,12 +37,7 @@ impl Integration {
         base: &CommitId,
         landed: &[CommitId],
     ) -> Result<(Self, Tip), Error> {
-        let mut newest = base.clone();
-        for merge in landed {
-            if !repository.is_ancestor(merge, &newest)? {
-                newest = merge.clone();
-            }
-        }
+        let newest = repository.newest(base, landed)?;
         let is_new = landed.is_empty() && repository.branch_tip(&branch)?.is_none();
         let integration = Self { repository, branch, seen: Mutex::new(newest) };
         let tip = integration.tip()?;

@@ -4,7 +4,7 @@ use crate::git::{Git, Hooks, fields, is_object_id, path_of};
 use crate::{Environment, Error};
 use fs2::FileExt as _;
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -205,6 +205,20 @@ impl Repository {
         self.git().args(["merge-base", "--is-ancestor"]).commit(ancestor).commit(descendant).yes_or_no()
     }
 
+    /// Returns the one of these commits that contains the others, all of them on one line from `base` on; `base` itself
+    /// when it has them all.
+    ///
+    /// # Errors
+    /// One of them is not there.
+    pub fn newest(&self, base: &CommitId, commits: &[CommitId]) -> Result<CommitId, Error> {
+        let mut input = format!("^{base}\n");
+        for commit in commits {
+            let _ = writeln!(input, "{commit}");
+        }
+        let found = self.git().args(["rev-list", "--topo-order", "--max-count=1", "--stdin"]).input(input).text()?;
+        Ok(if found.is_empty() { base.clone() } else { CommitId::new(found) })
+    }
+
     /// Returns the first line of a commit's message.
     ///
     /// # Errors
@@ -225,6 +239,23 @@ impl Repository {
             entry.split_once('\u{1f}').map(|(name, value)| (name.to_owned(), value.to_owned()))
         };
         Ok(fields(&text).filter_map(trailer).collect())
+    }
+
+    /// Returns the newest commit from `head` back, along first parents, whose message has this trailer.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn last_with_trailer(&self, head: &CommitId, name: &str, value: &str) -> Result<Option<CommitId>, Error> {
+        let format = format!("--format=%H %(trailers:key={name},valueonly,unfold,separator=%x1f)");
+        let holds = format!("--grep={name}: {value}");
+        let call = self.git().args(["log", "--first-parent", "-z", "--fixed-strings", &holds, &format]).commit(head);
+        let listing = call.bytes()?;
+        let mut entries = fields(&listing).map(String::from_utf8_lossy);
+        let is_wanted = |entry: &str| {
+            let (id, values) = entry.split_once(' ')?;
+            values.split('\u{1f}').any(|found| found.trim() == value).then(|| CommitId::new(id))
+        };
+        Ok(entries.find_map(|entry| is_wanted(&entry)))
     }
 
     /// Returns the values of a trailer in the commits that `to` has and `from` has not, those that touch `files` only

@@ -1,0 +1,79 @@
+//! Questions about many commits, each asked of git in one call.
+
+use super::*;
+
+#[test]
+fn sizes_of_many_changes_come_in_the_order_of_the_questions() {
+    let scene = Scene::new();
+    let first = scene.head();
+    let lines = scene.task("lines", &first, "a.txt", "one\n2\nthree\nfour\n");
+    let binary = scene.task("binary", &lines, "b\tin\n.bin", "\0\u{1}\n");
+    let nowhere = CommitId::new("1".repeat(40));
+    let pairs = [
+        (first.clone(), binary.clone()),
+        (lines.clone(), lines.clone()),
+        (first.clone(), nowhere),
+        (lines, binary),
+        (first.clone(), scene.task("again", &first, "a.txt", "")),
+    ];
+    let size = |files, insertions, deletions| Some(Diffstat { files, insertions, deletions });
+    let found = scene.repository.diffstats(&pairs).expect("sizes");
+    assert_eq!(found, [size(2, 2, 1), size(0, 0, 0), None, size(1, 0, 0), size(1, 0, 3)]);
+    assert_eq!(scene.repository.diffstats(&[]).expect("nothing"), []);
+    assert!(scene.repository.diffstat(&pairs[2].0, &pairs[2].1).is_err());
+}
+
+#[test]
+fn the_newest_of_commits_on_a_line_is_found_in_any_order_and_what_is_missing_is_named() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let one = scene.task("one", &base, "1.txt", "1\n");
+    let two = scene.task("two", &one, "2.txt", "2\n");
+    let newest = |commits: &[&CommitId]| {
+        let commits: Vec<CommitId> = commits.iter().map(|&commit| commit.clone()).collect();
+        scene.repository.newest(&base, &commits).expect("one")
+    };
+    assert_eq!([newest(&[&one, &two]), newest(&[&two, &one]), newest(&[])], [two.clone(), two.clone(), base.clone()]);
+    assert_eq!(newest(&[&base]), base);
+    let nowhere = CommitId::new("1".repeat(40));
+    assert!(scene.repository.newest(&base, std::slice::from_ref(&nowhere)).is_err());
+    assert_eq!(scene.repository.missing(&[one, nowhere.clone(), two]).expect("asked"), [nowhere]);
+}
+
+#[test]
+fn the_last_commit_with_a_trailer_is_found_and_words_that_are_none_are_not_taken_for_it() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let found = || scene.repository.last_with_trailer(&scene.head(), "Phase", "red").expect("asked");
+    assert_eq!(found(), None);
+    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "tests\n\nPhase: red\nTask: 1"]);
+    let red = scene.head();
+    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "more\n\nPhase: redder"]);
+    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "more\n\nNow Phase: red is over.\n\nPhase: green"]);
+    assert_eq!(found(), Some(red.clone()));
+    let trailers = scene.repository.trailers(&red).expect("trailers");
+    assert_eq!(trailers, [("Phase".into(), "red".into()), ("Task".into(), "1".into())] as [(String, String); 2]);
+    assert_eq!(scene.repository.first_parent(&red).expect("asked"), Some(base.clone()));
+    assert_eq!(scene.repository.first_parent(&base).expect("asked"), None);
+}
+
+#[test]
+fn files_of_another_commit_stand_in_a_tree_with_their_content_or_not_at_all() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let odd = "deep/*\to.txt";
+    let with = scene.task("with", &base, odd, "new\n");
+    let now = scene.task("now", &with, "deep/other.txt", "other\n");
+    let tree = scene.repository.tree_of(&now).expect("a tree");
+    let files = |files: &[&str], from: &CommitId| {
+        let files: Vec<String> = files.iter().map(|&file| file.to_owned()).collect();
+        scene.repository.with_files_of(&tree, &files, from).expect("a commit")
+    };
+    let back = files(&[odd, "never.txt"], &base);
+    let text = |commit: &CommitId, path: &str| scene.repository.text_at(commit, path).expect("asked");
+    assert_eq!((text(&back, odd), text(&back, "deep/other.txt")), (None, Some("other\n".to_owned())));
+    assert_eq!(text(&files(&[odd], &with), odd), Some("new\n".to_owned()));
+    assert_eq!(scene.repository.tree_of(&files(&[], &base)).expect("a tree"), tree);
+    assert_eq!((text(&now, "deep"), text(&now, "nowhere")), (None, None), "a folder is no file");
+    assert!(scene.repository.text_in_tree(&TreeId("1".repeat(40)), "a.txt").is_err());
+}
