@@ -216,12 +216,7 @@ fn nodes(tasks: &[Task]) -> Vec<&Task> {
 mod tests {
     use super::*;
     use crate::TddMark;
-
-    fn task(id: &str, dependencies: &[&str]) -> Task {
-        let mut task = Task::new(id, id);
-        task.dependencies = dependencies.iter().map(|&id| id.into()).collect();
-        task
-    }
+    use crate::task::task;
 
     fn words(tasks: &[Task]) -> Vec<String> {
         problems(tasks).iter().map(ToString::to_string).collect()

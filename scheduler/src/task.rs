@@ -292,3 +292,11 @@ impl fmt::Display for Phase {
         formatter.pad(self.as_str())
     }
 }
+
+/// A task that is called as its id, for tests.
+#[cfg(test)]
+pub(crate) fn task(id: &str, dependencies: &[&str]) -> Task {
+    let mut task = Task::new(id, id);
+    task.dependencies = dependencies.iter().map(|&id| id.into()).collect();
+    task
+}

@@ -94,12 +94,7 @@ fn without_repeats(ids: impl Iterator<Item = TaskId>) -> Vec<TaskId> {
 mod tests {
     use super::*;
     use crate::Status;
-
-    fn task(id: &str, dependencies: &[&str]) -> Task {
-        let mut task = Task::new(id, id);
-        task.dependencies = dependencies.iter().map(|&id| id.into()).collect();
-        task
-    }
+    use crate::task::task;
 
     fn dependencies(tasks: &[Task], id: &str) -> Vec<String> {
         let task = tasks.iter().find(|task| task.id.as_str() == id).expect("a task of that id");

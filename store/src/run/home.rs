@@ -152,16 +152,18 @@ fn run_of(entry: &DirEntry) -> Option<RunId> {
     run_id.filter(|id| entry.path().is_dir() && !is_autopilot_run(id))
 }
 
+/// The project of a repository and a home below one folder, for tests.
+#[cfg(test)]
+pub(super) fn project(root: &Path) -> ProjectDirectory {
+    let git_dir = root.join("app/.git");
+    fs::create_dir_all(&git_dir).expect("a folder");
+    Home::new(root.join("home")).project(&git_dir).expect("a project")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-
-    fn project(root: &Path) -> ProjectDirectory {
-        let git_dir = root.join("app/.git");
-        fs::create_dir_all(&git_dir).unwrap();
-        Home::new(root.join("home")).project(&git_dir).unwrap()
-    }
 
     #[test]
     fn two_ways_to_one_repository_are_one_project() {

@@ -180,14 +180,8 @@ fn write_versioned<T: Serialize>(path: &Path, content: &T) -> Result<(), Error> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::home::Home;
+    use super::super::home::project;
     use super::*;
-
-    fn project(root: &Path) -> ProjectDirectory {
-        let git_dir = root.join("app/.git");
-        fs::create_dir_all(&git_dir).unwrap();
-        Home::new(root.join("home")).project(&git_dir).unwrap()
-    }
 
     fn rejection(run: &str, reason: &str) -> Rejection {
         Rejection {
