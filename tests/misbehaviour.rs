@@ -60,3 +60,16 @@ fn work_of_a_failed_attempt_is_kept_and_can_be_brought_back() {
     assert_eq!(missing.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("hint:"));
 }
+
+#[test]
+fn an_agent_that_writes_into_another_worktree_of_the_user_is_told_of_and_fails_nobody() {
+    let agent = format!("echo mine > \"$AGENT_FOLDER/other/from-agent\"\n{HONEST}");
+    let scene = Scene::new(&[("1", "Document it", &[])], &agent);
+    let other = scene.path("other");
+    scene.git(&["worktree", "add", "--quiet", "--detach", &other.display().to_string()]);
+    let report = scene.runs(&[], 0);
+    let attempts = task(&report, "1")["attempts"].as_array().expect("attempts");
+    let noticed = attempts[0]["noticed"].to_string();
+    assert!(attempts.len() == 1 && noticed.contains("other/from-agent"), "{report:#}");
+    assert!(other.join("from-agent").exists(), "it is left for the user to judge");
+}

@@ -1,7 +1,6 @@
 //! Gives each task a git worktree, brings its branch home, loses nothing.
 //!
-//! The only crate that talks to git: git2 reads, and the `git` program does everything that touches a work tree or
-//! must be right as git is right. Knows nothing of tasks, attempts or agents: it is given branch names, commits and
+//! The only crate that talks to git, always through the `git` program. Knows nothing of tasks, attempts or agents: it is given branch names, commits and
 //! folders, and hands back worktrees and commits. Every call is synchronous and may wait for the disk.
 
 mod branch;
@@ -10,6 +9,7 @@ mod changes;
 mod checkout;
 mod collection;
 mod diffstat;
+mod elsewhere;
 mod environment;
 mod error;
 mod git;
@@ -35,6 +35,7 @@ pub use bring::BringHow;
 pub use changes::{Change, ChangedFile};
 pub use checkout::{Checkout, CommitFiles};
 pub use diffstat::Diffstat;
+pub use elsewhere::OtherWorktrees;
 pub use environment::Environment;
 pub use error::{Error, Protection};
 pub use merge::{Conflict, Landing, MergeOutcome, MergePreview};

@@ -20,9 +20,9 @@ pub struct CheckoutSnapshot {
     paths: BTreeMap<PathBuf, PathState>,
 }
 
-/// The state of a path: git's two letters, and size and time of the file, so that a change to a file that differed
+/// The state of a path: what git says of it, and size and time of the file, so that a change to a file that differed
 /// before is seen.
-type PathState = (Vec<u8>, Option<(u64, Option<SystemTime>)>);
+pub(crate) type PathState = (Vec<u8>, Option<(u64, Option<SystemTime>)>);
 
 impl CheckoutSnapshot {
     /// Takes a snapshot that leaves out files which tm itself writes.
@@ -43,8 +43,8 @@ impl CheckoutSnapshot {
         for entry in fields(&listing).filter(|entry| entry.len() > 3) {
             let (letters, path) = (entry[..2].to_vec(), path_of(&entry[3..]));
             if !own_files.iter().any(|own| is_same(own, &root.join(&path))) {
-                let metadata = std::fs::symlink_metadata(root.join(&path)).ok();
-                paths.insert(path, (letters, metadata.map(|metadata| (metadata.len(), metadata.modified().ok()))));
+                let state = path_state(letters, &root.join(&path));
+                paths.insert(path, state);
             }
         }
         Ok(Self {
@@ -89,6 +89,12 @@ impl CheckoutSnapshot {
             None => short(&self.head).to_owned(),
         }
     }
+}
+
+/// Returns the state of a path now.
+pub(crate) fn path_state(said: Vec<u8>, path: &Path) -> PathState {
+    let metadata = std::fs::symlink_metadata(path).ok();
+    (said, metadata.map(|metadata| (metadata.len(), metadata.modified().ok())))
 }
 
 fn short(commit: &str) -> &str {

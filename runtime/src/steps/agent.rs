@@ -16,7 +16,7 @@ use tm_executors::agent::{AgentCommand, AttemptLimits, Order, Progress, adopt_at
 use tm_presets::{Prompt, RejectedWork};
 use tm_scheduler::{Answer, AttemptNumber, TaskId};
 use tm_store::run::Rejection;
-use tm_worktrees::{CheckoutSnapshot, Worktree};
+use tm_worktrees::{CheckoutSnapshot, OtherWorktrees, Worktree};
 use tokio::sync::watch;
 
 /// Whether an agent is started, or taken over.
@@ -62,7 +62,7 @@ async fn see_to_its_end(
             return brief.done(answer, Some(worktree));
         }
     };
-    let before = snapshot(&brief).await;
+    let (before, elsewhere_before) = (snapshot(&brief).await, elsewhere(&brief).await);
     brief.at_work.begin(brief.id(), brief.attempt);
     let teller = brief.clone();
     let progress = move |progress: Progress| {
@@ -79,6 +79,7 @@ async fn see_to_its_end(
     if !report.escape.is_empty() && !others.is_empty() {
         report.noticed.push(suspects(&others));
     }
+    report.noticed.extend(changed_elsewhere(&brief, elsewhere_before).await);
     report.noticed.extend(set_back_statuses(&brief).await);
     collect_learnings(&brief);
     brief.done(Answer::AgentEnded(report), Some(worktree))
@@ -211,6 +212,24 @@ pub(super) async fn escape(brief: &Brief, before: Option<CheckoutSnapshot>) -> V
             Vec::new()
         }
     }
+}
+
+/// The user's other worktrees as they are now; `None` when they can't be looked at.
+async fn elsewhere(brief: &Brief) -> Option<OtherWorktrees> {
+    let setup = Arc::clone(&brief.setup);
+    // A project's folder holds the folders of its runs, and all worktrees of tm's own.
+    let own = setup.directory.path().ancestors().nth(2).unwrap_or(setup.directory.path()).to_owned();
+    blocking(move || OtherWorktrees::take(&setup.repository, &own))
+        .await
+        .inspect_err(|error| tracing::warn!(%error, "nobody sees what agents change in other worktrees"))
+        .ok()
+}
+
+/// What changed there since, one sentence.
+async fn changed_elsewhere(brief: &Brief, before: Option<OtherWorktrees>) -> Option<String> {
+    let changes = before?.changes(&elsewhere(brief).await?);
+    let words = format!("while it worked, other worktrees changed: {}", changes.join(", "));
+    (!changes.is_empty()).then_some(words)
 }
 
 /// Adds what the agent found out to what later prompts say. An agent that wrote nothing adds nothing.

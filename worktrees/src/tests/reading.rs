@@ -77,3 +77,24 @@ fn files_of_another_commit_stand_in_a_tree_with_their_content_or_not_at_all() {
     assert_eq!((text(&now, "deep"), text(&now, "nowhere")), (None, None), "a folder is no file");
     assert!(scene.repository.text_in_tree(&TreeId("1".repeat(40)), "a.txt").is_err());
 }
+
+#[test]
+fn changes_in_the_users_other_worktrees_are_named_and_those_in_tms_own_are_not() {
+    let scene = Scene::new();
+    let (other, own) = (scene.folder.path().join("other"), scene.folder.path().join("worktrees"));
+    scene.git(&["worktree", "add", "--quiet", "-b", "mine", &other.display().to_string()]);
+    write(&other.join("mine.txt"), "mine\n");
+    let take = || OtherWorktrees::take(&scene.repository, &own).expect("looked");
+    let before = take();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    write(&worktree.path().join("b.txt"), "b\n");
+    write(&scene.repository.checkout_root().join("c.txt"), "c\n");
+    assert_eq!(before.changes(&take()), Vec::<String>::new());
+    write(&other.join("a.txt"), "changed\n");
+    write(&other.join("mine.txt"), "changed as well\n");
+    let named = ["a.txt", "mine.txt"].map(|name| other.join(name).display().to_string());
+    assert_eq!(before.changes(&take()), named);
+    scene.repository.git_in(&other, git::Hooks::Off).args(["commit", "--quiet", "-am", "x"]).done().expect("committed");
+    let head = format!("HEAD of {}", other.display());
+    assert_eq!(before.changes(&take()), [head, named[1].clone()]);
+}
