@@ -250,26 +250,20 @@ fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
     }
     let dependants: Vec<u32> =
         (0..count).map(|position| u32::try_from(graph.dependants(position).len()).unwrap_or(u32::MAX)).collect();
-    let mut placed: Vec<Option<PlacedTask>> = graph
+    let mut placed: Vec<PlacedTask> = graph
         .into_tasks()
         .into_iter()
         .enumerate()
-        .map(|(position, task)| {
-            Some(PlacedTask {
-                task,
-                wave: waves[position],
-                effective_priority: priorities[position],
-                remaining_path: paths[position],
-                dependants: dependants[position],
-            })
+        .map(|(position, task)| PlacedTask {
+            task,
+            wave: waves[position],
+            effective_priority: priorities[position],
+            remaining_path: paths[position],
+            dependants: dependants[position],
         })
         .collect();
-    // Positions are sorted, and each task is moved once: tasks are large.
-    let mut order: Vec<usize> = (0..count).collect();
-    order.sort_unstable_by(|&left, &right| {
-        placed[left].as_ref().map(order_key).cmp(&placed[right].as_ref().map(order_key))
-    });
-    order.into_iter().filter_map(|position| placed[position].take()).collect()
+    placed.sort_by(|left, right| order_key(left).cmp(&order_key(right)));
+    placed
 }
 
 /// The order among ready tasks; total, since ids are unique.
