@@ -40,6 +40,32 @@ fn by_reason(reason: &str) -> Option<&'static str> {
              the tests. The implementation has to pass with them as they were."
         }
         "coverage-too-low" => "Add tests for the lines that you added and that no test runs.",
+        "nested-repository" => {
+            "Remove the repository that you made or cloned within your worktree (its `.git`); leave its files only if they are \
+             part of the task."
+        }
+        "git-files-changed" => {
+            "Leave `.git` in your worktree as it is, and git's settings alone; tm commits what you leave."
+        }
+        "work-not-taken" => "git can't take what you left. Read its words, and leave files that it can.",
+        "link-out-of-tree" => {
+            "Put files where you made links that lead out of the project: whoever clones it has not what they lead to."
+        }
+        "red-not-failing" => {
+            "Tests of the RED task pass without your work: what they depend on is neither in the project nor in the task. Test \
+             the behaviour itself."
+        }
+        "test-mistake" => {
+            "A new test fails by a mistake of its own, such as a name that it never imported, which no implementation can mend. \
+             Correct the test."
+        }
+        "results-not-from-tests" => {
+            "The results do not come from the tests: with tests that can't pass they were the same. Leave it to the test \
+             runner to run the tests, print results and end."
+        }
+        "frozen-file-changed" => {
+            "Leave what the RED task added, and what its tests read, exactly as it is; change the implementation."
+        }
         _ => return None,
     })
 }
@@ -82,6 +108,7 @@ fn by_failure(failure: &str) -> &'static str {
         }
         "escaped" => "Use paths inside your worktree only, even where you know the path of the project itself.",
         "commit-refused" => "A check of the project refused the commit. Read what it says, and satisfy it.",
+        "work-refused" => "What you left could not be taken. Read why, and leave plain files within your worktree.",
         _ => "Find the cause first, then try another approach.",
     }
 }
@@ -90,7 +117,7 @@ fn by_failure(failure: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    const FAILURES: [&str; 19] = [
+    const FAILURES: [&str; 20] = [
         "not-started",
         "rate-limited",
         "auth",
@@ -110,6 +137,7 @@ mod tests {
         "landing-regression",
         "escaped",
         "commit-refused",
+        "work-refused",
     ];
 
     #[test]

@@ -48,13 +48,16 @@ pub enum Failure {
     Escaped,
     /// git refused the commit: a hook, signing, a broken configuration.
     CommitRefused,
+    /// What the agent left can't be taken as work: a repository within the worktree, git's own files changed, a link that
+    /// leads out of the tree, or anything else that git refuses.
+    WorkRefused,
     /// Somebody stopped the task.
     Stopped,
 }
 
 impl Failure {
     /// Every failure, in the order of the list in DESIGN.md.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::NotStarted,
         Self::RateLimited,
         Self::Auth,
@@ -74,6 +77,7 @@ impl Failure {
         Self::LandingRegression,
         Self::Escaped,
         Self::CommitRefused,
+        Self::WorkRefused,
         Self::Stopped,
     ];
 
@@ -99,6 +103,7 @@ impl Failure {
             Self::LandingRegression => "landing-regression",
             Self::Escaped => "escaped",
             Self::CommitRefused => "commit-refused",
+            Self::WorkRefused => "work-refused",
             Self::Stopped => "stopped",
         }
     }
@@ -125,7 +130,8 @@ impl Failure {
             | Self::Conflict
             | Self::LandingRegression
             | Self::Escaped
-            | Self::CommitRefused => Policy { charged: true, pause: Pause::None, retried: true },
+            | Self::CommitRefused
+            | Self::WorkRefused => Policy { charged: true, pause: Pause::None, retried: true },
         }
     }
 }

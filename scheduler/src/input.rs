@@ -61,6 +61,9 @@ pub enum Answer {
     Committed {
         /// The commit.
         commit: CommitId,
+        /// What was seen of its tree, where the project's hooks made another one than had been proven.
+        #[serde(default)]
+        proof: Option<Box<Proof>>,
     },
     /// git refused the commit; holds its words.
     CommitRefused(String),

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The judged facts about one attempt's work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
+    /// The tree that was judged, by its full id; `None` where nothing was, and in journals from before trees were named.
+    #[serde(default)]
+    pub tree: Option<String>,
     /// Tests that failed at the base already; they never count.
     pub baseline_failed: u64,
     /// Tests that are there now and were not at the base.

@@ -43,11 +43,27 @@ pub enum Reason {
     TestRunnerChanged,
     /// GREEN: fewer lines are covered than the settings ask for.
     CoverageTooLow,
+    /// There is a repository within the worktree.
+    NestedRepository,
+    /// The file `.git` of the worktree is not as tm made it.
+    GitFilesChanged,
+    /// git can't take what was left as a tree.
+    WorkNotTaken,
+    /// A symbolic link leads out of the tree.
+    LinkOutOfTree,
+    /// GREEN: tests of its RED do not fail any more without GREEN's work.
+    RedNotFailing,
+    /// RED: a new test fails by a mistake of its own, which no implementation mends.
+    TestMistake,
+    /// Tests that can't pass are said to pass: the results do not come from the tests.
+    ResultsNotFromTests,
+    /// GREEN: files that RED brought, or that its tests read, were changed.
+    FrozenFileChanged,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 26] = [
         Self::NothingChanged,
         Self::CannotRun,
         Self::ExitStatusOnly,
@@ -66,6 +82,14 @@ impl Reason {
         Self::RedTestsChanged,
         Self::TestRunnerChanged,
         Self::CoverageTooLow,
+        Self::NestedRepository,
+        Self::GitFilesChanged,
+        Self::WorkNotTaken,
+        Self::LinkOutOfTree,
+        Self::RedNotFailing,
+        Self::TestMistake,
+        Self::ResultsNotFromTests,
+        Self::FrozenFileChanged,
     ];
 
     /// Returns the name used in files and on the screen.
@@ -89,6 +113,14 @@ impl Reason {
             Self::RedTestsChanged => "red-tests-changed",
             Self::TestRunnerChanged => "test-runner-changed",
             Self::CoverageTooLow => "coverage-too-low",
+            Self::NestedRepository => "nested-repository",
+            Self::GitFilesChanged => "git-files-changed",
+            Self::WorkNotTaken => "work-not-taken",
+            Self::LinkOutOfTree => "link-out-of-tree",
+            Self::RedNotFailing => "red-not-failing",
+            Self::TestMistake => "test-mistake",
+            Self::ResultsNotFromTests => "results-not-from-tests",
+            Self::FrozenFileChanged => "frozen-file-changed",
         }
     }
 }

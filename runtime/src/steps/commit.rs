@@ -39,11 +39,11 @@ fn commit_now(brief: &Brief, worktree: &Worktree) -> Answer {
     };
     for pause in AGAIN_AFTER.into_iter().map(Some).chain([None]) {
         if let Some(commit) = already_made(brief, worktree) {
-            return Answer::Committed { commit };
+            return Answer::Committed { commit, proof: None };
         }
         // What was staged is what was proven; what the tests left behind is not part of it.
         match (worktree.commit(&message(brief, worktree)), pause) {
-            (Ok(commit), _) => return Answer::Committed { commit },
+            (Ok(commit), _) => return Answer::Committed { commit, proof: None },
             (Err(error), Some(pause)) if error.is_of_surroundings() => std::thread::sleep(pause),
             (Err(error), _) => return refused(error),
         }

@@ -37,7 +37,10 @@ impl Scheduler {
             (State::Preparing, Answer::PrepareRefused(refusal)) => self.prepare_refused(now, rank, refusal, effects),
             (State::Running, Answer::AgentEnded(report)) => self.agent_ended(now, rank, report, effects),
             (State::Proving, Answer::Proved(proof)) => self.proved(now, rank, proof, effects),
-            (State::Committing, Answer::Committed { commit }) => self.committed(now, rank, commit, effects),
+            (State::Committing, Answer::Committed { commit, proof }) => {
+                self.take_proof_of_commit(rank, proof);
+                self.committed(now, rank, commit, effects);
+            }
             (State::Committing, Answer::CommitRefused(why)) => {
                 self.fail_attempt(now, rank, Failure::CommitRefused, why, None, effects);
             }
@@ -159,6 +162,13 @@ impl Scheduler {
         record.commit = Some(commit.clone());
         let branch = record.place.as_ref().map(|place| place.branch.clone()).unwrap_or_default();
         effects.push(Effect::Tell(Event::CommitCreated { task, commit: commit.clone(), branch }));
+    }
+
+    /// What was seen of the tree that the hooks made stands in place of what was seen before.
+    pub(super) fn take_proof_of_commit(&mut self, rank: usize, proof: Option<Box<Proof>>) {
+        if let Some(proof) = proof {
+            self.last_attempt(rank).proof = Some(*proof);
+        }
     }
 
     fn committed(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {

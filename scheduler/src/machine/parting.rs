@@ -77,7 +77,10 @@ impl Scheduler {
                 self.tell_proof(rank, &proof, effects);
                 self.last_attempt(rank).proof = Some(proof);
             }
-            (State::Committing, Answer::Committed { commit }) => self.tell_commit(rank, &commit, effects),
+            (State::Committing, Answer::Committed { commit, proof }) => {
+                self.take_proof_of_commit(rank, proof);
+                self.tell_commit(rank, &commit, effects);
+            }
             (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
                 self.note_refactored(now, rank, *refactored, effects);
             }

@@ -135,7 +135,7 @@ fn proved(failure: Option<Failure>) -> Answer {
 }
 
 fn committed(commit: &str) -> Answer {
-    Answer::Committed { commit: commit.into() }
+    Answer::Committed { commit: commit.into(), proof: None }
 }
 
 fn landed(commit: &str) -> Answer {

@@ -250,7 +250,7 @@ impl World {
                 let failure = Failure::ALL[self.random.usize(..Failure::ALL.len())];
                 Answer::Proved(Proof { failure: Some(failure), ..Proof::default() })
             }
-            (Owed::Commit, false) => Answer::Committed { commit: self.commit() },
+            (Owed::Commit, false) => Answer::Committed { commit: self.commit(), proof: None },
             (Owed::Commit, true) if self.random.usize(..100) < 50 => Answer::WorkLost("gone".into()),
             (Owed::Commit, true) => Answer::CommitRefused("hook".into()),
             (Owed::Refactor(commit), fails) => Answer::Refactored(Box::new(Refactored {
