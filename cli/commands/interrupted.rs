@@ -3,7 +3,7 @@
 use super::moved::now_at;
 use super::plan::limits;
 use super::reporting::{whole_summary, write_reports};
-use super::setup::run_setup;
+use super::setup::{History, run_setup};
 use crate::arguments::{AfterRun, OnInterrupted};
 use crate::display::print_line;
 use crate::failure::CommandFailure;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tm_config::Override;
 use tm_runtime::steering::Steer;
 use tm_runtime::{Replayed, Run, replay};
-use tm_scheduler::{CommitId, Limits, RunStatus, Scheduler, State, StopOrder, Timestamp};
+use tm_scheduler::{CommitId, Limits, RunStatus, Scheduler, State, StopOrder, TaskView, Timestamp};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{RunDirectory, read_json};
 use tokio::sync::mpsc;
@@ -99,6 +99,15 @@ pub(crate) fn landed(scheduler: &Scheduler) -> Vec<CommitId> {
     merges.into_iter().map(|(_, merge)| merge).collect()
 }
 
+/// The work that was landing.
+fn landing(scheduler: &Scheduler) -> Vec<CommitId> {
+    let commit = |view: TaskView<'_>| match view.state {
+        State::Landing { commit } => Some(commit.clone()),
+        _ => None,
+    };
+    scheduler.tasks().filter_map(commit).collect()
+}
+
 /// Ends what an interrupted run has left running, keeps its work in progress, and leaves the rest as it is.
 pub(crate) fn put_aside(
     start: &Path,
@@ -142,9 +151,9 @@ pub(crate) fn opened(
     let source = BacklogSource::at(&now_at(&project, Path::new(&header.backlog))?)?;
     let options = tm_store::backlog::ReadOptions { tag: Some(header.tag.clone()), ..Default::default() };
     let backlog = source.read(&options)?;
-    let landed = landed(&replayed.scheduler);
+    let history = History { landed: landed(&replayed.scheduler), landing: landing(&replayed.scheduler) };
     let run_id = header.run_id.clone();
-    let setup = run_setup(&project, header, directory.clone(), source, &backlog.tasks, &landed)?;
+    let setup = run_setup(&project, header, directory.clone(), source, &backlog.tasks, &history)?;
     limits.agents = setup.agents.roster(&run_id);
     let run = Run::resume(setup, replayed, limits)?;
     Ok((project, run))

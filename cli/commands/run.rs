@@ -7,7 +7,7 @@ use super::lost_landings::refuse_lost_landings;
 use super::moved::take_along;
 use super::plan::{Planned, overrides, plan_text, planned};
 use super::reporting::report;
-use super::setup::{preflight, run_setup};
+use super::setup::{History, preflight, run_setup};
 use super::steering::{resume_live, steers};
 use super::telling::channels;
 use crate::arguments::{AfterRun, OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument, Telling};
@@ -202,7 +202,14 @@ fn begin(
     write_json(&directory.manifest(), &manifest)?;
     let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
     tm_store::atomic::replace(&directory.plan(), plan_text.as_bytes())?;
-    let setup = run_setup(project, header.clone(), directory.clone(), planned.source, &planned.backlog.tasks, &[])?;
+    let setup = run_setup(
+        project,
+        header.clone(),
+        directory.clone(),
+        planned.source,
+        &planned.backlog.tasks,
+        &History::default(),
+    )?;
     let run = Run::begin(setup)?;
     lock.set_run_id(&run_id)?;
     project.directory.set_live(&run_id)?;

@@ -18,33 +18,44 @@ use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{BranchName, PathPatterns, Repository, WorktreePool};
 
-/// Builds the setup of a run in which these merges have landed; makes its integration branch where it is not there.
+/// What has become of a run before this process took it up.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// The merges that have landed, the oldest first where that can be told.
+    pub(crate) landed: Vec<CommitId>,
+    /// Work that was landing when the process before died.
+    pub(crate) landing: Vec<CommitId>,
+}
+
+/// Builds the setup of a run with this history; makes its integration branch where it is not there.
 pub(crate) fn run_setup(
     project: &Project,
     header: JournalHeader,
     directory: RunDirectory,
     backlog: BacklogSource,
     tasks: &[Task],
-    landed: &[CommitId],
+    history: &History,
 ) -> Result<RunSetup, CommandFailure> {
     let settings = project.loaded.settings.clone();
-    let repository = project.repository.clone();
+    // From here on git's settings are those of when the run began, whatever agents do with them.
+    let folder = project.directory.worktrees_folder().join(header.run_id.as_str());
+    let pool = WorktreePool::open(project.repository.clone(), folder)
+        .map_err(|error| CommandFailure::from(error).hint("see to it, then `tm waves run` again"))?;
+    let repository = pool.repository().clone();
     let (agents, test_command) = preflight(project, &header, tasks)?;
     let integration = BranchName::new(header.integration_branch.clone())?;
-    let integration = open_integration(&repository, integration, &header.base_commit, landed)?;
-    let folder = project.directory.worktrees_folder().join(header.run_id.as_str());
+    let integration = open_integration(&repository, integration, &header.base_commit, history)?;
     let backlog_path = std::path::absolute(backlog.path())?;
     let own_files = vec![backlog_path, repository.checkout_root().join(".taskmaster/projects")];
     Ok(RunSetup {
         integration,
-        pool: WorktreePool::open(repository.clone(), folder)?,
+        pool,
         tasks: by_id(tasks),
         planning: options(&PlanChoice::default(), &settings),
         rejections: rejections(project, &header)?,
         rules: rules(&settings),
         never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
         own_files,
-        kept_results: project.directory.kept_results(),
         under_way: UnderWay::new(project.directory.under_way()),
         tm_program: std::env::current_exe()?,
         stall: settings.agent.stall,
@@ -76,16 +87,20 @@ fn open_integration(
     repository: &Repository,
     branch: BranchName,
     base: &CommitId,
-    landed: &[CommitId],
+    history: &History,
 ) -> Result<Integration, CommandFailure> {
+    let History { landed, landing } = history;
     if let Some(gone) = gone(repository, landed)? {
         // Only a run that is put aside comes so far, and it builds on nothing.
         return Ok(Integration::lost(repository.clone(), branch, gone));
     }
-    let opened = Integration::open(repository.clone(), branch, base, landed);
+    let opened = Integration::open(repository.clone(), branch, base, landed, landing);
     let (integration, tip) = opened.map_err(|error| match &error {
         tm_runtime::Error::IntegrationMoved { branch, landed, .. } => {
-            let hint = format!("`git branch --force {branch} {landed}` brings it back, then `tm waves resume`");
+            let hint = format!(
+                "`git branch --force {branch} {landed}` brings it back to where tm left it, then `tm waves resume`; `git \
+                 branch NAME {branch}` before keeps what is there now"
+            );
             CommandFailure::from(error).hint(hint)
         }
         _ => error.into(),

@@ -6,7 +6,7 @@ use crate::display::print_data;
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tm_config::Override;
 use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
@@ -14,7 +14,7 @@ use tm_runtime::{Measurements, RedCommit, Work, prove, red_commit, rules};
 use tm_scheduler::{AttemptRecord, CommitId, Phase, Proof, TaskId, TaskView};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::safe_name;
-use tm_worktrees::{DetachedWorktree, Repository, TreeId, WorktreePool};
+use tm_worktrees::{Repository, TreeId, WorktreePool};
 
 /// Exit code when the proof does not hold.
 const REFUSED: u8 = 3;
@@ -25,8 +25,6 @@ struct Target {
     phase: Phase,
     base: CommitId,
     tree: TreeId,
-    /// Where it is; `None` when it has to be checked out.
-    folder: Option<PathBuf>,
     red: Option<RedCommit>,
     command: Option<TestCommand>,
 }
@@ -41,11 +39,10 @@ pub(crate) fn verify(start: &Path, arguments: &VerifyArguments) -> Result<u8, Co
     let worktrees = project.directory.worktrees_folder().join(format!("verify-{}", std::process::id()));
     let pool = WorktreePool::open(project.repository.clone(), worktrees)?;
     let scratch = tempfile::tempdir()?;
-    let kept = project.directory.kept_results();
     let (name, phase) = (target.name.clone(), target.phase);
     let (baselines, under_way) = (scratch.path().join("baselines"), UnderWay::new(project.directory.under_way()));
-    let measurements = Measurements::new(project.repository.clone(), pool.clone(), baselines, kept, under_way);
-    let judged = judge(&project, &pool, &measurements, target, scratch.path());
+    let measurements = Measurements::new(pool.clone(), baselines, under_way);
+    let judged = judge(&project, &measurements, target, scratch.path());
     pool.close()?;
     let proof = judged?;
     if arguments.json {
@@ -68,16 +65,10 @@ fn overrides(arguments: &VerifyArguments) -> Vec<Override> {
 
 fn judge(
     project: &Project,
-    pool: &WorktreePool,
     measurements: &Measurements,
     target: Target,
     scratch: &Path,
 ) -> Result<Proof, CommandFailure> {
-    let checked_out = match &target.folder {
-        Some(_) => None,
-        None => Some(check_out(&project.repository, pool, &target)?),
-    };
-    let folder = checked_out.as_ref().map(|worktree| worktree.path().to_owned()).or(target.folder);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let proof = runtime.block_on(async {
         let red = match (&target.red, &target.command) {
@@ -90,7 +81,6 @@ fn judge(
             phase: target.phase,
             base: target.base,
             tree: target.tree,
-            worktree: folder.unwrap_or_default(),
             red,
             command: target.command,
             rules: rules(&project.loaded.settings),
@@ -98,19 +88,7 @@ fn judge(
         };
         prove(&work, measurements).await
     });
-    if let Some(worktree) = checked_out {
-        worktree.release()?;
-    }
     proof.map_err(|why| CommandFailure::new(format!("judge `{}`: {why}", target.name)))
-}
-
-fn check_out(
-    repository: &Repository,
-    pool: &WorktreePool,
-    target: &Target,
-) -> Result<DetachedWorktree, CommandFailure> {
-    let commit = repository.with_files_of(&target.tree, &[], &target.base)?;
-    Ok(pool.check_out_detached(&commit)?)
 }
 
 /// The work of a task's last attempt: its commit, or what was kept of it when the attempt failed.
@@ -147,7 +125,6 @@ fn of_task(project: &Project, arguments: &VerifyArguments, id: &str) -> Result<T
         phase: phase(arguments).unwrap_or(view.placed.task.phase),
         base: base(project, arguments)?.unwrap_or(own_base),
         tree: project.repository.tree_of(&commit)?,
-        folder: None,
         red,
         command: own.filter(|_| arguments.test_command.is_none()).or(like),
     })
@@ -186,7 +163,6 @@ fn of_checkout(project: &Project, arguments: &VerifyArguments, folder: &Path) ->
         phase,
         base,
         tree: repository.tree_of(&commit)?,
-        folder: Some(root.to_owned()),
         red: None,
         command: test_command(project)?,
     })

@@ -151,7 +151,7 @@ impl Crew {
             Effect::Commit { task, attempt } => {
                 let brief = self.brief(&task, attempt, scheduler);
                 let worktree = self.worktree(&task, attempt);
-                self.spawn(steps::commit(brief, worktree));
+                self.spawn(steps::commit(brief, worktree, Arc::clone(&self.measurements)));
             }
             Effect::Refactor { task, attempt, commit, timeout_ms } => {
                 let (brief, orders) = (self.brief(&task, attempt, scheduler), self.order_line(&task));
@@ -273,8 +273,5 @@ impl Crew {
 
 fn measurements(setup: &RunSetup) -> Measurements {
     let scratch = setup.directory.path().join("baselines");
-    let (repository, pool, kept) = (setup.repository.clone(), setup.pool.clone(), setup.kept_results.clone());
-    let measurements = Measurements::new(repository, pool, scratch, kept, setup.under_way.clone());
-    measurements.forget_old();
-    measurements
+    Measurements::new(setup.pool.clone(), scratch, setup.under_way.clone())
 }

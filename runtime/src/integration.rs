@@ -1,26 +1,34 @@
-//! The integration branch of a run: where it is, and that it still holds everything that has landed.
+//! The integration branch of a run: a chain of tm's own merges and nothing else.
 //!
-//! tm alone moves it. When somebody deletes it, it is made again; when somebody moves it away from what has landed,
-//! nothing more is built on it until that is seen to.
+//! tm alone moves it. When somebody deletes it, it is made again; when it is anywhere else than where tm put it, nothing
+//! more is built on it until that is seen to: what others put there nobody has proven.
 
 use crate::Error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tm_scheduler::CommitId;
-use tm_worktrees::{BranchName, Repository};
+use tm_worktrees::{BranchName, BranchStart, Landing, Repository};
 
 /// The integration branch of a run.
 #[derive(Debug)]
 pub struct Integration {
     repository: Repository,
     branch: BranchName,
-    /// The newest commit that is known to be on it.
-    seen: Mutex<CommitId>,
+    known: Mutex<Known>,
+}
+
+/// What tm knows of the branch.
+#[derive(Clone, Debug)]
+struct Known {
+    /// The newest merge that is known to have landed, or what the run started from.
+    landed: CommitId,
+    /// Where the branch is: at a merge of tm's that was made when a process died and that nobody remembers, else there.
+    at: CommitId,
 }
 
 /// Where the branch is.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Tip {
-    /// The commit.
+    /// The newest commit that has landed.
     pub commit: CommitId,
     /// Whether it had been deleted, and was made again.
     pub was_deleted: bool,
@@ -29,17 +37,25 @@ pub struct Tip {
 impl Integration {
     /// Opens the branch of a run in which these merges have landed; makes it where it is not there.
     ///
+    /// A process that died while one of `landing` landed may have left the branch at that very merge; it lands anew then.
+    ///
     /// # Errors
-    /// It does not contain what has landed, a commit of it is gone, or git refused.
+    /// It is anywhere else than where tm left it, a commit of it is gone, or git refused.
     pub fn open(
         repository: Repository,
         branch: BranchName,
         base: &CommitId,
         landed: &[CommitId],
+        landing: &[CommitId],
     ) -> Result<(Self, Tip), Error> {
         let newest = repository.newest(base, landed)?;
-        let is_new = landed.is_empty() && repository.branch_tip(&branch)?.is_none();
-        let integration = Self { repository, branch, seen: Mutex::new(newest) };
+        let found = repository.branch_tip(&branch)?;
+        let is_new = landed.is_empty() && found.is_none();
+        let at = match found {
+            Some(found) if is_unfinished(&repository, &newest, &found, landing)? => found,
+            Some(_) | None => newest.clone(),
+        };
+        let integration = Self { repository, branch, known: Mutex::new(Known { landed: newest, at }) };
         let tip = integration.tip()?;
         let was_deleted = tip.was_deleted && !is_new;
         Ok((integration, Tip { was_deleted, ..tip }))
@@ -47,8 +63,9 @@ impl Integration {
 
     /// Takes the branch of a run whose newest merge is gone, to end what is under way: it is not made again, and whatever
     /// asks where it is learns that it can't be.
-    pub const fn lost(repository: Repository, branch: BranchName, gone: CommitId) -> Self {
-        Self { repository, branch, seen: Mutex::new(gone) }
+    pub fn lost(repository: Repository, branch: BranchName, gone: CommitId) -> Self {
+        let at = gone.clone();
+        Self { repository, branch, known: Mutex::new(Known { landed: gone, at }) }
     }
 
     /// Returns its name.
@@ -59,30 +76,53 @@ impl Integration {
     /// Returns where it is.
     ///
     /// # Errors
-    /// It does not contain what has landed, or git refused.
+    /// It is not where tm put it, or git refused.
     pub fn tip(&self) -> Result<Tip, Error> {
-        let mut seen = self.seen();
-        let Some(commit) = self.repository.branch_tip(&self.branch)? else {
-            self.repository.create_branch(&self.branch, &seen)?;
-            return Ok(Tip { commit: seen.clone(), was_deleted: true });
+        let mut known = self.known();
+        let Some(found) = self.repository.branch_tip(&self.branch)? else {
+            self.repository.create_branch(&self.branch, &known.landed)?;
+            known.at = known.landed.clone();
+            return Ok(Tip { commit: known.landed.clone(), was_deleted: true });
         };
-        if commit != *seen {
-            if !self.repository.is_ancestor(&seen, &commit)? {
-                let branch = self.branch.clone();
-                return Err(Error::IntegrationMoved { branch, found: commit, landed: seen.clone() });
-            }
-            seen.clone_from(&commit);
+        if found != known.at {
+            let branch = self.branch.clone();
+            return Err(Error::IntegrationMoved { branch, found, landed: known.landed.clone() });
         }
-        drop(seen);
-        Ok(Tip { commit, was_deleted: false })
+        Ok(Tip { commit: known.landed.clone(), was_deleted: false })
     }
 
-    fn seen(&self) -> MutexGuard<'_, CommitId> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Moves the branch from where tm put it to a merge on top of what has landed.
+    ///
+    /// # Errors
+    /// Somebody else moved it (`tm_worktrees::Error::Moved`), it is protected, or git refused.
+    pub(crate) fn advance(&self, merge: &CommitId) -> Result<(), tm_worktrees::Error> {
+        let mut known = self.known();
+        let start = BranchStart::Reuse { expected: known.at.clone() };
+        self.repository.move_branch(&self.branch, merge, &start)?;
+        *known = Known { landed: merge.clone(), at: merge.clone() };
+        drop(known);
+        Ok(())
     }
 
-    /// Remembers that tm itself moved it.
-    pub(crate) fn moved_to(&self, commit: &CommitId) {
-        self.seen().clone_from(commit);
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells whether a commit is the very merge that tm makes when one of these lands on top of `newest`.
+fn is_unfinished(
+    repository: &Repository,
+    newest: &CommitId,
+    found: &CommitId,
+    landing: &[CommitId],
+) -> Result<bool, Error> {
+    let parents = repository.parents(found)?;
+    let [first, second] = parents.as_slice() else { return Ok(false) };
+    if first != newest || !landing.contains(second) {
+        return Ok(false);
+    }
+    match repository.land(newest, second)? {
+        Landing::Clean(preview) => Ok(repository.tree_of(found)? == preview.tree),
+        Landing::AlreadyLanded | Landing::Conflict(_) => Ok(false),
     }
 }

@@ -34,8 +34,6 @@ pub struct Work {
     pub base: CommitId,
     /// Everything that is to be committed.
     pub tree: TreeId,
-    /// Where it is.
-    pub worktree: PathBuf,
     /// Its RED, for a GREEN.
     pub red: Option<RedCommit>,
     /// The command that runs the tests.
@@ -81,17 +79,22 @@ pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, Tr
         let why = "nothing differs from what the attempt started from";
         return Ok(Proof::refused(Failure::NothingDone, Reason::NothingChanged, why));
     }
-    let Some(command) = &work.command else { return Ok(without_tests(work.phase)) };
-    let prover = Prover { work, command, measurements };
+    let Some(command) = &work.command else { return Ok(of_tree(without_tests(work.phase), work)) };
+    let prover = Prover::new(work, command, measurements).await?;
     let (proof, after) = match work.phase {
         Phase::Red => prover.red().await?,
         Phase::Green => prover.green().await?,
         Phase::None => prover.plain().await?,
     };
     if proof.holds() {
-        measurements.remember(&work.tree, command, after);
+        measurements.remember_proven(&work.tree, command, after);
     }
-    Ok(proof)
+    Ok(of_tree(proof, work))
+}
+
+/// Says which tree a proof is of.
+fn of_tree(proof: Proof, work: &Work) -> Proof {
+    Proof { tree: Some(work.tree.to_string()), ..proof }
 }
 
 /// Judges work that is to change no behaviour: the tests are the same, and nothing got worse.
@@ -100,7 +103,7 @@ pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, Tr
 /// git or the disk refused; nothing is known of the work then.
 pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &Measurements) -> Result<Proof, Trouble> {
     let Some(command) = &work.command else { return Ok(without_tests(Phase::Green)) };
-    let prover = Prover { work, command, measurements };
+    let prover = Prover::new(work, command, measurements).await?;
     let changes = prover.changes(&work.base).await?;
     let is_of_tests =
         |change: &&Change| is_test_path(&change.path) || runner_file(&change.path, command) != RunnerFile::No;
@@ -111,9 +114,9 @@ pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &Measurement
     }
     let (proof, after) = prover.plain().await?;
     if proof.holds() {
-        measurements.remember(&work.tree, command, after);
+        measurements.remember_proven(&work.tree, command, after);
     }
-    Ok(proof)
+    Ok(of_tree(proof, work))
 }
 
 /// What is proven where there is no test command.
@@ -131,11 +134,19 @@ fn without_tests(phase: Phase) -> Proof {
 
 struct Prover<'a> {
     work: &'a Work,
+    /// A commit of the work, on no branch, that can be checked out.
+    commit: CommitId,
     command: &'a TestCommand,
     measurements: &'a Measurements,
 }
 
-impl Prover<'_> {
+impl<'a> Prover<'a> {
+    async fn new(work: &'a Work, command: &'a TestCommand, measurements: &'a Measurements) -> Result<Self, Trouble> {
+        let (repository, tree, base) = (measurements.repository().clone(), work.tree.clone(), work.base.clone());
+        let commit = blocking(move || repository.commit_to_test(&tree, &base)).await?;
+        Ok(Self { work, commit, command, measurements })
+    }
+
     async fn red(&self) -> Result<(Proof, TestReport), Trouble> {
         let changes = self.changes(&self.work.base).await?;
         let test_files = self.red_files(&changes, &self.work.base).await?;
@@ -209,8 +220,11 @@ impl Prover<'_> {
     }
 
     async fn measure(&self, name: &str) -> Result<TestReport, Trouble> {
-        let Work { worktree, scratch, .. } = self.work;
-        let report = self.measurements.run_in(worktree, self.command, scratch, name).await;
+        self.measure_at(&self.commit, name).await
+    }
+
+    async fn measure_at(&self, commit: &CommitId, name: &str) -> Result<TestReport, Trouble> {
+        let report = self.measurements.measure(commit, self.command, &self.work.scratch, name).await?;
         self.write(name, &report)?;
         Ok(report)
     }
@@ -228,9 +242,7 @@ impl Prover<'_> {
     async fn measure_with(&self, files: &[String], name: &str) -> Result<TestReport, Trouble> {
         let (tree, base, files) = (self.work.tree.clone(), self.work.base.clone(), files.to_vec());
         let commit = self.git(move |repository| repository.with_files_of(&tree, &files, &base)).await?;
-        let report = self.measurements.run_at(&commit, self.command, name).await;
-        self.write(name, &report)?;
-        Ok(report)
+        self.measure_at(&commit, name).await
     }
 
     async fn git<T: Send + 'static>(

@@ -82,8 +82,6 @@ pub struct RunSetup {
     pub integration: Integration,
     /// The worktrees of the run.
     pub pool: WorktreePool,
-    /// Where test results are kept from run to run.
-    pub kept_results: PathBuf,
     /// Where tests and commits are written down while they go on.
     pub under_way: UnderWay,
     /// The run's folder.

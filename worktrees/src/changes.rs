@@ -1,13 +1,15 @@
 //! Which files differ between two commits.
 
 use crate::git::{Hooks, fields};
+use crate::own::OwnGit;
 use crate::{Error, Repository, TreeId};
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
 /// The message of a commit that is made of a tree only to be tested.
-pub(crate) const TREE_TO_TEST: &str = "tm: a tree to be tested";
+const TREE_TO_TEST: &str = "tm: a tree to be tested";
 
 /// What happened to a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -74,32 +76,52 @@ impl Repository {
     /// # Errors
     /// There is no such tree or commit, or the object store can't be written.
     pub fn with_files_of(&self, tree: &TreeId, files: &[String], from: &CommitId) -> Result<CommitId, Error> {
+        let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        let made = self.with_paths_of(tree, &files, from)?;
+        self.commit_to_test(&made, from)
+    }
+
+    /// Makes a commit of a tree, on no branch, so that it can be checked out and tested.
+    ///
+    /// # Errors
+    /// There is no such tree or commit, or the object store can't be written.
+    pub fn commit_to_test(&self, tree: &TreeId, on: &CommitId) -> Result<CommitId, Error> {
+        self.commit_tree(tree, &[on], &format!("{TREE_TO_TEST}\n"))
+    }
+
+    /// Makes a tree in which these paths are as they are in `from`: with its content, or not there at all.
+    pub(crate) fn with_paths_of(&self, tree: &TreeId, paths: &[PathBuf], from: &CommitId) -> Result<TreeId, Error> {
+        if paths.is_empty() {
+            return Ok(tree.clone());
+        }
         let source = self.tree_of(from)?;
-        let mut listing = self.git().args(["ls-tree", "-z", "--full-tree", &source.0, "--"]);
-        listing = listing.args(files).variable("GIT_LITERAL_PATHSPECS", "1");
+        let listing = self.git_on_objects().args(["ls-tree", "-z", "--full-tree", &source.0, "--"]);
+        let listing = listing.args(paths).variable("GIT_LITERAL_PATHSPECS", "1").bytes()?;
         let mut found: Vec<(&[u8], &[u8])> = Vec::new();
-        let listing = if files.is_empty() { Vec::new() } else { listing.bytes()? };
         for entry in fields(&listing) {
             let tab = entry.iter().position(|&byte| byte == b'\t').unwrap_or(entry.len());
             found.push((&entry[..tab], entry.get(tab + 1..).unwrap_or_default()));
         }
         let mut changes = Vec::new();
         // What is gone comes first, so that a file can stand where a folder was.
-        for file in files.iter().filter(|file| !found.iter().any(|(_, path)| *path == file.as_bytes())) {
-            changes.extend_from_slice(format!("0 {}\t{file}\0", "0".repeat(source.0.len())).as_bytes());
+        for path in paths.iter().map(|path| path.as_os_str().as_bytes()) {
+            if !found.iter().any(|(_, known)| *known == path) {
+                let nothing = format!("0 {}\t", "0".repeat(source.0.len()));
+                changes.extend([nothing.as_bytes(), path, b"\0"].concat());
+            }
         }
         for (mode_and_id, path) in found {
             changes.extend([mode_and_id, b"\t", path, b"\0"].concat());
         }
-        let made = self.tree_with(tree, changes)?;
-        self.commit_tree(&made, &[from], &format!("{TREE_TO_TEST}\n"))
+        self.tree_with(tree, changes)
     }
 
     /// Makes a tree of another one and changes in the form of `update-index --index-info`.
     fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId, Error> {
-        let folder = tempfile::tempdir_in(&self.common_dir).map_err(Error::file("write", &self.common_dir))?;
+        let common = self.own().map_or_else(|| self.common_dir.clone(), OwnGit::common);
+        let folder = tempfile::tempdir_in(&common).map_err(Error::file("write", &common))?;
         let index = folder.path().join("index");
-        let git = || self.git_in(&self.common_dir, Hooks::Off).variable("GIT_INDEX_FILE", &index);
+        let git = || self.git_on_objects().variable("GIT_INDEX_FILE", &index);
         git().args(["read-tree", &tree.0]).done().map_err(|_| unknown(&tree.0))?;
         git().args(["update-index", "-z", "--replace", "--index-info"]).input(changes).done()?;
         git().arg("write-tree").object_id().map(TreeId)
@@ -110,7 +132,9 @@ impl Repository {
     /// # Errors
     /// The folder is no checkout of this repository, or git refused.
     pub fn tree_of_checkout(&self, folder: &Path) -> Result<TreeId, Error> {
-        let git = || self.git_in(folder, Hooks::Off);
+        let git = || {
+            if folder == self.checkout_root() { self.git_at_checkout() } else { self.git_in(folder, Hooks::Off) }
+        };
         let own = git().args(["rev-parse", "--path-format=absolute", "--git-path", "index"]).path()?;
         let mut name = OsString::from(own.as_os_str());
         name.push(format!(".tm-{}", std::process::id()));
@@ -139,8 +163,16 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn first_parent(&self, commit: &CommitId) -> Result<Option<CommitId>, Error> {
+        Ok(self.parents(commit)?.into_iter().next())
+    }
+
+    /// Returns the parents of a commit.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn parents(&self, commit: &CommitId) -> Result<Vec<CommitId>, Error> {
         let parents = self.git().args(["log", "-1", "--format=%P"]).commit(commit).text()?;
-        Ok(parents.split(' ').next().filter(|id| !id.is_empty()).map(CommitId::new))
+        Ok(parents.split(' ').filter(|id| !id.is_empty()).map(CommitId::new).collect())
     }
 
     fn changes(&self, from: &CommitId, to: &str) -> Result<Vec<ChangedFile>, Error> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Variables that say where a repository, its index or its objects are, or change what a path means.
@@ -47,16 +48,41 @@ impl Environment {
         self
     }
 
+    /// Returns a variable as git will have it.
+    fn get(&self, name: &str) -> Option<OsString> {
+        self.variables
+            .get(OsStr::new(name))
+            .cloned()
+            .or_else(|| std::env::var_os(name))
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Returns a path that may begin with `~/`.
+    pub(crate) fn home_path(&self, path: &str) -> PathBuf {
+        match (path.strip_prefix("~/"), self.get("HOME")) {
+            (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+            (_, _) => PathBuf::from(path),
+        }
+    }
+
+    /// Returns the folder in which programs keep the user's configuration.
+    pub(crate) fn configuration_folder(&self) -> Option<PathBuf> {
+        let of_home = || self.get("HOME").map(|home| PathBuf::from(home).join(".config"));
+        self.get("XDG_CONFIG_HOME").map(PathBuf::from).or_else(of_home)
+    }
+
     /// Prepares a command: nothing that points elsewhere, no questions, messages in English.
     pub(crate) fn apply(&self, command: &mut Command) {
         forget_places(command);
         command.env("LC_ALL", "C").env("LANGUAGE", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
+        see_what_is_there(command);
         command.envs(&self.variables);
     }
 
     /// Prepares a command whose words a person reads: nothing that points elsewhere, in the person's own language.
     pub(crate) fn apply_for_a_person(&self, command: &mut Command) {
         forget_places(command);
+        see_what_is_there(command);
         command.envs(&self.variables);
     }
 }
@@ -65,4 +91,9 @@ fn forget_places(command: &mut Command) {
     for name in LOCATION {
         command.env_remove(name);
     }
+}
+
+/// Objects are what their names say: nothing stands in for another object, and history is not rewritten on the fly.
+fn see_what_is_there(command: &mut Command) {
+    command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
 }

@@ -170,6 +170,34 @@ pub enum Error {
         /// Their folders, relative to the worktree.
         paths: Vec<PathBuf>,
     },
+    /// A commit is of another tree than was proven.
+    #[error("use the commit `{commit}`: its tree is `{found}`, and `{expected}` was proven")]
+    OtherTree {
+        /// The commit.
+        commit: CommitId,
+        /// The tree that was proven.
+        expected: String,
+        /// Its tree.
+        found: String,
+    },
+    /// A folder is not the one that tm made there; nothing in it is touched.
+    #[error("work in `{}`: it is not the folder that tm made there", path.display())]
+    NotOwn {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// git's own files of a worktree were changed by whoever worked there.
+    #[error("take the work: git's own files were changed: {}", quoted(paths))]
+    GitFilesChanged {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+    /// git can't take what is in a worktree as a tree.
+    #[error("take the work: git refused it: {output}")]
+    NotTaken {
+        /// What git wrote.
+        output: String,
+    },
     /// A pattern for paths can't be read.
     #[error("read the pattern `{pattern}`")]
     Pattern {
@@ -264,6 +292,17 @@ impl Error {
         }
     }
 
+    /// Tells whether it is the fault of whoever worked in a worktree that its work can't be taken.
+    pub fn is_of_work(&self) -> bool {
+        matches!(
+            self,
+            Self::NotOwn { .. }
+                | Self::GitFilesChanged { .. }
+                | Self::NotTaken { .. }
+                | Self::NestedRepositories { .. }
+        )
+    }
+
     /// Tells whether objects are missing that were there a moment ago, so that making them again may go well.
     pub fn is_of_collected_objects(&self) -> bool {
         matches!(self, Self::Git { message: words, .. } | Self::CommitRefused { output: words }
@@ -280,6 +319,11 @@ impl Error {
 /// Tells whether git says that something is in the way which may be gone soon.
 pub(crate) fn says_passing_trouble(words: &str) -> bool {
     says(words, &PASSING_WORDS)
+}
+
+/// Tells whether git says that the disk or the repository can't be written, rather than that a file can't be read.
+pub(crate) fn says_trouble_of_disk(words: &str) -> bool {
+    says_passing_trouble(words) || says(words, &["Read-only file system", "insufficient permission"])
 }
 
 /// Tells whether git itself says one of the words; what a hook says is no business of tm's.

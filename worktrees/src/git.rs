@@ -32,6 +32,17 @@ pub(crate) enum Hooks {
     Off,
 }
 
+/// Where a call works.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct GitPlace {
+    /// git's own folder.
+    pub(crate) git_dir: PathBuf,
+    /// The top of the files; `None` for a call that needs none.
+    pub(crate) work_tree: Option<PathBuf>,
+    /// The index, where it is not the one in git's own folder.
+    pub(crate) index: Option<PathBuf>,
+}
+
 /// One call of git, before it is run.
 pub(crate) struct Git {
     command: Command,
@@ -55,13 +66,25 @@ pub(crate) struct Answer {
 
 /// Settings of every call: nothing that goes on in the background, and patience with the locks of other gits, which
 /// hold them for a moment (milliseconds).
-const SETTINGS: [&str; 6] = [
+///
+/// Files are compared with what git knows of them by all that the system says, the time of change of the inode
+/// included, which a program can't set; and nothing lets git leave a file out of sight.
+const SETTINGS: [&str; 15] = [
     "gc.auto=0",
     "maintenance.auto=false",
     "core.fsmonitor=false",
     "advice.detachedHead=false",
     "core.filesRefLockTimeout=1000",
     "core.packedRefsTimeout=2000",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.ignoreStat=false",
+    "core.sparseCheckout=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "index.sparse=false",
+    "submodule.recurse=false",
+    "log.showSignature=false",
 ];
 
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
@@ -132,10 +155,29 @@ impl Git {
         self.arg(id)
     }
 
+    /// Returns a call that is not run, because of what went wrong before.
+    pub(crate) fn refused(mut self, error: Error) -> Self {
+        self.refused = Some(error);
+        self
+    }
+
     /// Sets a variable for this call.
     pub(crate) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
+    }
+
+    /// Names git's own folder, and the files, so that nothing is looked for and nothing that lies about decides.
+    pub(crate) fn at(self, place: &GitPlace) -> Self {
+        let git = self.variable("GIT_DIR", &place.git_dir);
+        let git = match &place.work_tree {
+            Some(work_tree) => git.variable("GIT_WORK_TREE", work_tree),
+            None => git,
+        };
+        match &place.index {
+            Some(index) => git.variable("GIT_INDEX_FILE", index),
+            None => git,
+        }
     }
 
     /// Promises that the call only reads, so git takes no lock for its own comfort.
@@ -315,6 +357,11 @@ pub(crate) fn is_object_id(text: &str) -> bool {
 /// Splits an answer at NUL, without the empty end.
 pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|&byte| byte == 0).filter(move |_| !bytes.is_empty())
+}
+
+/// Puts paths into the form in which git reads many of them.
+pub(crate) fn joined(paths: &[PathBuf]) -> Vec<u8> {
+    paths.iter().flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0])).collect()
 }
 
 /// Returns the path that git wrote as bytes.

@@ -1,8 +1,7 @@
 //! Merges without a checkout: the base of a task, and landing.
 
 use crate::git::fields;
-use crate::refs::BranchStart;
-use crate::{BranchName, Error, Repository, TreeId};
+use crate::{Error, Repository, TreeId};
 use tm_scheduler::CommitId;
 
 /// Commits that can't be merged.
@@ -88,28 +87,16 @@ impl Repository {
         })
     }
 
-    /// Makes the merge a commit and moves the integration branch to it.
+    /// Makes the merge a commit on no branch, as it would land.
     ///
     /// # Errors
-    /// Somebody else moved the branch (`Moved`), it is protected, or git refused.
-    pub fn finish_landing(
-        &self,
-        integration: &BranchName,
-        preview: &MergePreview,
-        message: &str,
-    ) -> Result<CommitId, Error> {
-        let merge = self.merge_commit(preview, message)?;
-        self.move_branch(integration, &merge, &BranchStart::Reuse { expected: preview.head.clone() })?;
-        Ok(merge)
-    }
-
-    /// Makes the merge a commit on no branch.
-    pub(crate) fn merge_commit(&self, preview: &MergePreview, message: &str) -> Result<CommitId, Error> {
+    /// git refused.
+    pub fn merge_commit(&self, preview: &MergePreview, message: &str) -> Result<CommitId, Error> {
         self.commit_tree(&preview.tree, &[&preview.head, &preview.commit], message)
     }
 
     pub(crate) fn commit_tree(&self, tree: &TreeId, parents: &[&CommitId], message: &str) -> Result<CommitId, Error> {
-        let mut git = self.git().args(["commit-tree", &tree.0]);
+        let mut git = self.git_on_objects().args(["commit-tree", &tree.0]);
         for parent in parents {
             git = git.arg("-p").commit(parent);
         }
@@ -118,7 +105,9 @@ impl Repository {
 
     fn merge_trees(&self, ours: &CommitId, theirs: &CommitId) -> Result<Merged, Error> {
         let answer = self
-            .git()
+            .git_on_objects()
+            // How files are merged is said by the tree that is merged into, and by no file that lies about.
+            .variable("GIT_ATTR_SOURCE", ours.as_str())
             .args(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"])
             .commit(ours)
             .commit(theirs)

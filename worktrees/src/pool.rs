@@ -1,18 +1,24 @@
 //! Worktrees that are used again and again: reset and cleaned, never added and removed per task.
+//!
+//! Those that agents work in and those in which tm judges are kept apart: a folder that an agent had is never one of a
+//! judge's.
 
 use crate::collection::NoCollection;
-use crate::git::Hooks;
+use crate::judge::JudgeCheckout;
+use crate::owned::{OwnedFolder, OwnedHead};
 use crate::prune::Pruned;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
-use crate::{BranchName, Error, MergePreview, Repository};
+use crate::{BranchName, Error, Repository, TreeId};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tm_scheduler::CommitId;
 
-/// The message of a merge that is made only to be tested.
-pub(crate) const MERGE_TO_TEST: &str = "tm: a merge to be tested";
+/// What the folders of judges begin with; those of agents are numbers.
+pub(crate) const OF_JUDGE: &str = "judge-";
+/// The folder beside the worktrees in which git's settings are kept.
+pub(crate) const KEPT_SETTINGS: &str = "git";
 
 /// The worktrees of one run.
 #[derive(Clone, Debug)]
@@ -24,33 +30,35 @@ pub struct WorktreePool {
 
 #[derive(Debug)]
 struct PoolState {
-    idle: Mutex<Vec<PathBuf>>,
+    idle: Mutex<Vec<OwnedFolder>>,
+    /// Those of judges, with the tree that each holds.
+    idle_judges: Mutex<Vec<(OwnedFolder, Option<TreeId>)>>,
     next: AtomicU32,
     /// Held while git's list of worktrees changes; git itself stumbles over half-written entries.
     changing: Mutex<()>,
     no_collection: NoCollection,
 }
 
-/// A worktree on no branch, for measuring; given back with `release`.
-#[derive(Debug)]
-pub struct DetachedWorktree {
-    pool: WorktreePool,
-    path: PathBuf,
-}
-
 impl WorktreePool {
-    /// Opens the pool in a folder; while it is open, `git gc` is kept out. Worktrees that are there from an earlier process are left alone until they are
-    /// taken over.
+    /// Opens the pool in a folder; while it is open, `git gc` is kept out. Worktrees that are there from an earlier
+    /// process are left alone until they are taken over.
+    ///
+    /// The settings of the repository are kept in the folder, and are those of when it was first opened.
     ///
     /// # Errors
-    /// The folder can't be made or read.
+    /// The folder can't be made or read, or git refused.
     pub fn open(repository: Repository, folder: PathBuf) -> Result<Self, Error> {
         std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+        // git names worktrees by their real paths.
+        let folder = folder.canonicalize().map_err(Error::file("find", &folder))?;
+        let repository = repository.with_settings_kept_in(&folder.join(KEPT_SETTINGS))?;
         let entries = std::fs::read_dir(&folder).map_err(Error::file("read", &folder))?;
-        let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let number = |name: &str| name.strip_prefix(OF_JUDGE).unwrap_or(name).parse::<u32>().ok();
+        let numbers = entries.flatten().filter_map(|entry| number(entry.file_name().to_str()?));
         let next = AtomicU32::new(numbers.max().unwrap_or(0) + 1);
         let state = PoolState {
             idle: Mutex::new(Vec::new()),
+            idle_judges: Mutex::new(Vec::new()),
             next,
             changing: Mutex::new(()),
             no_collection: NoCollection::hold(repository.common_dir()),
@@ -58,15 +66,22 @@ impl WorktreePool {
         Ok(Self { repository, folder, state: Arc::new(state) })
     }
 
-    pub(crate) const fn repository(&self) -> &Repository {
+    /// Returns the repository, with its settings as the pool keeps them.
+    pub const fn repository(&self) -> &Repository {
         &self.repository
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<OwnedFolder>> {
         self.state.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn idle_judges(&self) -> MutexGuard<'_, Vec<(OwnedFolder, Option<TreeId>)>> {
+        self.state.idle_judges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Gives out a worktree on `base`, on the branch, which is made or moved there.
+    ///
+    /// `kept` says which untracked paths in a folder stay there.
     ///
     /// # Errors
     /// The base does not contain one of `must_contain`, the branch is not what `start` says, or git refused.
@@ -76,6 +91,7 @@ impl WorktreePool {
         start: &BranchStart,
         base: &CommitId,
         must_contain: &[CommitId],
+        kept: impl Fn(&Path) -> Vec<PathBuf>,
     ) -> Result<Worktree, Error> {
         for commit in must_contain {
             if !self.repository.is_ancestor(commit, base)? {
@@ -83,17 +99,21 @@ impl WorktreePool {
             }
         }
         self.repository.assert_not_protected(branch)?;
-        let path = self.clean_worktree(base)?;
-        let placed = self.repository.move_branch(branch, base, start).and_then(|()| {
-            let reference = branch.reference();
-            self.repository.git_in(&path, Hooks::Off).args(["symbolic-ref", "-m", "tm", "HEAD", &reference]).done()
-        });
+        let idle = self.idle().pop();
+        let folder = self.ready(idle, |number| number.to_string(), base)?;
+        let kept = kept(folder.path());
+        let head = OwnedHead::Branch(branch);
+        let placed =
+            self.repository.move_branch(branch, base, start).and_then(|()| folder.check_out(base, &head, &kept));
         if let Err(error) = placed {
-            self.idle().push(path);
+            // A folder that can't be brought into order is left as it is: somebody may want to see why.
+            if matches!(error, Error::Moved { .. }) {
+                self.idle().push(folder);
+            }
             return Err(error);
         }
-        let worktree = Worktree::new(self.clone(), path, branch.clone(), base.clone());
-        worktree.assert_on_base()?;
+        let mut worktree = Worktree::new(self.clone(), folder, branch.clone(), base.clone());
+        worktree.keep(kept);
         Ok(worktree)
     }
 
@@ -109,66 +129,57 @@ impl WorktreePool {
             (Some((run, name)), Some(own)) if run == own => name,
             _ => return Err(refuse("it is somewhere else")),
         };
-        let path = &self.folder.join(name);
-        if !path.join(".git").exists() {
+        let path = self.folder.join(name);
+        self.idle().retain(|idle| idle.path() != path);
+        if path.symlink_metadata().is_err() {
             return Err(refuse("it is gone"));
         }
-        self.idle().retain(|idle| idle != path);
-        Ok(Worktree::new(self.clone(), path.to_owned(), branch.clone(), base.clone()))
+        let folder = OwnedFolder::made_before(&self.repository, path)?;
+        Ok(Worktree::new(self.clone(), folder, branch.clone(), base.clone()))
     }
 
-    /// Gives out a worktree on a commit and no branch.
+    /// Gives out a checkout that no agent ever had; the one that holds this tree already, where there is one.
     ///
     /// # Errors
     /// git refused.
-    pub fn check_out_detached(&self, commit: &CommitId) -> Result<DetachedWorktree, Error> {
-        Ok(DetachedWorktree { path: self.clean_worktree(commit)?, pool: self.clone() })
-    }
-
-    /// Gives out a worktree on a merge that is on no branch yet.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn check_out_merge(&self, preview: &MergePreview) -> Result<DetachedWorktree, Error> {
-        let commit = self.repository.merge_commit(preview, &format!("{MERGE_TO_TEST}\n"))?;
-        self.check_out_detached(&commit)
-    }
-
-    /// Returns an idle worktree, or a new one, detached on the commit and without anything that is not in it but
-    /// ignored files, which are dependencies and build results more often than not.
-    fn clean_worktree(&self, commit: &CommitId) -> Result<PathBuf, Error> {
-        self.state.no_collection.renew();
-        let idle = self.idle().pop();
-        let path = match idle {
-            Some(path) if path.join(".git").exists() => path,
-            Some(_) | None => self.add(commit)?,
+    pub fn judge(&self, tree: &TreeId, commit: &CommitId) -> Result<JudgeCheckout, Error> {
+        let idle = {
+            let mut idle = self.idle_judges();
+            let same = idle.iter().position(|(_, holds)| holds.as_ref() == Some(tree));
+            let last = idle.len().checked_sub(1);
+            same.or(last).map(|position| idle.swap_remove(position))
         };
-        let cleaned = self.reset(&path, commit);
-        if cleaned.is_err() {
-            // It is left as it is: somebody may want to see why.
-            return cleaned.map(|()| path);
+        let (folder, holds) = idle.map_or((None, None), |(folder, holds)| (Some(folder), holds));
+        let folder = self.ready(folder, |number| format!("{OF_JUDGE}{number}"), commit)?;
+        Ok(JudgeCheckout::new(self.clone(), folder, holds))
+    }
+
+    /// Returns an idle folder that is still the one that tm made, or a new one.
+    fn ready(
+        &self,
+        idle: Option<OwnedFolder>,
+        name: impl Fn(u32) -> String,
+        commit: &CommitId,
+    ) -> Result<OwnedFolder, Error> {
+        self.state.no_collection.renew();
+        match idle {
+            Some(folder) if folder.assert_own().is_ok() => Ok(folder),
+            Some(_) | None => self.add(&name(self.state.next.fetch_add(1, Ordering::Relaxed)), commit),
         }
-        Ok(path)
     }
 
-    fn reset(&self, path: &Path, commit: &CommitId) -> Result<(), Error> {
-        let git = || self.repository.git_in(path, Hooks::Off);
-        git().args(["reset", "--hard", "--quiet"]).commit(commit).done()?;
-        git().args(["clean", "-ffdq"]).done()
-    }
-
-    /// Adds a worktree without its files; those come with the reset, outside the lock.
-    fn add(&self, commit: &CommitId) -> Result<PathBuf, Error> {
-        let path = self.folder.join(self.state.next.fetch_add(1, Ordering::Relaxed).to_string());
+    /// Adds a worktree without its files; those come with the check-out, outside the lock.
+    fn add(&self, name: &str, commit: &CommitId) -> Result<OwnedFolder, Error> {
+        let path = self.folder.join(name);
         self.changing(|| {
             self.repository
-                .git_in(self.repository.checkout_root(), Hooks::Off)
+                .git_on_worktrees()
                 .args(["worktree", "add", "--detach", "--no-checkout", "--lock", "--reason", "in use by tm", "--quiet"])
                 .arg(&path)
                 .commit(commit)
                 .done()
         })?;
-        Ok(path)
+        OwnedFolder::just_made(&self.repository, path)
     }
 
     /// Holds the locks, of this process and of all, under which git's list of worktrees changes.
@@ -178,8 +189,13 @@ impl WorktreePool {
     }
 
     /// Takes a worktree back, whatever is in it: it is reset before it is used again.
-    pub(crate) fn give_back(&self, path: PathBuf) {
-        self.idle().push(path);
+    pub(crate) fn give_back(&self, folder: OwnedFolder) {
+        self.idle().push(folder);
+    }
+
+    /// Takes a judge's checkout back, with the tree that it holds.
+    pub(crate) fn give_back_judge(&self, folder: OwnedFolder, holds: Option<TreeId>) {
+        self.idle_judges().push((folder, holds));
     }
 
     /// Removes the idle worktrees; those that hold something stay.
@@ -187,11 +203,11 @@ impl WorktreePool {
     /// # Errors
     /// git refused one of them; the others are removed nevertheless.
     pub fn close(&self) -> Result<(), Error> {
-        let idle = std::mem::take(&mut *self.idle());
+        let judges = std::mem::take(&mut *self.idle_judges()).into_iter().map(|(folder, _)| folder);
+        let idle: Vec<OwnedFolder> = std::mem::take(&mut *self.idle()).into_iter().chain(judges).collect();
         let mut result = Ok(());
-        for path in idle {
-            let removed = self.remove(&path);
-            result = result.and(removed);
+        for folder in idle {
+            result = result.and(self.remove(&folder));
         }
         // Those that a killed process left behind; what is in them and nowhere else is kept first.
         let pruned = self.changing(|| {
@@ -201,33 +217,20 @@ impl WorktreePool {
             Ok(())
         });
         result = result.and(pruned);
+        let is_git_alone = std::fs::read_dir(&self.folder).is_ok_and(|entries| entries.count() == 1);
+        if result.is_ok() && is_git_alone {
+            // What can't be removed now is a few small files.
+            let _stays = std::fs::remove_dir_all(self.folder.join(KEPT_SETTINGS));
+        }
         // Not empty when a worktree stays.
         let _stays = std::fs::remove_dir(&self.folder);
         result
     }
 
-    fn remove(&self, path: &Path) -> Result<(), Error> {
-        let git = || self.repository.git_in(self.repository.checkout_root(), Hooks::Off).arg("worktree");
+    fn remove(&self, folder: &OwnedFolder) -> Result<(), Error> {
         self.changing(|| {
-            git().arg("unlock").arg(path).done()?;
             // What is not ignored was committed or salvaged when the worktree was given back.
-            git().args(["remove", "--force"]).arg(path).done()
+            folder.remove()
         })
-    }
-}
-
-impl DetachedWorktree {
-    /// Returns its folder.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Gives it back.
-    ///
-    /// # Errors
-    /// Never now; what was left in it is removed before it is used again.
-    pub fn release(self) -> Result<(), Error> {
-        self.pool.give_back(self.path);
-        Ok(())
     }
 }

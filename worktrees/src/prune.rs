@@ -1,11 +1,12 @@
 //! Removes worktrees whose work is safe, and says of each what it did and why.
 
-use crate::changes::TREE_TO_TEST;
 use crate::git::Hooks;
-use crate::pool::MERGE_TO_TEST;
+use crate::owned::OwnedFolder;
+use crate::pool::{KEPT_SETTINGS, OF_JUDGE};
+use crate::settings::TAKEN;
+use crate::worktree::salvage;
 use crate::{Error, Repository};
 use std::path::{Path, PathBuf};
-use tm_scheduler::CommitId;
 
 /// What became of a worktree.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,26 +34,22 @@ impl Repository {
     /// # Errors
     /// git can't list the worktrees.
     pub fn prune(&self, folder: &Path) -> Result<Vec<PruneOutcome>, Error> {
-        let listing = self.git().args(["worktree", "list", "--porcelain"]).text()?;
+        let listing = self.git_on_worktrees().args(["worktree", "list", "--porcelain"]).text()?;
         let paths = listing.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from);
         let ours: Vec<PathBuf> = paths.filter(|path| path.starts_with(folder)).collect();
-        Ok(ours.into_iter().map(|path| self.prune_one(path)).collect())
+        Ok(ours.into_iter().map(|path| self.prune_own(path)).collect())
     }
 
     /// Removes a worktree that nobody uses any more, after everything in it is kept under a name of tm's own that is
     /// made of its folder: `refs/tm/salvage/<run>/worktree-<n>/1`.
     pub(crate) fn put_away(&self, path: &Path) -> Result<(), Error> {
-        let git = || self.git_in(path, Hooks::Off);
-        let head = CommitId::new(git().args(["rev-parse", "--verify", "HEAD^{commit}"]).object_id()?);
-        let tree = self.tree_of_checkout(path)?;
-        let commit = self.commit_tree(&tree, &[&head], "tm: what a killed process left in a worktree\n")?;
+        let folder = OwnedFolder::made_before(self, path.to_owned())?;
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let run = path.parent().map(name).unwrap_or_default();
-        self.keep(&format!("refs/tm/salvage/{run}/worktree-{}/1", name(path)), &commit)?;
-        let git = || self.git_in(self.checkout_root(), Hooks::Off).arg("worktree");
-        // One that is not locked is removed as well.
-        let _was_not_locked = git().arg("unlock").arg(path).done();
-        git().args(["remove", "--force"]).arg(path).done()
+        let reference = format!("refs/tm/salvage/{run}/worktree-{}/1", name(path));
+        let base = folder.head_that_was_left().map_or_else(|| self.head().map(|head| head.commit), Ok)?;
+        salvage(&folder, &base, &reference, "tm: what a killed process left in a worktree\n")?;
+        folder.remove()
     }
 
     /// Links the worktrees below a folder to this repository again after either was moved; returns how many there are.
@@ -60,17 +57,75 @@ impl Repository {
     /// # Errors
     /// The folder can't be read, or git refused.
     pub fn link_again(&self, folder: &Path) -> Result<usize, Error> {
-        let mut worktrees = Vec::new();
+        let mut found = 0;
         for run in folders(folder)? {
-            worktrees.extend(folders(&run)?.into_iter().filter(|path| path.join(".git").is_file()));
+            let worktrees: Vec<PathBuf> =
+                folders(&run)?.into_iter().filter(|path| path.join(".git").is_file()).collect();
+            if worktrees.is_empty() {
+                continue;
+            }
+            self.git_on_worktrees().args(["worktree", "repair"]).args(&worktrees).done()?;
+            if let Some(kept) = self.with_settings_of_run(&run)? {
+                worktrees.iter().try_for_each(|path| OwnedFolder::linked_again(&kept, path))?;
+            }
+            found += worktrees.len();
         }
-        if !worktrees.is_empty() {
-            let git = self.git_in(self.checkout_root(), Hooks::Off);
-            git.args(["worktree", "repair"]).args(&worktrees).done()?;
-        }
-        Ok(worktrees.len())
+        Ok(found)
     }
 
+    /// Returns the repository with the settings that a run keeps beside its worktrees; `None` where it keeps none.
+    fn with_settings_of_run(&self, run: &Path) -> Result<Option<Self>, Error> {
+        let kept = run.join(KEPT_SETTINGS);
+        if kept.join(TAKEN).exists() { self.with_settings_kept_in(&kept).map(Some) } else { Ok(None) }
+    }
+
+    /// Removes a worktree of tm's own when its work is safe.
+    fn prune_own(&self, path: PathBuf) -> PruneOutcome {
+        let pruned = self.look_at_own(&path);
+        let (outcome, why) = pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
+        PruneOutcome { path, outcome, why }
+    }
+
+    fn look_at_own(&self, path: &Path) -> Result<(Pruned, String), Error> {
+        let run = path.parent().unwrap_or(path);
+        let Some(repository) = self.with_settings_of_run(run)? else {
+            return Ok((Pruned::Kept, "tm knows nothing of it".to_owned()));
+        };
+        if path.symlink_metadata().is_err() {
+            OwnedFolder::forget_gone(&repository, path)?;
+            return Ok((Pruned::Removed, "its folder is gone".to_owned()));
+        }
+        let folder = OwnedFolder::made_before(&repository, path.to_owned())?;
+        let (outcome, why) = repository.judge_own(&folder)?;
+        if outcome == Pruned::Removed {
+            folder.remove()?;
+        }
+        Ok((outcome, why.to_owned()))
+    }
+
+    /// Tells what should become of a worktree, and why.
+    fn judge_own(&self, folder: &OwnedFolder) -> Result<(Pruned, &'static str), Error> {
+        let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(OF_JUDGE) {
+            return Ok((Pruned::Removed, "it was made for tests only"));
+        }
+        if is_empty(folder.path()) {
+            return Ok((Pruned::Removed, "there is no file in it"));
+        }
+        let Some(head) = folder.head_that_was_left() else { return Ok((Pruned::Kept, "its HEAD names no commit")) };
+        if folder.tree(&[])? != self.tree_of(&head)? {
+            return Ok((Pruned::Kept, "it holds work that is not committed"));
+        }
+        let contains = format!("--contains={head}");
+        let kept_by = self.git().args(["for-each-ref", "--count=1", &contains, "refs/heads", "refs/tm"]).text()?;
+        Ok(if kept_by.is_empty() {
+            (Pruned::Kept, "its commit is on no branch")
+        } else {
+            (Pruned::Removed, "its work is on a branch")
+        })
+    }
+
+    /// Removes a worktree of the user's that was made for looking around, unless it holds something that is nowhere else.
     pub(crate) fn prune_one(&self, path: PathBuf) -> PruneOutcome {
         let pruned = self.look_at(&path).and_then(|(outcome, why)| match outcome {
             Pruned::Removed => self.remove_worktree(&path).map(|()| (outcome, why.to_owned())),
@@ -80,7 +135,7 @@ impl Repository {
         PruneOutcome { path, outcome, why }
     }
 
-    /// Tells what should become of a worktree, and why.
+    /// Tells what should become of a worktree that the user worked in, and why.
     fn look_at(&self, path: &Path) -> Result<(Pruned, &'static str), Error> {
         if is_empty(path) {
             return Ok((Pruned::Removed, "there is no file in it"));
@@ -92,21 +147,15 @@ impl Repository {
         let head = git().args(["rev-parse", "HEAD"]).object_id()?;
         let contains = format!("--contains={head}");
         let kept_by = git().args(["for-each-ref", "--count=1", &contains, "refs/heads", "refs/tm"]).text()?;
-        if !kept_by.is_empty() {
-            return Ok((Pruned::Removed, "its work is on a branch"));
-        }
-        // A process that was killed while it tested leaves such a commit, which is made of others that are kept.
-        let subject = git().args(["log", "-1", "--format=%s"]).text()?;
-        let is_for_tests = subject == MERGE_TO_TEST || subject == TREE_TO_TEST;
-        Ok(if is_for_tests {
-            (Pruned::Removed, "it was made for tests only")
-        } else {
+        Ok(if kept_by.is_empty() {
             (Pruned::Kept, "its commit is on no branch")
+        } else {
+            (Pruned::Removed, "its work is on a branch")
         })
     }
 
     fn remove_worktree(&self, path: &Path) -> Result<(), Error> {
-        let git = || self.git_in(self.checkout_root(), Hooks::Off).arg("worktree");
+        let git = || self.git_on_worktrees().arg("worktree");
         // One that is not locked is removed as well.
         let _was_not_locked = git().arg("unlock").arg(path).done();
         if is_empty(path) {

@@ -1,6 +1,7 @@
 //! The repository and what can be read of it.
 
-use crate::git::{Git, Hooks, fields, is_object_id, path_of};
+use crate::git::{Git, GitPlace, Hooks, fields, is_object_id, path_of};
+use crate::own::OwnGit;
 use crate::{Environment, Error};
 use fs2::FileExt as _;
 use std::collections::BTreeMap;
@@ -13,6 +14,13 @@ use tm_scheduler::CommitId;
 /// The full object id of a tree.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct TreeId(pub(crate) String);
+
+impl TreeId {
+    /// Takes the id that git gave to a tree.
+    pub const fn new(id: String) -> Self {
+        Self(id)
+    }
+}
 
 impl fmt::Display for TreeId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -33,8 +41,12 @@ pub struct Head {
 #[derive(Clone, Debug)]
 pub struct Repository {
     checkout_root: PathBuf,
+    /// git's own folder of this checkout.
+    git_dir: PathBuf,
     pub(crate) common_dir: PathBuf,
     environment: Environment,
+    /// The git folders of tm's own, once they are made: what else lies in the repository is not read any more.
+    own: Option<Arc<OwnGit>>,
     /// Found once: it is asked for before every change of a branch, and what a name means does not change meanwhile.
     default_branch: Arc<OnceLock<String>>,
     /// The trees of commits that were asked for: a commit never gets another one.
@@ -66,8 +78,16 @@ impl Repository {
             .args(["rev-parse", "--show-toplevel"])
             .path()
             .map_err(|_| Error::NoCheckout { path: start.to_owned() })?;
-        let mut repository =
-            Self { checkout_root, common_dir, environment, default_branch: Arc::default(), trees: Arc::default() };
+        let git_dir = git().args(["rev-parse", "--path-format=absolute", "--absolute-git-dir"]).path()?;
+        let mut repository = Self {
+            checkout_root,
+            git_dir,
+            common_dir,
+            environment,
+            own: None,
+            default_branch: Arc::default(),
+            trees: Arc::default(),
+        };
         if repository.git().args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).text_if_any()?.is_none() {
             return Err(Error::NoCommits { path: repository.checkout_root });
         }
@@ -100,12 +120,66 @@ impl Repository {
         &self.common_dir
     }
 
-    /// A call that only reads, in the user's checkout.
-    pub(crate) fn git(&self) -> Git {
-        Git::new(&self.environment, &self.checkout_root, Hooks::Off).reading()
+    /// Returns the repository as it is now to git: with configuration, hooks and `info/` as they are at this moment, or
+    /// as they were when this was asked for with the same folder before. Refs and objects stay the repository's.
+    ///
+    /// # Errors
+    /// The folder can't be written, or git refused.
+    pub fn with_settings_kept_in(&self, folder: &Path) -> Result<Self, Error> {
+        if self.own.is_some() {
+            return Ok(self.clone());
+        }
+        let own = OwnGit::open(folder, self)?;
+        let environment = own.environment(&self.environment);
+        Ok(Self { environment, own: Some(Arc::new(own)), ..self.clone() })
     }
 
-    /// A call in a worktree.
+    pub(crate) fn own(&self) -> Option<&OwnGit> {
+        self.own.as_deref()
+    }
+
+    /// Returns git's own folder of the user's checkout.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// A call that only reads, in the user's checkout.
+    pub(crate) fn git(&self) -> Git {
+        self.git_at_checkout().reading()
+    }
+
+    /// A call in the user's checkout, without hooks.
+    pub(crate) fn git_at_checkout(&self) -> Git {
+        let git = Git::new(&self.environment, &self.checkout_root, Hooks::Off);
+        match self.place_of_checkout() {
+            Ok(place) => git.at(&place),
+            // Whoever asks for HEAD learns why it can't be read.
+            Err(error) => git.refused(error),
+        }
+    }
+
+    fn place_of_checkout(&self) -> Result<GitPlace, Error> {
+        let (git_dir, index) = match &self.own {
+            Some(own) => (own.view(&self.git_dir)?, Some(self.git_dir.join("index"))),
+            None => (self.git_dir.clone(), None),
+        };
+        Ok(GitPlace { git_dir, work_tree: Some(self.checkout_root.clone()), index })
+    }
+
+    /// A call on objects and refs alone, which no file of a checkout has a part in.
+    pub(crate) fn git_on_objects(&self) -> Git {
+        let git_dir = self.own.as_ref().map_or_else(|| self.common_dir.clone(), |own| own.common());
+        let place = GitPlace { git_dir: git_dir.clone(), work_tree: None, index: None };
+        Git::new(&self.environment, &git_dir, Hooks::Off).at(&place)
+    }
+
+    /// A call on git's list of worktrees: the real one.
+    pub(crate) fn git_on_worktrees(&self) -> Git {
+        let place = GitPlace { git_dir: self.common_dir.clone(), work_tree: None, index: None };
+        Git::new(&self.environment, &self.common_dir, Hooks::Off).at(&place)
+    }
+
+    /// A call in a folder of the user's, where git finds out itself what belongs to it.
     pub(crate) fn git_in(&self, folder: &Path, hooks: Hooks) -> Git {
         Git::new(&self.environment, folder, hooks)
     }
@@ -192,6 +266,23 @@ impl Repository {
             known().insert(commit.clone(), tree.clone());
         }
         Ok(tree)
+    }
+
+    /// Refuses a commit of another tree.
+    ///
+    /// # Errors
+    /// Its tree is another one, or there is no such commit.
+    pub fn assert_tree_of(&self, commit: &CommitId, tree: &TreeId) -> Result<(), Error> {
+        let found = self.tree_of(commit)?;
+        if found == *tree {
+            return Ok(());
+        }
+        Err(Error::OtherTree { commit: commit.clone(), expected: tree.to_string(), found: found.to_string() })
+    }
+
+    /// Tells whether a commit may run a hook.
+    pub fn may_have_commit_hooks(&self) -> bool {
+        crate::hooks::OF_COMMIT.iter().any(|hook| self.own.as_ref().is_none_or(|own| own.may_have_hook(hook)))
     }
 
     /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.

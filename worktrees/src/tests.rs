@@ -43,6 +43,11 @@ impl Scene {
         Self { folder, repository, pool }
     }
 
+    /// A pool of a run that begins now.
+    fn pool_anew(&self) -> WorktreePool {
+        WorktreePool::open(self.repository.clone(), self.folder.path().join("anew")).expect("a pool")
+    }
+
     fn git(&self, arguments: &[&str]) -> String {
         self.repository.git_in(self.repository.checkout_root(), git::Hooks::Off).args(arguments).text().expect("git")
     }
@@ -52,24 +57,37 @@ impl Scene {
     }
 
     fn check_out(&self, name: &str, base: &CommitId) -> Worktree {
-        self.pool.check_out(&branch(name), &BranchStart::New, base, &[]).expect("a worktree")
+        self.pool.check_out(&branch(name), &BranchStart::New, base, &[], |_| Vec::new()).expect("a worktree")
     }
 
     /// One task from worktree to commit.
     fn task(&self, name: &str, base: &CommitId, file: &str, text: &str) -> CommitId {
         let worktree = self.check_out(name, base);
         write(&worktree.path().join(file), text);
-        assert!(worktree.stage(&PathPatterns::default()).expect("staged").changed_from_base);
-        let commit = worktree.commit(&format!("{name}\n\nTask: {name}\n")).expect("a commit");
+        let captured = worktree.capture(&PathPatterns::default()).expect("captured");
+        assert!(captured.changed_from_base);
+        let commit = self.commit(&worktree, &captured.tree, &format!("{name}\n\nTask: {name}\n"));
         worktree.release().expect("released");
         commit
+    }
+
+    fn commit(&self, worktree: &Worktree, tree: &TreeId, message: &str) -> CommitId {
+        let commit = self.repository.commit_as_user(tree, &[worktree.base()], message).expect("a commit");
+        worktree.put_branch_at(&commit, "refs/tm/salvage/test/1/1").expect("moved");
+        commit
+    }
+
+    fn advance(&self, integration: &BranchName, preview: &MergePreview) {
+        let merge = self.repository.merge_commit(preview, "Land\n").expect("a merge");
+        let start = BranchStart::Reuse { expected: preview.head.clone() };
+        self.repository.move_branch(integration, &merge, &start).expect("landed");
     }
 
     fn land(&self, commit: &CommitId) -> Landing {
         let head = self.repository.resolve("tm/run").expect("an integration branch");
         let landing = self.repository.land(&head, commit).expect("a merge");
         if let Landing::Clean(preview) = &landing {
-            self.repository.finish_landing(&branch("tm/run"), preview, "Land\n").expect("landed");
+            self.advance(&branch("tm/run"), preview);
         }
         landing
     }
@@ -131,13 +149,17 @@ fn the_base_of_a_task_contains_everything_or_is_refused() {
     let base = scene.head();
     let one = scene.task("tm/1", &base, "b.txt", "b");
     let two = scene.task("tm/2", &base, "c.txt", "c");
-    let refused = scene.pool.check_out(&branch("tm/3"), &BranchStart::New, &one, std::slice::from_ref(&two));
+    let refused =
+        scene.pool.check_out(&branch("tm/3"), &BranchStart::New, &one, std::slice::from_ref(&two), |_| Vec::new());
     assert!(matches!(refused, Err(Error::MissingDependency { missing, .. }) if missing == two));
     let MergeOutcome::Merged(both) = scene.repository.combine(&[one.clone(), two.clone()], "Base\n").expect("a merge")
     else {
         panic!("a conflict")
     };
-    scene.pool.check_out(&branch("tm/3"), &BranchStart::New, &both, &[one.clone(), two]).expect("a worktree");
+    scene
+        .pool
+        .check_out(&branch("tm/3"), &BranchStart::New, &both, &[one.clone(), two], |_| Vec::new())
+        .expect("a worktree");
     let same = scene.repository.combine(&[both.clone(), one], "Base\n").expect("a merge");
     assert_eq!(same, MergeOutcome::Merged(both));
 }
@@ -152,7 +174,7 @@ fn the_default_branch_and_the_one_checked_out_are_never_moved() {
         let start = BranchStart::Reuse { expected: base.clone() };
         let moved = scene.repository.move_branch(&branch(name), &commit, &start);
         assert!(matches!(moved, Err(Error::RefusedDefaultBranch { .. })), "{name}");
-        let given = scene.pool.check_out(&branch(name), &start, &base, &[]);
+        let given = scene.pool.check_out(&branch(name), &start, &base, &[], |_| Vec::new());
         assert!(matches!(given, Err(Error::RefusedDefaultBranch { .. })), "{name}");
         assert_eq!(scene.repository.resolve(name).expect("a commit"), base);
     }
@@ -193,10 +215,12 @@ fn what_is_never_committed_stays_out_even_when_the_agent_committed_it() {
     };
     git(&["add", "."]);
     git(&["commit", "--quiet", "-m", "by the agent"]);
-    worktree.stage(&never(&[".taskmaster/**"])).expect("staged");
-    let commit = worktree.commit("by tm\n").expect("a commit");
+    let captured = worktree.capture(&never(&[".taskmaster/**"])).expect("captured");
+    assert_eq!(captured.never_committed, [PathBuf::from(".taskmaster/tasks.json")]);
+    let commit = scene.commit(&worktree, &captured.tree, "by tm\n");
     assert_eq!(scene.git(&["ls-tree", "-r", "--name-only", commit.as_str()]), "a.txt\nb.txt");
-    assert_eq!(scene.git(&["log", "--format=%s", commit.as_str()]), "by tm\nby the agent\nfirst");
+    assert_eq!(scene.git(&["log", "--format=%s", commit.as_str()]), "by tm\nfirst");
+    assert_eq!(scene.git(&["log", "--format=%s", "refs/tm/salvage/test/1/1"]), "by the agent\nfirst");
     assert!(worktree.path().join(".taskmaster/tasks.json").exists());
 }
 
@@ -214,28 +238,74 @@ fn an_agent_that_leaves_the_branch_or_rewrites_history_keeps_its_content() {
         for arguments in commands {
             scene.repository.git_in(worktree.path(), git::Hooks::Off).args(*arguments).done().expect("git");
         }
-        worktree.stage(&PathPatterns::default()).expect("staged");
-        let commit = worktree.commit("work\n").expect("a commit");
+        let captured = worktree.capture(&PathPatterns::default()).expect("captured");
+        let commit = scene.commit(&worktree, &captured.tree, "work\n");
         assert_eq!(scene.repository.branch_tip(&branch("tm/1")).expect("a tip"), Some(commit.clone()));
         assert!(scene.repository.is_ancestor(&base, &commit).expect("an answer"));
         assert_eq!(scene.git(&["ls-tree", "-r", "--name-only", commit.as_str()]), "a.txt\nb.txt");
     }
 }
 
-#[test]
-fn hooks_are_run_and_a_refusal_brings_their_words() {
-    let scene = Scene::new();
-    let hook = scene.folder.path().join("checkout/.git/hooks/pre-commit");
-    write(&hook, "#!/bin/sh\necho \"no tabs please, in $TM_COMMITS_IN, $TM_SPARED\" >&2\nexit 1\n");
-    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    let worktree = scene.check_out("tm/1", &scene.head());
+fn hook(path: &Path, text: &str) {
+    write(path, text);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+}
+
+/// Runs the hooks on a tree with one more file, in a checkout of a judge's.
+fn hooked(scene: &Scene) -> Result<Hooked, Error> {
+    let base = scene.head();
+    let worktree = scene.check_out("tm/1", &base);
     write(&worktree.path().join("b.txt"), "b");
-    worktree.stage(&PathPatterns::default()).expect("staged");
-    // The lock of a git that was killed in the middle is in nobody's way.
-    write(&scene.folder.path().join("checkout/.git/worktrees/1/index.lock"), "");
-    let refused = worktree.commit("work\n");
-    let words = format!("no tabs please, in {}, 1", worktree.commit_mark().1);
-    assert!(matches!(refused, Err(Error::CommitRefused { output }) if output.contains(&words)));
+    let tree = worktree.capture(&PathPatterns::default()).expect("captured").tree;
+    let commit = scene.repository.commit_to_test(&tree, &base).expect("a commit");
+    let mut judge = scene.pool.judge(&tree, &commit).expect("a checkout");
+    judge.check_out(&commit, &[]).expect("checked out");
+    let (name, value) = judge.commit_mark();
+    let hooked = judge.run_commit_hooks(worktree.branch(), &tree, "work\n");
+    if let Ok(hooked) = &hooked {
+        assert_ne!(hooked.tree, tree);
+    }
+    hooked.map_err(|error| match error {
+        Error::CommitRefused { output } => {
+            Error::CommitRefused { output: output.replace(&value, "<here>").replace(name, "<mark>") }
+        }
+        error => error,
+    })
+}
+
+#[test]
+fn hooks_are_run_on_the_tree_and_a_refusal_brings_their_words() {
+    let scene = Scene::new();
+    let text = "#!/bin/sh\necho \"no tabs please, in $TM_COMMITS_IN, $TM_SPARED, $(ls | tr '\\n' ' ')\" >&2\nexit 1\n";
+    hook(&scene.folder.path().join("checkout/.git/hooks/pre-commit"), text);
+    let scene = Scene { pool: scene.pool_anew(), ..scene };
+    let Err(Error::CommitRefused { output }) = hooked(&scene) else { panic!("a refusal") };
+    assert_eq!(output, "no tabs please, in <here>, 1, a.txt b.txt");
+}
+
+#[test]
+fn what_hooks_stage_and_say_is_another_tree_and_message_on_the_tasks_branch() {
+    let scene = Scene::new();
+    let hooks = scene.folder.path().join("checkout/.git/hooks");
+    hook(&hooks.join("pre-commit"), "#!/bin/sh\ngit symbolic-ref --short HEAD > more.txt\ngit add more.txt\n");
+    hook(&hooks.join("commit-msg"), "#!/bin/sh\necho checked >> \"$1\"\n");
+    let scene = Scene { pool: scene.pool_anew(), ..scene };
+    let hooked = hooked(&scene).expect("hooked");
+    assert_eq!(hooked.message, "work\nchecked\n");
+    assert_eq!(scene.repository.text_in_tree(&hooked.tree, "more.txt").expect("a tree").as_deref(), Some("tm/1\n"));
+}
+
+#[test]
+fn hooks_and_settings_that_come_later_are_not_used() {
+    let scene = Scene::new();
+    let root = scene.folder.path().join("checkout");
+    hook(&root.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
+    scene.git(&["config", "core.hooksPath", &root.join(".git/hooks").display().to_string()]);
+    scene.git(&["config", "filter.x.clean", "echo changed"]);
+    write(&root.join(".git/info/attributes"), "* filter=x\n");
+    write(&root.join(".git/info/exclude"), "b.txt\n");
+    let commit = scene.task("tm/1", &scene.head(), "b.txt", "b");
+    assert_eq!(scene.git(&["show", &format!("{commit}:b.txt")]), "b");
 }
 
 #[test]
@@ -274,7 +344,7 @@ fn a_worktree_or_branch_that_the_user_deleted_is_an_error_and_no_panic() {
     let base = scene.head();
     let worktree = scene.check_out("tm/1", &base);
     std::fs::remove_dir_all(worktree.path()).expect("removed");
-    assert!(worktree.stage(&PathPatterns::default()).is_err());
+    assert!(worktree.capture(&PathPatterns::default()).is_err());
     let path = worktree.path().to_owned();
     assert!(worktree.release().is_err());
     assert!(matches!(scene.pool.take_over(&path, &branch("tm/1"), &base), Err(Error::NotInPool { .. })));
@@ -330,7 +400,7 @@ fn a_tree_is_made_with_some_files_as_they_were() {
     write(&worktree.path().join("a.txt"), "other");
     write(&worktree.path().join("t/new.txt"), "new");
     write(&worktree.path().join("kept.txt"), "kept");
-    let staged = worktree.stage(&PathPatterns::default()).expect("staged");
+    let staged = worktree.capture(&PathPatterns::default()).expect("captured");
     let text = |commit: &CommitId, path: &str| scene.repository.text_at(commit, path).expect("a commit");
     assert_eq!(scene.repository.text_in_tree(&staged.tree, "t/new.txt").expect("a tree").as_deref(), Some("new"));
     let files = ["a.txt", "t/new.txt", "nowhere.txt"].map(str::to_owned);
@@ -381,7 +451,7 @@ fn a_file_that_changes_just_after_it_was_staged_is_seen() {
     let worktree = scene.check_out("tm/one", &scene.head());
     for round in 0..20 {
         write(&worktree.path().join("a.txt"), &format!("old {round:02}"));
-        worktree.stage(&PathPatterns::default()).expect("staged");
+        worktree.capture(&PathPatterns::default()).expect("staged");
         write(&worktree.path().join("a.txt"), &format!("new {round:02}"));
         let tree = scene.repository.tree_of_checkout(worktree.path()).expect("a tree");
         let text = scene.repository.text_in_tree(&tree, "a.txt").expect("a tree");

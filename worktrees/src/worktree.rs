@@ -1,48 +1,54 @@
-//! One task's worktree: what the agent left there is staged, committed, or kept elsewhere.
+//! One task's worktree: what the agent left there is taken as a tree, committed by that tree's id, or kept elsewhere.
+//!
+//! The folder is the agent's, so nothing in it is believed: not its index, not its HEAD, not git's own files.
 
-use crate::git::{Hooks, fields, path_of};
+use crate::git::{fields, path_of};
+use crate::hooks::Hooked;
+use crate::owned::{OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
-use crate::{BranchName, Error, PathPatterns, TreeId};
+use crate::refs::BranchStart;
+use crate::{BranchName, Error, PathPatterns, Repository, TreeId};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use tm_scheduler::CommitId;
 
-/// The variable by which the processes of a commit are known.
-const COMMITS_IN: &str = "TM_COMMITS_IN";
-/// The variable that keeps what a commit leaves behind on purpose, such as the agent that holds the key for signing,
-/// from being taken for what an agent left behind.
-const SPARED: &str = "TM_SPARED";
-/// A lock that is found on the index is looked at again after these pauses (milliseconds) before it is removed.
-const LOCK_PAUSES: [u64; 5] = [20, 60, 180, 540, 1_000];
+/// So many paths that are left out are named at the most.
+const SHOWN: usize = 20;
+/// Folders and files that tools leave behind and nobody looks for in a commit.
+const OF_TOOLS: [&str; 7] =
+    ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "node_modules", "target", ".DS_Store"];
 
 /// A worktree that is in use.
 #[derive(Debug)]
 pub struct Worktree {
     pool: WorktreePool,
-    path: PathBuf,
+    folder: OwnedFolder,
     branch: BranchName,
     base: CommitId,
+    /// Untracked paths that tm itself put there, or that the user lets stay.
+    kept: Vec<PathBuf>,
 }
 
 /// What would be committed.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Staged {
+pub struct Captured {
     /// The tree.
     pub tree: TreeId,
     /// Whether it differs from the base's.
     pub changed_from_base: bool,
     /// Changed paths that are never committed, and so are as in the base.
-    pub left_out: Vec<PathBuf>,
+    pub never_committed: Vec<PathBuf>,
+    /// Paths that the rules of the tree leave out, such as those in `.gitignore`; bounded.
+    pub ignored: Vec<PathBuf>,
 }
 
 impl Worktree {
-    pub(crate) const fn new(pool: WorktreePool, path: PathBuf, branch: BranchName, base: CommitId) -> Self {
-        Self { pool, path, branch, base }
+    pub(crate) const fn new(pool: WorktreePool, folder: OwnedFolder, branch: BranchName, base: CommitId) -> Self {
+        Self { pool, folder, branch, base, kept: Vec::new() }
     }
 
     /// Returns its folder.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
     }
 
     /// Returns its branch.
@@ -55,251 +61,242 @@ impl Worktree {
         &self.base
     }
 
-    fn git(&self) -> crate::git::Git {
-        self.pool.repository().git_in(&self.path, Hooks::Off)
+    const fn repository(&self) -> &Repository {
+        self.folder.repository()
     }
 
-    fn head(&self) -> Result<CommitId, Error> {
-        self.git().args(["rev-parse", "--verify", "HEAD^{commit}"]).object_id().map(CommitId::new)
+    /// Leaves untracked paths alone from now on, which tm itself put there or the user lets stay.
+    pub fn keep(&mut self, paths: Vec<PathBuf>) {
+        self.kept = paths;
     }
 
-    pub(crate) fn assert_on_base(&self) -> Result<(), Error> {
-        if self.head()? == self.base {
-            return Ok(());
-        }
-        Err(Error::WrongHead { path: self.path.clone(), expected: self.base.to_string() })
-    }
-
-    /// Stages everything that the agent left, but for what is never committed, whose content goes back to the base's.
-    ///
-    /// Commits that the agent made stay beneath, when they are made on the base; otherwise only their content counts.
-    ///
-    /// # Errors
-    /// git refused, or there are repositories within the worktree.
-    pub fn stage(&self, never_commit: &PathPatterns) -> Result<Staged, Error> {
-        self.remove_abandoned_lock()?;
-        match self.stage_once(never_commit) {
-            Err(error) if error.is_of_collected_objects() => {
-                // The index says of files that they are in the object store, and another git has collected them.
-                self.git().args(["read-tree", "HEAD"]).done()?;
-                self.stage_once(never_commit)
-            }
-            staged => staged,
-        }
-    }
-
-    /// Removes the lock of a git that was killed with the agent, or with tm: nobody else works on the index of this worktree, and
-    /// whoever does is given a moment.
-    fn remove_abandoned_lock(&self) -> Result<(), Error> {
-        let lock = self.git_dir()?.join("index.lock");
-        for pause in LOCK_PAUSES {
-            if !lock.exists() {
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(pause));
-        }
-        match std::fs::remove_file(&lock) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &lock)(error)),
-            Ok(()) | Err(_) => Ok(()),
-        }
-    }
-
-    /// Returns git's own folder of this worktree, as the file `.git` names it.
-    fn git_dir(&self) -> Result<PathBuf, Error> {
-        let link = self.path.join(".git");
-        let text = match std::fs::read(&link) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Error::NotInPool { path: self.path.clone(), why: "it is gone" });
-            }
-            text => text.map_err(Error::file("read", &link))?,
-        };
-        let text = text.strip_prefix(b"gitdir: ").unwrap_or(&text);
-        Ok(path_of(text.strip_suffix(b"\n").unwrap_or(text)))
-    }
-
-    fn stage_once(&self, never_commit: &PathPatterns) -> Result<Staged, Error> {
-        self.back_to_branch()?;
-        self.git().args(["add", "--all", "--", "."]).done()?;
-        let left_out = self.unstage(never_commit)?;
-        self.refuse_nested()?;
-        let tree = TreeId(self.git().arg("write-tree").object_id()?);
-        let changed_from_base = tree != self.pool.repository().tree_of(&self.base)?;
-        Ok(Staged { tree, changed_from_base, left_out })
-    }
-
-    /// Puts HEAD on the task's branch, wherever the agent left it, without touching a file.
-    fn back_to_branch(&self) -> Result<(), Error> {
-        let repository = self.pool.repository();
-        repository.assert_not_protected(&self.branch)?;
-        let head = self.head().ok();
-        let is_there = head.is_some();
-        let head = head.unwrap_or_else(|| self.last_head());
-        let reference = self.branch.reference();
-        let current = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).text_if_any()?;
-        let keeps_commits = repository.is_ancestor(&self.base, &head)?;
-        if is_there && current.as_deref() == Some(&reference) && keeps_commits {
-            return Ok(());
-        }
-        let commit = if keeps_commits { head } else { self.base.clone() };
-        self.git().args(["update-ref", "-m", "tm", &reference]).commit(&commit).done()?;
-        self.git().args(["symbolic-ref", "-m", "tm", "HEAD", &reference]).done()
-    }
-
-    /// Returns the files that a commit of what is staged would change against the base.
+    /// Returns what is in the folder and in no tree, a folder where nothing in it is.
     ///
     /// # Errors
     /// git refused.
-    pub fn staged_files(&self) -> Result<Vec<String>, Error> {
-        let git = self.git().reading().args(["diff", "--cached", "--name-only", "--no-renames", "-z"]);
-        let listing = git.commit(&self.base).bytes()?;
-        Ok(fields(&listing).map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+        self.folder.untracked()
     }
 
-    /// Returns where HEAD was before its branch was deleted, as its log has it; the base where that tells nothing.
-    fn last_head(&self) -> CommitId {
-        let log = self.git_dir().and_then(|folder| {
-            let path = folder.join("logs/HEAD");
-            std::fs::read_to_string(&path).map_err(Error::file("read", &path))
-        });
-        let log = log.unwrap_or_default();
-        let last = log.lines().last().and_then(|line| line.split(' ').nth(1)).map(CommitId::new);
-        let is_whole = |commit: &CommitId| self.pool.repository().is_ancestor(&self.base, commit).unwrap_or(false);
-        last.filter(is_whole).unwrap_or_else(|| self.base.clone())
+    /// Moves to another base before anybody has worked there: branch, files, and what the agent finds.
+    ///
+    /// # Errors
+    /// The branch is elsewhere, or git refused.
+    pub fn move_to_base(&mut self, base: &CommitId) -> Result<(), Error> {
+        let start = BranchStart::Reuse { expected: self.base.clone() };
+        self.repository().move_branch(&self.branch, base, &start)?;
+        self.base = base.clone();
+        self.folder.check_out(base, &OwnedHead::Branch(&self.branch), &self.kept)
     }
 
-    fn unstage(&self, never_commit: &PathPatterns) -> Result<Vec<PathBuf>, Error> {
-        let base = &self.base;
-        let listing =
-            self.git().args(["diff", "--cached", "--name-only", "--no-renames", "-z"]).commit(base).bytes()?;
-        let mut paths: Vec<u8> = Vec::new();
-        let mut left_out = Vec::new();
-        for path in fields(&listing).filter(|path| never_commit.covers(&path_of(path))) {
-            paths.extend_from_slice(path);
-            paths.push(0);
-            left_out.push(path_of(path));
+    /// Takes everything that the agent left as a tree, but for what is never committed, whose content is the base's.
+    ///
+    /// # Errors
+    /// What is there can't be taken (`Error::is_of_work` tells so), or git refused.
+    pub fn capture(&self, never_commit: &PathPatterns) -> Result<Captured, Error> {
+        self.folder.assert_own()?;
+        let changed = self.folder.changed_git_files();
+        if !changed.is_empty() {
+            return Err(Error::GitFilesChanged { paths: changed });
         }
-        if paths.is_empty() {
-            return Ok(left_out);
+        match self.capture_once(never_commit) {
+            Err(error) if error.is_of_collected_objects() => {
+                // The index says of files that they are in the object store, and another git has collected them.
+                self.folder.forget_index(&self.base)?;
+                self.capture_once(never_commit).map_err(refused_work)
+            }
+            captured => captured.map_err(refused_work),
         }
-        self.git()
-            .args(["reset", "--quiet"])
-            .commit(base)
-            .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
-            .input(paths)
-            .done()?;
-        Ok(left_out)
     }
 
-    fn refuse_nested(&self) -> Result<(), Error> {
-        let listing =
-            self.git().args(["diff", "--cached", "--raw", "--no-renames", "-z"]).commit(&self.base).bytes()?;
+    fn capture_once(&self, never_commit: &PathPatterns) -> Result<Captured, Error> {
+        let ignored = self.folder.ignored()?;
+        let ignored: Vec<PathBuf> = ignored.into_iter().filter(|path| !self.is_kept(path)).collect();
+        let forced = if ignored.is_empty() { Vec::new() } else { self.folder.forced_by_others() };
+        let whole = self.folder.tree(&forced)?;
+        let changes = self.raw_changes(&whole)?;
+        let nested: Vec<PathBuf> = changes.iter().filter(|change| change.is_new_repository).map(path).collect();
+        if !nested.is_empty() {
+            return Err(Error::NestedRepositories { paths: nested });
+        }
+        let never_committed: Vec<PathBuf> = changes.iter().map(path).filter(|path| never_commit.covers(path)).collect();
+        let tree = self.repository().with_paths_of(&whole, &never_committed, &self.base)?;
+        let changed_from_base = tree != self.repository().tree_of(&self.base)?;
+        let is_left_out = |path: &PathBuf| !is_of_tools(path) && !forced.contains(path);
+        let ignored = ignored.into_iter().filter(is_left_out).take(SHOWN).collect();
+        Ok(Captured { tree, changed_from_base, never_committed, ignored })
+    }
+
+    fn is_kept(&self, path: &Path) -> bool {
+        self.kept.iter().any(|kept| path.starts_with(kept))
+    }
+
+    fn raw_changes(&self, tree: &TreeId) -> Result<Vec<RawChange>, Error> {
+        let git = self.repository().git_on_objects().args(["diff-tree", "-r", "--raw", "--no-renames", "-z"]);
+        let listing = git.commit(&self.base).arg(&tree.0).bytes()?;
         let mut entries = fields(&listing);
-        let mut paths = Vec::new();
+        let mut changes = Vec::new();
         while let (Some(modes), Some(path)) = (entries.next(), entries.next()) {
             let modes = String::from_utf8_lossy(modes);
             let mut modes = modes.trim_start_matches(':').split(' ');
-            if modes.next() != Some("160000") && modes.next() == Some("160000") {
-                paths.push(path_of(path));
+            let is_new_repository = modes.next() != Some("160000") && modes.next() == Some("160000");
+            changes.push(RawChange { path: path_of(path), is_new_repository });
+        }
+        Ok(changes)
+    }
+
+    /// Puts the task's branch at a commit of tm's, whatever the agent did with the branch; commits of the agent's that are
+    /// not in it are kept under `keep_as`.
+    ///
+    /// # Errors
+    /// The branch is protected, somebody moves it again and again, or git refused.
+    pub fn put_branch_at(&self, commit: &CommitId, keep_as: &str) -> Result<(), Error> {
+        let repository = self.repository();
+        for work in [repository.branch_tip(&self.branch)?, self.folder.head_that_was_left()].into_iter().flatten() {
+            if !repository.is_ancestor(&work, commit)? {
+                repository.keep(keep_as, &work)?;
             }
         }
-        if paths.is_empty() { Ok(()) } else { Err(Error::NestedRepositories { paths }) }
+        let start = repository.branch_tip(&self.branch)?;
+        let start = start.map_or(BranchStart::New, |expected| BranchStart::Reuse { expected });
+        repository.move_branch(&self.branch, commit, &start)
     }
 
-    /// Returns the variable, and its value, that git and the hooks have in their environment while they commit here.
-    pub fn commit_mark(&self) -> (&'static str, String) {
-        (COMMITS_IN, self.path.display().to_string())
-    }
-
-    /// Commits what is staged, on the task's branch, with hooks and signing as the user has them set up.
+    /// Shows whoever looks into the folder that it is at a commit of the task's branch, without touching a file.
     ///
     /// # Errors
-    /// A hook or git refused (`CommitRefused`, with its words), or HEAD is not on the task's branch.
-    pub fn commit(&self, message: &str) -> Result<CommitId, Error> {
-        let repository = self.pool.repository();
-        repository.assert_not_protected(&self.branch)?;
-        let reference = self.branch.reference();
-        let current = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).text_if_any()?;
-        if current.as_deref() != Some(&reference) {
-            return Err(Error::WrongHead { path: self.path.clone(), expected: self.branch.to_string() });
-        }
-        if self.head().is_err() {
-            // Somebody deleted the branch: git would make a commit without a parent.
-            self.back_to_branch()?;
-        }
-        self.remove_abandoned_lock()?;
-        let answer = repository
-            .git_in(&self.path, Hooks::Configured)
-            .variable(COMMITS_IN, self.commit_mark().1)
-            .variable(SPARED, "1")
-            .args(["commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "-F", "-"])
-            .input(message)
-            .once()
-            .answer()?;
-        if answer.code != 0 {
-            let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
-            let output = format!("{printed}{}", answer.stderr).trim().to_owned();
-            return Err(Error::CommitRefused { output });
-        }
-        self.head()
+    /// The folder is not tm's any more, or the disk refused.
+    pub fn show_at_branch(&self) -> Result<(), Error> {
+        self.folder.assert_own()?;
+        self.folder.publish(&OwnedHead::Branch(&self.branch))
     }
 
-    /// Commits what the agent left uncommitted, on top of the commits that it made; `None` when there is nothing.
+    /// Returns the agent's own commits on the base, the newest; `None` when there are none, or not on the base.
     ///
     /// # Errors
-    /// As `stage` and `commit`.
+    /// git refused.
+    pub fn own_commits(&self) -> Result<Option<CommitId>, Error> {
+        let tip = self.repository().branch_tip(&self.branch)?;
+        let Some(tip) = tip.filter(|tip| *tip != self.base) else { return Ok(None) };
+        Ok(self.repository().is_ancestor(&self.base, &tip)?.then_some(tip))
+    }
+
+    /// Commits what the agent left uncommitted, on top of the commits that it made, with hooks and signing as the user has
+    /// them set up; `None` when there is nothing.
+    ///
+    /// # Errors
+    /// As `capture`; or a hook or git refused.
     pub fn commit_rest(&self, never_commit: &PathPatterns, message: &str) -> Result<Option<CommitId>, Error> {
-        let staged = self.stage(never_commit)?;
-        if staged.tree == self.pool.repository().tree_of(&self.head()?)? {
+        let repository = self.repository();
+        let head = self.folder.head_that_was_left();
+        let on_base = head.filter(|head| repository.is_ancestor(&self.base, head).unwrap_or(false));
+        let head = on_base.unwrap_or_else(|| self.base.clone());
+        let captured = self.capture(never_commit)?;
+        if captured.tree == repository.tree_of(&head)? {
             return Ok(None);
         }
-        self.commit(message).map(Some)
+        self.folder.stage(&captured.tree, &OwnedHead::Branch(&self.branch))?;
+        let Hooked { tree, message } = crate::hooks::run(&self.folder, message)?;
+        let commit = repository.commit_as_user(&tree, &[&head], &message)?;
+        self.put_branch_at(&commit, &format!("refs/tm/salvage/{}", self.branch))?;
+        self.show_at_branch()?;
+        Ok(Some(commit))
     }
 
-    /// Brings the task's branch and the files back to a commit of this attempt; ignored files stay.
+    /// Brings the files back to a commit of this attempt; what is not part of it goes.
     ///
     /// # Errors
     /// git refused.
     pub fn go_back_to(&self, commit: &CommitId) -> Result<(), Error> {
-        let reference = self.branch.reference();
-        self.pool.repository().assert_not_protected(&self.branch)?;
-        self.git().args(["symbolic-ref", "-m", "tm", "HEAD", &reference]).done()?;
-        self.git().args(["reset", "--hard", "--quiet"]).commit(commit).done()?;
-        self.git().args(["clean", "-ffdq"]).done()
+        self.folder.check_out(commit, &OwnedHead::Branch(&self.branch), &self.kept)
     }
 
-    /// Tells whether nothing is staged, changed or untracked.
+    /// Tells whether everything that would be committed is.
     ///
     /// # Errors
     /// git refused.
     pub fn is_clean(&self) -> Result<bool, Error> {
-        Ok(self.git().reading().args(["status", "--porcelain=v1", "-z"]).bytes()?.is_empty())
+        let Some(tip) = self.repository().branch_tip(&self.branch)? else { return Ok(false) };
+        Ok(self.folder.tree(&[])? == self.repository().tree_of(&tip)?)
     }
 
-    /// Keeps everything that is here and not in the base under a name of tm's, without touching a file, the index or a
-    /// branch; `None` when there is nothing.
+    /// Returns everything that is here as a tree, without what the tree's own rules leave out.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn tree(&self) -> Result<TreeId, Error> {
+        self.folder.tree(&[])
+    }
+
+    /// Keeps everything that is here and not in the base under a name of tm's own, without touching a file, the agent's
+    /// index or a branch; `None` when there is nothing.
     ///
     /// # Errors
     /// git refused.
     pub fn salvage(&self, reference: &str, message: &str) -> Result<Option<CommitId>, Error> {
-        let repository = self.pool.repository();
-        let head = self.head().unwrap_or_else(|_| self.last_head());
-        let tree = repository.tree_of_checkout(&self.path)?;
-        if head == self.base && tree == repository.tree_of(&self.base)? {
-            return Ok(None);
-        }
-        let commit =
-            if tree == repository.tree_of(&head)? { head } else { repository.commit_tree(&tree, &[&head], message)? };
-        repository.keep(reference, &commit)?;
-        Ok(Some(commit))
+        salvage(&self.folder, &self.base, reference, message)
     }
 
     /// Gives the worktree back and leaves its branch free for the user to check out.
     ///
     /// # Errors
-    /// git refused; the worktree is left as it is then, and not used again.
+    /// The folder is not tm's any more, or git refused; it is left as it is then, and not used again.
     pub fn release(self) -> Result<(), Error> {
-        self.git().args(["checkout", "--quiet", "--detach", "--force"]).done()?;
-        self.pool.give_back(self.path);
+        self.folder.assert_own()?;
+        self.folder.publish(&OwnedHead::Detached(&self.base))?;
+        self.pool.give_back(self.folder);
         Ok(())
     }
+}
+
+/// Keeps the work in a folder.
+pub(crate) fn salvage(
+    folder: &OwnedFolder,
+    base: &CommitId,
+    reference: &str,
+    message: &str,
+) -> Result<Option<CommitId>, Error> {
+    let repository = folder.repository();
+    let head = folder.head_that_was_left().unwrap_or_else(|| base.clone());
+    let tree = match folder.tree(&[]) {
+        Ok(tree) => tree,
+        // What git can't take is left where it is, and what it can is kept.
+        Err(error) if refused_work_ref(&error) => folder.tree_of_what_can_be_taken()?,
+        Err(error) => return Err(error),
+    };
+    if head == *base && tree == repository.tree_of(base)? {
+        return Ok(None);
+    }
+    let is_committed = tree == repository.tree_of(&head)?;
+    let commit = if is_committed { head } else { repository.commit_tree(&tree, &[&head], message)? };
+    repository.keep(reference, &commit)?;
+    Ok(Some(commit))
+}
+
+struct RawChange {
+    path: PathBuf,
+    is_new_repository: bool,
+}
+
+fn path(change: &RawChange) -> PathBuf {
+    change.path.clone()
+}
+
+fn is_of_tools(path: &Path) -> bool {
+    let is = |name: &std::ffi::OsStr| OF_TOOLS.iter().any(|known| name == *known);
+    path.file_name().is_some_and(is) || path.extension().is_some_and(|extension| extension == "pyc")
+}
+
+/// What git says of files in the worktree is the agent's to mend, unless the disk is the trouble.
+fn refused_work(error: Error) -> Error {
+    match error {
+        Error::Git { message, .. } if !crate::error::says_trouble_of_disk(&message) => {
+            Error::NotTaken { output: message }
+        }
+        error => error,
+    }
+}
+
+fn refused_work_ref(error: &Error) -> bool {
+    matches!(error, Error::Git { message, .. } if !crate::error::says_trouble_of_disk(message))
 }

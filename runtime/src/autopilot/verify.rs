@@ -19,21 +19,21 @@ pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: 
     let head = repository.head()?.commit;
     let tree = project.checkout.snapshot_tree(&project.never_commit()?)?;
     let scratch = session.open.run.path().join("test-results");
-    let pool = WorktreePool::open(repository.clone(), session.open.run.path().join("worktrees"))?;
-    let (kept, under_way) = (project.waves.kept_results(), UnderWay::new(project.waves.under_way()));
-    let measurements = Measurements::new(repository, pool, scratch.clone(), kept, under_way);
+    let pool = WorktreePool::open(repository, session.open.run.path().join("worktrees"))?;
+    let measurements = Measurements::new(pool.clone(), scratch.clone(), UnderWay::new(project.waves.under_way()));
     let red = session.open.state.red_proven.clone();
     let work = Work {
         phase: if phase == TddPhase::Red { Phase::Red } else { Phase::Green },
         base: red.as_ref().filter(|_| phase == TddPhase::Green).map_or_else(|| head.clone(), |red| red.commit.clone()),
         tree: tree.clone(),
-        worktree: project.root().to_owned(),
         red: red.filter(|_| phase == TddPhase::Green).map(red_commit),
         command: project.test_command(Some(&session.open.task())),
         rules: crate::rules(&session.project().settings),
         scratch,
     };
-    let proof = prove(&work, &measurements).await.map_err(|trouble| Error::Measuring(trouble.into()))?;
+    let proof = prove(&work, &measurements).await;
+    pool.close()?;
+    let proof = proof.map_err(|trouble| Error::Measuring(trouble.into()))?;
     if phase == TddPhase::Red && proof.holds() {
         session.open.state.red_proven = Some(keep_red(session, &tree, &head, &proof)?);
     }

@@ -12,7 +12,7 @@ use tm_scheduler::{
     Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Scheduler, Task, TaskId, Tokens,
 };
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::Worktree;
+use tm_worktrees::{TreeId, Worktree};
 use tokio::sync::mpsc;
 
 /// A step that is over.
@@ -124,6 +124,20 @@ impl Brief {
             ));
         }
         Ok(tip.commit)
+    }
+
+    /// Refuses a commit of this attempt whose tree is not the one that was proven.
+    pub(crate) fn assert_proven(&self, commit: &CommitId) -> Result<(), tm_worktrees::Error> {
+        let record = self.record.as_ref();
+        let refactored =
+            record.and_then(|record| record.refactor.as_ref()).filter(|refactored| refactored.dropped.is_none());
+        let of_refactor = refactored.and_then(|refactored| refactored.proof.as_ref());
+        let proof = of_refactor.or_else(|| record.and_then(|record| record.proof.as_ref()));
+        match proof.and_then(|proof| proof.tree.clone()) {
+            Some(tree) => self.setup.repository.assert_tree_of(commit, &TreeId::new(tree)),
+            // A journal from before trees were named: the merged tree is tested in any case.
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn done(self, answer: Answer, worktree: Option<Worktree>) -> StepDone {

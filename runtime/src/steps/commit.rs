@@ -2,119 +2,209 @@
 
 use super::brief::{Brief, StepDone};
 use super::prepare::at_hand;
-use super::words;
+use super::prove::work;
+use super::{blocking, words};
 use crate::conventional::{commit_type, scope};
+use crate::measurements::Measurements;
+use crate::proving::prove as prove_work;
 use crate::trouble::Trouble;
+use std::sync::Arc;
 use std::time::Duration;
-use tm_executors::process::TreeRecord;
 use tm_presets::CommitWords;
-use tm_scheduler::{Answer, Phase};
-use tm_worktrees::{Error, Worktree};
+use tm_scheduler::{Answer, CommitId, Phase, Proof};
+use tm_worktrees::{Error, Hooked, TreeId, Worktree};
+
+/// The phase of a further commit that improves GREEN's code, as its trailer says it.
+pub(super) const REFACTOR: &str = "refactor";
 
 /// A commit that the disk or a lock refused is tried again after these pauses; git is not told to, since a commit must
 /// not be made twice.
 const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(450), Duration::from_secs(4)];
 
-pub(crate) async fn commit(brief: Brief, worktree: Option<Worktree>) -> StepDone {
+pub(crate) async fn commit(brief: Brief, worktree: Option<Worktree>, measurements: Arc<Measurements>) -> StepDone {
     let worktree = match at_hand(&brief, worktree).await {
         Ok(worktree) => worktree,
         Err(answer) => return brief.done(answer, None),
     };
-    let inner = brief.clone();
-    let committed = tokio::task::spawn_blocking(move || {
-        let answer = commit_now(&inner, &worktree);
-        (worktree, answer)
-    })
-    .await;
-    match committed {
-        Ok((worktree, answer)) => brief.done(answer, Some(worktree)),
-        Err(error) => brief.done(Answer::WorkLost(error.to_string()), None),
+    let tree = brief.record.as_ref().and_then(|record| record.proof.as_ref()).and_then(|proof| proof.tree.clone());
+    let Some(tree) = tree else {
+        let why = "which tree was proven is not known any more".to_owned();
+        return brief.done(Answer::WorkLost(why), Some(worktree));
+    };
+    let proven = Proven { tree: TreeId::new(tree), phase: brief.phase().as_str() };
+    let answer = match committed(&brief, &worktree, proven, worktree.base(), &measurements).await {
+        Ok(Committed { commit, proof }) => Answer::Committed { commit, proof: proof.map(Box::new) },
+        Err(NotCommitted::Refused(why)) => Answer::CommitRefused(why),
+        Err(NotCommitted::Trouble(trouble)) => trouble.answer(Answer::CommitRefused),
+    };
+    brief.done(answer, Some(worktree))
+}
+
+/// What is to be committed.
+pub(super) struct Proven {
+    pub(super) tree: TreeId,
+    pub(super) phase: &'static str,
+}
+
+/// A commit of proven work.
+pub(super) struct Committed {
+    pub(super) commit: CommitId,
+    /// What was seen of its tree, where hooks made another one than had been proven.
+    pub(super) proof: Option<Proof>,
+}
+
+/// Why there is no commit.
+pub(super) enum NotCommitted {
+    /// A hook refused, or what the hooks made does not hold.
+    Refused(String),
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for NotCommitted {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
     }
 }
 
-fn commit_now(brief: &Brief, worktree: &Worktree) -> Answer {
-    let _while_hooks_may_run = match written_down(brief, worktree) {
-        Ok(record) => record,
-        Err(trouble) => return trouble.answer(Answer::CommitRefused),
+impl From<NotCommitted> for String {
+    fn from(error: NotCommitted) -> Self {
+        match error {
+            NotCommitted::Refused(why) => why,
+            NotCommitted::Trouble(trouble) => trouble.into(),
+        }
+    }
+}
+
+/// Commits the proven tree itself, by its id, on a commit, and puts the task's branch there.
+///
+/// The user's hooks are run on it in a checkout of that very tree; what they make of it is judged as any work.
+pub(super) async fn committed(
+    brief: &Brief,
+    worktree: &Worktree,
+    proven: Proven,
+    on: &CommitId,
+    measurements: &Measurements,
+) -> Result<Committed, NotCommitted> {
+    let message = message(brief, &proven, on).await?;
+    let hooked = hooked(brief, worktree, &proven, on, message, measurements).await?;
+    let proof = if hooked.tree == proven.tree {
+        None
+    } else {
+        let work = work(brief, on.clone(), hooked.tree.clone());
+        let proof = prove_work(&work, measurements).await?;
+        if !proof.holds() {
+            let why =
+                format!("the project's commit hooks changed the work, and then it does not hold:\n{}", proof.evidence);
+            return Err(NotCommitted::Refused(why));
+        }
+        Some(proof)
     };
     for pause in AGAIN_AFTER.into_iter().map(Some).chain([None]) {
-        if let Some(commit) = already_made(brief, worktree) {
-            return Answer::Committed { commit, proof: None };
-        }
-        // What was staged is what was proven; what the tests left behind is not part of it.
-        match (worktree.commit(&message(brief, worktree)), pause) {
-            (Ok(commit), _) => return Answer::Committed { commit, proof: None },
-            (Err(error), Some(pause)) if error.is_of_surroundings() => std::thread::sleep(pause),
-            (Err(error), _) => return refused(error),
+        match (tokio::task::block_in_place(|| commit_now(brief, worktree, &hooked, on)), pause) {
+            (Ok(commit), _) => return Ok(Committed { commit, proof }),
+            (Err(error), Some(pause)) if error.is_of_surroundings() => tokio::time::sleep(pause).await,
+            (Err(error), _) => return Err(refused(error)),
         }
     }
     unreachable!("the last round returns")
 }
 
-/// Says that git, with the hooks of the user, is about to commit there: where tm is killed in the middle, neither may go
-/// on beside the same commit of the next tm.
-pub(super) fn written_down(brief: &Brief, worktree: &Worktree) -> Result<TreeRecord, Trouble> {
-    let (name, value) = worktree.commit_mark();
-    brief.setup.under_way.begin(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))
+fn commit_now(brief: &Brief, worktree: &Worktree, hooked: &Hooked, on: &CommitId) -> Result<CommitId, Error> {
+    let repository = &brief.setup.repository;
+    let commit = repository.commit_as_user(&hooked.tree, &[on], &hooked.message)?;
+    repository.assert_tree_of(&commit, &hooked.tree)?;
+    worktree.put_branch_at(&commit, &brief.salvage_name(brief.attempt))?;
+    Ok(commit)
 }
 
-fn refused(error: Error) -> Answer {
+/// Runs the user's hooks, where there are any, in a checkout that no agent had.
+async fn hooked(
+    brief: &Brief,
+    worktree: &Worktree,
+    proven: &Proven,
+    on: &CommitId,
+    message: String,
+    measurements: &Measurements,
+) -> Result<Hooked, NotCommitted> {
+    let unchanged = Hooked { tree: proven.tree.clone(), message };
+    if !brief.setup.repository.may_have_commit_hooks() {
+        return Ok(unchanged);
+    }
+    let (repository, tree, parent) = (brief.setup.repository.clone(), proven.tree.clone(), on.clone());
+    let commit = blocking(move || repository.commit_to_test(&tree, &parent)).await?;
+    let mut checkout = measurements.check_out(&commit).await?;
+    let (name, value) = checkout.commit_mark();
+    // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
+    let _while_hooks_run =
+        brief.setup.under_way.begin(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))?;
+    let hooked = tokio::task::block_in_place(|| {
+        checkout.run_commit_hooks(worktree.branch(), &unchanged.tree, &unchanged.message)
+    });
+    checkout.release();
+    let hooked = hooked.map_err(refused)?;
+    Ok(Hooked { message: with_trailers(brief, proven.phase, hooked.message), ..hooked })
+}
+
+fn refused(error: Error) -> NotCommitted {
     if error.is_of_surroundings() {
-        return Answer::Surroundings(words(&error));
+        return NotCommitted::Trouble(Trouble::of(&error));
     }
     match error {
-        Error::CommitRefused { output } => Answer::CommitRefused(output),
-        other => Answer::CommitRefused(words(&other)),
+        Error::CommitRefused { output } => NotCommitted::Refused(output),
+        other => NotCommitted::Refused(words(&other)),
     }
 }
 
-/// The commit that a process made which was gone before it could say so.
-fn already_made(brief: &Brief, worktree: &Worktree) -> Option<tm_scheduler::CommitId> {
-    let repository = &brief.setup.repository;
-    let tip = repository.branch_tip(worktree.branch()).ok()??;
-    if tip == *worktree.base() {
-        return None;
+/// The trailers, again where a hook dropped them: by them the history says what was proven.
+fn with_trailers(brief: &Brief, phase: &str, message: String) -> String {
+    let trailers = trailers(brief, phase);
+    if trailers.lines().all(|trailer| message.lines().any(|line| line == trailer)) {
+        return message;
     }
-    let trailers = repository.trailers(&tip).ok()?;
-    let has = |name: &str, value: &str| trailers.iter().any(|(key, text)| key == name && text == value);
-    (has("Run", brief.setup.header.run_id.as_str()) && has("Task", brief.id().as_str())).then_some(tip)
+    format!("{}\n\n{trailers}", message.trim_end())
 }
 
-/// The words are the template's, else the task's title; the trailers are how tm finds its commits again.
-fn message(brief: &Brief, worktree: &Worktree) -> String {
+/// The words are the template's, else the task's title; the trailers say what was proven.
+async fn message(brief: &Brief, proven: &Proven, on: &CommitId) -> Result<String, Trouble> {
+    let (repository, tree, on) = (brief.setup.repository.clone(), proven.tree.clone(), on.clone());
+    let changed = blocking(move || repository.changed_files_to_tree(&on, &tree)).await?;
+    let files: Vec<String> = changed.into_iter().map(|file| file.path).collect();
+    let templated = templated(brief, &files, proven.phase);
+    if proven.phase == REFACTOR {
+        let subject = templated.unwrap_or_else(|| format!("Refactor: {}", one_line(&brief.planned.title)));
+        return Ok(format!("{subject}\n\n{}", trailers(brief, REFACTOR)));
+    }
     let proof = brief.record.as_ref().and_then(|record| record.proof.as_ref());
     let tests =
         proof.map_or_else(|| "none".to_owned(), |proof| format!("{} passed, {} failed", proof.passed, proof.failed));
     let coverage = proof.and_then(|proof| proof.coverage);
     let coverage = coverage.map_or_else(String::new, |coverage| format!("Coverage: {:.1} %\n", coverage.after));
-    let phase = brief.phase().as_str();
-    let subject = templated(brief, worktree, phase).unwrap_or_else(|| match brief.phase() {
+    let subject = templated.unwrap_or_else(|| match brief.phase() {
         Phase::Red => format!("Add tests for: {}", one_line(&brief.planned.title)),
         Phase::Green | Phase::None => one_line(&brief.planned.title),
     });
-    format!("{subject}\n\n{}Tests: {tests}\n{coverage}", trailers(brief, phase))
+    Ok(format!("{subject}\n\n{}Tests: {tests}\n{coverage}", trailers(brief, proven.phase)))
 }
 
 /// The words of the user's template; `None` without one. It was checked before the run, so where it fails on this task
 /// alone, tm's own words keep the work from being lost.
-fn templated(brief: &Brief, worktree: &Worktree, phase: &str) -> Option<String> {
+fn templated(brief: &Brief, files: &[String], phase: &str) -> Option<String> {
     let template = brief.setup.settings.git.commit_template.as_deref()?;
-    let files = worktree.staged_files().unwrap_or_default();
     let title = one_line(&brief.planned.title);
     let kind = match phase {
-        "refactor" => "refactor".to_owned(),
-        _ => commit_type(&files, &title, &brief.setup.settings.autopilot.default_commit_type),
+        REFACTOR => "refactor".to_owned(),
+        _ => commit_type(files, &title, &brief.setup.settings.autopilot.default_commit_type),
     };
     let words = CommitWords {
         id: one_line(brief.id().as_str()),
         description: brief.task.description.trim().to_owned(),
         phase: phase.to_owned(),
         r#type: kind,
-        scope: scope(&files),
+        scope: scope(files),
         tag: one_line(brief.setup.header.tag.as_str()),
         run: brief.setup.header.run_id.to_string(),
         title,
-        files,
+        files: files.to_vec(),
     };
     match tm_presets::commit_message(template, &words) {
         Ok(text) => Some(text),
@@ -123,13 +213,6 @@ fn templated(brief: &Brief, worktree: &Worktree, phase: &str) -> Option<String> 
             None
         }
     }
-}
-
-/// The message of a further commit that improves GREEN's code.
-pub(super) fn message_of_refactor(brief: &Brief, worktree: &Worktree) -> String {
-    let subject = templated(brief, worktree, "refactor");
-    let subject = subject.unwrap_or_else(|| format!("Refactor: {}", one_line(&brief.planned.title)));
-    format!("{subject}\n\n{}", trailers(brief, "refactor"))
 }
 
 fn trailers(brief: &Brief, phase: &str) -> String {

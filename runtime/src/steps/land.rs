@@ -37,6 +37,7 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
     let refused = |refusal| Tried::Answer(Box::new(Answer::LandingRefused(refusal)));
     let (inner, work) = (brief.clone(), commit.clone());
     let looked = blocking(move || {
+        inner.assert_proven(&work)?;
         let head = inner.integration_tip()?;
         let landing = inner.setup.repository.land(&head, &work)?;
         Ok::<_, crate::Error>((head, landing))
@@ -54,8 +55,13 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
         }
         Landing::Clean(preview) => preview,
     };
+    let merge = match merge_of(brief, &preview).await {
+        Ok(merge) => merge,
+        Err(trouble) => return failed(trouble),
+    };
     if let Some(command) = brief.test_command() {
-        match regression(brief, &preview, &head, commit, &command, measurements).await {
+        let landing = Landed { preview: &preview, merge: &merge, command: &command };
+        match regression(brief, landing, measurements).await {
             Ok(None) => {}
             Ok(Some(proof)) => {
                 let with = landed_since(brief, &head, commit, &[]).await;
@@ -64,13 +70,8 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
             Err(trouble) => return failed(trouble),
         }
     }
-    let (setup, message) = (Arc::clone(&brief.setup), message(brief));
-    let finished = tokio::task::spawn_blocking(move || {
-        let merge = setup.repository.finish_landing(setup.integration.branch(), &preview, &message)?;
-        setup.integration.moved_to(&merge);
-        Ok(merge)
-    })
-    .await;
+    let setup = Arc::clone(&brief.setup);
+    let finished = tokio::task::spawn_blocking(move || setup.integration.advance(&merge).map(|()| merge)).await;
     match finished {
         Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed { commit })),
         Ok(Err(Error::Moved { .. })) => Tried::Again,
@@ -86,33 +87,45 @@ fn failed(trouble: Trouble) -> Tried {
     Tried::Answer(Box::new(trouble.answer(|why| Answer::LandingRefused(LandingRefusal::Failed(why)))))
 }
 
-/// Tests the merged tree, unless it is one that has been proven; `None` when nothing is wrong with it.
-async fn regression(
-    brief: &Brief,
-    preview: &MergePreview,
-    head: &CommitId,
-    commit: &CommitId,
-    command: &TestCommand,
-    measurements: &Measurements,
-) -> Result<Option<Proof>, Trouble> {
-    if measurements.known(&preview.tree, command).is_some() {
+/// A merge that may land, and how it is tested.
+#[derive(Clone, Copy)]
+struct Landed<'a> {
+    preview: &'a MergePreview,
+    merge: &'a CommitId,
+    command: &'a TestCommand,
+}
+
+/// Makes the merge a commit, which is on no branch yet, and asserts that it is what its parents give.
+async fn merge_of(brief: &Brief, preview: &MergePreview) -> Result<CommitId, Trouble> {
+    let (repository, preview, message) = (brief.setup.repository.clone(), preview.clone(), message(brief));
+    blocking(move || {
+        let merge = repository.merge_commit(&preview, &message)?;
+        repository.assert_tree_of(&merge, &preview.tree)?;
+        Ok::<_, Error>(merge)
+    })
+    .await
+}
+
+/// Tests the merged tree, unless that very tree was judged and held; `None` when nothing is wrong with it.
+async fn regression(brief: &Brief, landing: Landed<'_>, measurements: &Measurements) -> Result<Option<Proof>, Trouble> {
+    let Landed { preview, merge, command } = landing;
+    if measurements.is_proven(&preview.tree, command) {
         return Ok(None);
     }
-    let before = measurements.at(head, command).await;
-    let alone = measurements.at(commit, command).await;
+    let before = measurements.at(&preview.head, command).await;
+    let alone = measurements.at(&preview.commit, command).await;
     let scratch = brief.directory.path();
-    let (mut results, again) = measurements
-        .run_merge(preview, command, scratch, |results| needs_rerun(&alone, results) || needs_rerun(&before, results))
-        .await?;
-    tm_store::run::write_json(&brief.directory.tests("landing"), &results).map_err(|error| Trouble::of(&error))?;
+    let results = measurements.measure(merge, command, scratch, "landing").await?;
+    let written = tm_store::run::write_json(&brief.directory.tests("landing"), &results);
+    written.map_err(|error| Trouble::of(&error))?;
+    let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
+    let again =
+        if is_worse { Some(measurements.measure(merge, command, scratch, "landing-again").await?) } else { None };
     let proof = judge_landing(&before, &alone, &results, again.as_ref());
     if !proof.holds() {
         return Ok(Some(proof));
     }
-    if let Some(again) = again {
-        results = again;
-    }
-    measurements.remember(&preview.tree, command, results);
+    measurements.remember_proven(&preview.tree, command, again.unwrap_or(results));
     Ok(None)
 }
 

@@ -9,6 +9,9 @@ use tm_worktrees::{BranchName, BranchStart, Error, MergeOutcome, Worktree, branc
 /// So often a step is done again whose new objects were collected by another git before anything held them.
 pub(super) const TRIES: u32 = 3;
 
+/// So often the base is made again because something has landed meanwhile.
+const LOOKS: u32 = 3;
+
 /// What preparing comes to, before it is put into an answer.
 enum Prepared {
     Ready(CommitId, Box<Worktree>),
@@ -43,16 +46,29 @@ fn base_and_worktree(
     must_contain: &[CommitId],
 ) -> Result<Prepared, crate::Error> {
     let setup = &brief.setup;
-    let mut commits = vec![brief.integration_tip()?];
-    commits.extend(on_top_of);
-    let message = format!("Base of task {}", brief.id());
-    let base = match setup.repository.combine(&commits, &message)? {
+    let mut tip = brief.integration_tip()?;
+    let base = match base_on(brief, &tip, &on_top_of)? {
         MergeOutcome::Merged(base) => base,
         MergeOutcome::Conflict(conflict) => return Ok(Prepared::Conflict(conflict.files)),
     };
     let (branch, start) = branch(brief, &base)?;
-    let worktree = setup.pool.check_out(&branch, &start, &base, must_contain)?;
-    Ok(Prepared::Ready(base, Box::new(worktree)))
+    let mut worktree = setup.pool.check_out(&branch, &start, &base, must_contain, |_| Vec::new())?;
+    // Making it takes its time, and others land meanwhile: the agent is to start from what there is when it starts.
+    for _ in 0..LOOKS {
+        let now = brief.integration_tip()?;
+        if now == tip {
+            break;
+        }
+        tip = now;
+        let MergeOutcome::Merged(base) = base_on(brief, &tip, &on_top_of)? else { break };
+        worktree.move_to_base(&base)?;
+    }
+    Ok(Prepared::Ready(worktree.base().clone(), Box::new(worktree)))
+}
+
+fn base_on(brief: &Brief, tip: &CommitId, on_top_of: &[CommitId]) -> Result<MergeOutcome, Error> {
+    let commits: Vec<CommitId> = std::iter::once(tip).chain(on_top_of).cloned().collect();
+    brief.setup.repository.combine(&commits, &format!("Base of task {}", brief.id()))
 }
 
 /// The branch of an earlier attempt is taken again, its commits kept elsewhere; otherwise a free name is found.

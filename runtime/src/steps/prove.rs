@@ -1,12 +1,14 @@
-//! Has an attempt's work measured and judged.
+//! Has an attempt's work taken as a tree, measured and judged.
 
 use super::brief::{Brief, StepDone};
 use super::prepare::{at_hand, lost};
+use super::words;
 use crate::measurements::Measurements;
 use crate::proving::{Work, prove as prove_work};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tm_scheduler::Answer;
-use tm_worktrees::{Staged, Worktree};
+use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason};
+use tm_worktrees::{Captured, Error, TreeId, Worktree};
 
 pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements: Arc<Measurements>) -> StepDone {
     let worktree = match at_hand(&brief, worktree).await {
@@ -14,34 +16,66 @@ pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements
         Err(answer) => return brief.done(answer, None),
     };
     let setup = Arc::clone(&brief.setup);
-    let staged = tokio::task::spawn_blocking(move || {
-        let staged = worktree.stage(&setup.never_commit);
-        (worktree, staged)
+    let captured = tokio::task::spawn_blocking(move || {
+        let captured = worktree.capture(&setup.never_commit);
+        (worktree, captured)
     })
     .await;
-    let (worktree, staged) = match staged {
-        Ok((worktree, Ok(staged))) => (worktree, staged),
-        Ok((worktree, Err(error))) => return brief.done(lost(&error), Some(worktree)),
+    let (worktree, captured) = match captured {
+        Ok((worktree, Ok(captured))) => (worktree, captured),
+        Ok((worktree, Err(error))) => return brief.done(not_taken(&error), Some(worktree)),
         Err(error) => return brief.done(lost(&error), None),
     };
-    let left_out: Vec<String> = staged.left_out.iter().map(|path| path.display().to_string()).collect();
-    match prove_work(&work(&brief, &worktree, staged), &measurements).await {
-        Ok(mut proof) => {
-            if !left_out.is_empty() {
-                proof.notes.push(format!("changed, and never committed: {}", left_out.join(", ")));
-            }
-            brief.done(Answer::Proved(proof), Some(worktree))
-        }
+    let work = work(&brief, worktree.base().clone(), captured.tree.clone());
+    match prove_work(&work, &measurements).await {
+        Ok(proof) => brief.done(Answer::Proved(with_left_out(proof, &captured)), Some(worktree)),
         Err(trouble) => brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
 }
 
-fn work(brief: &Brief, worktree: &Worktree, staged: Staged) -> Work {
+/// The answer where there is no tree of the work: the agent's to mend, or the surroundings'.
+fn not_taken(error: &Error) -> Answer {
+    if !error.is_of_work() {
+        return lost(error);
+    }
+    let reason = match error {
+        Error::NestedRepositories { .. } => Reason::NestedRepository,
+        Error::GitFilesChanged { .. } | Error::NotOwn { .. } => Reason::GitFilesChanged,
+        _ => Reason::WorkNotTaken,
+    };
+    Answer::Proved(Proof::refused(Failure::WorkRefused, reason, words(error)))
+}
+
+/// Names what is not part of the work: to people where it holds, and to the next attempt where it does not.
+fn with_left_out(mut proof: Proof, captured: &Captured) -> Proof {
+    if !captured.never_committed.is_empty() {
+        proof.notes.push(format!("changed, and never committed: {}", listed(&captured.never_committed)));
+    }
+    if captured.ignored.is_empty() {
+        return proof;
+    }
+    let ignored = listed(&captured.ignored);
+    if !proof.holds() {
+        proof.evidence.push_str(&format!(
+            "\n\nNot part of the work, because the project's ignore rules (`.gitignore`) leave it out: {ignored}. Nobody \
+             who clones the project has it, and neither has whoever runs its tests. Where it belongs to the work, put \
+             it elsewhere, take it out of the ignore rules, or add it with `git add --force`.",
+        ));
+    }
+    proof.notes.push(format!("left out, because it is ignored: {ignored}"));
+    proof
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| Path::display(path).to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// The work of an attempt as it is judged.
+pub(super) fn work(brief: &Brief, base: CommitId, tree: TreeId) -> Work {
     Work {
         phase: brief.phase(),
-        base: worktree.base().clone(),
-        tree: staged.tree,
-        worktree: worktree.path().to_owned(),
+        base,
+        tree,
         red: brief.red.clone(),
         command: brief.test_command(),
         rules: brief.setup.rules,

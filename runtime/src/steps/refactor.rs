@@ -4,8 +4,9 @@
 
 use super::agent::{command, escape, snapshot};
 use super::brief::{Brief, StepDone};
-use super::commit::{message_of_refactor, written_down};
+use super::commit::{Committed, Proven, REFACTOR, committed};
 use super::prepare::at_hand;
+use super::prove::work;
 use super::{blocking, words};
 use crate::measurements::Measurements;
 use crate::proving::{Work, prove_same_behaviour};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use tm_executors::agent::{Order, Progress, adopt_attempt, run_attempt};
 use tm_presets::Prompt;
 use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Proof, Refactored, judge_agent};
-use tm_worktrees::{Error, Worktree};
+use tm_worktrees::{Error, TreeId, Worktree};
 use tokio::sync::watch;
 
 /// What came of it before it is put into an answer.
@@ -121,7 +122,7 @@ async fn improve(
     }
     match judged(brief, worktree, commit, measurements).await {
         Ok(proof) if proof.holds() => {
-            let kept = committed(brief, worktree);
+            let (proof, kept) = keep(brief, worktree, commit, proof, measurements).await;
             Outcome { report, proof: Some(proof), kept }
         }
         Ok(proof) => {
@@ -138,34 +139,37 @@ async fn judged(
     commit: &CommitId,
     measurements: &Measurements,
 ) -> Result<Proof, Trouble> {
-    let staged = tokio::task::block_in_place(|| worktree.stage(&brief.setup.never_commit));
-    let staged = staged.map_err(|error| Trouble::of(&error))?;
-    if brief.setup.repository.tree_of(commit).map_err(|error| Trouble::of(&error))? == staged.tree {
+    let captured = tokio::task::block_in_place(|| worktree.capture(&brief.setup.never_commit));
+    let captured = captured.map_err(|error| Trouble::of(&error))?;
+    if brief.setup.repository.tree_of(commit).map_err(|error| Trouble::of(&error))? == captured.tree {
         return Err(Trouble::of_task("nothing was changed"));
     }
-    let work = Work {
-        phase: brief.phase(),
-        base: commit.clone(),
-        tree: staged.tree,
-        worktree: worktree.path().to_owned(),
-        red: None,
-        command: brief.test_command(),
-        rules: brief.setup.rules,
-        scratch: brief.directory.path().to_owned(),
-    };
+    let work = Work { red: None, ..work(brief, commit.clone(), captured.tree) };
     prove_same_behaviour(&work, measurements).await
 }
 
-fn committed(brief: &Brief, worktree: &Worktree) -> Result<CommitId, String> {
-    let _while_hooks_may_run = written_down(brief, worktree)?;
-    tokio::task::block_in_place(|| worktree.commit(&message_of_refactor(brief, worktree)))
-        .map_err(|error| words(&error))
+/// Commits what was proven on top of GREEN's commit.
+async fn keep(
+    brief: &Brief,
+    worktree: &Worktree,
+    green: &CommitId,
+    proof: Proof,
+    measurements: &Measurements,
+) -> (Proof, Result<CommitId, String>) {
+    let Some(tree) = proof.tree.clone().map(TreeId::new) else {
+        return (proof, Err("there is no test command to prove it with".to_owned()));
+    };
+    let proven = Proven { tree, phase: REFACTOR };
+    match committed(brief, worktree, proven, green, measurements).await {
+        Ok(Committed { commit, proof: of_hooks }) => (of_hooks.unwrap_or(proof), Ok(commit)),
+        Err(why) => (proof, Err(why.into())),
+    }
 }
 
 /// Keeps what is dropped where it can be found again; returns why it was dropped, and where it is.
 fn put_aside(brief: &Brief, worktree: &Worktree, commit: &CommitId, why: String) -> String {
     let repository = &brief.setup.repository;
-    let is_green = || Ok::<_, Error>(repository.tree_of_checkout(worktree.path())? == repository.tree_of(commit)?);
+    let is_green = || Ok::<_, Error>(worktree.tree()? == repository.tree_of(commit)?);
     if tokio::task::block_in_place(is_green).unwrap_or(false) {
         return why;
     }

@@ -78,11 +78,6 @@ impl ProjectDirectory {
         self.path.join("worktrees")
     }
 
-    /// Returns the folder with the test results that are kept from run to run; it can be removed at any time.
-    pub fn kept_results(&self) -> PathBuf {
-        self.path.join("results")
-    }
-
     /// Returns the folder that names the tests and commits under way, for whoever comes after a crash.
     pub fn under_way(&self) -> PathBuf {
         self.path.join("under-way")

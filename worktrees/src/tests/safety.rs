@@ -25,7 +25,7 @@ fn the_order_of_landing_does_not_change_what_lands() {
                 let head = scene.repository.resolve(integration.as_str()).expect("a commit");
                 let landing = scene.repository.land(&head, &works[work]).expect("an answer");
                 let Landing::Clean(preview) = landing else { panic!("{order:?}: {landing:?}") };
-                scene.repository.finish_landing(&integration, &preview, "land\n").expect("landed");
+                scene.advance(&integration, &preview);
             }
             let landed = scene.repository.resolve(integration.as_str()).expect("a commit");
             scene.repository.tree_of(&landed).expect("a tree")
@@ -48,8 +48,9 @@ fn pruning_keeps_what_is_not_safe_and_says_why() {
         git().args(["commit", "--quiet", "--allow-empty", "-m", message]).done().expect("committed");
     };
     commit_in(parted.path(), "on no branch");
-    let tested = scene.pool.check_out_detached(&base).expect("a worktree");
-    commit_in(tested.path(), "tm: a merge to be tested");
+    let mut tested = scene.pool.judge(&scene.repository.tree_of(&base).expect("a tree"), &base).expect("a checkout");
+    tested.check_out(&base, &[]).expect("checked out");
+    write(&tested.path().join("left.txt"), "by a test");
     let outcomes = scene.repository.prune(&scene.folder.path().join("worktrees")).expect("outcomes");
     let of = |path: &Path| outcomes.iter().find(|outcome| outcome.path == path).expect("an outcome").outcome;
     assert_eq!((of(dirty.path()), of(safe.path())), (Pruned::Kept, Pruned::Removed));

@@ -1,0 +1,74 @@
+//! A checkout in which tm judges a tree: made by tm, never given to an agent, cleaned of everything before each use.
+
+use crate::hooks::{self, Hooked};
+use crate::owned::{OwnedFolder, OwnedHead};
+use crate::pool::WorktreePool;
+use crate::{BranchName, Error, TreeId};
+use std::path::{Path, PathBuf};
+use tm_scheduler::CommitId;
+
+/// A checkout of a judge's; given back with `release`.
+#[derive(Debug)]
+pub struct JudgeCheckout {
+    pool: WorktreePool,
+    folder: OwnedFolder,
+    holds: Option<TreeId>,
+}
+
+impl JudgeCheckout {
+    pub(crate) const fn new(pool: WorktreePool, folder: OwnedFolder, holds: Option<TreeId>) -> Self {
+        Self { pool, folder, holds }
+    }
+
+    /// Returns its folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Checks a commit out: every file as it is there, and nothing else but what is kept.
+    ///
+    /// # Errors
+    /// The folder is not tm's any more, or git refused.
+    pub fn check_out(&mut self, commit: &CommitId, kept: &[PathBuf]) -> Result<(), Error> {
+        self.holds = None;
+        self.folder.check_out(commit, &OwnedHead::Detached(commit), kept)?;
+        self.holds = Some(self.folder.repository().tree_of(commit)?);
+        Ok(())
+    }
+
+    /// Removes what is there and not in the commit, but for what is kept.
+    ///
+    /// # Errors
+    /// The folder is not tm's any more, or the disk refused.
+    pub fn clean(&self, kept: &[PathBuf]) -> Result<(), Error> {
+        self.folder.clean(kept)
+    }
+
+    /// Returns what is in the folder and not in the commit, a folder where nothing in it is.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+        self.folder.untracked()
+    }
+
+    /// Runs the hooks of a commit of a tree on a branch whose files are here, after `check_out` of a commit of it.
+    ///
+    /// # Errors
+    /// A hook refused (`CommitRefused`, with its words), or git did.
+    pub fn run_commit_hooks(&mut self, branch: &BranchName, tree: &TreeId, message: &str) -> Result<Hooked, Error> {
+        self.holds = None;
+        self.folder.stage_checked_out(tree, &OwnedHead::Branch(branch))?;
+        hooks::run(&self.folder, message)
+    }
+
+    /// Returns the variable, and its value, that git and the hooks have in their environment while they commit here.
+    pub fn commit_mark(&self) -> (&'static str, String) {
+        hooks::mark(self.folder.path())
+    }
+
+    /// Gives it back.
+    pub fn release(self) {
+        self.pool.give_back_judge(self.folder, self.holds);
+    }
+}

@@ -1,0 +1,149 @@
+//! Git folders of tm's own: refs and objects are the repository's, everything else that git reads is tm's.
+//!
+//! Configuration, hooks, `info/`, the index and HEAD of a worktree decide what git does, and agents can write them all.
+//! So no call of a run reads them where they lie: they are taken once, before the first agent, and used from here. The
+//! layout is that of a repository with linked worktrees, whose `refs` and `objects` are links to the real ones.
+
+use crate::files::{beginning, is_link_to, replace};
+use crate::settings::{self, Settings};
+use crate::{Environment, Error, Repository};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is shared with the repository, as git's own linked folders share it.
+const SHARED: [&str; 4] = ["objects", "refs", "packed-refs", "logs"];
+/// A HEAD that names nothing: what is asked of the shared folder never asks where HEAD is.
+const NO_HEAD: &str = "ref: refs/heads/.invalid\n";
+/// A file `HEAD` is no longer than this.
+const HEAD_BYTES: usize = 4 * 1024;
+
+/// The git folders of one run.
+#[derive(Debug)]
+pub(crate) struct OwnGit {
+    folder: PathBuf,
+    common_dir: PathBuf,
+    is_reftable: bool,
+    /// Whether hooks are those that were copied, and no others.
+    has_copied_hooks: bool,
+}
+
+impl OwnGit {
+    /// Opens the folders; takes the settings of the repository as they are now where that was not done before.
+    pub(crate) fn open(folder: &Path, repository: &Repository) -> Result<Self, Error> {
+        let mut own = Self {
+            folder: folder.to_owned(),
+            common_dir: repository.common_dir().to_owned(),
+            is_reftable: repository.common_dir().join("reftable").is_dir(),
+            has_copied_hooks: true,
+        };
+        let common = own.common();
+        for path in [folder.join("worktrees"), folder.join("views"), common.join("info")] {
+            fs::create_dir_all(&path).map_err(Error::file("create", &path))?;
+        }
+        // The last file that is written says that all others are there.
+        if !own.taken_settings().exists() {
+            let settings = Settings::read(repository)?;
+            settings::copy_tools(repository, &settings, folder, &common)?;
+            replace(&common.join("config"), settings.format().as_bytes())?;
+            replace(&own.taken_settings(), settings.flat(repository).as_bytes())?;
+        }
+        let taken = own.taken_settings();
+        let git = repository.git_on_objects().args(["config", "--file"]).arg(&taken).args(["--get", "core.hookspath"]);
+        own.has_copied_hooks = git.text_if_any()?.is_none();
+        let hooks = own.has_copied_hooks.then(|| folder.join("hooks"));
+        replace(&own.settings_file(), settings::with_own_paths(&own.common_dir, folder, hooks.as_deref()).as_bytes())?;
+        own.share(&common)?;
+        replace(&common.join("HEAD"), NO_HEAD.as_bytes())?;
+        Ok(own)
+    }
+
+    /// Links what is shared; again where the repository was moved.
+    fn share(&self, common: &Path) -> Result<(), Error> {
+        let reftable = self.is_reftable.then_some("reftable");
+        for name in SHARED.into_iter().chain(reftable) {
+            let (target, link) = (self.common_dir.join(name), common.join(name));
+            if is_link_to(&link, &target) {
+                continue;
+            }
+            // Nothing there is the common case; what can't be removed is told by the linking.
+            let _nothing_there = fs::remove_file(&link);
+            std::os::unix::fs::symlink(&target, &link).map_err(Error::file("link", &link))?;
+        }
+        Ok(())
+    }
+
+    /// What the user's files said when it was taken.
+    fn taken_settings(&self) -> PathBuf {
+        self.folder.join(settings::TAKEN)
+    }
+
+    /// What git reads: the same, with the places of what was copied.
+    fn settings_file(&self) -> PathBuf {
+        self.folder.join("gitconfig")
+    }
+
+    /// Returns the folder for what is asked of objects and refs alone.
+    pub(crate) fn common(&self) -> PathBuf {
+        self.folder.join("common")
+    }
+
+    /// Returns the variables by which git reads these settings and no others.
+    pub(crate) fn environment(&self, of_user: &Environment) -> Environment {
+        of_user.clone().with("GIT_CONFIG_GLOBAL", self.settings_file()).with("GIT_CONFIG_NOSYSTEM", "1")
+    }
+
+    /// Returns a folder whose HEAD is that of a checkout of the user's.
+    pub(crate) fn view(&self, git_dir: &Path) -> Result<PathBuf, Error> {
+        let is_main = git_dir == self.common_dir;
+        if is_main && self.is_reftable {
+            // HEAD of the main checkout is kept among the refs, which are shared.
+            return Ok(self.common());
+        }
+        let head = beginning(&git_dir.join("HEAD"), HEAD_BYTES)?;
+        let name = git_dir.file_name().filter(|_| !is_main).unwrap_or_else(|| OsStr::new("main"));
+        let view = self.folder.join("views").join(name);
+        if beginning(&view.join("HEAD"), HEAD_BYTES).is_ok_and(|known| known == head) {
+            return Ok(view);
+        }
+        self.begin(&view)?;
+        let reftable = git_dir.join("reftable");
+        if self.is_reftable && !is_link_to(&view.join("reftable"), &reftable) {
+            // An empty folder that was made for a worktree of tm's own is none of the user's.
+            let _nothing_there = fs::remove_dir(view.join("reftable"));
+            std::os::unix::fs::symlink(&reftable, view.join("reftable")).map_err(Error::file("link", &view))?;
+        }
+        replace(&view.join("HEAD"), &head)?;
+        Ok(view)
+    }
+
+    /// Returns the folder of a worktree of tm's own, by the worktree's name.
+    pub(crate) fn worktree(&self, name: &OsStr) -> Result<PathBuf, Error> {
+        let folder = self.folder.join("worktrees").join(name);
+        if !folder.join("HEAD").exists() {
+            self.begin(&folder)?;
+            if self.is_reftable {
+                fs::create_dir_all(folder.join("reftable")).map_err(Error::file("create", &folder))?;
+            }
+            replace(&folder.join("HEAD"), NO_HEAD.as_bytes())?;
+        }
+        Ok(folder)
+    }
+
+    /// Tells whether there may be a hook of that name: one that was copied, or one where the configuration names a folder.
+    pub(crate) fn may_have_hook(&self, name: &str) -> bool {
+        let hooks = self.folder.join("hooks");
+        hooks.join(name).exists() || !self.has_copied_hooks
+    }
+
+    /// Whether a HEAD is more than its file.
+    pub(crate) const fn is_reftable(&self) -> bool {
+        self.is_reftable
+    }
+
+    fn begin(&self, folder: &Path) -> Result<(), Error> {
+        fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
+        // Relative, because the folders move with the repository.
+        replace(&folder.join("commondir"), b"../../common\n")
+    }
+}

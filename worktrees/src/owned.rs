@@ -1,0 +1,404 @@
+//! A folder into which tm checks files out: known by what it is and not by its name, and asked nothing.
+//!
+//! What lies in it, git's own files among that, is written by agents and by tests. So the index and HEAD that tm uses
+//! are elsewhere (`own.rs`), what git's own files in the folder say is only ever written, and nothing is deleted before
+//! the folder is asserted to be the one that tm made.
+
+use crate::clean::clean;
+use crate::files::{Identity, beginning, replace};
+use crate::git::{Git, GitPlace, Hooks, fields, is_object_id, path_of};
+use crate::own::OwnGit;
+use crate::{BranchName, Error, Repository, TreeId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tm_scheduler::CommitId;
+
+/// The file `.git` of a worktree, and the like, are no longer than this.
+const SHORT: usize = 8 * 1024;
+/// What git keeps in its folder of a worktree; anything else there was left by whoever worked in it.
+const OF_WORKTREE: [&str; 8] = ["HEAD", "commondir", "gitdir", "index", "locked", "logs", "refs", "reftable"];
+/// The name of the record in the folder of tm's own.
+const RECORD: &str = "place.json";
+
+/// What tm wrote down of a worktree when it made it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Record {
+    folder: Identity,
+    /// git's own folder of the worktree in the repository.
+    git_dir: PathBuf,
+    git_dir_identity: Identity,
+    /// What the files say by which the two find each other, and git finds the repository.
+    dot_git: Vec<u8>,
+    back: Vec<u8>,
+    common: Vec<u8>,
+}
+
+/// Where HEAD of a worktree is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum OwnedHead<'a> {
+    Branch(&'a BranchName),
+    Detached(&'a CommitId),
+}
+
+/// A worktree of tm's own.
+#[derive(Debug)]
+pub(crate) struct OwnedFolder {
+    repository: Repository,
+    path: PathBuf,
+    /// The git folder that tm uses for it.
+    own: PathBuf,
+    record: Record,
+}
+
+impl OwnedFolder {
+    /// Takes a worktree that git has just made, without its files.
+    pub(crate) fn just_made(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
+        let own = own_folder(repository, &path)?;
+        let record = Record::of(&path)?;
+        record.write(&own)?;
+        Ok(Self { repository: repository.clone(), path, own, record })
+    }
+
+    /// Takes a worktree that an earlier process of the run made, by what that one wrote down.
+    pub(crate) fn made_before(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
+        let folder = Self::written_down(repository, path.clone())?;
+        let refuse = |_| Error::NotInPool { path, why: "it is gone, or another folder by now" };
+        folder.assert_own().map_err(refuse)?;
+        Ok(folder)
+    }
+
+    fn written_down(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
+        let own = own_folder(repository, &path)?;
+        let unknown = || Error::NotInPool { path: path.clone(), why: "tm knows nothing of it" };
+        let text = beginning(&own.join(RECORD), 4 * SHORT).map_err(|_| unknown())?;
+        let record: Record = serde_json::from_slice(&text).map_err(|_| unknown())?;
+        Ok(Self { repository: repository.clone(), path, own, record })
+    }
+
+    /// Removes what is known of a worktree whose folder somebody took away.
+    pub(crate) fn forget_gone(repository: &Repository, path: &Path) -> Result<(), Error> {
+        Self::written_down(repository, path.to_owned())?.forget()
+    }
+
+    /// Writes down anew what git's own files say, after git itself has linked a moved worktree again.
+    pub(crate) fn linked_again(repository: &Repository, path: &Path) -> Result<(), Error> {
+        Record::of(path)?.write(&own_folder(repository, path)?)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) const fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// A call of git on the files in the folder, by the index and HEAD that tm keeps.
+    pub(crate) fn git(&self, hooks: Hooks) -> Git {
+        let place = GitPlace { git_dir: self.own.clone(), work_tree: Some(self.path.clone()), index: None };
+        Git::new(self.repository.environment(), &self.path, hooks).at(&place)
+    }
+
+    /// Refuses a folder that is another one than tm made, whatever its name.
+    pub(crate) fn assert_own(&self) -> Result<(), Error> {
+        match Identity::of_folder(&self.path) {
+            Ok(found) if found == self.record.folder => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(Error::FolderGone { path: self.path.clone() })
+            }
+            Ok(_) | Err(_) => Err(Error::NotOwn { path: self.path.clone() }),
+        }
+    }
+
+    /// Tells what of git's own files is not as tm made it; empty when all is.
+    pub(crate) fn changed_git_files(&self) -> Vec<PathBuf> {
+        let is_same = |path: &Path, text: &[u8]| beginning(path, SHORT).is_ok_and(|found| found == text);
+        let git_dir = &self.record.git_dir;
+        let mut changed = Vec::new();
+        for (path, text) in [
+            (self.path.join(".git"), &self.record.dot_git),
+            (git_dir.join("gitdir"), &self.record.back),
+            (git_dir.join("commondir"), &self.record.common),
+        ] {
+            if !is_same(&path, text) {
+                changed.push(path);
+            }
+        }
+        if git_dir.join("config.worktree").symlink_metadata().is_ok() {
+            changed.push(git_dir.join("config.worktree"));
+        }
+        changed
+    }
+
+    /// Checks a commit out: every file as it is there, and nothing else but what is kept.
+    pub(crate) fn check_out(&self, commit: &CommitId, head: &OwnedHead<'_>, kept: &[PathBuf]) -> Result<(), Error> {
+        self.assert_own()?;
+        clean(&self.path, &self.known()?, kept)?;
+        let switch = || self.git(Hooks::Off).args(["read-tree", "--reset", "-u"]).commit(commit).done();
+        match switch() {
+            Err(error) if error.is_of_collected_objects() => {
+                // The index names objects that another git has collected.
+                let _not_there = std::fs::remove_file(self.own.join("index"));
+                switch()?;
+            }
+            switched => switched?,
+        }
+        self.set_head(head)?;
+        self.publish(head)
+    }
+
+    /// Returns the paths that tm's index has, with whether each is a repository within.
+    fn known(&self) -> Result<BTreeMap<PathBuf, bool>, Error> {
+        if !self.own.join("index").exists() {
+            return Ok(BTreeMap::new());
+        }
+        let listing = self.git(Hooks::Off).reading().args(["ls-files", "--stage", "-z"]).bytes()?;
+        let entries = fields(&listing).filter_map(|entry| {
+            let tab = entry.iter().position(|&byte| byte == b'\t')?;
+            Some((path_of(&entry[tab + 1..]), entry.starts_with(b"160000")))
+        });
+        Ok(entries.collect())
+    }
+
+    /// Removes what is in the folder and not in the index, but for what is kept.
+    pub(crate) fn clean(&self, kept: &[PathBuf]) -> Result<(), Error> {
+        self.assert_own()?;
+        clean(&self.path, &self.known()?, kept)
+    }
+
+    /// Returns what is in the folder and not in the index, a folder where nothing in it is.
+    pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+        let listing = self
+            .git(Hooks::Off)
+            .reading()
+            .args(["ls-files", "--others", "--directory", "--no-empty-directory", "-z"])
+            .bytes()?;
+        Ok(fields(&listing).map(path_of).collect())
+    }
+
+    /// Returns everything in the folder as a tree, but for what the tree's own rules leave out.
+    ///
+    /// `forced` are paths that are taken although the rules leave them out.
+    pub(crate) fn tree(&self, forced: &[PathBuf]) -> Result<TreeId, Error> {
+        self.assert_own()?;
+        self.git(Hooks::Off).args(["add", "--all", "--", "."]).done()?;
+        if !forced.is_empty() {
+            let paths = crate::git::joined(forced);
+            let git = self.git(Hooks::Off).variable("GIT_LITERAL_PATHSPECS", "1");
+            git.args(["add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"]).input(paths).done()?;
+        }
+        self.write_tree()
+    }
+
+    /// Returns what tm's index holds as a tree.
+    pub(crate) fn write_tree(&self) -> Result<TreeId, Error> {
+        self.git(Hooks::Off).arg("write-tree").object_id().map(TreeId)
+    }
+
+    /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.
+    pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId, Error> {
+        // Its exit code says that something was refused; what was not is in the index nevertheless.
+        let _refused = self.git(Hooks::Off).args(["add", "--all", "--ignore-errors", "--", "."]).answer()?;
+        self.write_tree()
+    }
+
+    /// Puts a tree into tm's index, with HEAD where a commit of it is to go; no file is touched.
+    pub(crate) fn stage(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<(), Error> {
+        self.git(Hooks::Off).args(["read-tree", "--reset", &tree.0]).done()?;
+        self.set_head(head)
+    }
+
+    /// Says that the index is that of a commit on a branch: it and the files are the tree already.
+    pub(crate) fn stage_checked_out(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<(), Error> {
+        self.set_head(head)?;
+        let found = self.write_tree()?;
+        if found == *tree { Ok(()) } else { Err(Error::NotOwn { path: self.path.clone() }) }
+    }
+
+    /// Removes the folder, and git's entry of it.
+    pub(crate) fn remove(&self) -> Result<(), Error> {
+        self.assert_own()?;
+        crate::clean::remove(&self.path)?;
+        self.forget()
+    }
+
+    fn forget(&self) -> Result<(), Error> {
+        let git_dir = &self.record.git_dir;
+        if Identity::of_folder(git_dir).is_ok_and(|found| found == self.record.git_dir_identity) {
+            crate::clean::remove(git_dir)?;
+            // As git does: not empty while there are others.
+            let _others = std::fs::remove_dir(self.repository.common_dir().join("worktrees"));
+        }
+        crate::clean::remove(&self.own)
+    }
+
+    /// Returns where the message of a commit is written.
+    pub(crate) fn message_file(&self) -> PathBuf {
+        self.own.join("COMMIT_EDITMSG")
+    }
+
+    /// Returns tm's index.
+    pub(crate) fn index_file(&self) -> PathBuf {
+        self.own.join("index")
+    }
+
+    /// Tells whether there may be a hook of that name.
+    pub(crate) fn may_have_hook(&self, name: &str) -> bool {
+        self.repository.own().is_none_or(|own| own.may_have_hook(name))
+    }
+
+    /// Forgets what tm's index says of files, so that all of them are looked at.
+    pub(crate) fn forget_index(&self, commit: &CommitId) -> Result<(), Error> {
+        self.git(Hooks::Off).args(["read-tree", "--reset"]).commit(commit).done()
+    }
+
+    fn set_head(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
+        if self.is_reftable() {
+            return point_head(self.git(Hooks::Off), head);
+        }
+        replace(&self.own.join("HEAD"), text_of(head).as_bytes())
+    }
+
+    fn is_reftable(&self) -> bool {
+        self.repository.own().is_some_and(OwnGit::is_reftable)
+    }
+
+    /// Writes git's own files in the folder and the repository as whoever works there is to find them: HEAD, the index,
+    /// and nothing that somebody left.
+    pub(crate) fn publish(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
+        let git_dir = &self.record.git_dir;
+        if !Identity::of_folder(git_dir).is_ok_and(|found| found == self.record.git_dir_identity) {
+            return Err(Error::NotOwn { path: git_dir.clone() });
+        }
+        tm_faults::check("worktree: publish").map_err(Error::file("write", git_dir))?;
+        self.remove_what_was_left(git_dir)?;
+        replace(&git_dir.join("gitdir"), &self.record.back)?;
+        replace(&git_dir.join("commondir"), &self.record.common)?;
+        replace_whatever(&self.path.join(".git"), &self.record.dot_git)?;
+        let index = std::fs::read(self.own.join("index")).map_err(Error::file("read", &self.own))?;
+        // With its time of change, by which git tells files that changed in the same moment.
+        let modified = std::fs::metadata(self.own.join("index")).and_then(|metadata| metadata.modified());
+        replace(&git_dir.join("index"), &index)?;
+        if let Ok(modified) = modified {
+            let file = std::fs::File::options().write(true).open(git_dir.join("index"));
+            file.and_then(|file| file.set_modified(modified)).map_err(Error::file("write", git_dir))?;
+        }
+        if self.is_reftable() {
+            let place = GitPlace { git_dir: git_dir.clone(), work_tree: None, index: None };
+            let git = Git::new(self.repository.environment(), git_dir, Hooks::Off).at(&place);
+            return point_head(git, head);
+        }
+        replace(&git_dir.join("HEAD"), text_of(head).as_bytes())
+    }
+
+    fn remove_what_was_left(&self, git_dir: &Path) -> Result<(), Error> {
+        let failed = |error| Error::file("read", git_dir)(error);
+        for entry in std::fs::read_dir(git_dir).map_err(failed)?.flatten() {
+            let name = entry.file_name();
+            let wants_folder = ["logs", "refs", "reftable"].iter().any(|known| name == *known);
+            let is_right_kind =
+                entry.file_type().is_ok_and(|kind| if wants_folder { kind.is_dir() } else { kind.is_file() });
+            if is_right_kind && OF_WORKTREE.iter().any(|known| name == *known) {
+                continue;
+            }
+            crate::clean::remove(&entry.path())?;
+        }
+        Ok(())
+    }
+
+    /// Returns the commit at which whoever worked in the folder left HEAD; `None` when it names none.
+    pub(crate) fn head_that_was_left(&self) -> Option<CommitId> {
+        let text = beginning(&self.record.git_dir.join("HEAD"), SHORT).ok()?;
+        let text = String::from_utf8(text).ok()?;
+        let text = text.trim_end();
+        if is_object_id(text) {
+            return self.repository.resolve(text).ok();
+        }
+        let reference = text.strip_prefix("ref: ")?;
+        self.repository.resolve(reference).ok().or_else(|| self.last_in_log())
+    }
+
+    /// Returns where HEAD was last, where its branch was deleted.
+    fn last_in_log(&self) -> Option<CommitId> {
+        const LOG_BYTES: usize = 4 * 1024 * 1024;
+        let log = beginning(&self.record.git_dir.join("logs/HEAD"), LOG_BYTES).ok()?;
+        let log = String::from_utf8_lossy(&log).into_owned();
+        let id = log.lines().last()?.split(' ').nth(1)?;
+        if is_object_id(id) { self.repository.resolve(id).ok() } else { None }
+    }
+
+    /// Returns the paths that whoever worked in the folder put into an index although the rules leave them out.
+    pub(crate) fn forced_by_others(&self) -> Vec<PathBuf> {
+        const INDEX_BYTES: usize = 256 * 1024 * 1024;
+        let listed = || -> Result<Vec<PathBuf>, Error> {
+            // A copy: nobody can change it while git reads it.
+            let index = beginning(&self.record.git_dir.join("index"), INDEX_BYTES)?;
+            let copy = tempfile::NamedTempFile::new_in(&self.own).map_err(Error::file("write", &self.own))?;
+            replace(copy.path(), &index)?;
+            let git = self.git(Hooks::Off).reading().variable("GIT_INDEX_FILE", copy.path());
+            let listing = git.args(["ls-files", "--cached", "--ignored", "--exclude-standard", "-z"]).bytes()?;
+            Ok(fields(&listing).map(path_of).collect())
+        };
+        // An index that can't be read says nothing.
+        listed().unwrap_or_default()
+    }
+
+    /// Returns what lies in the folder and is left out by the rules of the tree.
+    pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>, Error> {
+        let git = self.git(Hooks::Off).reading();
+        let listing =
+            git.args(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]).bytes()?;
+        Ok(fields(&listing).map(path_of).collect())
+    }
+}
+
+impl Record {
+    fn of(path: &Path) -> Result<Self, Error> {
+        let dot_git = beginning(&path.join(".git"), SHORT)?;
+        let text = dot_git.strip_prefix(b"gitdir: ").unwrap_or(&dot_git);
+        let git_dir = path.join(path_of(text.strip_suffix(b"\n").unwrap_or(text)));
+        let identity = |path: &Path| Identity::of_folder(path).map_err(Error::file("look at", path));
+        Ok(Self {
+            folder: identity(path)?,
+            git_dir_identity: identity(&git_dir)?,
+            back: beginning(&git_dir.join("gitdir"), SHORT)?,
+            common: beginning(&git_dir.join("commondir"), SHORT)?,
+            git_dir,
+            dot_git,
+        })
+    }
+
+    fn write(&self, own: &Path) -> Result<(), Error> {
+        let text = serde_json::to_vec(self).expect("a record of paths and bytes can be written");
+        replace(&own.join(RECORD), &text)
+    }
+}
+
+/// Returns the git folder of tm's own for a worktree.
+fn own_folder(repository: &Repository, path: &Path) -> Result<PathBuf, Error> {
+    let own = repository.own().expect("a pool keeps the settings of its repository");
+    own.worktree(path.file_name().unwrap_or_default())
+}
+
+fn text_of(head: &OwnedHead<'_>) -> String {
+    match head {
+        OwnedHead::Branch(branch) => format!("ref: {}\n", branch.reference()),
+        OwnedHead::Detached(commit) => format!("{commit}\n"),
+    }
+}
+
+fn point_head(git: Git, head: &OwnedHead<'_>) -> Result<(), Error> {
+    match head {
+        OwnedHead::Branch(branch) => git.args(["symbolic-ref", "-m", "tm", "HEAD", &branch.reference()]).done(),
+        OwnedHead::Detached(commit) => git.args(["update-ref", "--no-deref", "-m", "tm", "HEAD"]).commit(commit).done(),
+    }
+}
+
+/// As `replace`, also where a folder is in the way.
+fn replace_whatever(path: &Path, content: &[u8]) -> Result<(), Error> {
+    if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        crate::clean::remove(path)?;
+    }
+    replace(path, content)
+}

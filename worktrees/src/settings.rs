@@ -1,0 +1,170 @@
+//! What git is told by configuration, hooks and `info/`, as it was when a run began.
+
+use crate::files::replace;
+use crate::git::fields;
+use crate::{Error, Repository};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The file with what the user's own files say.
+pub(crate) const TAKEN: &str = "settings";
+/// A longer file of settings, or hook, is none that a person wrote.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+/// Sections that say where a repository is, or what is left out of sight, or that other files are read: none of them
+/// holds for git folders of tm's own. What a branch is pulled from is nothing to tm.
+const LEFT_OUT: [&str; 4] = ["include.", "includeif.", "branch.", "extensions."];
+const KEYS_LEFT_OUT: [&str; 6] = [
+    "core.worktree",
+    "core.bare",
+    "core.repositoryformatversion",
+    "core.sparsecheckout",
+    "core.excludesfile",
+    "core.attributesfile",
+];
+/// Keys of the format of a repository that a folder sharing its objects has too.
+const FORMAT: [&str; 4] =
+    ["core.repositoryformatversion", "extensions.objectformat", "extensions.refstorage", "extensions.partialclone"];
+
+/// The effective configuration, each entry with its key in lower case but for the name in its middle.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Settings {
+    entries: Vec<(String, Option<String>)>,
+}
+
+impl Settings {
+    /// Reads everything that holds in the user's checkout, from all files that git reads there.
+    pub(crate) fn read(repository: &Repository) -> Result<Self, Error> {
+        let listing = repository.git().args(["config", "--list", "--includes", "--show-scope", "-z"]).bytes()?;
+        let mut parts = fields(&listing);
+        let mut entries = Vec::new();
+        while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
+            // Those of the call itself are given to each call.
+            if scope != b"command" {
+                let text = String::from_utf8_lossy(entry);
+                let (key, value) = text.split_once('\n').map_or((&*text, None), |(key, value)| (key, Some(value)));
+                entries.push((key.to_owned(), value.map(ToOwned::to_owned)));
+            }
+        }
+        Ok(Self { entries })
+    }
+
+    fn last(&self, key: &str) -> Option<&str> {
+        self.entries.iter().rev().find(|(name, _)| name == key).and_then(|(_, value)| value.as_deref())
+    }
+
+    /// Returns the entries that say how objects and refs are stored, as a file of git's.
+    pub(crate) fn format(&self) -> String {
+        let wanted = |key: &str| FORMAT.contains(&key);
+        self.entries.iter().filter(|(key, _)| wanted(key)).fold(String::new(), |text, entry| text + &line(entry))
+    }
+
+    /// Returns all others as a file of git's, without the places of what is copied.
+    pub(crate) fn flat(&self, repository: &Repository) -> String {
+        let has_copied_hooks = self.hooks(repository) == HooksFolder::OfRepository;
+        let is_left_out = |key: &str| {
+            LEFT_OUT.iter().any(|section| key.starts_with(section))
+                || KEYS_LEFT_OUT.contains(&key)
+                || has_copied_hooks && key == "core.hookspath"
+        };
+        let kept = self.entries.iter().filter(|(key, _)| !is_left_out(key));
+        kept.fold(String::new(), |text, entry| text + &line(entry))
+    }
+
+    /// Returns where hooks are.
+    pub(crate) fn hooks(&self, repository: &Repository) -> HooksFolder {
+        match self.last("core.hookspath").map(Path::new) {
+            None => HooksFolder::OfRepository,
+            Some(path) if path == repository.common_dir().join("hooks") => HooksFolder::OfRepository,
+            Some(path) => HooksFolder::Named(path.to_owned()),
+        }
+    }
+}
+
+/// Where the hooks of a repository are.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum HooksFolder {
+    /// In the repository itself: every agent can write them, so they are copied.
+    OfRepository,
+    /// Where the configuration says: a relative path lies in whatever checkout they are run in.
+    Named(PathBuf),
+}
+
+/// Returns the file that git reads: what was taken, with the places of what was copied to `folder`.
+pub(crate) fn with_own_paths(common_dir: &Path, folder: &Path, hooks: Option<&Path>) -> String {
+    let entry = |key: &str, path: &Path| line(&(key.to_owned(), Some(path.display().to_string())));
+    // What the user says of LFS comes later, and counts.
+    let mut text = entry("lfs.storage", &common_dir.join("lfs"));
+    text.push_str(&entry("include.path", Path::new(TAKEN)));
+    text.push_str(&entry("core.excludesfile", &folder.join("excludes")));
+    text.push_str(&entry("core.attributesfile", &folder.join("attributes")));
+    text + &hooks.map_or_else(String::new, |hooks| entry("core.hookspath", hooks))
+}
+
+/// Copies what else git reads: patterns of paths, attributes, hooks, and where a shallow history ends.
+pub(crate) fn copy_tools(
+    repository: &Repository,
+    settings: &Settings,
+    folder: &Path,
+    common: &Path,
+) -> Result<(), Error> {
+    let from = repository.common_dir();
+    for (key, name) in [("core.excludesfile", "ignore"), ("core.attributesfile", "attributes")] {
+        let copy = folder.join(if name == "ignore" { "excludes" } else { name });
+        let path = settings.last(key).map(|path| repository.environment().home_path(path));
+        let path = path
+            .or_else(|| repository.environment().configuration_folder().map(|folder| folder.join("git").join(name)));
+        copy_file(path.as_deref(), &copy, Missing::Empty)?;
+    }
+    for name in ["info/exclude", "info/attributes", "shallow"] {
+        copy_file(Some(&from.join(name)), &common.join(name), Missing::None)?;
+    }
+    let hooks = folder.join("hooks");
+    fs::create_dir_all(&hooks).map_err(Error::file("create", &hooks))?;
+    for entry in fs::read_dir(from.join("hooks")).into_iter().flatten().flatten() {
+        let is_sample = entry.path().extension().is_some_and(|extension| extension == "sample");
+        if !is_sample && fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_file()) {
+            copy_file(Some(&entry.path()), &hooks.join(entry.file_name()), Missing::None)?;
+        }
+    }
+    Ok(())
+}
+
+/// What becomes of the copy of a file that is not there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Missing {
+    None,
+    Empty,
+}
+
+fn copy_file(from: Option<&Path>, to: &Path, missing: Missing) -> Result<(), Error> {
+    let metadata = from
+        .and_then(|from| fs::metadata(from).ok())
+        .filter(|metadata| metadata.is_file() && metadata.len() < MOST_BYTES);
+    match (from, metadata, missing) {
+        (Some(from), Some(metadata), _) => {
+            let content = fs::read(from).map_err(Error::file("read", from))?;
+            replace(to, &content)?;
+            fs::set_permissions(to, metadata.permissions()).map_err(Error::file("write", to))
+        }
+        (_, _, Missing::Empty) => replace(to, b""),
+        (_, _, Missing::None) => Ok(()),
+    }
+}
+
+/// Writes an entry as git reads it: a section of its own, everything quoted.
+fn line((key, value): &(String, Option<String>)) -> String {
+    let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+    let (middle, name) = rest.rsplit_once('.').map_or((None, rest), |(middle, name)| (Some(middle), name));
+    let mut text = format!("[{section}");
+    if let Some(middle) = middle {
+        let _ = write!(text, " \"{}\"", middle.replace('\\', "\\\\").replace('"', "\\\""));
+    }
+    let _ = write!(text, "]\n\t{name}");
+    if let Some(value) = value {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+        let _ = write!(text, " = \"{value}\"");
+    }
+    text.push('\n');
+    text
+}
