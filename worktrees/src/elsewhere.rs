@@ -3,7 +3,7 @@
 //! People work in them meanwhile, so a change there fails nobody. Worktrees of tm's own are left out: what does not
 //! belong there never gets into a commit that was not proven.
 
-use crate::git::{Git, Hooks, fields, path_of};
+use crate::git::{fields, path_of};
 use crate::snapshot::{PathState, path_state};
 use crate::{Error, Repository};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl OtherWorktrees {
     pub fn take(repository: &Repository, own: &Path) -> Result<Self, Error> {
         // git lists them by their real paths.
         let own = own.canonicalize().unwrap_or_else(|_| own.to_owned());
-        let listing = repository.git().args(["worktree", "list", "--porcelain", "-z"]).bytes()?;
+        let listing = repository.git_on_worktrees().args(["worktree", "list", "--porcelain", "-z"]).bytes()?;
         let folders = fields(&listing).filter_map(|line| line.strip_prefix(b"worktree ")).map(path_of);
         let others = folders.filter(|folder| folder != repository.checkout_root() && !folder.starts_with(&own));
         // A bare repository has no files, and a worktree that was deleted has none any more.
@@ -63,8 +63,14 @@ impl OtherWorktrees {
 
 impl State {
     fn of(repository: &Repository, folder: &Path) -> Result<Self, Error> {
-        let git: Git = repository.git_in(folder, Hooks::Off).reading();
-        let call = git.args(["status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all"]);
+        let call = repository.git_at_other_checkout(folder)?.args([
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+        ]);
         let listing = call.bytes()?;
         let mut state = Self::default();
         for entry in fields(&listing) {

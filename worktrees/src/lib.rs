@@ -34,6 +34,7 @@ mod snapshot;
 mod tests;
 mod version;
 mod view;
+mod watched;
 mod work;
 mod worktree;
 

@@ -55,7 +55,7 @@ impl Repository {
     }
 
     fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, Error> {
-        let listing = self.git().args(["worktree", "list", "--porcelain"]).text()?;
+        let listing = self.git_on_worktrees().args(["worktree", "list", "--porcelain"]).text()?;
         let wanted = format!("branch {}", branch.reference());
         let mut path = None;
         for line in listing.lines() {

@@ -2,13 +2,14 @@
 
 use crate::git::{Git, GitPlace, Hooks, fields, is_object_id, path_of};
 use crate::own::OwnGit;
+use crate::watched::ListedSettings;
 use crate::{Environment, Error};
 use fs2::FileExt as _;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tm_scheduler::CommitId;
 
 /// The full object id of a tree.
@@ -45,6 +46,10 @@ pub struct Repository {
     git_dir: PathBuf,
     pub(crate) common_dir: PathBuf,
     environment: Environment,
+    /// The same without the settings that tm keeps.
+    of_user: Environment,
+    /// The configuration that was looked at last.
+    listed: Arc<Mutex<ListedSettings>>,
     /// The git folders of tm's own, once they are made: what else lies in the repository is not read any more.
     own: Option<Arc<OwnGit>>,
     /// Found once: it is asked for before every change of a branch, and what a name means does not change meanwhile.
@@ -83,7 +88,9 @@ impl Repository {
             checkout_root,
             git_dir,
             common_dir,
+            of_user: environment.clone(),
             environment,
+            listed: Arc::default(),
             own: None,
             default_branch: Arc::default(),
             trees: Arc::default(),
@@ -105,6 +112,7 @@ impl Repository {
                     .with(format!("GIT_{role}_NAME"), "tm")
                     .with(format!("GIT_{role}_EMAIL"), "tm@localhost");
             }
+            self.of_user = environment.clone();
             self.environment = environment;
         }
         Ok(())
@@ -141,6 +149,32 @@ impl Repository {
     /// Returns git's own folder of the user's checkout.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
+    }
+
+    pub(crate) const fn environment_of_user(&self) -> &Environment {
+        &self.of_user
+    }
+
+    pub(crate) fn listed_settings(&self) -> MutexGuard<'_, ListedSettings> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call that only reads, with the settings that the user's own commands have now.
+    pub(crate) fn git_as_user(&self) -> Git {
+        let work_tree = Some(self.checkout_root.clone());
+        let place = GitPlace { git_dir: self.git_dir.clone(), work_tree, index: None };
+        Git::new(&self.of_user, &self.checkout_root, Hooks::Off).at(&place).reading()
+    }
+
+    /// A call that only reads, in another checkout of the user's.
+    pub(crate) fn git_at_other_checkout(&self, root: &Path) -> Result<Git, Error> {
+        let git_dir = git_dir_of(root, &self.common_dir)?;
+        let (view, index) = match &self.own {
+            Some(own) => (own.view(&git_dir)?, Some(git_dir.join("index"))),
+            None => (git_dir, None),
+        };
+        let place = GitPlace { git_dir: view, work_tree: Some(root.to_owned()), index };
+        Ok(Git::new(&self.environment, root, Hooks::Off).at(&place).reading())
     }
 
     /// A call that only reads, in the user's checkout.
@@ -392,6 +426,18 @@ impl Repository {
         let tree = self.tree_of_checkout(folder)?;
         self.diff(from, &CommitId::new(tree.to_string()))
     }
+}
+
+/// Returns git's own folder of a checkout, as the checkout says it.
+fn git_dir_of(root: &Path, common_dir: &Path) -> Result<PathBuf, Error> {
+    const SHORT: usize = 8 * 1024;
+    let dot_git = root.join(".git");
+    if dot_git.is_dir() {
+        return Ok(common_dir.to_owned());
+    }
+    let text = crate::files::beginning(&dot_git, SHORT)?;
+    let text = text.strip_prefix(b"gitdir: ").unwrap_or(&text);
+    Ok(root.join(path_of(text.strip_suffix(b"\n").unwrap_or(text))))
 }
 
 /// Makes a repository of what is in a folder, with one commit of everything on the branch `main`.

@@ -1,7 +1,7 @@
 //! What git is told by configuration, hooks and `info/`, as it was when a run began.
 
 use crate::files::replace;
-use crate::git::fields;
+use crate::git::{Git, fields};
 use crate::{Error, Repository};
 use std::fmt::Write as _;
 use std::fs;
@@ -35,7 +35,12 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads everything that holds in the user's checkout, from all files that git reads there.
     pub(crate) fn read(repository: &Repository) -> Result<Self, Error> {
-        let listing = repository.git().args(["config", "--list", "--includes", "--show-scope", "-z"]).bytes()?;
+        Self::of(repository.git())
+    }
+
+    /// Reads what holds where a call works.
+    pub(crate) fn of(call: Git) -> Result<Self, Error> {
+        let listing = call.args(["config", "--list", "--includes", "--show-scope", "-z"]).bytes()?;
         let mut parts = fields(&listing);
         let mut entries = Vec::new();
         while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
@@ -47,6 +52,10 @@ impl Settings {
             }
         }
         Ok(Self { entries })
+    }
+
+    pub(crate) fn entries(&self) -> &[(String, Option<String>)] {
+        &self.entries
     }
 
     fn last(&self, key: &str) -> Option<&str> {

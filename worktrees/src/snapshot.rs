@@ -1,6 +1,7 @@
 //! The user's checkout as it is at a moment, to see whether somebody wrote there.
 
 use crate::git::{fields, path_of};
+use crate::watched::{self, Watched};
 use crate::{Error, Repository};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ pub struct CheckoutSnapshot {
     branch: Option<String>,
     default_branch: Option<String>,
     paths: BTreeMap<PathBuf, PathState>,
+    watched: Watched,
 }
 
 /// The state of a path: what git says of it, and size and time of the file, so that a change to a file that differed
@@ -52,6 +54,7 @@ impl CheckoutSnapshot {
             branch: head.branch,
             default_branch: tip.map(|tip| tip.to_string()),
             paths,
+            watched: repository.watched()?,
         })
     }
 
@@ -66,6 +69,7 @@ impl CheckoutSnapshot {
             let (now, before) = (place(&later.default_branch), place(&self.default_branch));
             changes.push(format!("the default branch (now at {now}, before at {before})"));
         }
+        changes.extend(watched::changes(&self.watched, &later.watched));
         let is_same = later.paths == self.paths;
         let counts = if is_same { BTreeMap::new() } else { line_counts(repository) };
         let changed = later.paths.iter().filter(|(path, state)| self.paths.get(*path) != Some(state));

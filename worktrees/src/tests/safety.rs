@@ -112,3 +112,108 @@ fn what_a_killed_process_left_is_kept_before_its_worktree_goes() {
     assert_eq!(kept.len(), 1);
     assert_eq!(scene.git(&["show", &format!("{}:precious.txt", kept[0].reference)]), "precious");
 }
+
+#[test]
+fn what_changes_in_gits_settings_hooks_and_rules_is_named() {
+    let scene = Scene::new();
+    let git_dir = scene.folder.path().join("checkout/.git");
+    let run = scene.pool.repository();
+    let take = || CheckoutSnapshot::take(run, &[]).expect("a snapshot");
+    let before = take();
+    scene.git(&["config", "branch.main.remote", "origin"]);
+    assert_eq!(before.changes(&take(), run), Vec::<String>::new(), "everyday commands write that");
+    scene.git(&["config", "core.pager", "evil"]);
+    scene.git(&["config", "user.name", "Somebody else"]);
+    hook(&git_dir.join("hooks/pre-commit"), "#!/bin/sh\n");
+    write(&git_dir.join("info/exclude"), "lib/\n");
+    let first = scene.head();
+    scene.git(&["commit", "--quiet", "--allow-empty", "-m", "second"]);
+    scene.git(&["replace", "-f", first.as_str(), "HEAD"]);
+    let changes = before.changes(&take(), run).into_iter().filter(|change| change.starts_with("git's settings"));
+    let expected = [
+        "git's settings: .git/hooks/pre-commit (new)".to_owned(),
+        "git's settings: .git/info/exclude (changed)".to_owned(),
+        "git's settings: core.pager (new)".to_owned(),
+        format!("git's settings: refs/replace/{first} (new)"),
+        "git's settings: user.name (changed)".to_owned(),
+    ];
+    assert_eq!(changes.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_folder_that_was_exchanged_for_another_one_is_never_touched() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    let (path, documents) = (worktree.path().to_owned(), scene.folder.path().join("documents"));
+    write(&documents.join("letter.txt"), "dear");
+    std::fs::rename(&path, scene.folder.path().join("aside")).expect("moved");
+    std::os::unix::fs::symlink(&documents, &path).expect("a link");
+    assert!(matches!(worktree.capture(&PathPatterns::default()), Err(Error::NotOwn { .. })));
+    assert!(worktree.go_back_to(&scene.head()).is_err());
+    assert!(worktree.release().is_err());
+    std::fs::remove_file(&path).expect("removed");
+    std::fs::rename(&documents, &path).expect("moved");
+    assert!(matches!(scene.pool.take_over(&path, &branch("tm/1"), &scene.head()), Err(Error::NotInPool { .. })));
+    scene.check_out("tm/2", &scene.head());
+    drop(scene.pool.close());
+    assert_eq!(std::fs::read_to_string(path.join("letter.txt")).expect("it is there"), "dear");
+}
+
+#[test]
+fn gits_own_files_of_a_worktree_are_written_and_never_believed() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    let root = scene.folder.path().join("checkout");
+    write(&worktree.path().join("b.txt"), "b");
+    let own = std::fs::read_to_string(worktree.path().join(".git")).expect("a file");
+    write(&worktree.path().join(".git"), &format!("gitdir: {}\n", root.join(".git").display()));
+    let Err(Error::GitFilesChanged { paths }) = worktree.capture(&PathPatterns::default()) else { panic!("named") };
+    assert_eq!(paths, [worktree.path().join(".git")]);
+    let path = worktree.path().to_owned();
+    worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("kept");
+    worktree.release().expect("released");
+    assert_eq!(scene.git(&["show", "refs/tm/salvage/r/1/1:b.txt"]), "b");
+    assert_eq!(scene.git(&["symbolic-ref", "HEAD"]), "refs/heads/main", "the user's HEAD is where it was");
+    assert_eq!(std::fs::read_to_string(path.join(".git")).expect("a file"), own);
+}
+
+#[test]
+fn pipes_and_closed_folders_that_were_left_are_gone_for_the_next() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    let path = worktree.path().to_owned();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, path.join("pipe"), rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    std::fs::remove_file(path.join("a.txt")).expect("removed");
+    rustix::fs::mknodat(rustix::fs::CWD, path.join("a.txt"), rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    write(&path.join("closed/in/it.txt"), "x");
+    std::fs::set_permissions(path.join("closed/in"), std::fs::Permissions::from_mode(0o000)).expect("closed");
+    write(&path.join("lib/.git/HEAD"), "ref: refs/heads/x\n");
+    worktree.release().expect("released");
+    let again = scene.check_out("tm/2", &scene.head());
+    assert_eq!(again.path(), path);
+    let mut names: Vec<_> =
+        std::fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+    names.sort();
+    assert_eq!(names, [".git", "a.txt"]);
+    assert_eq!(std::fs::read_to_string(path.join("a.txt")).expect("a file"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn what_is_ignored_is_named_and_taken_where_it_was_added_by_force() {
+    let scene = Scene::new();
+    write(&scene.repository.checkout_root().join(".gitignore"), "lib/\n*.log\n");
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "-m", "rules"]);
+    let worktree = scene.check_out("tm/1", &scene.head());
+    for file in ["lib/a.txt", "lib/b.txt", "x.log", "__pycache__/x.pyc"] {
+        write(&worktree.path().join(file), "text");
+    }
+    let captured = worktree.capture(&PathPatterns::default()).expect("captured");
+    assert_eq!(captured.ignored, [PathBuf::from("lib/"), PathBuf::from("x.log")]);
+    let git = scene.repository.git_in(worktree.path(), git::Hooks::Off);
+    git.args(["add", "--force", "lib/a.txt"]).done().expect("added");
+    let captured = worktree.capture(&PathPatterns::default()).expect("captured");
+    let text = |path: &str| scene.repository.text_in_tree(&captured.tree, path).expect("a tree");
+    assert_eq!((text("lib/a.txt").as_deref(), text("lib/b.txt")), (Some("text"), None));
+}

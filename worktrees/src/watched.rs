@@ -1,0 +1,134 @@
+//! What decides how git works for the user, as it is at a moment: configuration, hooks and `info/`.
+//!
+//! tm itself reads none of it while agents work (`own.rs`); the user's own commands do.
+
+use crate::git::fields;
+use crate::settings::{HooksFolder, Settings};
+use crate::{Error, Repository};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// Files of the repository that change what git sees.
+const FILES: [&str; 6] = [
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "info/sparse-checkout",
+    "objects/info/alternates",
+    "config.worktree",
+];
+/// So much of a file is compared.
+const MOST_BYTES: usize = 1024 * 1024;
+/// So many files of a folder are looked at.
+const MOST_FILES: usize = 500;
+
+/// A digest of each thing, by its name.
+pub(crate) type Watched = BTreeMap<String, u64>;
+
+/// The configuration that was listed last, and the files that it came from as they were then.
+#[derive(Debug, Default)]
+pub(crate) struct ListedSettings(Option<(BTreeMap<PathBuf, Option<[u64; 5]>>, Settings)>);
+
+impl Repository {
+    /// Looks at everything that is watched.
+    pub(crate) fn watched(&self) -> Result<Watched, Error> {
+        let settings = self.live_settings()?;
+        let mut watched = settings.digests();
+        let common = self.common_dir();
+        for file in FILES {
+            watched.extend(digest_of(&common.join(file)).map(|digest| (format!(".git/{file}"), digest)));
+        }
+        let mut folders = vec![(common.join("hooks"), ".git/hooks"), (common.join("refs/replace"), "refs/replace")];
+        if let HooksFolder::Named(path) = settings.hooks(self)
+            && path.is_absolute()
+        {
+            folders.push((path, "core.hooksPath"));
+        }
+        for (folder, name) in folders {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES) {
+                let file = entry.file_name().to_string_lossy().into_owned();
+                watched.extend(digest_of(&entry.path()).map(|digest| (format!("{name}/{file}"), digest)));
+            }
+        }
+        Ok(watched)
+    }
+
+    /// The configuration as it is now in the user's checkout; asked of git again only when one of its files changed.
+    fn live_settings(&self) -> Result<Settings, Error> {
+        let mut listed = self.listed_settings();
+        if let Some((files, settings)) = &listed.0
+            && files.iter().all(|(path, state)| state_of(path) == *state)
+        {
+            return Ok(settings.clone());
+        }
+        let origins = self
+            .git_as_user()
+            .args(["config", "--list", "--includes", "--show-origin", "--name-only", "-z"])
+            .bytes()?;
+        let named = fields(&origins).step_by(2).filter_map(|origin| {
+            let path = std::str::from_utf8(origin).ok()?.strip_prefix("file:")?;
+            Some(self.checkout_root().join(path))
+        });
+        let environment = self.environment_of_user();
+        // Those that are not there yet can come.
+        let usual = [
+            Some(self.common_dir().join("config")),
+            Some(self.git_dir().join("config.worktree")),
+            Some(environment.home_path("~/.gitconfig")),
+            environment.configuration_folder().map(|folder| folder.join("git/config")),
+        ];
+        let files = named.chain(usual.into_iter().flatten()).map(|path| (path.clone(), state_of(&path))).collect();
+        let settings = Settings::of(self.git_as_user())?;
+        listed.0 = Some((files, settings.clone()));
+        Ok(settings)
+    }
+}
+
+/// Returns what is different later, in words.
+pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
+    let mut changes = Vec::new();
+    for (name, digest) in later {
+        match before.get(name) {
+            None => changes.push(format!("git's settings: {name} (new)")),
+            Some(known) if known != digest => changes.push(format!("git's settings: {name} (changed)")),
+            Some(_) => {}
+        }
+    }
+    let gone = before.keys().filter(|name| !later.contains_key(*name));
+    changes.extend(gone.map(|name| format!("git's settings: {name} (gone)")));
+    changes
+}
+
+impl Settings {
+    /// A digest of all values of each key. What a branch is pulled from is written by everyday commands, and says nothing
+    /// of how git works.
+    fn digests(&self) -> Watched {
+        let mut hashers: BTreeMap<&str, DefaultHasher> = BTreeMap::new();
+        for (key, value) in self.entries().iter().filter(|(key, _)| !key.starts_with("branch.")) {
+            value.hash(hashers.entry(key).or_default());
+        }
+        hashers.into_iter().map(|(key, hasher)| (key.to_owned(), hasher.finish())).collect()
+    }
+}
+
+fn digest_of(path: &Path) -> Option<u64> {
+    let metadata = path.symlink_metadata().ok()?;
+    let mut hasher = DefaultHasher::new();
+    metadata.mode().hash(&mut hasher);
+    match crate::files::beginning(path, MOST_BYTES) {
+        Ok(bytes) => bytes.hash(&mut hasher),
+        // A link, a pipe, or something long is known by its looks.
+        Err(_) => (metadata.len(), metadata.ino(), metadata.ctime_nsec(), metadata.ctime()).hash(&mut hasher),
+    }
+    Some(hasher.finish())
+}
+
+/// What tells one state of a file from another; the time of change of its inode can't be set by a program.
+fn state_of(path: &Path) -> Option<[u64; 5]> {
+    let metadata = path.metadata().ok()?;
+    let seconds = u64::try_from(metadata.ctime()).unwrap_or_default();
+    let nanoseconds = u64::try_from(metadata.ctime_nsec()).unwrap_or_default();
+    Some([metadata.dev(), metadata.ino(), metadata.len(), seconds, nanoseconds])
+}
