@@ -121,7 +121,7 @@ fn answer_of_git(effect: &Effect) -> Option<Input> {
             (task, attempt, prepared)
         }
         Effect::Prove { task, attempt } => (task, attempt, Answer::Proved(Proof::default())),
-        Effect::Commit { task, attempt } => (task, attempt, Answer::Committed { commit: "commit".into() }),
+        Effect::Commit { task, attempt } => (task, attempt, Answer::Committed { commit: "commit".into(), proof: None }),
         Effect::Land { task, attempt, commit } => (task, attempt, Answer::Landed { commit: commit.clone() }),
         Effect::RunAgent { .. }
         | Effect::Adopt { .. }

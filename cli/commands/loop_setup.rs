@@ -266,7 +266,7 @@ impl Common<'_> {
             && let Some(folder) = path.parent()
             && path.join(".git").exists()
         {
-            let pool = WorktreePool::open(repository.clone(), folder.to_owned())?;
+            let pool = WorktreePool::open(repository, folder)?;
             let worktree = pool.take_over(&path, &BranchName::new(branch.clone())?, &base)?;
             print_line(&format!("going on with `{branch}` where the loop before was cut off"));
             return Ok(Place::Worktree { pool, worktree: Box::new(worktree) });
@@ -274,7 +274,7 @@ impl Common<'_> {
         // A folder for each lane: a lane that ends cleans up its own.
         let name = format!("{}-{}", self.id, tm_store::run::safe_name(&lane.as_str().into()));
         let folder = self.project.directory.worktrees_folder().join(name);
-        let pool = WorktreePool::open(repository.clone(), folder)?;
+        let pool = WorktreePool::open(repository, &folder)?;
         let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
         let branch = repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;
         let base = repository.resolve("HEAD")?;

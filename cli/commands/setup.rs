@@ -39,7 +39,7 @@ pub(crate) fn run_setup(
     let settings = project.loaded.settings.clone();
     // From here on git's settings are those of when the run began, whatever agents do with them.
     let folder = project.directory.worktrees_folder().join(header.run_id.as_str());
-    let pool = WorktreePool::open(project.repository.clone(), folder)
+    let pool = WorktreePool::open(&project.repository, &folder)
         .map_err(|error| CommandFailure::from(error).hint("see to it, then `tm waves run` again"))?;
     let repository = pool.repository().clone();
     let (agents, test_command) = preflight(project, &header, tasks)?;

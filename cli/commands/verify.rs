@@ -37,7 +37,7 @@ pub(crate) fn verify(start: &Path, arguments: &VerifyArguments) -> Result<u8, Co
         (_, folder) => of_checkout(&project, arguments, folder.as_deref().unwrap_or(start))?,
     };
     let worktrees = project.directory.worktrees_folder().join(format!("verify-{}", std::process::id()));
-    let pool = WorktreePool::open(project.repository.clone(), worktrees)?;
+    let pool = WorktreePool::open(&project.repository, &worktrees)?;
     let scratch = tempfile::tempdir()?;
     let (name, phase) = (target.name.clone(), target.phase);
     let (baselines, under_way) = (scratch.path().join("baselines"), UnderWay::new(project.directory.under_way()));

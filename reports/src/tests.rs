@@ -43,11 +43,11 @@ pub(crate) fn summary() -> Summary {
     input(3_000, answer("2:red", Answer::Proved(failed)));
     let red = Proof { new: vec!["adds".into()], seen_failing: true, failed: 1, ..Proof::default() };
     input(3_000, answer("1:red", Answer::Proved(red)));
-    input(3_000, answer("1:red", Answer::Committed { commit: "red0123456789".into() }));
+    input(3_000, answer("1:red", Answer::Committed { commit: "red0123456789".into(), proof: None }));
     input(4_000, answer("1", prepared()));
     input(5_000, answer("1", report(5_000)));
     input(6_000, answer("1", Answer::Proved(Proof { passed: 4, ..Proof::default() })));
-    input(6_000, answer("1", Answer::Committed { commit: "green0123456789".into() }));
+    input(6_000, answer("1", Answer::Committed { commit: "green0123456789".into(), proof: None }));
     input(7_000, answer("1", Answer::Landed { commit: "merge".into() }));
     let facts = RunFacts {
         run_id: "20261121-014512-3fa9".into(),

@@ -123,7 +123,7 @@ pub enum LandingRefusal {
     /// The merged tree fails tests.
     Regression {
         /// The judged results of the merged tree.
-        proof: Proof,
+        proof: Box<Proof>,
         /// The tasks that landed since the work's base.
         with: Vec<TaskId>,
     },

@@ -106,7 +106,7 @@ impl OwnGit {
         if beginning(&view.join("HEAD"), HEAD_BYTES).is_ok_and(|known| known == head) {
             return Ok(view);
         }
-        self.begin(&view)?;
+        begin(&view)?;
         let reftable = git_dir.join("reftable");
         if self.is_reftable && !is_link_to(&view.join("reftable"), &reftable) {
             // An empty folder that was made for a worktree of tm's own is none of the user's.
@@ -121,7 +121,7 @@ impl OwnGit {
     pub(crate) fn worktree(&self, name: &OsStr) -> Result<PathBuf, Error> {
         let folder = self.folder.join("worktrees").join(name);
         if !folder.join("HEAD").exists() {
-            self.begin(&folder)?;
+            begin(&folder)?;
             if self.is_reftable {
                 fs::create_dir_all(folder.join("reftable")).map_err(Error::file("create", &folder))?;
             }
@@ -140,10 +140,10 @@ impl OwnGit {
     pub(crate) const fn is_reftable(&self) -> bool {
         self.is_reftable
     }
+}
 
-    fn begin(&self, folder: &Path) -> Result<(), Error> {
-        fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
-        // Relative, because the folders move with the repository.
-        replace(&folder.join("commondir"), b"../../common\n")
-    }
+fn begin(folder: &Path) -> Result<(), Error> {
+    fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
+    // Relative, because the folders move with the repository.
+    replace(&folder.join("commondir"), b"../../common\n")
 }

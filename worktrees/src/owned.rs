@@ -12,6 +12,7 @@ use crate::{BranchName, Error, Repository, TreeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tm_scheduler::CommitId;
 
 /// The file `.git` of a worktree, and the like, are no longer than this.
@@ -20,6 +21,9 @@ const SHORT: usize = 8 * 1024;
 const OF_WORKTREE: [&str; 8] = ["HEAD", "commondir", "gitdir", "index", "locked", "logs", "refs", "reftable"];
 /// The name of the record in the folder of tm's own.
 const RECORD: &str = "place.json";
+
+/// A lock that is found on the index is looked at again after these pauses (milliseconds) before it is removed.
+const LOCK_PAUSES: [u64; 5] = [20, 60, 180, 540, 1_000];
 
 /// What tm wrote down of a worktree when it made it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,7 +69,23 @@ impl OwnedFolder {
         let folder = Self::written_down(repository, path.clone())?;
         let refuse = |_| Error::NotInPool { path, why: "it is gone, or another folder by now" };
         folder.assert_own().map_err(refuse)?;
+        folder.remove_abandoned_lock()?;
         Ok(folder)
+    }
+
+    /// Removes the lock of a git that was killed with its tm; one that is still at work is given a moment.
+    fn remove_abandoned_lock(&self) -> Result<(), Error> {
+        let lock = self.own.join("index.lock");
+        for pause in LOCK_PAUSES {
+            if !lock.exists() {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(pause));
+        }
+        match std::fs::remove_file(&lock) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &lock)(error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     fn written_down(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
@@ -74,6 +94,11 @@ impl OwnedFolder {
         let text = beginning(&own.join(RECORD), 4 * SHORT).map_err(|_| unknown())?;
         let record: Record = serde_json::from_slice(&text).map_err(|_| unknown())?;
         Ok(Self { repository: repository.clone(), path, own, record })
+    }
+
+    /// Tells whether tm knows anything of a worktree.
+    pub(crate) fn is_written_down(repository: &Repository, path: &Path) -> bool {
+        Self::written_down(repository, path.to_owned()).is_ok()
     }
 
     /// Removes what is known of a worktree whose folder somebody took away.
@@ -272,7 +297,7 @@ impl OwnedFolder {
             return Err(Error::NotOwn { path: git_dir.clone() });
         }
         tm_faults::check("worktree: publish").map_err(Error::file("write", git_dir))?;
-        self.remove_what_was_left(git_dir)?;
+        remove_what_was_left(git_dir)?;
         replace(&git_dir.join("gitdir"), &self.record.back)?;
         replace(&git_dir.join("commondir"), &self.record.common)?;
         replace_whatever(&self.path.join(".git"), &self.record.dot_git)?;
@@ -290,21 +315,6 @@ impl OwnedFolder {
             return point_head(git, head);
         }
         replace(&git_dir.join("HEAD"), text_of(head).as_bytes())
-    }
-
-    fn remove_what_was_left(&self, git_dir: &Path) -> Result<(), Error> {
-        let failed = |error| Error::file("read", git_dir)(error);
-        for entry in std::fs::read_dir(git_dir).map_err(failed)?.flatten() {
-            let name = entry.file_name();
-            let wants_folder = ["logs", "refs", "reftable"].iter().any(|known| name == *known);
-            let is_right_kind =
-                entry.file_type().is_ok_and(|kind| if wants_folder { kind.is_dir() } else { kind.is_file() });
-            if is_right_kind && OF_WORKTREE.iter().any(|known| name == *known) {
-                continue;
-            }
-            crate::clean::remove(&entry.path())?;
-        }
-        Ok(())
     }
 
     /// Returns the commit at which whoever worked in the folder left HEAD; `None` when it names none.
@@ -379,6 +389,22 @@ impl Record {
 fn own_folder(repository: &Repository, path: &Path) -> Result<PathBuf, Error> {
     let own = repository.own().expect("a pool keeps the settings of its repository");
     own.worktree(path.file_name().unwrap_or_default())
+}
+
+/// Removes what is no file of git's own from its folder of a worktree.
+fn remove_what_was_left(git_dir: &Path) -> Result<(), Error> {
+    let failed = |error| Error::file("read", git_dir)(error);
+    for entry in std::fs::read_dir(git_dir).map_err(failed)?.flatten() {
+        let name = entry.file_name();
+        let wants_folder = ["logs", "refs", "reftable"].iter().any(|known| name == *known);
+        let is_right_kind =
+            entry.file_type().is_ok_and(|kind| if wants_folder { kind.is_dir() } else { kind.is_file() });
+        if is_right_kind && OF_WORKTREE.iter().any(|known| name == *known) {
+            continue;
+        }
+        crate::clean::remove(&entry.path())?;
+    }
+    Ok(())
 }
 
 fn text_of(head: &OwnedHead<'_>) -> String {

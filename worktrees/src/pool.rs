@@ -47,10 +47,10 @@ impl WorktreePool {
     ///
     /// # Errors
     /// The folder can't be made or read, or git refused.
-    pub fn open(repository: Repository, folder: PathBuf) -> Result<Self, Error> {
-        std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+    pub fn open(repository: &Repository, folder: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
         // git names worktrees by their real paths.
-        let folder = folder.canonicalize().map_err(Error::file("find", &folder))?;
+        let folder = folder.canonicalize().map_err(Error::file("find", folder))?;
         let repository = repository.with_settings_kept_in(&folder.join(KEPT_SETTINGS))?;
         let entries = std::fs::read_dir(&folder).map_err(Error::file("read", &folder))?;
         let number = |name: &str| name.strip_prefix(OF_JUDGE).unwrap_or(name).parse::<u32>().ok();

@@ -91,6 +91,10 @@ impl Repository {
         let Some(repository) = self.with_settings_of_run(run)? else {
             return Ok((Pruned::Kept, "tm knows nothing of it".to_owned()));
         };
+        if is_empty(path) && !OwnedFolder::is_written_down(&repository, path) {
+            // Its process died before the first file was written.
+            return self.remove_worktree(path).map(|()| (Pruned::Removed, "there is no file in it".to_owned()));
+        }
         if path.symlink_metadata().is_err() {
             OwnedFolder::forget_gone(&repository, path)?;
             return Ok((Pruned::Removed, "its folder is gone".to_owned()));

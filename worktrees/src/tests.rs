@@ -39,13 +39,13 @@ impl Scene {
         git(&["add", "."]);
         git(&["commit", "--quiet", "-m", "first"]);
         let repository = Repository::discover_in(&root, environment).expect("a repository");
-        let pool = WorktreePool::open(repository.clone(), folder.path().join("worktrees")).expect("a pool");
+        let pool = WorktreePool::open(&repository, &folder.path().join("worktrees")).expect("a pool");
         Self { folder, repository, pool }
     }
 
     /// A pool of a run that begins now.
     fn pool_anew(&self) -> WorktreePool {
-        WorktreePool::open(self.repository.clone(), self.folder.path().join("anew")).expect("a pool")
+        WorktreePool::open(&self.repository, &self.folder.path().join("anew")).expect("a pool")
     }
 
     fn git(&self, arguments: &[&str]) -> String {

@@ -27,9 +27,12 @@ const MOST_FILES: usize = 500;
 /// A digest of each thing, by its name.
 pub(crate) type Watched = BTreeMap<String, u64>;
 
+/// What tells one state of a file from another; `None` where there is none.
+type FileState = Option<[u64; 5]>;
+
 /// The configuration that was listed last, and the files that it came from as they were then.
 #[derive(Debug, Default)]
-pub(crate) struct ListedSettings(Option<(BTreeMap<PathBuf, Option<[u64; 5]>>, Settings)>);
+pub(crate) struct ListedSettings(Option<(BTreeMap<PathBuf, FileState>, Settings)>);
 
 impl Repository {
     /// Looks at everything that is watched.
@@ -125,8 +128,8 @@ fn digest_of(path: &Path) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// What tells one state of a file from another; the time of change of its inode can't be set by a program.
-fn state_of(path: &Path) -> Option<[u64; 5]> {
+/// The time of change of its inode can't be set by a program.
+fn state_of(path: &Path) -> FileState {
     let metadata = path.metadata().ok()?;
     let seconds = u64::try_from(metadata.ctime()).unwrap_or_default();
     let nanoseconds = u64::try_from(metadata.ctime_nsec()).unwrap_or_default();

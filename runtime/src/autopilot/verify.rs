@@ -19,7 +19,7 @@ pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: 
     let head = repository.head()?.commit;
     let tree = project.checkout.snapshot_tree(&project.never_commit()?)?;
     let scratch = session.open.run.path().join("test-results");
-    let pool = WorktreePool::open(repository, session.open.run.path().join("worktrees"))?;
+    let pool = WorktreePool::open(&repository, &session.open.run.path().join("worktrees"))?;
     let measurements = Measurements::new(pool.clone(), scratch.clone(), UnderWay::new(project.waves.under_way()));
     let red = session.open.state.red_proven.clone();
     let work = Work {

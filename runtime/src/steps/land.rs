@@ -65,7 +65,7 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
             Ok(None) => {}
             Ok(Some(proof)) => {
                 let with = landed_since(brief, &head, commit, &[]).await;
-                return refused(LandingRefusal::Regression { proof, with });
+                return refused(LandingRefusal::Regression { proof: Box::new(proof), with });
             }
             Err(trouble) => return failed(trouble),
         }

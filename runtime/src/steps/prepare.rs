@@ -23,7 +23,7 @@ pub(crate) async fn prepare(brief: Brief, on_top_of: Vec<CommitId>, must_contain
     let prepared = loop {
         tries += 1;
         let (inner, on_top_of, must_contain) = (brief.clone(), on_top_of.clone(), must_contain.clone());
-        match blocking(move || base_and_worktree(&inner, on_top_of, &must_contain)).await {
+        match blocking(move || base_and_worktree(&inner, &on_top_of, &must_contain)).await {
             // The base is made again.
             Err(trouble) if trouble.is_of_collected_objects() && tries < TRIES => {}
             prepared => break prepared,
@@ -42,12 +42,12 @@ pub(crate) async fn prepare(brief: Brief, on_top_of: Vec<CommitId>, must_contain
 
 fn base_and_worktree(
     brief: &Brief,
-    on_top_of: Vec<CommitId>,
+    on_top_of: &[CommitId],
     must_contain: &[CommitId],
 ) -> Result<Prepared, crate::Error> {
     let setup = &brief.setup;
     let mut tip = brief.integration_tip()?;
-    let base = match base_on(brief, &tip, &on_top_of)? {
+    let base = match base_on(brief, &tip, on_top_of)? {
         MergeOutcome::Merged(base) => base,
         MergeOutcome::Conflict(conflict) => return Ok(Prepared::Conflict(conflict.files)),
     };
@@ -60,7 +60,7 @@ fn base_and_worktree(
             break;
         }
         tip = now;
-        let MergeOutcome::Merged(base) = base_on(brief, &tip, &on_top_of)? else { break };
+        let MergeOutcome::Merged(base) = base_on(brief, &tip, on_top_of)? else { break };
         worktree.move_to_base(&base)?;
     }
     Ok(Prepared::Ready(worktree.base().clone(), Box::new(worktree)))

@@ -5,6 +5,7 @@ use super::prepare::{at_hand, lost};
 use super::words;
 use crate::measurements::Measurements;
 use crate::proving::{Work, prove as prove_work};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason};
@@ -56,11 +57,12 @@ fn with_left_out(mut proof: Proof, captured: &Captured) -> Proof {
     }
     let ignored = listed(&captured.ignored);
     if !proof.holds() {
-        proof.evidence.push_str(&format!(
+        let _ = write!(
+            proof.evidence,
             "\n\nNot part of the work, because the project's ignore rules (`.gitignore`) leave it out: {ignored}. Nobody \
              who clones the project has it, and neither has whoever runs its tests. Where it belongs to the work, put \
              it elsewhere, take it out of the ignore rules, or add it with `git add --force`.",
-        ));
+        );
     }
     proof.notes.push(format!("left out, because it is ignored: {ignored}"));
     proof

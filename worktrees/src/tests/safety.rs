@@ -105,7 +105,7 @@ fn what_a_killed_process_left_is_kept_before_its_worktree_goes() {
     let left = scene.check_out("tm/1", &base).path().to_owned();
     write(&left.join("precious.txt"), "precious");
     // Another process: it knows nothing of the worktree but that it is there.
-    let pool = WorktreePool::open(scene.repository.clone(), scene.folder.path().join("worktrees")).expect("a pool");
+    let pool = WorktreePool::open(&scene.repository, &scene.folder.path().join("worktrees")).expect("a pool");
     pool.close().expect("closed");
     assert!(!left.exists());
     let kept = scene.repository.kept("refs/tm/salvage/worktrees/").expect("a list");
