@@ -31,7 +31,7 @@ pub use phase::{ByPhase, PhaseAgent};
 pub use scalar::{CoverageThreshold, Dollars, Text};
 pub use settings::{
     Autopilot, Compat, Dispatch, Escape, Git, Landing, Settings, Storage, StorageLocation, Strictness, Tdd, TddMode,
-    Test, TestFormat, Unit, Verify, Waves, schema,
+    Test, TestFormat, TestHome, Unit, Verify, Waves, schema,
 };
 pub use source::{Source, Warning};
 

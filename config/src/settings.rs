@@ -4,7 +4,7 @@
 
 use crate::agent::{Agent, AgentRecipe};
 use crate::command::CommandLine;
-use crate::scalar::CoverageThreshold;
+use crate::scalar::{self, CoverageThreshold};
 use crate::{duration, shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -133,6 +133,20 @@ pub struct Test {
     pub timeout: Duration,
     /// The file that the command writes its results to, from the worktree; without one they are read from its output.
     pub results: Option<String>,
+    /// Variables for the command besides those of tm's list; without a value, the one that tm was started with.
+    pub env: BTreeMap<String, Option<scalar::Text>>,
+    /// Whose home folder and variables the command has.
+    pub home: TestHome,
+}
+
+/// Whose home folder and variables the tests have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TestHome {
+    /// A home of their own, empty each time, and the variables of tm's list.
+    Private,
+    /// The user's home, and every variable that tm was started with but those of git and of tm.
+    User,
 }
 
 /// How results of tests are written.

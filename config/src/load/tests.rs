@@ -89,7 +89,14 @@ fn built_in_settings() -> Settings {
             refactor: false,
             red_early: false,
         },
-        test: Test { command: None, format: TestFormat::Auto, timeout: Duration::from_mins(5), results: None },
+        test: Test {
+            command: None,
+            format: TestFormat::Auto,
+            timeout: Duration::from_mins(5),
+            results: None,
+            env: BTreeMap::new(),
+            home: crate::TestHome::Private,
+        },
         agent: Agent {
             default: "claude".to_owned(),
             timeout: None,
@@ -137,11 +144,13 @@ fn without_any_file_every_setting_is_the_design_default() {
 
 #[test]
 fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
-    let loaded = Fixture::project("agents: {mine: {command: x}}").load();
+    let loaded = Fixture::project("agents: {mine: {command: x}}\ntest: {env: {A: b}}").load();
     let keys: Vec<&str> = loaded.explained.iter().map(|explained| explained.key.as_str()).collect();
     let mut expected: Vec<String> = Shape::root().keys(&Key::default()).iter().map(ToString::to_string).collect();
     let agents = expected.iter().position(|key| key == "agents").unwrap();
     expected[agents] = "agents.mine.command".to_owned();
+    let variables = expected.iter().position(|key| key == "test.env").unwrap();
+    expected[variables] = "test.env.A".to_owned();
     assert_eq!(keys, expected);
     let tree = defaults().as_object().unwrap();
     assert!(Shape::root().names().into_iter().eq(tree.keys()), "default.yaml has another order than `Settings`");
@@ -300,6 +309,17 @@ fn malformed_files_are_named_with_the_place() {
 fn empty_file_says_nothing() {
     assert_eq!(Fixture::project("").load().settings, built_in_settings());
     assert_eq!(Fixture::project("# a comment\nwaves:\n  # retries: 1\n").load().settings, built_in_settings());
+}
+
+#[test]
+fn variables_of_tests_have_a_value_or_pass_the_users_own() {
+    let fixture = Fixture::project("test: {env: {A: 1, DATABASE_URL: null}, home: user}")
+        .file("user.yaml", "test: {env: {A: x, B: y}}");
+    let test = fixture.load().settings.test;
+    let values = test.env.iter().map(|(name, value)| (name.as_str(), value.as_ref().map(crate::Text::as_str)));
+    assert_eq!(values.collect::<Vec<_>>(), [("A", Some("1")), ("B", Some("y")), ("DATABASE_URL", None)]);
+    assert_eq!(test.home, crate::TestHome::User);
+    assert_eq!(built_in_settings().test.home, crate::TestHome::Private);
 }
 
 #[test]
