@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tm_config::Settings;
 use tm_executors::process::UnderWay;
-use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
+use tm_executors::testing::TestCommand;
 use tm_presets::{Recipe, recipe};
 use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
 use tm_scheduler::{CommitId, Phase, Task, TaskId, Unit, of_unit};
@@ -178,19 +178,7 @@ pub(crate) fn find_program(recipe: &Recipe) -> Result<PathBuf, CommandFailure> {
 
 /// The command of the settings, or the one that is found.
 pub(crate) fn test_command(project: &Project) -> Result<Option<TestCommand>, CommandFailure> {
-    let test = &project.loaded.settings.test;
-    let format: ResultFormat = test.format.as_str().parse()?;
-    let command = match &test.command {
-        Some(command) => {
-            let argv = command.arguments().into_iter().map(Into::into).collect();
-            Some(TestCommand { argv, format, timeout: test.timeout, results: test.results.clone() })
-        }
-        None => detect_test_command(project.repository.checkout_root()).map(|found| {
-            let format = if format == ResultFormat::Auto { found.command.format } else { format };
-            TestCommand { format, timeout: test.timeout, results: test.results.clone(), ..found.command }
-        }),
-    };
-    Ok(command)
+    Ok(tm_runtime::test_command(&project.loaded.settings, project.repository.checkout_root())?)
 }
 
 /// Pairs can't be proven without tests.

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use tm_config::{PoliteStop, PromptDelivery};
 use tm_executors::agent::{AgentCommand, AttemptLimits, OutputFormat, RefusalPatterns};
-use tm_executors::process::{Stdin, StopSignal, TreeCommand};
+use tm_executors::process::{Inherited, Stdin, StopSignal, TreeCommand};
 use tm_presets::{Placeholders, Recipe};
 use tm_scheduler::{AgentReport, Ended};
 use tm_store::run::AttemptDirectory;
@@ -45,7 +45,7 @@ impl Launch<'_> {
                 arguments: line.collect(),
                 working_folder: worktree.to_owned(),
                 environment: self.environment(own),
-                dropped: recipe.dropped.clone(),
+                inherited: Inherited::AllBut(recipe.dropped.clone()),
                 stdin: match recipe.prompt {
                     PromptDelivery::Stdin => Stdin::File(directory.prompt()),
                     PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,

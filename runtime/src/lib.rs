@@ -36,5 +36,5 @@ pub use main_loop::{Outcome, Run};
 pub use measurements::Measurements;
 pub use proving::{RedCommit, Work, prove, red_commit};
 pub use replay::{Replayed, replay};
-pub use setup::{AgentChoice, RunSetup, rules};
+pub use setup::{AgentChoice, RunSetup, environment, rules, test_command};
 pub use trouble::Trouble;

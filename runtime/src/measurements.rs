@@ -132,7 +132,7 @@ impl Measurements {
 
 /// The name under which results are known: the tree, and all that decides how the tests are run.
 fn name(tree: &TreeId, command: &TestCommand) -> String {
-    format!("{tree} {:?} {:?}", command.argv, command.format)
+    format!("{tree} {}", command.identity())
 }
 
 /// The results of tests that could not be run.

@@ -4,6 +4,7 @@ use crate::measurements::Measurements;
 use crate::steps::blocking;
 use crate::trouble::Trouble;
 use std::path::PathBuf;
+use tm_executors::environment::Home;
 use tm_executors::testing::{RunnerFile, TestCommand, runner_file, runner_settings};
 use tm_scheduler::verdict::{
     Change, ChangeKind, GreenWork, RedFacts, RedWork, Rules, Strictness, is_test_path, judge_green, judge_plain,
@@ -69,6 +70,10 @@ pub async fn red_commit(
     Ok(RedCommit { base, commit: commit.clone(), tests: proof.new, unloaded: proof.unloaded })
 }
 
+/// What a proof says when the tests saw more than others will.
+const NOTE_OF_HOME: &str =
+    "the tests ran in the user's own home folder and with the user's variables (`test.home: user`)";
+
 /// Measures work and judges it.
 ///
 /// # Errors
@@ -81,11 +86,14 @@ pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, Tr
     }
     let Some(command) = &work.command else { return Ok(of_tree(without_tests(work.phase), work)) };
     let prover = Prover::new(work, command, measurements).await?;
-    let (proof, after) = match work.phase {
+    let (mut proof, after) = match work.phase {
         Phase::Red => prover.red().await?,
         Phase::Green => prover.green().await?,
         Phase::None => prover.plain().await?,
     };
+    if command.environment.home == Home::User {
+        proof.notes.push(NOTE_OF_HOME.to_owned());
+    }
     if proof.holds() {
         measurements.remember_proven(&work.tree, command, after);
     }

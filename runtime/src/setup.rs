@@ -2,12 +2,13 @@
 
 use crate::{Integration, JournalHeader};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tm_config::{CoverageThreshold, Settings, Strictness as Strict};
+use tm_config::{CoverageThreshold, Settings, Strictness as Strict, TestHome};
+use tm_executors::environment::{EnvironmentRules, Home};
 use tm_executors::process::UnderWay;
-use tm_executors::testing::TestCommand;
+use tm_executors::testing::{ResultFormat, TestCommand, UnknownFormat, detect_test_command};
 use tm_presets::Recipe;
 use tm_scheduler::verdict::{Rules, Strictness};
 use tm_scheduler::{AgentName, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
@@ -114,6 +115,41 @@ pub struct RunSetup {
 
 /// The setup as all steps share it.
 pub(crate) type Shared = Arc<RunSetup>;
+
+/// Returns the test command of the settings, or the one that is found in `root`.
+///
+/// # Errors
+/// There is no such format of results.
+pub fn test_command(settings: &Settings, root: &Path) -> Result<Option<TestCommand>, UnknownFormat> {
+    let test = &settings.test;
+    let format: ResultFormat = test.format.as_str().parse()?;
+    let found = match &test.command {
+        Some(command) => {
+            let argv = command.arguments().into_iter().map(Into::into).collect();
+            Some(TestCommand { argv, ..TestCommand::shell("", None) })
+        }
+        None => detect_test_command(root).map(|found| found.command),
+    };
+    Ok(found.map(|found| TestCommand {
+        format: if format == ResultFormat::Auto { found.format } else { format },
+        timeout: test.timeout,
+        results: test.results.clone(),
+        environment: environment(test),
+        ..found
+    }))
+}
+
+/// Returns how the settings have the environment of a project's commands built.
+pub fn environment(test: &tm_config::Test) -> EnvironmentRules {
+    let text = |value: &Option<tm_config::Text>| value.as_ref().map(|text| text.as_str().to_owned());
+    EnvironmentRules {
+        home: match test.home {
+            TestHome::Private => Home::Private,
+            TestHome::User => Home::User,
+        },
+        added: test.env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+    }
+}
 
 /// Returns what the settings ask of RED and GREEN.
 pub fn rules(settings: &Settings) -> Rules {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_config::Settings;
-use tm_executors::process::{TreeCommand, run_within};
+use tm_executors::process::{Inherited, TreeCommand, run_within};
 use tm_presets::{Recipe, recipe};
 
 /// How long a program may take to say its version.
@@ -136,7 +136,7 @@ async fn version(program: &Path, recipe: &Recipe) -> Result<Result<Option<String
         program: program.into(),
         arguments: recipe.version.iter().map(Into::into).collect(),
         working_folder: scratch.path().to_owned(),
-        dropped: recipe.dropped.clone(),
+        inherited: Inherited::AllBut(recipe.dropped.clone()),
         stdout: log.clone(),
         stderr: errors.clone(),
         marks: vec![("TM_VERSION_PROBE".to_owned(), scratch.path().display().to_string())],

@@ -20,6 +20,21 @@ pub enum Stdin {
     File(PathBuf),
 }
 
+/// What a program has of this process's environment.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Inherited {
+    /// All but these: names, or beginnings that end with `*`.
+    AllBut(Vec<String>),
+    /// Nothing.
+    Nothing,
+}
+
+impl Default for Inherited {
+    fn default() -> Self {
+        Self::AllBut(Vec::new())
+    }
+}
+
 /// A program to start as the root of a process tree.
 #[derive(Clone, Debug, Default)]
 pub struct TreeCommand {
@@ -29,10 +44,10 @@ pub struct TreeCommand {
     pub arguments: Vec<OsString>,
     /// The folder it works in.
     pub working_folder: PathBuf,
-    /// Variables to set on top of this process's environment.
+    /// What it has of this process's environment.
+    pub inherited: Inherited,
+    /// Variables to set on top of that.
     pub environment: Vec<(OsString, OsString)>,
-    /// Variables of this process's environment to leave out: names, or beginnings that end with `*`.
-    pub dropped: Vec<String>,
     /// What it reads.
     pub stdin: Stdin,
     /// Where its output goes, appended.
@@ -60,9 +75,12 @@ impl TreeCommand {
     fn prepare(&self) -> Result<Command, Error> {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).current_dir(&self.working_folder).process_group(0);
-        if !self.dropped.is_empty() {
-            for (name, _) in std::env::vars_os().filter(|(name, _)| is_dropped(&self.dropped, name)) {
-                command.env_remove(name);
+        match &self.inherited {
+            Inherited::Nothing => _ = command.env_clear(),
+            Inherited::AllBut(dropped) => {
+                for (name, _) in std::env::vars_os().filter(|(name, _)| is_dropped(dropped, name)) {
+                    command.env_remove(name);
+                }
             }
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));

@@ -27,7 +27,7 @@ mod system;
 mod system;
 
 pub use attended::{run_attended, run_within, shell_words};
-pub use command::{Stdin, TreeCommand};
+pub use command::{Inherited, Stdin, TreeCommand};
 pub use detached::Detached;
 pub use identity::ProcessIdentity;
 pub use program::{RunningProgram, running};

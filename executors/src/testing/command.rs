@@ -1,5 +1,6 @@
 //! The command that runs the tests, and the format of what it says.
 
+use crate::environment::EnvironmentRules;
 use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
@@ -100,6 +101,8 @@ pub struct TestCommand {
     pub results: Option<String>,
     /// The limit of one run.
     pub timeout: Duration,
+    /// The environment that it is run in.
+    pub environment: EnvironmentRules,
 }
 
 impl TestCommand {
@@ -118,7 +121,14 @@ impl TestCommand {
             format: like.map_or(ResultFormat::Auto, |like| like.format),
             results: like.and_then(|like| like.results.clone()),
             timeout: like.map_or(Self::DEFAULT_TIMEOUT, |like| like.timeout),
+            environment: like.map(|like| like.environment.clone()).unwrap_or_default(),
         }
+    }
+
+    /// Returns everything about it that decides what its results are, in one text: two commands of one identity have
+    /// the same results for the same files.
+    pub fn identity(&self) -> String {
+        format!("{:?} {:?} {:?} {:?}", self.argv, self.format, self.results, self.environment)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Finds the test command of a project by looking at its files.
 //!
-//! Where there is a choice, the command is the one whose results can be read test by test.
+//! Where there is a choice, the command is the one whose results can be read test by test. How its runner is asked for
+//! them is not decided here.
 
 use super::{ResultFormat, TestCommand};
 use std::path::Path;
@@ -30,43 +31,20 @@ fn script(root: &Path) -> Found {
     has(root, "run-tests.sh").then(|| ("sh run-tests.sh".to_owned(), ResultFormat::Auto, "run-tests.sh"))
 }
 
-/// The `test` script, with the arguments that make its runner write results for programs.
+/// The `test` script.
 fn package(root: &Path) -> Found {
     let package: serde_json::Value = serde_json::from_str(&text(root, "package.json")?).ok()?;
-    let script = package["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"))?;
-    let (run, separator) = if has(root, "pnpm-lock.yaml") {
-        ("pnpm run test", "")
+    package["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"))?;
+    let command = if has(root, "pnpm-lock.yaml") {
+        "pnpm run test"
     } else if has(root, "yarn.lock") {
-        ("yarn run test", "")
+        "yarn run test"
     } else if has(root, "bun.lock") || has(root, "bun.lockb") {
-        ("bun run test", "")
+        "bun run test"
     } else {
-        ("npm test --silent", " --")
+        "npm test --silent"
     };
-    let (arguments, format) = arguments_of_runner(script);
-    let command = if arguments.is_empty() { run.to_owned() } else { format!("{run}{separator} {arguments}") };
-    Some((command, format, "the `test` script of package.json"))
-}
-
-/// Arguments are added only where the script is one call of one runner.
-fn arguments_of_runner(script: &str) -> (&'static str, ResultFormat) {
-    if script.contains(['|', '&', ';', '>', '<', '$', '`']) {
-        return ("", ResultFormat::Auto);
-    }
-    let mut words =
-        script.split_whitespace().skip_while(|word| word.contains('=') || *word == "npx" || *word == "cross-env");
-    let runner = words.next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
-    let own_reporter = script.contains("reporter") || script.contains("--json") || script.contains("outputFile");
-    match runner {
-        _ if own_reporter => ("", ResultFormat::Auto),
-        "vitest" => (r#"--run --reporter=json --outputFile="$TM_RESULTS""#, ResultFormat::Jest),
-        "jest" | "react-scripts" => (r#"--json --outputFile="$TM_RESULTS""#, ResultFormat::Jest),
-        "mocha" => ("--reporter tap", ResultFormat::Tap),
-        "node" if script.contains("--test") && words.all(|word| word.starts_with('-')) => {
-            ("--test-reporter=tap", ResultFormat::Tap)
-        }
-        _ => ("", ResultFormat::Auto),
-    }
+    Some((command.to_owned(), ResultFormat::Auto, "the `test` script of package.json"))
 }
 
 fn cargo(root: &Path) -> Found {
@@ -96,8 +74,7 @@ fn pytest(root: &Path) -> Found {
     } else {
         "python3 -m"
     };
-    let command = format!(r#"{python} pytest --continue-on-collection-errors --junitxml="$TM_RESULTS""#);
-    Some((command, ResultFormat::Junit, because))
+    Some((format!("{python} pytest"), ResultFormat::Auto, because))
 }
 
 fn unittest(root: &Path) -> Found {
@@ -165,34 +142,20 @@ mod tests {
     #[test]
     fn each_kind_of_project_is_known_by_its_files() {
         let script = |script: &str| format!(r#"{{"scripts":{{"test":"{script}"}}}}"#);
-        let (vitest, jest, mocha, node) =
-            (script("vitest run"), script("npx jest"), script("mocha"), script("node --test"));
-        let (chain, own) = (script("tsc && vitest"), script("node --test --test-reporter=spec"));
-        let pytest = r#"pytest --continue-on-collection-errors --junitxml="$TM_RESULTS""#;
-        let python_pytest = format!("python3 -m {pytest}");
-        let uv_pytest = format!("uv run {pytest}");
+        let (vitest, jest) = (script("vitest run"), script("npx jest"));
         let has_nextest = which::which("cargo-nextest").is_ok();
         let nextest = if has_nextest { "cargo nextest run --no-fail-fast" } else { "cargo test --no-fail-fast" };
         for (files, expected) in [
             (vec![("run-tests.sh", "")], Some("sh run-tests.sh")),
-            (
-                vec![("package.json", vitest.as_str())],
-                Some(r#"npm test --silent -- --run --reporter=json --outputFile="$TM_RESULTS""#),
-            ),
-            (
-                vec![("package.json", jest.as_str()), ("yarn.lock", "")],
-                Some(r#"yarn run test --json --outputFile="$TM_RESULTS""#),
-            ),
-            (vec![("package.json", mocha.as_str())], Some("npm test --silent -- --reporter tap")),
-            (vec![("package.json", node.as_str())], Some("npm test --silent -- --test-reporter=tap")),
-            (vec![("package.json", chain.as_str()), ("pnpm-lock.yaml", "")], Some("pnpm run test")),
-            (vec![("package.json", own.as_str())], Some("npm test --silent")),
+            (vec![("package.json", vitest.as_str())], Some("npm test --silent")),
+            (vec![("package.json", jest.as_str()), ("yarn.lock", "")], Some("yarn run test")),
+            (vec![("package.json", vitest.as_str()), ("pnpm-lock.yaml", "")], Some("pnpm run test")),
             (vec![("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)], None),
             (vec![("package.json", "{")], None),
             (vec![("Cargo.toml", "")], Some("cargo test --no-fail-fast")),
             (vec![("Cargo.toml", ""), (".config/nextest.toml", "")], Some(nextest)),
-            (vec![("pyproject.toml", "[tool.pytest.ini_options]")], Some(python_pytest.as_str())),
-            (vec![("pytest.ini", ""), ("uv.lock", "")], Some(uv_pytest.as_str())),
+            (vec![("pyproject.toml", "[tool.pytest.ini_options]")], Some("python3 -m pytest")),
+            (vec![("pytest.ini", ""), ("uv.lock", "")], Some("uv run pytest")),
             (vec![("pyproject.toml", "[project]")], None),
             (vec![("tests/test_a.py", "")], Some("python3 -m unittest discover -v -s tests")),
             (

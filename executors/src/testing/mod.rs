@@ -2,10 +2,13 @@
 //!
 //! Knows formats of results; what they mean for a task is decided in the scheduler.
 
+mod asking;
+mod closure;
 mod command;
 mod detect;
 mod formats;
 mod load_errors;
+mod reading;
 mod results;
 mod run;
 mod runner;
@@ -21,7 +24,7 @@ use tm_scheduler::TestOutcome;
 /// Returns the outcome of every test in an output; `None` when only an exit status could tell anything, or when the
 /// results are broken.
 pub fn read_output(format: ResultFormat, output: &str) -> Option<BTreeMap<String, TestOutcome>> {
-    formats::parse(format, output).filter(|parsed| parsed.broken.is_none()).map(|parsed| parsed.tests)
+    formats::parse(&[format], output).filter(|parsed| parsed.broken.is_none()).map(|parsed| parsed.tests)
 }
 
 /// What a parser made of an output.

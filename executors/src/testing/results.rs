@@ -2,12 +2,13 @@
 //!
 //! What was there before the run is no result of it, whoever put it there.
 
+use super::asking::Expected;
 use super::command::TestCommand;
-use super::{Parsed, ResultFormat, formats};
+use super::{Parsed, ResultFormat, formats, reading};
 use std::path::{Component, Path, PathBuf};
 
-/// So much of one file is read at the most.
-const FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// So much is read at the most, of all files together.
+const FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// So many files are read at the most.
 const MOST_FILES: usize = 5_000;
 
@@ -19,12 +20,8 @@ pub(super) struct SetAside {
 }
 
 impl SetAside {
-    /// Moves the files away that match the command's pattern, and removes what is at `results_file`.
-    pub(super) fn new(command: &TestCommand, worktree: &Path, results_file: &Path) -> std::io::Result<Self> {
-        match std::fs::remove_file(results_file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+    /// Moves the files away that match the command's pattern.
+    pub(super) fn new(command: &TestCommand, worktree: &Path) -> std::io::Result<Self> {
         let mut set_aside = Self { files: Vec::new() };
         for path in command.results.iter().flat_map(|pattern| matching(worktree, pattern)) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -54,35 +51,72 @@ fn matching(worktree: &Path, pattern: &str) -> Vec<PathBuf> {
     found.into_iter().flatten().flatten().filter(|path| path.is_file()).take(MOST_FILES).collect()
 }
 
-/// Reads the results; `None` when only the exit status tells anything.
-pub(super) fn read(command: &TestCommand, worktree: &Path, results_file: &Path, output: &str) -> Option<Parsed> {
-    if let Some(pattern) = &command.results {
-        let files = matching(worktree, pattern);
-        if files.is_empty() {
-            return Some(broken(format!("the tests wrote no results to `{pattern}`")));
-        }
-        let mut all = Parsed::default();
-        for file in &files {
-            all.merge(of_file(command.format, file));
-        }
-        return Some(all);
-    }
-    if results_file.is_file() {
-        return Some(of_file(command.format, results_file));
-    }
-    let parsed = formats::parse(command.format, output);
-    if parsed.is_none() && command.names_results_file() {
-        return Some(broken("the tests wrote no results".to_owned()));
-    }
-    parsed
+/// Where results may have been written.
+pub(super) struct Written<'a> {
+    /// Where the command ran.
+    pub(super) worktree: &'a Path,
+    /// The file that tm named.
+    pub(super) file: &'a Path,
+    /// What was printed.
+    pub(super) output: &'a str,
 }
 
-fn of_file(format: ResultFormat, path: &Path) -> Parsed {
+/// Reads the results; `None` when only the exit status tells anything.
+pub(super) fn read(command: &TestCommand, expected: &Expected, written: &Written<'_>) -> Option<Parsed> {
+    match (&command.results, expected) {
+        (Some(pattern), Expected::OneOf(formats)) => Some(of_files(pattern, formats, written.worktree)),
+        (None, Expected::OneOf(formats)) => of_choice(command, formats, written),
+        (_, Expected::Printed(format)) => formats::parse(&[*format], written.output),
+        (_, Expected::Report(format, name)) => Some(of_report(*format, name.as_deref(), written.file)),
+    }
+}
+
+fn of_files(pattern: &str, formats: &[ResultFormat], worktree: &Path) -> Parsed {
+    let (mut all, mut budget) = (Parsed::default(), FILE_BYTES);
+    let files = matching(worktree, pattern);
+    if files.is_empty() {
+        all.breaks(format!("the tests wrote no results to `{pattern}`"));
+    }
+    for file in &files {
+        let text = reading::whole(file, budget);
+        budget -= text.as_ref().map_or(0, |text| u64::try_from(text.len()).unwrap_or(u64::MAX)).min(budget);
+        all.merge(parsed(formats, file, text));
+    }
+    all
+}
+
+/// What the command wrote where it likes: into the file that tm names, or what it prints.
+fn of_choice(command: &TestCommand, formats: &[ResultFormat], written: &Written<'_>) -> Option<Parsed> {
+    if written.file.symlink_metadata().is_ok() {
+        return Some(parsed(formats, written.file, reading::whole(written.file, FILE_BYTES)));
+    }
+    let printed = formats::parse(formats, written.output);
+    if printed.is_none() && command.names_results_file() {
+        return Some(broken("the tests wrote no results".to_owned()));
+    }
+    printed
+}
+
+/// A report that the runner was asked for.
+fn of_report(format: ResultFormat, name: Option<&str>, file: &Path) -> Parsed {
+    let text = match reading::whole(file, FILE_BYTES) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return broken("the tests wrote no results: their runner ended before its report".to_owned());
+        }
+        text => text,
+    };
+    if let (Ok(text), Some(name)) = (&text, name)
+        && !text.contains(name)
+    {
+        return broken("the results are not those of this run".to_owned());
+    }
+    parsed(&[format], file, text)
+}
+
+fn parsed(formats: &[ResultFormat], path: &Path, text: std::io::Result<String>) -> Parsed {
     let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let is_too_large = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > FILE_BYTES);
-    match std::fs::read(path) {
-        Ok(_) if is_too_large => broken(format!("the results in `{shown}` are too large")),
-        Ok(bytes) => formats::parse(format, &String::from_utf8_lossy(&bytes))
+    match text {
+        Ok(text) => formats::parse(formats, &text)
             .unwrap_or_else(|| broken(format!("the results in `{shown}` are in no known format"))),
         Err(error) => broken(format!("the results in `{shown}` can't be read: {error}")),
     }

@@ -1,15 +1,18 @@
 //! Runs the tests: a supervised process tree with a limit, its output in files, its results read.
 
+use super::asking::{Asked, Expected, ask};
 use super::command::RESULTS_VARIABLE;
 use super::load_errors::load_errors;
-use super::results::{self, SetAside};
-use super::{Parsed, TestCommand};
+use super::results::{self, SetAside, Written};
+use super::{Parsed, TestCommand, reading};
 use crate::Error;
 use crate::coverage;
+use crate::environment::{CommandEnvironment, private_folder};
 use crate::process::{ProcessTree, Stdin, TreeCommand, TreeRecord, UnderWay};
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
 use tm_scheduler::{CommandEnd, Detail, TestOutcome, TestReport};
 
 /// So much output is read at the most, from its beginning; results beyond that make the report broken.
@@ -33,39 +36,74 @@ pub struct TestPlace<'a> {
 /// Whatever goes wrong is in the report; nothing that the command started is left when this returns. What a tm that is
 /// gone left running of its tests is ended before.
 pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) -> TestReport {
-    let TestPlace { worktree, scratch, under_way } = place;
-    let log = scratch.join(format!("{name}.log"));
-    let results_file = scratch.join(format!("{name}.results"));
+    let log = place.scratch.join(format!("{name}.log"));
     // Nothing of before may write into the log, the results or the worktree any more.
-    if let Err(error) = under_way.end_abandoned().await {
+    if let Err(error) = place.under_way.end_abandoned().await {
         return TestReport::without_results(CommandEnd::NotStarted(error.with_causes()));
     }
     // A log of an earlier, interrupted measurement must not be read as part of this one.
-    let set_aside = remove(&log).and_then(|()| SetAside::new(command, worktree, &results_file));
-    let set_aside = match set_aside {
-        Ok(set_aside) => set_aside,
+    let prepared = remove(&log).and_then(|()| Prepared::new(command, place.worktree));
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
         Err(error) => return TestReport::without_results(CommandEnd::NotStarted(error.to_string())),
     };
     let started = SystemTime::now();
-    let end = match run(command, worktree, &log, &results_file, under_way).await {
+    let end = match run(&prepared, command.timeout, place, &log).await {
         Ok(end) => end,
         Err(error) => CommandEnd::NotStarted(error.with_causes()),
     };
-    let output = beginning(&log).unwrap_or_default();
-    let is_cut = std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() > OUTPUT_BYTES);
-    let mut parsed = results::read(command, worktree, &results_file, &output);
-    set_aside.put_back();
+    let (output, is_cut) = reading::beginning(&log, OUTPUT_BYTES).unwrap_or_default();
+    let written = Written { worktree: place.worktree, file: &prepared.file(), output: &output };
+    let mut parsed = results::read(command, &prepared.asked.expected, &written);
+    prepared.set_aside.put_back();
     if let Some(parsed) = parsed.as_mut().filter(|_| is_cut) {
         parsed.breaks("there is too much output");
     }
     let mut report = report(end, parsed);
-    report.coverage = coverage::read(worktree, started);
-    report.output_tail = tail(&log).unwrap_or_default();
+    report.coverage = coverage::read(place.worktree, started);
+    report.output_tail = reading::end(&log, TAIL_BYTES).unwrap_or_default();
     // Some frameworks say why a file can't be loaded in their results only.
     let said = report.messages.values().fold(output, |said, message| said + "\n" + message);
-    report.load_errors = load_errors(&said, worktree);
-    without_place(&mut report, worktree);
+    report.load_errors = load_errors(&said, place.worktree);
+    without_place(&mut report, place.worktree);
     report
+}
+
+/// Everything that one run of the tests has for itself.
+struct Prepared {
+    environment: CommandEnvironment,
+    asked: Asked,
+    set_aside: SetAside,
+    /// Holds the results; its name can't be guessed, and is what a report is called.
+    results: TempDir,
+}
+
+impl Prepared {
+    fn new(command: &TestCommand, worktree: &Path) -> std::io::Result<Self> {
+        let (environment, results) = (CommandEnvironment::fresh(&command.environment)?, private_folder()?);
+        let name = results.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let asked = ask(command, worktree, &environment, &results_file(&results), &name);
+        let set_aside = SetAside::new(command, worktree)?;
+        Ok(Self { environment, asked, set_aside, results })
+    }
+
+    fn file(&self) -> PathBuf {
+        results_file(&self.results)
+    }
+
+    fn variables(&self) -> Vec<(OsString, OsString)> {
+        let mut variables = self.environment.variables();
+        variables.extend(self.asked.variables.iter().cloned());
+        // Only who may write there is told where.
+        if matches!(self.asked.expected, Expected::OneOf(_)) {
+            variables.push((RESULTS_VARIABLE.into(), self.file().into()));
+        }
+        variables
+    }
+}
+
+fn results_file(folder: &TempDir) -> PathBuf {
+    folder.path().join("results")
 }
 
 /// Takes the worktree's path out of names: the same test is run in many worktrees.
@@ -83,35 +121,25 @@ fn without_place(report: &mut TestReport, worktree: &Path) {
     }
 }
 
-async fn run(
-    command: &TestCommand,
-    worktree: &Path,
-    log: &Path,
-    results_file: &Path,
-    under_way: &UnderWay,
-) -> Result<CommandEnd, Error> {
-    let Some((program, arguments)) = command.argv.split_first() else {
+async fn run(prepared: &Prepared, limit: Duration, place: TestPlace<'_>, log: &Path) -> Result<CommandEnd, Error> {
+    let Some((program, arguments)) = prepared.asked.argv.split_first() else {
         return Ok(CommandEnd::NotStarted("the command is empty".to_owned()));
     };
     let tree_command = TreeCommand {
         program: program.clone(),
         arguments: arguments.to_vec(),
-        working_folder: worktree.to_owned(),
-        dropped: vec!["GIT_*".to_owned(), "TM_*".to_owned()],
-        environment: vec![
-            (RESULTS_VARIABLE.into(), results_file.into()),
-            // Python takes bytecode for fresh by whole seconds and size; worktrees change faster than that.
-            ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
-        ],
+        working_folder: place.worktree.to_owned(),
+        inherited: prepared.environment.inherited(),
+        environment: prepared.variables(),
         stdin: Stdin::Closed,
         stdout: log.to_owned(),
         stderr: log.to_owned(),
         marks: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
     };
     // Dropped after the tree: as long as anything of it may be left, it is written down.
-    let mut record = under_way.begin(&tree_command.marks)?;
+    let mut record = place.under_way.begin(&tree_command.marks)?;
     let mut tree = ProcessTree::spawn(&tree_command)?;
-    let end = see_to_the_end(&mut tree, &mut record, command.timeout).await;
+    let end = see_to_the_end(&mut tree, &mut record, limit).await;
     tree.kill().await;
     end
 }
@@ -131,21 +159,6 @@ fn remove(path: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
-}
-
-fn beginning(path: &Path) -> std::io::Result<String> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(OUTPUT_BYTES).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn tail(path: &Path) -> std::io::Result<String> {
-    let mut file = std::fs::File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn report(end: CommandEnd, parsed: Option<Parsed>) -> TestReport {

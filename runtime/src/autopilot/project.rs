@@ -5,7 +5,7 @@ use crate::home;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tm_config::{Inputs, Settings, StorageLocation};
-use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
+use tm_executors::testing::TestCommand;
 use tm_scheduler::{RunId, Tag, Task, Timestamp};
 use tm_store::autopilot::AutopilotFolder;
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
@@ -146,18 +146,8 @@ impl Project {
 
     /// Returns the command that runs the tests of a task.
     pub(super) fn test_command(&self, task: Option<&Task>) -> Option<TestCommand> {
-        let test = &self.settings.test;
-        let format = test.format.as_str().parse::<ResultFormat>().unwrap_or_default();
-        let found = match &test.command {
-            Some(command) => {
-                let argv = command.arguments().into_iter().map(Into::into).collect();
-                Some(TestCommand { argv, format, timeout: test.timeout, results: test.results.clone() })
-            }
-            None => detect_test_command(self.root()).map(|found| {
-                let format = if format == ResultFormat::Auto { found.command.format } else { format };
-                TestCommand { format, timeout: test.timeout, results: test.results.clone(), ..found.command }
-            }),
-        };
+        // The formats of the settings are those that there are.
+        let found = crate::test_command(&self.settings, self.root()).ok().flatten();
         match task.and_then(|task| task.test_command.as_deref()) {
             Some(own) => Some(TestCommand::shell(own, found.as_ref())),
             None => found,

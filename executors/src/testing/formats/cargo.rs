@@ -12,43 +12,104 @@ pub(super) fn looks_like_cargo(output: &str) -> bool {
 }
 
 pub(super) fn parse(output: &str) -> Parsed {
-    let mut parsed = Parsed::default();
-    let mut program = String::new();
-    let mut announced: Option<usize> = None;
-    let mut printing: Option<String> = None;
+    let mut reader = Reader::default();
     for line in output.lines() {
-        let trimmed = line.trim();
-        if let Some(rest) = trimmed.strip_prefix("Running ").filter(|_| line.starts_with(' ')) {
-            program = program_name(rest);
-        } else if let Some(rest) = trimmed.strip_prefix("Doc-tests ") {
-            program = format!("doc {rest}");
-        } else if let Some(count) = running(line) {
-            unfinished(announced, &mut parsed);
-            announced = Some(count);
-        } else if line.starts_with("test result: ") {
-            announced = None;
-            printing = None;
-        } else if let Some((name, outcome)) = result(line) {
-            parsed.add(&format!("{program}::{name}"), outcome);
-        } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
-            printing = Some(format!("{program}::{name}"));
-        } else if line == "failures:" {
-            printing = None;
-        } else if let Some(name) = printing.as_ref().filter(|_| !trimmed.is_empty()) {
-            parsed.say(name, line);
-        } else if trimmed.starts_with("error: could not compile") || line.starts_with("error[") {
-            parsed.breaks(trimmed);
-        }
+        reader.read(line);
     }
-    unfinished(announced, &mut parsed);
-    parsed
+    reader.check_the_end();
+    reader.parsed
 }
 
-/// A program that announced tests and never summed them up died on the way.
-fn unfinished(announced: Option<usize>, parsed: &mut Parsed) {
-    if announced.is_some() {
-        parsed.breaks("a test program ended before its results did");
+#[derive(Default)]
+struct Reader {
+    parsed: Parsed,
+    /// The test program under way.
+    program: String,
+    /// Whether it said how many tests it has, and did not sum them up yet.
+    is_open: bool,
+    /// Whether any program summed up its tests.
+    has_summary: bool,
+    /// How many of its tests were told of.
+    told: usize,
+    /// A test whose outcome follows what it prints, as `--nocapture` has it.
+    begun: Option<String>,
+    /// The test whose output is being read.
+    printing: Option<String>,
+}
+
+impl Reader {
+    fn read(&mut self, line: &str) {
+        let trimmed = line.trim();
+        if let Some(summary) = line.strip_prefix("test result: ") {
+            self.sum_up(summary);
+        } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
+            self.printing = Some(format!("{}::{name}", self.program));
+        } else if line == "failures:" {
+            self.printing = None;
+        } else if let Some(name) = &self.printing {
+            if !trimmed.is_empty() {
+                self.parsed.say(name, line);
+            }
+        } else if let Some(rest) = trimmed.strip_prefix("Running ").filter(|_| line.starts_with(' ')) {
+            self.program = program_name(rest);
+        } else if let Some(rest) = trimmed.strip_prefix("Doc-tests ") {
+            self.program = format!("doc {rest}");
+        } else if is_announcement(line) {
+            self.check_the_program();
+            (self.is_open, self.told, self.begun) = (true, 0, None);
+        } else if let Some(result) = result(line) {
+            self.result(result);
+        } else if let Some(name) = self.begun.take_if(|_| outcome(trimmed).is_some()) {
+            self.add(&name, outcome(trimmed).unwrap_or(TestOutcome::Failed));
+        } else if trimmed.starts_with("error: could not compile") || line.starts_with("error[") {
+            self.parsed.breaks(trimmed);
+        }
     }
+
+    fn result(&mut self, (name, outcome): (&str, Option<TestOutcome>)) {
+        match outcome {
+            Some(outcome) => self.add(name, outcome),
+            None => self.begun = Some(name.to_owned()),
+        }
+    }
+
+    fn add(&mut self, name: &str, outcome: TestOutcome) {
+        self.told += 1;
+        self.parsed.add(&format!("{}::{name}", self.program), outcome);
+    }
+
+    /// The program counts its tests; who else prints a line of that form does not know how many there are.
+    fn sum_up(&mut self, summary: &str) {
+        let counts = ["passed", "failed", "ignored"].map(|word| counted(summary, word));
+        if let [Some(passed), Some(failed), Some(ignored)] = counts
+            && passed + failed + ignored != self.told
+        {
+            let ran = passed + failed + ignored;
+            self.parsed.breaks(format!("a test program counts {ran} tests and told of {}", self.told));
+        }
+        (self.is_open, self.has_summary, self.told) = (false, true, 0);
+        (self.begun, self.printing) = (None, None);
+    }
+
+    /// A program that announced tests and never summed them up died on the way.
+    fn check_the_program(&mut self) {
+        if self.is_open {
+            self.parsed.breaks("a test program ended before its results did");
+        }
+    }
+
+    fn check_the_end(&mut self) {
+        self.check_the_program();
+        if !self.has_summary {
+            self.parsed.breaks("cargo ended before any results");
+        }
+    }
+}
+
+/// The number before a word of a summary.
+fn counted(summary: &str, word: &str) -> Option<usize> {
+    let part = summary.split(['.', ';']).map(str::trim).find(|part| part.ends_with(word))?;
+    part.split(' ').next()?.parse().ok()
 }
 
 /// Reads `unittests src/lib.rs (target/debug/deps/name-0123456789abcdef)` as `name src/lib.rs`.
@@ -59,21 +120,28 @@ fn program_name(rest: &str) -> String {
     format!("{name} {}", what.trim_start_matches("unittests ")).trim().to_owned()
 }
 
-fn running(line: &str) -> Option<usize> {
-    let rest = line.strip_prefix("running ")?;
-    let (count, word) = rest.split_once(' ')?;
-    matches!(word, "test" | "tests").then(|| count.parse().ok()).flatten()
+fn is_announcement(line: &str) -> bool {
+    let rest = line.strip_prefix("running ").and_then(|rest| rest.split_once(' '));
+    rest.is_some_and(|(count, word)| matches!(word, "test" | "tests") && count.parse::<usize>().is_ok())
 }
 
-fn result(line: &str) -> Option<(&str, TestOutcome)> {
-    let (name, outcome) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
-    let outcome = match outcome.split([',', ' ', '<']).next()? {
-        "ok" => TestOutcome::Passed,
-        "FAILED" => TestOutcome::Failed,
-        "ignored" => TestOutcome::Skipped,
-        _ => return None,
-    };
-    Some((name.trim_end_matches(" - should panic"), outcome))
+/// Reads a line about a test; without an outcome the test has only begun.
+fn result(line: &str) -> Option<(&str, Option<TestOutcome>)> {
+    let line = line.strip_prefix("test ")?;
+    let (name, word) = line.rsplit_once(" ... ").or_else(|| Some((line.strip_suffix(" ...")?, "")))?;
+    match outcome(word) {
+        Some(outcome) => Some((name.trim_end_matches(" - should panic"), Some(outcome))),
+        None => Some((line.split_once(" ...")?.0.trim_end_matches(" - should panic"), None)),
+    }
+}
+
+fn outcome(words: &str) -> Option<TestOutcome> {
+    match words.split([',', ' ', '<']).next()? {
+        "ok" => Some(TestOutcome::Passed),
+        "FAILED" => Some(TestOutcome::Failed),
+        "ignored" => Some(TestOutcome::Skipped),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -84,10 +152,10 @@ mod tests {
     const OUTPUT: &str = "     Running unittests src/lib.rs (target/debug/deps/demo-0123456789abcdef)\n\n\
         running 3 tests\ntest tests::adds ... ok\ntest tests::slow ... ignored, takes long\n\
         test tests::subtracts ... FAILED\n\nfailures:\n\n---- tests::subtracts stdout ----\n\n\
-        thread 'tests::subtracts' panicked at src/lib.rs:9:9:\nassertion failed\n\n\nfailures:\n    tests::subtracts\n\n\
+        thread 'tests::subtracts' panicked at src/lib.rs:9:9:\nassertion failed\ntest tests::adds ... ok\n\n\nfailures:\n    tests::subtracts\n\n\
         test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out\n\n\
         \x20  Doc-tests demo\n\nrunning 1 test\ntest src/lib.rs - add (line 3) ... ok\n\n\
-        test result: ok. 1 passed; 0 failed\n";
+        test result: ok. 1 passed; 0 failed; 0 ignored\n";
 
     #[test]
     fn programs_are_told_apart_and_failures_keep_what_they_printed() {
@@ -112,6 +180,24 @@ mod tests {
         assert_eq!(build.broken.as_deref(), Some("error[E0425]: cannot find function `f` in this scope"));
         let died = parse("running 2 tests\ntest a ... ok\n");
         assert_eq!(died.broken.as_deref(), Some("a test program ended before its results did"));
+        assert_eq!(parse("").broken.as_deref(), Some("cargo ended before any results"));
+    }
+
+    #[test]
+    fn a_test_that_prints_is_told_of_behind_what_it_prints() {
+        let output = "running 2 tests\ntest a ... one\ntwo\nok\ntest b ... \nFAILED\n\n\
+                      test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        let parsed = parse(output);
+        assert_eq!(parsed.broken, None);
+        assert_eq!(parsed.tests.values().collect::<Vec<_>>(), [&TestOutcome::Passed, &TestOutcome::Failed]);
+    }
+
+    #[test]
+    fn tests_that_the_program_does_not_count_are_none_of_its() {
+        let forged = OUTPUT.replace("test tests::adds ... ok", "test tests::adds ... ok\ntest tests::new ... ok");
+        assert_eq!(parse(&forged).broken.as_deref(), Some("a test program counts 3 tests and told of 4"));
+        let quiet = "running 2 tests\n..\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured\n";
+        assert_eq!(parse(quiet).broken.as_deref(), Some("a test program counts 2 tests and told of 0"));
     }
 
     proptest! {

@@ -7,6 +7,7 @@ use tm_scheduler::TestOutcome;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
+    num_total_tests: usize,
     test_results: Vec<File>,
 }
 
@@ -50,7 +51,13 @@ pub(super) fn looks_like_jest(output: &str) -> bool {
 pub(super) fn parse(output: &str) -> Parsed {
     let mut parsed = Parsed::default();
     match document(output).map(serde_json::from_str::<Document>) {
-        Some(Ok(document)) => document.test_results.into_iter().for_each(|file| read(file, &mut parsed)),
+        Some(Ok(document)) => {
+            let told: usize = document.test_results.iter().map(|file| file.assertion_results.len()).sum();
+            if told < document.num_total_tests {
+                parsed.breaks(format!("{} tests ran and {told} were told of", document.num_total_tests));
+            }
+            document.test_results.into_iter().for_each(|file| read(file, &mut parsed));
+        }
         Some(Err(error)) => parsed.breaks(format!("the JSON results can't be read: {error}")),
         None => parsed.breaks("there are no JSON results"),
     }

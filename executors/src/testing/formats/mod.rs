@@ -15,11 +15,16 @@ mod unittest;
 use super::{Parsed, ResultFormat};
 use regex::Regex;
 
-/// Reads an output. `None` when only the exit status tells anything.
-pub(super) fn parse(format: ResultFormat, output: &str) -> Option<Parsed> {
+/// Reads an output in one of these formats: the only one, or that which it looks like. `None` when only the exit status
+/// tells anything.
+pub(super) fn parse(formats: &[ResultFormat], output: &str) -> Option<Parsed> {
     let plain = without_colours(output);
     let output = plain.as_deref().unwrap_or(output);
-    let format = if format == ResultFormat::Auto { told_by_looking(output) } else { format };
+    let format = match formats {
+        [ResultFormat::Auto] => told_by_looking(&ResultFormat::ALL, output)?,
+        [only] => *only,
+        formats => told_by_looking(formats, output)?,
+    };
     match format {
         ResultFormat::Tap => Some(tap::parse(output)),
         ResultFormat::Cargo => Some(cargo::parse(output)),
@@ -34,8 +39,8 @@ pub(super) fn parse(format: ResultFormat, output: &str) -> Option<Parsed> {
     }
 }
 
-/// The format that an output is in; the most telling signs first.
-fn told_by_looking(output: &str) -> ResultFormat {
+/// The format among some that an output is in; the most telling signs first. TAP comes last, since any code can print it.
+fn told_by_looking(among: &[ResultFormat], output: &str) -> Option<ResultFormat> {
     type Sign = fn(&str) -> bool;
     let signs: [(Sign, ResultFormat); 9] = [
         (junit::looks_like_junit, ResultFormat::Junit),
@@ -43,12 +48,12 @@ fn told_by_looking(output: &str) -> ResultFormat {
         (go::looks_like_go, ResultFormat::Go),
         (nextest::looks_like_nextest, ResultFormat::Nextest),
         (node::looks_like_node, ResultFormat::Node),
-        (tap::looks_like_tap, ResultFormat::Tap),
         (cargo::looks_like_cargo, ResultFormat::Cargo),
         (pytest::looks_like_pytest, ResultFormat::Pytest),
         (unittest::looks_like_unittest, ResultFormat::Unittest),
+        (tap::looks_like_tap, ResultFormat::Tap),
     ];
-    signs.iter().find(|(sign, _)| sign(output)).map_or(ResultFormat::Auto, |(_, format)| *format)
+    signs.iter().find(|(sign, format)| among.contains(format) && sign(output)).map(|(_, format)| *format)
 }
 
 /// The text without the colours that some frameworks print even where there is no terminal; `None` when it has none.

@@ -23,10 +23,11 @@ pub(super) fn looks_like_nextest(output: &str) -> bool {
 pub(super) fn parse(output: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut tests: BTreeMap<String, TestOutcome> = BTreeMap::new();
-    let mut has_summary = false;
+    let mut ran: Option<usize> = None;
     for line in output.lines() {
-        if SUMMARY.is_match(line) {
-            has_summary = true;
+        if let Some(summary) = SUMMARY.captures(line) {
+            // Of `2/3 tests run`, the first number is that of tests that were.
+            ran = summary.get(1).or_else(|| summary.get(2)).and_then(|count| count.as_str().parse().ok());
             // Failures are listed once more behind the summary.
             break;
         }
@@ -45,8 +46,11 @@ pub(super) fn parse(output: &str) -> Parsed {
     for (name, outcome) in &tests {
         parsed.add(name, *outcome);
     }
-    if !has_summary {
-        parsed.breaks("nextest ended before its summary");
+    let told = tests.values().filter(|outcome| **outcome != TestOutcome::Skipped).count();
+    match ran {
+        Some(ran) if ran > told => parsed.breaks(format!("{ran} tests ran and {told} were told of")),
+        Some(_) => {}
+        None => parsed.breaks("nextest ended before its summary"),
     }
     parsed
 }

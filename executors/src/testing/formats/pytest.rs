@@ -80,6 +80,9 @@ pub(super) fn parse(output: &str) -> Parsed {
         Some(end) if named(output, "FAILED") < count(&FAILED, end) || named(output, "ERROR") < count(&ERRORS, end) => {
             parsed.breaks("not every test that failed is named");
         }
+        Some(end) if named(output, "PASSED") > count(&PASSED, end) => {
+            parsed.breaks("more tests are named than passed");
+        }
         Some(_) => {}
     }
     parsed

@@ -42,10 +42,18 @@ struct Reader {
     plans: u32,
 }
 
-/// Tells whether the output is in this format.
+/// Tells whether the output is in this format: it begins with such a document, or holds one that is whole. A part of one
+/// in the midst of something else is printed by the code under test.
 pub(super) fn looks_like_tap(output: &str) -> bool {
-    output.lines().any(|line| line.starts_with("TAP version ") || plan(line).is_some())
-        && output.lines().any(|line| plan(line).is_some() || result(line).is_some())
+    let has_document = output.lines().any(|line| line.starts_with("TAP version ") || plan(line).is_some())
+        && output.lines().any(|line| plan(line).is_some() || result(line).is_some());
+    has_document && (begins_with_tap(output) || parse(output).broken.is_none())
+}
+
+/// Comments, and what package managers print first, may stand before it.
+fn begins_with_tap(output: &str) -> bool {
+    let mut lines = output.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '>', '$']));
+    lines.next().is_some_and(|line| line.starts_with("TAP version ") || plan(line).is_some() || result(line).is_some())
 }
 
 pub(super) fn parse(output: &str) -> Parsed {

@@ -1,6 +1,6 @@
 //! What real frameworks printed, and what is to be made of it.
 
-use super::{Parsed, ResultFormat, parse};
+use super::{Parsed, ResultFormat};
 use proptest::prelude::*;
 use tm_scheduler::TestOutcome;
 
@@ -61,6 +61,10 @@ const GO_TEXT: &str = "=== RUN   TestA\n=== RUN   TestA/sub\n    a_test.go:4: no
 const UNITTEST: &str = "test_a (tests.test_x.T.test_a) ... ok\ntest_b (tests.test_x.T.test_b)\nWhat it is for. ... FAIL\n\
     test_c (tests.test_x.T) ... skipped 'later'\ntest_d (tests.test_x.T.test_d) ... some words\nok\n\
     test_e (tests.test_x.T.test_e) ... ERROR\n\n======\nFAIL: test_b (tests.test_x.T.test_b)\n------\n\nRan 5 tests in 0.001s\n\nFAILED (failures=1)\n";
+
+fn parse(format: ResultFormat, output: &str) -> Option<Parsed> {
+    super::parse(&[format], output)
+}
 
 fn lines(parsed: &Parsed) -> Vec<String> {
     let word = |outcome: &TestOutcome| match outcome {
@@ -167,6 +171,39 @@ fn go_and_unittest_are_read() {
             "-tests.test_x.T.test_e",
         ],
     );
+}
+
+/// A test of vitest's own that uses `node:test`: the document in the midst is nobody's results.
+const VITEST_WITH_FOREIGN_TAP: &str = " RUN  v3.2.4 /project\n\n \u{2713} test/a.test.ts (22 tests) 8ms\nTAP version 13\n\
+    # Subtest: isPlainObject\nok 1 - isPlainObject\n  ---\n  duration_ms: 0.5\n  ...\n \u{2713} test/utils.test.ts (1 test) 2ms\n\n\
+    Test Files  2 passed (2)\n     Tests  23 passed (23)\n";
+
+#[test]
+fn a_foreign_tap_document_in_vitest_output_is_not_read_as_the_results() {
+    assert_eq!(parse(ResultFormat::Auto, VITEST_WITH_FOREIGN_TAP), None);
+    let json = format!("{VITEST_WITH_FOREIGN_TAP}{JEST}");
+    assert_eq!(parse(ResultFormat::Auto, &json).map(|parsed| parsed.tests.len()), Some(4));
+    for (other, tests) in [(GO_TEXT, 4), (UNITTEST, 5), (NODE, 9)] {
+        let output = format!("1..1\nok 1 - foreign\n{other}");
+        assert_eq!(parse(ResultFormat::Auto, &output).map(|parsed| parsed.tests.len()), Some(tests), "{other}");
+    }
+}
+
+#[test]
+fn tap_is_known_by_its_beginning_even_when_it_is_broken() {
+    let broken = |output: &str| parse(ResultFormat::Auto, output).and_then(|parsed| parsed.broken);
+    assert!(broken("\n> demo@1.0.0 test\n> tap\n\nTAP version 13\n1..2\nok 1 - a\n").is_some());
+    assert!(parse(ResultFormat::Auto, "building\n1..1\nok 1 - a\n").is_some_and(|parsed| parsed.broken.is_none()));
+    assert_eq!(parse(ResultFormat::Auto, "building\n1..2\nok 1 - a\n"), None);
+}
+
+#[test]
+fn reports_that_tell_of_fewer_tests_than_ran_are_broken() {
+    let broken = |format, output: &str| parse(format, output).and_then(|parsed| parsed.broken).is_some();
+    assert!(broken(ResultFormat::Jest, &JEST.replace("numTotalTests\":3", "numTotalTests\":4")));
+    assert!(broken(ResultFormat::Nextest, &NEXTEST.replace("3 tests run", "4 tests run")));
+    assert!(broken(ResultFormat::Unittest, &UNITTEST.replace("\nFAILED (failures=1)\n", "")));
+    assert!(broken(ResultFormat::Pytest, &PYTEST_VERBOSE.replace("3 passed", "2 passed")));
 }
 
 #[test]

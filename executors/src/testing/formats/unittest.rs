@@ -11,6 +11,9 @@ static ENDING: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?:\.\.\. (?:.*\s)?|^)(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$"));
 static RAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^Ran (\d+) tests? in "));
 
+/// What the last line begins with.
+const VERDICTS: [&str; 3] = ["OK", "FAILED", "NO TESTS RAN"];
+
 /// Tells whether the output is in this format, with a line a test.
 pub(super) fn looks_like_unittest(output: &str) -> bool {
     let ran = output.lines().find_map(|line| RAN.captures(line)).and_then(|ran| ran[1].parse::<usize>().ok());
@@ -20,7 +23,7 @@ pub(super) fn looks_like_unittest(output: &str) -> bool {
 pub(super) fn parse(output: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut header: Option<String> = None;
-    let mut ran = None;
+    let (mut ran, mut has_verdict) = (None, false);
     for line in output.lines() {
         if let Some(found) = HEADER.captures(line) {
             // Since Python 3.11 the name is part of the path in brackets.
@@ -31,7 +34,10 @@ pub(super) fn parse(output: &str) -> Parsed {
         }
         if let Some(count) = RAN.captures(line) {
             ran = count[1].parse::<u64>().ok();
-            break;
+        }
+        has_verdict |= ran.is_some() && VERDICTS.iter().any(|verdict| line.starts_with(verdict));
+        if ran.is_some() {
+            continue;
         }
         if let (Some(ending), Some(name)) = (ENDING.captures(line), &header) {
             let outcome = match &ending[1] {
@@ -46,6 +52,7 @@ pub(super) fn parse(output: &str) -> Parsed {
     let told = u64::try_from(parsed.tests.len()).unwrap_or(u64::MAX);
     match ran {
         Some(ran) if ran > told => parsed.breaks(format!("{ran} tests ran and {told} were told of")),
+        Some(_) if !has_verdict => parsed.breaks("unittest ended before its verdict"),
         Some(_) => {}
         None => parsed.breaks("unittest ended before its summary"),
     }

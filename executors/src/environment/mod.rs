@@ -1,0 +1,234 @@
+//! The environment in which commands of a project are run: built from a list, not handed down.
+//!
+//! Whatever an agent wrote is run by such a command. What is not on the list does not reach it, so no credential does,
+//! and nothing that an agent left in the user's home decides how it ends. Does not know what the command is.
+
+mod table;
+
+use crate::process::Inherited;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use table::{COPIED, FIXED, FOUND, GIVEN, Place};
+use tempfile::TempDir;
+
+/// Whose home a command has.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Home {
+    /// One of its own, empty at its start and gone at its end, and the variables of the list.
+    #[default]
+    Private,
+    /// The user's, and all of the user's variables but those of git and of tm.
+    User,
+}
+
+/// How an environment is built, as the user has set it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct EnvironmentRules {
+    /// Whose home it has.
+    pub home: Home,
+    /// Variables besides; `None` has the user's value, if there is one.
+    pub added: BTreeMap<String, Option<String>>,
+}
+
+/// Variables by name.
+type Variables = BTreeMap<OsString, OsString>;
+
+/// The environment of one run of a command. Its folders are gone when it is dropped, so the command has to be too.
+#[derive(Debug)]
+pub struct CommandEnvironment {
+    inherited: Inherited,
+    variables: Variables,
+    /// Holds home and temporary files, when they are private.
+    folder: Option<TempDir>,
+}
+
+impl CommandEnvironment {
+    /// Makes the environment for one run of any command of a project: its tests, what sets a worktree up, a gate.
+    ///
+    /// # Errors
+    /// The private folders can't be made.
+    pub fn fresh(rules: &EnvironmentRules) -> std::io::Result<Self> {
+        let user: Variables = std::env::vars_os().collect();
+        match rules.home {
+            Home::Private => Self::private(rules, &user),
+            Home::User => Ok(Self::of_user(rules, &user)),
+        }
+    }
+
+    /// Returns what a command has of tm's own environment.
+    pub fn inherited(&self) -> Inherited {
+        self.inherited.clone()
+    }
+
+    /// Returns the variables to set, in order of their names.
+    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+        self.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// Returns the value of a variable that is set; with the user's home also one that is handed down.
+    pub fn get(&self, name: &str) -> Option<OsString> {
+        let handed_down = || std::env::var_os(name).filter(|_| self.inherited != Inherited::Nothing);
+        self.variables.get(OsStr::new(name)).cloned().or_else(handed_down)
+    }
+
+    fn private(rules: &EnvironmentRules, user: &Variables) -> std::io::Result<Self> {
+        let folder = private_folder()?;
+        let folders = Folders::below(folder.path());
+        folders.make(user)?;
+        let mut variables = folders.variables();
+        variables.extend(passed(user));
+        variables.extend(FIXED.iter().map(|(name, value)| (name.into(), value.into())));
+        variables.extend(added(rules, user));
+        Ok(Self { inherited: Inherited::Nothing, variables, folder: Some(folder) })
+    }
+
+    fn of_user(rules: &EnvironmentRules, user: &Variables) -> Self {
+        let mut variables = Variables::from([("PYTHONDONTWRITEBYTECODE".into(), "1".into())]);
+        variables.extend(added(rules, user));
+        let inherited = Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()]);
+        Self { inherited, variables, folder: None }
+    }
+}
+
+impl Drop for CommandEnvironment {
+    fn drop(&mut self) {
+        let Some(folder) = self.folder.take() else { return };
+        let path = folder.path().to_owned();
+        if folder.close().is_err() {
+            // Some programs take the right to write from what they fetched, as go does.
+            open_up(&path);
+            // What stays is removed as all old temporary files are.
+            let _removed_some_day = std::fs::remove_dir_all(&path);
+        }
+    }
+}
+
+/// Makes every folder below a path writable again; no link is followed.
+fn open_up(path: &Path) {
+    let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let _can_not_be_removed = std::fs::set_permissions(&folder, Permissions::from_mode(0o700));
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        folders.extend(entries.map(|entry| entry.path()).filter(|path| is_folder(path)));
+    }
+}
+
+/// Makes a folder that nobody else can read and whose name nobody can guess. The name is short: some programs make
+/// sockets below it.
+///
+/// # Errors
+/// The folder for temporary files can't be written to.
+pub(crate) fn private_folder() -> std::io::Result<TempDir> {
+    tempfile::Builder::new().prefix("tm-").rand_bytes(12).tempdir()
+}
+
+/// The private folders of one run.
+struct Folders {
+    home: PathBuf,
+    temporary: PathBuf,
+    runtime: PathBuf,
+}
+
+impl Folders {
+    fn below(folder: &Path) -> Self {
+        Self { home: folder.join("home"), temporary: folder.join("tmp"), runtime: folder.join("run") }
+    }
+
+    fn make(&self, user: &Variables) -> std::io::Result<()> {
+        for folder in [&self.home, &self.temporary, &self.runtime] {
+            std::fs::DirBuilder::new().mode(0o700).create(folder)?;
+        }
+        std::fs::File::create(self.home.join(".gitconfig"))?.write_all(GIT_CONFIGURATION.as_bytes())?;
+        let own = home_of(user).map(|home| home.join(COPIED)).filter(|path| path.is_file());
+        // Without it the command may find no version of its language, and says so itself.
+        let _says_so_itself = own.map(|own| std::fs::copy(own, self.home.join(COPIED)));
+        Ok(())
+    }
+
+    fn variables(&self) -> Variables {
+        let mut variables: Variables =
+            [("HOME", self.home.clone()), ("XDG_RUNTIME_DIR", self.runtime.clone())].map(owned).into();
+        variables.extend(["TMPDIR", "TMP", "TEMP"].map(|name| owned((name, self.temporary.clone()))));
+        for (name, within) in [
+            ("XDG_CONFIG_HOME", ".config"),
+            ("XDG_CACHE_HOME", ".cache"),
+            ("XDG_DATA_HOME", ".local/share"),
+            ("XDG_STATE_HOME", ".local/state"),
+        ] {
+            variables.extend([owned((name, self.home.join(within)))]);
+        }
+        variables
+    }
+}
+
+fn owned((name, path): (&str, PathBuf)) -> (OsString, OsString) {
+    (name.into(), path.into())
+}
+
+/// Tests that commit need a name; that of the user is not theirs to use. The worktree may belong to somebody else, as in
+/// containers.
+const GIT_CONFIGURATION: &str = "[user]\n\tname = tm\n\temail = tm@localhost\n[init]\n\tdefaultBranch = main\n\
+    [safe]\n\tdirectory = *\n";
+
+/// The variables of the user that are on the list, and what was found without one.
+fn passed(user: &Variables) -> Variables {
+    let given =
+        |name: &str| user.get(OsStr::new(name)).filter(|value| !value.is_empty() && !holds_login(value)).cloned();
+    let found = |(name, place): &(&str, Place)| {
+        let value = given(name).or_else(|| find(*place, user).map(PathBuf::into_os_string))?;
+        Some(((*name).into(), value))
+    };
+    let mut passed: Variables = FOUND.iter().filter_map(found).collect();
+    passed.extend(GIVEN.iter().filter_map(|name| Some(((*name).into(), given(name)?))));
+    passed.entry("PATH".into()).or_insert_with(|| "/usr/local/bin:/usr/bin:/bin".into());
+    passed
+}
+
+fn added(rules: &EnvironmentRules, user: &Variables) -> Variables {
+    let value = |name: &str, value: &Option<String>| match value {
+        Some(value) => Some(value.into()),
+        None => user.get(OsStr::new(name)).cloned(),
+    };
+    rules.added.iter().filter_map(|(name, given)| Some((name.into(), value(name, given)?))).collect()
+}
+
+fn home_of(user: &Variables) -> Option<PathBuf> {
+    user.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// Returns where something of the user's is, when it is there.
+fn find(place: Place, user: &Variables) -> Option<PathBuf> {
+    let home = home_of(user)?;
+    let xdg = |name: &str, within: &str| {
+        let named = user.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
+        named.unwrap_or_else(|| home.join(within))
+    };
+    // macOS has folders of its own, which not every program keeps to.
+    let (folders, name) = match place {
+        Place::Home(name) => (vec![home.clone()], name),
+        Place::Cache(name) => (vec![xdg("XDG_CACHE_HOME", ".cache"), home.join("Library/Caches")], name),
+        Place::Data(name) => {
+            let library = home.join("Library");
+            (vec![xdg("XDG_DATA_HOME", ".local/share"), library.join("Application Support"), library], name)
+        }
+        Place::Config(name) => {
+            (vec![xdg("XDG_CONFIG_HOME", ".config"), home.join("Library/Application Support")], name)
+        }
+    };
+    folders.into_iter().map(|folder| folder.join(name)).find(|path| path.exists())
+}
+
+/// Tells whether a value is an address with a login in it, such as that of a proxy.
+fn holds_login(value: &OsStr) -> bool {
+    let value = value.to_string_lossy();
+    let authority = |rest: &str| rest.split(['/', '?', '#', ',', ' ']).next().is_some_and(|host| host.contains('@'));
+    value.split("://").skip(1).any(authority)
+}
+
+#[cfg(test)]
+mod tests;
