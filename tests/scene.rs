@@ -82,6 +82,8 @@ impl Scene {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("AGENT_FOLDER", self.folder.path())
+            // The suites of these tests meet their agents there.
+            .env("TM_TEST_ENV", "{AGENT_FOLDER: null}")
             .stdin(Stdio::null());
         command
     }

@@ -2,6 +2,7 @@
 //!
 //! A language whose tools are not on this machine is skipped, and says so.
 
+mod channels;
 mod node;
 mod python;
 mod rust;
@@ -18,6 +19,7 @@ pub(crate) struct Project {
     scene: Scene,
     path: String,
     arguments: Vec<String>,
+    variables: Vec<(String, String)>,
 }
 
 impl Project {
@@ -35,7 +37,14 @@ impl Project {
         scene.git(&["commit", "--quiet", "--message", "the project"]);
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{path}", tools.display());
-        Self { scene, path, arguments: arguments.iter().map(ToString::to_string).collect() }
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        Self { scene, path, arguments, variables: Vec::new() }
+    }
+
+    /// Adds to tm's own environment.
+    pub(crate) fn with_variables(mut self, variables: &[(&str, &str)]) -> Self {
+        self.variables.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        self
     }
 
     /// Brings the checkout back to the project as it was; ignored files, such as build results, stay.
@@ -57,10 +66,18 @@ impl Project {
     fn verify(&self, arguments: &[&str]) -> Value {
         let mut command = self.scene.tm(&["verify", "--json"]);
         command.args(arguments);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         let output = command.args(&self.arguments).env("PATH", &self.path).output().expect("tm");
         let text = String::from_utf8_lossy(&output.stdout);
         let words = String::from_utf8_lossy(&output.stderr);
         serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON document: {text}{words}"))
+    }
+
+    /// Does work outside of pairs and returns its proof.
+    pub(crate) fn plain(&self, edits: Edits<'_>) -> Value {
+        self.start_over();
+        self.edit(edits);
+        self.verify(&["--base", "main"])["proof"].take()
     }
 
     /// Does RED's work and expects this reason; `holds` when the proof is to hold.

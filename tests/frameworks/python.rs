@@ -8,7 +8,7 @@ const OLD: &str = "from demo.code import one\n\n\ndef test_old():\n    assert on
 const NEW: &str = "from demo.code import two\n\n\ndef test_new():\n    assert two() == 2\n";
 
 /// The folder of a Python that has pytest: one that was installed for these tests, or the one in the search path.
-fn tools() -> Option<PathBuf> {
+pub(crate) fn tools() -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/python/bin");
     let folder = if own.join("python3").is_file() { own } else { folder_of("python3")? };
     has_pytest(&folder.join("python3")).then_some(folder)
