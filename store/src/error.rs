@@ -53,6 +53,20 @@ pub enum Error {
     /// Another live process holds the lock.
     #[error("take the run lock, which is held by {0}")]
     Held(Box<Holder>),
+    /// The lock was taken away from its live holder.
+    #[error("keep the run lock `{}`: it was replaced, and the new one is held by {holder}", path.display())]
+    LockLost {
+        /// The lock file.
+        path: PathBuf,
+        /// Who holds what is there now.
+        holder: Box<Holder>,
+    },
+    /// The repository is another one than that which was locked.
+    #[error("keep the run lock: `{}` is not the folder any more that was locked", path.display())]
+    RepositoryReplaced {
+        /// The folder that all worktrees share.
+        path: PathBuf,
+    },
     /// A run id that is no safe file name.
     #[error("use `{id}` as a run id: it may hold letters, digits, `-` and `_` only, at most 64 of them")]
     UnsafeRunId {

@@ -23,6 +23,8 @@ pub struct Holder {
     pub started_at: Timestamp,
     /// The run that it performs, once there is one.
     pub run_id: Option<RunId>,
+    /// Whether it has attempts of waves under way: what those start may not steer it, and not change its tasks.
+    pub has_attempts: bool,
     /// The program and its arguments.
     pub command_line: Vec<String>,
 }
@@ -37,6 +39,7 @@ impl Holder {
             start_time: ProcessStat::of(pid).map(|stat| stat.start_time),
             started_at,
             run_id: None,
+            has_attempts: false,
             command_line,
         }
     }

@@ -33,7 +33,7 @@ impl Home {
     pub fn project(&self, common_git_dir: &Path) -> Result<ProjectDirectory, Error> {
         let canonical = fs::canonicalize(common_git_dir).map_err(Error::read(common_git_dir))?;
         let path = self.path.join("projects").join(project_name(&canonical));
-        Ok(ProjectDirectory { path })
+        Ok(ProjectDirectory { path, repository: Some(canonical) })
     }
 }
 
@@ -41,11 +41,13 @@ impl Home {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ProjectDirectory {
     path: PathBuf,
+    /// The folder that all worktrees of its repository share; nothing for a project whose repository is gone.
+    repository: Option<PathBuf>,
 }
 
 impl ProjectDirectory {
     pub(super) const fn at(path: PathBuf) -> Self {
-        Self { path }
+        Self { path, repository: None }
     }
 
     /// Returns the folder itself.
@@ -53,9 +55,19 @@ impl ProjectDirectory {
         &self.path
     }
 
-    /// Returns the file whose lock means that a run is live.
+    /// Returns the folder that all worktrees of the repository share, and whose lock means that a run is live.
+    pub fn repository(&self) -> Option<&Path> {
+        self.repository.as_deref()
+    }
+
+    /// Returns the file of this home that is locked while a run is live.
     pub fn lock_file(&self) -> PathBuf {
         self.path.join("run.lock")
+    }
+
+    /// Returns the file of the repository that is locked while a run is live, for all homes to see.
+    pub fn shared_lock_file(&self) -> Option<PathBuf> {
+        Some(self.repository()?.join("tm-run.lock"))
     }
 
     /// Returns the file that names the live run, or the last one.

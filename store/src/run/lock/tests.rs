@@ -3,9 +3,11 @@
 use super::*;
 use crate::run::Home;
 use std::env;
+use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread;
 use tempfile::TempDir;
 use tm_scheduler::Timestamp;
 
@@ -13,9 +15,19 @@ use tm_scheduler::Timestamp;
 const HOLD_BELOW: &str = "TM_STORE_TEST_HOLD_BELOW";
 
 fn project_below(root: &Path) -> ProjectDirectory {
+    project_of_home(root, "home")
+}
+
+/// The same repository, seen by somebody with this home.
+fn project_of_home(root: &Path, home: &str) -> ProjectDirectory {
     let git_dir = root.join("app/.git");
     fs::create_dir_all(&git_dir).unwrap();
-    Home::new(root.join("home")).project(&git_dir).unwrap()
+    Home::new(root.join(home)).project(&git_dir).unwrap()
+}
+
+fn put(path: &Path, content: &[u8]) {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path).unwrap();
+    file.write_all(content).unwrap();
 }
 
 fn project() -> (TempDir, ProjectDirectory) {
@@ -85,18 +97,19 @@ fn shorter_record_leaves_nothing_of_the_longer_one() {
     let long = Holder { command_line: vec!["x".repeat(5_000)], ..this_process() };
     let mut lock = RunLock::acquire(&project, &long).unwrap();
     lock.holder = this_process();
-    lock.write_record().unwrap();
-    let record: Holder = serde_json::from_slice(&fs::read(project.lock_file()).unwrap()).unwrap();
-    assert_eq!(record, this_process());
+    lock.write_records().unwrap();
+    for path in files(&project) {
+        let record: Holder = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        assert_eq!(record, this_process());
+    }
 }
 
 #[test]
 fn holder_with_an_unreadable_record_still_holds() {
     let (_root, project) = project();
-    let lock = RunLock::acquire(&project, &this_process()).unwrap();
+    let _lock = RunLock::acquire(&project, &this_process()).unwrap();
     for record in [&b""[..], b"{\"pid\":", b"\xff\xfe", b"[]", b"{\"pid\":\"seven\"}"] {
-        lock.file.set_len(0).unwrap();
-        lock.file.write_all_at(record, 0).unwrap();
+        files(&project).iter().for_each(|path| put(path, record));
         assert_eq!(RunLock::holder(&project).unwrap(), Some(Holder::default()));
         assert_eq!(held(RunLock::acquire(&project, &this_process())), Holder::default());
     }
@@ -115,9 +128,103 @@ fn record_left_behind_blocks_nobody() {
     let (_root, project) = project();
     drop(RunLock::acquire(&project, &this_process()).unwrap());
     let record = serde_json::to_vec(&this_process()).unwrap();
-    OpenOptions::new().write(true).open(project.lock_file()).unwrap().write_all(&record).unwrap();
+    files(&project).iter().for_each(|path| put(path, &record));
     assert_eq!(RunLock::holder(&project).unwrap(), None);
     drop(RunLock::acquire(&project, &this_process()).unwrap());
+}
+
+#[test]
+fn two_homes_share_the_lock_of_one_repository() {
+    let root = tempfile::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|home| project_of_home(root.path(), home));
+    let lock = RunLock::acquire(&one, &this_process()).unwrap();
+    assert_eq!(held(RunLock::acquire(&other, &this_process())), this_process());
+    assert_eq!(RunLock::holder(&other).unwrap(), Some(this_process()));
+    drop(lock);
+    assert_eq!(RunLock::holder(&other).unwrap(), None);
+    drop(RunLock::acquire(&other, &this_process()).unwrap());
+}
+
+#[test]
+fn removed_files_let_nobody_in_and_are_put_back() {
+    let root = tempfile::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|home| project_of_home(root.path(), home));
+    let mut lock = RunLock::acquire(&one, &this_process()).unwrap();
+    files(&one).iter().for_each(|path| fs::remove_file(path).unwrap());
+    assert_eq!(held(RunLock::acquire(&other, &this_process())), Holder::default());
+    lock.renew().unwrap();
+    assert_eq!(held(RunLock::acquire(&other, &this_process())), this_process());
+    assert_eq!(held(RunLock::acquire(&one, &this_process())), this_process());
+    let inodes = |paths: Vec<PathBuf>| paths.iter().map(|path| fs::metadata(path).unwrap().ino()).collect::<Vec<_>>();
+    let before = inodes(files(&one));
+    lock.renew().unwrap();
+    assert_eq!(inodes(files(&one)), before, "what is in place stays");
+}
+
+#[test]
+fn whatever_replaces_the_files_lets_nobody_in_and_is_mended() {
+    let (root, project) = project();
+    let mut lock = RunLock::acquire(&project, &this_process()).unwrap();
+    let stranger = serde_json::to_vec(&Holder { pid: Some(1), ..Holder::default() }).unwrap();
+    let elsewhere = root.path().join("elsewhere");
+    put(&elsewhere, b"precious");
+    let replace: [&dyn Fn(&Path); 4] = [
+        &|path| put(path, b"{}"),
+        &|path| symlink(&elsewhere, path).unwrap(),
+        &|path| {
+            let mode = rustix::fs::Mode::from_raw_mode(0o600);
+            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        },
+        &|path| put(path, &stranger),
+    ];
+    for replace in replace {
+        for path in files(&project) {
+            fs::remove_file(&path).unwrap();
+            replace(&path);
+        }
+        assert!(matches!(RunLock::acquire(&project, &this_process()), Err(Error::Held(_))));
+        lock.renew().unwrap();
+        assert_eq!(RunLock::holder(&project).unwrap(), Some(this_process()));
+    }
+    files(&project).iter().for_each(|path| put(path, &stranger));
+    lock.renew().unwrap();
+    assert_eq!(RunLock::holder(&project).unwrap(), Some(this_process()), "a forged record is written again");
+    assert_eq!(fs::read(&elsewhere).unwrap(), b"precious");
+}
+
+#[test]
+fn holder_whose_place_is_taken_is_told_by_whom() {
+    let (_root, project) = project();
+    let mut lock = RunLock::acquire(&project, &this_process()).unwrap();
+    let path = project.lock_file();
+    fs::remove_file(&path).unwrap();
+    let other = Holder { command_line: vec!["other".to_owned()], ..this_process() };
+    let taken = LockedFile::take(&path, &[]).unwrap();
+    taken.write(&other).unwrap();
+    let error = lock.renew().unwrap_err();
+    assert!(matches!(&error, Error::LockLost { holder, .. } if **holder == other), "{error}");
+    drop(taken);
+    lock.renew().unwrap();
+}
+
+#[test]
+fn holder_of_a_repository_that_was_replaced_is_told() {
+    let (root, project) = project();
+    let mut lock = RunLock::acquire(&project, &this_process()).unwrap();
+    fs::rename(root.path().join("app/.git"), root.path().join("app/moved")).unwrap();
+    assert!(matches!(lock.renew(), Err(Error::RepositoryReplaced { .. })));
+    fs::create_dir(root.path().join("app/.git")).unwrap();
+    assert!(matches!(lock.renew(), Err(Error::RepositoryReplaced { .. })));
+}
+
+#[test]
+fn repository_that_can_not_be_written_is_one_clear_error() {
+    let (_root, project) = project();
+    // Not by permissions, which don't hold up everybody.
+    fs::create_dir(project.shared_lock_file().unwrap()).unwrap();
+    let error = RunLock::acquire(&project, &this_process()).unwrap_err();
+    assert_eq!(error.to_string(), format!("lock `{}`", project.shared_lock_file().unwrap().display()));
+    assert_eq!(RunLock::holder(&project).unwrap(), None);
 }
 
 #[test]
