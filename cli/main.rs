@@ -18,8 +18,8 @@ use arguments::{Arguments, Command, ConfigCommand, Presets, TddCommand, Waves, W
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
-    acp, agent, autopilot, backlog, configuration, demo, doctor, init, landing, looking, loop_command, manuals, mcp,
-    plan, presets, pull, review, run, steering, tasks, verify, worktrees,
+    acp, agent, autopilot, backlog, configuration, demo, doctor, guard, init, landing, looking, loop_command, manuals,
+    mcp, plan, presets, pull, review, run, steering, tasks, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -62,6 +62,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
             .map_err(|error| CommandFailure::new(format!("work in `{}`: {error}", directory.display())))?,
         None => std::env::current_dir()?,
     };
+    guard::refuse_agents(&start, &arguments.command)?;
     match &arguments.command {
         Command::Waves(Waves::Plan(plan_arguments)) => plan::plan(&start, plan_arguments),
         Command::Waves(Waves::Run(run_arguments)) => run::run(&start, run_arguments),

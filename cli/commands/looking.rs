@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
 use tm_runtime::{Replayed, now, replay};
-use tm_scheduler::{AttemptNumber, TaskId};
+use tm_scheduler::{AttemptNumber, RunId, TaskId};
 use tm_store::run::RunLock;
 
 /// How often a log that is followed is read again.
@@ -58,7 +58,7 @@ fn as_json(summary: &Summary) -> Result<String, CommandFailure> {
 
 /// The summary of a run as its journal tells it; the time of one that goes on runs until now.
 fn summary(project: &Project, replayed: &Replayed) -> Summary {
-    let is_live = replayed.scheduler.ended().is_none() && matches!(RunLock::holder(&project.directory), Ok(Some(_)));
+    let is_live = replayed.scheduler.ended().is_none() && is_held_for(project, &replayed.header.run_id);
     let ended_at = if is_live { now() } else { replayed.last_input_at };
     let mut summary = whole_summary(project, &replayed.scheduler, &replayed.header, ended_at);
     if replayed.scheduler.ended().is_none() {
@@ -69,6 +69,12 @@ fn summary(project: &Project, replayed: &Replayed) -> Summary {
         }
     }
     summary
+}
+
+/// Tells whether the run lock is held, and for no other run: that of another home may be live.
+fn is_held_for(project: &Project, run: &RunId) -> bool {
+    let holder = RunLock::holder(&project.directory).ok().flatten();
+    holder.is_some_and(|holder| holder.run_id.is_none_or(|held| held == *run))
 }
 
 pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {

@@ -1,7 +1,8 @@
 //! `tm loop`: one agent after the other, each with a fresh context, until there is nothing left to do.
 
+use super::holding::{Waiting, lock, stop_orders, while_held};
 use super::loop_setup::{Common, agent, goal, overrides, prompt, tags, verification};
-use super::run::{Waiting, entropy, lock, stop_orders};
+use super::run::entropy;
 use super::sandbox;
 use super::telling::{OnComplete, channels, deliver, on_complete};
 use crate::arguments::LoopArguments;
@@ -17,8 +18,8 @@ use tm_runtime::loops::{CutOff, LaneOutcome, LoopSetup, carry_out_loops, clean_u
 use tm_runtime::notices::{Channel, Notice};
 use tm_runtime::now;
 use tm_scheduler::iteration::{Goal, LoopStatus};
-use tm_scheduler::{Tag, Timestamp};
-use tm_store::run::{new_run_id, write_json};
+use tm_scheduler::{StopOrder, Tag, Timestamp};
+use tm_store::run::{RunLock, new_run_id, write_json};
 use tokio::runtime::Runtime;
 
 pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, CommandFailure> {
@@ -66,7 +67,7 @@ pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, Command
     let lanes: Vec<LoopSetup> = common.tags.iter().map(|tag| common.lane(tag.as_ref())).collect::<Result<_, _>>()?;
     let progress: Vec<(Tag, String)> =
         lanes.iter().map(|lane| (lane.lane.clone(), lane.progress.path().display().to_string())).collect();
-    let outcomes = carry_out(&runtime, arguments, lanes, started_at)?;
+    let (outcomes, kept) = carry_out(&runtime, &mut lock, arguments, lanes, started_at)?;
     let mut summary = summary(&common, &outcomes, &progress);
     write_json(&common.directory.summary_json(), &summary)?;
     runtime.block_on(async {
@@ -87,7 +88,7 @@ pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, Command
         print_data(&loop_text(&summary));
         next_commands(&summary);
     }
-    Ok(summary.exit_code)
+    kept.map(|()| summary.exit_code)
 }
 
 /// Ends what a tm that was killed left running, but for agents of a run, which are adopted; for whoever has just taken
@@ -140,10 +141,11 @@ fn backlog(
 
 fn carry_out(
     runtime: &Runtime,
+    lock: &mut RunLock,
     arguments: &LoopArguments,
     lanes: Vec<LoopSetup>,
     started_at: Timestamp,
-) -> Result<Vec<LaneOutcome>, CommandFailure> {
+) -> Result<(Vec<LaneOutcome>, Result<(), CommandFailure>), CommandFailure> {
     let talk = match (arguments.verbose, arguments.no_output) {
         (true, _) => Talk::Everything,
         (false, false) => Talk::FinalMessages,
@@ -151,8 +153,12 @@ fn carry_out(
     };
     let mut display = LoopDisplay::new(Output::from(arguments.json), talk, lanes.len(), started_at);
     let outcomes = runtime.block_on(async {
-        let stops = stop_orders()?;
-        Ok::<_, CommandFailure>(carry_out_loops(lanes, stops, |told| display.told(told)).await?)
+        let (sender, stops) = stop_orders()?;
+        let work = carry_out_loops(lanes, stops, |told| display.told(told));
+        // A loop that is over hears nothing.
+        let stop = || sender.send(StopOrder::Gently).unwrap_or_default();
+        let (outcomes, kept) = while_held(lock, work, stop).await;
+        Ok::<_, CommandFailure>((outcomes?, kept))
     });
     display.finish();
     outcomes

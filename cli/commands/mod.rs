@@ -11,6 +11,8 @@ pub(crate) mod ci;
 pub(crate) mod configuration;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod guard;
+pub(crate) mod holding;
 pub(crate) mod init;
 pub(crate) mod interrupted;
 pub(crate) mod landing;

@@ -1,6 +1,6 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
-use super::autopilot::refuse_under_way;
+use super::holding::{Waiting, lock, while_held};
 use super::interrupted::{Manifest, SavedOverride, interrupted, is_resumable, opened, put_aside, resumed_limits};
 use super::loop_command::end_abandoned;
 use super::lost_landings::refuse_lost_landings;
@@ -12,7 +12,7 @@ use super::steering::{resume_live, steers};
 use super::telling::channels;
 use crate::arguments::{AfterRun, OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument, Telling};
 use crate::display::{Display, Output, print_data, print_line};
-use crate::failure::{CommandFailure, ExitCode};
+use crate::failure::CommandFailure;
 use crate::logging;
 use crate::project::Project;
 use serde_json::json;
@@ -21,15 +21,11 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::Override;
+use tm_runtime::steering::Steer;
 use tm_runtime::{JournalHeader, Replayed, Run, now, replay};
 use tm_scheduler::{CommitId, Limits, StopOrder};
-use tm_store::run::{Holder, RunDirectory, RunLock, new_run_id, read_json, write_json};
+use tm_store::run::{RunDirectory, RunLock, new_run_id, read_json, write_json};
 use tm_worktrees::branch_from_pattern;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
-
-/// How often a lock that is waited for is tried again.
-const LOCK_PAUSE: Duration = Duration::from_millis(500);
 
 /// What to do when the surroundings ended a run.
 pub(crate) const SEE_TO_IT: &str = "see to it, then `tm waves resume` takes the run up where it stopped";
@@ -97,50 +93,6 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
     refuse_lost_landings(&project.repository, &replayed)?;
     let limits = resumed_limits(&project, &replayed.header.limits);
     take_up(start, given, &mut lock, &directory, replayed, limits, &arguments.telling)
-}
-
-/// Whether to wait for a lock that somebody else holds.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Waiting {
-    Wait,
-    Refuse,
-}
-
-pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, CommandFailure> {
-    let command_line = std::env::args_os().map(|word| without_secret(&word.to_string_lossy())).collect();
-    let holder = Holder::this_process(now(), command_line);
-    loop {
-        match RunLock::acquire(&project.directory, &holder) {
-            Ok(lock) => {
-                if let Some(system) = lock.unreliable_file_system() {
-                    print_line(&format!("warning: the run lock is on {system}, where locks may not hold"));
-                }
-                refuse_under_way(project.repository.checkout_root())?;
-                return Ok(lock);
-            }
-            Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => std::thread::sleep(LOCK_PAUSE),
-            Err(tm_store::Error::Held(holder)) => {
-                let is_loop = holder.command_line.iter().any(|word| word == "loop");
-                let hint = if is_loop {
-                    "a loop works through the same backlog; `tm waves stop` stops it, `tm waves run --wait` waits for it"
-                } else {
-                    "`tm waves status` shows it, `tm waves stop` stops it, `tm waves run --wait` waits for it"
-                };
-                return Err(CommandFailure::from(tm_store::Error::Held(holder)).code(ExitCode::Busy).hint(hint));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// A word of the command line as others may see it: the path of a URL, as of a webhook, may be a secret.
-fn without_secret(word: &str) -> String {
-    match word.split_once("://") {
-        Some((scheme, rest)) if rest.contains('/') => {
-            format!("{scheme}://{}/…", rest.split('/').next().unwrap_or_default())
-        }
-        Some(_) | None => word.to_owned(),
-    }
 }
 
 fn confirmed(project: &Project, planned: &Planned, arguments: &RunArguments) -> Result<bool, CommandFailure> {
@@ -211,9 +163,9 @@ fn begin(
         &History::default(),
     )?;
     let run = Run::begin(setup)?;
-    lock.set_run_id(&run_id)?;
+    lock.begin_attempts(&run_id)?;
     project.directory.set_live(&run_id)?;
-    carry_out(project, run, &header, &directory, (arguments.telling.json.into(), &manifest.after))
+    carry_out(project, lock, run, &header, &directory, (arguments.telling.json.into(), &manifest.after))
 }
 
 /// HEAD, or the integration branch of the last run where that holds landed work which HEAD has not: tasks that are done
@@ -259,9 +211,9 @@ fn take_up(
     let after = remembered(directory, telling)?;
     let header = replayed.header.clone();
     let (project, run) = opened(start, given, directory, replayed, limits)?;
-    lock.set_run_id(&header.run_id)?;
+    lock.begin_attempts(&header.run_id)?;
     project.directory.set_live(&header.run_id)?;
-    carry_out(&project, run, &header, directory, (telling.json.into(), &after))
+    carry_out(&project, lock, run, &header, directory, (telling.json.into(), &after))
 }
 
 /// What is done when the run is over: as it was started, and as it is asked for now.
@@ -274,6 +226,7 @@ fn remembered(directory: &RunDirectory, telling: &Telling) -> Result<AfterRun, C
 
 fn carry_out(
     project: &Project,
+    lock: &mut RunLock,
     run: Run,
     header: &JournalHeader,
     directory: &RunDirectory,
@@ -283,39 +236,24 @@ fn carry_out(
     logging::write_into(&directory.log())?;
     tracing::info!(run = %header.run_id, "the run begins");
     let mut display = Display::choose(output, now());
-    let outcome = runtime.block_on(async {
-        let (socket, steers) = steers(project)?;
-        let outcome = run.carry_out(steers, |at, told, scheduler| display.told(at, told, scheduler)).await;
+    let held = runtime.block_on(async {
+        let (socket, sender, steers) = steers(project)?;
+        let work = run.carry_out(steers, |at, told, scheduler| display.told(at, told, scheduler));
+        // A run that is over hears nothing.
+        let stop = || sender.send(Steer::Stop(StopOrder::Gently)).unwrap_or_default();
+        let (outcome, kept) = while_held(lock, work, stop).await;
         if let Some(socket) = socket {
             socket.close().await;
         }
-        outcome.map_err(|error| CommandFailure::from(error).hint(SEE_TO_IT))
+        Ok::<_, CommandFailure>((outcome.map_err(|error| CommandFailure::from(error).hint(SEE_TO_IT))?, kept))
     });
     display.finish();
+    lock.end_attempts()?;
     // Whatever still waits for a disk or a process is given up; the next process finds it.
     runtime.shutdown_timeout(Duration::from_secs(5));
-    report(project, &outcome?, header, directory, output, after)
-}
-
-/// The first signal is a gentle order to stop, the second one to stop now.
-pub(crate) fn stop_orders() -> Result<mpsc::UnboundedReceiver<StopOrder>, CommandFailure> {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::spawn(async move {
-        let mut order = StopOrder::Gently;
-        loop {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            if sender.send(order).is_err() {
-                return;
-            }
-            order = StopOrder::Now;
-        }
-    });
-    Ok(receiver)
+    let (outcome, kept) = held?;
+    let code = report(project, &outcome, header, directory, output, after);
+    kept.and(code)
 }
 
 /// A number that differs from run to run.

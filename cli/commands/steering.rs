@@ -2,7 +2,7 @@
 //!
 //! What can be done is for the run to say; here its answer gets a hint and an exit code.
 
-use super::run::stop_orders;
+use super::holding::stop_orders;
 use crate::arguments::{ResumeArguments, SkipArguments, SteeredTask, StopArguments};
 use crate::display::{Output, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
@@ -12,15 +12,16 @@ use std::path::Path;
 use std::time::Duration;
 use tm_runtime::steering::{Ask, CallError, Reply, Steer, SteeringSocket, call};
 use tm_store::run::{Holder, RunLock};
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 /// Between two signals, so that they count as two.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
 
-/// Everything that may steer the run of this process: signals, and calls over its socket.
-pub(crate) fn steers(
-    project: &Project,
-) -> Result<(Option<SteeringSocket>, mpsc::UnboundedReceiver<Steer>), CommandFailure> {
+/// What steers the run of this process: the socket, the way in for this process itself, and the way out.
+type Steers = (Option<SteeringSocket>, UnboundedSender<Steer>, UnboundedReceiver<Steer>);
+
+/// Everything that may steer the run of this process: signals, calls over its socket, and itself.
+pub(crate) fn steers(project: &Project) -> Result<Steers, CommandFailure> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let socket = match SteeringSocket::open(&project.directory, sender.clone()) {
         Ok(socket) => Some(socket),
@@ -30,15 +31,16 @@ pub(crate) fn steers(
             None
         }
     };
-    let mut orders = stop_orders()?;
+    let (_, mut orders) = stop_orders()?;
+    let by_signals = sender.clone();
     tokio::spawn(async move {
         while let Some(order) = orders.recv().await {
-            if sender.send(Steer::Stop(order)).is_err() {
+            if by_signals.send(Steer::Stop(order)).is_err() {
                 return;
             }
         }
     });
-    Ok((socket, receiver))
+    Ok((socket, sender, receiver))
 }
 
 pub(crate) fn pause(start: &Path, json: bool) -> Result<u8, CommandFailure> {

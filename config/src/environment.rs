@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) const PREFIX: &str = "TM_";
 
 /// Variables of tm and of Task Master that are no settings.
-const NO_SETTINGS: [&str; 14] = [
+const NO_SETTINGS: [&str; 15] = [
     "TM_HOME",
     "TM_LOG",
     "TM_LOG_LEVEL",
@@ -22,6 +22,7 @@ const NO_SETTINGS: [&str; 14] = [
     "TM_PHASE",
     "TM_ATTEMPT",
     "TM_RUN_ID",
+    "TM_REPOSITORY",
     "TM_WORKTREE",
     "TM_PROMPT_FILE",
     "TM_RESULT_FILE",

@@ -7,6 +7,7 @@ use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tm_runtime::autopilot::Project;
+use tm_runtime::callers::{RefusedToAgent, refuse_to_agents};
 use tm_scheduler::{Candidates, Status, Task, TaskId, next};
 use tm_store::backlog::{BacklogSource, RollUp, StatusChange, stamp};
 
@@ -264,6 +265,13 @@ impl Server {
             return Err(Refusal::words(&format!("set the status `{unknown}`"), Some(&hint)));
         }
         let (source, backlog) = self.read(&call.backlog)?;
+        let folders = || {
+            let root = self.folder(call.backlog.project_root.as_deref());
+            let backlog = source.path().canonicalize().ok().and_then(|path| Some(path.parent()?.to_owned()));
+            std::iter::once(root).chain(backlog).collect()
+        };
+        refuse_to_agents("set_task_status", folders)
+            .map_err(|refused| Refusal::new(&refused, Some(RefusedToAgent::HINT)))?;
         let changes: Vec<StatusChange> =
             ids(&call.id).into_iter().map(|id| StatusChange { id, status: status.clone() }).collect();
         let now = stamp(tm_runtime::now());

@@ -16,12 +16,41 @@ struct Agent {
     attempt: AttemptNumber,
     began: Instant,
     ended: Option<Instant>,
+    /// What people should know of it, a sentence each.
+    noticed: Vec<String>,
 }
+
+/// So many things are noticed of one agent at the most.
+const NOTICED: usize = 20;
 
 impl AtWork {
     pub(crate) fn begin(&self, task: &TaskId, attempt: AttemptNumber) {
         let began = Instant::now();
-        self.agents().push(Agent { task: task.clone(), attempt, began, ended: None });
+        self.agents().push(Agent { task: task.clone(), attempt, began, ended: None, noticed: Vec::new() });
+    }
+
+    /// Notes something about an agent, or about all that are at work where it can't be told which one it was; tells
+    /// whether that is news.
+    pub(crate) fn notice(&self, of: Option<&(TaskId, AttemptNumber)>, words: &str) -> bool {
+        let is_meant = |agent: &Agent| match of {
+            Some((task, attempt)) => agent.task == *task && agent.attempt == *attempt,
+            None => agent.ended.is_none(),
+        };
+        let mut is_news = false;
+        for agent in self.agents().iter_mut().filter(|agent| is_meant(agent)) {
+            if agent.noticed.len() < NOTICED && !agent.noticed.iter().any(|known| known == words) {
+                agent.noticed.push(words.to_owned());
+                is_news = true;
+            }
+        }
+        is_news
+    }
+
+    /// Returns what was noticed of an agent that is at work.
+    pub(crate) fn noticed(&self, task: &TaskId, attempt: AttemptNumber) -> Vec<String> {
+        let agents = self.agents();
+        let own = agents.iter().find(|agent| agent.task == *task && agent.attempt == attempt && agent.ended.is_none());
+        own.map(|agent| agent.noticed.clone()).unwrap_or_default()
     }
 
     /// Ends an agent's time; returns who else was at work in it.
@@ -57,6 +86,21 @@ fn forget(agents: &mut Vec<Agent>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_noticed_is_kept_once_and_of_whom_it_was() {
+        let (at_work, first) = (AtWork::default(), AttemptNumber(1));
+        let [one, other] = ["1", "2"].map(TaskId::from);
+        at_work.begin(&one, first);
+        at_work.begin(&other, first);
+        assert!(at_work.notice(Some(&(one.clone(), first)), "a"));
+        assert!(!at_work.notice(Some(&(one.clone(), first)), "a"));
+        assert!(at_work.notice(None, "b"));
+        (0..100).for_each(|number| drop(at_work.notice(Some(&(one.clone(), first)), &number.to_string())));
+        assert_eq!(at_work.noticed(&one, first).len(), NOTICED);
+        assert_eq!(at_work.noticed(&other, first), ["b"]);
+        assert!(!at_work.notice(Some(&("3".into(), first)), "c"));
+    }
 
     #[test]
     fn only_those_are_named_who_were_at_work_in_the_same_time() {

@@ -3,6 +3,7 @@
 //! Worktrees travel with the steps: a step is given the worktree that it works in and gives it back with its answer.
 
 use crate::at_work::AtWork;
+use crate::callers::AgentCaller;
 use crate::measurements::Measurements;
 use crate::setup::{RunSetup, Shared};
 use crate::statuses::StatusWriter;
@@ -213,6 +214,11 @@ impl Crew {
     pub(crate) fn take_in(&mut self, task: Task) {
         self.statuses.ledger().begin(&task.id, &task.status);
         self.joined.insert(task.id.clone(), task);
+    }
+
+    /// Notes what was refused to an agent, or to something that it started; tells whether that is news.
+    pub(crate) fn note_refusal(&self, caller: &AgentCaller, words: &str) -> bool {
+        self.at_work.notice(caller.attempt.as_ref(), words)
     }
 
     fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {

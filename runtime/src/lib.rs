@@ -4,6 +4,7 @@
 
 mod at_work;
 pub mod autopilot;
+pub mod callers;
 mod clock;
 mod conventional;
 mod crew;

@@ -188,6 +188,9 @@ impl Loop {
             Ask::Stop { now } => {
                 return Ok((Some(Input::Stop(stop_order(*now))), Reply::done("asked the run to stop")));
             }
+            Ask::Refused { .. } => {
+                return Err(Reply::failed("malformed", "note a refusal: you are no agent of the run"));
+            }
             Ask::Add { task } => self.addition(task).await?,
             Ask::Pause | Ask::Resume | Ask::StopTask { .. } | Ask::Retry { .. } | Ask::Skip { .. } => {
                 (ask.request().expect("these are requests as they stand"), None)
@@ -225,10 +228,19 @@ impl Loop {
                         self.take(heard, &mut inputs, listener);
                     }
                 }
-                Some(steer) = steers.recv() => inputs.push(match steer {
-                    Steer::Stop(order) => Incoming::Input(Box::new(Input::Stop(order))),
-                    Steer::Ask(ask, caller) => Incoming::Asked { ask, caller },
-                }),
+                Some(steer) = steers.recv() => match steer {
+                    Steer::Stop(order) => inputs.push(Incoming::Input(Box::new(Input::Stop(order)))),
+                    Steer::Ask(ask, caller) => inputs.push(Incoming::Asked { ask, caller }),
+                    Steer::Refused(caller, what, noted) => {
+                        let words = caller.refusal_of(&what);
+                        if self.crew.note_refusal(&caller, &words) {
+                            let told = Told::Warning(format!("{caller}: {words}"));
+                            listener(self.clock.now(), &told, &self.scheduler);
+                        }
+                        // Whoever called may have gone.
+                        let _gone = noted.send(());
+                    }
+                },
                 () = sleep(wake) => inputs.push(Incoming::Input(Box::new(Input::Tick))),
                 () = tokio::time::sleep(PULSE) => listener(self.clock.now(), &Told::Pulse, &self.scheduler),
             }

@@ -30,6 +30,7 @@ mod repository;
 mod settings;
 mod slug;
 mod snapshot;
+mod surrounding;
 #[cfg(test)]
 mod tests;
 mod version;
@@ -57,6 +58,7 @@ pub use refs::{BranchStart, Kept};
 pub use repository::{Head, Repository, TreeId, apply_patch, create_repository};
 pub use slug::{branch_from_pattern, slug};
 pub use snapshot::CheckoutSnapshot;
+pub use surrounding::common_dir_around;
 pub use version::{GitVersion, check_git};
 pub use work::{Work, WorkSnapshot};
 pub use worktree::{Captured, Worktree};

@@ -1,7 +1,7 @@
 //! What becomes of a decision: it is kept, a rejected task is open again, and whoever does it next is told why.
 
 use super::branch::{ReviewedRun, TaskBranch};
-use crate::commands::run::{Waiting, lock};
+use crate::commands::holding::{Waiting, lock};
 use crate::failure::{CommandFailure, ExitCode};
 use tm_runtime::now;
 use tm_scheduler::{Phase, RunStatus, Status, TaskId};

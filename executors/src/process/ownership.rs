@@ -45,6 +45,13 @@ impl Tree {
         Self { leader, marks, known: BTreeSet::new() }
     }
 
+    /// Returns its marks by name and value.
+    pub(super) fn named_marks(&self) -> Vec<(String, String)> {
+        let text = |mark: &Vec<u8>| String::from_utf8_lossy(mark).into_owned();
+        let named = |mark: String| mark.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        self.marks.iter().map(text).filter_map(named).collect()
+    }
+
     /// When the first process of the tree was started; nothing of the tree is older.
     fn born(&self) -> u64 {
         self.leader.identity().map_or(0, |leader| leader.start_time)

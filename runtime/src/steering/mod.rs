@@ -12,6 +12,7 @@ pub(crate) use protocol::stop_order;
 pub use protocol::{Ask, Reply, RunStanding, VERSION};
 pub use server::SteeringSocket;
 
+use crate::callers::AgentCaller;
 use tm_scheduler::StopOrder;
 use tokio::sync::oneshot;
 
@@ -22,4 +23,6 @@ pub enum Steer {
     Stop(StopOrder),
     /// A call over the socket, which is answered once it is done and durable.
     Ask(Ask, oneshot::Sender<Reply>),
+    /// Something of this name was refused to an agent of the run; whoever waits goes on once that is noted.
+    Refused(AgentCaller, String, oneshot::Sender<()>),
 }

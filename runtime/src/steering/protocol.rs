@@ -52,9 +52,27 @@ pub enum Ask {
         /// The task.
         task: TaskId,
     },
+    /// Note that tm refused something to the caller, an agent of the run.
+    Refused {
+        /// The command.
+        what: String,
+    },
 }
 
 impl Ask {
+    /// Returns the command that does this, for what only the run's user may do.
+    pub(crate) const fn command_of_user(&self) -> Option<&'static str> {
+        match self {
+            Self::Status | Self::Refused { .. } => None,
+            Self::Pause => Some("tm waves pause"),
+            Self::Resume => Some("tm waves resume"),
+            Self::Stop { .. } | Self::StopTask { .. } => Some("tm waves stop"),
+            Self::Retry { .. } => Some("tm waves retry"),
+            Self::Skip { .. } => Some("tm waves skip"),
+            Self::Add { .. } => Some("tm waves add"),
+        }
+    }
+
     /// Reads a call.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, Reply> {
         let refused = |reason, why: String| Reply::failed(reason, format!("understand the call: {why}"));
@@ -77,7 +95,7 @@ impl Ask {
     /// Returns what the scheduler is to be asked, for the calls that are requests as they stand.
     pub(crate) fn request(&self) -> Option<Request> {
         match self {
-            Self::Status | Self::Stop { .. } | Self::Add { .. } => None,
+            Self::Status | Self::Stop { .. } | Self::Add { .. } | Self::Refused { .. } => None,
             Self::Pause => Some(Request::Pause),
             Self::Resume => Some(Request::Continue),
             Self::StopTask { task, now } => Some(Request::StopTask { task: task.clone(), order: stop_order(*now) }),

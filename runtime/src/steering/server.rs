@@ -1,14 +1,16 @@
 //! Hears calls over the socket and hands them to the loop of the run, any number of callers at once.
 //!
-//! Knows nothing of the run. Whatever comes over the socket is answered by a line, or ends that one connection.
+//! Knows nothing of the run but who belongs to it: agents may look, and not steer. Whatever comes over the socket is answered by a line, or ends that one connection.
 
 use super::Steer;
 use super::protocol::{Ask, Reply};
+use crate::callers::{AgentCaller, caller_of_own_run};
 use std::io;
 use std::os::unix::net::UnixListener as StdListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tm_executors::process::lineage;
 use tm_store::run::{ControlSocket, ProjectDirectory};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -18,6 +20,8 @@ use tokio::task::JoinHandle;
 
 /// The longest call in bytes.
 const LONGEST: u64 = 64 * 1024;
+/// The longest name of a refused command, in characters.
+const WORDS: usize = 40;
 /// Callers at the same time; further ones wait.
 const CALLERS: usize = 64;
 /// After so long without a call a connection is closed.
@@ -52,7 +56,8 @@ impl SteeringSocket {
             UnixListener::from_std(listener)
         })?;
         let answering = Arc::default();
-        Ok(Self { server: tokio::spawn(accept(listener, steers, Arc::clone(&answering))), answering, control })
+        let way_in = WayIn { steers, repository: project.repository().map(Into::into) };
+        Ok(Self { server: tokio::spawn(accept(listener, way_in, Arc::clone(&answering))), answering, control })
     }
 
     /// Closes and removes it once those who have asked are answered.
@@ -73,7 +78,26 @@ impl Drop for SteeringSocket {
     }
 }
 
-async fn accept(listener: UnixListener, steers: mpsc::UnboundedSender<Steer>, answering: Arc<RwLock<()>>) {
+/// The way into the run.
+#[derive(Clone, Debug)]
+struct WayIn {
+    steers: mpsc::UnboundedSender<Steer>,
+    /// The folder that all worktrees of the run's repository share.
+    repository: Option<Arc<Path>>,
+}
+
+/// Who is at the other end of a connection.
+#[derive(Debug)]
+enum Caller {
+    /// Somebody of the run's user.
+    User,
+    /// An agent of the run, or something that it or the run's tests started.
+    Agent(AgentCaller),
+    /// Somebody who was gone before it could be seen who that was.
+    Gone,
+}
+
+async fn accept(listener: UnixListener, way_in: WayIn, answering: Arc<RwLock<()>>) {
     let seats = Arc::new(Semaphore::new(CALLERS));
     // Connections end with the listener, since they are dropped with it.
     let mut callers = tokio::task::JoinSet::new();
@@ -82,10 +106,10 @@ async fn accept(listener: UnixListener, steers: mpsc::UnboundedSender<Steer>, an
         while callers.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) if is_ours(&stream) => {
-                let (steers, answering) = (steers.clone(), Arc::clone(&answering));
+                let (way_in, answering) = (way_in.clone(), Arc::clone(&answering));
                 callers.spawn(async move {
                     // A caller that breaks off harms nobody.
-                    if let Err(error) = converse(stream, steers, &answering).await {
+                    if let Err(error) = converse(stream, way_in, &answering).await {
                         tracing::debug!(%error, "a caller broke off");
                     }
                     drop(seat);
@@ -105,7 +129,24 @@ fn is_ours(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|caller| caller.uid() == rustix::process::geteuid().as_raw())
 }
 
-async fn converse(stream: UnixStream, steers: mpsc::UnboundedSender<Steer>, answering: &RwLock<()>) -> io::Result<()> {
+/// Who calls, by the process that opened the connection.
+async fn caller(stream: &UnixStream, repository: Option<Arc<Path>>) -> Caller {
+    let Some(pid) = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok()) else {
+        return Caller::Gone;
+    };
+    let look = move || {
+        let lineage = lineage(pid);
+        if lineage.is_empty() {
+            return Caller::Gone;
+        }
+        let repository = repository.unwrap_or_else(|| Path::new("").into());
+        caller_of_own_run(&lineage, &repository).map_or(Caller::User, Caller::Agent)
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or(Caller::Gone)
+}
+
+async fn converse(stream: UnixStream, way_in: WayIn, answering: &RwLock<()>) -> io::Result<()> {
+    let caller = caller(&stream, way_in.repository).await;
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {
@@ -123,7 +164,7 @@ async fn converse(stream: UnixStream, steers: mpsc::UnboundedSender<Steer>, answ
         }
         let _answering = answering.read().await;
         let reply = match Ask::parse(&line) {
-            Ok(ask) => put(ask, &steers).await,
+            Ok(ask) => hear(ask, &caller, &way_in.steers).await,
             Err(reply) => reply,
         };
         answer(&mut writer, &reply).await?;
@@ -132,6 +173,32 @@ async fn converse(stream: UnixStream, steers: mpsc::UnboundedSender<Steer>, answ
 
 async fn next_line(reader: &mut BufReader<OwnedReadHalf>, line: &mut Vec<u8>) -> io::Result<usize> {
     reader.take(LONGEST).read_until(b'\n', line).await
+}
+
+/// Hands a call to the run if its caller may make it.
+async fn hear(ask: Ask, caller: &Caller, steers: &mpsc::UnboundedSender<Steer>) -> Reply {
+    let what = match (&ask, ask.command_of_user()) {
+        (Ask::Refused { what }, _) => what
+            .chars()
+            .filter(|letter| letter.is_ascii_lowercase() || matches!(letter, ' ' | '-'))
+            .take(WORDS)
+            .collect(),
+        (_, None) => return put(ask, steers).await,
+        (_, Some(what)) => what.to_owned(),
+    };
+    match caller {
+        Caller::User => put(ask, steers).await,
+        Caller::Gone => Reply::failed("agent", format!("`{what}`: refused, because nobody can tell who asks")),
+        Caller::Agent(agent) => {
+            let message = format!("`{what}`: refused, because it is called from within {agent}");
+            let (sender, noted) = oneshot::channel();
+            if steers.send(Steer::Refused(agent.clone(), what, sender)).is_ok() {
+                // A run that is over notes nothing.
+                let _over = noted.await;
+            }
+            Reply::failed("agent", message)
+        }
+    }
 }
 
 async fn put(ask: Ask, steers: &mpsc::UnboundedSender<Steer>) -> Reply {

@@ -3,6 +3,7 @@
 use super::blocking;
 use super::brief::{Brief, StepDone};
 use super::prepare::at_hand;
+use crate::callers::REPOSITORY;
 use crate::evidence::{prompt_context, prompt_of};
 use crate::launch::{Launch, not_started};
 use crate::learnt::entry;
@@ -75,6 +76,7 @@ async fn see_to_its_end(
         Start::Adopt => adopt_attempt(command, orders, progress).await,
     };
     report.escape = escape(&brief, before).await;
+    report.noticed.extend(brief.at_work.noticed(brief.id(), brief.attempt));
     let others = brief.at_work.end(brief.id(), brief.attempt);
     if !report.escape.is_empty() && !others.is_empty() {
         report.noticed.push(suspects(&others));
@@ -177,8 +179,12 @@ fn marks(brief: &Brief) -> Vec<(String, String)> {
 }
 
 fn variables(brief: &Brief) -> Vec<(OsString, OsString)> {
-    let own =
-        [("TM_PHASE".into(), brief.phase().as_str().into()), ("TM_TAG".into(), brief.setup.header.tag.as_str().into())];
+    let own = [
+        ("TM_PHASE".into(), brief.phase().as_str().into()),
+        ("TM_TAG".into(), brief.setup.header.tag.as_str().into()),
+        // By this, tm knows whose run what the agent starts must not steer.
+        (REPOSITORY.into(), brief.setup.repository.common_dir().into()),
+    ];
     own.into_iter().chain(marks(brief).into_iter().map(|(name, value)| (name.into(), value.into()))).collect()
 }
 

@@ -67,7 +67,7 @@ impl ProjectDirectory {
 
     /// Returns the file of the repository that is locked while a run is live, for all homes to see.
     pub fn shared_lock_file(&self) -> Option<PathBuf> {
-        Some(self.repository()?.join("tm-run.lock"))
+        self.repository().map(shared_lock_file)
     }
 
     /// Returns the file that names the live run, or the last one.
@@ -151,6 +151,11 @@ impl ProjectDirectory {
         check_run_id(run_id)?;
         Ok(RunDirectory::new(self.runs_folder().join(run_id.as_str())))
     }
+}
+
+/// The lock file in the folder that all worktrees of a repository share.
+pub(super) fn shared_lock_file(common_git_dir: &Path) -> PathBuf {
+    common_git_dir.join("tm-run.lock")
 }
 
 /// Returns the run whose folder this is, nothing for anything else that lies there.

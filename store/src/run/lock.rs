@@ -7,6 +7,7 @@
 
 mod kernel;
 
+use super::home::shared_lock_file;
 use super::{Holder, ProjectDirectory};
 use crate::Error;
 use kernel::{LockedFile, LockedFolder, look};
@@ -84,6 +85,13 @@ impl RunLock {
             }
         }
         Ok(None)
+    }
+
+    /// Returns who holds the lock of the repository with this common git dir, by what lies in there alone.
+    pub fn holder_in(common_git_dir: &Path) -> Option<Holder> {
+        let records = [shared_lock_file(common_git_dir)];
+        let paths = [common_git_dir.to_owned(), records[0].clone()];
+        paths.iter().find_map(|path| look(path, &records).ok().flatten())
     }
 
     /// Returns the kind of file system (`nfs`, `fuse`, …) when the lock lies on one where another machine may not see

@@ -107,7 +107,7 @@ mod tests {
         fs::remove_dir(&git_dir).unwrap();
         assert_eq!(new.moved_from(|_| false).unwrap(), None, "the runs are of another repository");
         let (found, whereabouts) = new.moved_from(|id| *id == run).unwrap().unwrap();
-        assert_eq!((&found, &whereabouts.common_dir), (&old, &git_dir));
+        assert_eq!((found.path(), &whereabouts.common_dir), (old.path(), &git_dir));
         new.take_along(&found).unwrap();
         new.take_along(&found).unwrap();
         assert_eq!((new.runs().unwrap(), new.live().unwrap()), (vec![run.clone()], Some(run)));

@@ -1,0 +1,233 @@
+//! The kernel's locks on one file or folder, and the record inside a file of who holds them.
+//!
+//! The record tells and decides nothing. Others can write where these files lie, so nothing but a regular file of a
+//! record's size is read, and no opening waits for anybody.
+
+use crate::Error;
+use crate::file_system::unreliable_for_locks;
+use crate::run::Holder;
+use fs2::FileExt as _;
+use rustix::fs::OFlags;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// How often a lock is tried again that is held by somebody who has not said so yet.
+const TRIES: u32 = 20;
+/// How often a lock is tried again that others only look at, or whose file is being replaced.
+const TRIES_AGAINST_LOOKERS: u32 = 1_000;
+const PAUSE: Duration = Duration::from_millis(2);
+/// The longest record that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// A folder that this process has locked.
+#[derive(Debug)]
+pub(super) struct LockedFolder {
+    path: PathBuf,
+    file: File,
+}
+
+impl LockedFolder {
+    /// Locks the folder; `None` on a file system that locks no folders. `records` tell who holds it.
+    pub(super) fn take(path: &Path, records: &[PathBuf]) -> Result<Option<Self>, Error> {
+        let file = File::open(path).map_err(lock_error(path))?;
+        match lock(&file, records) {
+            Ok(()) => Ok(Some(Self { path: path.to_owned(), file })),
+            Err(Refused::Held(holder)) => Err(Error::Held(holder)),
+            Err(Refused::Impossible(error)) => {
+                tracing::debug!(%error, path = %path.display(), "the folder can't be locked, its file is");
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Tells whether the locked folder is still found at its path.
+    pub(super) fn is_in_place(&self) -> bool {
+        is_at(&self.file, &self.path)
+    }
+}
+
+/// A file that this process has locked, with the record of who that is.
+#[derive(Debug)]
+pub(super) struct LockedFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl LockedFile {
+    /// Locks the file that is at the path in the end, and makes it when there is none. `records` tell who holds it.
+    pub(super) fn take(path: &Path, records: &[PathBuf]) -> Result<Self, Error> {
+        for _ in 0..TRIES_AGAINST_LOOKERS {
+            let file = open(path, OpenOptions::new().write(true).create(true).truncate(false).mode(0o600));
+            let file = file.map_err(lock_error(path))?;
+            match lock(&file, records) {
+                // A lock on a file that somebody has removed meanwhile keeps nobody out.
+                Ok(()) if !is_at(&file, path) => {}
+                Ok(()) => return Ok(Self { path: path.to_owned(), file }),
+                Err(Refused::Held(holder)) => return Err(Error::Held(holder)),
+                Err(Refused::Impossible(error)) => return Err(lock_error(path)(error)),
+            }
+        }
+        Err(lock_error(path)(io::Error::other("somebody removes it again and again")))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn unreliable_file_system(&self) -> Option<&'static str> {
+        unreliable_for_locks(&self.file)
+    }
+
+    /// Writes into the locked file itself: a file renamed over it would not be locked.
+    pub(super) fn write(&self, holder: &Holder) -> Result<(), Error> {
+        let record = self.record(holder)?;
+        // Cut afterwards, so that a reader in between finds a record, with a rest of the old one behind it at worst.
+        let written = self.file.write_all_at(&record, 0).and_then(|()| self.file.set_len(record.len() as u64));
+        written.map_err(lock_error(&self.path))
+    }
+
+    /// Makes sure that the locked file is at its path and tells who holds it.
+    pub(super) fn renew(&mut self, holder: &Holder) -> Result<(), Error> {
+        if !is_at(&self.file, &self.path) {
+            remove_what_is_no_file(&self.path);
+            *self = Self::take(&self.path, std::slice::from_ref(&self.path))?;
+        }
+        let record = self.record(holder)?;
+        if read(&self.path).is_some_and(|found| found == record) { Ok(()) } else { self.write(holder) }
+    }
+
+    /// Empties the record, only so that nobody reads an old one; the lock goes with the file handle in any case.
+    pub(super) fn clear(&self) {
+        if let Err(error) = self.file.set_len(0) {
+            tracing::debug!(%error, path = %self.path.display(), "the lock's record stays after its end");
+        }
+    }
+
+    fn record(&self, holder: &Holder) -> Result<Vec<u8>, Error> {
+        let record = serde_json::to_vec(holder);
+        let mut record = record.map_err(|source| Error::Serialize { path: self.path.clone(), source })?;
+        record.push(b'\n');
+        Ok(record)
+    }
+}
+
+/// Returns who holds the lock on a file or folder, nothing when it is free, not there, or of a kind that has none.
+pub(super) fn look(path: &Path, records: &[PathBuf]) -> Result<Option<Holder>, Error> {
+    let is_folder = fs::metadata(path).is_ok_and(|found| found.is_dir());
+    let opened = if is_folder { File::open(path) } else { open(path, &mut OpenOptions::new()) };
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => return Ok(None),
+        Err(error) => return Err(lock_error(path)(error)),
+    };
+    for _ in 0..TRIES {
+        match is_free(&file) {
+            Ok(false) => {}
+            Ok(true) => return Ok(None),
+            Err(_) if is_folder => return Ok(None),
+            Err(error) => return Err(lock_error(path)(error)),
+        }
+        if let Some(holder) = live_holder(records) {
+            return Ok(Some(holder));
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(Some(Holder::default()))
+}
+
+/// Why a lock was not taken.
+enum Refused {
+    /// Somebody has it.
+    Held(Box<Holder>),
+    /// The file system has none, or there was trouble.
+    Impossible(io::Error),
+}
+
+fn lock(file: &File, records: &[PathBuf]) -> Result<(), Refused> {
+    for tries in 0..TRIES_AGAINST_LOOKERS {
+        if not_contended(file.try_lock_exclusive()).map_err(Refused::Impossible)? {
+            return Ok(());
+        }
+        if let Some(holder) = live_holder(records) {
+            return Err(Refused::Held(Box::new(holder)));
+        }
+        if tries >= TRIES && !is_free(file).map_err(Refused::Impossible)? {
+            break;
+        }
+        thread::sleep(PAUSE);
+    }
+    Err(Refused::Held(Box::default()))
+}
+
+/// Tells whether nobody holds the lock, by sharing it for a moment; who takes it right then tries again.
+fn is_free(file: &File) -> io::Result<bool> {
+    let is_free = not_contended(fs2::FileExt::try_lock_shared(file))?;
+    if is_free {
+        fs2::FileExt::unlock(file)?;
+    }
+    Ok(is_free)
+}
+
+fn not_contended(locked: io::Result<()>) -> io::Result<bool> {
+    match locked {
+        Ok(()) => Ok(true),
+        Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells whether a path leads to the open file. Where nobody can look, nothing is known to have changed.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (fs::symlink_metadata(path), file.metadata()) {
+        (Ok(there), Ok(held)) => (there.dev(), there.ino()) == (held.dev(), held.ino()),
+        (Err(error), _) => error.kind() != ErrorKind::NotFound,
+        (Ok(_), Err(_)) => true,
+    }
+}
+
+/// Opens a regular file without waiting and without following a link.
+fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
+    let no_file = || io::Error::new(ErrorKind::InvalidInput, "it is no regular file");
+    match options.read(true).custom_flags(flags).open(path) {
+        Ok(file) if file.metadata()?.is_file() => Ok(file),
+        Err(_) if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) => Err(no_file()),
+        Ok(_) => Err(no_file()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes room for the lock file of a live holder where somebody put a link, a pipe or a socket in its place.
+fn remove_what_is_no_file(path: &Path) {
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        // What stays is told of when the file can't be opened.
+        let _stays = fs::remove_file(path);
+    }
+}
+
+/// Returns the first record that can be read and whose process can be the one that holds the lock.
+fn live_holder(records: &[PathBuf]) -> Option<Holder> {
+    let holder = |path: &PathBuf| {
+        let bytes = read(path)?;
+        serde_json::Deserializer::from_slice(&bytes).into_iter::<Holder>().next()?.ok()
+    };
+    records.iter().filter_map(holder).find(Holder::is_alive)
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path, &mut OpenOptions::new()).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn lock_error(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Lock { path: path.to_path_buf(), source }
+}

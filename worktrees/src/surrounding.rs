@@ -1,0 +1,82 @@
+//! Which repository a folder lies in, told from the files alone.
+//!
+//! For questions whose answer must not depend on a `git` program or an environment that somebody else may have chosen.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// The longest pointer from one folder of git's to another that is read, in bytes.
+const LONGEST: u64 = 8 * 1024;
+
+/// Returns the folder that all worktrees of the repository around `folder` share, with all links followed; nothing
+/// where there is no repository.
+pub fn common_dir_around(folder: &Path) -> Option<PathBuf> {
+    folder.canonicalize().ok()?.ancestors().find_map(common_dir_at)
+}
+
+fn common_dir_at(folder: &Path) -> Option<PathBuf> {
+    let git = folder.join(".git");
+    if git.is_dir() {
+        return common_dir_of(&git);
+    }
+    if git.is_file() {
+        return common_dir_of(&folder.join(pointer(&git)?.strip_prefix("gitdir:")?.trim()));
+    }
+    let is_git_dir = folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir();
+    if is_git_dir { common_dir_of(folder) } else { None }
+}
+
+/// A worktree's own folder names the one that it shares.
+fn common_dir_of(git_dir: &Path) -> Option<PathBuf> {
+    let shared = git_dir.join("commondir");
+    let common = if shared.is_file() { git_dir.join(pointer(&shared)?.trim()) } else { git_dir.to_owned() };
+    common.canonicalize().ok()
+}
+
+fn pointer(file: &Path) -> Option<String> {
+    // Looked at before it is opened: a pipe would make the reader wait.
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    File::open(file).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        use std::io::Write as _;
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn all_worktrees_of_a_repository_share_one_folder() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().canonicalize().unwrap().join(name);
+        write(&path("app/.git/HEAD"), "ref: refs/heads/main\n");
+        fs::create_dir_all(path("app/.git/objects")).unwrap();
+        fs::create_dir_all(path("app/.git/refs")).unwrap();
+        fs::create_dir_all(path("app/deep/er")).unwrap();
+        write(&path("app/.git/worktrees/other/commondir"), "../..\n");
+        write(&path("other/.git"), &format!("gitdir: {}\n", path("app/.git/worktrees/other").display()));
+        write(&path("relative/.git"), "gitdir: ../app/.git/worktrees/other\n");
+        std::os::unix::fs::symlink(path("app/deep"), path("link")).unwrap();
+        for folder in ["app", "app/deep/er", "app/.git", "app/.git/refs", "other", "relative", "link/er"] {
+            assert_eq!(common_dir_around(&path(folder)), Some(path("app/.git")), "{folder}");
+        }
+    }
+
+    #[test]
+    fn where_no_repository_is_none_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        write(&root.path().join("broken/.git"), "gitdir: ../nowhere\n");
+        for folder in ["", "broken", "none"] {
+            assert_eq!(common_dir_around(&root.path().join(folder)), None, "{folder}");
+        }
+    }
+}
