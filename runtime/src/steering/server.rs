@@ -265,6 +265,37 @@ mod tests {
     }
 
     #[test]
+    fn agents_and_whoever_is_gone_may_look_and_not_steer() {
+        let scene = scene();
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let agent =
+            AgentCaller { run: Some("r-1".into()), attempt: Some(("3".into(), tm_scheduler::AttemptNumber(2))) };
+        scene.runtime.spawn(async move {
+            while let Some(steer) = receiver.recv().await {
+                match steer {
+                    Steer::Refused(_, what, noted) => {
+                        assert_eq!((what.as_str(), noted.send(())), ("tm waves stop", Ok(())))
+                    }
+                    Steer::Ask(ask, reply) => {
+                        assert_eq!(ask, Ask::Status);
+                        reply.send(Reply::done("stands")).unwrap();
+                    }
+                    Steer::Stop(_) => panic!("nobody may stop it"),
+                }
+            }
+        });
+        for (caller, words) in
+            [(Caller::Gone, "who asks"), (Caller::Agent(agent), "attempt 2 of task `3` of the run r-1")]
+        {
+            let hear = |ask| scene.runtime.block_on(hear(ask, &caller, &sender));
+            let reply = hear(Ask::Stop { now: true });
+            assert_eq!((reply.ok, reply.reason.as_deref()), (false, Some("agent")));
+            assert!(reply.message.contains(words), "{}", reply.message);
+            assert!(hear(Ask::Status).ok);
+        }
+    }
+
+    #[test]
     fn garbage_is_answered_and_harms_nobody() {
         let scene = scene();
         let socket = echo(&scene);
