@@ -50,10 +50,14 @@ fn another_home_a_linked_worktree_and_a_removed_lock_let_no_second_run_in() {
     for path in [&shared, &own] {
         std::fs::remove_file(path).expect("removed");
     }
-    starts().into_iter().for_each(|start| drop(refused(start)));
+    for start in starts() {
+        refused(start);
+    }
     // What takes its place is no lock of anybody's.
     write(&shared, "{}");
-    starts().into_iter().for_each(|start| drop(refused(start)));
+    for start in starts() {
+        refused(start);
+    }
     while !std::fs::read_to_string(&own).is_ok_and(|record| record.contains(&format!("\"pid\":{}", run.id()))) {
         std::thread::yield_now();
     }

@@ -24,16 +24,16 @@ pub(crate) fn refuse_agents(start: &Path, command: &Command) -> Result<(), Comma
 }
 
 impl<'a> OfUser<'a> {
-    const fn run(name: &'static str) -> Option<Self> {
-        Some(Self { name, project: None, backlog: None })
+    const fn run(name: &'static str) -> Self {
+        Self { name, project: None, backlog: None }
     }
 
-    fn backlog(name: &'static str, choice: &'a BacklogChoice) -> Option<Self> {
-        Some(Self { name, project: choice.project.as_deref(), backlog: choice.backlog.as_deref() })
+    fn backlog(name: &'static str, choice: &'a BacklogChoice) -> Self {
+        Self { name, project: choice.project.as_deref(), backlog: choice.backlog.as_deref() }
     }
 
-    fn edit(name: &'static str, choice: &'a EditChoice) -> Option<Self> {
-        Some(Self { name, project: choice.project.as_deref(), backlog: choice.file.as_deref() })
+    fn edit(name: &'static str, choice: &'a EditChoice) -> Self {
+        Self { name, project: choice.project.as_deref(), backlog: choice.file.as_deref() }
     }
 
     /// Where the command works, and where the backlog lies that it changes, with links followed.
@@ -50,8 +50,8 @@ impl<'a> OfUser<'a> {
 
 /// Tells which commands are the user's alone.
 fn of_user(command: &Command) -> Option<OfUser<'_>> {
-    match command {
-        Command::Waves(waves) => of_waves(waves),
+    Some(match command {
+        Command::Waves(waves) => return of_waves(waves),
         Command::SetStatus(set) => OfUser::backlog("tm set-status", &set.choice),
         Command::Next(next) if next.claim => OfUser::backlog("tm next --claim", &next.choice),
         Command::FixDependencies(fix) => OfUser::edit("tm fix-dependencies", &fix.choice),
@@ -62,15 +62,15 @@ fn of_user(command: &Command) -> Option<OfUser<'_>> {
         Command::AddDependency(add) => OfUser::edit("tm add-dependency", &add.choice),
         Command::RemoveDependency(remove) => OfUser::edit("tm remove-dependency", &remove.choice),
         Command::Tags(tags) => match tags.command {
-            None | Some(TagsCommand::List) => None,
-            Some(_) => Some(OfUser { name: "tm tags", project: None, backlog: tags.file.as_deref() }),
+            None | Some(TagsCommand::List) => return None,
+            Some(_) => OfUser { backlog: tags.file.as_deref(), ..OfUser::run("tm tags") },
         },
         Command::Tasks(TasksCommand::Fix(fix)) => OfUser::backlog("tm tasks fix", &fix.choice),
         Command::Tdd(TddCommand::Pair(pair)) if pair.write => OfUser::backlog("tm tdd pair --write", &pair.choice),
         Command::Review(review) => match review.command {
             Some(ReviewCommand::Approve(_)) => OfUser::run("tm review approve"),
             Some(ReviewCommand::Reject(_)) => OfUser::run("tm review reject"),
-            None if review.json => None,
+            None if review.json => return None,
             None => OfUser::run("tm review"),
         },
         Command::Pr(_) => OfUser::run("tm pr"),
@@ -104,13 +104,13 @@ fn of_user(command: &Command) -> Option<OfUser<'_>> {
         | Command::Man(_)
         | Command::Result(_)
         | Command::Replay(_)
-        | Command::AcpAgent(_) => None,
-    }
+        | Command::AcpAgent(_) => return None,
+    })
 }
 
 fn of_waves(waves: &Waves) -> Option<OfUser<'_>> {
-    match waves {
-        Waves::Run(run) => Some(OfUser { backlog: run.choice.backlog.as_deref(), ..OfUser::run("tm waves run")? }),
+    Some(match waves {
+        Waves::Run(run) => OfUser { backlog: run.choice.backlog.as_deref(), ..OfUser::run("tm waves run") },
         Waves::Resume(_) => OfUser::run("tm waves resume"),
         Waves::Land(_) => OfUser::run("tm waves land"),
         Waves::Stop(_) => OfUser::run("tm waves stop"),
@@ -124,6 +124,6 @@ fn of_waves(waves: &Waves) -> Option<OfUser<'_>> {
         | Waves::List(_)
         | Waves::Report(_)
         | Waves::Metrics(_)
-        | Waves::Logs(_) => None,
-    }
+        | Waves::Logs(_) => return None,
+    })
 }

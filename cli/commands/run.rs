@@ -241,7 +241,7 @@ fn carry_out(
         let work = run.carry_out(steers, |at, told, scheduler| display.told(at, told, scheduler));
         // A run that is over hears nothing.
         let stop = || sender.send(Steer::Stop(StopOrder::Gently)).unwrap_or_default();
-        let (outcome, kept) = while_held(lock, work, stop).await;
+        let (outcome, kept) = Box::pin(while_held(lock, work, stop)).await;
         if let Some(socket) = socket {
             socket.close().await;
         }

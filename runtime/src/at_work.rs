@@ -96,7 +96,9 @@ mod tests {
         assert!(at_work.notice(Some(&(one.clone(), first)), "a"));
         assert!(!at_work.notice(Some(&(one.clone(), first)), "a"));
         assert!(at_work.notice(None, "b"));
-        (0..100).for_each(|number| drop(at_work.notice(Some(&(one.clone(), first)), &number.to_string())));
+        for number in 0..100 {
+            at_work.notice(Some(&(one.clone(), first)), &number.to_string());
+        }
         assert_eq!(at_work.noticed(&one, first).len(), NOTICED);
         assert_eq!(at_work.noticed(&other, first), ["b"]);
         assert!(!at_work.notice(Some(&("3".into(), first)), "c"));

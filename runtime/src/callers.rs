@@ -29,11 +29,6 @@ pub struct AgentCaller {
 }
 
 impl AgentCaller {
-    /// Says that something was refused to it, for people.
-    pub(crate) fn refusal_of(&self, what: &str) -> String {
-        format!("`{what}` was refused to it: a run and its tasks are steered by the user")
-    }
-
     /// Reads the variables of an attempt.
     fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let (task, attempt) = (variable("TM_TASK_ID")?, variable("TM_ATTEMPT")?.parse().ok()?);
@@ -55,6 +50,11 @@ impl fmt::Display for AgentCaller {
             None => formatter.write_str(" of a run"),
         }
     }
+}
+
+/// Says of an agent that something was refused to it, for people.
+pub(crate) fn refusal_of(what: &str) -> String {
+    format!("`{what}` was refused to it: a run and its tasks are steered by the user")
 }
 
 /// Something that an agent asked for and must not do.

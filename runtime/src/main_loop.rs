@@ -3,6 +3,7 @@
 //! Inputs that come together are journaled together and flushed to disk once, before the first effect that can't be
 //! undone.
 
+use crate::callers::refusal_of;
 use crate::clock::SteadyClock;
 use crate::crew::{Crew, Heard, Taken, Told};
 use crate::setup::RunSetup;
@@ -232,7 +233,7 @@ impl Loop {
                     Steer::Stop(order) => inputs.push(Incoming::Input(Box::new(Input::Stop(order)))),
                     Steer::Ask(ask, caller) => inputs.push(Incoming::Asked { ask, caller }),
                     Steer::Refused(caller, what, noted) => {
-                        let words = caller.refusal_of(&what);
+                        let words = refusal_of(&what);
                         if self.crew.note_refusal(&caller, &words) {
                             let told = Told::Warning(format!("{caller}: {words}"));
                             listener(self.clock.now(), &told, &self.scheduler);

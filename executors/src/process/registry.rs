@@ -76,10 +76,9 @@ pub(super) fn members(id: TreeId) -> Vec<Process> {
 
 /// Looks at all processes and returns the marks of the tree that this one belongs to.
 pub(super) fn marks_of(pid: u32) -> Option<Vec<(String, String)>> {
-    let members = with_scene(|scene| scene.members());
     let is_its_own = |members: &Vec<Process>| members.iter().any(|process| process.identity.pid == pid);
-    let (id, _) = members.iter().find(|(_, members)| is_its_own(members))?;
-    registry().trees.get(id).map(Tree::named_marks)
+    let (id, _) = with_scene(|scene| scene.members().into_iter().find(|(_, members)| is_its_own(members)))?;
+    registry().trees.get(&id).map(Tree::named_marks)
 }
 
 /// Looks at all processes, unless that was done a moment ago, and remembers whom each tree has.

@@ -274,7 +274,7 @@ mod tests {
             while let Some(steer) = receiver.recv().await {
                 match steer {
                     Steer::Refused(_, what, noted) => {
-                        assert_eq!((what.as_str(), noted.send(())), ("tm waves stop", Ok(())))
+                        assert_eq!((what.as_str(), noted.send(())), ("tm waves stop", Ok(())));
                     }
                     Steer::Ask(ask, reply) => {
                         assert_eq!(ask, Ask::Status);

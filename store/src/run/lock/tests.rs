@@ -109,7 +109,9 @@ fn holder_with_an_unreadable_record_still_holds() {
     let (_root, project) = project();
     let _lock = RunLock::acquire(&project, &this_process()).unwrap();
     for record in [&b""[..], b"{\"pid\":", b"\xff\xfe", b"[]", b"{\"pid\":\"seven\"}"] {
-        files(&project).iter().for_each(|path| put(path, record));
+        for path in files(&project) {
+            put(&path, record);
+        }
         assert_eq!(RunLock::holder(&project).unwrap(), Some(Holder::default()));
         assert_eq!(held(RunLock::acquire(&project, &this_process())), Holder::default());
     }
@@ -128,7 +130,9 @@ fn record_left_behind_blocks_nobody() {
     let (_root, project) = project();
     drop(RunLock::acquire(&project, &this_process()).unwrap());
     let record = serde_json::to_vec(&this_process()).unwrap();
-    files(&project).iter().for_each(|path| put(path, &record));
+    for path in files(&project) {
+        put(&path, &record);
+    }
     assert_eq!(RunLock::holder(&project).unwrap(), None);
     drop(RunLock::acquire(&project, &this_process()).unwrap());
 }
@@ -150,7 +154,9 @@ fn removed_files_let_nobody_in_and_are_put_back() {
     let root = tempfile::tempdir().unwrap();
     let [one, other] = ["one", "other"].map(|home| project_of_home(root.path(), home));
     let mut lock = RunLock::acquire(&one, &this_process()).unwrap();
-    files(&one).iter().for_each(|path| fs::remove_file(path).unwrap());
+    for path in files(&one) {
+        fs::remove_file(path).unwrap();
+    }
     assert_eq!(held(RunLock::acquire(&other, &this_process())), Holder::default());
     lock.renew().unwrap();
     assert_eq!(held(RunLock::acquire(&other, &this_process())), this_process());
@@ -186,7 +192,9 @@ fn whatever_replaces_the_files_lets_nobody_in_and_is_mended() {
         lock.renew().unwrap();
         assert_eq!(RunLock::holder(&project).unwrap(), Some(this_process()));
     }
-    files(&project).iter().for_each(|path| put(path, &stranger));
+    for path in files(&project) {
+        put(&path, &stranger);
+    }
     lock.renew().unwrap();
     assert_eq!(RunLock::holder(&project).unwrap(), Some(this_process()), "a forged record is written again");
     assert_eq!(fs::read(&elsewhere).unwrap(), b"precious");
