@@ -248,7 +248,9 @@ fn carry_out(
         Ok::<_, CommandFailure>((outcome.map_err(|error| CommandFailure::from(error).hint(SEE_TO_IT))?, kept))
     });
     display.finish();
-    lock.end_attempts()?;
+    if let Err(error) = lock.end_attempts() {
+        tracing::warn!(%error, "what follows the run is taken for a part of it");
+    }
     // Whatever still waits for a disk or a process is given up; the next process finds it.
     runtime.shutdown_timeout(Duration::from_secs(5));
     let (outcome, kept) = held?;

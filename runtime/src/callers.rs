@@ -114,7 +114,9 @@ fn caller(lineage: &[Ancestor], repository: &Path, holder: impl FnOnce() -> Opti
 
 /// Tells whether a process was started in an attempt of waves on this repository.
 fn in_attempt_on(ancestor: &Ancestor, repository: &Path) -> Option<AgentCaller> {
-    let is_of = ancestor.variable(REPOSITORY).is_some_and(|found| found == repository.to_string_lossy());
+    let found = ancestor.variable(REPOSITORY).map(PathBuf::from);
+    let is_of =
+        found.is_some_and(|found| found == repository || found.canonicalize().is_ok_and(|found| found == repository));
     if is_of { AgentCaller::of(|name| ancestor.variable(name)) } else { None }
 }
 
