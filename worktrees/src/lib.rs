@@ -17,6 +17,7 @@ mod files;
 mod git;
 mod hooks;
 mod judge;
+mod ignored;
 mod merge;
 mod opened;
 mod own;
