@@ -1,9 +1,9 @@
-//! Commands as a user writes them: a text for `sh`, or a list of arguments.
+//! Commands as a user writes them: a text for `sh`, or a list of arguments; or several of them.
 //!
 //! Neither starts anything, nor fills in placeholders.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 
 /// A command without placeholders.
@@ -23,6 +23,21 @@ impl CommandLine {
             Self::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
             Self::Arguments(arguments) => arguments.clone(),
         }
+    }
+}
+
+/// Commands that are run one after the other, at least one.
+///
+/// A list is one command with its arguments, as everywhere, unless it can't be: when there is a list in it, or when what
+/// would be its program has a space.
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize)]
+#[serde(try_from = "WrittenCommands")]
+pub struct Commands(Vec<CommandLine>);
+
+impl Commands {
+    /// Returns the commands in their order.
+    pub fn all(&self) -> &[CommandLine] {
+        &self.0
     }
 }
 
@@ -51,6 +66,64 @@ pub enum Argument {
 enum Written {
     Line(String),
     List(Vec<Argument>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenCommands {
+    Line(String),
+    List(Vec<WrittenItem>),
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+enum WrittenItem {
+    Text(String),
+    List(Vec<String>),
+}
+
+impl WrittenItem {
+    fn command(self) -> Result<CommandLine, &'static str> {
+        CommandLine::try_from(match self {
+            Self::Text(line) => Written::Line(line),
+            Self::List(words) => Written::List(words.into_iter().map(Argument::Single).collect()),
+        })
+    }
+}
+
+impl TryFrom<WrittenCommands> for Commands {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenCommands) -> Result<Self, Self::Error> {
+        let items = match written {
+            WrittenCommands::Line(line) => vec![WrittenItem::Text(line)],
+            WrittenCommands::List(items) => match words_of_one(&items) {
+                Some(words) => vec![WrittenItem::List(words)],
+                None => items,
+            },
+        };
+        let commands: Vec<CommandLine> = items.into_iter().map(WrittenItem::command).collect::<Result<_, _>>()?;
+        if commands.is_empty() { Err("a list without a command") } else { Ok(Self(commands)) }
+    }
+}
+
+/// The items as the words of one command, where they can be that.
+fn words_of_one(items: &[WrittenItem]) -> Option<Vec<String>> {
+    let text = |item: &WrittenItem| match item {
+        WrittenItem::Text(text) => Some(text.clone()),
+        WrittenItem::List(_) => None,
+    };
+    let words: Vec<String> = items.iter().map(text).collect::<Option<_>>()?;
+    words.first().is_some_and(|program| !program.contains(char::is_whitespace)).then_some(words)
+}
+
+impl Serialize for Commands {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [CommandLine::Shell(line)] => serializer.serialize_str(line),
+            several => several.serialize(serializer),
+        }
+    }
 }
 
 impl TryFrom<Written> for AgentCommand {
@@ -103,6 +176,24 @@ impl JsonSchema for CommandLine {
     }
 }
 
+impl JsonSchema for Commands {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Commands".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "title": "a command (a text for `sh`, or a list of texts), or a list of commands",
+            "type": ["string", "array"],
+            "items": {"type": ["string", "array"], "items": {"type": "string"}},
+        })
+    }
+}
+
 impl JsonSchema for AgentCommand {
     fn inline_schema() -> bool {
         true
@@ -142,6 +233,28 @@ mod tests {
     fn empty_commands_are_refused() {
         for value in [json!(""), json!("  "), json!([]), json!([""]), json!([["a"]]), json!(["a", ["b"]]), json!([1])] {
             assert_eq!(command_line(value.clone()), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn commands_are_one_or_several() {
+        let commands = |value| serde_json::from_value::<Commands>(value).ok();
+        let arguments = |value| {
+            let commands = commands(value).expect("commands");
+            commands.all().iter().map(|command| command.arguments().join(" ")).collect::<Vec<_>>()
+        };
+        assert_eq!(arguments(json!("a && b")), ["sh -c a && b"]);
+        assert_eq!(arguments(json!(["sh", "-c", "a b"])), ["sh -c a b"]);
+        assert_eq!(arguments(json!(["npm ci", "make"])), ["sh -c npm ci", "sh -c make"]);
+        assert_eq!(arguments(json!([["npm", "ci"], "make"])), ["npm ci", "sh -c make"]);
+        for value in [json!(""), json!([]), json!([[]]), json!([""]), json!(["a b", ""]), json!([1]), json!({})] {
+            assert_eq!(commands(value.clone()), None, "{value}");
+        }
+        for value in
+            [json!("make"), json!(["npm", "ci"]), json!(["npm ci", "make"]), json!([["a b"]]), json!([["a"], "b"])]
+        {
+            let read = commands(value).expect("commands");
+            assert_eq!(commands(serde_json::to_value(&read).unwrap()), Some(read));
         }
     }
 

@@ -23,7 +23,7 @@ mod task_master;
 mod yaml;
 
 pub use agent::{Agent, AgentRecipe, OutputFormat, PermissionMode, PoliteStop, PromptDelivery, RefusalPatterns};
-pub use command::{AgentCommand, Argument, CommandLine};
+pub use command::{AgentCommand, Argument, CommandLine, Commands};
 pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, load};
@@ -31,7 +31,7 @@ pub use phase::{ByPhase, PhaseAgent};
 pub use scalar::{CoverageThreshold, Dollars, Text};
 pub use settings::{
     Autopilot, Compat, Dispatch, Escape, Git, Landing, Settings, Storage, StorageLocation, Strictness, Tdd, TddMode,
-    Test, TestFormat, TestHome, Unit, Verify, Waves, schema,
+    Test, TestFormat, TestHome, Unit, Verify, Waves, Worktree, schema,
 };
 pub use source::{Source, Warning};
 

@@ -3,7 +3,7 @@
 //! Names, types and documentation of `tm config schema` come from here; defaults come from `default.yaml` alone.
 
 use crate::agent::{Agent, AgentRecipe};
-use crate::command::CommandLine;
+use crate::command::{CommandLine, Commands};
 use crate::scalar::{self, CoverageThreshold};
 use crate::{duration, shape};
 use schemars::JsonSchema;
@@ -27,6 +27,8 @@ pub struct Settings {
     pub tdd: Tdd,
     /// How tm runs the project's tests.
     pub test: Test,
+    /// How a worktree is made ready before it is used.
+    pub worktree: Worktree,
     /// Which agents work, and within which limits.
     pub agent: Agent,
     /// Agents of your own, and changes to the built-in ones, by name.
@@ -194,6 +196,28 @@ impl TestFormat {
             Self::ExitStatus => "exit-status",
         }
     }
+}
+
+/// How a worktree is made ready before it is used.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Worktree {
+    /// The commands that are run in each new worktree before its first use.
+    pub setup: Option<Commands>,
+    /// The files with which a changed tree has them run again, as patterns of `.gitignore`.
+    pub setup_when: Vec<String>,
+    /// How long all of them may take together.
+    #[serde(deserialize_with = "duration::positive", serialize_with = "duration::write")]
+    #[schemars(with = "duration::Positive")]
+    pub setup_timeout: Duration,
+    /// The commands that are run before a worktree is removed.
+    pub teardown: Option<Commands>,
+    /// Ignored paths of the checkout that each worktree gets a copy of, as patterns of `.gitignore`.
+    pub copy: Vec<String>,
+    /// Ignored paths of the checkout that the worktrees of agents get as symbolic links, and all others as copies.
+    pub link: Vec<String>,
+    /// Ignored paths that stay in a worktree from one task to the next, whoever wrote there.
+    pub cache: Vec<String>,
 }
 
 /// What tm names, commits and lands.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     Agent, AgentRecipe, Argument, Autopilot, ByPhase, Compat, CoverageThreshold, Dispatch, Escape, Git, Landing,
-    Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves,
+    Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves, Worktree,
 };
 use crate::{AgentCommand, CommandLine};
 use serde_json::json;
@@ -97,6 +97,16 @@ fn built_in_settings() -> Settings {
             env: BTreeMap::new(),
             home: crate::TestHome::Private,
         },
+        worktree: Worktree {
+            setup: None,
+            // As long as it is: which names are in it is asked of some of them.
+            setup_when: load(&Fixture::new().inputs).expect("defaults").settings.worktree.setup_when,
+            setup_timeout: Duration::from_mins(15),
+            teardown: None,
+            copy: Vec::new(),
+            link: Vec::new(),
+            cache: Vec::new(),
+        },
         agent: Agent {
             default: "claude".to_owned(),
             timeout: None,
@@ -140,6 +150,33 @@ fn without_any_file_every_setting_is_the_design_default() {
     assert_eq!(loaded.settings, built_in_settings());
     assert!(loaded.warnings.is_empty());
     assert!(loaded.explained.iter().all(|explained| explained.source.to_string() == "default"));
+}
+
+#[test]
+fn a_worktree_is_set_up_again_when_what_names_its_dependencies_changes() {
+    let names = Fixture::new().load().settings.worktree.setup_when;
+    for name in ["package-lock.json", "uv.lock", "requirements*.txt", "go.sum", "Gemfile.lock", ".tool-versions"] {
+        assert!(names.iter().any(|known| known == name), "{name}");
+    }
+    let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+    assert_eq!(distinct.len(), names.len());
+}
+
+#[test]
+fn set_up_is_written_as_one_command_or_several() {
+    let commands = |text: &str| {
+        let setup = Fixture::project(text).load().settings.worktree.setup.expect("a set-up");
+        setup.all().iter().map(CommandLine::arguments).collect::<Vec<_>>()
+    };
+    let shell = |line: &str| ["sh", "-c", line].map(str::to_owned).to_vec();
+    assert_eq!(commands("worktree: {setup: npm ci}"), [shell("npm ci")]);
+    assert_eq!(commands("worktree: {setup: [npm, ci]}"), [["npm", "ci"].map(str::to_owned).to_vec()]);
+    assert_eq!(commands("worktree:\n  setup:\n    - npm ci\n    - make\n"), [shell("npm ci"), shell("make")]);
+    let loaded = Fixture::new().variable("TM_WORKTREE_SETUP", "npm ci").variable("TM_WORKTREE_COPY", ".env,x").load();
+    assert_eq!(loaded.settings.worktree.setup.expect("a set-up").all(), [CommandLine::Shell("npm ci".to_owned())]);
+    assert_eq!(loaded.settings.worktree.copy, [".env", "x"]);
+    let mistakes = Fixture::project("worktree: {setup: 3, setup_timeout: 0}").mistakes();
+    assert_eq!(mistakes.len(), 2, "{mistakes:?}");
 }
 
 #[test]
