@@ -3,7 +3,7 @@
 //! Neither starts anything, nor fills in placeholders.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// A command without placeholders.
@@ -28,9 +28,9 @@ impl CommandLine {
 
 /// Commands that are run one after the other, at least one.
 ///
-/// A list is one command with its arguments, as everywhere, unless it can't be: when there is a list in it, or when what
-/// would be its program has a space.
-#[derive(Clone, Debug, Eq, PartialEq, Deserialize)]
+/// A list is a list of commands, whatever is in it: taken for the words of one, a second command would silently be an
+/// argument of the first.
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "WrittenCommands")]
 pub struct Commands(Vec<CommandLine>);
 
@@ -75,7 +75,7 @@ enum WrittenCommands {
     List(Vec<WrittenItem>),
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum WrittenItem {
     Text(String),
@@ -97,32 +97,10 @@ impl TryFrom<WrittenCommands> for Commands {
     fn try_from(written: WrittenCommands) -> Result<Self, Self::Error> {
         let items = match written {
             WrittenCommands::Line(line) => vec![WrittenItem::Text(line)],
-            WrittenCommands::List(items) => match words_of_one(&items) {
-                Some(words) => vec![WrittenItem::List(words)],
-                None => items,
-            },
+            WrittenCommands::List(items) => items,
         };
         let commands: Vec<CommandLine> = items.into_iter().map(WrittenItem::command).collect::<Result<_, _>>()?;
         if commands.is_empty() { Err("a list without a command") } else { Ok(Self(commands)) }
-    }
-}
-
-/// The items as the words of one command, where they can be that.
-fn words_of_one(items: &[WrittenItem]) -> Option<Vec<String>> {
-    let text = |item: &WrittenItem| match item {
-        WrittenItem::Text(text) => Some(text.clone()),
-        WrittenItem::List(_) => None,
-    };
-    let words: Vec<String> = items.iter().map(text).collect::<Option<_>>()?;
-    words.first().is_some_and(|program| !program.contains(char::is_whitespace)).then_some(words)
-}
-
-impl Serialize for Commands {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.as_slice() {
-            [CommandLine::Shell(line)] => serializer.serialize_str(line),
-            several => several.serialize(serializer),
-        }
     }
 }
 
@@ -187,7 +165,7 @@ impl JsonSchema for Commands {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "title": "a command (a text for `sh`, or a list of texts), or a list of commands",
+            "title": "a command for `sh`, or a list of commands: texts for `sh`, or lists of texts",
             "type": ["string", "array"],
             "items": {"type": ["string", "array"], "items": {"type": "string"}},
         })
@@ -244,15 +222,12 @@ mod tests {
             commands.all().iter().map(|command| command.arguments().join(" ")).collect::<Vec<_>>()
         };
         assert_eq!(arguments(json!("a && b")), ["sh -c a && b"]);
-        assert_eq!(arguments(json!(["sh", "-c", "a b"])), ["sh -c a b"]);
-        assert_eq!(arguments(json!(["npm ci", "make"])), ["sh -c npm ci", "sh -c make"]);
+        assert_eq!(arguments(json!(["./a.sh", "npm ci"])), ["sh -c ./a.sh", "sh -c npm ci"]);
         assert_eq!(arguments(json!([["npm", "ci"], "make"])), ["npm ci", "sh -c make"]);
         for value in [json!(""), json!([]), json!([[]]), json!([""]), json!(["a b", ""]), json!([1]), json!({})] {
             assert_eq!(commands(value.clone()), None, "{value}");
         }
-        for value in
-            [json!("make"), json!(["npm", "ci"]), json!(["npm ci", "make"]), json!([["a b"]]), json!([["a"], "b"])]
-        {
+        for value in [json!("make"), json!(["npm ci", "make"]), json!([["a b"]]), json!([["a"], "b"])] {
             let read = commands(value).expect("commands");
             assert_eq!(commands(serde_json::to_value(&read).unwrap()), Some(read));
         }

@@ -170,7 +170,7 @@ fn set_up_is_written_as_one_command_or_several() {
     };
     let shell = |line: &str| ["sh", "-c", line].map(str::to_owned).to_vec();
     assert_eq!(commands("worktree: {setup: npm ci}"), [shell("npm ci")]);
-    assert_eq!(commands("worktree: {setup: [npm, ci]}"), [["npm", "ci"].map(str::to_owned).to_vec()]);
+    assert_eq!(commands("worktree: {setup: [[npm, ci]]}"), [["npm", "ci"].map(str::to_owned).to_vec()]);
     assert_eq!(commands("worktree:\n  setup:\n    - npm ci\n    - make\n"), [shell("npm ci"), shell("make")]);
     let loaded = Fixture::new().variable("TM_WORKTREE_SETUP", "npm ci").variable("TM_WORKTREE_COPY", ".env,x").load();
     assert_eq!(loaded.settings.worktree.setup.expect("a set-up").all(), [CommandLine::Shell("npm ci".to_owned())]);

@@ -18,7 +18,7 @@ fn every_kind_of_setting_has_words_for_what_it_may_hold() {
         ("tdd.coverage_threshold", "a percentage from 0 to 100, or `null`"),
         ("test.command", "a command: a text for `sh`, or a list of texts, or `null`"),
         ("test.results", "a text, or `null`"),
-        ("worktree.setup", "a command (a text for `sh`, or a list of texts), or a list of commands, or `null`"),
+        ("worktree.setup", "a command for `sh`, or a list of commands: texts for `sh`, or lists of texts, or `null`"),
         ("test.timeout", "a duration longer than zero such as `5m`, `90s` or `1h 30m`, or whole seconds"),
         ("agent.grace", "a duration such as `5m`, `90s` or `1h 30m`, or whole seconds"),
         ("agent.default", "a text"),
