@@ -14,7 +14,9 @@ fn scene(files: &[&str]) -> Scene {
 }
 
 fn write_all(scene: &Scene, files: &[&str]) {
-    files.iter().for_each(|file| write(&scene.repository.checkout_root().join(file), "x"));
+    for file in files {
+        write(&scene.repository.checkout_root().join(file), "x");
+    }
 }
 
 fn found(scene: &Scene, patterns: &[&str]) -> Vec<String> {
