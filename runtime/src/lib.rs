@@ -19,6 +19,7 @@ pub mod loops;
 mod main_loop;
 mod measurements;
 pub mod notices;
+pub mod preparation;
 mod proving;
 mod replay;
 mod setup;

@@ -1,0 +1,140 @@
+//! Runs the commands of a set-up, one after the other, as tests are run: a process tree with a limit, written down while
+//! it goes on, of which nothing is left afterwards.
+
+use super::error::{Error, SetupEnd, SetupFailed};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+use tm_config::CommandLine;
+use tm_executors::process::{ProcessTree, Stdin, TreeCommand, UnderWay};
+use tokio::time::Instant;
+
+/// So much of the end of what a command printed is looked at.
+const TAIL_BYTES: u64 = 8 * 1024;
+/// So many lines of it are shown.
+const TAIL_LINES: usize = 12;
+
+/// What keeps installers from asking, from writing hooks into the user's repository, and from leaving bytecode that
+/// outlives the sources it was made of.
+const VARIABLES: [(&str, &str); 12] = [
+    ("CI", "1"),
+    ("HUSKY", "0"),
+    ("HUSKY_SKIP_INSTALL", "1"),
+    ("LEFTHOOK", "0"),
+    ("SKIP_SIMPLE_GIT_HOOKS", "1"),
+    ("SKIP_INSTALL_SIMPLE_GIT_HOOKS", "1"),
+    ("PRE_COMMIT_ALLOW_NO_CONFIG", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("npm_config_audit", "false"),
+    ("npm_config_fund", "false"),
+    ("npm_config_update_notifier", "false"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+];
+
+/// The variables that the commands find.
+#[derive(Clone, Debug)]
+pub struct CommandEnvironment {
+    /// Variables of tm's own environment that are left out: names, or beginnings that end with `*`; `*` is all.
+    pub dropped: Vec<String>,
+    /// Variables that are set.
+    pub variables: Vec<(OsString, OsString)>,
+}
+
+impl Default for CommandEnvironment {
+    fn default() -> Self {
+        Self { dropped: vec!["GIT_*".to_owned(), "TM_*".to_owned()], variables: Vec::new() }
+    }
+}
+
+/// Where and how commands are run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CommandPlace<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) log: &'a Path,
+    pub(super) limit: Duration,
+    pub(super) environment: &'a CommandEnvironment,
+    pub(super) under_way: &'a UnderWay,
+}
+
+impl CommandPlace<'_> {
+    /// Runs the commands until one fails.
+    pub(super) async fn run_all(self, commands: &[CommandLine]) -> Result<(), Error> {
+        self.under_way.end_abandoned().await?;
+        // What an earlier, interrupted set-up printed is no part of this one.
+        match std::fs::remove_file(self.log) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file("remove", self.log)(error)),
+            Ok(()) | Err(_) => {}
+        }
+        let deadline = Instant::now() + self.limit;
+        for command in commands {
+            if let Some(end) = self.run(command, deadline).await? {
+                let last_lines = last_lines(self.log).unwrap_or_default();
+                let command = words(command);
+                return Err(SetupFailed { command, end, last_lines, log: self.log.to_owned() }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one command; returns how it failed.
+    async fn run(self, command: &CommandLine, deadline: Instant) -> Result<Option<SetupEnd>, Error> {
+        let command = self.tree_command(command);
+        // Dropped after the tree: as long as anything of it may be left, it is written down.
+        let mut record = self.under_way.begin(&command.marks)?;
+        let mut tree = match ProcessTree::spawn(&command) {
+            Ok(tree) => tree,
+            Err(error @ tm_executors::Error::Start { .. }) => {
+                return Ok(Some(SetupEnd::NotStarted(error.with_causes())));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let written_down = tree.leader().map_or(Ok(()), |leader| record.started(leader));
+        let ended = tokio::time::timeout_at(deadline, tree.wait()).await;
+        tree.kill().await;
+        written_down?;
+        let Ok(status) = ended else { return Ok(Some(SetupEnd::TimedOut(self.limit))) };
+        Ok(match status?.and_then(|status| status.code()) {
+            Some(0) => None,
+            Some(code) => Some(SetupEnd::Exited(code)),
+            None => Some(SetupEnd::Killed),
+        })
+    }
+
+    fn tree_command(self, command: &CommandLine) -> TreeCommand {
+        let mut arguments = command.arguments().into_iter().map(OsString::from);
+        let own = VARIABLES.map(|(name, value)| (name.into(), value.into()));
+        TreeCommand {
+            program: arguments.next().unwrap_or_default(),
+            arguments: arguments.collect(),
+            working_folder: self.folder.to_owned(),
+            dropped: self.environment.dropped.clone(),
+            environment: self.environment.variables.iter().cloned().chain(own).collect(),
+            stdin: Stdin::Closed,
+            stdout: self.log.to_owned(),
+            stderr: self.log.to_owned(),
+            marks: vec![("TM_SETUP_LOG".to_owned(), self.log.display().to_string())],
+        }
+    }
+}
+
+/// The command as people know it.
+fn words(command: &CommandLine) -> String {
+    match command {
+        CommandLine::Shell(line) => line.clone(),
+        CommandLine::Arguments(words) => words.join(" "),
+    }
+}
+
+fn last_lines(log: &Path) -> std::io::Result<Vec<String>> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(TAIL_LINES)..].iter();
+    Ok(last.map(|line| line.chars().filter(|character| !character.is_control()).collect()).collect())
+}

@@ -1,0 +1,110 @@
+//! Folders held open: what is in one is reached by its name, never through a link.
+//!
+//! What programs have left may be a link to anywhere, so no path with more than one part is ever handed to the system.
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, mkdirat, openat, statat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
+
+/// A folder that is held open.
+#[derive(Debug)]
+pub(super) struct Folder(File);
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Folder {
+    /// Opens a folder of tm's own or of the user's by its path.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        if file.metadata()?.is_dir() { Ok(Self(file)) } else { Err(io::ErrorKind::NotADirectory.into()) }
+    }
+
+    /// Opens a folder in this one.
+    pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self(File::from(openat(self, name, flags, Mode::empty())?)))
+    }
+
+    /// Opens a folder in this one, which is made where there is nothing of the name.
+    pub(super) fn make_child(&self, name: &OsStr) -> io::Result<Self> {
+        match mkdirat(self, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => self.child(name),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens the folder in which a path lies; `None` where the way to it is not there, or leads over a link.
+    pub(super) fn parent_of<'path>(&self, path: &'path Path) -> io::Result<Option<(Self, &'path OsStr)>> {
+        self.walk_to(path, Self::child)
+    }
+
+    /// As `parent_of`; folders on the way that are not there are made.
+    pub(super) fn make_parent_of<'path>(&self, path: &'path Path) -> io::Result<Option<(Self, &'path OsStr)>> {
+        self.walk_to(path, Self::make_child)
+    }
+
+    fn walk_to<'path>(
+        &self,
+        path: &'path Path,
+        step: fn(&Self, &OsStr) -> io::Result<Self>,
+    ) -> io::Result<Option<(Self, &'path OsStr)>> {
+        let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else { return Ok(None) };
+        let mut folder = Self(self.0.try_clone()?);
+        for component in parent.components() {
+            let Component::Normal(name) = component else { return Ok(None) };
+            folder = match step(&folder, name) {
+                Ok(folder) => folder,
+                Err(error) if is_no_folder(&error) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(Some((folder, name)))
+    }
+
+    /// Returns what has this name, itself and not what it may lead to.
+    pub(super) fn stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+        match statat(self, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the names of all that is in it.
+    pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(self)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(OsStr::from_bytes(name).to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Returns the folder as a file, for its times and its mode.
+    pub(super) const fn as_file(&self) -> &File {
+        &self.0
+    }
+}
+
+/// Tells what kind of thing it is.
+pub(super) fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+/// Tells whether something is not there, or no folder.
+fn is_no_folder(error: &io::Error) -> bool {
+    let known = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP];
+    known.iter().any(|known| error.raw_os_error() == Some(known.raw_os_error()))
+}

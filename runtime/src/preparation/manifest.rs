@@ -1,0 +1,232 @@
+//! What was prepared in a checkout, so exactly that whoever touched any of it is seen.
+//!
+//! Every change of a file moves its `ctime`, which no program can set. Does not know what the files are for.
+
+use super::folder::{Folder, kind};
+use rustix::fs::{FileType, Mode, Stat, readlinkat};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use tm_worktrees::PathPatterns;
+
+/// So long after a change the clock of a file system may still show the time of that change.
+const TICK: Duration = Duration::from_millis(20);
+/// The same where times are whole seconds.
+const COARSE_TICK: Duration = Duration::from_secs(2);
+
+/// Prepared files and folders by their places in the checkout.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Manifest {
+    roots: BTreeMap<PathBuf, Node>,
+}
+
+/// One thing that was prepared.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Node {
+    /// A file, or something that is neither folder nor link.
+    File(Facts),
+    /// A symbolic link, with where it leads.
+    Link(Facts, CString),
+    /// A folder. Its size and times say nothing, since what was added to it is removed again.
+    Folder { mode: Mode, inode: u64, children: BTreeMap<OsString, Self> },
+}
+
+/// What the system says of a file; times in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Facts {
+    kind: FileType,
+    mode: Mode,
+    inode: u64,
+    size: i64,
+    modified: i128,
+    changed: i128,
+}
+
+/// How a checkout differs from what was prepared.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub(super) struct Differences {
+    /// The first thing that is gone or is not what it was.
+    pub(super) changed: Option<PathBuf>,
+    /// What is new within prepared folders; not complete where something changed.
+    pub(super) added: Vec<PathBuf>,
+}
+
+impl Manifest {
+    /// Writes down what is at these places, but for what `caches` covers.
+    pub(super) fn take(folder: &Folder, places: &[PathBuf], caches: &PathPatterns) -> io::Result<Self> {
+        let mut roots = BTreeMap::new();
+        for place in places {
+            if let Some((parent, name)) = folder.parent_of(place)?
+                && let Some(node) = Node::read(&parent, name, place, caches)?
+            {
+                roots.insert(place.clone(), node);
+            }
+        }
+        Ok(Self { roots })
+    }
+
+    /// Returns the places.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+        self.roots.keys().map(PathBuf::as_path)
+    }
+
+    /// Compares with what is there now.
+    pub(super) fn differences(&self, folder: &Folder, caches: &PathPatterns) -> io::Result<Differences> {
+        let mut differences = Differences::default();
+        for (place, node) in &self.roots {
+            match folder.parent_of(place)? {
+                Some((parent, name)) => node.compare(&parent, name, place, caches, &mut differences)?,
+                None => differences.changed = Some(place.clone()),
+            }
+            if differences.changed.is_some() {
+                break;
+            }
+        }
+        Ok(differences)
+    }
+
+    /// Returns how long to wait until a change of any of the files is sure to get another time than it has now.
+    pub(super) fn unsettled(&self, now: SystemTime) -> Duration {
+        let Some(newest) = self.roots.values().filter_map(Node::newest).max() else { return Duration::ZERO };
+        let tick = if newest % 1_000_000_000 == 0 { COARSE_TICK } else { TICK };
+        let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let age = i128::try_from(since_1970.as_nanos()).unwrap_or(i128::MAX) - newest;
+        let age = Duration::from_nanos(u64::try_from(age.max(0)).unwrap_or(u64::MAX));
+        tick.saturating_sub(age)
+    }
+
+    /// Returns a text that another manifest has only when all in it is the same.
+    pub(super) fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for (place, node) in &self.roots {
+            node.feed(&mut digest, place.as_os_str());
+        }
+        hexadecimal(&digest.finalize())
+    }
+}
+
+impl Node {
+    fn read(parent: &Folder, name: &OsStr, path: &Path, caches: &PathPatterns) -> io::Result<Option<Self>> {
+        let Some(stat) = parent.stat(name)?.filter(|_| !caches.covers(path)) else { return Ok(None) };
+        Ok(Some(match kind(&stat) {
+            FileType::Directory => Self::read_folder(&parent.child(name)?, &stat, path, caches)?,
+            FileType::Symlink => Self::Link(Facts::of(&stat), readlinkat(parent, name, Vec::new())?),
+            _ => Self::File(Facts::of(&stat)),
+        }))
+    }
+
+    fn read_folder(folder: &Folder, stat: &Stat, path: &Path, caches: &PathPatterns) -> io::Result<Self> {
+        let mut children = BTreeMap::new();
+        for name in folder.names()? {
+            if let Some(node) = Self::read(folder, &name, &path.join(&name), caches)? {
+                children.insert(name, node);
+            }
+        }
+        Ok(Self::Folder { mode: Mode::from_raw_mode(stat.st_mode), inode: stat.st_ino, children })
+    }
+
+    fn compare(
+        &self,
+        parent: &Folder,
+        name: &OsStr,
+        path: &Path,
+        caches: &PathPatterns,
+        differences: &mut Differences,
+    ) -> io::Result<()> {
+        let stat = parent.stat(name)?;
+        let is_same = match (self, &stat) {
+            (_, None) => false,
+            (Self::File(facts), Some(stat)) => *facts == Facts::of(stat),
+            (Self::Link(facts, target), Some(stat)) => {
+                *facts == Facts::of(stat) && *target == readlinkat(parent, name, Vec::new())?
+            }
+            (Self::Folder { mode, inode, .. }, Some(stat)) => {
+                kind(stat) == FileType::Directory && (*mode, *inode) == (Mode::from_raw_mode(stat.st_mode), stat.st_ino)
+            }
+        };
+        match self {
+            Self::Folder { children, .. } if is_same => {
+                compare_children(children, &parent.child(name)?, path, caches, differences)
+            }
+            _ => {
+                if !is_same {
+                    differences.changed = Some(path.to_owned());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn newest(&self) -> Option<i128> {
+        match self {
+            Self::File(facts) | Self::Link(facts, _) => Some(facts.changed),
+            Self::Folder { children, .. } => children.values().filter_map(Self::newest).max(),
+        }
+    }
+
+    fn feed(&self, digest: &mut Sha256, name: &OsStr) {
+        digest.update(name.as_bytes());
+        digest.update(b"\0");
+        match self {
+            Self::File(facts) => digest.update(facts.to_text()),
+            Self::Link(facts, target) => {
+                digest.update(facts.to_text());
+                digest.update(target.to_bytes_with_nul());
+            }
+            Self::Folder { mode, inode, children } => {
+                digest.update(format!("folder {} {inode} {}\n", mode.as_raw_mode(), children.len()));
+                for (name, node) in children {
+                    node.feed(digest, name);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the text of a digest.
+pub(super) fn hexadecimal(digest: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
+    digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn compare_children(
+    children: &BTreeMap<OsString, Node>,
+    folder: &Folder,
+    path: &Path,
+    caches: &PathPatterns,
+    differences: &mut Differences,
+) -> io::Result<()> {
+    let names = folder.names()?;
+    let added = names.iter().filter(|name| !children.contains_key(*name)).map(|name| path.join(name));
+    differences.added.extend(added.filter(|path| !caches.covers(path)));
+    for (name, node) in children {
+        if differences.changed.is_some() {
+            break;
+        }
+        node.compare(folder, name, &path.join(name), caches, differences)?;
+    }
+    Ok(())
+}
+
+impl Facts {
+    fn of(stat: &Stat) -> Self {
+        let time = |seconds: i64, nanoseconds: i128| i128::from(seconds) * 1_000_000_000 + nanoseconds;
+        Self {
+            kind: kind(stat),
+            mode: Mode::from_raw_mode(stat.st_mode),
+            inode: stat.st_ino,
+            size: stat.st_size,
+            modified: time(stat.st_mtime, i128::from(stat.st_mtime_nsec)),
+            changed: time(stat.st_ctime, i128::from(stat.st_ctime_nsec)),
+        }
+    }
+
+    fn to_text(self) -> String {
+        let Self { kind, mode, inode, size, modified, changed } = self;
+        format!("{} {} {inode} {size} {modified} {changed}\n", kind.as_raw_mode(), mode.as_raw_mode())
+    }
+}

@@ -1,0 +1,329 @@
+//! Makes checkouts ready: what the user's checkout has and git ignores, and what the commands of the set-up make.
+//!
+//! Invariant: what is prepared in a checkout is what tm made there, from copies that were taken before any agent ran and
+//! by commands that ran on the tree which was checked out. Whatever was changed since is thrown away and made again, and
+//! what was added to it is removed; only caches that the user named stay as they are. Knows neither tasks nor tests; git
+//! says what is tracked, through the caller.
+
+mod commands;
+mod copying;
+mod error;
+mod folder;
+mod manifest;
+mod place;
+mod removal;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+
+pub use commands::CommandEnvironment;
+pub use error::{Error, SetupEnd, SetupFailed};
+
+use commands::CommandPlace;
+use folder::Folder;
+use manifest::{Manifest, hexadecimal};
+use sha2::{Digest as _, Sha256};
+use snapshot::{Snapshot, Wanted};
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+use tm_config::{CommandLine, Commands, Worktree};
+use tm_executors::process::UnderWay;
+use tm_worktrees::{PathPatterns, Repository};
+
+/// Lists what in a checkout is in no commit, ignored or not, from its root; a folder of which nothing is tracked is one
+/// path.
+pub type Untracked = Arc<dyn Fn() -> Result<Vec<PathBuf>, tm_worktrees::Error> + Send + Sync>;
+
+/// What a run makes its checkouts ready with.
+#[derive(Clone, Debug)]
+pub struct Preparation {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Worktree,
+    setup_when: PathPatterns,
+    caches: PathPatterns,
+    snapshot: Snapshot,
+    environment: CommandEnvironment,
+    under_way: UnderWay,
+}
+
+/// What is needed to begin.
+#[derive(Clone, Debug)]
+pub struct PreparationBasis {
+    /// The repository, with the user's checkout.
+    pub repository: Repository,
+    /// The settings.
+    pub settings: Worktree,
+    /// A folder of tm's own for this run, out of reach of agents where that can be had.
+    pub folder: PathBuf,
+    /// Folders of tm's own that may lie in the user's checkout.
+    pub own_folders: Vec<PathBuf>,
+    /// The variables that commands find.
+    pub environment: CommandEnvironment,
+    /// Where commands are written down while they run.
+    pub under_way: UnderWay,
+}
+
+/// Who works in a checkout.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Role {
+    /// An agent: it finds links where the settings say so.
+    Agent,
+    /// tm, which judges: everything is a copy.
+    Judge,
+}
+
+/// A checkout of tm's own that is to be made ready. Everything in it that is untracked is tm's to throw away.
+#[derive(Clone)]
+pub struct PreparedPlace {
+    /// Its root.
+    pub folder: PathBuf,
+    /// Who works there.
+    pub role: Role,
+    /// The file for what the commands print.
+    pub log: PathBuf,
+    /// What is untracked there.
+    pub untracked: Untracked,
+}
+
+/// What is known of one checkout; nothing is prepared in a new one.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    done: Option<Done>,
+}
+
+#[derive(Clone, Debug)]
+struct Done {
+    /// Of everything that decided what was prepared.
+    digest: String,
+    manifest: Manifest,
+}
+
+/// Why a checkout has to be made ready.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Unprepared {
+    /// It never was.
+    New,
+    /// It was, with other files of those that `worktree.setup_when` names, or for somebody else.
+    OtherFiles,
+    /// Something that was prepared is gone or was changed since.
+    Changed(PathBuf),
+}
+
+/// What making a checkout ready took.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum PrepareReport {
+    /// It was ready.
+    WasReady,
+    /// It was made ready.
+    Made {
+        /// Why that was needed.
+        why: Unprepared,
+        /// How long it took.
+        took: Duration,
+    },
+}
+
+impl fmt::Debug for PreparedPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("PreparedPlace")
+            .field("folder", &self.folder)
+            .field("role", &self.role)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Preparation {
+    /// Copies what worktrees need out of the user's checkout, before any agent runs; a run that is taken up again finds
+    /// the copies that it began with.
+    ///
+    /// # Errors
+    /// A pattern can't be read, something can't be copied, or copies of this run were changed since they were made.
+    pub async fn begin(basis: PreparationBasis) -> Result<Self, Error> {
+        blocking(move || {
+            let PreparationBasis { repository, settings, folder, own_folders, environment, under_way } = basis;
+            let (setup_when, caches) = (PathPatterns::new(&settings.setup_when)?, PathPatterns::new(&settings.cache)?);
+            let (copy, link) = (&settings.copy, &settings.link);
+            let wanted = Wanted { repository: &repository, copy, link, own_folders: &own_folders };
+            let snapshot = Snapshot::begin(&wanted, &folder)?;
+            let shared = Shared { settings, setup_when, caches, snapshot, environment, under_way };
+            Ok(Self { shared: Arc::new(shared) })
+        })
+        .await
+    }
+
+    /// Returns which files of a tree decide whether the commands are run again.
+    pub fn setup_when(&self) -> &PathPatterns {
+        &self.shared.setup_when
+    }
+
+    /// Returns what a cleaning of a checkout leaves, as lines of a `.gitignore`: what is prepared, and the caches.
+    pub fn kept(&self, state: &Prepared) -> Vec<OsString> {
+        let caches = self.shared.settings.cache.iter().map(OsString::from);
+        state.places().map(as_pattern).chain(caches).collect()
+    }
+
+    /// Tells why a checkout is not ready, if so. What was added to the prepared folders is removed.
+    ///
+    /// # Errors
+    /// The checkout can't be read.
+    pub async fn unprepared(
+        &self,
+        place: &PreparedPlace,
+        state: &Prepared,
+        named_files: &str,
+    ) -> Result<Option<Unprepared>, Error> {
+        let Some(done) = state.done.clone() else { return Ok(Some(Unprepared::New)) };
+        if done.digest != self.shared.digest(place.role, named_files) {
+            return Ok(Some(Unprepared::OtherFiles));
+        }
+        let (shared, place) = (Arc::clone(&self.shared), place.clone());
+        blocking(move || shared.restore(&place, &done.manifest)).await
+    }
+
+    /// Makes a checkout ready, which is done with a look when it is ready already. Its tracked files are those of the
+    /// tree, and but for what was kept there is nothing else in it.
+    ///
+    /// `named_files` stands for what the files of `setup_when` hold. The commands run the scripts of the tree that is
+    /// checked out: to judge work that leaves those files alone, have the tree from which that work began checked out.
+    /// What commands change in tracked files is for the caller to put back.
+    ///
+    /// # Errors
+    /// A command failed, which is nobody's fault, or a file could not be read or written. The checkout counts as new then.
+    pub async fn prepare(
+        &self,
+        place: &PreparedPlace,
+        state: &mut Prepared,
+        named_files: &str,
+    ) -> Result<PrepareReport, Error> {
+        let Some(why) = self.unprepared(place, state, named_files).await? else { return Ok(PrepareReport::WasReady) };
+        let begun = Instant::now();
+        // Whatever becomes of this, it is not what it was.
+        *state = Prepared::default();
+        let (shared, here) = (Arc::clone(&self.shared), place.clone());
+        blocking(move || shared.renew(&here)).await?;
+        self.run(place, commands(self.shared.settings.setup.as_ref())).await?;
+        let (shared, here) = (Arc::clone(&self.shared), place.clone());
+        let manifest = blocking(move || shared.take_manifest(&here)).await?;
+        tokio::time::sleep(manifest.unsettled(SystemTime::now())).await;
+        let digest = self.shared.digest(place.role, named_files);
+        *state = Prepared { done: Some(Done { digest, manifest }) };
+        Ok(PrepareReport::Made { why, took: begun.elapsed() })
+    }
+
+    /// Runs the commands for a checkout that is about to be removed; what goes wrong with them stands in nobody's way.
+    ///
+    /// # Errors
+    /// One of them failed: a warning.
+    pub async fn tear_down(&self, place: &PreparedPlace) -> Result<(), Error> {
+        self.run(place, commands(self.shared.settings.teardown.as_ref())).await
+    }
+
+    async fn run(&self, place: &PreparedPlace, commands: &[CommandLine]) -> Result<(), Error> {
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let shared = &self.shared;
+        let (limit, environment) = (shared.settings.setup_timeout, &shared.environment);
+        let under_way = &shared.under_way;
+        CommandPlace { folder: &place.folder, log: &place.log, limit, environment, under_way }.run_all(commands).await
+    }
+}
+
+impl Shared {
+    /// A text for everything that decides what is prepared.
+    fn digest(&self, role: Role, named_files: &str) -> String {
+        let setup = commands(self.settings.setup.as_ref());
+        // Without commands nothing is made of the files.
+        let named_files = if setup.is_empty() { "" } else { named_files };
+        let digest = Sha256::digest(format!("1 {role:?} {:?} {setup:?} {named_files:?}", self.snapshot.digest()));
+        hexadecimal(&digest)
+    }
+
+    /// Removes what was added to prepared folders; tells what is not as it was made.
+    fn restore(&self, place: &PreparedPlace, manifest: &Manifest) -> Result<Option<Unprepared>, Error> {
+        let reading = |source| Error::file("read", &place.folder)(source);
+        let folder = open(place)?;
+        let differences = manifest.differences(&folder, &self.caches).map_err(reading)?;
+        if let Some(changed) = differences.changed {
+            return Ok(Some(Unprepared::Changed(changed)));
+        }
+        if !differences.added.is_empty() {
+            // A file of the tree may lie in a prepared folder.
+            let untracked = (place.untracked)()?;
+            let strange =
+                differences.added.iter().flat_map(|added| untracked_at(added, &untracked)).collect::<Vec<_>>();
+            removal::remove(&folder, &strange, &self.caches).map_err(Error::file("clean", &place.folder))?;
+        }
+        Ok(None)
+    }
+
+    /// Throws away everything untracked but caches, and puts the copies in.
+    fn renew(&self, place: &PreparedPlace) -> Result<(), Error> {
+        let untracked = (place.untracked)()?;
+        removal::remove(&open(place)?, &untracked, &self.caches).map_err(Error::file("clean", &place.folder))?;
+        self.snapshot.put_into(&place.folder, place.role)
+    }
+
+    /// Whatever is untracked now was prepared, but for the caches.
+    fn take_manifest(&self, place: &PreparedPlace) -> Result<Manifest, Error> {
+        if self.snapshot.is_empty() && self.settings.setup.is_none() {
+            return Ok(Manifest::default());
+        }
+        let untracked = (place.untracked)()?;
+        Manifest::take(&open(place)?, &untracked, &self.caches).map_err(Error::file("read", &place.folder))
+    }
+}
+
+impl Prepared {
+    /// Returns the places of what is prepared, from the checkout's root.
+    pub fn places(&self) -> impl Iterator<Item = &Path> {
+        self.done.iter().flat_map(|done| done.manifest.places())
+    }
+}
+
+fn commands(commands: Option<&Commands>) -> &[CommandLine] {
+    commands.map_or(&[], Commands::all)
+}
+
+fn open(place: &PreparedPlace) -> Result<Folder, Error> {
+    Folder::open(&place.folder).map_err(Error::file("open", &place.folder))
+}
+
+/// The untracked part of what is at a path.
+fn untracked_at(path: &Path, untracked: &[PathBuf]) -> Vec<PathBuf> {
+    if untracked.iter().any(|untracked| path.starts_with(untracked)) {
+        return vec![path.to_owned()];
+    }
+    untracked.iter().filter(|untracked| untracked.starts_with(path)).cloned().collect()
+}
+
+/// A path as a line of a `.gitignore` that means it and nothing else.
+fn as_pattern(path: &Path) -> OsString {
+    let mut pattern = vec![b'/'];
+    // git writes a slash behind folders.
+    let path: PathBuf = path.components().collect();
+    for &byte in path.as_os_str().as_bytes() {
+        if b"\\*?[]! #".contains(&byte) {
+            pattern.push(b'\\');
+        }
+        pattern.push(byte);
+    }
+    OsString::from_vec(pattern)
+}
+
+/// Does what waits for the disk away from the loop.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(Error::BrokenOff { why: error.to_string() }),
+    }
+}
