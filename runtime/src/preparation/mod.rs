@@ -24,9 +24,7 @@ use folder::Folder;
 use manifest::{Manifest, hexadecimal};
 use sha2::{Digest as _, Sha256};
 use snapshot::{Snapshot, Wanted};
-use std::ffi::OsString;
 use std::fmt;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -165,10 +163,12 @@ impl Preparation {
         &self.shared.setup_when
     }
 
-    /// Returns what a cleaning of a checkout leaves, as lines of a `.gitignore`: what is prepared, and the caches.
-    pub fn kept(&self, state: &Prepared) -> Vec<OsString> {
-        let caches = self.shared.settings.cache.iter().map(OsString::from);
-        state.places().map(as_pattern).chain(caches).collect()
+    /// Returns what a cleaning of a checkout leaves, of what is untracked there: what is prepared, and the caches.
+    pub fn kept(&self, state: &Prepared, untracked: &[PathBuf]) -> Vec<PathBuf> {
+        let caches = untracked.iter().filter(|path| self.shared.caches.covers(path)).cloned();
+        // One within a folder of which nothing is tracked is listed with that folder alone.
+        let deeper = self.shared.settings.cache.iter().map(|pattern| PathBuf::from(pattern.trim_matches('/')));
+        state.places().map(Path::to_owned).chain(caches).chain(deeper).collect()
     }
 
     /// Tells why a checkout is not ready, if so. What was added to the prepared folders is removed.
@@ -304,20 +304,6 @@ fn untracked_at(path: &Path, untracked: &[PathBuf]) -> Vec<PathBuf> {
         return vec![path.to_owned()];
     }
     untracked.iter().filter(|untracked| untracked.starts_with(path)).cloned().collect()
-}
-
-/// A path as a line of a `.gitignore` that means it and nothing else.
-fn as_pattern(path: &Path) -> OsString {
-    let mut pattern = vec![b'/'];
-    // git writes a slash behind folders.
-    let path: PathBuf = path.components().collect();
-    for &byte in path.as_os_str().as_bytes() {
-        if b"\\*?[]! #".contains(&byte) {
-            pattern.push(b'\\');
-        }
-        pattern.push(byte);
-    }
-    OsString::from_vec(pattern)
 }
 
 /// Does what waits for the disk away from the loop.
