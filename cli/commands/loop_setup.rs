@@ -278,7 +278,7 @@ impl Common<'_> {
         let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
         let branch = repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;
         let base = repository.resolve("HEAD")?;
-        let worktree = pool.check_out(&branch, &BranchStart::New, &base, &[], |_| Vec::new())?;
+        let worktree = pool.check_out(&branch, &BranchStart::New, &base, &[], |_, _| Ok(Vec::new()))?;
         Ok(Place::Worktree { pool, worktree: Box::new(worktree) })
     }
 

@@ -7,12 +7,12 @@ use crate::display::print_line;
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tm_config::Settings;
 use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_presets::{Recipe, recipe};
-use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
+use tm_runtime::{AgentChoice, Checkouts, Integration, JournalHeader, RunSetup, rules};
 use tm_scheduler::{CommitId, Phase, Task, TaskId, Unit, of_unit};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
@@ -43,20 +43,22 @@ pub(crate) fn run_setup(
         .map_err(|error| CommandFailure::from(error).hint("see to it, then `tm waves run` again"))?;
     let repository = pool.repository().clone();
     let (agents, test_command) = preflight(project, &header, tasks)?;
+    let under_way = UnderWay::new(project.directory.under_way());
+    let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;
     let integration = BranchName::new(header.integration_branch.clone())?;
     let integration = open_integration(&repository, integration, &header.base_commit, history)?;
     let backlog_path = std::path::absolute(backlog.path())?;
     let own_files = vec![backlog_path, repository.checkout_root().join(".taskmaster/projects")];
     Ok(RunSetup {
         integration,
-        pool,
+        checkouts,
         tasks: by_id(tasks),
         planning: options(&PlanChoice::default(), &settings),
         rejections: rejections(project, &header)?,
         rules: rules(&settings),
         never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
         own_files,
-        under_way: UnderWay::new(project.directory.under_way()),
+        under_way,
         tm_program: std::env::current_exe()?,
         stall: settings.agent.stall,
         grace: settings.agent.grace,
@@ -68,6 +70,18 @@ pub(crate) fn run_setup(
         agents,
         test_command,
     })
+}
+
+/// Opens checkouts that are made ready as the settings say; copies and logs go into `folder`.
+pub(crate) fn checkouts(
+    project: &Project,
+    pool: WorktreePool,
+    base: CommitId,
+    folder: &Path,
+) -> Result<Checkouts, CommandFailure> {
+    let own = vec![project.directory.path().to_owned()];
+    let under_way = UnderWay::new(project.directory.under_way());
+    Ok(Checkouts::open(pool, base, &project.loaded.settings, folder.to_owned(), own, under_way)?)
 }
 
 /// What people rejected of earlier work on the tasks of the plan.

@@ -269,9 +269,7 @@ impl Crew {
         let statuses = self.statuses.finish().await;
         self.worktrees.clear();
         if status == RunStatus::Completed || status == RunStatus::Failed {
-            let setup = Arc::clone(&self.setup);
-            let closed = tokio::task::spawn_blocking(move || setup.pool.close()).await;
-            warnings.extend(closed.ok().and_then(Result::err).map(|error| format!("failed to {error}")));
+            warnings.extend(self.setup.checkouts.close().await);
         }
         (warnings.into_iter().map(Told::Warning).collect(), statuses)
     }
@@ -279,5 +277,5 @@ impl Crew {
 
 fn measurements(setup: &RunSetup) -> Measurements {
     let scratch = setup.directory.path().join("baselines");
-    Measurements::new(setup.pool.clone(), scratch, setup.under_way.clone())
+    Measurements::new(setup.checkouts.clone(), scratch, setup.under_way.clone())
 }

@@ -5,6 +5,7 @@
 mod at_work;
 pub mod autopilot;
 pub mod callers;
+mod checkouts;
 mod clock;
 mod conventional;
 mod crew;
@@ -28,6 +29,7 @@ pub mod steering;
 mod steps;
 mod trouble;
 
+pub use checkouts::Checkouts;
 pub use clock::now;
 pub use crew::Told;
 pub use error::Error;

@@ -2,6 +2,7 @@
 //!
 //! Nothing of before is believed: results are known for as long as this process lives.
 
+use crate::checkouts::{Checkouts, NotReady};
 use crate::steps::blocking;
 use crate::trouble::Trouble;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use tm_executors::process::UnderWay;
 use tm_executors::testing::{TestCommand, TestPlace, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, TestReport};
-use tm_worktrees::{Error, JudgeCheckout, Repository, TreeId, WorktreePool};
+use tm_worktrees::{JudgeCheckout, Repository, TreeId};
 use tokio::sync::OnceCell;
 
 type Cell = Arc<OnceCell<TestReport>>;
@@ -22,7 +23,7 @@ const START_AGAIN_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::
 /// What is known of trees. The map is locked only to find a cell, never while tests run.
 #[derive(Debug)]
 pub struct Measurements {
-    pool: WorktreePool,
+    checkouts: Checkouts,
     /// Where raw output goes that belongs to no attempt.
     scratch: PathBuf,
     /// Where tests are written down while they run.
@@ -33,13 +34,19 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Returns what measures in checkouts of `pool`; raw output that belongs to no attempt goes into `scratch`.
-    pub const fn new(pool: WorktreePool, scratch: PathBuf, under_way: UnderWay) -> Self {
-        Self { pool, scratch, under_way, by_tree: Mutex::new(BTreeMap::new()), proven: Mutex::new(BTreeSet::new()) }
+    /// Returns what measures in `checkouts`; raw output that belongs to no attempt goes into `scratch`.
+    pub const fn new(checkouts: Checkouts, scratch: PathBuf, under_way: UnderWay) -> Self {
+        Self {
+            checkouts,
+            scratch,
+            under_way,
+            by_tree: Mutex::new(BTreeMap::new()),
+            proven: Mutex::new(BTreeSet::new()),
+        }
     }
 
     pub(crate) const fn repository(&self) -> &Repository {
-        self.pool.repository()
+        self.checkouts.pool().repository()
     }
 
     /// Starts measuring a commit while something else goes on.
@@ -96,7 +103,11 @@ impl Measurements {
         scratch: &Path,
         name: &str,
     ) -> Result<TestReport, Trouble> {
-        let checkout = self.check_out(commit).await?;
+        let checkout = match self.checkouts.judge(commit).await {
+            Ok(checkout) => checkout,
+            Err(NotReady::OfTree(why)) => return Ok(unmeasured(why)),
+            Err(NotReady::Trouble(trouble)) => return Err(trouble),
+        };
         std::fs::create_dir_all(scratch).map_err(|source| Trouble::of(&source))?;
         let report = self.run_in(checkout.path(), command, scratch, name).await;
         checkout.release();
@@ -105,14 +116,7 @@ impl Measurements {
 
     /// Gives out a clean checkout of a commit that no agent ever had.
     pub(crate) async fn check_out(&self, commit: &CommitId) -> Result<JudgeCheckout, Trouble> {
-        let (pool, wanted) = (self.pool.clone(), commit.clone());
-        blocking(move || {
-            let tree = pool.repository().tree_of(&wanted)?;
-            let mut checkout = pool.judge(&tree, &wanted)?;
-            checkout.check_out(&wanted, &[])?;
-            Ok::<_, Error>(checkout)
-        })
-        .await
+        self.checkouts.judge(commit).await.map_err(Trouble::from)
     }
 
     /// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many

@@ -1,6 +1,6 @@
 //! Everything that a run is carried out with, put together by the caller before the loop begins.
 
-use crate::{Integration, JournalHeader};
+use crate::{Checkouts, Integration, JournalHeader};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tm_scheduler::verdict::{Rules, Strictness};
 use tm_scheduler::{AgentName, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
-use tm_worktrees::{PathPatterns, Repository, WorktreePool};
+use tm_worktrees::{PathPatterns, Repository};
 
 /// The agents of a run by kind of work, the first choice first, none of them empty.
 #[derive(Clone, Debug)]
@@ -81,8 +81,8 @@ pub struct RunSetup {
     pub repository: Repository,
     /// The integration branch.
     pub integration: Integration,
-    /// The worktrees of the run.
-    pub pool: WorktreePool,
+    /// The worktrees of the run, and the checkouts in which work is judged.
+    pub checkouts: Checkouts,
     /// Where tests and commits are written down while they go on.
     pub under_way: UnderWay,
     /// The run's folder.

@@ -38,6 +38,11 @@ impl Trouble {
         Self { why: why.into(), cause: Cause::Task }
     }
 
+    /// Returns trouble that somebody has to see to before anything goes on.
+    pub(crate) fn of_surroundings(why: impl Into<String>) -> Self {
+        Self { why: why.into(), cause: Cause::Surroundings }
+    }
+
     /// Tells whether objects have to be made again.
     pub(crate) fn is_of_collected_objects(&self) -> bool {
         self.cause == Cause::Collected

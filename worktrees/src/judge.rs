@@ -1,7 +1,7 @@
 //! A checkout in which tm judges a tree: made by tm, never given to an agent, cleaned of everything before each use.
 
 use crate::hooks::{self, Hooked};
-use crate::owned::{OwnedFolder, OwnedHead};
+use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
 use crate::{BranchName, Error, TreeId};
 use std::path::{Path, PathBuf};
@@ -50,6 +50,11 @@ impl JudgeCheckout {
     /// git refused.
     pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
         self.folder.untracked()
+    }
+
+    /// Returns what lists the untracked files here.
+    pub fn lister(&self) -> Lister {
+        self.folder.lister()
     }
 
     /// Runs the hooks of a commit of a tree on a branch whose files are here, after `check_out` of a commit of it.

@@ -52,6 +52,7 @@ pub use hooks::Hooked;
 pub use judge::JudgeCheckout;
 pub use merge::{Conflict, Landing, MergeOutcome, MergePreview};
 pub use opened::Opened;
+pub use owned::Lister;
 pub use patterns::PathPatterns;
 pub use pool::WorktreePool;
 pub use prune::{PruneOutcome, Pruned};

@@ -8,9 +8,10 @@ use crate::clean::clean;
 use crate::files::{Identity, beginning, replace};
 use crate::git::{Git, GitPlace, Hooks, fields, is_object_id, path_of};
 use crate::own::OwnGit;
-use crate::{BranchName, Error, Repository, TreeId};
+use crate::{BranchName, Environment, Error, Repository, TreeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::CommitId;
@@ -36,6 +37,9 @@ struct Record {
     dot_git: Vec<u8>,
     back: Vec<u8>,
     common: Vec<u8>,
+    /// Untracked paths that tm itself put there, or that the user lets stay.
+    #[serde(default)]
+    kept: Vec<PathBuf>,
 }
 
 /// Where HEAD of a worktree is.
@@ -109,6 +113,26 @@ impl OwnedFolder {
     /// Writes down anew what git's own files say, after git itself has linked a moved worktree again.
     pub(crate) fn linked_again(repository: &Repository, path: &Path) -> Result<(), Error> {
         Record::of(path)?.write(&own_folder(repository, path)?)
+    }
+
+    /// Writes down which untracked paths stay, and are part of no work.
+    pub(crate) fn keep(&mut self, paths: Vec<PathBuf>) -> Result<(), Error> {
+        if self.record.kept == paths {
+            return Ok(());
+        }
+        self.record.kept = paths;
+        self.record.write(&self.own)
+    }
+
+    /// Returns the untracked paths that stay.
+    pub(crate) fn kept(&self) -> &[PathBuf] {
+        &self.record.kept
+    }
+
+    /// Returns what lists the untracked files of the folder, for whoever has not the folder itself.
+    pub(crate) fn lister(&self) -> Lister {
+        let place = GitPlace { git_dir: self.own.clone(), work_tree: Some(self.path.clone()), index: None };
+        Lister { environment: self.repository.environment().clone(), path: self.path.clone(), place }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -194,12 +218,7 @@ impl OwnedFolder {
 
     /// Returns what is in the folder and not in the index, a folder where nothing in it is.
     pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
-        let listing = self
-            .git(Hooks::Off)
-            .reading()
-            .args(["ls-files", "--others", "--directory", "--no-empty-directory", "-z"])
-            .bytes()?;
-        Ok(fields(&listing).map(path_of).collect())
+        self.lister().untracked()
     }
 
     /// Returns everything in the folder as a tree, but for what the tree's own rules leave out.
@@ -207,7 +226,13 @@ impl OwnedFolder {
     /// `forced` are paths that are taken although the rules leave them out.
     pub(crate) fn tree(&self, forced: &[PathBuf]) -> Result<TreeId, Error> {
         self.assert_own()?;
-        self.git(Hooks::Off).args(["add", "--all", "--", "."]).done()?;
+        let mut paths = vec![OsString::from(".")];
+        paths.extend(self.record.kept.iter().map(|kept| {
+            let mut exclusion = OsString::from(":(top,exclude,literal)");
+            exclusion.push(kept);
+            exclusion
+        }));
+        self.git(Hooks::Off).args(["add", "--all", "--"]).args(paths).done()?;
         if !forced.is_empty() {
             let paths = crate::git::joined(forced);
             let git = self.git(Hooks::Off).variable("GIT_LITERAL_PATHSPECS", "1");
@@ -363,6 +388,26 @@ impl OwnedFolder {
     }
 }
 
+/// Lists the untracked files of a worktree of tm's own.
+#[derive(Clone, Debug)]
+pub struct Lister {
+    environment: Environment,
+    path: PathBuf,
+    place: GitPlace,
+}
+
+impl Lister {
+    /// Returns what is in the folder and not in the index, a folder where nothing in it is.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+        let git = Git::new(&self.environment, &self.path, Hooks::Off).at(&self.place).reading();
+        let listing = git.args(["ls-files", "--others", "--directory", "--no-empty-directory", "-z"]).bytes()?;
+        Ok(fields(&listing).map(path_of).collect())
+    }
+}
+
 impl Record {
     fn of(path: &Path) -> Result<Self, Error> {
         let dot_git = beginning(&path.join(".git"), SHORT)?;
@@ -376,6 +421,7 @@ impl Record {
             common: beginning(&git_dir.join("commondir"), SHORT)?,
             git_dir,
             dot_git,
+            kept: Vec::new(),
         })
     }
 

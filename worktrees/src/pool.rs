@@ -5,7 +5,7 @@
 
 use crate::collection::NoCollection;
 use crate::judge::JudgeCheckout;
-use crate::owned::{OwnedFolder, OwnedHead};
+use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::prune::Pruned;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
@@ -91,7 +91,7 @@ impl WorktreePool {
         start: &BranchStart,
         base: &CommitId,
         must_contain: &[CommitId],
-        kept: impl Fn(&Path) -> Vec<PathBuf>,
+        kept: impl Fn(&Path, &Lister) -> Result<Vec<PathBuf>, Error>,
     ) -> Result<Worktree, Error> {
         for commit in must_contain {
             if !self.repository.is_ancestor(commit, base)? {
@@ -100,8 +100,9 @@ impl WorktreePool {
         }
         self.repository.assert_not_protected(branch)?;
         let idle = self.idle().pop();
-        let folder = self.ready(idle, |number| number.to_string(), base)?;
-        let kept = kept(folder.path());
+        let mut folder = self.ready(idle, |number| number.to_string(), base)?;
+        let kept = kept(folder.path(), &folder.lister())?;
+        folder.keep(kept.clone())?;
         let head = OwnedHead::Branch(branch);
         let placed =
             self.repository.move_branch(branch, base, start).and_then(|()| folder.check_out(base, &head, &kept));
@@ -112,9 +113,7 @@ impl WorktreePool {
             }
             return Err(error);
         }
-        let mut worktree = Worktree::new(self.clone(), folder, branch.clone(), base.clone());
-        worktree.keep(kept);
-        Ok(worktree)
+        Ok(Worktree::new(self.clone(), folder, branch.clone(), base.clone()))
     }
 
     /// Takes over a worktree that an earlier process gave out.

@@ -58,7 +58,7 @@ impl Scene {
     }
 
     fn check_out(&self, name: &str, base: &CommitId) -> Worktree {
-        self.pool.check_out(&branch(name), &BranchStart::New, base, &[], |_| Vec::new()).expect("a worktree")
+        self.pool.check_out(&branch(name), &BranchStart::New, base, &[], |_, _| Ok(Vec::new())).expect("a worktree")
     }
 
     /// One task from worktree to commit.
@@ -150,8 +150,9 @@ fn the_base_of_a_task_contains_everything_or_is_refused() {
     let base = scene.head();
     let one = scene.task("tm/1", &base, "b.txt", "b");
     let two = scene.task("tm/2", &base, "c.txt", "c");
-    let refused =
-        scene.pool.check_out(&branch("tm/3"), &BranchStart::New, &one, std::slice::from_ref(&two), |_| Vec::new());
+    let refused = scene
+        .pool
+        .check_out(&branch("tm/3"), &BranchStart::New, &one, std::slice::from_ref(&two), |_, _| Ok(Vec::new()));
     assert!(matches!(refused, Err(Error::MissingDependency { missing, .. }) if missing == two));
     let MergeOutcome::Merged(both) = scene.repository.combine(&[one.clone(), two.clone()], "Base\n").expect("a merge")
     else {
@@ -159,7 +160,7 @@ fn the_base_of_a_task_contains_everything_or_is_refused() {
     };
     scene
         .pool
-        .check_out(&branch("tm/3"), &BranchStart::New, &both, &[one.clone(), two], |_| Vec::new())
+        .check_out(&branch("tm/3"), &BranchStart::New, &both, &[one.clone(), two], |_, _| Ok(Vec::new()))
         .expect("a worktree");
     let same = scene.repository.combine(&[both.clone(), one], "Base\n").expect("a merge");
     assert_eq!(same, MergeOutcome::Merged(both));
@@ -175,7 +176,7 @@ fn the_default_branch_and_the_one_checked_out_are_never_moved() {
         let start = BranchStart::Reuse { expected: base.clone() };
         let moved = scene.repository.move_branch(&branch(name), &commit, &start);
         assert!(matches!(moved, Err(Error::RefusedDefaultBranch { .. })), "{name}");
-        let given = scene.pool.check_out(&branch(name), &start, &base, &[], |_| Vec::new());
+        let given = scene.pool.check_out(&branch(name), &start, &base, &[], |_, _| Ok(Vec::new()));
         assert!(matches!(given, Err(Error::RefusedDefaultBranch { .. })), "{name}");
         assert_eq!(scene.repository.resolve(name).expect("a commit"), base);
     }

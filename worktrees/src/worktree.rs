@@ -4,7 +4,7 @@
 
 use crate::git::{fields, path_of};
 use crate::hooks::Hooked;
-use crate::owned::{OwnedFolder, OwnedHead};
+use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
 use crate::refs::BranchStart;
 use crate::{BranchName, Error, PathPatterns, Repository, TreeId};
@@ -24,8 +24,6 @@ pub struct Worktree {
     folder: OwnedFolder,
     branch: BranchName,
     base: CommitId,
-    /// Untracked paths that tm itself put there, or that the user lets stay.
-    kept: Vec<PathBuf>,
 }
 
 /// What would be committed.
@@ -43,7 +41,7 @@ pub struct Captured {
 
 impl Worktree {
     pub(crate) const fn new(pool: WorktreePool, folder: OwnedFolder, branch: BranchName, base: CommitId) -> Self {
-        Self { pool, folder, branch, base, kept: Vec::new() }
+        Self { pool, folder, branch, base }
     }
 
     /// Returns its folder.
@@ -65,9 +63,17 @@ impl Worktree {
         self.folder.repository()
     }
 
-    /// Leaves untracked paths alone from now on, which tm itself put there or the user lets stay.
-    pub fn keep(&mut self, paths: Vec<PathBuf>) {
-        self.kept = paths;
+    /// Leaves untracked paths alone from now on, which tm itself put there or the user lets stay: they are part of no work.
+    ///
+    /// # Errors
+    /// It can't be written down.
+    pub fn keep(&mut self, paths: Vec<PathBuf>) -> Result<(), Error> {
+        self.folder.keep(paths)
+    }
+
+    /// Returns what lists the untracked files here.
+    pub fn lister(&self) -> Lister {
+        self.folder.lister()
     }
 
     /// Returns what is in the folder and in no tree, a folder where nothing in it is.
@@ -86,7 +92,7 @@ impl Worktree {
         let start = BranchStart::Reuse { expected: self.base.clone() };
         self.repository().move_branch(&self.branch, base, &start)?;
         self.base = base.clone();
-        self.folder.check_out(base, &OwnedHead::Branch(&self.branch), &self.kept)
+        self.folder.check_out(base, &OwnedHead::Branch(&self.branch), self.folder.kept())
     }
 
     /// Takes everything that the agent left as a tree, but for what is never committed, whose content is the base's.
@@ -128,7 +134,7 @@ impl Worktree {
     }
 
     fn is_kept(&self, path: &Path) -> bool {
-        self.kept.iter().any(|kept| path.starts_with(kept))
+        self.folder.kept().iter().any(|kept| path.starts_with(kept))
     }
 
     fn raw_changes(&self, tree: &TreeId) -> Result<Vec<RawChange>, Error> {
@@ -208,7 +214,7 @@ impl Worktree {
     /// # Errors
     /// git refused.
     pub fn go_back_to(&self, commit: &CommitId) -> Result<(), Error> {
-        self.folder.check_out(commit, &OwnedHead::Branch(&self.branch), &self.kept)
+        self.folder.check_out(commit, &OwnedHead::Branch(&self.branch), self.folder.kept())
     }
 
     /// Tells whether everything that would be committed is.

@@ -5,7 +5,8 @@
 use super::error::Error;
 use super::session::Session;
 use super::state::ProvenRed;
-use crate::{Measurements, RedCommit, Work, prove};
+use crate::trouble::words;
+use crate::{Checkouts, Measurements, RedCommit, Work, prove};
 use tm_executors::process::UnderWay;
 use tm_executors::testing::{TestPlace, run_tests};
 use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
@@ -20,7 +21,12 @@ pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: 
     let tree = project.checkout.snapshot_tree(&project.never_commit()?)?;
     let scratch = session.open.run.path().join("test-results");
     let pool = WorktreePool::open(&repository, &session.open.run.path().join("worktrees"))?;
-    let measurements = Measurements::new(pool.clone(), scratch.clone(), UnderWay::new(project.waves.under_way()));
+    let (under_way, own_folders) = (UnderWay::new(project.waves.under_way()), vec![project.waves.path().to_owned()]);
+    let copies = scratch.join("prepared");
+    let checkouts =
+        Checkouts::open(pool.clone(), head.clone(), &project.settings, copies, own_folders, under_way.clone())
+            .map_err(|error| Error::Measuring(words(&error)))?;
+    let measurements = Measurements::new(checkouts, scratch.clone(), under_way);
     let red = session.open.state.red_proven.clone();
     let work = Work {
         phase: if phase == TddPhase::Red { Phase::Red } else { Phase::Green },

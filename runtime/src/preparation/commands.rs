@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 use tm_config::CommandLine;
+use tm_executors::environment::{CommandEnvironment, EnvironmentRules};
 use tm_executors::process::{ProcessTree, Stdin, TreeCommand, UnderWay};
 use tokio::time::Instant;
 
@@ -33,28 +34,13 @@ const VARIABLES: [(&str, &str); 12] = [
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
-/// The variables that the commands find.
-#[derive(Clone, Debug)]
-pub struct CommandEnvironment {
-    /// Variables of tm's own environment that are left out: names, or beginnings that end with `*`; `*` is all.
-    pub dropped: Vec<String>,
-    /// Variables that are set.
-    pub variables: Vec<(OsString, OsString)>,
-}
-
-impl Default for CommandEnvironment {
-    fn default() -> Self {
-        Self { dropped: vec!["GIT_*".to_owned(), "TM_*".to_owned()], variables: Vec::new() }
-    }
-}
-
 /// Where and how commands are run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandPlace<'a> {
     pub(super) folder: &'a Path,
     pub(super) log: &'a Path,
     pub(super) limit: Duration,
-    pub(super) environment: &'a CommandEnvironment,
+    pub(super) environment: &'a EnvironmentRules,
     pub(super) under_way: &'a UnderWay,
 }
 
@@ -80,7 +66,9 @@ impl CommandPlace<'_> {
 
     /// Runs one command; returns how it failed.
     async fn run(self, command: &CommandLine, deadline: Instant) -> Result<Option<SetupEnd>, Error> {
-        let command = self.tree_command(command);
+        let environment =
+            CommandEnvironment::fresh(self.environment).map_err(Error::file("make an environment for", self.folder))?;
+        let command = self.tree_command(command, &environment);
         // Dropped after the tree: as long as anything of it may be left, it is written down.
         let mut record = self.under_way.begin(&command.marks)?;
         let mut tree = match ProcessTree::spawn(&command) {
@@ -102,15 +90,15 @@ impl CommandPlace<'_> {
         })
     }
 
-    fn tree_command(self, command: &CommandLine) -> TreeCommand {
+    fn tree_command(self, command: &CommandLine, environment: &CommandEnvironment) -> TreeCommand {
         let mut arguments = command.arguments().into_iter().map(OsString::from);
         let own = VARIABLES.map(|(name, value)| (name.into(), value.into()));
         TreeCommand {
             program: arguments.next().unwrap_or_default(),
             arguments: arguments.collect(),
             working_folder: self.folder.to_owned(),
-            dropped: self.environment.dropped.clone(),
-            environment: self.environment.variables.iter().cloned().chain(own).collect(),
+            inherited: environment.inherited(),
+            environment: environment.variables().into_iter().chain(own).collect(),
             stdin: Stdin::Closed,
             stdout: self.log.to_owned(),
             stderr: self.log.to_owned(),

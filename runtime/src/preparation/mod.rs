@@ -16,7 +16,6 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use commands::CommandEnvironment;
 pub use error::{Error, SetupEnd, SetupFailed};
 
 use commands::CommandPlace;
@@ -29,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tm_config::{CommandLine, Commands, Worktree};
+use tm_executors::environment::EnvironmentRules;
 use tm_executors::process::UnderWay;
 use tm_worktrees::{PathPatterns, Repository};
 
@@ -48,7 +48,7 @@ struct Shared {
     setup_when: PathPatterns,
     caches: PathPatterns,
     snapshot: Snapshot,
-    environment: CommandEnvironment,
+    environment: EnvironmentRules,
     under_way: UnderWay,
 }
 
@@ -63,8 +63,8 @@ pub struct PreparationBasis {
     pub folder: PathBuf,
     /// Folders of tm's own that may lie in the user's checkout.
     pub own_folders: Vec<PathBuf>,
-    /// The variables that commands find.
-    pub environment: CommandEnvironment,
+    /// How the environment of commands is built.
+    pub environment: EnvironmentRules,
     /// Where commands are written down while they run.
     pub under_way: UnderWay,
 }
@@ -129,6 +129,13 @@ pub enum PrepareReport {
     },
 }
 
+impl PrepareReport {
+    /// Tells whether anything was done.
+    pub const fn was_made(&self) -> bool {
+        matches!(self, Self::Made { .. })
+    }
+}
+
 impl fmt::Debug for PreparedPlace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -145,17 +152,34 @@ impl Preparation {
     ///
     /// # Errors
     /// A pattern can't be read, something can't be copied, or copies of this run were changed since they were made.
-    pub async fn begin(basis: PreparationBasis) -> Result<Self, Error> {
-        blocking(move || {
-            let PreparationBasis { repository, settings, folder, own_folders, environment, under_way } = basis;
-            let (setup_when, caches) = (PathPatterns::new(&settings.setup_when)?, PathPatterns::new(&settings.cache)?);
-            let (copy, link) = (&settings.copy, &settings.link);
-            let wanted = Wanted { repository: &repository, copy, link, own_folders: &own_folders };
-            let snapshot = Snapshot::begin(&wanted, &folder)?;
-            let shared = Shared { settings, setup_when, caches, snapshot, environment, under_way };
-            Ok(Self { shared: Arc::new(shared) })
-        })
-        .await
+    pub fn begin(basis: PreparationBasis) -> Result<Self, Error> {
+        let PreparationBasis { repository, settings, folder, own_folders, environment, under_way } = basis;
+        let (setup_when, caches) = (PathPatterns::new(&settings.setup_when)?, PathPatterns::new(&settings.cache)?);
+        let (copy, link) = (&settings.copy, &settings.link);
+        let wanted = Wanted { repository: &repository, copy, link, own_folders: &own_folders };
+        let snapshot = Snapshot::begin(&wanted, &folder)?;
+        let shared = Shared { settings, setup_when, caches, snapshot, environment, under_way };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Tells whether a checkout is anything but its tree.
+    pub fn is_needed(&self) -> bool {
+        self.has_setup() || self.has_caches() || !self.shared.snapshot.is_empty()
+    }
+
+    /// Tells whether commands are run.
+    pub fn has_setup(&self) -> bool {
+        self.shared.settings.setup.is_some()
+    }
+
+    /// Tells whether anything stays in a checkout from one use to the next.
+    pub fn has_caches(&self) -> bool {
+        !self.shared.settings.cache.is_empty()
+    }
+
+    /// Tells whether commands are run before a checkout is removed.
+    pub fn has_teardown(&self) -> bool {
+        self.shared.settings.teardown.is_some()
     }
 
     /// Returns which files of a tree decide whether the commands are run again.

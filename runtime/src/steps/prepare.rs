@@ -14,7 +14,7 @@ const LOOKS: u32 = 3;
 
 /// What preparing comes to, before it is put into an answer.
 enum Prepared {
-    Ready(CommitId, Box<Worktree>),
+    Ready(Box<Worktree>),
     Conflict(Vec<String>),
 }
 
@@ -22,16 +22,15 @@ pub(crate) async fn prepare(brief: Brief, on_top_of: Vec<CommitId>, must_contain
     let mut tries = 0;
     let prepared = loop {
         tries += 1;
-        let (inner, on_top_of, must_contain) = (brief.clone(), on_top_of.clone(), must_contain.clone());
-        match blocking(move || base_and_worktree(&inner, &on_top_of, &must_contain)).await {
+        match base_and_worktree(&brief, &on_top_of, &must_contain).await {
             // The base is made again.
             Err(trouble) if trouble.is_of_collected_objects() && tries < TRIES => {}
             prepared => break prepared,
         }
     };
     match prepared {
-        Ok(Prepared::Ready(base, worktree)) => {
-            let branch = worktree.branch().to_string();
+        Ok(Prepared::Ready(worktree)) => {
+            let (branch, base) = (worktree.branch().to_string(), worktree.base().clone());
             let folder = worktree.path().display().to_string();
             brief.done(Answer::Prepared { branch, base, worktree: folder }, Some(*worktree))
         }
@@ -40,30 +39,41 @@ pub(crate) async fn prepare(brief: Brief, on_top_of: Vec<CommitId>, must_contain
     }
 }
 
-fn base_and_worktree(
+async fn base_and_worktree(
     brief: &Brief,
     on_top_of: &[CommitId],
     must_contain: &[CommitId],
-) -> Result<Prepared, crate::Error> {
-    let setup = &brief.setup;
-    let mut tip = brief.integration_tip()?;
-    let base = match base_on(brief, &tip, on_top_of)? {
+) -> Result<Prepared, Trouble> {
+    let (mut tip, outcome) = look(brief, on_top_of).await?;
+    let base = match outcome {
         MergeOutcome::Merged(base) => base,
         MergeOutcome::Conflict(conflict) => return Ok(Prepared::Conflict(conflict.files)),
     };
-    let (branch, start) = branch(brief, &base)?;
-    let mut worktree = setup.pool.check_out(&branch, &start, &base, must_contain, |_| Vec::new())?;
-    // Making it takes its time, and others land meanwhile: the agent is to start from what there is when it starts.
+    let (inner, on) = (brief.clone(), base.clone());
+    let (branch, start) = blocking(move || branch(&inner, &on)).await?;
+    let mut worktree = brief.setup.checkouts.worktree(&branch, &start, &base, must_contain).await?;
+    // Making it ready takes its time, and others land meanwhile: the agent is to start from what there is when it starts.
     for _ in 0..LOOKS {
-        let now = brief.integration_tip()?;
+        let (now, outcome) = look(brief, on_top_of).await?;
+        let MergeOutcome::Merged(base) = outcome else { break };
         if now == tip {
             break;
         }
         tip = now;
-        let MergeOutcome::Merged(base) = base_on(brief, &tip, on_top_of)? else { break };
-        worktree.move_to_base(&base)?;
+        worktree = brief.setup.checkouts.moved_to_base(worktree, &base).await?;
     }
-    Ok(Prepared::Ready(worktree.base().clone(), Box::new(worktree)))
+    Ok(Prepared::Ready(Box::new(worktree)))
+}
+
+/// Returns where the integration branch is, and what the task starts from there.
+async fn look(brief: &Brief, on_top_of: &[CommitId]) -> Result<(CommitId, MergeOutcome), Trouble> {
+    let (brief, on_top_of) = (brief.clone(), on_top_of.to_vec());
+    blocking(move || {
+        let tip = brief.integration_tip()?;
+        let outcome = base_on(&brief, &tip, &on_top_of)?;
+        Ok::<_, crate::Error>((tip, outcome))
+    })
+    .await
 }
 
 fn base_on(brief: &Brief, tip: &CommitId, on_top_of: &[CommitId]) -> Result<MergeOutcome, Error> {
@@ -105,7 +115,7 @@ fn branch(brief: &Brief, base: &CommitId) -> Result<(BranchName, BranchStart), E
 /// Opens the worktree of an attempt that another process prepared.
 pub(super) async fn taken_over(brief: &Brief) -> Result<Worktree, Trouble> {
     let Some(place) = brief.place.clone() else { return Err(Trouble::of_task("its worktree was never made")) };
-    let pool = brief.setup.pool.clone();
+    let pool = brief.setup.checkouts.pool().clone();
     blocking(move || pool.take_over(place.worktree.as_ref(), &BranchName::new(place.branch)?, &place.base)).await
 }
 

@@ -1,0 +1,236 @@
+//! The checkouts of a run, made ready before anybody works in them: those of agents, and those in which tm judges.
+//!
+//! A checkout is set up from the commit that the run began with wherever that has the same lock files, so that nothing of
+//! an agent's decides what dependencies are.
+
+use crate::preparation::{Error, Preparation, PreparationBasis, Prepared, PreparedPlace, Role};
+use crate::setup::environment;
+use crate::steps::blocking;
+use crate::trouble::Trouble;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tm_config::Settings;
+use tm_executors::process::UnderWay;
+use tm_scheduler::CommitId;
+use tm_worktrees::{BranchName, BranchStart, JudgeCheckout, Lister, Worktree, WorktreePool};
+
+/// The checkouts of a run.
+#[derive(Clone, Debug)]
+pub struct Checkouts {
+    pool: WorktreePool,
+    preparation: Preparation,
+    /// What the run began with.
+    base: CommitId,
+    /// Where copies of ignored files are, and what set-ups print.
+    folder: PathBuf,
+    /// What is known of each checkout that nobody is in.
+    known: Arc<Mutex<BTreeMap<PathBuf, Prepared>>>,
+}
+
+/// Why there is no checkout.
+#[derive(Debug)]
+pub(crate) enum NotReady {
+    /// The set-up fails on this tree, and not on the one that the run began with; in words.
+    OfTree(String),
+    /// git, the disk, or the set-up as such.
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for NotReady {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
+
+impl From<NotReady> for Trouble {
+    fn from(error: NotReady) -> Self {
+        match error {
+            NotReady::OfTree(why) => Self::of_task(why),
+            NotReady::Trouble(trouble) => trouble,
+        }
+    }
+}
+
+impl Checkouts {
+    /// Opens the checkouts of a pool; takes what they need out of the user's checkout, which is to be done before any
+    /// agent runs. `folder` is for copies and logs, `own_folders` are tm's and never copied.
+    ///
+    /// # Errors
+    /// Something can't be copied, or was changed since it was.
+    pub fn open(
+        pool: WorktreePool,
+        base: CommitId,
+        settings: &Settings,
+        folder: PathBuf,
+        own_folders: Vec<PathBuf>,
+        under_way: UnderWay,
+    ) -> Result<Self, Error> {
+        let preparation = Preparation::begin(PreparationBasis {
+            repository: pool.repository().clone(),
+            settings: settings.worktree.clone(),
+            folder: folder.join("copies"),
+            own_folders,
+            environment: environment(&settings.test),
+            under_way,
+        })?;
+        Ok(Self { pool, preparation, base, folder, known: Arc::default() })
+    }
+
+    /// Returns the pool.
+    pub const fn pool(&self) -> &WorktreePool {
+        &self.pool
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Prepared>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives out a checkout of a commit that no agent ever had, clean and ready.
+    pub(crate) async fn judge(&self, commit: &CommitId) -> Result<JudgeCheckout, NotReady> {
+        let (pool, wanted) = (self.pool.clone(), commit.clone());
+        let mut checkout = blocking(move || {
+            let tree = pool.repository().tree_of(&wanted)?;
+            pool.judge(&tree, &wanted)
+        })
+        .await?;
+        let mut state = self.known().remove(checkout.path()).unwrap_or_default();
+        if !self.preparation.is_needed() {
+            return self.check_out(checkout, commit, &Prepared::default()).await;
+        }
+        checkout = self.check_out(checkout, commit, &state).await?;
+        let place = self.place(checkout.path(), Role::Judge, checkout.lister());
+        let named = self.named_files(commit).await?;
+        if self.preparation.unprepared(&place, &state, &named).await.map_err(trouble)?.is_some() {
+            let is_as_at_start = named == self.named_files(&self.base).await?;
+            let source = if is_as_at_start { &self.base } else { commit };
+            checkout = self.check_out(checkout, source, &Prepared::default()).await?;
+            let made = self.preparation.prepare(&place, &mut state, &named).await;
+            made.map_err(|error| not_ready(error, is_as_at_start))?;
+            // A set-up may write into files of the tree.
+            checkout = self.check_out(checkout, commit, &state).await?;
+        }
+        self.known().insert(checkout.path().to_owned(), state);
+        Ok(checkout)
+    }
+
+    async fn check_out(
+        &self,
+        mut checkout: JudgeCheckout,
+        commit: &CommitId,
+        state: &Prepared,
+    ) -> Result<JudgeCheckout, NotReady> {
+        let (preparation, commit, state) = (self.preparation.clone(), commit.clone(), state.clone());
+        let checked_out = blocking(move || {
+            let untracked = if preparation.has_caches() { checkout.untracked()? } else { Vec::new() };
+            checkout.check_out(&commit, &preparation.kept(&state, &untracked))?;
+            Ok::<_, tm_worktrees::Error>(checkout)
+        });
+        Ok(checked_out.await?)
+    }
+
+    /// Gives out a worktree for an agent, on a branch, clean and ready.
+    pub(crate) async fn worktree(
+        &self,
+        branch: &BranchName,
+        start: &BranchStart,
+        base: &CommitId,
+        must_contain: &[CommitId],
+    ) -> Result<Worktree, NotReady> {
+        let (checkouts, branch, start) = (self.clone(), branch.clone(), start.clone());
+        let (commit, must_contain) = (base.clone(), must_contain.to_vec());
+        let mut worktree = blocking(move || {
+            let kept = |path: &Path, lister: &Lister| {
+                let known = checkouts.known().get(path).cloned().unwrap_or_default();
+                let untracked = if checkouts.preparation.has_caches() { lister.untracked()? } else { Vec::new() };
+                Ok(checkouts.preparation.kept(&known, &untracked))
+            };
+            checkouts.pool.check_out(&branch, &start, &commit, &must_contain, kept)
+        })
+        .await?;
+        if self.preparation.is_needed() {
+            worktree = self.made_ready(worktree).await?;
+        }
+        Ok(worktree)
+    }
+
+    /// Moves a worktree in which nobody has worked yet to another base, and makes it ready for that.
+    pub(crate) async fn moved_to_base(&self, mut worktree: Worktree, base: &CommitId) -> Result<Worktree, NotReady> {
+        let base = base.clone();
+        let worktree = blocking(move || worktree.move_to_base(&base).map(|()| worktree)).await?;
+        if self.preparation.is_needed() { self.made_ready(worktree).await } else { Ok(worktree) }
+    }
+
+    /// Makes a worktree of an agent's ready that stands on its base.
+    async fn made_ready(&self, mut worktree: Worktree) -> Result<Worktree, NotReady> {
+        let mut state = self.known().remove(worktree.path()).unwrap_or_default();
+        let place = self.place(worktree.path(), Role::Agent, worktree.lister());
+        let base = worktree.base().clone();
+        let named = self.named_files(&base).await?;
+        let report =
+            self.preparation.prepare(&place, &mut state, &named).await.map_err(|error| not_ready(error, true))?;
+        let (preparation, known) = (self.preparation.clone(), state.clone());
+        worktree = blocking(move || {
+            let untracked = if preparation.has_caches() { worktree.untracked()? } else { Vec::new() };
+            worktree.keep(preparation.kept(&known, &untracked))?;
+            if report.was_made() {
+                worktree.go_back_to(&base)?;
+            }
+            Ok::<_, tm_worktrees::Error>(worktree)
+        })
+        .await?;
+        self.known().insert(worktree.path().to_owned(), state);
+        Ok(worktree)
+    }
+
+    /// A text for what the files hold that decide whether a checkout is set up again.
+    async fn named_files(&self, commit: &CommitId) -> Result<String, Trouble> {
+        if !self.preparation.has_setup() {
+            return Ok(String::new());
+        }
+        let (repository, commit, files) =
+            (self.pool.repository().clone(), commit.clone(), self.preparation.setup_when().clone());
+        let covered = blocking(move || repository.files_covered(&repository.tree_of(&commit)?, &files)).await?;
+        Ok(covered.join("\n"))
+    }
+
+    fn place(&self, folder: &Path, role: Role, lister: Lister) -> PreparedPlace {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let log = self.folder.join(format!("setup-{name}.log"));
+        PreparedPlace { folder: folder.to_owned(), role, log, untracked: Arc::new(move || lister.untracked()) }
+    }
+
+    /// Runs the tear-down in every checkout that is ready, and removes the copies; returns what people should know.
+    pub(crate) async fn close(&self) -> Vec<String> {
+        let known = std::mem::take(&mut *self.known());
+        let mut warnings = Vec::new();
+        for folder in known.keys().filter(|_| self.preparation.has_teardown()) {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            let log = self.folder.join(format!("teardown-{name}.log"));
+            let untracked = Arc::new(|| Ok(Vec::new()));
+            let place = PreparedPlace { folder: folder.clone(), role: Role::Agent, log, untracked };
+            warnings.extend(self.preparation.tear_down(&place).await.err().map(|error| crate::trouble::words(&error)));
+        }
+        // What can't be removed now goes with the run's folder.
+        let _with_the_folder = std::fs::remove_dir_all(self.folder.join("copies"));
+        let pool = self.pool.clone();
+        let closed = tokio::task::spawn_blocking(move || pool.close()).await;
+        warnings.extend(closed.ok().and_then(Result::err).map(|error| format!("failed to {error}")));
+        warnings
+    }
+}
+
+fn trouble(error: Error) -> Trouble {
+    Trouble::of(&error)
+}
+
+/// Whose fault it is that a set-up fails: nobody's where the files that it follows are those of the start.
+fn not_ready(error: Error, is_as_at_start: bool) -> NotReady {
+    match error {
+        Error::Setup(failed) if is_as_at_start => {
+            NotReady::Trouble(Trouble::of_surroundings(format!("failed to {failed}")))
+        }
+        Error::Setup(failed) => NotReady::OfTree(format!("failed to {failed}")),
+        error => NotReady::Trouble(trouble(error)),
+    }
+}
