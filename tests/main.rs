@@ -6,6 +6,7 @@ mod autopilot_crashes;
 mod autopilot_guards;
 mod autopilot_places;
 mod backlog;
+mod bending;
 mod cheating;
 mod ci_jobs;
 mod conflicts;

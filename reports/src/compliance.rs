@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tm_scheduler::{CoverageChange, Phase, Proof, State, TaskId, TaskView};
+use tm_scheduler::{CoverageChange, Phase, Proof, State, Strength, TaskId, TaskView};
 
 /// The pairs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,9 @@ fn percent(part: usize, whole: usize) -> Option<f64> {
 fn pair_summary(red: &TaskView<'_>, green: &TaskView<'_>) -> PairSummary {
     let is_landed = |view: &TaskView<'_>| matches!(view.state, State::Landed { .. });
     let (red_proof, green_proof) = (last_proof(red), last_proof(green));
-    let keeps_all = |proof: &&Proof| proof.holds() && proof.waived.is_empty();
+    // An exit status can't tell a test that fails for what is missing, nor one that passed from one that was skipped.
+    let keeps_all =
+        |proof: &&Proof| proof.holds() && proof.waived.is_empty() && proof.strength != Strength::ExitStatusOnly;
     let red_seen_failing = red_proof.filter(keeps_all).is_some_and(|proof| proof.seen_failing);
     let green_seen_passing = green_proof.as_ref().is_some_and(keeps_all);
     let landed = is_landed(red) && is_landed(green);
@@ -103,6 +105,9 @@ fn why(phase: &str, view: &TaskView<'_>, proof: Option<&Proof>) -> String {
     let reason = proof.and_then(|proof| proof.reason.or_else(|| proof.waived.first().copied()));
     match (reason, view.state, proof) {
         (Some(reason), _, _) => format!("{phase}: {reason}"),
+        (None, _, Some(proof)) if proof.holds() && proof.strength == Strength::ExitStatusOnly => {
+            format!("{phase}: judged by exit status only")
+        }
         (None, State::Failed { failure }, _) => format!("{phase}: {failure}"),
         (None, _, Some(proof)) if proof.holds() => format!("{phase}: its tests were not seen failing"),
         (None, state, _) => format!("{phase}: {}", state.as_str()),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tm_scheduler::{
     AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, Phase, Proof, Reason, ResultFile, RunId,
-    RunStatus, Scheduler, State, Tag, TaskId, TaskView, Timestamp,
+    RunStatus, Scheduler, State, Strength, Tag, TaskId, TaskView, Timestamp,
 };
 
 /// Facts about a run that the scheduler does not know.
@@ -208,6 +208,9 @@ pub struct ProofSummary {
     pub flaky: Vec<String>,
     /// Covered lines in percent.
     pub coverage: Option<CoverageChange>,
+    /// How much it rests on.
+    #[serde(default)]
+    pub strength: Strength,
     /// Rules that the work breaks and that relaxed strictness lets pass.
     pub waived: Vec<Reason>,
     /// What people should know.
@@ -388,6 +391,7 @@ fn proof_summary(proof: &Proof) -> ProofSummary {
         reason: proof.reason,
         unloaded: proof.unloaded.clone(),
         coverage: proof.coverage,
+        strength: proof.strength,
         waived: proof.waived.clone(),
         baseline_failed: proof.baseline_failed,
         new: proof.new.clone(),

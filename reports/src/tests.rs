@@ -175,6 +175,7 @@ fn the_json_has_every_key_of_the_contract() {
             "regressions": [],
             "flaky": [],
             "coverage": null,
+            "strength": "nothing",
             "waived": [],
             "notes": []
           },

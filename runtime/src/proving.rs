@@ -1,17 +1,22 @@
 //! Measures work in a worktree and has it judged: for an attempt, and by hand.
 
+mod files;
+mod green;
+mod tried;
+
 use crate::measurements::Measurements;
 use crate::steps::blocking;
 use crate::trouble::Trouble;
+use files::kind;
 use std::path::PathBuf;
 use tm_executors::environment::Home;
-use tm_executors::testing::{RunnerFile, TestCommand, runner_file, runner_settings};
+use tm_executors::testing::{RunnerFile, TestCommand, runner_file};
 use tm_scheduler::verdict::{
-    Change, ChangeKind, GreenWork, RedFacts, RedWork, Rules, Strictness, is_test_path, judge_green, judge_plain,
-    judge_red, needs_rerun, old_tests_got_worse, test_files_of_red, test_section,
+    AsBefore, Change, RedWork, Rules, Strictness, is_test_path, judge_plain, judge_plain_as_before, judge_red,
+    lead_out, needs_rerun, old_tests_got_worse, test_files_of_red,
 };
 use tm_scheduler::{CommitId, Failure, Phase, Proof, Reason, TestReport};
-use tm_worktrees::{Change as GitChange, Error, Repository, TreeId};
+use tm_worktrees::{Error, Repository, TreeId};
 
 /// The RED that a GREEN has to satisfy.
 #[derive(Clone, Debug)]
@@ -84,6 +89,12 @@ pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, Tr
         let why = "nothing differs from what the attempt started from";
         return Ok(Proof::refused(Failure::NothingDone, Reason::NothingChanged, why));
     }
+    let links = links_out(work, measurements).await?;
+    if !links.is_empty() {
+        let why =
+            format!("symbolic links lead out of the tree, where every clone has something else: {}", links.join(", "));
+        return Ok(Proof::refused(Failure::WorkRefused, Reason::LinkOutOfTree, why));
+    }
     let Some(command) = &work.command else { return Ok(of_tree(without_tests(work.phase), work)) };
     let prover = Prover::new(work, command, measurements).await?;
     let (mut proof, after) = match work.phase {
@@ -113,8 +124,9 @@ pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &Measurement
     let Some(command) = &work.command else { return Ok(without_tests(Phase::Green)) };
     let prover = Prover::new(work, command, measurements).await?;
     let changes = prover.changes(&work.base).await?;
+    let closure = prover.closure(&changes, &[]).await?;
     let is_of_tests =
-        |change: &&Change| is_test_path(&change.path) || runner_file(&change.path, command) != RunnerFile::No;
+        |change: &&Change| is_test_path(&change.path) || runner_file(&change.path, &closure) != RunnerFile::No;
     let of_tests: Vec<String> = changes.iter().filter(is_of_tests).map(|change| change.path.clone()).collect();
     if !of_tests.is_empty() {
         let why = format!("tests, or what decides how they are run, were changed: {}", of_tests.join(", "));
@@ -125,6 +137,16 @@ pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &Measurement
         measurements.remember_proven(&work.tree, command, after);
     }
     Ok(of_tree(proof, work))
+}
+
+/// New or changed symbolic links of the work that lead out of its tree.
+async fn links_out(work: &Work, measurements: &Measurements) -> Result<Vec<String>, Trouble> {
+    let (repository, base, tree) = (measurements.repository().clone(), work.base.clone(), work.tree.clone());
+    blocking(move || {
+        let (before, after) = (repository.links(&repository.tree_of(&base)?)?, repository.links(&tree)?);
+        Ok::<_, Error>(lead_out(&before, &after))
+    })
+    .await
 }
 
 /// What is proven where there is no test command.
@@ -177,50 +199,19 @@ impl<'a> Prover<'a> {
         Ok((judge_red(&red, self.work.rules.strictness), after))
     }
 
-    async fn green(&self) -> Result<(Proof, TestReport), Trouble> {
-        let base = self.base().await;
-        let (red, tampered, without_red) = match &self.work.red {
-            Some(red) => (facts(red), self.tampered(red).await?, self.without_red(red).await?),
-            None => (RedFacts::default(), Vec::new(), base.clone()),
-        };
-        let changes = self.changes(&self.work.base).await?;
-        let runner = self.changed_runner_settings(&changes).await?;
-        let after = self.measure("work").await?;
-        let rerun = self.rerun(&base, &after).await?;
-        let green = GreenWork {
-            base: &base,
-            without_red: &without_red,
-            after: &after,
-            rerun: rerun.as_ref(),
-            red: &red,
-            tampered: &tampered,
-            runner: &runner,
-        };
-        let proof = judge_green(&green, self.work.rules);
-        let changed_tests = self.changed_tests(&changes);
-        if !proof.holds() || changed_tests.is_empty() {
-            return Ok((proof, after));
-        }
-        let as_before = self.measure_with(&changed_tests, "tests-as-before").await?;
-        let proof = with_tests_as_before(
-            proof,
-            &GreenWork { after: &as_before, rerun: None, ..green },
-            &changed_tests,
-            self.work.rules,
-        );
-        Ok((proof, after))
-    }
-
     async fn plain(&self) -> Result<(Proof, TestReport), Trouble> {
         let base = self.base().await;
         let after = self.measure("work").await?;
         let rerun = self.rerun(&base, &after).await?;
-        let mut proof = judge_plain(&base, &after, rerun.as_ref());
-        let changed_tests = self.changed_tests(&self.changes(&self.work.base).await?);
-        if proof.holds() && !changed_tests.is_empty() {
-            proof.notes.push(format!("tests that were there before were changed: {}", changed_tests.join(", ")));
+        let proof = judge_plain(&base, &after, rerun.as_ref());
+        let changes = self.changes(&self.work.base).await?;
+        let tests = files::changed_tests(&changes, &self.closure(&changes, &[]).await?);
+        if !proof.holds() || tests.is_empty() {
+            return Ok((proof, after));
         }
-        Ok((proof, after))
+        let files = AsBefore { tests, frozen: Vec::new() };
+        let as_before = self.measure_with(&files.paths(), "tests-as-before").await?;
+        Ok((judge_plain_as_before(proof, &base, &as_before, &files, self.work.rules.strictness), after))
     }
 
     async fn base(&self) -> TestReport {
@@ -231,6 +222,7 @@ impl<'a> Prover<'a> {
         self.measure_at(&self.commit, name).await
     }
 
+    /// The results of a commit, just measured, whatever is known of it.
     async fn measure_at(&self, commit: &CommitId, name: &str) -> Result<TestReport, Trouble> {
         let report = self.measurements.measure(commit, self.command, &self.work.scratch, name).await?;
         self.write(name, &report)?;
@@ -259,128 +251,5 @@ impl<'a> Prover<'a> {
     ) -> Result<T, Trouble> {
         let repository = self.measurements.repository().clone();
         blocking(move || read(&repository)).await
-    }
-
-    async fn changes(&self, since: &CommitId) -> Result<Vec<Change>, Trouble> {
-        let (since, tree) = (since.clone(), self.work.tree.clone());
-        let changes = self.git(move |repository| repository.changed_files_to_tree(&since, &tree)).await?;
-        Ok(changes.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect())
-    }
-
-    /// The test files of a RED, and files of code whose own section of tests it changed.
-    async fn red_files(&self, changes: &[Change], base: &CommitId) -> Result<Vec<String>, Trouble> {
-        let mut files = test_files_of_red(changes);
-        for change in changes {
-            if !files.contains(&change.path)
-                && self.section(base, &change.path).await? != self.section_now(&change.path).await?
-            {
-                files.push(change.path.clone());
-            }
-        }
-        Ok(files)
-    }
-
-    async fn section(&self, commit: &CommitId, path: &str) -> Result<Option<String>, Trouble> {
-        let (commit, wanted) = (commit.clone(), path.to_owned());
-        let text = self.git(move |repository| repository.text_at(&commit, &wanted)).await?;
-        Ok(text.and_then(|text| test_section(path, &text).map(ToOwned::to_owned)))
-    }
-
-    async fn section_now(&self, path: &str) -> Result<Option<String>, Trouble> {
-        let (tree, wanted) = (self.work.tree.clone(), path.to_owned());
-        let text = self.git(move |repository| repository.text_in_tree(&tree, &wanted)).await?;
-        Ok(text.and_then(|text| test_section(path, &text).map(ToOwned::to_owned)))
-    }
-
-    /// Test files, and sections of tests, that are no longer RED's.
-    async fn tampered(&self, red: &RedCommit) -> Result<Vec<String>, Trouble> {
-        let (from, to) = (red.base.clone(), red.commit.clone());
-        let of_red = self.git(move |repository| repository.changed_files(&from, &to)).await?;
-        let of_red: Vec<Change> =
-            of_red.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect();
-        let test_files = test_files_of_red(&of_red);
-        let mut tampered = Vec::new();
-        for change in self.changes(&red.commit).await? {
-            let is_of_red = of_red.iter().any(|of_red| of_red.path == change.path);
-            if test_files.contains(&change.path)
-                || is_of_red && self.section(&red.commit, &change.path).await? != self.section_now(&change.path).await?
-            {
-                tampered.push(change.path);
-            }
-        }
-        Ok(tampered)
-    }
-
-    /// The results at GREEN's base without RED's work: at RED's own base, or at what RED's work was merged into.
-    async fn without_red(&self, red: &RedCommit) -> Result<TestReport, Trouble> {
-        let commit = if self.work.base == red.commit {
-            red.base.clone()
-        } else {
-            let base = self.work.base.clone();
-            let parent = self.git(move |repository| repository.first_parent(&base)).await?;
-            parent.unwrap_or_else(|| red.base.clone())
-        };
-        Ok(self.measurements.at(&commit, self.command).await)
-    }
-
-    /// Files that were there before, and that hold tests or decide how they are run.
-    fn changed_tests(&self, changes: &[Change]) -> Vec<String> {
-        let decides = |path: &str| is_test_path(path) || runner_file(path, self.command) == RunnerFile::Whole;
-        let is_changed = |change: &&Change| match change.kind {
-            ChangeKind::Added => runner_file(&change.path, self.command) == RunnerFile::Whole,
-            ChangeKind::Modified | ChangeKind::Deleted => decides(&change.path),
-        };
-        changes.iter().filter(is_changed).map(|change| change.path.clone()).collect()
-    }
-
-    /// Files of which some settings decide how tests are run, and that have others now.
-    async fn changed_runner_settings(&self, changes: &[Change]) -> Result<Vec<String>, Trouble> {
-        let mut changed = Vec::new();
-        for change in changes.iter().filter(|change| runner_file(&change.path, self.command) == RunnerFile::Partly) {
-            let (base, tree, path) = (self.work.base.clone(), self.work.tree.clone(), change.path.clone());
-            let (before, after) = self
-                .git(move |repository| Ok((repository.text_at(&base, &path)?, repository.text_in_tree(&tree, &path)?)))
-                .await?;
-            let settings = |text: Option<String>| text.and_then(|text| runner_settings(&change.path, &text));
-            if settings(before) != settings(after) {
-                changed.push(change.path.clone());
-            }
-        }
-        Ok(changed)
-    }
-}
-
-/// Work that changes tests which were there before, or how they are run, has to pass with them as they were, too.
-fn with_tests_as_before(mut proof: Proof, green: &GreenWork<'_>, files: &[String], rules: Rules) -> Proof {
-    let as_before = judge_green(green, Rules { coverage_threshold: None, ..rules });
-    let files = files.join(", ");
-    if as_before.holds() {
-        proof.notes.push(format!("changed, and passes with them as they were: {files}"));
-        return proof;
-    }
-    let why = format!("passes only because tests or their runner were changed: {files}\n\n{}", as_before.evidence);
-    if rules.strictness == Strictness::Relaxed {
-        proof.notes.push(why);
-        proof.waived.push(Reason::TestRunnerChanged);
-        return proof;
-    }
-    Proof {
-        failure: Some(Failure::TestsTampered),
-        reason: Some(Reason::TestRunnerChanged),
-        evidence: why,
-        regressions: as_before.regressions,
-        ..proof
-    }
-}
-
-fn facts(red: &RedCommit) -> RedFacts {
-    RedFacts { new_tests: red.tests.clone(), unloaded: red.unloaded.clone() }
-}
-
-const fn kind(change: GitChange) -> ChangeKind {
-    match change {
-        GitChange::Added => ChangeKind::Added,
-        GitChange::Deleted => ChangeKind::Deleted,
-        GitChange::Modified => ChangeKind::Modified,
     }
 }

@@ -160,5 +160,6 @@ pub fn rules(settings: &Settings) -> Rules {
             Strict::Relaxed => Strictness::Relaxed,
         },
         coverage_threshold: settings.tdd.coverage_threshold.map(CoverageThreshold::percent),
+        canary: tm_scheduler::verdict::Canary::On,
     }
 }

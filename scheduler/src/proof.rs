@@ -16,7 +16,10 @@ pub struct Proof {
     /// RED: files of new tests that can't be loaded yet, because what they test is missing; their tests have no names.
     #[serde(default)]
     pub unloaded: Vec<String>,
-    /// RED: whether its tests were seen failing, or could not be loaded for what is missing.
+    /// How much the results could tell.
+    #[serde(default)]
+    pub strength: Strength,
+    /// RED: whether its tests were seen failing one by one, or could not be loaded for what is missing.
     #[serde(default)]
     pub seen_failing: bool,
     /// Tests that pass now.
@@ -42,6 +45,20 @@ pub struct Proof {
     pub evidence: String,
     /// What people should know although the proof holds, such as "exit status only".
     pub notes: Vec<String>,
+}
+
+/// How much a proof rests on.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strength {
+    /// No test was run; also what journals say from before proofs had a strength.
+    #[default]
+    Nothing,
+    /// The exit status of the test command alone, which can't tell a new failure from an old one, nor a test that passed
+    /// from one that was skipped.
+    ExitStatusOnly,
+    /// The outcome of every test.
+    PerTest,
 }
 
 /// Covered lines in percent.

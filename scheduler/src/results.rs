@@ -67,6 +67,18 @@ pub enum LoadCause {
     Other,
 }
 
+/// A mistake of a test itself, which no implementation mends: a name that its file never binds, an import of something
+/// that an installed package does not have.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct TestMistake {
+    /// The file in which it was made, relative to the worktree.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The error in its own words, bounded, on one line.
+    pub text: String,
+}
+
 /// Lines covered by tests, from a coverage report.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
@@ -101,6 +113,9 @@ pub struct TestReport {
     /// Why tests could not be built or loaded; empty when all could.
     #[serde(default)]
     pub load_errors: Vec<LoadError>,
+    /// Mistakes of tests themselves.
+    #[serde(default)]
+    pub mistakes: Vec<TestMistake>,
     /// What each failed test printed, bounded, by test name.
     pub messages: BTreeMap<String, String>,
     /// What a coverage report that this run wrote says; `None` without one.
@@ -119,6 +134,7 @@ impl TestReport {
             tests: BTreeMap::new(),
             broken: None,
             load_errors: Vec::new(),
+            mistakes: Vec::new(),
             messages: BTreeMap::new(),
             coverage: None,
             output_tail: String::new(),

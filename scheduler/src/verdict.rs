@@ -2,19 +2,31 @@
 //!
 //! Pure: knows results, not how they were measured. A test that failed before never counts, whoever broke it.
 
+mod as_before;
+mod canary;
 mod compared;
 mod evidence;
+mod frozen;
 mod green;
+mod links;
 mod paths;
 mod plain;
 mod red;
+mod red_again;
+#[cfg(test)]
+mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use as_before::{AsBefore, judge_plain_as_before, with_files_as_before};
+pub use canary::{canary_was_missed, control_tells, tells_of_canary};
+pub use frozen::{RedFile, brought_by_red, is_fixture, names_path};
 pub use green::{GreenWork, judge_green};
-pub use paths::{is_test_path, test_files_of_red, test_section};
+pub use links::{lead_out, leads_to};
+pub use paths::{is_source, is_test_path, test_files_of_red, test_section};
 pub use plain::{judge_landing, judge_plain};
 pub use red::{RedWork, judge_red};
+pub use red_again::{RedAgain, only_settings_pass, red_again, red_does_not_fail};
 
 use crate::{Detail, TestOutcome, TestReport};
 use serde::{Deserialize, Serialize};
@@ -39,6 +51,18 @@ pub struct Rules {
     pub strictness: Strictness,
     /// The least share of covered lines after GREEN, in percent.
     pub coverage_threshold: Option<f64>,
+    /// Whether tests that can't pass are tried, too.
+    pub canary: Canary,
+}
+
+/// Whether a GREEN that holds is measured once more with tests that can't pass, to see that results come from the tests.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Canary {
+    /// It is.
+    #[default]
+    On,
+    /// It is not, and the proof says so.
+    Off,
 }
 
 /// One changed file.
@@ -68,6 +92,8 @@ pub struct RedFacts {
     pub new_tests: Vec<String>,
     /// Files of tests that could not be loaded before GREEN, so that their tests have no names yet.
     pub unloaded: Vec<String>,
+    /// Its test files.
+    pub files: Vec<String>,
 }
 
 /// Tells whether a test that passed before fails, so that a second run has to tell whether it is flaky; new tests of a

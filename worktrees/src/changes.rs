@@ -117,7 +117,7 @@ impl Repository {
     }
 
     /// Makes a tree of another one and changes in the form of `update-index --index-info`.
-    fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId, Error> {
+    pub(crate) fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId, Error> {
         let common = self.own().map_or_else(|| self.common_dir.clone(), OwnGit::common);
         let folder = tempfile::tempdir_in(&common).map_err(Error::file("write", &common))?;
         let index = folder.path().join("index");

@@ -34,6 +34,7 @@ mod snapshot;
 mod surrounding;
 #[cfg(test)]
 mod tests;
+mod variant;
 mod version;
 mod view;
 mod watched;

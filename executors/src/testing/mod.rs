@@ -3,20 +3,25 @@
 //! Knows formats of results; what they mean for a task is decided in the scheduler.
 
 mod asking;
+mod canary;
 mod closure;
 mod command;
 mod detect;
 mod formats;
 mod load_errors;
+mod reached;
 mod reading;
+mod references;
 mod results;
 mod run;
 mod runner;
 
+pub use canary::{Canary, canary};
 pub use command::{ResultFormat, TestCommand, UnknownFormat};
 pub use detect::{DetectedTestCommand, detect_test_command};
+pub use reached::{Closure, TreeFiles};
 pub use run::{TestPlace, run_tests};
-pub use runner::{RunnerFile, runner_file, runner_settings};
+pub use runner::{RunnerFile, is_tool_settings, runner_file, runner_settings};
 
 use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;

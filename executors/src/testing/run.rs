@@ -2,7 +2,7 @@
 
 use super::asking::{Asked, Expected, ask};
 use super::command::RESULTS_VARIABLE;
-use super::load_errors::load_errors;
+use super::load_errors::{load_errors, mistakes};
 use super::results::{self, SetAside, Written};
 use super::{Parsed, TestCommand, reading};
 use crate::Error;
@@ -65,6 +65,7 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
     // Some frameworks say why a file can't be loaded in their results only.
     let said = report.messages.values().fold(output, |said, message| said + "\n" + message);
     report.load_errors = load_errors(&said, place.worktree);
+    report.mistakes = mistakes(&said, place.worktree);
     without_place(&mut report, place.worktree);
     report
 }

@@ -1,7 +1,8 @@
 //! Which files decide how tests are found and run: a change there can make any test look as if it passed.
 
-use super::TestCommand;
+use super::Closure;
 use serde_json::Value;
+use std::path::Path;
 
 /// What a file has to do with how tests are found and run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,55 +15,126 @@ pub enum RunnerFile {
     Partly,
 }
 
+/// Files that are about nothing but how tests, or the tools that run them, work.
+const WHOLE: [&str; 21] = [
+    "conftest.py",
+    "pytest.ini",
+    ".pytest.ini",
+    "phpunit.xml",
+    "phpunit.xml.dist",
+    "phpunit.dist.xml",
+    ".rspec",
+    ".taprc",
+    ".nycrc",
+    ".c8rc.json",
+    ".npmrc",
+    ".pnpmfile.cjs",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnp.cjs",
+    "noxfile.py",
+    ".coveragerc",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "nextest.toml",
+    ".testcaferc.json",
+];
+const WHOLE_BEGINNINGS: [&str; 12] = [
+    "jest.config.",
+    "jest.setup.",
+    "vitest.config.",
+    "vitest.workspace.",
+    "vitest.setup.",
+    "karma.conf.",
+    "ava.config.",
+    "wdio.conf.",
+    "playwright.config.",
+    "cypress.config.",
+    ".mocharc",
+    ".nycrc",
+];
+const PARTLY: [&str; 11] = [
+    "package.json",
+    "Cargo.toml",
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "justfile",
+    "Justfile",
+    ".justfile",
+];
+
 /// Returns what a file, by its path in the repository, has to do with how tests are found and run.
-pub fn runner_file(path: &str, command: &TestCommand) -> RunnerFile {
-    const WHOLE: [&str; 6] = ["conftest.py", "pytest.ini", "phpunit.xml", "phpunit.xml.dist", ".rspec", ".taprc"];
-    const WHOLE_BEGINNINGS: [&str; 5] =
-        ["jest.config.", "vitest.config.", "vitest.workspace.", "karma.conf.", ".mocharc"];
-    const PARTLY: [&str; 8] =
-        ["package.json", "Cargo.toml", "pyproject.toml", "setup.cfg", "tox.ini", "Makefile", "makefile", "GNUmakefile"];
+pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
     let name = path.rsplit('/').next().unwrap_or(path);
-    if is_named_by(command, path)
+    if PARTLY.contains(&name) {
+        RunnerFile::Partly
+    } else if closure.files.contains(path)
         || WHOLE.contains(&name)
         || WHOLE_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
-        || path == ".config/nextest.toml"
+        || Path::new(name).extension().is_some_and(|extension| extension == "pth")
         || matches!(path, ".cargo/config.toml" | ".cargo/config")
     {
         RunnerFile::Whole
-    } else if PARTLY.contains(&name) {
-        RunnerFile::Partly
     } else {
         RunnerFile::No
     }
 }
 
-/// A script that the command runs, such as `run-tests.sh` of `sh run-tests.sh`.
-fn is_named_by(command: &TestCommand, path: &str) -> bool {
-    let words: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
-    let separators = |character: char| character.is_whitespace() || "\"';&|()".contains(character);
-    words.iter().flat_map(|word| word.split(separators)).any(|word| word.trim_start_matches("./") == path)
+/// Tells whether a file, by its path, holds settings of a tool that builds or runs code, rather than data.
+pub fn is_tool_settings(path: &str) -> bool {
+    const ENDS: [&str; 10] =
+        [".toml", ".ini", ".cfg", ".conf", ".properties", ".mk", ".cmake", ".gradle", ".kts", ".pth"];
+    const NAMES: [&str; 12] = [
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "justfile",
+        "Justfile",
+        "noxfile.py",
+        "conftest.py",
+        "CMakeLists.txt",
+        "pom.xml",
+        "deno.json",
+        "turbo.json",
+        "nx.json",
+    ];
+    const BEGINNINGS: [&str; 3] = ["tsconfig", "jsconfig", "babel.config"];
+    const OF_OTHERS: [&str; 7] =
+        [".gitignore", ".gitattributes", ".editorconfig", ".dockerignore", "Cargo.toml", "pyproject.toml", "go.mod"];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    !OF_OTHERS.contains(&name)
+        && (name.starts_with('.')
+            || name.contains(".config.")
+            || NAMES.contains(&name)
+            || ENDS.iter().any(|end| name.ends_with(end))
+            || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)))
 }
 
 /// Returns the settings in a file that decide how tests are found and run, in one form for all ways to write them;
 /// `None` when there are none, or when the file can't be read as what it should be.
-pub fn runner_settings(path: &str, text: &str) -> Option<String> {
+pub fn runner_settings(path: &str, text: &str, closure: &Closure) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name {
-        "package.json" => of_package(text),
+        "package.json" => of_package(text, closure),
         "Cargo.toml" => {
             of_toml(text, &["test", "lib.test", "lib.harness", "lib.doctest", "package.autotests", "profile.test"])
         }
         "pyproject.toml" => of_toml(text, &["tool.pytest", "tool.coverage", "tool.unittest"]),
         "setup.cfg" | "tox.ini" => of_sections(text),
-        _ => of_makefile(text),
+        _ => of_makefile(text, closure),
     }
 }
 
-fn of_package(text: &str) -> Option<String> {
+fn of_package(text: &str, closure: &Closure) -> Option<String> {
     let package: Value = serde_json::from_str(text).ok()?;
     let own = ["jest", "vitest", "mocha", "ava", "tap", "nyc", "c8"].iter().map(|key| (*key, &package[*key]));
     let scripts = package["scripts"].as_object().into_iter().flatten();
-    let of_tests = scripts.filter(|(name, _)| name.contains("test")).map(|(name, script)| (name.as_str(), script));
+    let is_of_tests = |name: &str| name.contains("test") || closure.scripts.contains(name);
+    let of_tests = scripts.filter(|(name, _)| is_of_tests(name)).map(|(name, script)| (name.as_str(), script));
     lines(own.chain(of_tests).filter(|(_, value)| !value.is_null()).map(|(name, value)| format!("{name} = {value}")))
 }
 
@@ -86,15 +158,18 @@ fn of_sections(text: &str) -> Option<String> {
     }))
 }
 
-/// The rules of targets that speak of tests.
-fn of_makefile(text: &str) -> Option<String> {
+/// The rules of targets that speak of tests or that the command makes, and what decides how make runs any recipe.
+fn of_makefile(text: &str, closure: &Closure) -> Option<String> {
+    const OF_ALL: [&str; 7] = ["SHELL", ".SHELLFLAGS", "MAKEFLAGS", ".ONESHELL", "include", "-include", "set shell"];
+    let is_of_tests =
+        |target: &str| target.contains("test") || target.contains("check") || closure.targets.contains(target);
     let mut is_wanted = false;
     lines(text.lines().map(str::trim_end).filter(|line| !line.is_empty()).filter_map(|line| {
         if !line.starts_with([' ', '\t', '#']) {
-            is_wanted =
-                line.split_once(':').is_some_and(|(targets, _)| targets.contains("test") || targets.contains("check"));
+            let targets = line.split_once(':').map_or("", |(targets, _)| targets);
+            is_wanted = targets.split_whitespace().any(is_of_tests);
         }
-        is_wanted.then(|| line.to_owned())
+        (is_wanted || OF_ALL.iter().any(|beginning| line.starts_with(beginning))).then(|| line.to_owned())
     }))
 }
 
@@ -109,20 +184,32 @@ mod tests {
 
     #[test]
     fn files_that_decide_how_tests_run_are_known_by_name_and_by_the_command() {
-        let command = TestCommand::shell("cd sub && sh ./scripts/all.sh --fast; bash 'run-tests.sh'", None);
-        for path in ["scripts/all.sh", "run-tests.sh", "tests/conftest.py", "jest.config.mjs", ".config/nextest.toml"] {
-            assert_eq!(runner_file(path, &command), RunnerFile::Whole, "{path}");
+        let files = ["scripts/all.sh".to_owned(), "run-tests.sh".to_owned()].into();
+        let closure = Closure { files, ..Closure::default() };
+        for path in [
+            "scripts/all.sh",
+            "run-tests.sh",
+            "tests/conftest.py",
+            "jest.config.mjs",
+            ".config/nextest.toml",
+            ".npmrc",
+            "x/usercustomize.py",
+            "evil.pth",
+        ] {
+            assert_eq!(runner_file(path, &closure), RunnerFile::Whole, "{path}");
         }
         for path in ["package.json", "crates/a/Cargo.toml", "pyproject.toml", "Makefile"] {
-            assert_eq!(runner_file(path, &command), RunnerFile::Partly, "{path}");
+            assert_eq!(runner_file(path, &closure), RunnerFile::Partly, "{path}");
         }
         for path in ["src/lib.rs", "other/run-tests.sh", "all.sh", "README.md"] {
-            assert_eq!(runner_file(path, &command), RunnerFile::No, "{path}");
+            assert_eq!(runner_file(path, &closure), RunnerFile::No, "{path}");
         }
     }
 
     #[test]
     fn only_settings_about_tests_count() {
+        let (scripts, targets) = (["unit".to_owned()].into(), ["verify".to_owned()].into());
+        let closure = Closure { scripts, targets, ..Closure::default() };
         for (path, before, after, is_same) in [
             (
                 "package.json",
@@ -141,9 +228,23 @@ mod tests {
             ("setup.cfg", "[metadata]\nname=a\n", "[metadata]\nname=b\n", true),
             ("setup.cfg", "[tool:pytest]\naddopts=\n", "[tool:pytest]\naddopts=-k x\n", false),
             ("Makefile", "all:\n\tcc a.c\ntest:\n\t./t\n", "all:\n\tcc b.c\ntest:\n\t./t\n", true),
+            ("package.json", r#"{"scripts":{"unit":"jest"}}"#, r#"{"scripts":{"unit":"true"}}"#, false),
+            ("package.json", r#"{"scripts":{"build":"tsc"}}"#, r#"{"scripts":{"build":"true"}}"#, true),
+            ("Makefile", "", "SHELL = ./sh\n", false),
+            ("justfile", "verify:\n  ./t\n", "verify:\n  true\n", false),
             ("Makefile", "test: all\n\t./t\n", "test: all\n\ttrue\n", false),
         ] {
-            assert_eq!(runner_settings(path, before) == runner_settings(path, after), is_same, "{path} {after}");
+            let settings = |text| runner_settings(path, text, &closure);
+            assert_eq!(settings(before) == settings(after), is_same, "{path} {after}");
+        }
+    }
+    #[test]
+    fn settings_of_tools_are_told_from_data() {
+        for path in ["tsconfig.json", ".babelrc", ".env", "Makefile", "a/setup.cfg", "build.gradle", "x.config.json"] {
+            assert!(is_tool_settings(path), "{path}");
+        }
+        for path in ["Cargo.toml", "package.json", "data.json", "page.html", "README.md", ".gitignore", "messages.po"] {
+            assert!(!is_tool_settings(path), "{path}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Compares one run of the tests with what was before, and words a refusal.
 
 use super::evidence::{evidence, named};
-use crate::{CommandEnd, CoverageChange, Detail, Failure, Proof, Reason, TestOutcome, TestReport};
+use crate::{CommandEnd, CoverageChange, Detail, Failure, Proof, Reason, Strength, TestOutcome, TestReport};
 
 /// Lists in a proof hold so many names at the most; counts stay exact.
 pub(super) const MOST_NAMES: usize = 500;
@@ -20,6 +20,30 @@ pub(super) fn command_failed(report: &TestReport) -> Option<String> {
     }
 }
 
+/// What programs print that lack the test runner, a script or a package for it, where only the exit status tells anything.
+const NO_RUNNER: [&str; 9] = [
+    "command not found",
+    ": not found",
+    "ENOENT",
+    "No module named pytest",
+    "missing script",
+    "Missing script",
+    "ERR_PNPM_NO_SCRIPT",
+    "no such command",
+    "No rule to make target",
+];
+
+/// Why the tests could not be run before any work, so that their failing after it says nothing. Results test by test say
+/// that there is a runner now; a runner that fails because it finds no tests is one.
+pub(super) fn base_cannot_run(base: &TestReport, after: &TestReport) -> Option<String> {
+    let tell_nothing = |report: &TestReport| report.detail == Detail::ExitStatusOnly && !report.end.succeeded();
+    let has_no_runner = || NO_RUNNER.iter().any(|words| base.output_tail.contains(words));
+    command_failed(base).or_else(|| {
+        let is_missing = tell_nothing(base) && tell_nothing(after) && has_no_runner();
+        is_missing.then(|| "something that the test command needs is not there".to_owned())
+    })
+}
+
 /// Why the tests as a whole could not be run.
 pub(super) fn cannot_run(report: &TestReport) -> Option<String> {
     command_failed(report).or_else(|| report.broken.as_ref().map(|why| format!("the tests can't be run: {why}")))
@@ -33,8 +57,18 @@ pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
     };
     let both_tell = base.detail == Detail::PerTest && after.detail == Detail::PerTest;
     Proof {
+        strength: match after.detail {
+            Detail::PerTest => Strength::PerTest,
+            Detail::ExitStatusOnly => Strength::ExitStatusOnly,
+        },
         baseline_failed: count(base, TestOutcome::Failed),
-        new: bounded(after.tests.keys().filter(|name| !base.tests.contains_key(*name))),
+        // Where there are too many, those that fail are not the ones to leave out.
+        new: bounded([true, false].into_iter().flat_map(|fails| {
+            let is_wanted = move |outcome: &TestOutcome| (*outcome == TestOutcome::Failed) == fails;
+            let new =
+                after.tests.iter().filter(move |(name, outcome)| !base.tests.contains_key(*name) && is_wanted(outcome));
+            new.map(|(name, _)| name)
+        })),
         passed: count(after, TestOutcome::Passed),
         failed: count(after, TestOutcome::Failed),
         regressions: if both_tell { bounded(base.tests.keys().filter(is_regression)) } else { Vec::new() },

@@ -1,6 +1,6 @@
 //! Puts a refusal into words: for the next attempt's prompt and for people, bounded.
 
-use crate::{LoadError, TestReport};
+use crate::{LoadError, TestMistake, TestReport};
 use std::fmt::Write as _;
 
 /// So many tests are told of, each with so many lines; the whole has so many bytes.
@@ -49,6 +49,15 @@ pub(super) fn load_evidence(why: &str, errors: &[&LoadError]) -> String {
         for line in error.text.lines().take(MOST_LINES) {
             let _ = writeln!(text, "    {line}");
         }
+    }
+    cut(text)
+}
+
+/// The reason, and the mistakes of tests, each with its line.
+pub(super) fn mistakes_evidence(why: &str, mistakes: &[&TestMistake]) -> String {
+    let mut text = format!("{why}:\n");
+    for TestMistake { file, line, text: words } in mistakes.iter().take(MOST_TESTS) {
+        let _ = writeln!(text, "- {file}, line {line}: {words}");
     }
     cut(text)
 }

@@ -1,6 +1,8 @@
 //! Judges GREEN: RED's files are RED's, its tests pass, nothing that passed before fails, vanishes or is skipped.
 
 use super::compared::{cannot_run, refused, regressions_refused, with_rerun};
+use super::evidence::mistakes_evidence;
+use super::red::mistakes_in;
 use super::{RedFacts, Rules, Strictness};
 use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport};
 use std::borrow::Cow;
@@ -46,6 +48,12 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
                 proof.waived.push(reason);
             }
         }
+    }
+    let mistakes = mistakes_in(&red.files, work.without_red, after);
+    if !mistakes.is_empty() && !after.end.succeeded() {
+        let why = "tests of RED fail by a mistake of their own, which no implementation mends";
+        let (failure, reason) = (Some(Failure::GreenFailing), Some(Reason::TestMistake));
+        return Proof { failure, reason, evidence: mistakes_evidence(why, &mistakes), ..proof };
     }
     if let Some(why) = cannot_run(after) {
         return refused(proof, Failure::GreenFailing, Reason::CannotRun, &why, after, &[]);

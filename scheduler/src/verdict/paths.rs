@@ -26,6 +26,35 @@ fn is_camel_case_test(path: &str) -> bool {
     ["Test", "Tests", "Spec"].iter().any(|end| stem.len() > end.len() && stem.ends_with(end))
 }
 
+/// Tells whether a file, by its path, is source code: what an implementation is made of. Data, documents and settings are
+/// not, also where settings are written as code; a file without an extension may be a script.
+pub fn is_source(path: &str) -> bool {
+    const EXTENSIONS: &str = " rs py pyx js jsx mjs cjs ts tsx mts cts go java kt scala rb php pl pm sh bash zsh fish bats t \
+         c h cc cpp cxx hpp hh m mm swift cs fs vb ex exs erl hs ml mli lua r jl dart zig nim clj cljs groovy v sv vue \
+         svelte sol asm s awk tcl ";
+    const SETTINGS: [&str; 11] = [
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "justfile",
+        "Justfile",
+        "Dockerfile",
+        "Pipfile",
+        "Procfile",
+        "sitecustomize.py",
+        "usercustomize.py",
+        "noxfile.py",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if name.starts_with('.') || SETTINGS.contains(&name) || name.contains(".config.") || name.starts_with("conftest.") {
+        return false;
+    }
+    match name.rsplit_once('.') {
+        None => true,
+        Some((_, extension)) => EXTENSIONS.contains(&format!(" {} ", extension.to_ascii_lowercase())),
+    }
+}
+
 /// Returns the files of a RED that GREEN may not touch: the changed ones that look like tests; when none does, all that
 /// RED added.
 pub fn test_files_of_red(changes: &[Change]) -> Vec<String> {

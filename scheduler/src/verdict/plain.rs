@@ -1,7 +1,7 @@
 //! Judges work outside of any pair, and a merged tree: nothing that passed before fails, vanishes or is skipped.
 
 use super::compared::{cannot_run, refused, regressions_refused, with_rerun};
-use crate::{Detail, Failure, Proof, Reason, TestReport};
+use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport};
 
 /// Judges work outside of any pair: nothing that passed before fails, and no new test fails.
 pub fn judge_plain(base: &TestReport, after: &TestReport, rerun: Option<&TestReport>) -> Proof {
@@ -21,7 +21,8 @@ pub fn judge_plain(base: &TestReport, after: &TestReport, rerun: Option<&TestRep
     regressions_refused(proof, after, rerun, Failure::Regression)
 }
 
-/// Judges a merged tree: what passes on the integration branch, or on the task's branch alone, passes merged.
+/// Judges a merged tree, just measured or known from before: what passes on the integration branch, or on the task's
+/// branch alone, passes merged, and nothing fails that does not fail on the integration branch already.
 pub fn judge_landing(
     integration: &TestReport,
     branch: &TestReport,
@@ -29,22 +30,32 @@ pub fn judge_landing(
     rerun: Option<&TestReport>,
 ) -> Proof {
     let mut proof = with_rerun(branch, merged, rerun);
-    if let Some(why) = cannot_run(merged).filter(|_| cannot_run(branch).is_none()) {
+    let as_bad = |report: &TestReport| cannot_run(report).is_some();
+    if let Some(why) = cannot_run(merged).filter(|_| !as_bad(branch) || !as_bad(integration)) {
         return refused(proof, Failure::LandingRegression, Reason::CannotRun, &why, merged, &[]);
     }
     if merged.detail == Detail::ExitStatusOnly {
-        if branch.end.succeeded() && !passes(merged, rerun) {
+        if (branch.end.succeeded() || integration.end.succeeded()) && !passes(merged, rerun) {
             let why = "the merged tree fails the test command";
             return refused(proof, Failure::LandingRegression, Reason::ExitStatusOnly, why, merged, &[]);
         }
         proof.notes.push("judged by exit status only".to_owned());
         return proof;
     }
-    for name in with_rerun(integration, merged, rerun).regressions {
+    let against_integration = with_rerun(integration, merged, rerun);
+    for name in against_integration.regressions {
         if !proof.regressions.contains(&name) {
             proof.regressions.push(name);
         }
     }
+    // A test that fails on the branch alone, too, was never proven there; it is new where the branch is to land.
+    for name in against_integration.new {
+        if !proof.new.contains(&name) {
+            proof.new.push(name);
+        }
+    }
+    let fails_there = |name: &String| integration.tests.get(name) == Some(&TestOutcome::Failed);
+    proof.new.retain(|name| !fails_there(name));
     regressions_refused(proof, merged, rerun, Failure::LandingRegression)
 }
 

@@ -1,9 +1,11 @@
 //! Judges RED: new tests exist, were found, ran, and fail because the behaviour is missing.
 
 use super::Strictness;
-use super::compared::{bounded, cannot_run, command_failed, counted, refused, with_rerun, worst};
-use super::evidence::load_evidence;
-use crate::{CommandEnd, Detail, Failure, LoadCause, LoadError, Proof, Reason, TestOutcome, TestReport};
+use super::compared::{base_cannot_run, bounded, cannot_run, command_failed, counted, refused, with_rerun, worst};
+use super::evidence::{load_evidence, mistakes_evidence};
+use crate::{
+    CommandEnd, Detail, Failure, LoadCause, LoadError, Proof, Reason, Strength, TestMistake, TestOutcome, TestReport,
+};
 
 /// What was measured of a RED.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,16 @@ pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
     if let Some(why) = command_failed(after) {
         return refused(proof, Failure::RedCannotRun, Reason::CannotRun, &why, after, &[]);
     }
+    if let Some(why) = base_cannot_run(base, after) {
+        let why = format!("the tests can't be run where RED started, without its work: {why}");
+        return refused(proof, Failure::RedCannotRun, Reason::CannotRun, &why, base, &[]);
+    }
+    let mistakes = mistakes_in(work.test_files, base, after);
+    if !mistakes.is_empty() {
+        let why = "new tests fail by a mistake of their own, which no implementation mends";
+        let (failure, reason) = (Some(Failure::RedCannotRun), Some(Reason::TestMistake));
+        return Proof { failure, reason, evidence: mistakes_evidence(why, &mistakes), ..proof };
+    }
     let errors: Vec<&LoadError> = after.load_errors.iter().filter(|error| !base.load_errors.contains(error)).collect();
     if !errors.is_empty() && !after.end.succeeded() {
         return does_not_load(proof, work, &errors, strictness);
@@ -51,6 +63,12 @@ pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
         return refused(proof, Failure::Regression, reason, why, after, &broken);
     }
     new_tests_fail(proof, base, after, strictness)
+}
+
+/// Mistakes in these files that were not there before.
+pub(super) fn mistakes_in<'a>(files: &[String], base: &TestReport, after: &'a TestReport) -> Vec<&'a TestMistake> {
+    let is_new = |mistake: &&TestMistake| files.contains(&mistake.file) && !base.mistakes.contains(mistake);
+    after.mistakes.iter().filter(is_new).collect()
 }
 
 /// New tests exist, and fail.
@@ -132,7 +150,8 @@ fn does_not_load(mut proof: Proof, work: &RedWork<'_>, errors: &[&LoadError], st
         let why = "some new tests pass without an implementation";
         return refused(proof, Failure::RedPassed, Reason::SomePassed, why, after, &[]);
     }
-    proof.seen_failing = true;
+    // What can't be loaded, file by file and for what is missing, is as good as tests that fail by name.
+    (proof.seen_failing, proof.strength) = (true, Strength::PerTest);
     proof.notes.extend(new.iter().take(5).map(|error| not_there_yet(error)));
     proof
 }
@@ -150,23 +169,23 @@ fn names_a_file(name: &str, files: &[String]) -> bool {
     })
 }
 
-/// Without results test by test, that the command failed is all there is to see.
+/// Without results test by test, that the command passed before and fails now is all there is to see: it counts, and is
+/// never called seen.
 fn by_exit_status(mut proof: Proof, base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
     match (base.end.succeeded(), after.end.succeeded(), strictness) {
         (_, true, Strictness::Strict | Strictness::Normal) => {
             refused(proof, Failure::RedPassed, Reason::EverythingPassed, "the test command passes", after, &[])
         }
-        (false, false, Strictness::Strict) => {
-            let why = "the test command failed before already, and its output can't be read test by test";
-            refused(proof, Failure::RedCannotRun, Reason::ExitStatusOnly, why, after, &[])
+        (false, false, Strictness::Strict | Strictness::Normal) => {
+            let why =
+                "the test command failed before already, and its output can't be read test by test; before, it said";
+            refused(proof, Failure::RedCannotRun, Reason::ExitStatusOnly, why, base, &[])
         }
-        (true, false, _)
-        | (false, false, Strictness::Normal | Strictness::Relaxed)
-        | (_, true, Strictness::Relaxed) => {
+        (true, false, _) | (false, false, Strictness::Relaxed) | (_, true, Strictness::Relaxed) => {
             let weaker = "judged by exit status only, which can't tell a new failure from an old one";
             proof.notes.push(weaker.to_owned());
-            proof.seen_failing = base.end.succeeded() && !after.end.succeeded();
             proof.waived.extend(after.end.succeeded().then_some(Reason::EverythingPassed));
+            proof.waived.extend((!base.end.succeeded()).then_some(Reason::ExitStatusOnly));
             proof
         }
     }

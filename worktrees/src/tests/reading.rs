@@ -98,3 +98,23 @@ fn changes_in_the_users_other_worktrees_are_named_and_those_in_tms_own_are_not()
     let head = format!("HEAD of {}", other.display());
     assert_eq!(before.changes(&take()), [head, named[1].clone()]);
 }
+
+#[test]
+fn links_are_told_with_where_they_lead_and_texts_take_their_place() {
+    let scene = Scene::new();
+    let head = scene.head();
+    let worktree = scene.check_out("tm/one", &head);
+    std::os::unix::fs::symlink("../a.txt", worktree.path().join("link")).expect("a link");
+    let staged = worktree.capture(&PathPatterns::default()).expect("captured");
+    let links = scene.repository.links(&staged.tree).expect("links");
+    assert_eq!(links, [("link".to_owned(), "../a.txt".to_owned())].into());
+    assert!(scene.repository.paths(&staged.tree).expect("paths").is_superset(&["a.txt".into(), "link".into()].into()));
+    let texts = [("link", "a file"), ("a.txt", "other"), ("deep/new.txt", "new")];
+    let texts = texts.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let made = scene.repository.with_texts(&staged.tree, &texts, &head).expect("a commit");
+    for (path, text) in texts {
+        assert_eq!(scene.repository.text_at(&made, &path).expect("asked"), Some(text));
+    }
+    let tree = scene.repository.tree_of(&made).expect("a tree");
+    assert!(scene.repository.links(&tree).expect("links").is_empty());
+}

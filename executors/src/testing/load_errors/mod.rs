@@ -5,9 +5,12 @@
 
 mod compiled;
 mod javascript;
+mod mistakes;
 mod project;
 mod python;
 mod rust;
+
+pub(super) use mistakes::mistakes;
 
 use project::Project;
 use regex::Regex;
@@ -49,7 +52,7 @@ impl Found<'_> {
     }
 }
 
-fn pattern(text: &str) -> Regex {
+pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 

@@ -198,3 +198,91 @@ proptest! {
         let _any = load_errors(&output, Path::new("/nowhere"));
     }
 }
+
+/// The project's files, the output, and the expected mistakes as `file:line: first words`.
+fn check_mistakes(files: &[(&str, &str)], output: &str, expected: &[&str]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+        std::fs::write(path, text).expect("a file");
+    }
+    let output = output.replace("ROOT", folder.path().to_str().expect("a path"));
+    let found: Vec<String> = super::mistakes(&output, folder.path())
+        .into_iter()
+        .map(|mistake| format!("{}:{}: {}", mistake.file, mistake.line, mistake.text))
+        .collect();
+    assert_eq!(found, expected, "{output}");
+}
+
+#[test]
+fn a_name_that_a_python_test_never_binds_is_its_mistake() {
+    let files = [
+        ("tests/test_a.py", "def test_a():\n    foo()\n"),
+        ("tests/test_b.py", "from calc import *\n"),
+        ("calc.py", ""),
+    ];
+    let plain = |file: &str, error: &str| {
+        format!(
+            "Traceback (most recent call last):\n  File \"ROOT/{file}\", line 2, in test_a\n    foo()\n    ^^^\n{error}\n"
+        )
+    };
+    let name = "NameError: name 'foo' is not defined";
+    check_mistakes(&files, &plain("tests/test_a.py", name), &[&format!("tests/test_a.py:2: {name}")]);
+    check_mistakes(&files, &plain("tests/test_b.py", name), &[]);
+    let deeper = "Traceback (most recent call last):\n  File \"ROOT/tests/test_a.py\", line 2, in test_a\n    go()\n  \
+        File \"ROOT/calc.py\", line 1, in go\n    foo\nNameError: name 'foo' is not defined\n";
+    check_mistakes(&files, deeper, &["calc.py:1: NameError: name 'foo' is not defined"]);
+    let pytest = "    def test_a():\n>       foo()\nE       NameError: name 'foo' is not defined\n\ntests/test_a.py:2: NameError\n";
+    check_mistakes(&files, pytest, &["tests/test_a.py:2: NameError: name 'foo' is not defined"]);
+    let within = "tests/test_a.py:2: \n_ _ _\n\n    def go():\n>       foo\nE       NameError: name 'foo' is not defined\n\ncalc.py:1: NameError\n";
+    check_mistakes(&files, within, &["calc.py:1: NameError: name 'foo' is not defined"]);
+    let collecting = "____ ERROR collecting tests/test_a.py ____\ntests/test_a.py:1: in <module>\n    @pytest.mark.x\n\
+        E   NameError: name 'pytest' is not defined\n";
+    check_mistakes(&files, collecting, &["tests/test_a.py:1: NameError: name 'pytest' is not defined"]);
+}
+
+#[test]
+fn an_import_that_an_installed_module_does_not_have_is_a_mistake_and_one_of_the_project_is_none() {
+    let files = [("tests/test_a.py", "import x\n"), ("calc.py", "")];
+    let output = |error: &str| {
+        format!(
+            "Traceback (most recent call last):\n  File \"ROOT/tests/test_a.py\", line 1, in <module>\n    x\n{error}\n"
+        )
+    };
+    for (error, is_mistake) in [
+        ("ImportError: cannot import name 'lods' from 'json' (/usr/lib/python3.11/json/__init__.py)", true),
+        ("ImportError: cannot import name 'x' from 'lib' (/opt/venv/lib/site-packages/lib.py)", true),
+        ("ImportError: cannot import name 'add' from 'calc' (/opt/venv/lib/site-packages/calc.py)", false),
+        ("ImportError: cannot import name 'add' from 'calc' (/elsewhere/calc.py)", false),
+        ("ImportError: cannot import name 'add' from 'calc' (unknown location)", false),
+        ("ModuleNotFoundError: No module named 'json.foo'; 'json' is not a package", true),
+        ("ModuleNotFoundError: No module named 'calculator'", false),
+        ("AttributeError: module 'os' has no attribute 'pth'", true),
+        ("AttributeError: module 'calc' has no attribute 'add'", false),
+        ("AttributeError: 'Calc' object has no attribute 'add'", false),
+    ] {
+        let expected = format!("tests/test_a.py:1: {error}");
+        let expected: Vec<&str> = is_mistake.then_some(expected.as_str()).into_iter().collect();
+        check_mistakes(&files, &output(error), &expected);
+    }
+}
+
+#[test]
+fn a_name_that_a_script_never_binds_is_its_mistake() {
+    let files = [
+        ("test/a.test.js", "import test from 'node:test';\ntest('a', () => foo());\n"),
+        ("test/b.test.js", "import '../src/globals.js';\ntest('a', () => foo());\n"),
+        ("src/a.js", "foo();\n"),
+    ];
+    let stack = |file: &str| {
+        format!("ReferenceError: foo is not defined\n    at Object.<anonymous> (ROOT/{file}:2:17)\n    at node:x:1:1\n")
+    };
+    check_mistakes(&files, &stack("test/a.test.js"), &["test/a.test.js:2: ReferenceError: foo is not defined"]);
+    check_mistakes(&files, &stack("test/b.test.js"), &[]);
+    check_mistakes(&files, &stack("src/a.js"), &["src/a.js:2: ReferenceError: foo is not defined"]);
+    let tap = "not ok 1 - a\n  ---\n  error: 'foo is not defined'\n  code: 'ERR_TEST_FAILURE'\n  name: 'ReferenceError'\n  \
+        stack: |-\n    TestContext.<anonymous> (file://ROOT/test/a.test.js:2:17)\n    Test.run (node:internal:1:1)\n  ...\n";
+    check_mistakes(&files, tap, &["test/a.test.js:2: ReferenceError: foo is not defined"]);
+}

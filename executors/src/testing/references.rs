@@ -1,0 +1,187 @@
+//! What a text of a script refers to: files that it calls or sources, modules that it imports, scripts of packages and
+//! targets of makefiles that it runs.
+//!
+//! Knows no tree: a reference is a list of paths that it may mean.
+
+use super::load_errors::pattern;
+use regex::Regex;
+use std::sync::LazyLock;
+
+static PYTHON_IMPORT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*import\s+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)"));
+static PYTHON_FROM: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\s*from\s+(\.*[\w.]*)\s+import\s+\(?\s*([\w, \t\r\n]+)"));
+static JAVASCRIPT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*\(?\s*['"](\.{1,2}/[^'"]+)['"]"#)
+});
+static SCRIPT_WORD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"['"]((?:\.{0,2}/)?[\w./-]+\.(?:sh|bash|py|js|mjs|cjs|ts|rb|pl))['"]"#));
+
+/// What a text calls.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Calls {
+    /// Words that stand where a file to be run or sourced stands.
+    pub(super) files: Vec<String>,
+    /// Modules that are run by their names.
+    pub(super) modules: Vec<String>,
+    /// Scripts of packages, perhaps with a `*` at the end.
+    pub(super) scripts: Vec<String>,
+    /// Targets of makefiles.
+    pub(super) targets: Vec<String>,
+}
+
+/// Programs that run or source the file that is named next.
+const INTERPRETERS: [&str; 19] = [
+    ".", "source", "sh", "bash", "dash", "zsh", "ksh", "python", "python3", "node", "deno", "bun", "tsx", "ts-node",
+    "perl", "ruby", "php", "exec", "env",
+];
+
+/// Returns what the commands in a text call.
+pub(super) fn calls(text: &str) -> Calls {
+    let mut calls = Calls::default();
+    for command in text.split(['\n', ';', '&', '|', '`', '{', '}']) {
+        let words: Vec<&str> =
+            command.split(|character: char| character.is_whitespace() || "\"'".contains(character)).collect();
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        of_command(&words, &mut calls);
+    }
+    calls.files.extend(SCRIPT_WORD.captures_iter(text).map(|found| found[1].to_owned()));
+    calls
+}
+
+fn of_command(words: &[&str], calls: &mut Calls) {
+    for (index, word) in words.iter().enumerate() {
+        let rest = &words[index + 1..];
+        let program = word.trim_start_matches(['(', '$', '@', '-', '!']).trim_end_matches(')');
+        match program.rsplit('/').next().unwrap_or(program) {
+            "make" | "gmake" | "MAKE" | "just" => calls.targets.extend(targets(rest)),
+            "npm" | "pnpm" | "yarn" => calls.scripts.extend(script(rest)),
+            "npm-run-all" | "run-s" | "run-p" | "npm-run-all2" => calls.scripts.extend(plain(rest)),
+            _ if program.starts_with("python") && rest.first() == Some(&"-m") => {
+                calls.modules.extend(rest.get(1).map(ToString::to_string));
+            }
+            _ if INTERPRETERS.contains(&program) => calls.files.extend(plain(rest).take(2)),
+            // A path is called where it stands first, or where it is named as scripts are.
+            _ if index == 0 || word.starts_with("./") || has_end_of_script(word) => {
+                calls.files.push((*word).to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn has_end_of_script(word: &str) -> bool {
+    [".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".rb", ".pl", ".mk"].iter().any(|end| word.ends_with(end))
+}
+
+/// Words that are no flags and no assignments.
+fn plain<'a>(words: &'a [&str]) -> impl Iterator<Item = String> + 'a {
+    words
+        .iter()
+        .filter(|word| !word.starts_with('-') && !word.contains('='))
+        .map(|word| word.trim_end_matches(')').to_owned())
+}
+
+/// Without a target, make takes the first rule; what is meant is then called so.
+fn targets(words: &[&str]) -> Vec<String> {
+    let found: Vec<String> = plain(words).collect();
+    if found.is_empty() { vec!["all".to_owned(), "test".to_owned()] } else { found }
+}
+
+fn script(words: &[&str]) -> Option<String> {
+    let mut words = plain(words).filter(|word| word != "silent");
+    match words.next()?.as_str() {
+        "run" | "run-script" => words.next(),
+        "t" | "tst" => Some("test".to_owned()),
+        "exec" | "dlx" | "install" | "ci" | "add" => None,
+        name => Some(name.to_owned()),
+    }
+}
+
+/// Tells whether a file is one whose calls are read: a script of a shell, or of a language that may start others.
+pub(super) fn is_script(path: &str, text: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.rsplit_once('.') {
+        Some((_, extension)) => {
+            ["sh", "bash", "zsh", "mk", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "t"].contains(&extension)
+        }
+        None => text.starts_with("#!"),
+    }
+}
+
+/// Returns the paths that a word in a script may mean: from the top, and from the script's own folder.
+pub(super) fn resolved(script: &str, word: &str) -> Vec<String> {
+    // `$(dirname "$0")/x`, `$DIR/x` and `${DIR}/x` mostly mean the script's own folder.
+    let word = match word.rfind(['$', ')', '}']) {
+        Some(at) => word[at..].split_once('/').map_or("", |(_, rest)| rest),
+        None => word,
+    };
+    let folder = script.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let paths = [joined("", word), joined(folder, word)];
+    paths.into_iter().flatten().filter(|path| !path.is_empty()).collect()
+}
+
+/// A path from a folder, plain; `None` where it leads out.
+fn joined(folder: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// Returns the paths of files that a file may mean by its imports.
+pub(super) fn imports(path: &str, text: &str) -> Vec<String> {
+    match path.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("py") => of_python(path, text),
+        Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx") => of_javascript(path, text),
+        _ => Vec::new(),
+    }
+}
+
+fn of_python(path: &str, text: &str) -> Vec<String> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut found = Vec::new();
+    let modules = PYTHON_IMPORT.captures_iter(text);
+    for module in modules.flat_map(|list| list[1].split(',').map(|one| one.trim().to_owned()).collect::<Vec<_>>()) {
+        found.extend(["", folder].iter().flat_map(|from| module_files(from, &module)));
+    }
+    for import in PYTHON_FROM.captures_iter(text) {
+        let (module, names) = (import[1].to_owned(), import[2].to_owned());
+        let dots = module.len() - module.trim_start_matches('.').len();
+        let from = match dots {
+            0 => vec![String::new(), folder.to_owned()],
+            dots => joined(folder, &"../".repeat(dots - 1)).into_iter().collect(),
+        };
+        let module = module.trim_start_matches('.');
+        for from in from {
+            found.extend(module_files(&from, module));
+            for name in names.split([',', '\n']).filter_map(|name| name.split_whitespace().next()) {
+                let full = if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") };
+                found.extend(module_files(&from, &full));
+            }
+        }
+    }
+    found
+}
+
+/// The files of a module, and of the packages around it.
+pub(super) fn module_files(folder: &str, module: &str) -> Vec<String> {
+    let mut place = folder.to_owned();
+    let mut files = Vec::new();
+    for part in module.split('.').filter(|part| !part.is_empty()) {
+        place = if place.is_empty() { part.to_owned() } else { format!("{place}/{part}") };
+        files.extend([format!("{place}.py"), format!("{place}/__init__.py")]);
+    }
+    files
+}
+
+fn of_javascript(path: &str, text: &str) -> Vec<String> {
+    const ENDS: [&str; 9] = ["", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".json", "/index.js", "/index.ts"];
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let named = JAVASCRIPT.captures_iter(text).filter_map(|import| joined(folder, &import[1]));
+    named.flat_map(|place| ENDS.map(|end| format!("{place}{end}"))).collect()
+}

@@ -1,0 +1,144 @@
+//! What GREEN may not turn to its advantage: everything that RED brought, and what RED's tests read.
+//!
+//! Code that was there before RED is never frozen, nor is a declaration that RED left unfinished for GREEN.
+
+use super::{Change, ChangeKind, is_source, is_test_path, test_section};
+
+/// A file as RED left it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RedFile {
+    /// Its path.
+    pub path: String,
+    /// What RED did to it.
+    pub kind: ChangeKind,
+    /// Its text; `None` where it is gone or no text.
+    pub text: Option<String>,
+}
+
+/// Words by which code says that it is not written yet.
+const UNFINISHED: [&str; 14] = [
+    "todo!",
+    "unimplemented!",
+    "notimplemented",
+    "not implemented",
+    "not_implemented",
+    "unimplemented",
+    "not yet implemented",
+    "unsupportedoperationexception",
+    "throw new error",
+    "panic(",
+    "panic!(",
+    "fatalerror(",
+    "raise exception",
+    "todo()",
+];
+
+/// Tells whether the text is a declaration without an implementation: it says so, or nothing in it does anything.
+pub(super) fn is_unfinished(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    UNFINISHED.iter().any(|words| lower.contains(words)) || lower.lines().all(does_nothing)
+}
+
+/// Blank lines, comments, names of other files, and bodies that are empty.
+fn does_nothing(line: &str) -> bool {
+    const BEGINNINGS: [&str; 14] = [
+        "#", "//", "/*", "*", "\"\"\"", "--", "pub mod ", "mod ", "pub use ", "use ", "package ", "import ", "from ",
+        "<?php",
+    ];
+    let line = line.trim();
+    ["", "pass", "...", "{", "}", "end"].contains(&line) || BEGINNINGS.iter().any(|start| line.starts_with(start))
+}
+
+/// Returns the files of `changed` (by GREEN) that RED brought for its tests, each with why it is frozen.
+///
+/// `tests` are RED's test files with their texts. Test files themselves are RED's word for word, and not listed here.
+pub fn brought_by_red(red: &[RedFile], tests: &[(String, String)], changed: &[Change]) -> Vec<(String, String)> {
+    let of_red = |change: &&Change| red.iter().find(|file| file.path == change.path);
+    let frozen = changed.iter().filter_map(|change| {
+        let file = of_red(&change)?;
+        let is_named = || tests.iter().any(|(path, text)| names_path(path, text, &file.path));
+        let why = match file.kind {
+            ChangeKind::Deleted => return None,
+            ChangeKind::Added => (!is_free(file) || is_data(&file.path) && is_named()).then_some("added by RED"),
+            ChangeKind::Modified => {
+                (is_data(&file.path) && is_named()).then_some("changed by RED, and its tests read it")
+            }
+        };
+        Some((change.path.clone(), why?.to_owned()))
+    });
+    frozen.collect()
+}
+
+/// What RED may add and GREEN go on with: unfinished code, code with tests of its own in it, documents, and what package
+/// managers write.
+fn is_free(file: &RedFile) -> bool {
+    let text = file.text.as_deref().unwrap_or_default();
+    if is_test_path(&file.path) {
+        return false;
+    }
+    if is_source(&file.path) {
+        return file.text.is_some() && (is_unfinished(text) || test_section(&file.path, text).is_some());
+    }
+    !is_data(&file.path) || ["md", "rst", "adoc"].iter().any(|end| file.path.ends_with(&format!(".{end}")))
+}
+
+/// Neither code, nor a manifest, a lock of a package manager, or a file for git.
+fn is_data(path: &str) -> bool {
+    const MANIFESTS: [&str; 24] = [
+        "package.json",
+        "Cargo.toml",
+        "pyproject.toml",
+        "setup.cfg",
+        "tox.ini",
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "go.mod",
+        "go.sum",
+        "Cargo.lock",
+        "package-lock.json",
+        "pnpm-lock.yaml",
+        "yarn.lock",
+        "bun.lock",
+        "poetry.lock",
+        "uv.lock",
+        "Pipfile",
+        "Pipfile.lock",
+        "composer.json",
+        "composer.lock",
+        "Gemfile.lock",
+        ".gitignore",
+        ".gitattributes",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_manifest = MANIFESTS.contains(&name) || name.starts_with("requirements");
+    !is_source(path) && !is_manifest
+}
+
+/// Tells whether a path looks like data that is made for tests, where it lies outside of their folders.
+pub fn is_fixture(path: &str) -> bool {
+    const WORDS: [&str; 9] =
+        ["fixture", "golden", "expected", "expectation", "snapshot", "testdata", "test-data", "test_data", "mock"];
+    let lower = path.to_lowercase();
+    is_data(path) && WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// Tells whether the text of a test file names a path: as it stands from the top, from the test's own folder, or by the
+/// file's name alone.
+pub fn names_path(test: &str, text: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let folder = test.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let from_test = path.strip_prefix(folder).map(|rest| rest.trim_start_matches('/'));
+    [Some(path), from_test, Some(name)].into_iter().flatten().any(|word| holds_word(text, word))
+}
+
+/// Whether the word stands in the text with nothing around it that a file name could go on with.
+fn holds_word(text: &str, word: &str) -> bool {
+    let goes_on = |character: char| character.is_alphanumeric() || "_-".contains(character);
+    !word.is_empty()
+        && text.match_indices(word).any(|(start, _)| {
+            let after = text[start + word.len()..].chars().next();
+            let before = text[..start].chars().next_back();
+            !after.is_some_and(goes_on) && !before.is_some_and(|before| goes_on(before) || before == '.')
+        })
+}
