@@ -113,6 +113,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         max_tokens_per_task: settings.agent.max_tokens_per_task,
         // Who works is known once the agents have been looked for.
         agents: tm_scheduler::Roster::default(),
+        edition: tm_scheduler::Edition::NEWEST,
     }
 }
 

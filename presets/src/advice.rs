@@ -91,6 +91,11 @@ fn by_failure(failure: &str) -> &'static str {
         "red-cannot-run" => {
             "Run the test command yourself: the new tests must be found, must load without errors, and must fail."
         }
+        "red-questioned" => {
+            "Read the tests again, word by word, against the task. Correct one that asks for something else, that no \
+             implementation can pass, or that depends on what is neither in the project nor in the task; write again \
+             those that are right."
+        }
         "green-failing" => {
             "Read the assertions of the tests that fail, word by word: they decide what is right. Then try another \
              approach."
@@ -117,7 +122,7 @@ fn by_failure(failure: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    const FAILURES: [&str; 20] = [
+    const FAILURES: [&str; 21] = [
         "not-started",
         "rate-limited",
         "auth",
@@ -129,6 +134,7 @@ mod tests {
         "claimed-fail",
         "red-passed",
         "red-cannot-run",
+        "red-questioned",
         "green-failing",
         "regression",
         "tests-tampered",

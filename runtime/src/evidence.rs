@@ -89,7 +89,8 @@ fn evidence(brief: &Brief) -> Vec<Evidence> {
 }
 
 fn reason(record: &tm_scheduler::AttemptRecord) -> Option<&'static str> {
-    record.proof.as_ref().and_then(|proof| proof.reason).map(tm_scheduler::Reason::as_str)
+    let of_proof = || record.proof.as_ref().and_then(|proof| proof.reason);
+    record.questioned.or_else(of_proof).map(tm_scheduler::Reason::as_str)
 }
 
 /// The evidence, what was noticed, and what the agent said last where nothing was measured.

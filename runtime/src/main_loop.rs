@@ -10,7 +10,7 @@ use crate::setup::RunSetup;
 use crate::steering::{Ask, Reply, Steer, stop_order};
 use crate::{Error, Replayed};
 use std::time::Duration;
-use tm_scheduler::{Effect, Input, Limits, Request, RunStatus, Scheduler, Task, TaskId, Timestamp};
+use tm_scheduler::{Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Task, TaskId, Timestamp};
 use tm_store::run::{ActivityLog, JournalWriter};
 use tokio::sync::{mpsc, oneshot};
 
@@ -87,6 +87,7 @@ impl Run {
         let journal = JournalWriter::append_to(&setup.directory.journal(), replayed.end)?;
         let clock = SteadyClock::not_before(replayed.last_input_at);
         limits.deadline = limits.deadline.map(|deadline| clock.of(deadline));
+        limits.edition = Edition::NEWEST;
         Self::new(setup, replayed.scheduler, journal, clock, Input::Resumed(limits))
     }
 

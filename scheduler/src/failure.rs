@@ -32,6 +32,8 @@ pub enum Failure {
     RedPassed,
     /// RED: the tests can't be run, or none are found.
     RedCannotRun,
+    /// RED: its GREEN showed that its tests may be wrong.
+    RedQuestioned,
     /// GREEN: tests of its RED still fail.
     GreenFailing,
     /// A test that passed before fails, is gone, or is newly skipped.
@@ -57,7 +59,7 @@ pub enum Failure {
 
 impl Failure {
     /// Every failure, in the order of the list in DESIGN.md.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::NotStarted,
         Self::RateLimited,
         Self::Auth,
@@ -69,6 +71,7 @@ impl Failure {
         Self::ClaimedFail,
         Self::RedPassed,
         Self::RedCannotRun,
+        Self::RedQuestioned,
         Self::GreenFailing,
         Self::Regression,
         Self::TestsTampered,
@@ -95,6 +98,7 @@ impl Failure {
             Self::ClaimedFail => "claimed-fail",
             Self::RedPassed => "red-passed",
             Self::RedCannotRun => "red-cannot-run",
+            Self::RedQuestioned => "red-questioned",
             Self::GreenFailing => "green-failing",
             Self::Regression => "regression",
             Self::TestsTampered => "tests-tampered",
@@ -115,7 +119,8 @@ impl Failure {
             Self::RateLimited => Policy { charged: false, pause: Pause::Growing { first_ms: 30_000 }, retried: true },
             Self::Auth => Policy { charged: true, pause: Pause::None, retried: false },
             Self::Stopped => Policy { charged: false, pause: Pause::None, retried: false },
-            Self::Lost => Policy { charged: false, pause: Pause::None, retried: true },
+            Self::Lost => Policy { charged: false, pause: Pause::Growing { first_ms: 1_000 }, retried: true },
+            Self::RedQuestioned => Policy { charged: false, pause: Pause::None, retried: true },
             Self::TimedOut
             | Self::Stalled
             | Self::NoResult
@@ -158,7 +163,7 @@ pub struct Policy {
 pub enum Pause {
     /// Not at all.
     None,
-    /// Twice as long each time that the same failure comes again, up to ten minutes.
+    /// Twice as long each time that the same failure comes again, up to a longest one.
     Growing {
         /// The first pause in milliseconds.
         first_ms: u64,
@@ -171,11 +176,16 @@ impl Pause {
 
     /// Returns the pause in milliseconds after `repeats` failures of the same kind in a row, counted from 1.
     pub fn milliseconds(self, repeats: u32) -> u64 {
+        self.milliseconds_at_most(repeats, Self::LONGEST_MS)
+    }
+
+    /// As `milliseconds`, with a longest pause of one's own.
+    pub(crate) fn milliseconds_at_most(self, repeats: u32, longest_ms: u64) -> u64 {
         match self {
             Self::None => 0,
             Self::Growing { first_ms } => {
                 let doublings = repeats.saturating_sub(1).min(20);
-                first_ms.saturating_mul(1 << doublings).min(Self::LONGEST_MS)
+                first_ms.saturating_mul(1 << doublings).min(longest_ms)
             }
         }
     }

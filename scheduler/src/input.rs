@@ -83,6 +83,27 @@ pub enum Answer {
     Surroundings(String),
 }
 
+impl Answer {
+    /// Forgets figures of agents that can't be true.
+    pub(crate) fn forget_impossible_figures(&mut self) {
+        match self {
+            Self::AgentEnded(report) => report.forget_impossible_figures(),
+            Self::Refactored(refactored) => {
+                refactored.report.iter_mut().for_each(AgentReport::forget_impossible_figures);
+            }
+            Self::Prepared { .. }
+            | Self::PrepareRefused(_)
+            | Self::Proved(_)
+            | Self::Committed { .. }
+            | Self::CommitRefused(_)
+            | Self::Landed { .. }
+            | Self::LandingRefused(_)
+            | Self::WorkLost(_)
+            | Self::Surroundings(_) => {}
+        }
+    }
+}
+
 /// What came of a further attempt that may improve GREEN's code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Refactored {

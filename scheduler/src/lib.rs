@@ -40,7 +40,7 @@ pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
 pub use graph::{CutDependency, TaskGraph, Unplannable};
 pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
 pub use input::{Answer, Input, LandingRefusal, PrepareRefusal, Refactored, StopOrder};
-pub use limits::{Dispatch, Landing, Limits, Refactor};
+pub use limits::{Dispatch, Edition, Landing, Limits, Refactor};
 pub use machine::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskView, Wall};
 pub use next::{Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};

@@ -37,6 +37,24 @@ pub enum Refactor {
     On,
 }
 
+/// The rules by which a run takes its inputs. A journal is replayed by those under which it was written, up to the moment
+/// at which another process takes the run up.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Edition {
+    /// Those of journals before version 3: attempts that are not charged have no bound, a declared limit holds however long
+    /// it is, no RED is questioned, and a single slot is filled again while work waits to land.
+    #[default]
+    First,
+    /// Those of this version.
+    Second,
+}
+
+impl Edition {
+    /// The edition of runs that begin or are taken up now.
+    pub const NEWEST: Self = Self::Second;
+}
+
 /// What a run may use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
@@ -68,11 +86,20 @@ pub struct Limits {
     /// Who works.
     #[serde(default)]
     pub agents: Roster,
+    /// The rules.
+    #[serde(default)]
+    pub edition: Edition,
 }
 
 impl Limits {
     /// The limit of one attempt in minutes when nothing says otherwise.
     pub const DEFAULT_TIMEOUT_MINUTES: u64 = 30;
+
+    /// So many attempts at a task may fail without being charged: whatever answers come, no task is started more often than
+    /// `retries + 1` times with a charge and so often without. Not counted are attempts that tm itself ended because a
+    /// person said so: each order to stop or pause the run, and each request to retry, stop or skip a task, ends one at the
+    /// most. A task that a person opens again after it was given up has so many again, and at least one charged attempt.
+    pub const UNCHARGED_ATTEMPTS: u32 = 10;
 
     /// Returns limits for so many slots and nothing else out of the ordinary.
     pub fn with_slots(slots: NonZeroU32) -> Self {
@@ -89,6 +116,7 @@ impl Limits {
             max_cost_usd_per_task: None,
             max_tokens_per_task: None,
             agents: Roster::default(),
+            edition: Edition::NEWEST,
         }
     }
 

@@ -22,6 +22,9 @@ pub struct Proof {
     /// RED: whether its tests were seen failing one by one, or could not be loaded for what is missing.
     #[serde(default)]
     pub seen_failing: bool,
+    /// GREEN: tests of its RED that fail still.
+    #[serde(default)]
+    pub red_failing: Vec<String>,
     /// Tests that pass now.
     pub passed: u64,
     /// Tests that fail now.

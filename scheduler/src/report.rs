@@ -101,6 +101,11 @@ pub struct AgentReport {
 }
 
 impl AgentReport {
+    /// Forgets a cost that can't be one: less than nothing, or no number. It would make what was spent any less.
+    pub(crate) fn forget_impossible_figures(&mut self) {
+        self.cost_usd = self.cost_usd.filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
+    }
+
     /// Returns the report of a process of which nothing else is known: no result file, no tokens, no output.
     pub fn new(agent: impl Into<String>, started_at: Timestamp, ended_at: Timestamp, ended: Ended) -> Self {
         Self {

@@ -86,7 +86,8 @@ impl Iteration {
         effects: &mut Vec<LoopEffect>,
     ) {
         let State::LookingAfter(finished) = std::mem::replace(&mut self.state, State::New) else { return };
-        let Finished { before, end, verified } = *finished;
+        let Finished { before, mut end, verified } = *finished;
+        end.report.forget_impossible_figures();
         // What can't be read is taken as unchanged.
         let after = looked.as_ref().map_or_else(|_| before.clone(), Clone::clone);
         let shifts = before.shifts(&after);

@@ -5,12 +5,23 @@
 
 use super::{Scheduler, State};
 use crate::{
-    AccountName, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch, Effect, Event, Failure, Keep, Seat,
-    StopReason, TaskId, Timestamp, judge_agent,
+    AccountName, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch, Edition, Effect, Event, Failure, Keep,
+    Pause, Seat, StopReason, TaskId, Timestamp, judge_agent,
 };
 
 /// A declared reset that is so much later than the one before is told again.
 const TOLD_AGAIN_AFTER_MS: u64 = 5_000;
+
+/// A service that declares a longer limit is asked again after so long: what it declares may be wrong, or an agent's word.
+const LONGEST_DECLARED_MS: u64 = 24 * 3_600_000;
+
+/// The longest pause where a service declares nothing. Since attempts are bounded, their pauses together have to reach
+/// further than limits of services do, some of which last for hours.
+const LONGEST_PAUSE_MS: u64 = 2 * 3_600_000;
+
+/// An agent that ends well so long after the service refused another was answered after that: what it says last comes from
+/// the service.
+const ANSWERED_AFTER_MS: u64 = 10_000;
 
 /// Where a ready task stands among the others: wave under a barrier, order, rank.
 type ReadyKey = (u32, usize, usize);
@@ -22,6 +33,8 @@ pub struct Wall {
     pub agent: AgentName,
     /// When the service may be asked again.
     pub until: Timestamp,
+    /// When the service refused last.
+    pub refused_at: Timestamp,
 }
 
 /// Why a ready task has no agent now.
@@ -40,6 +53,9 @@ impl Scheduler {
 
     /// Starts ready tasks in their order, each with the first of its agents that may be asked now.
     pub(super) fn fill_slots(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        if self.is_landing_waited_for() {
+            return;
+        }
         let mut position = None;
         while self.stop_reason.is_none() && !self.is_paused && self.slots_in_use < self.limits.slots.get() {
             let Some(key) = self.candidate_after(position) else { return };
@@ -112,13 +128,18 @@ impl Scheduler {
         effects: &mut Vec<Effect>,
     ) {
         let Some(Seat { agent, account, .. }) = self.seat_of(rank).cloned() else { return };
-        let declared = declared.filter(|&until| until > now);
+        let (longest, longest_pause) = match self.limits.edition {
+            Edition::First => (u64::MAX, Pause::LONGEST_MS),
+            Edition::Second => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
+        };
+        let declared = declared.filter(|&until| until > now).map(|until| until.min(now.plus(longest)));
         let is_declared = declared.is_some();
         if let Some(wall) = self.walls.get_mut(&account) {
             // Others ran into the same wall before it was seen.
             let later = declared.filter(|&until| until > wall.until);
             let before = wall.until;
             wall.until = later.unwrap_or(before);
+            wall.refused_at = now;
             if later.is_some_and(|later| later.since(before) >= TOLD_AGAIN_AFTER_MS) {
                 let until = wall.until;
                 effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: true }));
@@ -127,10 +148,10 @@ impl Scheduler {
         }
         let refusals = self.refusals_in_a_row.entry(account.clone()).or_insert(0);
         *refusals += 1;
-        let pause = Failure::RateLimited.policy().pause.milliseconds(*refusals);
+        let pause = Failure::RateLimited.policy().pause.milliseconds_at_most(*refusals, longest_pause);
         let jitter = self.limits.agents.jitter_ms(pause, &self.id(rank), self.attempt_number(rank));
         let until = declared.unwrap_or_else(|| now.plus(pause + jitter));
-        self.walls.insert(account.clone(), Wall { agent: agent.clone(), until });
+        self.walls.insert(account.clone(), Wall { agent: agent.clone(), until, refused_at: now });
         effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: is_declared }));
     }
 
@@ -140,11 +161,24 @@ impl Scheduler {
         effects.extend(over.map(|(account, _)| Effect::Tell(Event::AgentAvailable { account })));
     }
 
-    /// Notes that the service behind the agent of the attempt under way answered: the next wall is a new one.
-    pub(super) fn heard_from_service(&mut self, rank: usize) {
+    /// Notes that the service behind the agent of the attempt under way answered: the next wall is a new one, and a wall
+    /// that it passes is none.
+    pub(super) fn heard_from_service(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        report: &AgentReport,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(account) = self.seat_of(rank).map(|seat| seat.account.clone()) else { return };
-        if !self.walls.contains_key(&account) {
+        let Some(wall) = self.walls.get(&account) else {
             self.refusals_in_a_row.remove(&account);
+            return;
+        };
+        let is_passed = now.since(wall.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
+        if is_passed && !self.is_of_first_edition() {
+            self.walls.remove(&account);
+            effects.push(Effect::Tell(Event::AgentAvailable { account }));
         }
     }
 
@@ -173,6 +207,9 @@ impl Scheduler {
             }
             AgentVerdict::Failed { failure: Failure::Auth, .. } => {
                 self.refuse_agent(rank, effects);
+            }
+            AgentVerdict::WorthProving if !self.is_of_first_edition() => {
+                self.heard_from_service(now, rank, report, effects);
             }
             AgentVerdict::Failed { .. } | AgentVerdict::WorthProving | AgentVerdict::Interrupted => {}
         }

@@ -14,9 +14,12 @@ impl Scheduler {
         now: Timestamp,
         task: &TaskId,
         attempt: AttemptNumber,
-        answer: Answer,
+        mut answer: Answer,
         effects: &mut Vec<Effect>,
     ) -> Result<(), IllegalInput> {
+        if !self.is_of_first_edition() {
+            answer.forget_impossible_figures();
+        }
         let illegal = |stands: String| IllegalInput { what: format!("the answer `{answer:?}` for `{task}`"), stands };
         let Some(&rank) = self.ranks.get(task) else { return Err(illegal("no task has that id".to_owned())) };
         if self.attempt_number(rank) != attempt {
@@ -101,7 +104,7 @@ impl Scheduler {
         if let Some(red) = red
             && self.phase(rank) == Phase::Green
         {
-            self.redo_red(now, red, rank, evidence, effects);
+            self.redo_conflicting_red(now, red, rank, evidence, effects);
         } else {
             self.fail_attempt(now, rank, Failure::Conflict, evidence, None, effects);
         }
@@ -116,11 +119,13 @@ impl Scheduler {
 
     fn agent_ended(&mut self, now: Timestamp, rank: usize, report: AgentReport, effects: &mut Vec<Effect>) {
         self.spend(&report);
-        let verdict = judge_agent(&report);
+        let verdict = self.verdict(&report);
+        if verdict == AgentVerdict::WorthProving {
+            self.heard_from_service(now, rank, &report, effects);
+        }
         self.last_attempt(rank).report = Some(report);
         match verdict {
             AgentVerdict::WorthProving => {
-                self.heard_from_service(rank);
                 self.set_state(rank, State::Proving);
                 if self.stop_order != Some(StopOrder::Now) {
                     effects.push(Effect::Prove { task: self.id(rank), attempt: self.attempt_number(rank) });
@@ -133,11 +138,26 @@ impl Scheduler {
         }
     }
 
+    /// Judges how an agent ended. One that was ended although nobody had ordered the run to stop was not ended by tm.
+    fn verdict(&self, report: &AgentReport) -> AgentVerdict {
+        match judge_agent(report) {
+            AgentVerdict::Interrupted if self.stop_order.is_none() && !self.is_of_first_edition() => {
+                let evidence = "the agent was ended, and nobody had asked for it".to_owned();
+                AgentVerdict::Failed { failure: Failure::Lost, evidence, not_before: None }
+            }
+            verdict => verdict,
+        }
+    }
+
     fn proved(&mut self, now: Timestamp, rank: usize, proof: Proof, effects: &mut Vec<Effect>) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.tell_proof(rank, &proof, effects);
         let (failure, evidence) = (proof.failure, proof.evidence.clone());
         self.last_attempt(rank).proof = Some(proof);
+        if let Some((failure, doubt)) = failure.zip(self.doubt(rank)) {
+            self.question_red(now, rank, doubt, failure, effects);
+            return;
+        }
         if let Some(failure) = failure {
             self.fail_attempt(now, rank, failure, evidence, None, effects);
             return;

@@ -4,6 +4,7 @@ use super::{AttemptRecord, Life, Scheduler, State, count_u32};
 use crate::{
     AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopOrder, StopReason, Timestamp,
 };
+use std::num::NonZeroU32;
 
 impl Scheduler {
     pub(super) fn advance(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
@@ -79,6 +80,12 @@ impl Scheduler {
         let backlog_id = placed.task.backlog_id.clone();
         self.write_status(backlog_id, Status::InProgress, effects);
         effects.push(self.prepare(rank));
+    }
+
+    /// Whether a single slot waits until all proven work has landed: what is prepared before starts from an old base, and
+    /// would conflict with the work of its own run. With more slots others work on old bases anyway, and none stands idle.
+    pub(super) fn is_landing_waited_for(&self) -> bool {
+        self.limits.slots == NonZeroU32::MIN && !self.landing.is_empty() && !self.is_of_first_edition()
     }
 
     /// Returns the effect that asks for the worktree of the attempt under way.

@@ -60,6 +60,7 @@ impl Scheduler {
         self.dependencies.push(before);
         self.dependants.push(Vec::new());
         self.attempts.push(Vec::<AttemptRecord>::new());
+        self.forgiven.push(0);
         self.order.push(order);
         self.plan.tasks.push(placed);
         self.unsettled += 1;

@@ -8,6 +8,8 @@ mod answers;
 mod dispatch;
 mod joining;
 mod parting;
+mod redoing;
+mod retrying;
 #[cfg(test)]
 mod scripts;
 mod settle;
@@ -21,8 +23,8 @@ pub use agents::Wall;
 pub use state::{AttemptRecord, Place, State};
 
 use crate::{
-    AccountName, AttemptNumber, Dependants, Effect, Event, Input, Landing, Limits, Phase, PlacedTask, RunStatus,
-    Status, StopOrder, StopReason, TaskId, Timestamp, WavePlan,
+    AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase, PlacedTask,
+    RunStatus, Status, StopOrder, StopReason, TaskId, Timestamp, WavePlan,
 };
 use parting::Parting;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -59,6 +61,8 @@ pub struct Scheduler {
     dependants: Vec<Vec<usize>>,
     states: Vec<State>,
     attempts: Vec<Vec<AttemptRecord>>,
+    /// How many attempts at each task were made when a person opened it again the last time.
+    forgiven: Vec<usize>,
     /// The place of each task among ready ones; planned tasks have odd numbers, so that others can join between.
     order: Vec<usize>,
     /// Ready tasks by (wave under a barrier, else 0; order; rank).
@@ -137,6 +141,7 @@ impl Scheduler {
             dependencies,
             dependants,
             attempts: vec![Vec::new(); count],
+            forgiven: vec![0; count],
             order: (0..count).map(|rank| 2 * rank + 1).collect(),
             ready: BTreeSet::new(),
             paused: BTreeSet::new(),
@@ -294,6 +299,11 @@ impl Scheduler {
             (RunStatus::Stopped, Some(StopReason::Surroundings)) => 1,
             _ => status.exit_code(),
         }
+    }
+
+    /// Whether inputs are taken as a journal of an earlier version was written.
+    fn is_of_first_edition(&self) -> bool {
+        self.limits.edition == Edition::First
     }
 
     fn id(&self, rank: usize) -> TaskId {

@@ -1,6 +1,9 @@
 //! Scheduling as scripts: what comes in, and every effect that goes out, one a line.
 
+mod bounds;
+mod questions;
 mod refactoring;
+mod replaying;
 mod resuming;
 mod steering;
 mod walls;

@@ -1,11 +1,8 @@
-//! Ends attempts and tasks: failure and retry, landing, blocking of dependants, statuses of the backlog.
+//! Ends attempts and tasks: failure, landing, blocking of dependants, statuses of the backlog.
 
-use super::{Scheduler, State, count_u32};
-use crate::{CommitId, Effect, Event, Failure, Keep, Pause, Status, Timestamp};
+use super::{Scheduler, State};
+use crate::{CommitId, Effect, Event, Failure, Keep, Status, Timestamp};
 use std::collections::BTreeSet;
-
-/// After so many losses in a row a further one counts: something other than tm's own death is eating the work.
-const UNCHARGED_LOSSES: u32 = 10;
 
 impl Scheduler {
     /// Ends the attempt under way as failed and decides whether there is another.
@@ -25,14 +22,11 @@ impl Scheduler {
         self.record_failure(now, rank, failure, evidence, effects);
         if failure == Failure::RateLimited {
             self.raise_wall(now, rank, not_before, effects);
-            self.make_ready(rank);
         } else if failure == Failure::Auth && self.refuse_agent(rank, effects) {
             // Somebody else has other credentials; the task is not at fault.
             self.last_attempt(rank).charged = false;
-            self.make_ready(rank);
-        } else {
-            self.retry_or_give_up(now, rank, failure, effects);
         }
+        self.retry_or_give_up(now, rank, failure, effects);
     }
 
     pub(super) fn record_failure(
@@ -43,42 +37,14 @@ impl Scheduler {
         evidence: String,
         effects: &mut Vec<Effect>,
     ) {
-        let losses = self.repeats(rank, failure) + 1;
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         let record = self.last_attempt(rank);
         record.ended_at = Some(now);
         record.failure = Some(failure);
-        record.charged = failure.policy().charged || failure == Failure::Lost && losses > UNCHARGED_LOSSES;
+        record.charged = failure.policy().charged;
         let reason = first_line(&evidence);
         record.evidence = evidence;
         effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: Some(failure), reason }));
-    }
-
-    /// How many attempts in a row, the last ones, failed so.
-    fn repeats(&self, rank: usize, failure: Failure) -> u32 {
-        let same = self.attempts[rank].iter().rev().take_while(|record| record.failure == Some(failure));
-        count_u32(same.count())
-    }
-
-    fn retry_or_give_up(&mut self, now: Timestamp, rank: usize, failure: Failure, effects: &mut Vec<Effect>) {
-        let policy = failure.policy();
-        let charged = count_u32(self.attempts[rank].iter().filter(|record| record.charged).count());
-        if !policy.retried || charged > self.limits.retries {
-            let reason = first_line(&self.last_attempt(rank).evidence);
-            self.give_up(rank, failure, reason, effects);
-            return;
-        }
-        let pause = match policy.pause {
-            Pause::None => 0,
-            Pause::Growing { .. } => policy.pause.milliseconds(self.repeats(rank, failure)),
-        };
-        if pause > 0 {
-            let until = now.plus(pause);
-            self.set_state(rank, State::Paused { until });
-            effects.push(Effect::Tell(Event::TaskWaiting { task: self.id(rank), until, failure }));
-        } else {
-            self.make_ready(rank);
-        }
     }
 
     pub(super) fn give_up(&mut self, rank: usize, failure: Failure, reason: String, effects: &mut Vec<Effect>) {
@@ -121,7 +87,7 @@ impl Scheduler {
         }
     }
 
-    /// Ends an attempt that tm itself stopped; it does not count, and the work is kept.
+    /// Ends an attempt that tm itself stopped because a person said so; it does not count, and the work is kept.
     pub(super) fn interrupt_attempt(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.last_attempt(rank).ended_at = Some(now);
@@ -129,24 +95,6 @@ impl Scheduler {
         let reason = if self.stop_order.is_some() { "stopped with the run" } else { "the run is paused" }.to_owned();
         effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason }));
         self.make_ready(rank);
-    }
-
-    /// Takes a RED back whose work conflicts with what has landed since; its GREEN waits for the next one.
-    pub(super) fn redo_red(
-        &mut self,
-        now: Timestamp,
-        red: usize,
-        green: usize,
-        evidence: String,
-        effects: &mut Vec<Effect>,
-    ) {
-        let (task, attempt) = (self.id(green), self.attempt_number(green));
-        effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
-        self.attempts[green].pop();
-        self.record_failure(now, red, Failure::Conflict, evidence, effects);
-        self.set_state(red, State::Waiting { unmet: 0 });
-        self.make_ready(green);
-        self.retry_or_give_up(now, red, Failure::Conflict, effects);
     }
 
     pub(super) fn end_attempt_well(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {
@@ -209,6 +157,6 @@ impl Scheduler {
     }
 }
 
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }

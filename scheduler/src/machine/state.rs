@@ -1,7 +1,7 @@
 //! Where a task stands within a run, and the record of its attempts.
 
 use crate::{
-    AgentName, AgentReport, AttemptNumber, CommitId, Dependants, Failure, Proof, Refactored, TaskId, Timestamp,
+    AgentName, AgentReport, AttemptNumber, CommitId, Dependants, Failure, Proof, Reason, Refactored, TaskId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -164,6 +164,9 @@ pub struct AttemptRecord {
     /// What came of the further attempt that may improve the code.
     #[serde(default)]
     pub refactor: Option<Refactored>,
+    /// RED: why its GREEN had it done again, when it had.
+    #[serde(default)]
+    pub questioned: Option<Reason>,
     /// Why it failed.
     pub failure: Option<Failure>,
     /// Whether the failure counts against the retries.
@@ -185,6 +188,7 @@ impl AttemptRecord {
             proof: None,
             commit: None,
             refactor: None,
+            questioned: None,
             failure: None,
             charged: false,
             evidence: String::new(),

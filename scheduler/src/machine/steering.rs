@@ -209,6 +209,7 @@ impl Scheduler {
 
     /// Takes a task that was given up or left out in again, and unblocks what waited for it.
     fn reopen(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+        self.forgiven[rank] = self.attempts[rank].len();
         self.make_ready(rank);
         effects.push(Effect::Tell(Event::TaskReopened { task: self.id(rank) }));
         self.review_dependants(rank, effects);

@@ -1,6 +1,6 @@
 //! Judges GREEN: RED's files are RED's, its tests pass, nothing that passed before fails, vanishes or is skipped.
 
-use super::compared::{cannot_run, refused, regressions_refused, with_rerun};
+use super::compared::{bounded, cannot_run, refused, regressions_refused, with_rerun};
 use super::evidence::mistakes_evidence;
 use super::red::mistakes_in;
 use super::{RedFacts, Rules, Strictness};
@@ -67,6 +67,9 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
         return covered(proof, after, rules);
     }
     if let Some((reason, why, tests)) = red_tests_do_not_pass(work, red) {
+        if reason == Reason::RedTestsFail {
+            proof.red_failing = bounded(tests.iter());
+        }
         return refused(proof, Failure::GreenFailing, reason, &why, after, &tests);
     }
     let proof = regressions_refused(proof, after, rerun, Failure::Regression);

@@ -29,8 +29,10 @@ fn an_agent_that_was_running_when_tm_died_is_adopted() {
     script.answer(
         "1",
         ended(Ended::Lost),
-        &["release 1#1 Salvage", "say attempt:ended 1 lost", "prepare 1#2 on [] with []"],
+        &["release 1#1 Salvage", "say attempt:ended 1 lost", "say task:waiting 1 until 1000"],
     );
+    script.now = Timestamp(1_000);
+    script.gives(Input::Tick, &["prepare 1#2 on [] with []"]);
     assert!(!script.scheduler.task(&"1".into()).expect("a task").attempts[0].charged);
 }
 

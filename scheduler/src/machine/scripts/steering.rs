@@ -232,16 +232,17 @@ fn a_task_that_joins_takes_the_place_of_its_priority() {
     assert_eq!(reason(&script, &addition(&task)), outside);
     task.dependencies.clear();
     script.gives(ask(addition(&task)), &["say task:added 8 none in 1"]);
+    script.answer("2", committed("c2"), &["say commit:created 2", "release 2#1 Nothing", "land 2#1 c2"]);
     script.answer(
         "2",
-        committed("c2"),
+        landed("m2"),
         &[
-            "say commit:created 2",
-            "release 2#1 Nothing",
+            "say attempt:ended 2 well",
+            "say task:landed 2",
+            "status 2 done",
             "say task:started 8 none",
             "status 8 in-progress",
             "prepare 8#1 on [] with []",
-            "land 2#1 c2",
         ],
     );
 }

@@ -75,6 +75,73 @@ fn a_wall_on_three_of_five_slots_holds_up_all_and_charges_nobody() {
 }
 
 #[test]
+fn a_limit_that_is_declared_for_years_is_asked_about_again_after_a_day() {
+    let day = 24 * 3_600_000;
+    let mut script = independent(1, 1, &[seat("claude", "claude")]);
+    script.now = Timestamp(5_000);
+    script.answer(
+        "1",
+        limited(Some(4_102_444_800_000)),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 rate-limited",
+            &format!("say agent:limited claude of claude until {} declared", 5_000 + day),
+        ],
+    );
+    assert_eq!(script.scheduler.next_wake(), Some(Timestamp(5_000 + day)));
+    script.now = Timestamp(5_000 + day);
+    script.gives(Input::Tick, &["say agent:available claude", "prepare 1#2 on [] with []"]);
+}
+
+#[test]
+fn a_wall_that_another_agent_of_the_account_passes_is_none() {
+    let mut script = independent(4, 3, &[seat("claude", "claude")]);
+    script.answer(
+        "1",
+        limited(Some(9_000_000)),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 rate-limited",
+            "say agent:limited claude of claude until 9000000 declared",
+        ],
+    );
+    // It may have been answered before the other was refused.
+    script.now = Timestamp(9_999);
+    script.answer("2", exited(0), &["prove 2#1"]);
+    // One that fails says nothing of the service.
+    script.now = Timestamp(10_000);
+    let mut failed = Script { scheduler: script.scheduler.clone(), now: script.now };
+    failed.answer(
+        "3",
+        exited(1),
+        &["release 3#1 Salvage", "say attempt:ended 3 no-result", "say task:failed 3 no-result", "status 3 pending"],
+    );
+    script.answer("3", exited(0), &["say agent:available claude", "prove 3#1", "prepare 1#2 on [] with []"]);
+}
+
+#[test]
+fn a_cost_below_nothing_gives_no_money_back() {
+    let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
+    limits.max_cost_usd = Some(1.0);
+    let mut script = Script::with_limits(&[("1", &[]), ("2", &[])], TddMode::Off, limits);
+    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    let costs = |dollars: f64| {
+        let Answer::AgentEnded(report) = exited(0) else { unreachable!("an agent's end") };
+        Answer::AgentEnded(AgentReport { cost_usd: Some(dollars), ..report })
+    };
+    for id in ["1", "2"] {
+        script.answer(id, prepared(), &[&format!("say attempt:started {id}"), &format!("run {id}#1")]);
+    }
+    let mut other = Script { scheduler: script.scheduler.clone(), now: script.now };
+    for (script, dollars) in [(&mut script, -1e9), (&mut other, f64::NAN)] {
+        script.answer("1", costs(dollars), &["prove 1#1"]);
+        assert_eq!(script.scheduler.task(&"1".into()).expect("a task").attempts[0].spent(), (0, 0.0));
+        script.answer("2", costs(1.5), &["prove 2#1", "say run:stopping Budget"]);
+        assert!((script.scheduler.cost_usd() - 1.5).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn the_question_that_a_hanging_agent_asked_is_evidence() {
     for (last_words, expected) in [
         ("working\n\nOverwrite src/a.rs? [y/N]\n", Some("Overwrite src/a.rs? [y/N]")),
@@ -107,7 +174,7 @@ fn an_undeclared_limit_pauses_longer_each_time_until_the_service_answers() {
         let input = Input::Answer { task: "1".into(), attempt, answer: prepared() };
         script.scheduler.handle(script.now, input).expect("a legal input");
     }
-    for (pause, least) in pauses.iter().zip([30_000, 60_000, 120_000, 240_000, 480_000, 600_000]) {
+    for (pause, least) in pauses.iter().zip([30_000, 60_000, 120_000, 240_000, 480_000, 960_000]) {
         assert!((least..=least + least / 4).contains(pause), "{pauses:?}");
     }
     // An answer that is no refusal begins anew.

@@ -1,0 +1,87 @@
+//! Decides whether a task is tried again: the one place that bounds its attempts.
+//!
+//! Every attempt that fails comes through here, charged or not. What does not come through here is started again because a
+//! person said so: after an order to stop or pause the run, or a request for the task.
+
+use super::settle::first_line;
+use super::{AttemptRecord, Scheduler, State, count_u32};
+use crate::{Edition, Effect, Event, Failure, Limits, Timestamp};
+
+impl Scheduler {
+    /// Has a task whose last attempt failed tried again, now or after a pause, or gives it up.
+    pub(super) fn retry_or_give_up(
+        &mut self,
+        now: Timestamp,
+        rank: usize,
+        failure: Failure,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.has_no_further_attempt(rank, failure) {
+            let reason = self.words_of_the_end(rank);
+            self.give_up(rank, failure, reason, effects);
+            return;
+        }
+        let pause = self.pause_ms(rank, failure);
+        if pause > 0 {
+            let until = now.plus(pause);
+            self.set_state(rank, State::Paused { until });
+            effects.push(Effect::Tell(Event::TaskWaiting { task: self.id(rank), until, failure }));
+        } else {
+            self.make_ready(rank);
+        }
+    }
+
+    fn has_no_further_attempt(&self, rank: usize, failure: Failure) -> bool {
+        let charged = self.attempts[rank].iter().filter(|record| record.charged).count();
+        let is_charged = self.attempts[rank].last().is_some_and(|record| record.charged);
+        // Refused credentials are charged where nobody else has others.
+        let is_final = !failure.policy().retried && (failure != Failure::Auth || is_charged);
+        let is_used_up = count_u32(charged) > self.limits.retries;
+        match self.limits.edition {
+            Edition::First => is_final || is_used_up && (is_charged || failure == Failure::Lost),
+            Edition::Second => is_final || is_used_up && is_charged || self.uncharged_left(rank) == 0,
+        }
+    }
+
+    /// How many attempts at the task may fail yet without being charged.
+    pub(super) fn uncharged_left(&self, rank: usize) -> usize {
+        let is_uncharged = |record: &&AttemptRecord| {
+            !record.charged && record.failure.is_some_and(|failure| failure != Failure::Stopped)
+        };
+        let uncharged = self.attempts[rank].iter().skip(self.forgiven[rank]).filter(is_uncharged).count();
+        (Limits::UNCHARGED_ATTEMPTS as usize).saturating_sub(uncharged)
+    }
+
+    fn words_of_the_end(&self, rank: usize) -> String {
+        let evidence = self.attempts[rank].last().map(|record| first_line(&record.evidence)).unwrap_or_default();
+        if self.is_of_first_edition() {
+            return evidence;
+        }
+        if self.uncharged_left(rank) == 0 {
+            let most = Limits::UNCHARGED_ATTEMPTS;
+            return format!(
+                "given up after {most} attempts that were not charged, the last of them because {evidence}"
+            );
+        }
+        if self.questioned_before(rank) {
+            let evidence = evidence.trim_end_matches(':');
+            return format!("{evidence}; its RED was done again because of that, so a test may be wrong");
+        }
+        evidence
+    }
+
+    fn pause_ms(&self, rank: usize, failure: Failure) -> u64 {
+        match failure {
+            // The wall before its account holds it up.
+            Failure::RateLimited => 0,
+            Failure::Lost if self.is_of_first_edition() => 0,
+            failure => failure.policy().pause.milliseconds(self.repeats(rank, failure)),
+        }
+    }
+
+    /// How many attempts in a row, the last ones, failed so.
+    fn repeats(&self, rank: usize, failure: Failure) -> u32 {
+        let same = self.attempts[rank].iter().rev().take_while(|record| record.failure == Some(failure));
+        count_u32(same.count())
+    }
+}
