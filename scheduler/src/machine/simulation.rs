@@ -2,16 +2,24 @@
 //!
 //! Invariants, checked after every input: never more attempts than slots; nothing is prepared before what it depends on
 //! has landed (or is held, for a GREEN; or was skipped as satisfied); at most one landing at a time; nothing is started
-//! while the run is paused, and no agent whose account is behind a wall or was refused; what is refused changes nothing;
-//! the same inputs give the same effects. At the end: every task has settled, a task that failed or was skipped blocks
-//! exactly its dependants, no attempt that ran into a wall was charged, no status is left `in-progress`.
+//! while the run is paused, and no agent whose account is behind a wall or was refused; a wall ends at its moment, after a
+//! day, or when somebody passes it; with one slot nothing is prepared while work waits to land; no task is tried more often
+//! than `retries + 1` times and ten that are not charged, but for what people ended and opened again; what is refused
+//! changes nothing; the same inputs give the same effects. At the end: every task has settled, a task that failed or was
+//! skipped blocks exactly its dependants, no attempt that ran into a wall was charged, no RED was questioned twice for the
+//! same cause or more than twice, no status is left `in-progress`.
+
+mod hostile;
+mod ledger;
 
 use super::*;
 use crate::{
     AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions, PrepareRefusal, Proof,
-    RedStart, Refactor, Refactored, Request, Roster, Seat, ServiceRefusal, Task, TddMode, pair,
+    Reason, RedStart, Refactor, Refactored, Request, Roster, Seat, ServiceRefusal, Task, TddMode, pair,
 };
 use fastrand::Rng;
+use hostile::Hostile;
+use ledger::Ledger;
 use std::num::NonZeroU32;
 
 const SEEDS: u64 = 4_000;
@@ -40,10 +48,10 @@ struct World {
     requests: usize,
     tdd: TddMode,
     added: usize,
-    /// Until when nobody of an account may be started, by what the world itself declared.
-    walls: BTreeMap<AccountName, Timestamp>,
-    /// Accounts whose credentials the world refused.
-    refused: BTreeSet<AccountName>,
+    /// Milliseconds between two inputs.
+    stride: u64,
+    hostile: Option<Hostile>,
+    ledger: Ledger,
 }
 
 /// Up to three agents for each kind of work, some of whom share an account.
@@ -86,6 +94,7 @@ impl World {
         limits.agents = roster(&mut random);
         let failure_percent = [0, 5, 20, 50][random.usize(..4)];
         let requests = [0, 20, 100, 300][random.usize(..4)];
+        let stride = [1, 1, 1, 7_000][random.usize(..4)];
         let scheduler = Scheduler::new(plan, limits);
         Self {
             twin: scheduler.clone(),
@@ -99,15 +108,14 @@ impl World {
             requests,
             tdd,
             added: 0,
-            walls: BTreeMap::new(),
-            refused: BTreeSet::new(),
+            stride,
+            hostile: None,
+            ledger: Ledger::default(),
         }
     }
 
     fn input(&mut self, input: Input) {
-        if matches!(input, Input::Request(Request::Retry(_))) {
-            self.refused.clear();
-        }
+        self.ledger.note_input(&input);
         let effects = self.scheduler.handle(self.now, input.clone()).expect("a legal input");
         let again = self.twin.handle(self.now, input).expect("a legal input");
         assert_eq!(effects, again, "the same inputs give the same effects");
@@ -161,10 +169,14 @@ impl World {
                 let placed = self.scheduler.task(&task).expect("a task").placed;
                 let needed = placed.task.dependencies.iter().filter(|id| !self.is_left_out(id)).count();
                 assert_eq!(must_contain.len(), needed, "`{task}` starts from all it needs");
+                let is_single = self.scheduler.limits().slots == NonZeroU32::MIN;
+                let lands = |view: TaskView<'_>| matches!(view.state, State::Landing { .. });
+                assert!(!is_single || !self.scheduler.tasks().any(lands), "`{task}` is prepared while work lands");
                 self.owed.push((task, attempt, Owed::Prepare));
             }
             Effect::RunAgent { task, attempt, .. } => {
-                self.check_agent(&task);
+                let account = self.account(&task);
+                self.ledger.check_start(&task, &account, self.scheduler.limits().retries, self.now);
                 self.owed.push((task, attempt, Owed::Agent));
             }
             Effect::Adopt { task, attempt, .. } => self.owed.push((task, attempt, Owed::Agent)),
@@ -178,7 +190,8 @@ impl World {
             Effect::SetStatus { task, status } => {
                 self.statuses.insert(task, status);
             }
-            Effect::StopAgent { .. } | Effect::Release { .. } | Effect::Tell(_) => {}
+            Effect::Tell(event) => self.ledger.hear(&event, self.now),
+            Effect::StopAgent { .. } | Effect::Release { .. } => {}
         }
     }
 
@@ -191,13 +204,6 @@ impl World {
         let agent = view.attempts.last().and_then(|record| record.agent.as_ref()).expect("an agent");
         let seat = self.scheduler.limits().agents.seat(view.placed.task.phase, agent);
         seat.expect("only who may do such work does it").account.clone()
-    }
-
-    fn check_agent(&self, task: &TaskId) {
-        let account = self.account(task);
-        assert!(!self.refused.contains(&account), "`{task}` starts with refused credentials");
-        let wall = self.walls.get(&account).copied().unwrap_or_default();
-        assert!(wall <= self.now, "`{task}` starts behind a wall");
     }
 
     fn check(&self) {
@@ -236,6 +242,9 @@ impl World {
         if self.random.usize(..400) == 0 {
             return self.input(Input::Answer { task, attempt, answer: Answer::Surroundings("disk full".into()) });
         }
+        if let Some(answer) = self.hostile.and_then(|hostile| self.hostile_answer(hostile, &task, &owed)) {
+            return self.input(Input::Answer { task, attempt, answer });
+        }
         let answer = match (owed, fails) {
             (Owed::Prepare, false) => {
                 Answer::Prepared { branch: "b".into(), base: self.commit(), worktree: "w".into() }
@@ -248,7 +257,7 @@ impl World {
             (Owed::Proof, false) => Answer::Proved(Proof::default()),
             (Owed::Proof, true) => {
                 let failure = Failure::ALL[self.random.usize(..Failure::ALL.len())];
-                Answer::Proved(Proof { failure: Some(failure), ..Proof::default() })
+                Answer::Proved(Proof { failure: Some(failure), ..self.doubtful() })
             }
             (Owed::Commit, false) => Answer::Committed { commit: self.commit(), proof: None },
             (Owed::Commit, true) if self.random.usize(..100) < 50 => Answer::WorkLost("gone".into()),
@@ -267,8 +276,20 @@ impl World {
         self.input(Input::Answer { task, attempt, answer });
     }
 
+    /// What may be said of work that is refused: sometimes that tests of its RED are wrong.
+    fn doubtful(&mut self) -> Proof {
+        let reasons = [None, Some(Reason::RedTestsFail), Some(Reason::RedNotFailing), Some(Reason::TestMistake)];
+        let reason = reasons[self.random.usize(..reasons.len())];
+        let red_failing = vec![["a", "b"][self.random.usize(..2)].to_owned()];
+        Proof { reason, red_failing, ..Proof::default() }
+    }
+
     fn agent_end(&mut self, task: &TaskId, fails: bool) -> Answer {
         let refusal = if fails { self.refusal(task) } else { None };
+        if !fails {
+            let account = self.account(task);
+            self.ledger.note_answered(account, self.now);
+        }
         let is_stopped = self.scheduler.stop_reason().is_some() || !self.scheduler.partings.is_empty();
         let ended = match (is_stopped && self.random.usize(..100) < 50, fails, self.random.usize(..4)) {
             (true, _, _) => Ended::Killed,
@@ -285,14 +306,17 @@ impl World {
         let account = self.account(task);
         match self.random.usize(..12) {
             0..=2 => {
-                let until = self.now.plus(self.random.u64(..200));
-                let wall = self.walls.entry(account).or_default();
-                *wall = (*wall).max(until);
-                Some(ServiceRefusal::RateLimited { until: Some(until) })
+                let most = [200, 60_000, 48 * 3_600_000][self.random.usize(..3)];
+                let until = Some(self.now.plus(self.random.u64(..most)));
+                self.ledger.note_limit(account, until, self.now);
+                Some(ServiceRefusal::RateLimited { until })
             }
-            3 => Some(ServiceRefusal::RateLimited { until: None }),
+            3 => {
+                self.ledger.note_limit(account, None, self.now);
+                Some(ServiceRefusal::RateLimited { until: None })
+            }
             4 => {
-                self.refused.insert(account);
+                self.ledger.note_refused(account);
                 Some(ServiceRefusal::Auth)
             }
             _ => None,
@@ -302,7 +326,6 @@ impl World {
     /// The process dies: what was owed is owed by nobody, and the next process takes over.
     fn crash(&mut self) {
         self.owed.clear();
-        self.refused.clear();
         let limits = Limits { deadline: None, ..self.scheduler.limits().clone() };
         self.input(Input::Resumed(limits));
     }
@@ -318,20 +341,21 @@ impl World {
                 self.crash();
                 continue;
             }
-            self.now = self.now.plus(1);
+            self.now = self.now.plus(self.stride);
             if self.random.usize(..1_000) < self.requests {
                 self.request();
                 continue;
             }
             match self.random.usize(..200) {
                 0 => self.crash(),
-                1 => self.input(Input::Stop(StopOrder::Gently)),
-                2 => self.input(Input::Stop(StopOrder::Now)),
+                1 if self.hostile.is_none() => self.input(Input::Stop(StopOrder::Gently)),
+                2 if self.hostile.is_none() => self.input(Input::Stop(StopOrder::Now)),
                 _ if self.owed.is_empty() && self.scheduler.next_wake().is_none() && self.scheduler.is_paused() => {
                     self.input(Input::Request(Request::Continue));
                 }
                 _ if self.owed.is_empty() => {
-                    self.now = self.scheduler.next_wake().expect("a run that goes on waits for something");
+                    let wake = self.scheduler.next_wake().expect("a run that goes on waits for something");
+                    self.now = self.now.max(wake);
                     self.input(Input::Tick);
                 }
                 _ => self.answer_one(),
@@ -357,6 +381,11 @@ impl World {
         let records = || self.scheduler.tasks().flat_map(|view| view.attempts);
         let walled = records().filter(|record| record.failure == Some(Failure::RateLimited));
         assert!(walled.map(|record| record.charged).all(|charged| !charged), "a wall is not charged");
+        for view in self.scheduler.tasks() {
+            let causes: Vec<Reason> = view.attempts.iter().filter_map(|record| record.questioned).collect();
+            let different: BTreeSet<Reason> = causes.iter().copied().collect();
+            assert!(causes.len() <= 2 && different.len() == causes.len(), "questioned for {causes:?}");
+        }
         assert!(self.statuses.values().all(|status| *status != Status::InProgress), "no status is left in-progress");
         let done = |view: &TaskView<'_>| matches!(view.state, State::Landed { .. });
         for view in self.scheduler.tasks().filter(done) {

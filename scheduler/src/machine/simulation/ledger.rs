@@ -1,0 +1,94 @@
+//! What the world itself knows of walls and of attempts, in words of its own, apart from the machine's.
+
+use super::*;
+
+/// A limit that a service declares is asked about again after so long.
+const DAY_MS: u64 = 24 * 3_600_000;
+/// An answer so long after a refusal shows that there is no limit.
+const ANSWERED_AFTER_MS: u64 = 10_000;
+
+#[derive(Default)]
+pub(super) struct Ledger {
+    /// Until when nobody of an account may be started, by what services declared.
+    walls: BTreeMap<AccountName, Timestamp>,
+    /// When the service behind an account refused last.
+    refused_at: BTreeMap<AccountName, Timestamp>,
+    /// Accounts whose services answered although they are behind a wall.
+    passed: BTreeSet<AccountName>,
+    /// Accounts whose credentials were refused.
+    refused: BTreeSet<AccountName>,
+    /// How often an agent was started, a person ended an attempt, and a person opened the task again, by task.
+    started: BTreeMap<TaskId, u32>,
+    ended_by_people: BTreeMap<TaskId, u32>,
+    opened: BTreeMap<TaskId, u32>,
+    /// What people asked for, all in all.
+    orders: u32,
+}
+
+impl Ledger {
+    pub(super) fn note_input(&mut self, input: &Input) {
+        match input {
+            Input::Request(request) => {
+                self.orders += 1;
+                if matches!(request, Request::Retry(_)) {
+                    self.refused.clear();
+                }
+            }
+            Input::Stop(_) => self.orders += 1,
+            Input::Resumed(_) => self.refused.clear(),
+            Input::Begin | Input::Answer { .. } | Input::Tick => {}
+        }
+    }
+
+    pub(super) fn note_limit(&mut self, account: AccountName, until: Option<Timestamp>, now: Timestamp) {
+        self.refused_at.insert(account.clone(), now);
+        self.passed.remove(&account);
+        if let Some(until) = until {
+            let wall = self.walls.entry(account).or_default();
+            *wall = (*wall).max(until.min(now.plus(DAY_MS)));
+        }
+    }
+
+    pub(super) fn note_refused(&mut self, account: AccountName) {
+        self.refused.insert(account);
+    }
+
+    pub(super) fn note_answered(&mut self, account: AccountName, now: Timestamp) {
+        if self.refused_at.get(&account).is_some_and(|&at| now.since(at) >= ANSWERED_AFTER_MS) {
+            self.passed.insert(account);
+        }
+    }
+
+    pub(super) fn hear(&mut self, event: &Event, now: Timestamp) {
+        match event {
+            Event::AgentAvailable { account } => {
+                let wall = self.walls.remove(account).unwrap_or_default();
+                assert!(wall <= now || self.passed.remove(account), "the wall before `{account}` stands");
+            }
+            Event::AttemptEnded { task, failure: None, reason, .. } if !reason.is_empty() => {
+                let ended = self.ended_by_people.entry(task.clone()).or_default();
+                *ended += 1;
+                assert!(*ended <= self.orders, "`{task}` was ended by people who asked for nothing");
+            }
+            Event::TaskReopened { task } => *self.opened.entry(task.clone()).or_default() += 1,
+            _ => {}
+        }
+    }
+
+    /// Checks that an agent may be started now, and that the task has not been tried too often.
+    pub(super) fn check_start(&mut self, task: &TaskId, account: &AccountName, retries: u32, now: Timestamp) {
+        assert!(!self.refused.contains(account), "`{task}` starts with refused credentials");
+        let wall = self.walls.get(account).copied().unwrap_or_default();
+        assert!(wall <= now, "`{task}` starts behind a wall");
+        let of = |counts: &BTreeMap<TaskId, u32>| counts.get(task).copied().unwrap_or_default();
+        let most = (retries + 1 + 10) * (1 + of(&self.opened)) + of(&self.ended_by_people);
+        let started = self.started.entry(task.clone()).or_default();
+        *started += 1;
+        assert!(*started <= most, "`{task}` is tried for the {started}th time, {most} are the most");
+    }
+
+    /// Checks that no task was tried more often than the limits allow when nobody asked for anything.
+    pub(super) fn check_without_people(&self, retries: u32) {
+        assert!(self.orders == 0 && self.started.values().all(|&started| started <= retries + 11));
+    }
+}
