@@ -132,7 +132,20 @@ fn an_attempt_that_was_not_measured_in_between_changes_nothing() {
 }
 
 #[test]
-fn a_test_that_shows_itself_wrong_questions_red_at_once_each_cause_once_and_twice_in_all() {
+fn a_third_cause_questions_nobody() {
+    let mut script = red_held(3);
+    for cause in [Reason::TestMistake, Reason::RedNotFailing] {
+        green_fails(&mut script, refused(cause, &[]));
+        red_again(&mut script, "again");
+    }
+    for attempt in [4, 5] {
+        let effects = green_fails(&mut script, refused(Reason::RedTestsFail, &["test_a"]));
+        assert_eq!(effects.last().expect("a line"), &format!("prepare 1#{attempt} on [again] with [again]"));
+    }
+}
+
+#[test]
+fn a_test_that_shows_itself_wrong_questions_red_at_once_and_once_for_each_cause() {
     let mut script = red_held(0);
     for (cause, red) in [(Reason::TestMistake, 2), (Reason::RedNotFailing, 3)] {
         let effects = green_fails(&mut script, refused(cause, &[]));

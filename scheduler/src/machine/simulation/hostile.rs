@@ -8,17 +8,20 @@ pub(super) enum Hostile {
     Lost,
     Limited,
     LimitedForYears,
+    /// Every GREEN says that its RED is wrong.
+    Doubtful,
     Mixture,
 }
 
-const ALL: [Hostile; 4] = [Hostile::Lost, Hostile::Limited, Hostile::LimitedForYears, Hostile::Mixture];
+const ALL: [Hostile; 5] =
+    [Hostile::Lost, Hostile::Limited, Hostile::LimitedForYears, Hostile::Doubtful, Hostile::Mixture];
 
 impl World {
     /// The answer to a step of a task when nothing may end well; `None` where only an honest answer is possible.
     pub(super) fn hostile_answer(&mut self, hostile: Hostile, task: &TaskId, owed: &Owed) -> Option<Answer> {
         let kind = match hostile {
             Hostile::Mixture if self.random.usize(..4) == 0 => return None,
-            Hostile::Mixture => ALL[self.random.usize(..3)],
+            Hostile::Mixture => ALL[self.random.usize(..4)],
             other => other,
         };
         match (owed, kind) {
@@ -28,6 +31,10 @@ impl World {
             }
             (Owed::Agent, Hostile::Limited) => Some(self.limited(task, None)),
             (Owed::Agent, Hostile::LimitedForYears) => Some(self.limited(task, Some(Timestamp(u64::MAX)))),
+            (Owed::Proof, Hostile::Doubtful) if self.scheduler.task(task)?.placed.task.phase == Phase::Green => {
+                Some(Answer::Proved(Proof { failure: Some(Failure::GreenFailing), ..self.doubtful() }))
+            }
+            (_, Hostile::Doubtful) => None,
             (Owed::Proof | Owed::Commit, _) => Some(Answer::WorkLost("gone".into())),
             (Owed::Prepare | Owed::Refactor(_) | Owed::Landing, _) => None,
         }
