@@ -6,7 +6,7 @@ use super::output::{last_line, last_words, refusal, tail};
 use super::stall::signs_of_life;
 use super::stream::{Heard, Listener};
 use super::watch::WatchedFolder;
-use super::{AgentCommand, Order, OutputFormat, Progress, parse_result};
+use super::{AgentCommand, Order, OutputFormat, Progress, RefusalPatterns, parse_result};
 use crate::process::ProcessTree;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -242,6 +242,9 @@ async fn report(
 }
 
 /// Tells a refusal by what the agent's events say of it, else by the words of what it printed.
+///
+/// A program that has events tells of limits in them alone: what else it prints may be a tool's output, or what its model
+/// says. Only of credentials for which it can't even begin it speaks before all events.
 fn refusal_of(heard: &Heard, ended: &Ended, printed: &str, command: &AgentCommand) -> Option<ServiceRefusal> {
     if heard.refusal.is_some() {
         return heard.refusal.clone();
@@ -250,7 +253,18 @@ fn refusal_of(heard: &Heard, ended: &Ended, printed: &str, command: &AgentComman
         return heard.waits_behind.clone();
     }
     let succeeded = matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered);
-    if succeeded { None } else { refusal(printed, &command.refusal_patterns) }
+    if succeeded {
+        return None;
+    }
+    let patterns = &command.refusal_patterns;
+    match (command.output.has_events(), heard.prints_events) {
+        (false, _) => refusal(printed, patterns),
+        (true, true) => None,
+        (true, false) => {
+            let of_credentials = RefusalPatterns { rate_limited: Vec::new(), auth: patterns.auth.clone() };
+            refusal(printed, &of_credentials)
+        }
+    }
 }
 
 /// Reads the result file; one that is empty or can't be read is read again, since it may be on its way over a network.

@@ -77,6 +77,22 @@ pub enum OutputFormat {
     Acp,
 }
 
+impl OutputFormat {
+    /// Tells whether the program says in events of its own what its service refused.
+    pub(super) const fn has_events(self) -> bool {
+        match self {
+            Self::Text | Self::Aider => false,
+            Self::ClaudeStreamJson
+            | Self::CodexJsonl
+            | Self::GeminiStreamJson
+            | Self::OpencodeJson
+            | Self::QwenStreamJson
+            | Self::ClineJson
+            | Self::Acp => true,
+        }
+    }
+}
+
 /// Words in the output by which a refusal of the service is known, whatever their case.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RefusalPatterns {

@@ -159,6 +159,47 @@ async fn a_refusal_of_the_service_is_known_by_its_words() {
     assert_eq!(report.refusal, Some(tm_scheduler::ServiceRefusal::RateLimited { until: None }));
 }
 
+#[tokio::test]
+async fn a_program_that_has_events_tells_of_limits_in_them_alone() {
+    let words = "usage limit reached|4102444800, slow down, 429 rate limit";
+    let said = format!(r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"{words}"}}]}}}}"#);
+    let read = format!(r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","content":"{words}"}}]}}}}"#);
+    let message = format!(r#"{{"type":"item.completed","item":{{"type":"agent_message","text":"{words}"}}}}"#);
+    let output = format!(
+        r#"{{"type":"item.completed","item":{{"type":"command_execution","command":"x","aggregated_output":"{words}"}}}}"#
+    );
+    let aborted = format!(r#"{{"type":"run_result","finishReason":"max_iterations","text":"{words}"}}"#);
+    for (format, line) in [
+        (OutputFormat::ClaudeStreamJson, words),
+        (OutputFormat::ClaudeStreamJson, &said),
+        (OutputFormat::ClaudeStreamJson, &read),
+        (OutputFormat::CodexJsonl, words),
+        (OutputFormat::CodexJsonl, &message),
+        (OutputFormat::CodexJsonl, &output),
+        (OutputFormat::ClineJson, &aborted),
+        (OutputFormat::GeminiStreamJson, words),
+        (OutputFormat::OpencodeJson, words),
+        (OutputFormat::QwenStreamJson, &said),
+        (OutputFormat::Acp, words),
+    ] {
+        let mut scene = Scene::new(&format!("echo '{line}'; echo '{words}' >&2; exit 1"));
+        scene.command.output = format;
+        assert_eq!(scene.run().await.refusal, None, "{format:?} {line}");
+    }
+    assert!(Scene::new(&format!("echo '{words}'; exit 1")).run().await.refusal.is_some(), "text has nothing but words");
+}
+
+#[tokio::test]
+async fn credentials_without_which_a_program_can_not_begin_are_known_by_its_words_until_it_prints_an_event() {
+    for (before, expected) in [("true", Some(tm_scheduler::ServiceRefusal::Auth)), ("echo '{\"type\":\"init\"}'", None)]
+    {
+        let mut scene = Scene::new(&format!("{before}; echo 'Invalid auth method selected.' >&2; exit 41"));
+        scene.command.output = OutputFormat::GeminiStreamJson;
+        scene.command.refusal_patterns.auth = vec!["Invalid auth method".into()];
+        assert_eq!(scene.run().await.refusal, expected);
+    }
+}
+
 /// Starts the scene's script as an earlier tm would have, and returns who it is.
 #[expect(clippy::disallowed_methods, reason = "stands in for an earlier tm")]
 fn started_before(scene: &Scene) -> std::process::Child {

@@ -221,29 +221,12 @@ fn no_agent_gets_variables_that_send_git_to_the_users_repository() {
     }
 }
 
-/// What the real programs printed when their service refused, cut to the part that matters.
-const REFUSALS: [(&str, &str); 4] = [
-    (
-        "claude",
-        r#""subtype":"success","api_error_status":429,"api_error_type":"rate_limit_error","result":"API Error""#,
-    ),
-    (
-        "codex",
-        r#"{"type":"turn.failed","error":{"message":"exceeded retry limit, last status: 429 Too Many Requests"}}"#,
-    ),
-    ("gemini", r#""status":"error","error":{"type":"unknown","message":"[API Error: Rate limit reached]\nPlease wait"#),
-    ("opencode", r#""name":"APIError","data":{"message":"Rate limit reached","statusCode":429,"isRetryable":true"#),
-];
-
 #[test]
-fn rate_limit_is_known_by_the_agents_own_event_and_not_by_what_it_read() {
-    for (name, output) in REFUSALS {
+fn programs_that_have_events_have_no_words_of_limits() {
+    for name in ["claude", "codex", "gemini", "opencode", "qwen", "cline"] {
         let recipe = recipe(name, &settings("")).unwrap();
-        let tells = |output: &str| recipe.rate_limited.iter().any(|pattern| output.contains(pattern.as_str()));
-        assert!(tells(output), "{name}");
-        let quoted_in_a_file = output.replace('"', "\\\"");
-        assert!(!tells(&quoted_in_a_file), "{name}");
-        assert!(!recipe.auth.iter().any(|pattern| output.contains(pattern.as_str())), "{name}");
+        assert_ne!(recipe.output, OutputFormat::Text, "{name}");
+        assert!(recipe.rate_limited.is_empty(), "{name}: what a tool printed would be taken for a limit");
     }
 }
 

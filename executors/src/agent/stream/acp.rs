@@ -1,6 +1,6 @@
 //! What `executors/src/acp/` tells of a session over the Agent Client Protocol.
 
-use super::{Heard, number, refused};
+use super::{Heard, dollars, number, refused, sum};
 use serde_json::Value;
 use tm_scheduler::{ServiceRefusal, Timestamp};
 
@@ -34,7 +34,7 @@ fn hear_update(heard: &mut Heard, update: &Value) {
         }
         // The cost of the whole session so far.
         Some("usage_update") if update["cost"]["currency"] == "USD" => {
-            heard.cost_usd = update["cost"]["amount"].as_f64().or(heard.cost_usd);
+            heard.costs_in_all(dollars(&update["cost"]["amount"]));
         }
         Some(_) | None => {}
     }
@@ -44,7 +44,7 @@ fn hear_end(heard: &mut Heard, event: &Value) {
     let (usage, quota) = (&event["usage"], &event["meta"]["quota"]["token_count"]);
     if usage.is_object() {
         // Agents differ in whether cached tokens are among the input; they agree on the total.
-        let output = number(usage, "outputTokens") + number(usage, "thoughtTokens");
+        let output = sum(usage, &["outputTokens", "thoughtTokens"]);
         let input = number(usage, "totalTokens").saturating_sub(output);
         heard.add_tokens(input.max(number(usage, "inputTokens")), output);
     } else if quota.is_object() {

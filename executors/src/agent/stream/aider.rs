@@ -17,9 +17,8 @@ pub(super) fn hear(heard: &mut Heard, line: &str, now: Timestamp) {
     if let Some(found) = TOKENS.captures(line) {
         heard.succeeds();
         heard.add_tokens(rounded(&found[1], &found[2]), rounded(&found[3], &found[4]));
-        if let Some(cost) = found.get(5).and_then(|cost| cost.as_str().parse().ok()) {
-            heard.add_cost(cost);
-        }
+        let cost = found.get(5).and_then(|cost| cost.as_str().parse().ok());
+        heard.add_cost(cost.filter(|dollars: &f64| dollars.is_finite()));
     } else if let Some(found) = ERROR.captures(line) {
         let refusal = match &found[1] {
             "AuthenticationError" | "PermissionDeniedError" => Some(tm_scheduler::ServiceRefusal::Auth),

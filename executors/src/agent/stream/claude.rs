@@ -2,7 +2,7 @@
 //!
 //! Usage of single messages is partial; only that of the last event counts.
 
-use super::{Heard, number, refused};
+use super::{Heard, dollars, number, refused, sum};
 use serde_json::Value;
 use tm_scheduler::{ServiceRefusal, Timestamp};
 
@@ -69,14 +69,12 @@ fn result(heard: &mut Heard, event: &Value, input: Input, now: Timestamp) {
     if usage.is_object() {
         let cached = match input {
             Input::WithCached => 0,
-            Input::WithoutCached => {
-                number(usage, "cache_read_input_tokens") + number(usage, "cache_creation_input_tokens")
-            }
+            Input::WithoutCached => sum(usage, &["cache_read_input_tokens", "cache_creation_input_tokens"]),
         };
-        heard.add_tokens(number(usage, "input_tokens") + cached, number(usage, "output_tokens"));
+        heard.add_tokens(number(usage, "input_tokens").saturating_add(cached), number(usage, "output_tokens"));
     }
     // A total of the whole program's, not of this event's.
-    heard.cost_usd = event["total_cost_usd"].as_f64().or(heard.cost_usd);
+    heard.costs_in_all(dollars(&event["total_cost_usd"]));
     for denial in event["permission_denials"].as_array().into_iter().flatten() {
         heard.tool_was_refused(denial["tool_name"].as_str().unwrap_or("a tool"));
     }

@@ -1,6 +1,6 @@
 //! Cline's `--json`. Its usage events hold totals, so the last one counts.
 
-use super::{Heard, number, refused};
+use super::{Heard, dollars, number, refused};
 use serde_json::Value;
 use tm_scheduler::{ServiceRefusal, Timestamp, Tokens};
 
@@ -47,11 +47,10 @@ fn run_result(heard: &mut Heard, event: &Value, now: Timestamp) {
         heard.says(text);
         return;
     }
-    let message = event["error"]["message"].as_str().or_else(|| event["error"].as_str());
-    let message = message.unwrap_or(if text.is_empty() { reason } else { text });
-    // The class of the error was told by the event before.
-    let refusal = refused::words(message, now).or_else(|| heard.refusal.take());
-    heard.gives_up(message, refusal);
+    let error = event["error"]["message"].as_str().or_else(|| event["error"].as_str());
+    // The class of the error was told by the event before. Its text is what the model said, who may say anything.
+    let refusal = error.and_then(|error| refused::words(error, now)).or_else(|| heard.refusal.take());
+    heard.gives_up(error.unwrap_or(if text.is_empty() { reason } else { text }), refusal);
 }
 
 /// It tells of limits in words only.
@@ -64,5 +63,5 @@ fn error(heard: &mut Heard, event: &Value, now: Timestamp) {
 /// It writes a cost of 0 for models whose price it does not know.
 fn total(heard: &mut Heard, tokens: Tokens, usage: &Value) {
     heard.tokens = Some(tokens);
-    heard.cost_usd = usage["totalCost"].as_f64().filter(|cost| *cost > 0.0).or(heard.cost_usd);
+    heard.costs_in_all(dollars(&usage["totalCost"]).filter(|cost| *cost > 0.0));
 }

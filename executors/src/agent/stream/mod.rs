@@ -141,14 +141,31 @@ impl Heard {
             Some(Tokens { input: before.input.saturating_add(input), output: before.output.saturating_add(output) });
     }
 
-    fn add_cost(&mut self, dollars: f64) {
-        self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + dollars.max(0.0));
+    fn add_cost(&mut self, dollars: Option<f64>) {
+        if let Some(dollars) = dollars {
+            self.cost_usd = Some((self.cost_usd.unwrap_or(0.0) + dollars).min(f64::MAX));
+        }
+    }
+
+    /// Notes a cost of all so far; what was spent never becomes less.
+    fn costs_in_all(&mut self, dollars: Option<f64>) {
+        self.cost_usd = dollars.map(|dollars| dollars.max(self.cost_usd.unwrap_or(0.0))).or(self.cost_usd);
     }
 }
 
-/// Returns the number at a key, 0 when there is none.
+/// Returns the number at a key, 0 when there is none, or one that counts nothing, such as a negative one.
 fn number(value: &Value, key: &str) -> u64 {
     value[key].as_u64().unwrap_or(0)
+}
+
+/// Returns the sum of the numbers at some keys.
+fn sum(value: &Value, keys: &[&str]) -> u64 {
+    keys.iter().fold(0, |sum, key| sum.saturating_add(number(value, key)))
+}
+
+/// Returns a cost, `None` where it can't be one: less than nothing, or no number.
+fn dollars(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
 }
 
 /// Tells the dialect of a program whose output was not said to be one, by an event that no other has.

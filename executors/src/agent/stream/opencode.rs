@@ -1,6 +1,6 @@
 //! opencode's `run --format json`. It has no last event; each step tells its own tokens and cost.
 
-use super::{Heard, number, refused};
+use super::{Heard, dollars, number, refused, sum};
 use serde_json::Value;
 use tm_scheduler::Timestamp;
 
@@ -19,11 +19,9 @@ pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
         Some("step_finish") => {
             heard.succeeds();
             let (tokens, cache) = (&part["tokens"], &part["tokens"]["cache"]);
-            let input = number(tokens, "input") + number(cache, "read") + number(cache, "write");
-            heard.add_tokens(input, number(tokens, "output") + number(tokens, "reasoning"));
-            if let Some(cost) = part["cost"].as_f64() {
-                heard.add_cost(cost);
-            }
+            let input = number(tokens, "input").saturating_add(sum(cache, &["read", "write"]));
+            heard.add_tokens(input, sum(tokens, &["output", "reasoning"]));
+            heard.add_cost(dollars(&part["cost"]));
         }
         Some("error") => {
             let error = &event["error"];

@@ -185,6 +185,35 @@ fn aider_tells_rounded_tokens_and_cost_of_each_message() {
 }
 
 #[test]
+fn figures_that_can_not_be_true_count_nothing_and_what_was_spent_never_becomes_less() {
+    let claude = |cost: &str, tokens: &str| {
+        format!(
+            r#"{{"type":"result","is_error":false,"result":"x","total_cost_usd":{cost},"usage":{{"input_tokens":{tokens},"output_tokens":{tokens},"cache_read_input_tokens":{tokens}}}}}"#
+        )
+    };
+    for cost in ["-1000000000", "-0.5", "null", "\"NaN\""] {
+        let heard = heard(OutputFormat::ClaudeStreamJson, &claude(cost, "-5"));
+        assert_eq!((heard.cost_usd, heard.tokens), (None, Some(Tokens::default())), "{cost}");
+    }
+    let twice = format!("{}\n{}", claude("0.75", "10"), claude("0", "18446744073709551615"));
+    let all = heard(OutputFormat::ClaudeStreamJson, &twice);
+    assert_eq!(all.cost_usd, Some(0.75));
+    assert_eq!(all.tokens, Some(Tokens { input: u64::MAX, output: u64::MAX }));
+    for (format, line) in [
+        (OutputFormat::OpencodeJson, r#"{"type":"step_finish","part":{"cost":-3,"tokens":{"input":-1,"output":-1}}}"#),
+        (OutputFormat::ClineJson, r#"{"type":"run_result","finishReason":"completed","usage":{"totalCost":-3}}"#),
+        (
+            OutputFormat::Acp,
+            r#"{"type":"acp/update","update":{"sessionUpdate":"usage_update","cost":{"currency":"USD","amount":-3}}}"#,
+        ),
+    ] {
+        assert_eq!(heard(format, line).cost_usd, None, "{format:?}");
+    }
+    let endless = format!("Tokens: 1 sent, 1 received. Cost: ${} message, $1 session.", "9".repeat(400));
+    assert_eq!(heard(OutputFormat::Aider, &endless).cost_usd, None);
+}
+
+#[test]
 fn escapes_in_events_never_reach_a_line() {
     let event = r#"{"type":"item.completed","item":{"type":"agent_message","text":"\u001b[31mred\u001b[0m\n"}}"#;
     assert_eq!(heard(OutputFormat::CodexJsonl, event).line.as_deref(), Some("red"));
