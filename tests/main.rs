@@ -26,6 +26,7 @@ mod models;
 mod one_run;
 mod pairs;
 mod pull_requests;
+mod questioned;
 mod real_agents;
 mod refactoring;
 mod reports;
