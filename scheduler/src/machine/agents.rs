@@ -224,7 +224,11 @@ impl Scheduler {
     pub(super) fn review_agents(&mut self, effects: &mut Vec<Effect>) {
         self.forgive_agents();
         self.told_over_budget.clear();
-        for (account, wall) in &self.walls {
+        for (account, wall) in &mut self.walls {
+            // Raised by an earlier version, it may be longer than any is now.
+            if self.limits.edition != Edition::First {
+                wall.until = wall.until.min(wall.refused_at.plus(LONGEST_DECLARED_MS));
+            }
             let (agent, account, until) = (wall.agent.clone(), account.clone(), wall.until);
             effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: false }));
         }

@@ -1,7 +1,7 @@
 //! Limits and refused credentials: who is held up, until when, and who takes over.
 
 use super::*;
-use crate::{Roster, Seat, ServiceRefusal, Tokens};
+use crate::{Edition, Roster, Seat, ServiceRefusal, Tokens};
 
 fn refused(refusal: ServiceRefusal) -> Answer {
     let Answer::AgentEnded(report) = exited(1) else { unreachable!("an agent's end") };
@@ -91,6 +91,30 @@ fn a_limit_that_is_declared_for_years_is_asked_about_again_after_a_day() {
     assert_eq!(script.scheduler.next_wake(), Some(Timestamp(5_000 + day)));
     script.now = Timestamp(5_000 + day);
     script.gives(Input::Tick, &["say agent:available claude", "prepare 1#2 on [] with []"]);
+}
+
+#[test]
+fn a_wall_that_an_earlier_version_raised_for_years_is_as_short_as_any_once_the_run_is_taken_up() {
+    let mut script = independent(1, 1, &[seat("claude", "claude")]);
+    script.scheduler.limits.edition = Edition::First;
+    script.answer(
+        "1",
+        limited(Some(4_102_444_800_000)),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 rate-limited",
+            "say agent:limited claude of claude until 4102444800000 declared",
+        ],
+    );
+    let limits = Limits { edition: Edition::NEWEST, ..script.scheduler.limits().clone() };
+    script.gives(
+        Input::Resumed(limits),
+        &[
+            "say run:resumed 0 landed, 0 under way",
+            "say agent:limited claude of claude until 86400000",
+            "status 1 in-progress",
+        ],
+    );
 }
 
 #[test]
