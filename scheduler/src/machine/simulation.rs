@@ -281,7 +281,7 @@ impl World {
         let reasons = [None, Some(Reason::RedTestsFail), Some(Reason::RedNotFailing), Some(Reason::TestMistake)];
         let reason = reasons[self.random.usize(..reasons.len())];
         let red_failing = vec![["a", "b"][self.random.usize(..2)].to_owned()];
-        Proof { reason, red_failing, ..Proof::default() }
+        Proof { red_failing, reason, ..Proof::default() }
     }
 
     fn agent_end(&mut self, task: &TaskId, fails: bool) -> Answer {

@@ -1,7 +1,7 @@
 //! A journal, read back, comes to where the run stood.
 
 use super::*;
-use crate::{AttemptRecord, Edition, Reason};
+use crate::Reason;
 
 /// Hands the inputs on as a journal does, and returns where they lead.
 fn replayed(edges: &[(&str, &[&str])], limits: &Limits, inputs: &[Input]) -> (Vec<State>, Vec<Vec<AttemptRecord>>) {

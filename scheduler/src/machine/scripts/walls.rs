@@ -1,7 +1,7 @@
 //! Limits and refused credentials: who is held up, until when, and who takes over.
 
 use super::*;
-use crate::{Edition, Roster, Seat, ServiceRefusal, Tokens};
+use crate::{Roster, Seat, ServiceRefusal, Tokens};
 
 fn refused(refusal: ServiceRefusal) -> Answer {
     let Answer::AgentEnded(report) = exited(1) else { unreachable!("an agent's end") };

@@ -34,9 +34,11 @@ impl World {
             (Owed::Proof, Hostile::Doubtful) if self.scheduler.task(task)?.placed.task.phase == Phase::Green => {
                 Some(Answer::Proved(Proof { failure: Some(Failure::GreenFailing), ..self.doubtful() }))
             }
-            (_, Hostile::Doubtful) => None,
-            (Owed::Proof | Owed::Commit, _) => Some(Answer::WorkLost("gone".into())),
-            (Owed::Prepare | Owed::Refactor(_) | Owed::Landing, _) => None,
+            (
+                Owed::Proof | Owed::Commit,
+                Hostile::Lost | Hostile::Limited | Hostile::LimitedForYears | Hostile::Mixture,
+            ) => Some(Answer::WorkLost("gone".into())),
+            (_, Hostile::Doubtful) | (Owed::Prepare | Owed::Refactor(_) | Owed::Landing, _) => None,
         }
     }
 
