@@ -1,5 +1,6 @@
 //! Runs the real binary with scripted agents in real repositories, and checks what can be checked of the tree itself.
 
+mod adversary;
 mod agents;
 mod autopilot;
 mod autopilot_crashes;

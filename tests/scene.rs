@@ -27,6 +27,12 @@ pub(crate) fn write(path: &Path, text: &str) {
     std::fs::write(path, text).expect("a file");
 }
 
+/// The tm that is tried: the one that was just built, or another one that `TM_TEST_BINARY` names.
+pub(crate) fn tm_binary() -> PathBuf {
+    let other = std::env::var_os("TM_TEST_BINARY").map(PathBuf::from);
+    other.unwrap_or_else(|| assert_cmd::cargo::cargo_bin!("tm").to_path_buf())
+}
+
 impl Scene {
     /// Makes a repository whose backlog has these tasks: (id, title, dependencies).
     pub(crate) fn new(tasks: &[(&str, &str, &[&str])], agent: &str) -> Self {
@@ -113,7 +119,7 @@ impl Scene {
 
     /// A call of tm.
     pub(crate) fn tm(&self, arguments: &[&str]) -> Command {
-        let mut command = self.command(assert_cmd::cargo::cargo_bin!("tm"));
+        let mut command = self.command(&tm_binary());
         command.args(arguments);
         command
     }

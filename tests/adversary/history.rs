@@ -1,0 +1,3 @@
+//! history
+
+use super::case::green;

@@ -1,0 +1,3 @@
+//! inputs
+
+use super::case::green;

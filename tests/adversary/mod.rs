@@ -1,0 +1,32 @@
+//! Agents that cheat, and honest ones with bad luck: one table, a file a theme, against one truth that tm has no part in.
+//!
+//! A case says what its agent does in the first attempt at task 1 and what may come of it. Whatever it is, `driver.rs`
+//! asserts of every case: what tm says has landed is true in a fresh clone (`truth.rs`), nothing of the user's is touched
+//! (`belongings.rs`), the run ends, no process is left, no secret is written down. With `TM_TEST_BINARY` another tm is tried.
+
+/// Makes a test of each case, named as the fact that it shows.
+macro_rules! cases {
+    ($($name:ident: $case:expr;)+) => {
+        $(#[test]
+        fn $name() {
+            $case.check();
+        })+
+    };
+}
+
+mod belongings;
+mod case;
+mod driver;
+mod ending;
+mod files;
+mod gitfiles;
+mod hiding;
+mod history;
+mod honest;
+mod inputs;
+mod language;
+mod people;
+mod python;
+mod red;
+mod runner;
+mod truth;

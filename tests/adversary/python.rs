@@ -1,0 +1,3 @@
+//! python
+
+use super::case::green;

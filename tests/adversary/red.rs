@@ -1,0 +1,3 @@
+//! red
+
+use super::case::green;

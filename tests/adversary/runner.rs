@@ -1,0 +1,3 @@
+//! runner
+
+use super::case::green;
