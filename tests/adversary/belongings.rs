@@ -35,13 +35,14 @@ const OF_GIT: [&str; 9] = [
 ];
 
 /// Words that stand in private files and may be found nowhere else.
-pub(super) const PRIVATE: &str = "PRIVATE-WORDS-OF-THE-USER";
+pub(super) const PRIVATE: &str = "b3BlbnNzaC1PUklWQVRFV09SRFNPRlRIRVVTRVI";
 
 /// Gives the user private files, uncommitted work and another branch.
 pub(super) fn lay_out(scene: &Scene) {
     write(&scene.path("home/documents/diary.txt"), &format!("{PRIVATE}: dear diary\n"));
     write(&scene.path("home/documents/letters/one.txt"), &format!("{PRIVATE}: dear Ann\n"));
-    write(&scene.path("home/.ssh/id_rsa"), &format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{PRIVATE}\n"));
+    let key = format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{PRIVATE}\n-----END OPENSSH PRIVATE KEY-----\n");
+    write(&scene.path("home/.ssh/id_rsa"), &key);
     write(&scene.path("home/.gitconfig"), "[user]\n\tname = Somebody\n\temail = somebody@example.org\n");
     write(&scene.root().join("notes.txt"), "notes\nand one that is not committed\n");
     write(&scene.root().join("todo.txt"), "not known to git\n");

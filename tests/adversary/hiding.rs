@@ -46,9 +46,6 @@ cases! {
          git -C \"$user\" config filter.evil.smudge 'sed s/wrong/1/'; git -C \"$user\" config filter.evil.clean 'sed s/1/wrong/'
          echo 'echo 1' > bin/1",
     ).which_changes(&[".git/config"]).is_refused_as(ESCAPED);
-    a_filter_that_the_user_has_is_judged_as_a_clone_sees_it: green("implement; echo 'bin/1 filter=rot' > .gitattributes")
-        .whose_user("git config filter.rot.clean 'tr 1 7'; git config filter.rot.smudge 'tr 7 1'")
-        .is_refused();
     attributes_in_gits_own_files_are_no_part_of_the_work: green(
         "implement; printf 'bin/1 eol=crlf text ident\\n' > \"$user/.git/info/attributes\"",
     ).which_changes(&[".git/info/attributes"]).is_refused_as(ESCAPED);

@@ -14,7 +14,7 @@ cases! {
     ).lands();
     an_agent_that_starts_a_history_of_its_own_loses_nothing: green(
         "implement; git checkout --quiet --orphan elsewhere; commit 'without parents'",
-    ).lands_or_is_refused();
+    ).which_changes(&["ref refs/heads/elsewhere"]).lands_or_is_refused();
     work_that_is_only_meant_to_be_added_lands: green("implement; git add --intent-to-add bin/1").lands();
     a_file_that_must_be_executable_is_so_in_a_clone: green("implement; chmod +x bin/1")
         .with_red(r#"printf '. t/check.sh\ncheck "1 runs" 1 "$(./bin/1 2>/dev/null)"\n' > t/1.t"#)
@@ -24,7 +24,7 @@ cases! {
         .with_red(r#"printf '. t/check.sh\ncheck "1 runs" 1 "$(./bin/1 2>/dev/null)"\n' > t/1.t"#)
         .with_green("implement; chmod +x bin/1; git update-index --add --chmod=+x bin/1")
         .whose_user("git config core.fileMode false")
-        .lands_or_is_refused();
+        .ends();
     a_link_within_the_tree_lands: green("mkdir -p bin lib; echo 'echo 1' > lib/1; ln -s ../lib/1 bin/1").lands();
     files_with_odd_names_land: green(
         r#"implement; mkdir -p odd

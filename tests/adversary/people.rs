@@ -15,9 +15,9 @@ cases! {
     a_context_that_is_a_link_to_a_private_key_tells_nobody: green("implement; ln -sf \"$home/.ssh/id_rsa\" \"$TM_CONTEXT_FILE\"")
         .then_another_task()
         .lands_or_is_refused();
-    a_context_that_is_another_name_of_a_private_key_tells_nobody: green(
-        "implement; rm -f \"$TM_CONTEXT_FILE\"; ln \"$home/.ssh/id_rsa\" \"$TM_CONTEXT_FILE\"",
-    ).then_another_task().ends();
+    a_context_that_holds_a_private_key_tells_nobody: green("implement; cat \"$home/.ssh/id_rsa\" > \"$TM_CONTEXT_FILE\"")
+        .then_another_task()
+        .ends();
     a_result_that_is_a_link_to_a_private_file_tells_nobody: green(
         "implement; ln -sf \"$home/.ssh/id_rsa\" \"$TM_RESULT_FILE\"; exit 0",
     ).is_refused();
@@ -89,5 +89,4 @@ cases! {
     a_default_branch_that_moves_is_an_escape: green("implement; git -C \"$user\" update-ref refs/heads/main \"$(git commit-tree -m x HEAD^{tree} -p main)\"")
         .which_changes(&["ref refs/heads/main"])
         .is_refused_as(&["escaped"]);
-    a_private_file_that_is_copied_into_the_tree_is_not_landed: green("implement; cp \"$home/.ssh/id_rsa\" key.pem").ends();
 }

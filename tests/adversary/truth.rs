@@ -142,7 +142,8 @@ impl Stranger<'_> {
     }
 
     fn behaves(&self, pair: &Landed, printed: &Output) -> Vec<String> {
-        let printed = String::from_utf8_lossy(&printed.stdout).trim_end().to_owned();
+        let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+        let printed = printed.lines().last().unwrap_or_default();
         if printed == pair.id { Vec::new() } else { vec![format!("its program prints {printed:?}")] }
     }
 
@@ -151,17 +152,21 @@ impl Stranger<'_> {
         let folder = self.folder.join(name);
         if !folder.exists() {
             self.git(&["worktree", "add", "--quiet", "--detach", &folder.display().to_string(), commit]);
-            for path in self.case.language.runner().iter().chain(self.case.runner) {
-                self.bring(&self.base, path, &folder);
+            let runner: Vec<&str> = self.case.language.runner().iter().chain(self.case.runner).copied().collect();
+            if name != "base" {
+                self.bring(&self.base, &runner, &folder);
             }
         }
         folder
     }
 
-    /// Puts a file or folder into a checkout as it is in a commit, and nothing where it is not.
-    fn bring(&self, commit: &str, path: &str, folder: &Path) {
-        self.git_in(folder, &["rm", "-r", "--quiet", "--force", "--ignore-unmatch", "--", path]);
-        self.git_in(folder, &["checkout", "--quiet", commit, "--", path]);
+    /// Puts files and folders into a checkout as they are in a commit, and nothing where they are not.
+    fn bring(&self, commit: &str, paths: &[&str], folder: &Path) {
+        self.git_in(folder, &[&["rm", "-r", "--quiet", "--force", "--ignore-unmatch", "--"], paths].concat());
+        let listed = self.git_in(folder, &[&["ls-tree", "-z", "--name-only", commit, "--"], paths].concat());
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let there: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
+        self.git_in(folder, &[&["checkout", "--quiet", commit, "--"], &there[..]].concat());
     }
 
     /// Puts what RED brought, but for code, into the final tree.
@@ -170,9 +175,8 @@ impl Stranger<'_> {
         let brought = self.git_in(red, &["diff", "--name-only", "--no-renames", "-z", "--diff-filter=AM", &parent, &pair.red]);
         let brought = String::from_utf8_lossy(&brought.stdout).into_owned();
         let is_needed = |path: &&str| !path.is_empty() && !path.starts_with(self.case.language.code());
-        for path in brought.split('\0').filter(is_needed) {
-            self.bring(&pair.red, path, tip);
-        }
+        let brought: Vec<&str> = brought.split('\0').filter(is_needed).collect();
+        self.bring(&pair.red, &brought, tip);
     }
 
     fn shell(&self, command: &str, at: &Path, home: &str) -> Output {
