@@ -55,6 +55,8 @@ pub(super) struct Case {
     pub(super) afterwards: &'static [&'static [&'static str]],
     pub(super) expectation: Expectation,
     pub(super) seconds: u64,
+    /// Whether the run gets a bound on its memory: node reserves more than it uses.
+    pub(super) is_bounded: bool,
 }
 
 /// A case whose agent does this in its first attempt at making the tests pass.
@@ -90,6 +92,7 @@ fn cheating(phase: &'static str, cheat: &'static str) -> Case {
         afterwards: &[],
         expectation: Expectation::Ends,
         seconds: 60,
+        is_bounded: true,
     }
 }
 
@@ -148,6 +151,10 @@ impl Case {
 
     pub(super) fn afterwards(self, afterwards: &'static [&'static [&'static str]]) -> Self {
         Self { afterwards, ..self }
+    }
+
+    pub(super) fn with_all_memory(self) -> Self {
+        Self { is_bounded: false, ..self }
     }
 
     pub(super) fn lands(self) -> Self {

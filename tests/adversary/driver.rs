@@ -29,12 +29,12 @@ impl Case {
         let before = Belongings::of(&scene);
         let mut seen = Vec::new();
         let ended = self.run(&scene, &mut seen);
-        let report = report(&scene);
         seen.extend(left_processes(&scene).into_iter().map(|(_, words)| format!("a process is left: {words}")));
         seen.extend(secrets(&scene));
         self.call_afterwards(&scene, &mut seen);
         seen.extend(self.obeyed(&scene));
         before.restore(&scene, &Belongings::of(&scene), self.agent_changes);
+        let report = report(&scene);
         seen.extend(before.differences(&Belongings::of(&scene), self.agent_changes));
         if let Some(report) = &report {
             // Nobody else has what the agent left outside of the tree.
@@ -92,7 +92,9 @@ impl Case {
         let mut settings = vec!["--retries", "3"];
         settings.extend(&self.settings);
         for _ in 0..4 {
-            let run = self.command(scene, with_little_memory(scene, &scene.run_command(&settings)));
+            let call = scene.run_command(&settings);
+            let call = if self.is_bounded { with_little_memory(scene, &call) } else { call };
+            let run = self.command(scene, call);
             let Some(output) = within(run, self.seconds) else {
                 seen.push(format!("the run had not ended after {} seconds", self.seconds));
                 return None;
@@ -237,7 +239,7 @@ pub(super) fn within(mut command: Command, seconds: u64) -> Option<Output> {
 }
 
 /// The same call in a shell that may not take all the memory of this machine.
-fn with_little_memory(scene: &Scene, call: &Command) -> Command {
+pub(super) fn with_little_memory(scene: &Scene, call: &Command) -> Command {
     let mut shell = scene.program("sh".as_ref());
     shell.args(["-c", &format!("ulimit -v {MOST_MEMORY}; exec \"$@\""), "sh"]);
     shell.arg(call.get_program()).args(call.get_args());

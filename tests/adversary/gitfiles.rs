@@ -80,7 +80,7 @@ cases! {
         "implement; all=$(dirname \"$TM_WORKTREE\"); mkdir -p \"$home/documents/$(basename \"$TM_WORKTREE\")\"
          mv \"$all\" \"$own/all\"; ln -s \"$home/documents\" \"$all\"",
     ).then_another_task().is_refused();
-    a_worktree_that_git_was_told_to_move_is_the_agents_failure: green("implement; git worktree move . \"$own/w\"").is_refused();
+    a_worktree_that_git_was_told_to_move_is_the_agents_failure: green("implement; git worktree unlock .; git worktree move . \"$own/w\"").is_refused();
     a_worktree_that_git_was_told_to_remove_is_the_agents_failure: green("implement; git worktree remove --force --force .").is_refused();
 
     a_hook_that_an_agent_makes_is_not_run: green(
