@@ -68,7 +68,12 @@ impl Belongings {
         let files = names.into_iter().filter(|name| self.files.get(*name) != now.files.get(*name)).cloned();
         let refs = self.refs.symmetric_difference(&now.refs).map(|line| format!("ref {line}"));
         let index = (self.index != now.index).then(|| "the index of the checkout".to_owned());
-        files.chain(refs).chain(index).filter(|name| !is_the_agents(name)).map(|name| format!("{name} was changed")).collect()
+        files
+            .chain(refs)
+            .chain(index)
+            .filter(|name| !is_the_agents(name))
+            .map(|name| format!("{name} was changed"))
+            .collect()
     }
 
     /// Does what a user does about files that an agent has changed: puts them back.

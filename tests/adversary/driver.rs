@@ -39,7 +39,8 @@ impl Case {
         if let Some(report) = &report {
             // Nobody else has what the agent left outside of the tree.
             drop(std::fs::rename(scene.path("own"), scene.path("own-that-nobody-else-has")));
-            seen.extend(truth::violations(&scene, self, report));
+            let stopped = ended.as_ref().filter(|ended| ended.status.code() == Some(1)).map(words);
+            seen.extend(truth::violations(&scene, self, report, stopped.as_deref()));
             seen.extend(bounds(report));
         }
         seen.extend(self.expected(&scene, ended.as_ref(), report.as_ref()));
@@ -66,7 +67,11 @@ impl Case {
         let when = if self.phase == "any" { "$TM_PHASE" } else { self.phase };
         let instead = |phase: &str, what: Option<&str>| {
             let what = what.unwrap_or_default();
-            if what.is_empty() { String::new() } else { format!("if [ $TM_PHASE-$id = {phase}-1 ]; then\n{what}\nclaim\nexit\nfi\n") }
+            if what.is_empty() {
+                String::new()
+            } else {
+                format!("if [ $TM_PHASE-$id = {phase}-1 ]; then\n{what}\nclaim\nexit\nfi\n")
+            }
         };
         format!(
             "tm='{}'\n{}if [ $id-$TM_ATTEMPT-$TM_PHASE = 1-1-{when} ]; then\n{}\nclaim\nexit\nfi\n{}{}{}",
@@ -124,16 +129,23 @@ impl Case {
             ("leak", "tests saw the user's key"),
             ("obeyed", "an agent was obeyed"),
         ];
-        let noted = noted.into_iter().filter(|(name, _)| scene.path(name).exists() || scene.path("own").join(name).exists());
+        let noted =
+            noted.into_iter().filter(|(name, _)| scene.path(name).exists() || scene.path("own").join(name).exists());
         noted.map(|(_, what)| what.to_owned()).collect()
     }
 
     fn expected(&self, scene: &Scene, ended: Option<&Output>, report: Option<&Value>) -> Vec<String> {
-        let (Some(ended), Some(report)) = (ended, report) else { return vec!["there is no report of an ended run".to_owned()] };
+        // A run that stopped with an error may have nothing more to report.
+        let has_stopped = ended.is_some_and(|ended| ended.status.code() == Some(1) && words(ended).contains("error:"));
+        let (Some(ended), Some(report)) = (ended, report) else {
+            let is_fine = has_stopped && matches!(self.expectation, Expectation::Ends);
+            return if is_fine { Vec::new() } else { vec!["there is no report of an ended run".to_owned()] };
+        };
         let code = ended.status.code();
         let attempts = attempts(report);
         let tried = |most: usize| -> Vec<String> {
-            let more = attempts.iter().filter(|(id, failures)| failures.len() > if self.is_tried(id) { most } else { 1 });
+            let more =
+                attempts.iter().filter(|(id, failures)| failures.len() > if self.is_tried(id) { most } else { 1 });
             more.map(|(id, failures)| format!("task {id} needed {} attempts: {failures:?}", failures.len())).collect()
         };
         let mut seen = match self.expectation {
@@ -276,12 +288,14 @@ fn left_processes(scene: &Scene) -> Vec<(u32, String)> {
     let folder = folder.trim_end_matches('/');
     let read = |path: PathBuf| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).replace('\0', " ");
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = processes.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));
+    let processes =
+        processes.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));
     processes
         .filter_map(|(id, path)| {
             let arguments = read(path.join("cmdline"));
             let place = std::fs::read_link(path.join("cwd")).unwrap_or_default();
-            let is_ours = arguments.contains(folder) || place.starts_with(folder) || read(path.join("environ")).contains(folder);
+            let is_ours =
+                arguments.contains(folder) || place.starts_with(folder) || read(path.join("environ")).contains(folder);
             is_ours.then_some((id, arguments))
         })
         .collect()

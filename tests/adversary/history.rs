@@ -99,6 +99,7 @@ END"#,
             "sed -i 's|^green) implement|green) implement; [ $id-$TM_ATTEMPT != 2-1 ] \\|\\| { cd \"$user\"; git for-each-ref --format=\"delete %(refname)\" refs/heads/tm refs/tm \\| git update-ref --stdin; git reflog expire --expire=now --all; rm -f .git/gc.pid; git gc --quiet --prune=now; }|' \"$AGENT_FOLDER/agent.sh\"",
         )
         .then_another_task()
+        .which_changes(&[".git/info/refs"])
         .ends();
     a_users_branch_that_an_agent_moves_is_left_for_the_user: green("implement; git branch --quiet --force feature HEAD")
         .which_changes(&["ref refs/heads/feature"])

@@ -43,7 +43,13 @@ fn runs(scene: &Scene) {
     let run = within(scene.run_command(&["--tdd", "off"]), 60).expect("the run ends");
     assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
     assert_eq!(control_characters("waves run", &run), None);
-    for arguments in [&["waves", "report"][..], &["waves", "status"], &["worktrees", "list"], &["worktrees", "log", "1"], &["waves", "list"]] {
+    for arguments in [
+        &["waves", "report"][..],
+        &["waves", "status"],
+        &["worktrees", "list"],
+        &["worktrees", "log", "1"],
+        &["waves", "list"],
+    ] {
         call(scene, arguments);
     }
 }
@@ -79,24 +85,41 @@ fn orders_to_the_terminal_in_a_title_reach_nobody() {
 #[test]
 fn orders_to_the_terminal_in_names_of_tags_and_statuses_reach_nobody() {
     let task = json!({"id": "1", "title": "x", "status": format!("odd{ORDERS}"), "priority": format!("odd{ORDERS}"), "dependencies": [ORDERS]});
-    let scene = Scene::with_backlog(&json!({format!("tag{ORDERS}"): {"tasks": [task.clone()]}, "master": {"tasks": [task]}}).to_string(), HONEST);
+    let scene = Scene::with_backlog(
+        &json!({format!("tag{ORDERS}"): {"tasks": [task.clone()]}, "master": {"tasks": [task]}}).to_string(),
+        HONEST,
+    );
     looks(&scene);
     call(&scene, &["tags"]);
     call(&scene, &["list", "--tag", &format!("none{ORDERS}")]);
 }
 
+/// Runs a task with this id and finds nothing outside of where things belong.
+fn stays_within(id: &str) {
+    let scene = scene(id, "Document it");
+    let before = scene.git(&["status", "--porcelain"]);
+    looks(&scene);
+    let run = within(scene.run_command(&["--tdd", "off"]), 60).expect("the run ends");
+    assert_eq!(control_characters("waves run", &run), None, "{id:?}");
+    let after = scene.git(&["status", "--porcelain", "--", ".", ":!.taskmaster"]);
+    assert_eq!(before, after, "{id:?}");
+    for place in [scene.path("up"), scene.path("ran"), scene.root().join("ran")] {
+        assert!(!place.exists(), "{id:?} made {}", place.display());
+    }
+    scene.git(&["fsck", "--connectivity-only"]);
+}
+
 #[test]
-fn ids_that_are_paths_or_orders_stay_within_their_folders() {
-    for id in ["../../../up", "a/b", "-rf", "--help", "$(touch ran)", "line\nbreak", "\u{1b}[2J", ".git", "x".repeat(3000).as_str()] {
-        let scene = scene(id, "Document it");
-        let before = scene.git(&["status", "--porcelain"]);
-        looks(&scene);
-        let run = within(scene.run_command(&["--tdd", "off"]), 60).expect("the run ends");
-        assert_eq!(control_characters("waves run", &run), None, "{id:?}");
-        let after = scene.git(&["status", "--porcelain", "--", ".", ":!.taskmaster"]);
-        assert_eq!(before, after, "{id:?}");
-        assert!(!scene.path("up").exists() && !scene.path("ran").exists() && !scene.root().join("ran").exists(), "{id:?}");
-        scene.git(&["fsck", "--connectivity-only"]);
+fn ids_that_are_paths_or_options_stay_within_their_folders() {
+    for id in ["../../../up", "a/b", "-rf", "--help", "$(touch ran)", ".git", "HEAD", "@{-1}", "a..b", "x.lock"] {
+        stays_within(id);
+    }
+}
+
+#[test]
+fn ids_with_control_characters_stay_within_their_folders() {
+    for id in ["line\nbreak", "\u{1b}[2J", "\u{0}", "\r", &"x".repeat(3000)] {
+        stays_within(id);
     }
 }
 
@@ -151,8 +174,11 @@ fn settings_that_multiply_are_refused_in_words() {
         let below = format!("*a{}", level - 1);
         bomb += &format!("a{level}: &a{level} [{}]\n", vec![below; 9].join(", "));
     }
-    for text in [bomb, "[".repeat(100_000), "\u{0}".repeat(1000), "waves: { max_parallel: 99999999999999999999 }".to_owned()] {
+    for text in
+        [bomb, "[".repeat(100_000), "\u{0}".repeat(1000), "waves: { max_parallel: 99999999999999999999 }".to_owned()]
+    {
         write(&scene.root().join(".taskmaster/tm.yaml"), &text);
+        eprintln!("settings that begin with {text:.20}");
         call(&scene, &["config", "show"]);
         call(&scene, &["waves", "plan"]);
     }
@@ -168,7 +194,13 @@ fn a_summary_that_became_a_link_shows_no_private_file() {
         drop(std::fs::remove_file(&file));
         std::os::unix::fs::symlink(scene.path("home/key"), &file).expect("a link");
     }
-    for arguments in [&["waves", "report"][..], &["waves", "status"], &["waves", "list"], &["worktrees", "list"], &["review", "--json"]] {
+    for arguments in [
+        &["waves", "report"][..],
+        &["waves", "status"],
+        &["waves", "list"],
+        &["worktrees", "list"],
+        &["review", "--json"],
+    ] {
         let output = call(&scene, arguments);
         assert!(!String::from_utf8_lossy(&output.stdout).contains(PRIVATE), "{arguments:?}");
     }
@@ -184,7 +216,9 @@ fn files_of_a_run_that_became_pipes_hold_nobody_up() {
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
     }
-    for arguments in [&["waves", "report"][..], &["waves", "status"], &["waves", "list"], &["worktrees", "list"], &["waves", "plan"]] {
+    for arguments in
+        [&["waves", "report"][..], &["waves", "status"], &["waves", "list"], &["worktrees", "list"], &["waves", "plan"]]
+    {
         call(&scene, arguments);
     }
 }

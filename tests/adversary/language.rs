@@ -21,6 +21,13 @@ user="$AGENT_FOLDER/checkout"; home="$AGENT_FOLDER/home"; own="$AGENT_FOLDER/own
 mkdir -p "$own"
 claim() { printf 'status: PASS\n## Verification\n- Tests: 9/9 (0 failures)\n' > "$TM_RESULT_FILE"; }
 commit() { git add --all && git -c user.name=Agent -c user.email=agent@example.org commit --quiet --no-verify -m "$1"; }
+kill_tm() {
+    [ ! -e "$own/killed" ] || return 0
+    : > "$own/killed"
+    is_tm() { [ "$(readlink /proc/$1/exe)" = "$(readlink -f "$tm")" ]; }
+    process=$PPID; while [ "$process" -gt 1 ] && ! is_tm $process; do process=$(sed 's/.*) . \([0-9]*\) .*/\1/' /proc/$process/stat); done
+    [ "$process" -le 1 ] || kill -9 $process
+}
 planted() { printf '#!/bin/sh\ntouch "%s/ran"\n%s\n' "$AGENT_FOLDER" "$2" > "$1"; chmod +x "$1"; }
 "#;
 
@@ -154,7 +161,8 @@ fn unittest(line: &str) -> Option<(String, bool)> {
 fn python_folder() -> Option<&'static PathBuf> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let ask = || {
-        let output = std::process::Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().ok()?;
+        let output =
+            std::process::Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().ok()?;
         let path = String::from_utf8(output.stdout).ok()?;
         Path::new(path.trim()).parent().filter(|folder| folder.is_absolute()).map(Path::to_path_buf)
     };

@@ -29,4 +29,5 @@ mod people;
 mod python;
 mod red;
 mod runner;
+mod state;
 mod truth;

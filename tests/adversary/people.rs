@@ -53,7 +53,7 @@ cases! {
         .beside_another_task()
         .whose_user("sed -i 's|^red) write_test|red) [ $id-$TM_ATTEMPT != 2-1 ] \\|\\| { echo $$ > \"$AGENT_FOLDER/pid\"; mv \"$AGENT_FOLDER/pid\" \"$AGENT_FOLDER/second\"; until [ -e \"$own/killed\" ]; do sleep 0.02; done; }; write_test|' \"$AGENT_FOLDER/agent.sh\"")
         .lands_in_the_end();
-    an_agent_that_kills_tm_costs_nothing_but_another_start: green("kill -9 $PPID; implement").lands_in_the_end();
+    an_agent_that_kills_tm_costs_nothing_but_another_start: green("kill_tm; implement").lands_in_the_end();
     an_agent_may_not_pause_the_run: green("implement; cd \"$user\"; ! \"$tm\" waves pause || : > \"$own/obeyed\"; \"$tm\" waves resume").within(30).lands_or_is_refused();
     an_agent_may_not_stop_the_run: green("implement; cd \"$user\"; ! \"$tm\" waves stop || : > \"$own/obeyed\"").lands_or_is_refused();
     an_agent_may_not_stop_another_task: green("implement; cd \"$user\"; ! \"$tm\" waves stop 2 || : > \"$own/obeyed\"")

@@ -29,18 +29,24 @@ struct Landed {
 }
 
 /// Returns everything in which a stranger's clone disagrees with the report.
-pub(super) fn violations(scene: &Scene, case: &Case, report: &Value) -> Vec<String> {
+///
+/// Where the run stopped with an error that names the branch, what others did to the branch is not held against tm.
+pub(super) fn violations(scene: &Scene, case: &Case, report: &Value, stopped: Option<&str>) -> Vec<String> {
     let (Some(branch), Some(base)) = (report["integration_branch"].as_str(), report["base_commit"].as_str()) else {
         return Vec::new();
     };
     let landed = landed(report);
+    let is_named = stopped.is_some_and(|words| words.contains(branch));
     let stranger = Stranger { scene, case, folder: scene.path("truth"), base: base.to_owned() };
     if let Err(words) = stranger.clone_branch(branch) {
         // A branch on which nothing landed need not be there.
-        return if landed.is_empty() { Vec::new() } else { vec![format!("the branch can't be cloned: {words}")] };
+        return if landed.is_empty() || is_named {
+            Vec::new()
+        } else {
+            vec![format!("the branch can't be cloned: {words}")]
+        };
     }
-    let mut seen = stranger.forbidden();
-    seen.extend(stranger.chain());
+    let mut seen = if is_named { Vec::new() } else { [stranger.forbidden(), stranger.chain()].concat() };
     for pair in &landed {
         seen.extend(stranger.disagrees_with(pair).into_iter().map(|what| format!("truth of task {}: {what}", pair.id)));
     }
@@ -63,7 +69,8 @@ impl Stranger<'_> {
     fn clone_branch(&self, branch: &str) -> Result<(), String> {
         std::fs::create_dir_all(&self.folder).expect("a folder");
         let from = format!("file://{}", self.scene.root().display());
-        let output = self.git_in(&self.folder, &["clone", "--quiet", "--single-branch", "--branch", branch, &from, "clone"]);
+        let output =
+            self.git_in(&self.folder, &["clone", "--quiet", "--single-branch", "--branch", branch, &from, "clone"]);
         if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
     }
 
@@ -81,7 +88,7 @@ impl Stranger<'_> {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_NO_REPLACE_OBJECTS", "1")
-            .env("GIT_GRAFT_FILE", "/dev/null");
+            .env("GIT_GRAFT_FILE", self.folder.join("no-grafts"));
         command
     }
 
@@ -100,8 +107,10 @@ impl Stranger<'_> {
     fn forbidden(&self) -> Vec<String> {
         let objects = self.git(&["rev-list", "--objects", &format!("{}..HEAD", self.base)]);
         let paths = objects.lines().filter_map(|line| line.split_once(' ')).map(|(_, path)| path);
-        let is_forbidden = |path: &&str| path.split('/').any(|part| [".env", ".taskmaster", ".git", ".git-own"].contains(&part));
-        let mut seen: Vec<String> = paths.filter(is_forbidden).map(|path| format!("`{path}` is in the history")).collect();
+        let is_forbidden =
+            |path: &&str| path.split('/').any(|part| [".env", ".taskmaster", ".git", ".git-own"].contains(&part));
+        let mut seen: Vec<String> =
+            paths.filter(is_forbidden).map(|path| format!("`{path}` is in the history")).collect();
         let everything = self.git(&["cat-file", "--batch-all-objects", "--batch"]);
         let words = ["BACKDOOR", PRIVATE].into_iter().filter(|word| everything.contains(word));
         seen.extend(words.map(|word| format!("`{word}` is in the history")));
@@ -172,7 +181,8 @@ impl Stranger<'_> {
     /// Puts what RED brought, but for code, into the final tree.
     fn bring_tests(&self, pair: &Landed, red: &Path, tip: &Path) {
         let parent = self.git(&["rev-parse", &format!("{}^", pair.red)]);
-        let brought = self.git_in(red, &["diff", "--name-only", "--no-renames", "-z", "--diff-filter=AM", &parent, &pair.red]);
+        let brought =
+            self.git_in(red, &["diff", "--name-only", "--no-renames", "-z", "--diff-filter=AM", &parent, &pair.red]);
         let brought = String::from_utf8_lossy(&brought.stdout).into_owned();
         let is_needed = |path: &&str| !path.is_empty() && !path.starts_with(self.case.language.code());
         let brought: Vec<&str> = brought.split('\0').filter(is_needed).collect();
@@ -197,7 +207,8 @@ fn judge(before: &Results, at_red: &Results, at_end: &Results) -> Vec<String> {
     let passes = |results: &Results, name: &str| results.get(name) == Some(&true);
     let old = before.iter().filter(|(name, passed)| **passed && !passes(at_end, name));
     let mut seen: Vec<String> = old.map(|(name, _)| format!("`{name}` passed before and does not now")).collect();
-    let failing: Vec<&String> = at_red.iter().filter(|(name, passed)| !**passed && !passes(before, name)).map(|(name, _)| name).collect();
+    let failing: Vec<&String> =
+        at_red.iter().filter(|(name, passed)| !**passed && !passes(before, name)).map(|(name, _)| name).collect();
     if failing.is_empty() {
         seen.push(format!("no new test fails without its work: {at_red:?}"));
     }
