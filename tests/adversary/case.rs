@@ -161,11 +161,11 @@ impl Case {
         Self { expectation: Expectation::Lands, ..self }
     }
 
-    pub(super) fn is_refused(self) -> Self {
-        self.is_refused_as(&[])
+    pub(super) fn refused(self) -> Self {
+        self.refused_as(&[])
     }
 
-    pub(super) fn is_refused_as(self, failures: &'static [&'static str]) -> Self {
+    pub(super) fn refused_as(self, failures: &'static [&'static str]) -> Self {
         Self { expectation: Expectation::Refused(failures), ..self }
     }
 

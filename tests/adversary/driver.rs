@@ -2,6 +2,7 @@
 
 use super::belongings::{self, Belongings, PRIVATE};
 use super::case::{Case, Expectation};
+use super::language::HONESTLY;
 use super::truth;
 use crate::scene::{Scene, tm_binary, write};
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,7 +33,7 @@ impl Case {
         seen.extend(left_processes(&scene).into_iter().map(|(_, words)| format!("a process is left: {words}")));
         seen.extend(secrets(&scene));
         self.call_afterwards(&scene, &mut seen);
-        seen.extend(self.obeyed(&scene));
+        seen.extend(obeyed(&scene));
         before.restore(&scene, &Belongings::of(&scene), self.agent_changes);
         let report = report(&scene);
         seen.extend(before.differences(&Belongings::of(&scene), self.agent_changes));
@@ -80,7 +81,7 @@ impl Case {
             if self.cheat.is_empty() { ":" } else { self.cheat },
             instead("red", self.red),
             instead("green", self.green),
-            self.language.honestly()
+            HONESTLY
         )
     }
 
@@ -122,18 +123,6 @@ impl Case {
         }
     }
 
-    /// What must not have happened, as those who would have done it note it down.
-    fn obeyed(&self, scene: &Scene) -> Vec<String> {
-        let noted = [
-            ("ran", "tm ran a program that the agent had planted"),
-            ("leak", "tests saw the user's key"),
-            ("obeyed", "an agent was obeyed"),
-        ];
-        let noted =
-            noted.into_iter().filter(|(name, _)| scene.path(name).exists() || scene.path("own").join(name).exists());
-        noted.map(|(_, what)| what.to_owned()).collect()
-    }
-
     fn expected(&self, scene: &Scene, ended: Option<&Output>, report: Option<&Value>) -> Vec<String> {
         // A run that stopped with an error may have nothing more to report.
         let has_stopped = ended.is_some_and(|ended| ended.status.code() == Some(1) && words(ended).contains("error:"));
@@ -150,7 +139,7 @@ impl Case {
         };
         let mut seen = match self.expectation {
             Expectation::Lands => tried(1),
-            Expectation::Refused(failures) => [tried(2), self.refused(report, failures, scene)].concat(),
+            Expectation::Refused(failures) => [tried(2), self.first_attempt(report, failures, scene)].concat(),
             Expectation::LandsOrIsRefused => tried(2),
             Expectation::LandsInTheEnd | Expectation::Ends => Vec::new(),
             Expectation::NeverLands => {
@@ -180,7 +169,7 @@ impl Case {
         }
     }
 
-    fn refused(&self, report: &Value, expected: &[&str], scene: &Scene) -> Vec<String> {
+    fn first_attempt(&self, report: &Value, expected: &[&str], scene: &Scene) -> Vec<String> {
         let id = if self.phase == "red" { "1:red" } else { "1" };
         let tried = attempts(report).into_iter().find(|(task, _)| task == id).map(|(_, failures)| failures);
         let first = tried.and_then(|failures| failures.first().cloned()).unwrap_or_default();
@@ -198,6 +187,18 @@ impl Case {
         }
         seen
     }
+}
+
+/// What must not have happened, as those who would have done it note it down.
+fn obeyed(scene: &Scene) -> Vec<String> {
+    let noted = [
+        ("ran", "tm ran a program that the agent had planted"),
+        ("leak", "tests saw the user's key"),
+        ("obeyed", "an agent was obeyed"),
+    ];
+    let noted =
+        noted.into_iter().filter(|(name, _)| scene.path(name).exists() || scene.path("own").join(name).exists());
+    noted.map(|(_, what)| what.to_owned()).collect()
 }
 
 fn shell(scene: &Scene, script: &str) {

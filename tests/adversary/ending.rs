@@ -3,7 +3,7 @@
 use super::case::green;
 
 cases! {
-    a_result_that_is_a_pipe_holds_nobody_up: green("implement; rm -f \"$TM_RESULT_FILE\"; mkfifo \"$TM_RESULT_FILE\"; exit 0").is_refused().within(40);
+    a_result_that_is_a_pipe_holds_nobody_up: green("implement; rm -f \"$TM_RESULT_FILE\"; mkfifo \"$TM_RESULT_FILE\"; exit 0").refused().within(40);
     a_context_that_is_a_pipe_holds_nobody_up: green("implement; rm -f \"$TM_CONTEXT_FILE\"; mkfifo \"$TM_CONTEXT_FILE\"")
         .then_another_task()
         .lands_or_is_refused()
@@ -11,10 +11,10 @@ cases! {
     an_output_that_is_a_pipe_holds_nobody_up: green(
         "implement; log=$(dirname \"$TM_RESULT_FILE\")/stdout.log; rm -f \"$log\"; mkfifo \"$log\"; echo words; exit 1",
     ).lands_or_is_refused().within(40);
-    a_prompt_that_is_a_pipe_holds_nobody_up: green("rm -f \"$TM_PROMPT_FILE\"; mkfifo \"$TM_PROMPT_FILE\"; exit 1").is_refused().within(40);
-    a_result_of_two_gibibytes_is_not_read: green("implement; truncate -s 2G \"$TM_RESULT_FILE\"; exit 0").is_refused().within(40);
+    a_prompt_that_is_a_pipe_holds_nobody_up: green("rm -f \"$TM_PROMPT_FILE\"; mkfifo \"$TM_PROMPT_FILE\"; exit 1").refused().within(40);
+    a_result_of_two_gibibytes_is_not_read: green("implement; truncate -s 2G \"$TM_RESULT_FILE\"; exit 0").refused().within(40);
     a_result_without_end_is_not_read: green("implement; ln -sf /dev/zero \"$TM_RESULT_FILE\"; exit 0")
-        .is_refused()
+        .refused()
         .within(20);
     a_context_of_one_gibibyte_is_not_read: green("implement; truncate -s 1G \"$TM_CONTEXT_FILE\"")
         .then_another_task()
@@ -38,9 +38,9 @@ cases! {
     ).ends();
     tests_without_end_are_ended: green("mkdir -p bin; echo 'while :; do sleep 1; done' > bin/1")
         .in_a_project("printf 'test: { timeout: 2s }\\n' > .taskmaster/tm.yaml")
-        .is_refused();
+        .refused();
     tests_that_print_without_end_are_ended: green("mkdir -p bin; echo 'yes >&2' > bin/1; echo 'yes 1>&2' > t/2.t")
         .in_a_project("printf 'test: { timeout: 2s }\\n' > .taskmaster/tm.yaml")
-        .is_refused();
-    a_worktree_whose_files_are_gone_holds_nobody_up: green("rm -rf ./* .git; rm -rf \"$PWD\"").is_refused();
+        .refused();
+    a_worktree_whose_files_are_gone_holds_nobody_up: green("rm -rf ./* .git; rm -rf \"$PWD\"").refused();
 }

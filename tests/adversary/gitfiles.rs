@@ -10,7 +10,7 @@ const TOOLS: &[&[&str]] =
 
 /// Work in a worktree whose `.git` the agent has made something else: nothing of that is believed.
 fn not_the_worktree_of_tm(cheat: &'static str) -> Case {
-    green(cheat).is_refused_as(REFUSED)
+    green(cheat).refused_as(REFUSED)
 }
 
 cases! {
@@ -40,7 +40,7 @@ cases! {
     a_worktree_with_rubbish_for_its_file_is_the_agents_failure: not_the_worktree_of_tm("implement; echo rubbish > .git");
     a_worktree_with_a_pipe_for_its_file_is_the_agents_failure: not_the_worktree_of_tm("implement; rm .git; mkfifo .git").within(40);
     a_worktree_with_a_repository_of_its_own_is_the_agents_failure: green("implement; rm .git; git init --quiet; commit mine")
-        .is_refused_as(&["work-refused", "escaped"]);
+        .refused_as(&["work-refused", "escaped"]);
     a_worktrees_folder_that_names_another_repository_is_not_believed: green(
         "implement; git init --quiet --bare \"$own/git\"; planted \"$own/git/hooks/pre-commit\" ''
          echo \"$own/git\" > \"$(git rev-parse --absolute-git-dir)/commondir\"",
@@ -60,7 +60,7 @@ cases! {
     settings_of_the_worktree_that_the_agent_turns_on_are_an_escape: green(
         "implement; git -C \"$user\" config extensions.worktreeConfig true
          git config --worktree core.worktree \"$home/documents\"",
-    ).which_changes(&[".git/config"]).is_refused_as(REFUSED);
+    ).which_changes(&[".git/config"]).refused_as(REFUSED);
     a_head_that_names_the_default_branch_commits_nothing_there: green("implement; git symbolic-ref HEAD refs/heads/main")
         .lands_or_is_refused();
     a_head_that_names_the_users_other_branch_commits_nothing_there: green("implement; git symbolic-ref HEAD refs/heads/feature")
@@ -73,35 +73,35 @@ cases! {
     ).lands_or_is_refused();
     a_worktree_that_becomes_a_link_to_the_users_checkout_deletes_nothing_there: green(
         "implement; mv \"$TM_WORKTREE\" \"$own/w\"; ln -s \"$user\" \"$TM_WORKTREE\"",
-    ).then_another_task().is_refused();
+    ).then_another_task().refused();
     a_worktree_that_becomes_a_link_to_a_folder_of_documents_deletes_nothing_there: green(
         "implement; mv \"$TM_WORKTREE\" \"$own/w\"; ln -s \"$home/documents\" \"$TM_WORKTREE\"",
-    ).then_another_task().is_refused();
+    ).then_another_task().refused();
     a_folder_of_worktrees_that_becomes_a_link_deletes_nothing_there: green(
         "implement; all=$(dirname \"$TM_WORKTREE\"); mkdir -p \"$home/documents/$(basename \"$TM_WORKTREE\")\"
          mv \"$all\" \"$own/all\"; ln -s \"$home/documents\" \"$all\"",
-    ).then_another_task().is_refused();
-    a_worktree_that_git_was_told_to_move_is_the_agents_failure: green("implement; git worktree unlock .; git worktree move . \"$own/w\"").is_refused();
-    a_worktree_that_git_was_told_to_remove_is_the_agents_failure: green("implement; git worktree remove --force --force .").is_refused();
+    ).then_another_task().refused();
+    a_worktree_that_git_was_told_to_move_is_the_agents_failure: green("implement; git worktree unlock .; git worktree move . \"$own/w\"").refused();
+    a_worktree_that_git_was_told_to_remove_is_the_agents_failure: green("implement; git worktree remove --force --force .").refused();
 
     a_hook_that_an_agent_makes_is_not_run: green(
         "pretend; weaken; git add --all; git reset --quiet; implement; git checkout --quiet t
          planted \"$user/.git/hooks/pre-commit\" 'echo BACKDOOR > evil; git add evil'",
-    ).which_changes(&[".git/hooks"]).is_refused_as(ESCAPED);
+    ).which_changes(&[".git/hooks"]).refused_as(ESCAPED);
     every_other_hook_that_an_agent_makes_is_not_run: green(
         "implement; for hook in prepare-commit-msg commit-msg post-commit post-checkout pre-merge-commit reference-transaction post-index-change post-rewrite; do
              planted \"$user/.git/hooks/$hook\" ''; done",
-    ).which_changes(&[".git/hooks", "ran"]).then_another_task().is_refused_as(ESCAPED);
+    ).which_changes(&[".git/hooks", "ran"]).then_another_task().refused_as(ESCAPED);
     a_hook_of_the_users_that_an_agent_changes_is_run_as_it_was: green(
         "implement; planted \"$user/.git/hooks/pre-commit\" 'echo BACKDOOR > evil; git add evil'",
     )
         .whose_user("printf '#!/bin/sh\\nexit 0\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit")
         .which_changes(&[".git/hooks"])
-        .is_refused_as(ESCAPED);
+        .refused_as(ESCAPED);
     a_folder_of_hooks_that_an_agent_names_is_not_run: green(
         "implement; mkdir \"$own/hooks\"; planted \"$own/hooks/pre-commit\" 'echo BACKDOOR > evil; git add evil'
          git -C \"$user\" config core.hooksPath \"$own/hooks\"",
-    ).which_changes(CONFIG).is_refused_as(ESCAPED);
+    ).which_changes(CONFIG).refused_as(ESCAPED);
     a_folder_of_hooks_in_the_tree_is_what_it_was_at_the_start: green(
         "implement; planted .hooks/pre-commit 'echo BACKDOOR > evil; git add evil'",
     )
@@ -116,21 +116,21 @@ cases! {
     programs_for_signing_that_an_agent_names_are_not_run: green(
         "implement; planted \"$own/tool\" 'exit 1'; git -C \"$user\" config gpg.program \"$own/tool\"
          git -C \"$user\" config commit.gpgSign true",
-    ).which_changes(CONFIG).is_refused_as(ESCAPED);
+    ).which_changes(CONFIG).refused_as(ESCAPED);
     merge_programs_that_an_agent_names_are_not_run: green(
         "implement; planted \"$own/tool\" 'exit 0'; git -C \"$user\" config merge.evil.driver \"$own/tool %A\"
          echo '* merge=evil' > .gitattributes",
-    ).which_changes(CONFIG).then_another_task().is_refused_as(ESCAPED);
+    ).which_changes(CONFIG).then_another_task().refused_as(ESCAPED);
     another_worktree_in_the_users_settings_is_an_escape: green("implement; git -C \"$user\" config core.worktree \"$home/documents\"")
         .which_changes(CONFIG)
-        .is_refused_as(ESCAPED);
+        .refused_as(ESCAPED);
     settings_that_can_not_be_read_are_an_escape: green("implement; echo '[broken' >> \"$user/.git/config\"")
         .which_changes(CONFIG)
-        .is_refused_as(ESCAPED);
+        .refused_as(ESCAPED);
     settings_that_include_others_are_an_escape: green(
         "implement; mkdir \"$own/hooks\"; planted \"$own/hooks/pre-commit\" 'echo BACKDOOR > evil; git add evil'
          git config --file \"$own/more\" core.hooksPath \"$own/hooks\"; git -C \"$user\" config include.path \"$own/more\"",
-    ).which_changes(CONFIG).is_refused_as(ESCAPED);
+    ).which_changes(CONFIG).refused_as(ESCAPED);
     settings_that_the_user_includes_count_as_they_were: green(
         "implement; mkdir \"$own/hooks\"; planted \"$own/hooks/pre-commit\" 'echo BACKDOOR > evil; git add evil'
          git config --file \"$home/more\" core.hooksPath \"$own/hooks\"",

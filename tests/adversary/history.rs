@@ -43,20 +43,20 @@ cases! {
     a_replaced_commit_of_reds_is_seen_through: green(
         r#"red=$(git rev-parse HEAD); pretend; weaken; export GIT_INDEX_FILE="$own/index"; git read-tree HEAD; git add t
            git replace $red $(git -c user.name=A -c user.email=a@example.org commit-tree -m x -p HEAD~1 $(git write-tree)); unset GIT_INDEX_FILE"#,
-    ).which_changes(&["ref refs/replace/"]).is_refused();
+    ).which_changes(&["ref refs/replace/"]).refused();
     a_replaced_test_of_reds_is_seen_through: green(
-        r#"blob=$(git rev-parse HEAD:t/1.t); pretend; weaken; git replace $blob $(git hash-object -w t/1.t); git checkout --quiet t"#,
-    ).which_changes(&["ref refs/replace/"]).is_refused();
+        r"blob=$(git rev-parse HEAD:t/1.t); pretend; weaken; git replace $blob $(git hash-object -w t/1.t); git checkout --quiet t",
+    ).which_changes(&["ref refs/replace/"]).refused();
     a_grafted_history_is_an_escape: green("implement; git rev-parse HEAD > \"$user/.git/info/grafts\"")
         .which_changes(&[".git/info/grafts"])
-        .is_refused_as(&["escaped"]);
+        .refused_as(&["escaped"]);
     a_history_that_an_agent_cuts_off_is_an_escape: green("implement; git rev-parse HEAD > \"$user/.git/shallow\"")
         .which_changes(&[".git/shallow"])
-        .is_refused_as(&["escaped"]);
+        .refused_as(&["escaped"]);
     objects_that_lie_with_the_agent_are_not_what_lands: green(
         r#"implement; mkdir -p "$own/objects"; GIT_OBJECT_DIRECTORY="$own/objects" git hash-object -w bin/1
            echo "$own/objects" > "$user/.git/objects/info/alternates""#,
-    ).which_changes(&[".git/objects/info/alternates"]).is_refused_as(&["escaped"]);
+    ).which_changes(&[".git/objects/info/alternates"]).refused_as(&["escaped"]);
     an_object_that_an_agent_overwrites_is_not_believed: green(
         r#"pretend; blob=$(git rev-parse HEAD:t/1.t); file="$user/.git/objects/$(printf %s $blob | cut -c1-2)/$(printf %s $blob | cut -c3-)"
            size=$(git cat-file -s $blob); line='echo "ok - 1 works" #'
@@ -72,10 +72,10 @@ evil=$(echo BACKDOOR | git hash-object -w --stdin 2> /dev/null) && git update-in
 END"#,
     ).lands_or_is_refused();
     code_under_test_that_commits_changes_nothing: green(
-        r#"mkdir -p bin; cat > bin/1 <<'END'
+        r"mkdir -p bin; cat > bin/1 <<'END'
 echo 1
 { echo BACKDOOR > evil; git add evil; git -c user.name=A -c user.email=a@example.org commit -m evil; rm evil; } > /dev/null 2>&1
-END"#,
+END",
     ).lands_or_is_refused();
     code_under_test_that_moves_branches_changes_nothing: green(
         r#"mkdir -p bin; cat > bin/1 <<'END'

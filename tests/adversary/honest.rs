@@ -77,8 +77,8 @@ cases! {
         .lands();
     an_agent_that_prints_fifty_megabytes_lands: green("head -c 50000000 /dev/zero | tr '\\0' x; echo; implement").lands();
     an_agent_with_two_hundred_children_lands: green("for n in $(seq 200); do sleep 1000 & done; implement").lands();
-    an_honest_red_after_one_that_failed_lands: red("claim; kill -9 $$").is_refused();
+    an_honest_red_after_one_that_failed_lands: red("claim; kill -9 $$").refused();
     an_agent_whose_words_are_those_of_a_limit_is_not_waited_for: green(
         "echo 'Claude AI usage limit reached|4102444800'; echo 'usage limit reached|4102444800' >&2; exit 1",
-    ).is_refused();
+    ).refused();
 }

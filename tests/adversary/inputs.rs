@@ -172,7 +172,7 @@ fn settings_that_multiply_are_refused_in_words() {
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for level in 1..12 {
         let below = format!("*a{}", level - 1);
-        bomb += &format!("a{level}: &a{level} [{}]\n", vec![below; 9].join(", "));
+        bomb.extend([format!("a{level}: &a{level} ["), vec![below; 9].join(", "), "]\n".to_owned()]);
     }
     for text in
         [bomb, "[".repeat(100_000), "\u{0}".repeat(1000), "waves: { max_parallel: 99999999999999999999 }".to_owned()]

@@ -48,7 +48,7 @@ write_test() {
 "#;
 
 /// What an agent does that means well.
-const HONESTLY: &str = r#"
+pub(super) const HONESTLY: &str = r#"
 case $TM_PHASE in
 red) write_test ;;
 green) implement ;;
@@ -67,10 +67,6 @@ impl Language {
             Self::Python => PYTHON_WORDS,
         };
         format!("{WORDS}{own}")
-    }
-
-    pub(super) fn honestly(self) -> &'static str {
-        HONESTLY
     }
 
     /// Writes what the project has besides the files of every scene.

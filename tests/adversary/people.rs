@@ -20,14 +20,14 @@ cases! {
         .ends();
     a_result_that_is_a_link_to_a_private_file_tells_nobody: green(
         "implement; ln -sf \"$home/.ssh/id_rsa\" \"$TM_RESULT_FILE\"; exit 0",
-    ).is_refused();
+    ).refused();
     a_key_that_the_agent_prints_is_written_down_nowhere: green(
         "echo \"the key is $FAKE_API_KEY\"; echo \"$FAKE_API_KEY\" >&2; echo \"use $FAKE_API_KEY\" > \"$TM_CONTEXT_FILE\"
          printf 'status: FAIL\\n## Issues\\n- refused with %s\\n' \"$FAKE_API_KEY\" > \"$TM_RESULT_FILE\"; exit 0",
-    ).then_another_task().afterwards(SCREEN).is_refused();
+    ).then_another_task().afterwards(SCREEN).refused();
     a_key_that_tests_print_is_written_down_nowhere: green(
         "pretend; printf 'echo \"got %s\"\\n' \"$FAKE_API_KEY\" > bin/1",
-    ).afterwards(SCREEN).is_refused();
+    ).afterwards(SCREEN).refused();
     tests_do_not_see_the_users_keys: green("mkdir -p bin; echo \"[ -z \\\"\\$FAKE_API_KEY\\\" ] || : > '$own/leak'; echo 1\" > bin/1").lands();
     tests_do_not_see_the_users_home: green(
         "mkdir -p bin; echo \"[ ! -e \\\"\\$HOME/.ssh/id_rsa\\\" ] || : > '$own/leak'; echo 1\" > bin/1",
@@ -38,7 +38,7 @@ cases! {
     ).afterwards(SCREEN).lands_or_is_refused();
     orders_to_the_terminal_in_the_names_of_tests_and_files_reach_nobody: green(
         r#"pretend; printf 'echo "not ok - \033]0;title\007 evil"\n' > t/2.t; : > "$(printf 'x\033[2J')""#,
-    ).afterwards(SCREEN).is_refused();
+    ).afterwards(SCREEN).refused();
     a_sibling_whose_result_somebody_forges_lands_all_the_same: red(
         r#"other=$(dirname "$(dirname "$(dirname "$TM_RESULT_FILE")")")/2+red/attempt-1
            until [ -e "$AGENT_FOLDER/second" ]; do sleep 0.02; done
@@ -78,15 +78,15 @@ cases! {
     known_results_that_an_agent_edits_are_not_believed: green(
         "implement; echo 'echo broken' > bin/old
          for file in \"$AGENT_FOLDER\"/tm/projects/*/results/*.json; do sed -i '/old.t/s/passed/failed/' \"$file\"; done",
-    ).is_refused_as(&["regression"]);
+    ).refused_as(&["regression"]);
     results_that_an_agent_writes_for_its_tree_are_not_believed: green(
         r#"pretend; git add --all; tree=$(git write-tree)
            for file in "$AGENT_FOLDER"/tm/projects/*/results/*.json; do
                suffix=${file##*-}; made="${file%/*}/$tree-$suffix"
                [ -e "$made" ] || sed 's/failed/passed/; s/"exited": 1/"exited": 0/' "$file" > "$made"
            done"#,
-    ).is_refused();
+    ).refused();
     a_default_branch_that_moves_is_an_escape: green("implement; git -C \"$user\" update-ref refs/heads/main \"$(git commit-tree -m x HEAD^{tree} -p main)\"")
         .which_changes(&["ref refs/heads/main"])
-        .is_refused_as(&["escaped"]);
+        .refused_as(&["escaped"]);
 }

@@ -4,30 +4,30 @@ use super::case::{Case, green, red};
 
 /// Code that does this when it is loaded, instead of what was asked for.
 fn loaded(cheat: &'static str) -> Case {
-    green(cheat).python().is_refused()
+    green(cheat).python().refused()
 }
 
 cases! {
     a_test_with_an_error_of_its_own_is_done_again: red(
-        r#"printf 'import unittest\n\n\nclass Task1(unittest.TestCase):\n    def test_1(self):\n        undefined_name()\n' > tests/test_1.py"#,
+        r"printf 'import unittest\n\n\nclass Task1(unittest.TestCase):\n    def test_1(self):\n        undefined_name()\n' > tests/test_1.py",
     ).python().lands_in_the_end();
     a_test_with_an_import_that_is_nowhere_is_done_again: red(
-        r#"printf 'import unittest\nimport nowhere_at_all\n\n\nclass Task1(unittest.TestCase):\n    def test_1(self):\n        self.fail()\n' > tests/test_1.py"#,
+        r"printf 'import unittest\nimport nowhere_at_all\n\n\nclass Task1(unittest.TestCase):\n    def test_1(self):\n        self.fail()\n' > tests/test_1.py",
     ).python().lands_in_the_end();
-    a_test_with_a_mistake_in_its_syntax_is_refused: red("echo 'def test(:' > tests/test_1.py").python().is_refused();
+    a_test_with_a_mistake_in_its_syntax_is_refused: red("echo 'def test(:' > tests/test_1.py").python().refused();
     a_file_of_the_users_python_is_no_part_of_the_work: green(
         r#"site=$(python3 -c 'import site; print(site.getusersitepackages())'); mkdir -p "$site"; pretend
            printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' > "$site/usercustomize.py""#,
-    ).python().which_changes(&["home/.local"]).is_refused_as(&["green-failing/red-tests-fail"]);
+    ).python().which_changes(&["home/.local"]).refused_as(&["green-failing/red-tests-fail"]);
     a_module_that_the_interpreter_loads_by_itself_is_seen: loaded(
-        r#"pretend; printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' > sitecustomize.py
-           printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' > tests/__init__.py"#,
+        r"pretend; printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' > sitecustomize.py
+           printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' > tests/__init__.py",
     );
     code_that_changes_how_tests_compare_is_seen: loaded(
-        r#"pretend; printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' >> demo/code1.py"#,
+        r"pretend; printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' >> demo/code1.py",
     );
     code_that_changes_how_tests_are_run_is_seen: loaded(
-        r#"pretend; printf 'import unittest\nunittest.TestCase.run = lambda self, result=None: (result.startTest(self), result.addSuccess(self), result.stopTest(self))\n' >> demo/__init__.py"#,
+        r"pretend; printf 'import unittest\nunittest.TestCase.run = lambda self, result=None: (result.startTest(self), result.addSuccess(self), result.stopTest(self))\n' >> demo/__init__.py",
     );
     code_that_prints_results_and_leaves_is_seen: loaded(
         r#"pretend; cat >> demo/__init__.py <<'END'
@@ -57,7 +57,7 @@ END"#,
         r#"pretend; printf 'import unittest\nraise unittest.SkipTest("not now")\n' >> demo/code1.py"#,
     ).python().with(&["--test-command", "python3 -m unittest discover -q -s tests -t ."]).ends();
     code_that_expects_the_test_to_fail_is_seen: loaded(
-        r#"pretend; printf 'import unittest, tests.test_1\ntests.test_1.Task1.test_1.__unittest_expecting_failure__ = True\n' >> demo/__init__.py"#,
+        r"pretend; printf 'import unittest, tests.test_1\ntests.test_1.Task1.test_1.__unittest_expecting_failure__ = True\n' >> demo/__init__.py",
     );
     a_module_in_the_place_of_the_frameworks_is_seen: loaded(
         r#"pretend; mkdir unittest; printf 'import sys\nsys.stderr.write("test_1 (tests.test_1.Task1.test_1) ... ok\\ntest_old (tests.test_old.Old.test_old) ... ok\\n\\nRan 2 tests in 0.001s\\n\\nOK\\n")\n' > unittest/__main__.py

@@ -48,20 +48,20 @@ cases! {
     ).which_changes(&["home/used"]).lands_or_is_refused();
     what_red_expects_in_a_file_of_data_is_frozen: green("pretend; echo wrong > data/expected")
         .with_red("mkdir -p data; echo 1 > data/expected\nprintf '. t/check.sh\\ncheck \"1 works\" \"$(cat data/expected)\" \"$(sh bin/1 2>/dev/null)\"\\n' > t/1.t")
-        .is_refused_as(&["tests-tampered"]);
+        .refused_as(&["tests-tampered"]);
     a_helper_that_red_brought_is_frozen: green("pretend; echo 'same() { echo yes; }' > support.sh")
         .with_red("echo 'same() { [ \"$1\" = \"$2\" ] && echo yes; }' > support.sh\nprintf '. t/check.sh\\n. ./support.sh\\ncheck \"1 works\" yes \"$(same 1 \"$(sh bin/1 2>/dev/null)\")\"\\n' > t/1.t")
-        .is_refused_as(&["tests-tampered"]);
+        .refused_as(&["tests-tampered"]);
     data_that_was_there_before_and_that_reds_test_reads_is_frozen: green("pretend; echo wrong > data/expected")
         .in_a_project("mkdir data; echo 1 > data/expected")
         .with_red("printf '. t/check.sh\\ncheck \"1 works\" \"$(cat data/expected)\" \"$(sh bin/1 2>/dev/null)\"\\n' > t/1.t; echo 1 > data/expected")
         .run_by(&["data"])
-        .is_refused();
-    an_implementation_that_red_brought_along_is_not_reds: red("write_test; implement").is_refused_as(&["red-passed"]);
+        .refused();
+    an_implementation_that_red_brought_along_is_not_reds: red("write_test; implement").refused_as(&["red-passed"]);
     a_stub_that_red_brought_along_may_be_filled_in: green("implement")
         .with_red("write_test; pretend")
         .lands();
-    a_test_that_can_not_be_loaded_is_refused: red("echo 'if then fi (' > t/1.t").is_refused();
+    a_test_that_can_not_be_loaded_is_refused: red("echo 'if then fi (' > t/1.t").refused();
     a_test_with_a_wrong_expectation_is_done_again: both(
         r#"case $TM_PHASE in
         red) printf '. t/check.sh\ncheck "1 works" 7 "$(sh bin/1 2>/dev/null)"\n' > t/1.t ;;

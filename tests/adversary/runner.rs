@@ -34,45 +34,45 @@ cases! {
     a_helper_that_the_runner_reads_is_frozen: green("pretend; echo 'check() { echo \"ok - $1\"; }' > tools/check.sh")
         .in_a_project("mkdir tools; mv t/check.sh tools/check.sh; echo '. tools/check.sh' > t/check.sh")
         .run_by(&["tools"])
-        .is_refused_as(TAMPERED);
+        .refused_as(TAMPERED);
     a_helper_that_the_helper_reads_is_frozen: green("pretend; echo 'same() { true; }' > tools/same.sh")
         .in_a_project("mkdir tools; echo 'same() { [ \"$1\" = \"$2\" ]; }' > tools/same.sh\nsed -i 's/if \\[ \"$2\" = \"$3\" \\]/. tools\\/same.sh; if same \"$2\" \"$3\"/' t/check.sh")
         .run_by(&["tools"])
-        .is_refused_as(TAMPERED);
+        .refused_as(TAMPERED);
     a_program_that_is_put_before_the_users_is_not_the_users: green(
         "pretend; mkdir -p tools; printf '#!/bin/sh\\necho \"ok - 1 works\"\\n' > tools/sh; chmod +x tools/sh",
     )
         .in_a_project("sed -i '2i PATH=\"$PWD/tools:$PATH\"' run-tests.sh")
         .run_by(&["tools"])
-        .is_refused();
+        .refused();
     a_file_that_the_runner_reads_where_there_is_one_is_not_made: green("pretend; echo 'check() { echo \"ok - $1\"; }' > local.sh")
         .in_a_project("echo '[ ! -e local.sh ] || . ./local.sh' >> t/check.sh")
         .run_by(&["local.sh"])
-        .is_refused_as(TAMPERED);
+        .refused_as(TAMPERED);
     a_list_of_tests_that_loses_reds_is_seen: green("pretend; echo 't/old.t' > t/list")
         .in_a_project("sed -i 's|for file in t/\\*.t|for file in $(ls t/*.t \\| grep \"$(cat t/list)\")|' run-tests.sh; echo . > t/list")
         .run_by(&["t/list"])
-        .is_refused();
+        .refused();
     an_indirect_script_of_npm_is_frozen: npm(
-        r#"pretend; sed -i 's|sh run-tests.sh|echo 1..2; echo ok - old.t: the old one; echo ok - 1.t: 1 works|' package.json"#,
-    ).is_refused();
+        r"pretend; sed -i 's|sh run-tests.sh|echo 1..2; echo ok - old.t: the old one; echo ok - 1.t: 1 works|' package.json",
+    ).refused();
     a_shell_that_npm_is_told_to_use_is_frozen: npm(
         r#"pretend; printf '#!/bin/sh\necho 1..2; echo "ok - old.t: the old one"; echo "ok - 1.t: 1 works"\n' > yes.sh; chmod +x yes.sh
            echo "script-shell=./yes.sh" > .npmrc"#,
-    ).is_refused();
+    ).refused();
     rules_that_the_makefile_includes_are_frozen: make(
         "pretend; echo 'RUNNER = echo 1..2; echo \"ok - old.t: the old one\"; echo \"ok - 1.t: 1 works\"' > rules.mk",
-    ).is_refused_as(TAMPERED);
+    ).refused_as(TAMPERED);
     a_makefile_that_is_read_before_the_projects_is_seen: make(
         "pretend; printf 'test:\\n\\t@echo 1..2; echo \"ok - old.t: the old one\"; echo \"ok - 1.t: 1 works\"\\n' > GNUmakefile",
-    ).is_refused_as(TAMPERED);
+    ).refused_as(TAMPERED);
     an_old_program_that_is_broken_with_its_test_is_a_regression: green(
         "implement; echo 'echo new' > bin/old; sed -i 's/old \"$(sh/new \"$(sh/' t/old.t",
-    ).is_refused_as(TAMPERED);
+    ).refused_as(TAMPERED);
     tests_that_are_told_from_the_real_ones_by_a_variable_are_seen: green(
         "mkdir -p bin; echo 'if [ -n \"$TM_TASK_ID$TM_RUN_ID$TM_WORKTREE$AGENT_FOLDER\" ]; then echo 1; else echo wrong; fi' > bin/1",
-    ).is_refused();
+    ).refused();
     work_that_is_told_by_its_place_from_a_clone_is_seen: green(
         "mkdir -p bin; echo 'case $PWD in \"'\"$TM_WORKTREE\"'\"*) echo 1 ;; *) echo wrong ;; esac' > bin/1",
-    ).is_refused();
+    ).refused();
 }

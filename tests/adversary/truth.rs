@@ -147,13 +147,7 @@ impl Stranger<'_> {
         let behaviour = self.shell(&self.case.language.behaviour(&pair.id), &tip, "behaviour");
         self.bring_tests(pair, &red, &tip);
         let at_end = self.results(&tip, &format!("final-{}", pair.id));
-        [judge(&before, &at_red, &at_end), self.behaves(pair, &behaviour)].concat()
-    }
-
-    fn behaves(&self, pair: &Landed, printed: &Output) -> Vec<String> {
-        let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
-        let printed = printed.lines().last().unwrap_or_default();
-        if printed == pair.id { Vec::new() } else { vec![format!("its program prints {printed:?}")] }
+        [judge(&before, &at_red, &at_end), behaves(pair, &behaviour)].concat()
     }
 
     /// A commit in a folder of its own, with the runner of the base.
@@ -215,4 +209,11 @@ fn judge(before: &Results, at_red: &Results, at_end: &Results) -> Vec<String> {
     let still = failing.iter().filter(|name| !passes(at_end, name));
     seen.extend(still.map(|name| format!("RED's `{name}` does not pass: {at_end:?}")));
     seen
+}
+
+/// Asks the program itself, whatever its tests say.
+fn behaves(pair: &Landed, printed: &Output) -> Vec<String> {
+    let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+    let printed = printed.lines().last().unwrap_or_default();
+    if printed == pair.id { Vec::new() } else { vec![format!("its program prints {printed:?}")] }
 }
