@@ -38,6 +38,12 @@ cases! {
     encodings_that_a_clone_applies_are_seen: green(
         "mkdir -p bin; echo 'echo 1' | iconv -t UTF-16 > bin/1; echo 'bin/1 working-tree-encoding=UTF-16' > .gitattributes",
     ).refused();
+    a_file_that_looked_otherwise_in_the_attempt_before_is_looked_at_anew: green(
+        "mkdir -p bin; printf '%s\\n' 'grep -q \"$(printf \\\\r)\" \"$0\" && echo 1 #' > bin/1
+         echo 'bin/1 text eol=crlf' > .gitattributes; echo 'echo broken' > bin/old",
+    )
+    .with_green("mkdir -p bin; printf '%s\\n' 'grep -q \"$(printf \\\\r)\" \"$0\" && echo 1 #' > bin/1")
+    .ends();
     an_encoding_that_can_not_be_taken_is_the_agents_failure: green(
         "implement; echo 'bin/1 working-tree-encoding=UTF-16' > .gitattributes",
     ).lands_or_is_refused();

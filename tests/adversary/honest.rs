@@ -67,7 +67,7 @@ cases! {
         .lands();
     tests_that_write_into_folders_beside_theirs_do_not_reach_the_next_task: green("implement")
         .with_red(
-            "write_test; echo 'for other in ../*/ ../../*/*/; do [ ! -e \"$other/run-tests.sh\" ] || echo \"echo 2\" > \"$other/bin/2\"; done' >> t/1.t",
+            "write_test; echo 'for other in ../*/ ../../*/*/; do [ ! -e \"$other/run-tests.sh\" ] || [ \"$other\" -ef . ] || echo \"echo 2\" > \"$other/bin/2\"; done' >> t/1.t",
         )
         .then_another_task()
         .lands();
