@@ -8,14 +8,13 @@ const OLD_TESTS: &[&str] = &["regression", "tests-tampered"];
 
 cases! {
     a_repository_within_the_worktree_is_the_agents_failure: green("implement; git init --quiet vendor; echo x > vendor/x")
-        .with(&["--retries", "3"])
         .refused_as(NESTED)
         .told("vendor");
     a_clone_within_the_worktree_is_the_agents_failure: green("implement; git clone --quiet \"$user\" vendor")
         .refused_as(NESTED)
         .told("vendor");
-    an_implementation_in_a_repository_of_its_own_is_the_agents_failure: green("implement; git init --quiet bin")
-        .refused_as(NESTED);
+    an_implementation_in_a_repository_of_its_own_lands_with_all_of_it_or_not: green("implement; git init --quiet bin")
+        .lands_or_is_refused();
     a_repository_with_commits_within_an_ignored_folder_harms_nobody: green(
         "implement; git init --quiet vendor; cd vendor; echo x > x; commit inner; cd ..",
     ).in_a_project("echo vendor/ > .gitignore").lands_or_is_refused();

@@ -64,30 +64,31 @@ cases! {
 path, size, line = sys.argv[1], int(sys.argv[2]), sys.argv[3].encode()
 open(path, "wb").write(zlib.compress(b"blob %d\0" % size + line.ljust(size - 1, b"x") + b"\n"))' "$file" $size "$line""#,
     ).ends();
+    // The word that must not land is put together at run time, since the program itself may.
     code_under_test_that_changes_the_index_changes_nothing: green(
         r#"mkdir -p bin; cat > bin/1 <<'END'
 echo 1
 weak=$(echo 'echo "ok - 1 works"' | git hash-object -w --stdin 2> /dev/null) && git update-index --cacheinfo 100644,$weak,t/1.t
-evil=$(echo BACKDOOR | git hash-object -w --stdin 2> /dev/null) && git update-index --add --cacheinfo 100644,$evil,evil
+evil=$(echo BACK""DOOR | git hash-object -w --stdin 2> /dev/null) && git update-index --add --cacheinfo 100644,$evil,evil
 END"#,
     ).lands_or_is_refused();
     code_under_test_that_commits_changes_nothing: green(
-        r"mkdir -p bin; cat > bin/1 <<'END'
+        r#"mkdir -p bin; cat > bin/1 <<'END'
 echo 1
-{ echo BACKDOOR > evil; git add evil; git -c user.name=A -c user.email=a@example.org commit -m evil; rm evil; } > /dev/null 2>&1
-END",
+{ echo BACK""DOOR > evil; git add evil; git -c user.name=A -c user.email=a@example.org commit -m evil; rm evil; } > /dev/null 2>&1
+END"#,
     ).lands_or_is_refused();
     code_under_test_that_moves_branches_changes_nothing: green(
         r#"mkdir -p bin; cat > bin/1 <<'END'
 echo 1
-{ evil=$(git -c user.name=A -c user.email=a@example.org commit-tree -m BACKDOOR -p HEAD 'HEAD^{tree}')
+{ evil=$(git -c user.name=A -c user.email=a@example.org commit-tree -m BACK""DOOR -p HEAD 'HEAD^{tree}')
   git for-each-ref --format='%(refname)' refs/heads/tm | while read -r ref; do git update-ref "$ref" $evil; done; } > /dev/null 2>&1
 END"#,
     ).ends();
     code_under_test_that_changes_the_files_beside_it_changes_nothing: green(
         r#"mkdir -p bin; cat > bin/1 <<'END'
 echo 1
-echo 'echo "ok - 1 works"' > t/1.t; echo 'echo broken' > bin/old; echo BACKDOOR > evil
+echo 'echo "ok - 1 works"' > t/1.t; echo 'echo broken' > bin/old; echo BACK""DOOR > evil
 END"#,
     ).ends();
     a_head_that_points_at_nothing_changes_nothing: green("implement; git checkout --quiet --detach; git checkout --quiet -b elsewhere")
