@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The table of DESIGN.md; arrows point down only.
-const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 12] = [
     ("tm-faults", &[]),
+    ("tm-untrusted", &[]),
     ("tm-scheduler", &[]),
-    ("tm-config", &[]),
-    ("tm-presets", &["tm-config"]),
-    ("tm-executors", &["tm-faults", "tm-scheduler"]),
-    ("tm-worktrees", &["tm-faults", "tm-scheduler"]),
-    ("tm-store", &["tm-faults", "tm-scheduler"]),
-    ("tm-runtime", &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config"]),
-    ("tm-reports", &["tm-scheduler"]),
-    ("tm-mcp", &["tm-config", "tm-presets", "tm-executors", "tm-runtime", "tm-scheduler", "tm-store"]),
+    ("tm-config", &["tm-untrusted"]),
+    ("tm-presets", &["tm-config", "tm-untrusted"]),
+    ("tm-executors", &["tm-faults", "tm-scheduler", "tm-untrusted"]),
+    ("tm-worktrees", &["tm-faults", "tm-scheduler", "tm-untrusted"]),
+    ("tm-store", &["tm-faults", "tm-scheduler", "tm-untrusted"]),
+    ("tm-runtime", &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config", "tm-untrusted"]),
+    ("tm-reports", &["tm-scheduler", "tm-untrusted"]),
+    ("tm-mcp", &["tm-config", "tm-presets", "tm-executors", "tm-runtime", "tm-scheduler", "tm-store", "tm-untrusted"]),
     (
         "tm",
         &[
@@ -28,6 +29,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
             "tm-runtime",
             "tm-scheduler",
             "tm-store",
+            "tm-untrusted",
             "tm-worktrees",
         ],
     ),

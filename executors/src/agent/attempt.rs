@@ -6,6 +6,7 @@ use super::output::{last_line, last_words, refusal, tail};
 use super::stall::signs_of_life;
 use super::stream::{Heard, Listener};
 use super::watch::WatchedFolder;
+use super::result_file::MOST_RESULT_BYTES;
 use super::{AgentCommand, Order, OutputFormat, Progress, RefusalPatterns, parse_result};
 use crate::process::ProcessTree;
 use std::path::Path;
@@ -144,7 +145,7 @@ async fn wait(
             _ = looks.tick() => {
                 result_at = result_at.or_else(|| has_result(command).then(Instant::now));
                 logs.iter_mut().for_each(BoundedLog::keep_within);
-                let size = std::fs::metadata(&command.tree.stdout).map_or(0, |metadata| metadata.len());
+                let size = tm_untrusted::size(&command.tree.stdout);
                 if size != printed {
                     printed = size;
                     alive_at = Instant::now();
@@ -193,7 +194,7 @@ async fn changed(folder: Option<&WatchedFolder>) {
 }
 
 fn has_result(command: &AgentCommand) -> bool {
-    std::fs::read_to_string(&command.result_file).is_ok_and(|text| parse_result(&text).is_ok())
+    matches!(result_now(&command.result_file), ResultFile::Claimed(_))
 }
 
 /// Removes what an interrupted start of the same attempt left, so that it can't be taken for this one's.
@@ -271,18 +272,20 @@ fn refusal_of(heard: &Heard, ended: &Ended, printed: &str, command: &AgentComman
 async fn read_result(path: &Path) -> ResultFile {
     let mut pauses = REREAD_AFTER.into_iter();
     loop {
-        let why = match std::fs::read(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return ResultFile::Missing,
-            Err(error) => error.to_string(),
-            Ok(bytes) => match parse_result(&String::from_utf8_lossy(&bytes)) {
-                Ok(claim) => return ResultFile::Claimed(claim),
-                Err(why) => why,
-            },
-        };
-        match pauses.next() {
-            Some(pause) => tokio::time::sleep(Duration::from_millis(pause)).await,
-            None => return ResultFile::Malformed(why),
+        let found = result_now(path);
+        match (&found, pauses.next()) {
+            (ResultFile::Malformed(_), Some(pause)) => tokio::time::sleep(Duration::from_millis(pause)).await,
+            _ => return found,
         }
+    }
+}
+
+/// What is in the place of the result file now. An agent can put anything there; nothing of it is waited for.
+fn result_now(path: &Path) -> ResultFile {
+    match tm_untrusted::read(path, MOST_RESULT_BYTES) {
+        Ok(bytes) => parse_result(&String::from_utf8_lossy(&bytes)).map_or_else(ResultFile::Malformed, ResultFile::Claimed),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => ResultFile::Missing,
+        Err(error) => ResultFile::Malformed(error.to_string()),
     }
 }
 

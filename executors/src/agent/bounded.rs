@@ -4,7 +4,6 @@
 //! between head and tail is given back to the file system where that can be done (Linux), and reads as zeros. Once
 //! everybody who writes is gone, head and tail are put together.
 
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -27,7 +26,7 @@ impl BoundedLog {
 
     /// Gives back what lies between head and tail, once it is worth it.
     pub(super) fn keep_within(&mut self) {
-        let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        let length = tm_untrusted::size(&self.path);
         let tail = length.saturating_sub(self.half);
         if tail.saturating_sub(self.given_back) > self.half / 4 && give_back(&self.path, self.given_back, tail).is_ok()
         {
@@ -38,7 +37,7 @@ impl BoundedLog {
     /// Puts head and tail together when the log is longer than its limit; nobody writes into it any more. A log that
     /// can't be written anew stays as it is.
     pub(super) fn close(self) -> std::io::Result<()> {
-        let mut file = match File::open(&self.path) {
+        let mut file = match tm_untrusted::open(&self.path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
         };
@@ -61,7 +60,7 @@ impl BoundedLog {
 #[cfg(target_os = "linux")]
 fn give_back(path: &Path, from: u64, to: u64) -> std::io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
-    let file = std::fs::OpenOptions::new().write(true).open(path)?;
+    let file = tm_untrusted::open_writable(path)?;
     fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, from, to - from)?;
     Ok(())
 }
@@ -75,6 +74,7 @@ fn give_back(_path: &Path, _from: u64, _to: u64) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     const LIMIT: u64 = 256 * 1024;
 

@@ -4,10 +4,7 @@
 //! its own last event names; what it read or ran on the way is none of its words.
 
 use super::OutputFormat;
-use super::output::plain;
 use super::stream::Listener;
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use tm_scheduler::Timestamp;
 
@@ -19,7 +16,7 @@ const LAST_LINES: usize = 20;
 /// How an agent closed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Closing {
-    /// What it said last, without escapes and control characters.
+    /// What it said last, without orders to a terminal and without secrets.
     pub message: String,
     /// Whether the agent prints events, which say little to people.
     pub prints_events: bool,
@@ -28,17 +25,12 @@ pub struct Closing {
 /// Reads the closing of an agent from the log of what it printed; a log that is not there says nothing.
 pub fn closing(stdout_log: &Path, format: OutputFormat) -> Closing {
     let heard = Listener::new(format).finish(stdout_log, Timestamp(0));
-    let message = if heard.prints_events { heard.message } else { last_lines(&end_of(stdout_log).unwrap_or_default()) };
-    Closing { message: plain(&message), prints_events: heard.prints_events }
+    let message = if heard.prints_events { heard.message } else { last_lines(&end_of(stdout_log)) };
+    Closing { message: tm_untrusted::clean(&message), prints_events: heard.prints_events }
 }
 
-fn end_of(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+fn end_of(path: &Path) -> String {
+    String::from_utf8_lossy(&tm_untrusted::read_end(path, MOST_BYTES).unwrap_or_default()).into_owned()
 }
 
 fn last_lines(text: &str) -> String {

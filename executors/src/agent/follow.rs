@@ -2,9 +2,7 @@
 //!
 //! Of a program that prints events, what it says and which tools it uses is shown, and nothing else.
 
-use super::output::plain;
 use serde_json::Value;
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
@@ -34,12 +32,12 @@ impl Follower {
             LogEnd::Final => bytes.len(),
         };
         self.offset += end as u64;
-        let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let text = tm_untrusted::clean(&String::from_utf8_lossy(&bytes[..end]));
         text.lines().flat_map(shown).map(|line| line.chars().take(LINE_CHARACTERS).collect()).collect()
     }
 
     fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(&self.path)?;
+        let mut file = tm_untrusted::open(&self.path)?;
         let length = file.metadata()?.len();
         self.offset = self.offset.max(length.saturating_sub(MOST_BYTES));
         file.seek(SeekFrom::Start(self.offset))?;
@@ -64,8 +62,9 @@ fn shown(line: &str) -> Vec<String> {
         None => vec![line.to_owned()],
         Some(event) => texts_of(event),
     };
-    let lines = texts.iter().flat_map(|text| text.lines().map(|line| plain(line).trim_end().to_owned()));
-    lines.filter(|line| !line.is_empty()).collect()
+    let texts: Vec<String> = texts.iter().map(|text| tm_untrusted::clean(text)).collect();
+    let lines = texts.iter().flat_map(|text| text.lines()).map(str::trim_end);
+    lines.filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect()
 }
 
 fn texts_of(event: &Value) -> Vec<String> {
@@ -93,6 +92,7 @@ fn texts_of(event: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::io::Write as _;
 
     #[test]

@@ -3,8 +3,6 @@
 //! Output is text from a stranger: escapes and control characters never reach a terminal.
 
 use super::RefusalPatterns;
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use tm_scheduler::ServiceRefusal;
 
@@ -15,18 +13,11 @@ const LAST_WORDS_BYTES: usize = 4 * 1024;
 /// A line for people has so many characters at the most.
 const LINE_CHARACTERS: usize = 200;
 
-/// Returns the end of a log as text without escapes and control characters.
+/// Returns the end of a log as text without orders to a terminal and without secrets.
 pub(super) fn tail(path: &Path) -> String {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
+    let end = tm_untrusted::read_end(path, TAIL_BYTES).unwrap_or_default();
     // A log that is not there says nothing.
-    plain(&String::from_utf8_lossy(&read().unwrap_or_default()))
+    tm_untrusted::clean(&String::from_utf8_lossy(&end))
 }
 
 /// Returns the last line that says something.
@@ -53,50 +44,18 @@ pub(super) fn refusal(text: &str, patterns: &RefusalPatterns) -> Option<ServiceR
     says(&patterns.auth).then_some(ServiceRefusal::Auth)
 }
 
-/// Removes escape sequences and control characters; a carriage return ends a line as a progress bar means it.
-pub(super) fn plain(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\u{1b}' => skip_escape(&mut letters),
-            '\r' if letters.peek() != Some(&'\n') => clean.push('\n'),
-            '\n' | '\t' => clean.push(letter),
-            other if other.is_control() => {}
-            other => clean.push(other),
-        }
-    }
-    clean
-}
-
-/// Skips the rest of one escape sequence: `[` up to a letter, `]` up to a bell or a terminator, else one character.
-fn skip_escape(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match letters.next() {
-        Some('[') => {
-            letters.find(|letter| ('@'..='~').contains(letter));
-        }
-        Some(']' | 'P' | '_' | '^') => {
-            let mut before = ' ';
-            letters.find(|&letter| {
-                let ends = letter == '\u{7}' || before == '\u{1b}' && letter == '\\';
-                before = letter;
-                ends
-            });
-        }
-        Some(_) | None => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn escapes_never_come_through() {
-        let hostile = "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b\r10%\r\nnext\u{8}\u{0}";
-        assert_eq!(plain(hostile), "red ab\n10%\r\nnext".replace('\r', ""));
-        assert_eq!(last_line(&plain(hostile)).as_deref(), Some("next"));
-        assert_eq!(plain("\u{1b}[31"), "");
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+        std::fs::write(&log, "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}a\r10%\r\nnext\u{8}\u{0}").expect("a log");
+        assert_eq!(tail(&log), "red a\n10%\nnext");
+        assert_eq!(last_line(&tail(&log)).as_deref(), Some("next"));
     }
 
     #[test]

@@ -4,18 +4,19 @@ use std::fmt::Write as _;
 use tm_scheduler::{Claim, ClaimStatus};
 
 /// A longer file is no result.
-const MOST_BYTES: usize = 1024 * 1024;
+pub(super) const MOST_RESULT_BYTES: u64 = 1024 * 1024;
 /// The status stands within so many lines.
 const STATUS_LINES: usize = 12;
 
-/// Reads a result file.
+/// Reads a result file. What it says has no orders to a terminal and no secrets in it any more.
 ///
 /// # Errors
 /// Says in a few words what is wrong with the text.
 pub fn parse_result(text: &str) -> Result<Claim, String> {
-    if text.len() > MOST_BYTES {
+    if text.len() as u64 > MOST_RESULT_BYTES {
         return Err("it is longer than 1 MiB".to_owned());
     }
+    let text = &tm_untrusted::clean(text);
     if text.trim().is_empty() {
         return Err("it is empty".to_owned());
     }

@@ -18,9 +18,8 @@ pub(super) struct SignsOfLife {
 }
 
 pub(super) fn signs_of_life(command: &AgentCommand) -> SignsOfLife {
-    let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     SignsOfLife {
-        logs: size(&command.tree.stdout) + size(&command.tree.stderr),
+        logs: tm_untrusted::size(&command.tree.stdout) + tm_untrusted::size(&command.tree.stderr),
         changed: latest_change(&command.watched_folder),
     }
 }

@@ -5,7 +5,6 @@
 use super::ProcessIdentity;
 use crate::Error;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tokio::process::{Child, Command};
@@ -104,7 +103,7 @@ impl Stdin {
         match self {
             Self::Closed => Ok(Stdio::null()),
             Self::File(path) => {
-                let file = File::open(path).map_err(|source| Error::Open { path: path.clone(), source })?;
+                let file = tm_untrusted::open(path).map_err(|source| Error::Open { path: path.clone(), source })?;
                 Ok(Stdio::from(file))
             }
         }
@@ -112,7 +111,7 @@ impl Stdin {
 }
 
 fn open_log(path: &Path) -> Result<Stdio, Error> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
+    let file = tm_untrusted::append(path);
     file.map(Stdio::from).map_err(|source| Error::Open { path: path.to_owned(), source })
 }
 

@@ -115,7 +115,7 @@ fn has(root: &Path, name: &str) -> bool {
 }
 
 fn text(root: &Path, name: &str) -> Option<String> {
-    std::fs::read_to_string(root.join(name)).ok()
+    super::text_of(root, name)
 }
 
 fn mentions(root: &Path, name: &str, word: &str) -> bool {

@@ -32,6 +32,14 @@ pub fn read_output(format: ResultFormat, output: &str) -> Option<BTreeMap<String
     formats::parse(&[format], output).filter(|parsed| parsed.broken.is_none()).map(|parsed| parsed.tests)
 }
 
+/// A manifest or a script is no longer.
+const MANIFEST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Returns the text of a file of a project; `None` when there is none, or nothing that may be read.
+fn text_of(root: &std::path::Path, name: &str) -> Option<String> {
+    String::from_utf8(tm_untrusted::read_within(root, name.as_ref(), MANIFEST_BYTES).ok()?).ok()
+}
+
 /// What a parser made of an output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Parsed {

@@ -48,7 +48,7 @@ fn matching(worktree: &Path, pattern: &str) -> Vec<PathBuf> {
         Path::new(pattern).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let root = glob::Pattern::escape(&worktree.to_string_lossy());
     let found = glob::glob(&format!("{root}/{pattern}")).ok().filter(|_| stays_within);
-    found.into_iter().flatten().flatten().filter(|path| path.is_file()).take(MOST_FILES).collect()
+    found.into_iter().flatten().flatten().filter(|path| !path.is_dir()).take(MOST_FILES).collect()
 }
 
 /// Where results may have been written.
@@ -118,6 +118,9 @@ fn parsed(formats: &[ResultFormat], path: &Path, text: std::io::Result<String>) 
     match text {
         Ok(text) => formats::parse(formats, &text)
             .unwrap_or_else(|| broken(format!("the results in `{shown}` are in no known format"))),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            broken(format!("the results in `{shown}` are too large"))
+        }
         Err(error) => broken(format!("the results in `{shown}` can't be read: {error}")),
     }
 }

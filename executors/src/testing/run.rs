@@ -66,6 +66,7 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
     let said = report.messages.values().fold(output, |said, message| said + "\n" + message);
     report.load_errors = load_errors(&said, place.worktree);
     report.mistakes = mistakes(&said, place.worktree);
+    report.messages.values_mut().for_each(|message| *message = tm_untrusted::clean(message));
     without_place(&mut report, place.worktree);
     report
 }

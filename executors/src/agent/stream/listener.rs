@@ -2,7 +2,6 @@
 
 use super::Heard;
 use crate::agent::OutputFormat;
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use tm_scheduler::Timestamp;
@@ -40,7 +39,7 @@ impl Listener {
     }
 
     fn hear(&mut self, log: &Path, most: u64, now: Timestamp) {
-        let Ok(mut file) = File::open(log) else { return };
+        let Ok(mut file) = tm_untrusted::open(log) else { return };
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         if length.saturating_sub(self.offset) > MOST_BEHIND {
             self.offset = length - MOST_BEHIND / 4;

@@ -18,12 +18,13 @@ mod tests;
 pub(super) use listener::Listener;
 
 use super::OutputFormat;
-use super::output::plain;
 use serde_json::Value;
 use tm_scheduler::{ServiceRefusal, Timestamp, Tokens};
 
 /// A line for people has so many characters at the most.
 const LINE_CHARACTERS: usize = 200;
+/// So much of a line is looked at for that.
+const LINE_BYTES: usize = 16 * 1024;
 /// A final message has so many bytes at the most; more of it is not kept.
 const MESSAGE_BYTES: usize = 256 * 1024;
 /// So many refused tool calls are named.
@@ -95,7 +96,10 @@ impl Heard {
 
     /// Notes a line for people: the last of the text that says something.
     fn shows(&mut self, text: &str) {
-        let text = plain(text);
+        // No more is made safe than is looked at: a message is shown again with each piece of it.
+        let says_something = |line: &&str| !tm_untrusted::line(line, 2).is_empty();
+        let Some(last) = text.lines().rev().find(says_something) else { return };
+        let text = tm_untrusted::clean(&last[..last.floor_char_boundary(LINE_BYTES)]);
         if let Some(line) = text.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
             self.line = Some(line.chars().take(LINE_CHARACTERS).collect());
         }
@@ -108,7 +112,7 @@ impl Heard {
     }
 
     fn tool_was_refused(&mut self, tool: &str) {
-        let tool: String = plain(tool).chars().take(LINE_CHARACTERS).collect();
+        let tool: String = tm_untrusted::clean(tool).chars().take(LINE_CHARACTERS).collect();
         if self.refused_tools.len() < MOST_REFUSED_TOOLS && !self.refused_tools.contains(&tool) {
             self.refused_tools.push(tool);
         }
@@ -116,7 +120,7 @@ impl Heard {
 
     /// Notes that the agent gave up, and whether its service refused.
     fn gives_up(&mut self, message: &str, refusal: Option<ServiceRefusal>) {
-        self.error = Some(plain(message));
+        self.error = Some(tm_untrusted::clean(message));
         self.refusal = refusal;
         self.shows(message);
     }
@@ -131,7 +135,7 @@ impl Heard {
     /// Returns its final message, and the error that it gave up with.
     pub(super) fn closing_words(&self) -> String {
         let error = self.error.as_deref().unwrap_or_default();
-        let message = plain(&self.message);
+        let message = tm_untrusted::clean(&self.message);
         if message.contains(error) { message } else { format!("{message}\n{error}") }
     }
 

@@ -26,7 +26,7 @@ impl Project {
     }
 
     pub(super) fn text(&self, name: &str) -> Option<String> {
-        std::fs::read_to_string(self.root.join(name)).ok()
+        crate::testing::text_of(&self.root, name)
     }
 
     fn read_toml(&mut self, name: &str) {

@@ -1,0 +1,26 @@
+//! Opens files that others can write, and makes their text safe to show.
+//!
+//! Agents, tests and strangers' repositories put what they like where tm looks: pipes that nobody writes into, links to
+//! private keys, files without an end, orders to a terminal. Whatever is read here is a regular file, is no longer than
+//! the caller said, and is opened without waiting; what is shown has passed [`clean`] or [`shown`]. Knows nothing of
+//! tasks, runs or settings.
+//!
+//! There is no time limit: no open here waits for anybody, and a read of a regular file waits for its disk alone. On a
+//! network file system that hangs, everything else of tm hangs as well, and no thread that waits there can be ended.
+
+mod beneath;
+mod open;
+mod redact;
+mod text;
+
+pub use beneath::{open_beneath, read_beneath, read_within};
+pub use open::{append, open, open_writable, open_own, read, read_beginning, read_end, read_own, size};
+pub use redact::{Redactor, redacted};
+pub use text::{line, shown};
+
+/// Returns text as it may be shown, sent and kept: without orders to a terminal, and without secrets.
+///
+/// Orders go first, so that none can stand in the middle of a secret and hide it.
+pub fn clean(text: &str) -> String {
+    redacted(&shown(text)).into_owned()
+}
