@@ -68,6 +68,38 @@ pub enum Error {
 }
 
 impl Error {
+    /// Tells whether the machine had no room for what was to be done: disk, memory, files or processes. The same may go
+    /// well later, and says nothing of who asked for it.
+    pub fn is_of_surroundings(&self) -> bool {
+        use rustix::io::Errno;
+        const NO_ROOM: [Errno; 9] = [
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::MFILE,
+            Errno::NFILE,
+            Errno::AGAIN,
+            Errno::NOMEM,
+            Errno::ROFS,
+            Errno::IO,
+            Errno::STALE,
+        ];
+        let is_no_room = |source: &io::Error| {
+            let number = source.raw_os_error().map(Errno::from_raw_os_error);
+            number.is_some_and(|number| NO_ROOM.contains(&number)) || source.kind() == io::ErrorKind::StorageFull
+        };
+        match self {
+            Self::Start { source, .. }
+            | Self::Open { source, .. }
+            | Self::Read { source, .. }
+            | Self::Write { source, .. }
+            | Self::Watch { source, .. }
+            | Self::Subreaper { source } => is_no_room(source),
+            Self::Json { source, .. } => {
+                source.io_error_kind().is_some_and(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+            }
+        }
+    }
+
     /// Returns the message with every cause behind it, on one line.
     pub fn with_causes(&self) -> String {
         let mut text = self.to_string();

@@ -251,7 +251,7 @@ impl fmt::Display for Protection {
 }
 
 /// What git and the system say when a disk, a lock or a limit is the trouble, and may not be for long.
-const PASSING_WORDS: [&str; 9] = [
+const PASSING_WORDS: [&str; 12] = [
     "No space left on device",
     "Disk quota exceeded",
     "Input/output error",
@@ -261,6 +261,10 @@ const PASSING_WORDS: [&str; 9] = [
     "Resource temporarily unavailable",
     ".lock': File exists",
     "could not lock config file",
+    // What git says of a full disk without the system's words.
+    "unable to write file",
+    "unable to write new index file",
+    "unable to write new_index file",
 ];
 
 /// What they say when somebody has to see to it.

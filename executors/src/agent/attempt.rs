@@ -8,7 +8,9 @@ use super::stream::{Heard, Listener};
 use super::watch::WatchedFolder;
 use super::result_file::MOST_RESULT_BYTES;
 use super::{AgentCommand, Order, OutputFormat, Progress, RefusalPatterns, parse_result};
+use crate::Error;
 use crate::process::ProcessTree;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,57 +22,78 @@ use tokio::time::Instant;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// A result file that can't be read is read again after these pauses, about two seconds in all.
 const REREAD_AFTER: [u64; 7] = [10, 20, 40, 80, 160, 320, 1_280];
+/// So much has to go onto the disk for a result.
+const PROBE_BYTES: usize = 64 * 1024;
 /// A process whose end was asked for is waited for so long before it is ended.
 const ASK_FOR: Duration = Duration::from_secs(5);
 
 /// Starts an agent and sees it to its end. When this returns no process of it is left.
+///
+/// # Errors
+/// The surroundings stood in the way, such as a full disk: the agent could not be started, not be written down, or not
+/// leave a result. That says nothing of its work.
 pub async fn run_attempt(
     command: AgentCommand,
     orders: watch::Receiver<Order>,
     progress: impl FnMut(Progress) + Send,
-) -> AgentReport {
+) -> Result<AgentReport, Error> {
     let started_at = now();
     clear(&command);
     let mut tree = match ProcessTree::spawn(&command.tree) {
         Ok(tree) => tree,
+        Err(error) if error.is_of_surroundings() => return Err(error),
         Err(error) => {
-            return report(
-                &command,
-                started_at,
-                Ended::NotStarted(error.with_causes()),
-                0,
-                Listener::new(command.output),
-            )
-            .await;
+            let listener = Listener::new(command.output);
+            return Ok(report(&command, started_at, Ended::NotStarted(error.with_causes()), 0, listener).await);
         }
     };
     if let Some(leader) = tree.leader()
         && let Err(error) = AgentIdentity::new(leader, started_at.0).write(&command.identity_file)
     {
         tree.kill().await;
-        return report(&command, started_at, Ended::NotStarted(error.with_causes()), 0, Listener::new(command.output))
-            .await;
+        return Err(error);
     }
     let deadline = Instant::now() + command.limits.timeout;
-    see_to_the_end(command, tree, started_at, deadline, orders, progress).await
+    let report = see_to_the_end(&command, tree, started_at, deadline, orders, progress).await;
+    with_room_for_a_result(&command, report)
 }
 
 /// Takes over an agent that another tm started, with the time that it has left, or finds out what it left behind.
+///
+/// # Errors
+/// As [`run_attempt`].
 pub async fn adopt_attempt(
     command: AgentCommand,
     orders: watch::Receiver<Order>,
     progress: impl FnMut(Progress) + Send,
-) -> AgentReport {
+) -> Result<AgentReport, Error> {
     let identity = AgentIdentity::read(&command.identity_file);
     let leader = identity.map(AgentIdentity::process);
     let started_at = identity.map_or_else(now, |identity| Timestamp(identity.started_at));
     let mut tree = ProcessTree::adopt(leader, &command.tree.marks);
     if !leader.is_some_and(crate::process::ProcessIdentity::is_alive) {
         let leftovers = tree.kill().await.leftovers;
-        return report(&command, started_at, Ended::Lost, leftovers, Listener::new(command.output)).await;
+        return Ok(report(&command, started_at, Ended::Lost, leftovers, Listener::new(command.output)).await);
     }
     let left = command.limits.timeout.saturating_sub(Duration::from_millis(now().since(started_at)));
-    see_to_the_end(command, tree, started_at, Instant::now() + left, orders, progress).await
+    let report = see_to_the_end(&command, tree, started_at, Instant::now() + left, orders, progress).await;
+    with_room_for_a_result(&command, report)
+}
+
+/// Takes no agent for one that left no result when nobody could have written one.
+fn with_room_for_a_result(command: &AgentCommand, report: AgentReport) -> Result<AgentReport, Error> {
+    if matches!(report.result, ResultFile::Claimed(_)) {
+        return Ok(report);
+    }
+    let folder = command.result_file.parent().unwrap_or(Path::new("."));
+    let written = tempfile::tempfile_in(folder).and_then(|mut file| {
+        file.write_all(&[0; PROBE_BYTES])?;
+        file.sync_all()
+    });
+    match written.map_err(|source| Error::Write { path: command.result_file.clone(), source }) {
+        Err(error) if error.is_of_surroundings() => Err(error),
+        Ok(()) | Err(_) => Ok(report),
+    }
 }
 
 /// Why the wait for an agent is over.
@@ -84,7 +107,7 @@ enum Over {
 }
 
 async fn see_to_the_end(
-    command: AgentCommand,
+    command: &AgentCommand,
     mut tree: ProcessTree,
     started_at: Timestamp,
     deadline: Instant,
@@ -92,20 +115,20 @@ async fn see_to_the_end(
     progress: impl FnMut(Progress) + Send,
 ) -> AgentReport {
     let mut listener = Listener::new(command.output);
-    let over = wait(&command, &mut tree, deadline, &mut orders, &mut listener, progress).await;
+    let over = wait(command, &mut tree, deadline, &mut orders, &mut listener, progress).await;
     let (ended, leftovers) = match over {
         Over::Ended(status) => {
             let leftovers = tree.kill().await.leftovers;
             (status.map_or(Ended::Lost, |status| Ended::Exited(status.code())), leftovers)
         }
-        Over::TimedOut => (Ended::TimedOut, stop(&command, &mut tree).await),
-        Over::Stalled => (Ended::Stalled, stop(&command, &mut tree).await),
-        Over::Lingered => (Ended::Lingered, stop(&command, &mut tree).await),
+        Over::TimedOut => (Ended::TimedOut, stop(command, &mut tree).await),
+        Over::Stalled => (Ended::Stalled, stop(command, &mut tree).await),
+        Over::Lingered => (Ended::Lingered, stop(command, &mut tree).await),
         // TERM to its whole tree would end the program before its turn can be cancelled.
-        Over::Stopped if command.output == OutputFormat::Acp => (Ended::Killed, stop(&command, &mut tree).await),
+        Over::Stopped if command.output == OutputFormat::Acp => (Ended::Killed, stop(command, &mut tree).await),
         Over::Stopped => (Ended::Killed, tree.terminate(ASK_FOR.min(command.limits.grace)).await.leftovers),
     };
-    report(&command, started_at, ended, leftovers, listener).await
+    report(command, started_at, ended, leftovers, listener).await
 }
 
 /// Waits for whatever comes first.

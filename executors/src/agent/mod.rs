@@ -10,6 +10,8 @@ mod cassettes;
 mod closing;
 mod command;
 mod follow;
+#[cfg(test)]
+mod hostile;
 mod identity;
 mod output;
 mod result_file;

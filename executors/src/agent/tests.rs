@@ -46,14 +46,14 @@ impl Scene {
         Self { folder, command }
     }
 
-    fn limits(mut self, change: impl FnOnce(&mut AttemptLimits)) -> Self {
+    pub(super) fn limits(mut self, change: impl FnOnce(&mut AttemptLimits)) -> Self {
         change(&mut self.command.limits);
         self
     }
 
     pub(super) async fn run(&self) -> AgentReport {
         let (_sender, orders) = watch::channel(Order::GoOn);
-        let report = run_attempt(self.command.clone(), orders, |_| {}).await;
+        let report = run_attempt(self.command.clone(), orders, |_| {}).await.expect("room");
         self.assert_nothing_left();
         report
     }
@@ -144,13 +144,14 @@ async fn an_order_to_stop_ends_it_and_one_within_a_time_lets_it_finish() {
     let report = run_attempt(scene.command.clone(), orders, move |_| {
         sender.send_replace(Order::StopNow);
     })
-    .await;
+    .await
+    .expect("room");
     assert_eq!(report.ended, Ended::Killed);
     scene.assert_nothing_left();
     let scene = Scene::new(&format!("echo started; {PASS}"));
     let (sender, orders) = watch::channel(Order::GoOn);
     sender.send_replace(Order::StopWithin(Duration::from_mins(1)));
-    assert_eq!(run_attempt(scene.command.clone(), orders, |_| {}).await.ended, Ended::Exited(Some(0)));
+    assert_eq!(run_attempt(scene.command.clone(), orders, |_| {}).await.expect("room").ended, Ended::Exited(Some(0)));
 }
 
 #[tokio::test]
@@ -219,7 +220,7 @@ fn started_before(scene: &Scene) -> std::process::Child {
 
 async fn adopt(scene: &Scene) -> AgentReport {
     let (_sender, orders) = watch::channel(Order::GoOn);
-    adopt_attempt(scene.command.clone(), orders, |_| {}).await
+    adopt_attempt(scene.command.clone(), orders, |_| {}).await.expect("room")
 }
 
 #[tokio::test]

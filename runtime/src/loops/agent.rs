@@ -40,7 +40,10 @@ pub(super) async fn run_agent(
     };
     let checkout = checkout(&setup).await;
     let output = command.output;
-    let mut report = run_attempt(command, orders, progress).await;
+    let mut report = match run_attempt(command, orders, progress).await {
+        Ok(report) => report,
+        Err(error) => return ended_before_it_began(&setup, words(&error)),
+    };
     follower.lines(LogEnd::Final).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
     let escaped = escape(&setup, checkout).await;
     match setup.escape {

@@ -71,9 +71,17 @@ async fn see_to_its_end(
             teller.tell_progress(line, progress.tokens);
         }
     };
-    let mut report = match start {
+    let ended = match start {
         Start::New => run_attempt(command, orders, progress).await,
         Start::Adopt => adopt_attempt(command, orders, progress).await,
+    };
+    let mut report = match ended {
+        Ok(report) => report,
+        Err(error) => {
+            brief.at_work.end(brief.id(), brief.attempt);
+            let answer = Trouble::of(&error).answer(|why| Answer::AgentEnded(not_started(brief.recipe(), why)));
+            return brief.done(answer, Some(worktree));
+        }
     };
     report.escape = escape(&brief, before).await;
     report.noticed.extend(brief.at_work.noticed(brief.id(), brief.attempt));

@@ -72,7 +72,7 @@ fn go_back(worktree: &Worktree, commit: &CommitId) -> Result<(), Error> {
 async fn after_interruption(brief: &Brief, worktree: &Worktree, commit: &CommitId) -> Outcome {
     let (_sender, orders) = watch::channel(Order::StopNow);
     let report = match command(brief, worktree.path(), 0, Prompt::Refactor).await {
-        Ok(command) => Some(adopt_attempt(command, orders, |_| {}).await),
+        Ok(command) => adopt_attempt(command, orders, |_| {}).await.ok(),
         Err(_unknown) => None,
     };
     let (repository, branch, green) = (brief.setup.repository.clone(), worktree.branch().clone(), commit.clone());
@@ -107,7 +107,10 @@ async fn improve(
             teller.tell_progress(line, progress.tokens);
         }
     };
-    let mut report = run_attempt(command, orders, progress).await;
+    let mut report = match run_attempt(command, orders, progress).await {
+        Ok(report) => report,
+        Err(error) => return nothing(Trouble::of(&error).into()),
+    };
     report.escape = escape(brief, before).await;
     let verdict = judge_agent(&report);
     let report = Some(report);
