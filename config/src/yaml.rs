@@ -2,7 +2,6 @@
 
 use crate::Error;
 use serde_json::{Map, Number, Value};
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -14,7 +13,7 @@ const LARGEST: u64 = 1 << 20;
 /// `shown` is the path for messages.
 pub(crate) fn read_file(path: &Path, shown: &Path) -> Result<Option<String>, Error> {
     let failed = |source| Error::Read { path: shown.to_path_buf(), source };
-    let mut file = match File::open(path) {
+    let file = match tm_untrusted::open_own(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
@@ -26,7 +25,7 @@ pub(crate) fn read_file(path: &Path, shown: &Path) -> Result<Option<String>, Err
         return Err(Error::TooLarge { path: shown.to_path_buf(), bytes, limit: LARGEST });
     }
     let mut text = String::new();
-    file.read_to_string(&mut text).map_err(failed)?;
+    file.take(LARGEST).read_to_string(&mut text).map_err(failed)?;
     Ok(Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)))
 }
 
@@ -76,6 +75,7 @@ fn plain_number(number: &serde_yaml::Number) -> Result<Number, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use serde_json::json;
 
     #[test]

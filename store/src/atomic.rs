@@ -5,7 +5,7 @@
 
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
@@ -19,8 +19,23 @@ const SYMLINK_LIMIT: usize = 40;
 /// `0666`. A symbolic link stays and its target is replaced. A file that may not be written is not replaced either,
 /// although renaming over it would work.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let target = follow_symlinks(path)?;
-    replace_by(&target, bytes, tempfile::Builder::new().prefix(".tm-").suffix(".tmp"))
+    replace_by(&follow_symlinks(path)?, bytes, tempfile::Builder::new().prefix(".tm-").suffix(".tmp"))
+}
+
+/// As [`replace`], for a file of tm's own in a folder where others can write: a link, a pipe or whatever else has its
+/// name is replaced itself, and nothing that it leads to.
+pub fn replace_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    remove_what_is_no_file(path)?;
+    replace_by(path, bytes, tempfile::Builder::new().prefix(".tm-").suffix(".tmp"))
+}
+
+/// Takes links, pipes and the like away; a folder stays, and is an error later.
+fn remove_what_is_no_file(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => fs::remove_file(path),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// As [`replace`], for a file that has one writer at a time: what a crash left beside it is gone with the next one.
@@ -93,7 +108,7 @@ fn writable_file(path: &Path) -> io::Result<Option<Metadata>> {
         // Opening a pipe to find out would wait for its reader.
         return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
     }
-    OpenOptions::new().write(true).open(path)?;
+    drop(tm_untrusted::open_writable(path)?);
     Ok(Some(metadata))
 }
 
@@ -172,6 +187,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_tms_own_takes_the_place_of_a_link_or_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, precious) = (folder.path().join("prompt.md"), folder.path().join("precious"));
+        replace(&precious, b"mine").unwrap();
+        symlink("precious", &path).unwrap();
+        replace_own(&path, b"one").unwrap();
+        assert!(!path.is_symlink());
+        fs::remove_file(&path).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+        replace_own(&path, b"two").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), fs::read(&precious).unwrap()), (b"two".to_vec(), b"mine".to_vec()));
+    }
+
+    #[test]
     fn folder_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         assert!(replace(folder.path(), b"x").is_err());
@@ -202,7 +232,7 @@ mod tests {
         replace(&path, b"old").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
         // Root may write anything.
-        let may_be_written = OpenOptions::new().write(true).open(&path).is_ok();
+        let may_be_written = fs::OpenOptions::new().write(true).open(&path).is_ok();
         assert_eq!(replace(&path, b"new").is_ok(), may_be_written);
         assert_eq!(fs::read(&path).unwrap() == b"new", may_be_written);
     }

@@ -14,7 +14,9 @@ mod redact;
 mod text;
 
 pub use beneath::{open_beneath, read_beneath, read_within};
-pub use open::{append, open, open_writable, open_own, read, read_beginning, read_end, read_own, size};
+pub use open::{
+    append, append_private, create_anew, open, open_own, open_writable, read, read_beginning, read_end, read_own, size,
+};
 pub use redact::{Redactor, redacted};
 pub use text::{line, shown};
 

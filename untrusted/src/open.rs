@@ -9,15 +9,16 @@ use std::path::Path;
 /// What every open has: no terminal becomes ours, no program that is started inherits it, and nobody is waited for.
 pub(crate) const CAREFULLY: OFlags = OFlags::NONBLOCK.union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
-/// The mode of a new file, of which the umask takes its part.
-const NEW: Mode = Mode::from_raw_mode(0o666);
+/// The modes of new files, of which the umask takes its part.
+const OPEN_TO_ALL: Mode = Mode::from_raw_mode(0o666);
+const PRIVATE: Mode = Mode::from_raw_mode(0o600);
 
 /// Opens a file for reading that others can write.
 ///
 /// # Errors
 /// It is not there, it can't be read, or it is a link, a pipe, a device or anything else but a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::RDONLY | OFlags::NOFOLLOW)
+    open_with(path, OFlags::RDONLY | OFlags::NOFOLLOW, OPEN_TO_ALL)
 }
 
 /// Opens a file of the user's own for reading, such as settings or a backlog: its links are followed.
@@ -25,7 +26,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It is not there, it can't be read, or it is no regular file.
 pub fn open_own(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::RDONLY)
+    open_with(path, OFlags::RDONLY, OPEN_TO_ALL)
 }
 
 /// Opens a file for writing at its end; makes it when it is not there.
@@ -33,7 +34,27 @@ pub fn open_own(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It can't be written, or something else but a regular file has its name.
 pub fn append(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW)
+    open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW, OPEN_TO_ALL)
+}
+
+/// As [`append`]; a new file is open to its owner alone.
+///
+/// # Errors
+/// As [`append`].
+pub fn append_private(path: &Path) -> io::Result<File> {
+    open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW, PRIVATE)
+}
+
+/// Makes a new file in the place of whatever has its name, and of nothing that it leads to.
+///
+/// # Errors
+/// It can't be written, or a folder has its name.
+pub fn create_anew(path: &Path) -> io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    open_with(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, OPEN_TO_ALL)
 }
 
 /// Opens a file that is there for writing.
@@ -41,7 +62,7 @@ pub fn append(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It is not there, it can't be written, or it is no regular file.
 pub fn open_writable(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::RDWR | OFlags::NOFOLLOW)
+    open_with(path, OFlags::RDWR | OFlags::NOFOLLOW, OPEN_TO_ALL)
 }
 
 /// Reads a file that others can write; a longer one than `limit` bytes is an error.
@@ -90,16 +111,19 @@ pub fn size(path: &Path) -> u64 {
 
 /// Reads a file to its end, and one byte more than the limit at the most.
 pub(crate) fn whole(file: File, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is longer than {limit} bytes")));
+    let too_long = || io::Error::new(ErrorKind::FileTooLarge, format!("it is longer than {limit} bytes"));
+    let length = file.metadata()?.len();
+    if length > limit {
+        return Err(too_long());
     }
-    Ok(bytes)
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0).saturating_add(1));
+    // It may grow meanwhile, and some files say that they are empty.
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(too_long()) } else { Ok(bytes) }
 }
 
-fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
-    match rustix::fs::open(path, flags | CAREFULLY, NEW) {
+fn open_with(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
+    match rustix::fs::open(path, flags | CAREFULLY, mode) {
         Ok(file) => regular(file.into()),
         Err(errno) => Err(trouble(errno)),
     }
@@ -217,6 +241,10 @@ mod tests {
         for text in ["one ", "two"] {
             append(&path).and_then(|mut file| file.write_all(text.as_bytes())).expect("written");
         }
+        assert_eq!(read(&path, 100).expect("read"), b"one two");
+        symlink("file", path.with_extension("link")).expect("a link");
+        create_anew(&path.with_extension("link")).and_then(|mut file| file.write_all(b"new")).expect("written");
+        assert_eq!(read(&path.with_extension("link"), 100).expect("read"), b"new");
         assert_eq!(read(&path, 100).expect("read"), b"one two");
     }
 }

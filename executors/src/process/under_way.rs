@@ -29,6 +29,9 @@ pub struct TreeRecord {
     content: Content,
 }
 
+/// No record is longer.
+const MOST_BYTES: u64 = 1024 * 1024;
+
 /// What a record says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Content {
@@ -75,7 +78,7 @@ impl UnderWay {
         let mut ended = 0;
         for path in self.abandoned()? {
             // One that says nothing is that of a process which was gone before it started anything.
-            let content = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Content>(&bytes).ok());
+            let content = tm_untrusted::read(&path, MOST_BYTES).ok().and_then(|bytes| serde_json::from_slice::<Content>(&bytes).ok());
             if let Some(content) = content {
                 if content.host != host_name() {
                     continue;
@@ -117,7 +120,7 @@ impl TreeRecord {
         let json =
             serde_json::to_vec(&self.content).map_err(|source| Error::Json { path: self.path.clone(), source })?;
         let new = self.path.with_extension("new");
-        let mut file = fs::File::create(&new).map_err(failed)?;
+        let mut file = tm_untrusted::create_anew(&new).map_err(failed)?;
         tm_faults::check("under way: rename").and_then(|()| file.write_all(&json)).map_err(failed)?;
         fs::rename(&new, &self.path).map_err(failed)
     }

@@ -3,8 +3,7 @@
 use super::AutopilotFolder;
 use crate::Error;
 use fs2::FileExt as _;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,7 +23,7 @@ impl AutopilotLock {
     pub fn acquire(folder: &AutopilotFolder, patience: Duration) -> Result<Self, Error> {
         folder.create()?;
         let path = folder.lock_file();
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let open = tm_untrusted::append_private(&path);
         let file = open.map_err(lock_error(&path))?;
         let tries = patience.as_millis() / PAUSE.as_millis() + 1;
         for _ in 0..tries {

@@ -8,6 +8,9 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{CommitId, TaskId, Timestamp};
 
+/// No file that is read back is longer.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+
 /// How the log of events is called.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Log {
@@ -99,10 +102,10 @@ impl AutopilotRun {
     pub fn set_commits(&self, commits: &[CommitId]) -> Result<(), Error> {
         let path = self.path.join("commits.txt");
         let text: String = commits.iter().flat_map(|commit| [commit.as_str(), "\n"]).collect();
-        if std::fs::read(&path).is_ok_and(|known| known == text.as_bytes()) {
+        if tm_untrusted::read(&path, MOST_BYTES).is_ok_and(|known| known == text.as_bytes()) {
             return Ok(());
         }
-        atomic::replace(&path, text.as_bytes()).map_err(Error::write(&path))
+        atomic::replace_own(&path, text.as_bytes()).map_err(Error::write(&path))
     }
 
     /// Keeps what was reported of a phase of a subtask; the last report wins.
@@ -129,7 +132,7 @@ impl AutopilotRun {
     /// It can't be written.
     pub fn set_report(&self, text: &str) -> Result<(), Error> {
         let path = self.path.join("report.md");
-        atomic::replace(&path, text.as_bytes()).map_err(Error::write(&path))
+        atomic::replace_own(&path, text.as_bytes()).map_err(Error::write(&path))
     }
 
     /// Keeps what the whole suite said at the end.
@@ -155,7 +158,7 @@ impl AutopilotRun {
 
     /// Returns the number of the last whole event in the log; 0 where there is none.
     pub fn last_event(&self) -> u64 {
-        let text = std::fs::read(self.activity()).unwrap_or_default();
+        let text = tm_untrusted::read_end(&self.activity(), MOST_BYTES).unwrap_or_default();
         let whole = text.rsplit(|byte| *byte == b'\n').skip(1);
         let mut events = whole.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         events.find_map(|event| event["seq"].as_u64()).unwrap_or(0)

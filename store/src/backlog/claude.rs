@@ -6,7 +6,7 @@ use super::change::{Changed, claude_status};
 use super::document::{Document, Edits, Tree};
 use super::fields::Reader;
 use super::places::positions;
-use super::{Backlog, BacklogError, Position, ReadOptions, SourceKind, StatusChange, StatusOutcome, Warning};
+use super::{MOST_BYTES, Backlog, BacklogError, Position, ReadOptions, SourceKind, StatusChange, StatusOutcome, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Tag, Task, TaskId};
@@ -30,7 +30,7 @@ fn task_files(folder: &Path) -> Result<Vec<PathBuf>, BacklogError> {
 }
 
 fn document(path: &Path) -> Result<Document, BacklogError> {
-    let bytes = std::fs::read(path).map_err(|source| BacklogError::Read { path: path.to_owned(), source })?;
+    let bytes = tm_untrusted::read_own(path, MOST_BYTES).map_err(|source| BacklogError::Read { path: path.to_owned(), source })?;
     Document::from_bytes(bytes).map_err(|error| error.of_file(path))
 }
 
@@ -265,8 +265,8 @@ pub(super) const WATERMARK: &str = ".highwatermark";
 
 /// Returns the highest number that the list has ever given to a task.
 fn watermark(folder: &Path) -> u64 {
-    let text = std::fs::read_to_string(folder.join(WATERMARK)).unwrap_or_default();
-    text.trim().parse().unwrap_or(0)
+    let bytes = tm_untrusted::read_own(&folder.join(WATERMARK), MOST_BYTES).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).trim().parse().unwrap_or(0)
 }
 
 /// A number that was given is not given again, also when that task is deleted.

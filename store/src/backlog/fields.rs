@@ -5,6 +5,9 @@ use super::{Backlog, Position, Warning};
 use std::collections::BTreeSet;
 use tm_scheduler::{Complexity, Priority, Status, Task, TaskId, TddHalf, TddMark};
 
+/// A title has so many characters at the most.
+const LONGEST_TITLE: usize = 1_000;
+
 /// Collects what is odd.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -58,10 +61,7 @@ impl Reader {
     fn task(&mut self, value: Value<'_>, id: &str, parent: Option<(&str, &BTreeSet<String>)>) -> Task {
         let number = id.rsplit('.').next().unwrap_or(id).to_owned();
         let absolute = parent.map_or_else(|| id.to_owned(), |(parent, _)| format!("{parent}.{number}"));
-        let mut task = Task::new(absolute.as_str(), text(value, &["title", "subject"]));
-        if task.title.is_empty() {
-            self.warn(value, Some(&task.id), "title", "is missing");
-        }
+        let mut task = Task::new(absolute.as_str(), self.title(value, &absolute));
         task.description = text(value, &["description"]);
         task.details = text(value, &["details"]);
         task.test_strategy = text(value, &["testStrategy", "test_strategy"]);
@@ -72,6 +72,18 @@ impl Reader {
         self.dependencies(value, &mut task, parent.map(|(parent, siblings)| (parent, siblings, number.as_str())));
         self.subtasks(value, &mut task, &absolute, parent.is_some());
         task
+    }
+
+    /// The title: one that is no title any more is cut, since it stands in lists, branches and subjects.
+    fn title(&mut self, value: Value<'_>, id: &str) -> String {
+        let title = text(value, &["title", "subject"]);
+        let id = TaskId::from(id);
+        if title.is_empty() {
+            self.warn(value, Some(&id), "title", "is missing");
+        }
+        let Some((end, _)) = title.char_indices().nth(LONGEST_TITLE) else { return title };
+        self.warn(value, Some(&id), "title", format!("is longer than {LONGEST_TITLE} characters; the rest is left out"));
+        format!("{}…", &title[..end])
     }
 
     /// Status, priority and complexity.
@@ -224,12 +236,14 @@ pub(super) fn plain(value: Value<'_>) -> Option<String> {
     }
 }
 
+/// Returns text for people and agents: what orders a terminal about is left out, wherever it is shown later.
 fn text(value: Value<'_>, names: &[&str]) -> String {
     let Some(value) = member(value, names) else { return String::new() };
-    match value.kind() {
+    let text = match value.kind() {
         Kind::Array => value.elements().filter_map(plain).collect::<Vec<_>>().join("\n"),
         _ => plain(value).unwrap_or_default(),
-    }
+    };
+    tm_untrusted::shown(&text).into_owned()
 }
 
 /// Acceptance criteria: a list, a text of lines, or the boxes to tick in the description.

@@ -28,6 +28,9 @@ pub use source::{BacklogSource, SourceKind};
 use std::fmt;
 use tm_scheduler::{Status, Tag, Task, TaskId, Timestamp};
 
+/// No file of a backlog is longer.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+
 /// Which part of a backlog is read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {

@@ -3,7 +3,7 @@
 use super::change::{self, Spelling};
 use super::document::{Document, Tree};
 use super::file_lock::FileLock;
-use super::{
+use super::{MOST_BYTES, 
     Backlog, BacklogError, Change, Changed, ReadOptions, Refusal, RollUp, StatusChange, StatusOutcome, claude,
     task_master, yaml,
 };
@@ -118,7 +118,7 @@ impl BacklogSource {
 
     pub(super) fn text(&self) -> Result<String, BacklogError> {
         let bytes =
-            std::fs::read(&self.path).map_err(|source| BacklogError::Read { path: self.path.clone(), source })?;
+            tm_untrusted::read_own(&self.path, MOST_BYTES).map_err(|source| BacklogError::Read { path: self.path.clone(), source })?;
         String::from_utf8(bytes).map_err(|_| BacklogError::syntax(&self.path, "it is not UTF-8"))
     }
 
@@ -133,7 +133,7 @@ impl BacklogSource {
     fn current_tag(&self) -> Option<Tag> {
         let home = self.path.parent()?.parent()?;
         let field = |file: &str, path: &[&str]| -> Option<Tag> {
-            let json: serde_json::Value = serde_json::from_slice(&std::fs::read(home.join(file)).ok()?).ok()?;
+            let json: serde_json::Value = serde_json::from_slice(&tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?).ok()?;
             let value = path.iter().try_fold(&json, |place, name| place.get(name))?;
             value.as_str().filter(|tag| !tag.is_empty()).map(Tag::from)
         };
@@ -317,8 +317,8 @@ impl BacklogSource {
         let home =
             home.ok_or_else(|| BacklogError::Refused { path: self.path.clone(), refusal: Refusal::NoPlace(why) })?;
         let path = home.join("state.json");
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
+        let text = match tm_untrusted::read_own(&path, MOST_BYTES) {
+            Ok(bytes) => String::from_utf8(bytes).map_err(|_| BacklogError::syntax(&path, "it is not UTF-8"))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}\n".to_owned(),
             Err(source) => return Err(BacklogError::Read { path, source }),
         };

@@ -6,9 +6,9 @@ use super::name::calendar_time;
 use crate::Error;
 use serde::Serialize;
 use serde::ser::Error as _;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::Timestamp;
 
@@ -23,7 +23,7 @@ impl ActivityLog {
     /// Opens the log at `path`, creates it when missing and removes the half line that a crash left at its end.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let open = || -> io::Result<File> {
-            let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+            let file = tm_untrusted::append_private(path)?;
             drop_half_line(&file)?;
             Ok(file)
         };
@@ -80,7 +80,7 @@ fn drop_half_line(file: &File) -> io::Result<()> {
 mod tests {
     use super::*;
     use serde_json::json;
-    use std::fs;
+    use std::fs::{self, OpenOptions};
 
     const AT: Timestamp = Timestamp(1_795_225_512_045);
 

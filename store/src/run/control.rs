@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 const LONGEST: usize = 100;
 /// The file that holds the path of the socket.
 const POINTER: &str = "socket";
+/// It is no longer: paths are not.
+const POINTER_BYTES: u64 = 4 * 1024;
 /// The name of the socket itself.
 const SOCKET: &str = "tm.sock";
 
@@ -59,7 +61,7 @@ impl ControlSocket {
                 Ok((socket, bound)) => {
                     let control = Self { socket, pointer };
                     let path = control.socket.as_os_str().as_bytes();
-                    atomic::replace(&control.pointer, path).map_err(Error::write(&control.pointer))?;
+                    atomic::replace_own(&control.pointer, path).map_err(Error::write(&control.pointer))?;
                     return Ok((control, bound));
                 }
                 Err(error) => why = error,
@@ -70,7 +72,7 @@ impl ControlSocket {
 
     /// Returns where the socket of the live run is, nothing when there is none.
     pub fn of(project: &ProjectDirectory) -> Option<PathBuf> {
-        let path = fs::read(project.control_folder().join(POINTER)).ok()?;
+        let path = tm_untrusted::read(&project.control_folder().join(POINTER), POINTER_BYTES).ok()?;
         Some(PathBuf::from(std::ffi::OsStr::from_bytes(&path)))
     }
 
@@ -107,7 +109,7 @@ fn short_place(within: &Path) -> Result<PathBuf, Error> {
 
 /// Removes the pointer, the socket that it points to, and the folder made for that.
 fn remove_old(pointer: &Path) {
-    let Ok(path) = fs::read(pointer) else { return };
+    let Ok(path) = tm_untrusted::read(pointer, POINTER_BYTES) else { return };
     let socket = PathBuf::from(std::ffi::OsStr::from_bytes(&path));
     if fs::symlink_metadata(&socket).is_ok_and(|found| found.file_type().is_socket()) {
         // Somebody else was faster, or it stays: it answers nobody, and blocks nobody.

@@ -12,6 +12,9 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use tm_scheduler::RunId;
 
+/// The name of a run is no longer.
+const LIVE_BYTES: u64 = 4 * 1024;
+
 /// The folder that holds the runs of all projects, usually `~/.taskmaster`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Home {
@@ -115,7 +118,7 @@ impl ProjectDirectory {
     /// Returns the run that was started last, nothing before the first.
     pub fn live(&self) -> Result<Option<RunId>, Error> {
         let file = self.live_file();
-        match fs::read(&file) {
+        match tm_untrusted::read(&file, LIVE_BYTES) {
             Ok(bytes) => {
                 let run_id = RunId::new(String::from_utf8_lossy(&bytes).trim_end());
                 check_run_id(&run_id).map(|()| Some(run_id))
@@ -129,7 +132,7 @@ impl ProjectDirectory {
     pub fn set_live(&self, run_id: &RunId) -> Result<(), Error> {
         check_run_id(run_id)?;
         let file = self.live_file();
-        atomic::replace(&file, format!("{run_id}\n").as_bytes()).map_err(Error::write(&file))
+        atomic::replace_own(&file, format!("{run_id}\n").as_bytes()).map_err(Error::write(&file))
     }
 
     /// Returns all runs, oldest first.

@@ -22,6 +22,9 @@ const VERSION: u64 = 3;
 /// The oldest version that is read. All of its records are in the newer ones too.
 const OLDEST_VERSION: u64 = 1;
 
+/// No journal is longer.
+const MOST_BYTES: u64 = 4 << 30;
+
 /// Where a journal goes on: after its last whole line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct JournalEnd {

@@ -3,26 +3,29 @@
 use crate::{Error, atomic};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs;
 use std::path::Path;
+
+/// No such file is longer.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Replaces the file at `path` with `value` as indented JSON and a final newline.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     let mut bytes =
         serde_json::to_vec_pretty(value).map_err(|source| Error::Serialize { path: path.to_path_buf(), source })?;
     bytes.push(b'\n');
-    atomic::replace(path, &bytes).map_err(Error::write(path))
+    atomic::replace_own(path, &bytes).map_err(Error::write(path))
 }
 
 /// Reads the JSON file at `path`.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    let bytes = fs::read(path).map_err(Error::read(path))?;
+    let bytes = tm_untrusted::read(path, MOST_BYTES).map_err(Error::read(path))?;
     serde_json::from_slice(&bytes).map_err(|source| Error::Json { path: path.to_path_buf(), source })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::collections::BTreeMap;
 
     #[test]

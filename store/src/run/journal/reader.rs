@@ -1,11 +1,10 @@
 //! Reads a journal back: each record that was written, or an error, and never one that was not.
 
-use super::{JournalEnd, OLDEST_VERSION, VERSION, header_checksum, record_checksum};
+use super::{JournalEnd, MOST_BYTES, OLDEST_VERSION, VERSION, header_checksum, record_checksum};
 use crate::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use std::fs;
 use std::path::Path;
 use tm_scheduler::Timestamp;
 
@@ -46,7 +45,7 @@ pub struct TornLine {
 /// [`Error::JournalDamaged`], another format [`Error::JournalVersion`], and a journal whose first line was never
 /// finished [`Error::JournalUnstarted`]: nothing can have happened in its run.
 pub fn read_journal<H: DeserializeOwned, R: DeserializeOwned>(path: &Path) -> Result<JournalContents<H, R>, Error> {
-    parse_journal(path, &fs::read(path).map_err(Error::read(path))?)
+    parse_journal(path, &tm_untrusted::read(path, MOST_BYTES).map_err(Error::read(path))?)
 }
 
 /// Reads the bytes of the journal at `path`.

@@ -3,12 +3,12 @@
 //! Knows nothing of when that must happen: who acts on a record that can't be undone calls `sync` before.
 
 use super::reader::header_of;
-use super::{JournalEnd, VERSION, header_checksum, record_checksum};
+use super::{JournalEnd, MOST_BYTES, VERSION, header_checksum, record_checksum};
 use crate::Error;
 use crate::atomic::{folder_of, replace_as_only_writer, sync_folder};
 use serde::Serialize;
 use serde::ser::Error as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ impl JournalWriter {
     /// this version first, whole or not at all: what is appended may be nothing that the older one knows.
     pub fn append_to(path: &Path, end: JournalEnd) -> Result<Self, Error> {
         let end = if end.version == VERSION { end } else { raise(path, end)? };
-        let file = OpenOptions::new().write(true).open(path).map_err(Error::write(path))?;
+        let file = tm_untrusted::open_writable(path).map_err(Error::write(path))?;
         let mut writer = Self::new(path, file, end);
         writer.cut().map_err(Error::write(path))?;
         Ok(writer)
@@ -160,7 +160,7 @@ impl Drop for JournalWriter {
 /// Gives a journal a first line of this version; the records stay as they are.
 fn raise(path: &Path, end: JournalEnd) -> Result<JournalEnd, Error> {
     let damaged = |why| Error::JournalDamaged { path: path.to_path_buf(), line: 1, why };
-    let bytes = fs::read(path).map_err(Error::read(path))?;
+    let bytes = tm_untrusted::read(path, MOST_BYTES).map_err(Error::read(path))?;
     let whole = usize::try_from(end.length).ok().and_then(|length| bytes.get(..length));
     let (first, records) = whole
         .and_then(|whole| whole.split_at_checked(whole.iter().position(|byte| *byte == b'\n')?))
@@ -177,6 +177,7 @@ fn raise(path: &Path, end: JournalEnd) -> Result<JournalEnd, Error> {
 mod tests {
     use super::*;
     use crate::run::{JournalContents, read_journal};
+    use std::fs;
     use tempfile::TempDir;
 
     fn journal() -> (TempDir, PathBuf, JournalWriter) {
