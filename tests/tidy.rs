@@ -14,7 +14,10 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 12] = [
     ("tm-executors", &["tm-faults", "tm-scheduler", "tm-untrusted"]),
     ("tm-worktrees", &["tm-faults", "tm-scheduler", "tm-untrusted"]),
     ("tm-store", &["tm-faults", "tm-scheduler", "tm-untrusted"]),
-    ("tm-runtime", &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config", "tm-untrusted"]),
+    (
+        "tm-runtime",
+        &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config", "tm-untrusted"],
+    ),
     ("tm-reports", &["tm-scheduler", "tm-untrusted"]),
     ("tm-mcp", &["tm-config", "tm-presets", "tm-executors", "tm-runtime", "tm-scheduler", "tm-store", "tm-untrusted"]),
     (

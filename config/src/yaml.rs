@@ -75,8 +75,8 @@ fn plain_number(number: &serde_yaml::Number) -> Result<Number, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
     use serde_json::json;
+    use std::fs::File;
 
     #[test]
     fn words_that_old_yaml_took_for_truth_values_stay_words() {

@@ -94,9 +94,9 @@ impl Error {
             | Self::Write { source, .. }
             | Self::Watch { source, .. }
             | Self::Subreaper { source } => is_no_room(source),
-            Self::Json { source, .. } => {
-                source.io_error_kind().is_some_and(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
-            }
+            Self::Json { source, .. } => source
+                .io_error_kind()
+                .is_some_and(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)),
         }
     }
 

@@ -20,6 +20,8 @@ const LIMIT: Duration = Duration::from_mins(2);
 const TELL_EVERY: Duration = Duration::from_secs(1);
 /// How often it is looked whether a run is under way.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// No output of a call, and no log of events, is longer.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 fn refused(error: &dyn std::error::Error) -> Refusal {
     Refusal::new(error, None)
@@ -39,7 +41,8 @@ fn command(server: &Server, root: Option<&str>, arguments: Vec<OsString>, folder
 
 /// What a call that failed complained about.
 fn complaint(stderr: &Path) -> Refusal {
-    let words = std::fs::read_to_string(stderr).unwrap_or_default();
+    let words = tm_untrusted::read(stderr, MOST_BYTES).unwrap_or_default();
+    let words = String::from_utf8_lossy(&words);
     let line = |start: &str| words.lines().find_map(|line| line.strip_prefix(start)).map(ToOwned::to_owned);
     let error = line("error: ").unwrap_or_else(|| "failed to run `tm waves`".to_owned());
     Refusal::of(json!({"success": false, "error": error, "suggestion": line("hint: ")}))
@@ -80,7 +83,8 @@ impl Looking {
     }
 
     fn read(&self, name: &str) -> Result<String, Refusal> {
-        std::fs::read_to_string(self.folder.path().join(name)).map_err(|error| refused(&error))
+        let bytes = tm_untrusted::read(&self.folder.path().join(name), MOST_BYTES).map_err(|error| refused(&error))?;
+        String::from_utf8(bytes).map_err(|error| refused(&error))
     }
 }
 
@@ -144,7 +148,8 @@ pub(crate) async fn tell(activity: &Path, context: &RequestContext<RoleServer>) 
     loop {
         tokio::time::sleep(TELL_EVERY).await;
         let Some(token) = token.clone() else { continue };
-        let text = std::fs::read_to_string(activity).unwrap_or_default();
+        let text = tm_untrusted::read(activity, MOST_BYTES).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
         let count = text.matches('\n').count();
         if count > told {
             told = count;

@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 use serde_json::json;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tm_runtime::autopilot::Project;
 use tm_scheduler::RunId;
 
@@ -82,23 +82,28 @@ pub(crate) async fn read(server: Server, uri: String) -> Result<ReadResourceResu
     let found = blocking(move || {
         let project = server.project(None)?;
         let Some((path, mime_type)) = place(&project, &uri) else { return Ok(None) };
-        match std::fs::metadata(&path) {
-            Ok(file) if file.len() > LONGEST => {
-                let words = format!("send `{}`: it has {} bytes", path.display(), file.len());
-                return Err(Refusal::words(&words, Some("read the file itself")));
-            }
-            Ok(_) => {}
+        let bytes = match read_beneath_runs(&path) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Refusal::new(&error, None)),
-        }
-        let text = std::fs::read(&path).map_err(|error| Refusal::new(&error, None))?;
-        let contents = ResourceContents::text(String::from_utf8_lossy(&text), uri).with_mime_type(mime_type);
+            Err(error) => {
+                let words = format!("send `{}`: {error}", path.display());
+                return Err(Refusal::words(&words, Some("look at the file itself")));
+            }
+        };
+        let text = tm_untrusted::clean(&String::from_utf8_lossy(&bytes));
+        let contents = ResourceContents::text(text, uri).with_mime_type(mime_type);
         Ok(Some(ReadResourceResult::new(vec![contents])))
     });
     match found.await.map_err(|refusal| trouble(&refusal))? {
         Some(result) => Ok(result),
         None => Err(ErrorData::resource_not_found("there is no such resource", Some(unknown))),
     }
+}
+
+/// Reads a file of a run. Agents can write there: neither it nor the run's folder may be a link.
+fn read_beneath_runs(path: &Path) -> std::io::Result<Vec<u8>> {
+    let runs = path.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    tm_untrusted::read_beneath(runs, path.strip_prefix(runs).unwrap_or(path), LONGEST)
 }
 
 /// Returns the ids of runs that begin like this, for the `run` of a template.
@@ -123,7 +128,9 @@ struct Run {
 
 impl Run {
     fn resources(&self) -> Vec<Resource> {
-        let there = self.kinds.iter().filter(|(name, _, _)| self.folder.join(name).is_file());
+        let there = self.kinds.iter().filter(|(name, _, _)| {
+            std::fs::symlink_metadata(self.folder.join(name)).is_ok_and(|found| found.is_file())
+        });
         there
             .map(|(name, mime_type, what)| {
                 Resource::new(format!("{}{}/{name}", self.start, self.id), format!("{}/{name}", self.id))
@@ -165,4 +172,24 @@ fn place(project: &Project, uri: &str) -> Option<(PathBuf, &'static str)> {
 
 fn trouble(refusal: &Refusal) -> ErrorData {
     ErrorData::internal_error(refusal.to_string(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_link_of_an_agent_is_read() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (runs, secret) = (place.path().join("runs"), place.path().join("summary.md"));
+        std::fs::create_dir_all(runs.join("r1")).expect("a folder");
+        tm_store::atomic::replace(&secret, b"secret").expect("a file");
+        std::os::unix::fs::symlink("../../summary.md", runs.join("r1/summary.md")).expect("a link");
+        std::os::unix::fs::symlink("..", runs.join("r2")).expect("a link");
+        for run in ["r1", "r2"] {
+            assert!(read_beneath_runs(&runs.join(run).join("summary.md")).is_err(), "{run}");
+        }
+        tm_store::atomic::replace_own(&runs.join("r1/summary.md"), b"text").expect("a file");
+        assert_eq!(read_beneath_runs(&runs.join("r1/summary.md")).expect("read"), b"text");
+    }
 }

@@ -26,3 +26,12 @@ pub use prompts::{
 };
 pub use recipes::{Granted, Recipe, recipe, recipe_names, recipes};
 pub use shell::shell_word;
+
+/// No prompt is longer.
+const PROMPT_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Reads a prompt of the user's own.
+fn own_text(path: &std::path::Path) -> std::io::Result<String> {
+    let bytes = tm_untrusted::read_own(path, PROMPT_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))
+}

@@ -10,6 +10,9 @@ use tm_scheduler::{Phase, Task};
 /// So many bytes of one attempt's evidence go into a prompt.
 const EVIDENCE_BYTES: usize = 6 * 1024;
 
+/// So many of the last bytes of what all tasks found out are looked at.
+const CONTEXT_BYTES: u64 = 16 * 1024 * 1024;
+
 /// Returns which prompt a phase has.
 pub(crate) const fn prompt_of(phase: Phase) -> Prompt {
     match phase {
@@ -27,7 +30,7 @@ pub(crate) fn prompt_context(
     rejected: Vec<RejectedWork>,
 ) -> PromptContext {
     let setup = &brief.setup;
-    let found_out = std::fs::read_to_string(setup.directory.context()).unwrap_or_default();
+    let found_out = tm_untrusted::read_end(&setup.directory.context(), CONTEXT_BYTES).unwrap_or_default();
     PromptContext {
         task: prompt_task(&brief.task),
         attempt: brief.attempt.0,
@@ -39,7 +42,7 @@ pub(crate) fn prompt_context(
         result_file: brief.recipe().output.writes_results().then(|| brief.directory.result().display().to_string()),
         context_file: brief.directory.context().display().to_string(),
         test_command: brief.test_command().map(|command| command.to_string()),
-        learnt: learnt(&found_out, &brief.kin, LEARNT_BYTES),
+        learnt: learnt(&tm_untrusted::clean(&String::from_utf8_lossy(&found_out)), &brief.kin, LEARNT_BYTES),
         red_report: brief.red.as_ref().map(|red| RedReport { files: red_files, tests: red.tests.clone() }),
         rejected,
         evidence: evidence(brief),

@@ -30,10 +30,17 @@ pub(crate) struct Launch<'a> {
 
 impl Launch<'_> {
     /// Writes the prompt and returns everything that starting the agent needs.
+    ///
+    /// What others wrote into the prompt, be it a task, an agent or a test, has no secrets in it.
     pub(crate) fn prepare(self) -> Result<AgentCommand, Trouble> {
+        let prompt = tm_untrusted::clean(self.prompt);
+        Launch { prompt: &prompt, ..self }.prepare_as_it_is()
+    }
+
+    fn prepare_as_it_is(self) -> Result<AgentCommand, Trouble> {
         let Launch { recipe, directory, worktree, .. } = self;
         directory.create().map_err(|error| Trouble::of(&error))?;
-        let written = tm_store::atomic::replace(&directory.prompt(), self.prompt.as_bytes());
+        let written = tm_store::atomic::replace_own(&directory.prompt(), self.prompt.as_bytes());
         written.map_err(|source| Trouble::of(&tm_store::Error::Write { path: directory.prompt(), source }))?;
         let placeholders = self.all_placeholders();
         let line = recipe.command_line(&placeholders).map_err(|error| Trouble::of(&error))?;

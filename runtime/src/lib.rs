@@ -6,6 +6,7 @@ mod at_work;
 pub mod autopilot;
 pub mod callers;
 mod checkouts;
+mod cleaned;
 mod clock;
 mod conventional;
 mod crew;

@@ -80,9 +80,16 @@ fn cause_of(error: &(dyn StdError + 'static)) -> Option<Cause> {
     if let Some(crate::Error::IntegrationMoved { .. }) = error.downcast_ref::<crate::Error>() {
         return Some(Cause::Surroundings);
     }
-    // A file that is not there was asked for wrongly, or taken away on purpose.
+    // A file that is not there was asked for wrongly, or taken away on purpose; so was one that is none.
     let error = error.downcast_ref::<io::Error>()?;
-    (error.kind() != io::ErrorKind::NotFound).then_some(Cause::Surroundings)
+    let is_of_whoever_put_it_there = matches!(
+        error.kind(),
+        io::ErrorKind::NotFound
+            | io::ErrorKind::InvalidData
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::FileTooLarge
+    );
+    (!is_of_whoever_put_it_there).then_some(Cause::Surroundings)
 }
 
 /// An error with its causes.

@@ -74,9 +74,7 @@ fn parts(relative: &Path) -> io::Result<Vec<&std::ffi::OsStr>> {
     let name = |part| match part {
         Component::Normal(name) => Some(Ok(name)),
         Component::CurDir => None,
-        Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-            Some(Err(out_of_the_folder()))
-        }
+        Component::ParentDir | Component::RootDir | Component::Prefix(_) => Some(Err(out_of_the_folder())),
     };
     relative.components().filter_map(name).collect()
 }

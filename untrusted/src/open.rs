@@ -190,7 +190,8 @@ mod tests {
         ];
         for (what, make) in makers {
             make(&path);
-            let attempts = [open(&path), append(&path), open_writable(&path), read(&path, 9).map(|_| File::open("/").unwrap())];
+            let attempts =
+                [open(&path), append(&path), open_writable(&path), read(&path, 9).map(|_| File::open("/").unwrap())];
             for error in attempts.into_iter().map(|opened| opened.expect_err(what)) {
                 let is_known = matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::IsADirectory);
                 assert!(is_known, "{what}: {error}");
@@ -219,7 +220,10 @@ mod tests {
         let file = File::create(&path).expect("a file");
         file.set_len(2 << 30).expect("a hole");
         let error = read(&path, 1_000).expect_err("too long");
-        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::FileTooLarge, "it is longer than 1000 bytes"));
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::FileTooLarge, "it is longer than 1000 bytes")
+        );
         assert_eq!(read_beginning(&path, 10).expect("its beginning").len(), 10);
         let end = read_end(&path, 10).expect("its end");
         assert!(end.len() == 10 && end.capacity() < 1_000, "{}", end.capacity());

@@ -101,12 +101,17 @@ fn key(found: &Captures<'_>) -> String {
 /// A password for this very machine keeps nobody out, and an agent has to know it.
 fn password(found: &Captures<'_>) -> String {
     let is_local = ["localhost", "127.0.0.1", "[", "0.0.0.0"].contains(&&found[3]);
-    if is_local || &found[2] == REDACTED { found[0].to_owned() } else { format!("{}{REDACTED}@{}", &found[1], &found[3]) }
+    if is_local || &found[2] == REDACTED {
+        found[0].to_owned()
+    } else {
+        format!("{}{REDACTED}@{}", &found[1], &found[3])
+    }
 }
 
 fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    let is_named = SECRET_NAMES.iter().any(|part| name.contains(part)) || SECRET_ENDS.iter().any(|end| name.ends_with(end));
+    let is_named =
+        SECRET_NAMES.iter().any(|part| name.contains(part)) || SECRET_ENDS.iter().any(|end| name.ends_with(end));
     let is_place = PLACES.iter().any(|end| name.ends_with(end));
     let is_word = value.len() < LEAST_WORD && value.bytes().all(|byte| byte.is_ascii_lowercase());
     is_named && !is_place && value.len() >= LEAST_SECRET && !is_word
@@ -136,7 +141,8 @@ mod tests {
             ("SSH_KEY_PATH", "/home/me/.ssh/id"),
             ("LONG_SECRET", "hunter2hunter2hunter2"),
         ]);
-        let text = "a kk-12\"34567 b kk-12\\\"34567 c /usr/local/bin 1 postgres /home/me/.ssh/id hunter2hunter2hunter2!";
+        let text =
+            "a kk-12\"34567 b kk-12\\\"34567 c /usr/local/bin 1 postgres /home/me/.ssh/id hunter2hunter2hunter2!";
         assert_eq!(
             redactor.redact(text),
             "a [redacted] b [redacted] c /usr/local/bin 1 postgres /home/me/.ssh/id [redacted]!"
@@ -161,21 +167,34 @@ mod tests {
             format!("AIza{}", many("aB_1-", 7)),
             format!("npm_{}", many("aB12", 9)),
             format!("eyJ{}.eyJ{}.{}", many("ab", 9), many("cd", 9), many("ef", 9)),
-            format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{}\nab==\n-----END OPENSSH PRIVATE KEY-----", many("Ab1+", 16)),
+            format!(
+                "-----BEGIN OPENSSH PRIVATE KEY-----\n{}\nab==\n-----END OPENSSH PRIVATE KEY-----",
+                many("Ab1+", 16)
+            ),
             format!("-----BEGIN PRIVATE KEY-----\\n{}\\n-----END PRIVATE KEY-----", many("Ab1+", 16)),
             format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n{}\n", many("Ab1+", 16), many("Ab1+", 16)),
             format!("{}\n{}\nab==\n-----END RSA PRIVATE KEY-----", many("Ab1+", 16), many("Ab1+", 16)),
         ] {
-            assert_eq!(none.redact(&format!("say \"{key}\" now")).replace(['\n'], ""), "say \"[redacted]\" now", "{key}");
+            assert_eq!(
+                none.redact(&format!("say \"{key}\" now")).replace(['\n'], ""),
+                "say \"[redacted]\" now",
+                "{key}"
+            );
         }
     }
 
     #[test]
     fn passwords_in_addresses_are_left_out_but_for_those_of_this_machine() {
         let none = Redactor::default();
-        assert_eq!(none.redact("git clone https://me:t0k3n@example.org/a.git"), "git clone https://me:[redacted]@example.org/a.git");
+        assert_eq!(
+            none.redact("git clone https://me:t0k3n@example.org/a.git"),
+            "git clone https://me:[redacted]@example.org/a.git"
+        );
         assert_eq!(none.redact("https://:t0k3n@example.org"), "https://:[redacted]@example.org");
-        assert_eq!(none.redact("postgres://a:b@db.example.org:5432/x"), "postgres://a:[redacted]@db.example.org:5432/x");
+        assert_eq!(
+            none.redact("postgres://a:b@db.example.org:5432/x"),
+            "postgres://a:[redacted]@db.example.org:5432/x"
+        );
     }
 
     #[test]

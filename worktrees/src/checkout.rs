@@ -62,7 +62,8 @@ impl Checkout {
         }
         let linked = std::fs::read_dir(common.join("worktrees")).into_iter().flatten().filter_map(Result::ok);
         for git_dir in linked.map(|entry| entry.path()) {
-            let link = std::fs::read_to_string(git_dir.join("gitdir")).unwrap_or_default();
+            let link = tm_untrusted::read(&git_dir.join("gitdir"), 16 * 1024).unwrap_or_default();
+            let link = String::from_utf8_lossy(&link);
             if let Some(root) = Path::new(link.trim()).parent().filter(|root| root.is_dir()) {
                 found.push((git_dir.clone(), root.to_owned()));
             }

@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime};
 /// How often and how long a collection that is under way is waited for.
 const WAITS: u32 = 60;
 const WAIT: Duration = Duration::from_millis(50);
+/// The file holds one process and one machine.
+const MARK_BYTES: u64 = 4 * 1024;
 
 /// The right to collect, held so that nobody does. Dropping it gives it back.
 #[derive(Debug)]
@@ -46,15 +48,14 @@ impl NoCollection {
     pub(crate) fn renew(&self) {
         let Some(path) = &self.held else { return };
         // One that can't be renewed now is renewed with the next worktree.
-        let _next_time =
-            OpenOptions::new().write(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+        let _next_time = tm_untrusted::open_writable(path).and_then(|file| file.set_modified(SystemTime::now()));
     }
 }
 
 impl Drop for NoCollection {
     fn drop(&mut self) {
         let Some(path) = &self.held else { return };
-        if fs::read_to_string(path).is_ok_and(|text| text == self.mark) {
+        if tm_untrusted::read(path, MARK_BYTES).is_ok_and(|text| text == self.mark.as_bytes()) {
             // What stays names a process that is gone, and is ignored.
             let _ignored_by_git = fs::remove_file(path);
         }
@@ -76,7 +77,7 @@ fn replace(path: &Path, mark: &str) -> bool {
 
 /// Whether the file is of a process of this machine that is gone.
 fn is_abandoned(path: &Path, host: &str) -> bool {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = String::from_utf8(tm_untrusted::read(path, MARK_BYTES).unwrap_or_default()).unwrap_or_default();
     let Some((pid, holder_host)) = text.trim_end().split_once(' ') else { return !text.is_empty() };
     let pid = pid.parse().ok().and_then(Pid::from_raw);
     holder_host == host && pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))

@@ -287,7 +287,14 @@ impl Error {
     /// go well later.
     pub fn is_of_surroundings(&self) -> bool {
         match self {
-            Self::File { source, .. } => source.kind() != io::ErrorKind::NotFound,
+            // What is not there, or is no file, somebody took away or put there.
+            Self::File { source, .. } => !matches!(
+                source.kind(),
+                io::ErrorKind::NotFound
+                    | io::ErrorKind::InvalidData
+                    | io::ErrorKind::IsADirectory
+                    | io::ErrorKind::FileTooLarge
+            ),
             Self::GitMissing { .. } => true,
             Self::Git { message: words, .. } | Self::CommitRefused { output: words } => {
                 says_passing_trouble(words) || says(words, &LASTING_WORDS)

@@ -7,7 +7,6 @@ use crate::{Environment, Error};
 use fs2::FileExt as _;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tm_scheduler::CommitId;
@@ -225,7 +224,7 @@ impl Repository {
     /// Holds the lock, among all processes, under which git's list of worktrees changes.
     pub(crate) fn changing_worktrees<T>(&self, change: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let path = self.common_dir.join("tm-worktrees.lock");
-        let file = File::create(&path).map_err(Error::file("create", &path))?;
+        let file = tm_untrusted::append(&path).map_err(Error::file("create", &path))?;
         file.lock_exclusive().map_err(Error::file("lock", &path))?;
         change()
     }

@@ -119,8 +119,8 @@ fn what_happened(letters: &[u8], differed_before: bool) -> &'static str {
 /// Returns the lines that are new and gone since HEAD, nothing where they can't be counted.
 fn lines_of(repository: &Repository, path: &Path, letters: &[u8], counts: &BTreeMap<PathBuf, String>) -> String {
     if letters == b"??" {
-        let whole = std::fs::metadata(repository.checkout_root().join(path)).is_ok_and(|file| file.len() < COUNTED);
-        let text = whole.then(|| std::fs::read_to_string(repository.checkout_root().join(path)).ok()).flatten();
+        let bytes = tm_untrusted::read(&repository.checkout_root().join(path), COUNTED);
+        let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
         return text.map_or_else(String::new, |text| format!(", +{}", text.lines().count()));
     }
     counts.get(path).cloned().unwrap_or_default()

@@ -3,10 +3,10 @@
 use super::bounded::BoundedLog;
 use super::identity::AgentIdentity;
 use super::output::{last_line, last_words, refusal, tail};
+use super::result_file::MOST_RESULT_BYTES;
 use super::stall::signs_of_life;
 use super::stream::{Heard, Listener};
 use super::watch::WatchedFolder;
-use super::result_file::MOST_RESULT_BYTES;
 use super::{AgentCommand, Order, OutputFormat, Progress, RefusalPatterns, parse_result};
 use crate::Error;
 use crate::process::ProcessTree;
@@ -306,7 +306,9 @@ async fn read_result(path: &Path) -> ResultFile {
 /// What is in the place of the result file now. An agent can put anything there; nothing of it is waited for.
 fn result_now(path: &Path) -> ResultFile {
     match tm_untrusted::read(path, MOST_RESULT_BYTES) {
-        Ok(bytes) => parse_result(&String::from_utf8_lossy(&bytes)).map_or_else(ResultFile::Malformed, ResultFile::Claimed),
+        Ok(bytes) => {
+            parse_result(&String::from_utf8_lossy(&bytes)).map_or_else(ResultFile::Malformed, ResultFile::Claimed)
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => ResultFile::Missing,
         Err(error) => ResultFile::Malformed(error.to_string()),
     }

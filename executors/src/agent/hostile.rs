@@ -84,7 +84,9 @@ async fn orders_to_a_terminal_and_keys_are_in_nothing_that_an_agent_says() {
 #[test]
 fn a_full_disk_is_of_the_surroundings_and_a_missing_program_is_not() {
     let error = |number: rustix::io::Errno| Error::Write { path: "agent.json".into(), source: number.into() };
-    for number in [rustix::io::Errno::NOSPC, rustix::io::Errno::MFILE, rustix::io::Errno::AGAIN, rustix::io::Errno::NOMEM] {
+    for number in
+        [rustix::io::Errno::NOSPC, rustix::io::Errno::MFILE, rustix::io::Errno::AGAIN, rustix::io::Errno::NOMEM]
+    {
         assert!(error(number).is_of_surroundings(), "{number}");
     }
     for number in [rustix::io::Errno::NOENT, rustix::io::Errno::ACCESS, rustix::io::Errno::TOOBIG] {

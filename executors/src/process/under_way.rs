@@ -78,7 +78,9 @@ impl UnderWay {
         let mut ended = 0;
         for path in self.abandoned()? {
             // One that says nothing is that of a process which was gone before it started anything.
-            let content = tm_untrusted::read(&path, MOST_BYTES).ok().and_then(|bytes| serde_json::from_slice::<Content>(&bytes).ok());
+            let content = tm_untrusted::read(&path, MOST_BYTES)
+                .ok()
+                .and_then(|bytes| serde_json::from_slice::<Content>(&bytes).ok());
             if let Some(content) = content {
                 if content.host != host_name() {
                     continue;

@@ -149,7 +149,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn read(path: &Path) -> Result<String, Error> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::PromptFile { path: path.to_owned(), source })?;
+    let text = crate::own_text(path).map_err(|source| Error::PromptFile { path: path.to_owned(), source })?;
     if text.trim().is_empty() {
         return Err(Error::EmptyPrompt { path: path.to_owned() });
     }

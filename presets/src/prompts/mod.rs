@@ -188,7 +188,7 @@ fn environment(own_folder: &Path) -> Result<Environment<'static>, Error> {
 
 fn own(name: &str, folder: &Path) -> Result<Option<String>, Error> {
     let path = folder.join(format!("{name}.md"));
-    match std::fs::read_to_string(&path) {
+    match crate::own_text(&path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(source) => Err(Error::PromptFile { path, source }),

@@ -77,8 +77,14 @@ fn has_mark(path: &str) -> bool {
     lower.contains("test") || lower.contains("spec") || lower.strip_suffix(".t").is_some()
 }
 
+/// A longer manifest tells nothing.
+const LONGEST_MANIFEST: u64 = 16 * 1024 * 1024;
+
 fn detect(root: &Path) -> Framework {
-    let text = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();
+    let text = |name: &str| {
+        let bytes = tm_untrusted::read_within(root, name.as_ref(), LONGEST_MANIFEST).unwrap_or_default();
+        String::from_utf8(bytes).unwrap_or_default()
+    };
     let has = |name: &str| root.join(name).exists();
     let package = text("package.json");
     let in_package = [("vitest", VITEST), ("jest", JEST), ("mocha", MOCHA), ("node --test", NODE)];

@@ -33,13 +33,13 @@ pub fn prompt(project: &Project, id: Option<&RunId>) -> Result<String, Error> {
     Ok(parts.join("\n\n") + "\n")
 }
 
+/// A longer file holds no rules.
+const LONGEST_RULES_FILE: u64 = 16 * 1024 * 1024;
+
 fn rules(project: &Project, name: &str) -> Option<String> {
-    let text = std::fs::read_to_string(project.root().join(name)).ok()?;
-    let mut end = text.len().min(LONGEST_RULES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let text = text[..end].trim();
+    let bytes = tm_untrusted::read_within(project.root(), name.as_ref(), LONGEST_RULES_FILE).ok()?;
+    let text = tm_untrusted::clean(&String::from_utf8(bytes).ok()?);
+    let text = text[..text.floor_char_boundary(LONGEST_RULES)].trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 

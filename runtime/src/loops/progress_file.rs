@@ -4,7 +4,6 @@
 
 use super::LoopState;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use tm_scheduler::Timestamp;
@@ -48,22 +47,19 @@ impl ProgressFile {
 
     /// Returns its length in bytes, 0 where there is none.
     pub fn length(&self) -> u64 {
-        std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+        tm_untrusted::size(&self.path)
     }
 
     /// Returns its end, from the beginning of a line.
     pub fn tail(&self) -> io::Result<String> {
-        let mut file = match File::open(&self.path) {
-            Ok(file) => file,
+        let bytes = match tm_untrusted::read_end(&self.path, TAIL_BYTES) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
             Err(error) => return Err(error),
         };
-        let start = file.metadata()?.len().saturating_sub(TAIL_BYTES);
-        file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(&bytes);
-        let whole_lines = if start == 0 { &*text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
+        let whole_lines =
+            if (bytes.len() as u64) < TAIL_BYTES { &*text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
         Ok(whole_lines.trim().to_owned())
     }
 
@@ -117,7 +113,7 @@ impl ProgressFile {
 
     /// Writes at the end, on a line of its own, and through to the disk.
     fn append(&self, text: &str) -> io::Result<()> {
-        let mut file = OpenOptions::new().create(true).read(true).append(true).open(&self.path)?;
+        let mut file = tm_untrusted::append(&self.path)?;
         let length = file.metadata()?.len();
         let mut last = [b'\n'];
         if length > 0 {

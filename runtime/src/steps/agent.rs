@@ -246,17 +246,23 @@ async fn changed_elsewhere(brief: &Brief, before: Option<OtherWorktrees>) -> Opt
     (!changes.is_empty()).then_some(words)
 }
 
+/// So much of what one agent found out is kept.
+const FOUND_OUT_BYTES: u64 = 64 * 1024;
+
 /// Adds what the agent found out to what later prompts say. An agent that wrote nothing adds nothing.
 fn collect_learnings(brief: &Brief) {
     use std::io::Write as _;
-    let Ok(text) = std::fs::read_to_string(brief.directory.context()) else { return };
+    let text = match tm_untrusted::read_beginning(&brief.directory.context(), FOUND_OUT_BYTES) {
+        Ok(bytes) => tm_untrusted::clean(&String::from_utf8_lossy(&bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+        Err(error) => return brief.tell_output(format!("what the agent found out could not be read: {error}")),
+    };
     if text.trim().is_empty() {
         return;
     }
     let entry = entry(brief.id(), &brief.planned.title, &text);
     let path = brief.setup.directory.context();
-    let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    if let Err(error) = opened.and_then(|mut file| file.write_all(entry.as_bytes())) {
+    if let Err(error) = tm_untrusted::append(&path).and_then(|mut file| file.write_all(entry.as_bytes())) {
         brief.tell_output(format!("what the agent found out could not be kept: {error}"));
     }
 }

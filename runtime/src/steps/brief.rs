@@ -1,6 +1,7 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
 use crate::at_work::AtWork;
+use crate::cleaned::cleaned;
 use crate::crew::{Heard, Told};
 use crate::proving::RedCommit;
 use crate::setup::Shared;
@@ -141,7 +142,7 @@ impl Brief {
     }
 
     pub(crate) fn done(self, answer: Answer, worktree: Option<Worktree>) -> StepDone {
-        StepDone { task: self.planned.id, attempt: self.attempt, answer: Some(answer), worktree }
+        StepDone { task: self.planned.id, attempt: self.attempt, answer: Some(cleaned(answer)), worktree }
     }
 
     pub(crate) fn tell_output(&self, line: String) {

@@ -6,7 +6,9 @@ use super::change::{Changed, claude_status};
 use super::document::{Document, Edits, Tree};
 use super::fields::Reader;
 use super::places::positions;
-use super::{MOST_BYTES, Backlog, BacklogError, Position, ReadOptions, SourceKind, StatusChange, StatusOutcome, Warning};
+use super::{
+    Backlog, BacklogError, MOST_BYTES, Position, ReadOptions, SourceKind, StatusChange, StatusOutcome, Warning,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Tag, Task, TaskId};
@@ -30,7 +32,8 @@ fn task_files(folder: &Path) -> Result<Vec<PathBuf>, BacklogError> {
 }
 
 fn document(path: &Path) -> Result<Document, BacklogError> {
-    let bytes = tm_untrusted::read_own(path, MOST_BYTES).map_err(|source| BacklogError::Read { path: path.to_owned(), source })?;
+    let bytes = tm_untrusted::read_own(path, MOST_BYTES)
+        .map_err(|source| BacklogError::Read { path: path.to_owned(), source })?;
     Document::from_bytes(bytes).map_err(|error| error.of_file(path))
 }
 

@@ -82,7 +82,12 @@ impl Reader {
             self.warn(value, Some(&id), "title", "is missing");
         }
         let Some((end, _)) = title.char_indices().nth(LONGEST_TITLE) else { return title };
-        self.warn(value, Some(&id), "title", format!("is longer than {LONGEST_TITLE} characters; the rest is left out"));
+        self.warn(
+            value,
+            Some(&id),
+            "title",
+            format!("is longer than {LONGEST_TITLE} characters; the rest is left out"),
+        );
         format!("{}…", &title[..end])
     }
 

@@ -3,9 +3,9 @@
 use super::change::{self, Spelling};
 use super::document::{Document, Tree};
 use super::file_lock::FileLock;
-use super::{MOST_BYTES, 
-    Backlog, BacklogError, Change, Changed, ReadOptions, Refusal, RollUp, StatusChange, StatusOutcome, claude,
-    task_master, yaml,
+use super::{
+    Backlog, BacklogError, Change, Changed, MOST_BYTES, ReadOptions, Refusal, RollUp, StatusChange, StatusOutcome,
+    claude, task_master, yaml,
 };
 use crate::atomic;
 use std::path::{Path, PathBuf};
@@ -117,8 +117,8 @@ impl BacklogSource {
     }
 
     pub(super) fn text(&self) -> Result<String, BacklogError> {
-        let bytes =
-            tm_untrusted::read_own(&self.path, MOST_BYTES).map_err(|source| BacklogError::Read { path: self.path.clone(), source })?;
+        let bytes = tm_untrusted::read_own(&self.path, MOST_BYTES)
+            .map_err(|source| BacklogError::Read { path: self.path.clone(), source })?;
         String::from_utf8(bytes).map_err(|_| BacklogError::syntax(&self.path, "it is not UTF-8"))
     }
 
@@ -133,7 +133,8 @@ impl BacklogSource {
     fn current_tag(&self) -> Option<Tag> {
         let home = self.path.parent()?.parent()?;
         let field = |file: &str, path: &[&str]| -> Option<Tag> {
-            let json: serde_json::Value = serde_json::from_slice(&tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?).ok()?;
+            let json: serde_json::Value =
+                serde_json::from_slice(&tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?).ok()?;
             let value = path.iter().try_fold(&json, |place, name| place.get(name))?;
             value.as_str().filter(|tag| !tag.is_empty()).map(Tag::from)
         };

@@ -25,8 +25,8 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::collections::BTreeMap;
+    use std::fs;
 
     #[test]
     fn written_value_is_read_back_from_text_for_people() {
