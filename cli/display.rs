@@ -130,21 +130,26 @@ fn json_line(at: Timestamp, told: &Told) {
     }
 }
 
-/// Prints one line for people.
+/// Prints one line for people. Whatever it tells of, it holds no order to the terminal.
 pub(crate) fn print_line(line: &str) {
     // Whoever reads may have gone; the run goes on.
-    let _reader_is_gone = writeln!(std::io::stderr(), "{line}");
+    let _reader_is_gone = writeln!(std::io::stderr(), "{}", tm_untrusted::shown(line));
 }
 
 /// Prints a question, after which the answer is typed.
 pub(crate) fn print_question(question: &str) {
     let mut stderr = std::io::stderr().lock();
     // Whoever reads may have gone; then there is no answer either.
-    let _reader_is_gone = write!(stderr, "{question}").and_then(|()| stderr.flush());
+    let _reader_is_gone = write!(stderr, "{}", tm_untrusted::shown(question)).and_then(|()| stderr.flush());
 }
 
-/// Prints text on stdout, as data for people or programs.
+/// Prints text on stdout, as data for people or programs. Whatever it tells of, it holds no order to the terminal.
 pub(crate) fn print_data(text: &str) {
+    print_own(&tm_untrusted::shown(text));
+}
+
+/// Prints what tm alone wrote on stdout, as it is.
+pub(crate) fn print_own(text: &str) {
     let mut stdout = std::io::stdout().lock();
     // A closed pipe, as in `tm … | head`, is no error.
     let _reader_is_gone = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());

@@ -86,9 +86,11 @@ fn agents_are_listed_shown_and_checked() {
     let shown = said(&scene, &["agents", "show", "codex"], 0);
     assert!(shown.contains("permissions: \"bypass\"") && shown.contains("workspace-write"), "{shown}");
     assert!(said(&scene, &["agents", "show", "nobody"], 1).contains("hint:"));
-    let checked = said(&scene, &["agents", "check"], 0);
+    let refused = said(&scene, &["agents", "check"], 2);
+    assert!(refused.contains("`tm agents show mine`") && refused.contains("`--trust`"), "{refused}");
+    let checked = said(&scene, &["agents", "check", "--trust"], 0);
     assert!(checked.contains("ok    mine") && checked.contains("mine 1.2"), "{checked}");
-    said(&scene, &["agents", "check", "gone"], 1);
+    said(&scene, &["agents", "check", "gone", "--trust"], 1);
 }
 
 #[test]
@@ -98,12 +100,14 @@ fn a_live_check_has_an_agent_do_one_task_in_a_repository_that_is_thrown_away() {
     settings(&scene, "");
     let before = scene.git(&["for-each-ref"]);
     let checked: Value =
-        serde_json::from_str(&said_on_stdout(&scene, &["agents", "check", "--live", "--json"], 0)).expect("JSON");
+        serde_json::from_str(&said_on_stdout(&scene, &["agents", "check", "--trust", "--live", "--json"], 0))
+            .expect("JSON");
     assert_eq!(checked[0]["live"]["passed"], true, "{checked:#}");
     assert_eq!(scene.git(&["for-each-ref"]), before);
     write(&scene.path("agent.sh"), "echo nothing of the kind > other.txt");
     let checked: Value =
-        serde_json::from_str(&said_on_stdout(&scene, &["agents", "check", "--live", "--json"], 1)).expect("JSON");
+        serde_json::from_str(&said_on_stdout(&scene, &["agents", "check", "--trust", "--live", "--json"], 1))
+            .expect("JSON");
     assert_eq!(checked[0]["live"]["problem"], "`hello.txt` is not there", "{checked:#}");
     let kept = checked[0]["live"]["kept"].as_str().expect("a folder");
     std::fs::remove_dir_all(kept).expect("the folder is there");

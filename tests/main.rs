@@ -42,6 +42,7 @@ mod tidy;
 #[cfg(feature = "otel")]
 mod traces;
 mod unhealthy;
+mod untrusted;
 mod watching;
 mod words;
 mod work;

@@ -166,7 +166,8 @@ pub(crate) struct HttpScene {
 impl HttpScene {
     pub(crate) fn serve(scene: &Scene) -> Self {
         let token = "secret";
-        let mut command = scene.tm(&["mcp", "--http", "127.0.0.1:0", "--token", token]);
+        let mut command = scene.tm(&["mcp", "--http", "127.0.0.1:0"]);
+        command.env("TM_MCP_TOKEN", token);
         let mut child = command.stderr(Stdio::piped()).spawn().expect("tm");
         let mut line = String::new();
         BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");

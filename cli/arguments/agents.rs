@@ -34,6 +34,9 @@ pub(crate) struct CheckAgents {
     /// Have each do one trivial task in a repository that is thrown away. It costs what such a task costs.
     #[arg(long)]
     pub(crate) live: bool,
+    /// Start what the project's own settings name without asking.
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// The model for `--live`.
     #[arg(long, requires = "live")]
     pub(crate) model: Option<String>,

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// `tm mcp`.
 #[derive(Args, Debug)]
@@ -10,8 +11,12 @@ pub(crate) struct McpArguments {
     /// Serve streamable HTTP on a loopback address instead of standard input and output.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8765")]
     pub(crate) http: Option<SocketAddr>,
-    /// The token that every HTTP request has to bear; a new one is printed when not given.
-    #[arg(long, env = "TM_MCP_TOKEN", hide_env_values = true, value_name = "TOKEN", requires = "http")]
+    /// A file with the token that every HTTP request has to bear. Without it the variable `TM_MCP_TOKEN` counts, and
+    /// without both a new token is printed.
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Refused: everybody on this machine reads command lines.
+    #[arg(long, hide = true, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
     /// The tools to offer: all, core (tasks), standard (tasks and waves), or names with commas.
     ///

@@ -31,7 +31,7 @@ fn write_result(path: &Path, claim: Claim) -> Result<(), CommandFailure> {
         phase: Some(variable("TM_PHASE")).filter(|phase| phase == "red" || phase == "green"),
         claim,
     };
-    tm_store::atomic::replace(path, draft.render().as_bytes())
+    tm_store::atomic::replace_own(path, draft.render().as_bytes())
         .map_err(|error| CommandFailure::new(format!("write `{}`: {error}", path.display())))
 }
 

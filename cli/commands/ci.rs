@@ -1,7 +1,7 @@
 //! Tells CI systems how a run ended, each in its own way. Trouble with it changes nothing about the run.
 
 use crate::arguments::CiSystem;
-use crate::display::{print_data, print_line};
+use crate::display::{print_data, print_line, print_own};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(crate) fn tell_ci(system: Option<CiSystem>, summary: &Summary, directory: &R
     }
     match chosen(system, |name| std::env::var(name).ok()) {
         Some(CiSystem::Github) => print_data(&github_annotations(summary)),
-        Some(CiSystem::Gitlab) => print_data(&gitlab_section(summary)),
+        Some(CiSystem::Gitlab) => print_own(&gitlab_section(summary)),
         Some(CiSystem::Buildkite) => {
             if let Err(why) = buildkite(summary, directory) {
                 print_line(&format!("warning: failed to {why}"));
@@ -74,7 +74,8 @@ fn gitlab_section(summary: &Summary) -> String {
         "\u{1b}[0Ksection_start:{}:tm_summary\r\u{1b}[0Ktm: {}\n{}\u{1b}[0Ksection_end:{}:tm_summary\r\u{1b}[0K\n",
         at(&summary.started_at),
         summary.status,
-        summary_markdown(summary).replace(|letter: char| letter.is_control() && letter != '\n', " "),
+        tm_untrusted::shown(&summary_markdown(summary))
+            .replace(|letter: char| letter.is_control() && letter != '\n', " "),
         at(&summary.ended_at)
     )
 }

@@ -16,6 +16,10 @@ use tm_store::run::RunLock;
 
 /// How often a log that is followed is read again.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
+/// So much of a log is shown at once.
+const PIECE_BYTES: u64 = 1024 * 1024;
+/// So much of the end of what an agent complained about is shown.
+const MOST_ERRORS: u64 = 16 * 1024 * 1024;
 
 pub(crate) fn status(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
     let project = Project::open(start, Vec::new())?;
@@ -124,18 +128,21 @@ pub(crate) fn logs(start: &Path, arguments: &LogsArguments) -> Result<u8, Comman
     let mut shown = 0;
     loop {
         let is_over = !arguments.follow || has_ended(&directory.journal(), &task, attempt);
-        shown += print_from(&attempt_directory.stdout(), shown)?;
+        shown += print_from(&attempt_directory.stdout(), shown, is_over)?;
         if is_over {
             break;
         }
         std::thread::sleep(FOLLOW_EVERY);
     }
-    let errors = std::fs::read(attempt_directory.stderr()).unwrap_or_default();
+    let errors = tm_untrusted::read_end(&attempt_directory.stderr(), MOST_ERRORS).unwrap_or_default();
     if !errors.is_empty() {
-        print_line(&format!("stderr of attempt {attempt}:\n{}", String::from_utf8_lossy(&errors)));
+        print_line(&format!(
+            "stderr of attempt {attempt}:\n{}",
+            tm_untrusted::clean(&String::from_utf8_lossy(&errors))
+        ));
     }
     if let Some(record) = view.attempts.iter().find(|record| record.number == attempt && record.failure.is_some()) {
-        print_line(&format!("attempt {attempt} failed:\n{}", record.evidence));
+        print_line(&format!("attempt {attempt} failed:\n{}", tm_untrusted::clean(&record.evidence)));
     }
     Ok(0)
 }
@@ -149,16 +156,26 @@ fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
     ended || replayed.scheduler.ended().is_some()
 }
 
-/// Prints a log from a position and returns how much that was.
-fn print_from(path: &Path, position: u64) -> Result<u64, CommandFailure> {
-    let mut file = match std::fs::File::open(path) {
+/// Prints a log from a position and returns how much that was: whole lines while it grows, so that nothing is taken
+/// apart that has to be left out.
+fn print_from(path: &Path, position: u64, is_over: bool) -> Result<u64, CommandFailure> {
+    let mut file = match tm_untrusted::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(CommandFailure::new(format!("read `{}`: {error}", path.display()))),
     };
-    file.seek(SeekFrom::Start(position))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    print_data(&String::from_utf8_lossy(&bytes));
-    Ok(bytes.len() as u64)
+    let mut printed = 0;
+    loop {
+        file.seek(SeekFrom::Start(position + printed))?;
+        let mut bytes = Vec::new();
+        file.by_ref().take(PIECE_BYTES).read_to_end(&mut bytes)?;
+        let whole_lines = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let is_last = (bytes.len() as u64) < PIECE_BYTES;
+        let end = if is_last && is_over || !is_last && whole_lines == 0 { bytes.len() } else { whole_lines };
+        print_data(&tm_untrusted::clean(&String::from_utf8_lossy(&bytes[..end])));
+        printed += end as u64;
+        if is_last {
+            return Ok(printed);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! `tm completions` and `tm man`: made from the command line's own description, so they are never out of date.
 
 use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
-use crate::display::print_data;
+use crate::display::print_own;
 use crate::failure::CommandFailure;
 use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
@@ -9,7 +9,7 @@ use clap_mangen::Man;
 pub(crate) fn completions(arguments: &CompletionsArguments) -> u8 {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), "tm", &mut script);
-    print_data(&String::from_utf8_lossy(&script));
+    print_own(&String::from_utf8_lossy(&script));
     0
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<u8, CommandFailure> {
     let mut root = Arguments::command().disable_help_subcommand(true);
     root.build();
     let Some(folder) = &arguments.output else {
-        print_data(&String::from_utf8_lossy(&page(&root)?));
+        print_own(&String::from_utf8_lossy(&page(&root)?));
         return Ok(0);
     };
     std::fs::create_dir_all(folder)

@@ -71,7 +71,7 @@ pub(crate) fn write_reports(summary: &Summary, folder: &Path) -> Result<(), Comm
         ("junit.xml", junit_xml(summary)),
     ];
     for (name, text) in texts {
-        tm_store::atomic::replace(&folder.join(name), text.as_bytes())?;
+        tm_store::atomic::replace_own(&folder.join(name), text.as_bytes())?;
     }
     Ok(())
 }

@@ -153,7 +153,7 @@ fn begin(
     };
     write_json(&directory.manifest(), &manifest)?;
     let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
-    tm_store::atomic::replace(&directory.plan(), plan_text.as_bytes())?;
+    tm_store::atomic::replace_own(&directory.plan(), plan_text.as_bytes())?;
     let setup = run_setup(
         project,
         header.clone(),

@@ -43,6 +43,6 @@ async fn answers(folder: &Path, scratch: &Path) -> Result<bool, CommandFailure> 
         ..TreeCommand::default()
     };
     let ended = run_within(&probe, PROBE_LIMIT).await?;
-    let answer = String::from_utf8_lossy(&std::fs::read(&log)?).to_lowercase();
+    let answer = String::from_utf8_lossy(&tm_untrusted::read_end(&log, 64 * 1024)?).to_lowercase();
     Ok(ended.is_some_and(|status| status.success()) && answer.contains("ok"))
 }

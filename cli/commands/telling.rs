@@ -13,6 +13,9 @@ use tm_runtime::notices::{Channel, Notice};
 /// How long the command may take.
 const LIMIT: Duration = Duration::from_mins(10);
 
+/// So much of the end of what it printed is shown.
+const MOST_SHOWN: u64 = 1024 * 1024;
+
 /// The command of `--on-complete`.
 #[derive(Debug)]
 pub(crate) struct OnComplete<'a> {
@@ -54,7 +57,7 @@ async fn run(completed: OnComplete<'_>) -> Result<(), String> {
     let (program, arguments) = shell_words(command);
     let log = completed.log_folder.join("on-complete.log");
     // A run that is taken up ends twice; what was printed the first time has been shown.
-    let shown = std::fs::metadata(&log).map_or(0, |metadata| metadata.len());
+    let shown = tm_untrusted::size(&log);
     let tree = TreeCommand {
         program,
         arguments,
@@ -66,8 +69,9 @@ async fn run(completed: OnComplete<'_>) -> Result<(), String> {
         ..TreeCommand::default()
     };
     let ended = run_within(&tree, LIMIT).await.map_err(|error| error.with_causes())?;
-    let printed = std::fs::read(&log).unwrap_or_default();
-    let printed = String::from_utf8_lossy(printed.get(usize::try_from(shown).unwrap_or(0)..).unwrap_or_default());
+    let fresh = tm_untrusted::size(&log).saturating_sub(shown).min(MOST_SHOWN);
+    let printed = tm_untrusted::read_end(&log, fresh).unwrap_or_default();
+    let printed = tm_untrusted::clean(&String::from_utf8_lossy(&printed));
     if !printed.is_empty() {
         print_line(printed.trim_end());
     }

@@ -2,6 +2,7 @@
 //!
 //! Knows the scheduler's state and nothing else: it reads no file, runs nothing, and prints nothing.
 
+mod cleaned;
 mod compliance;
 mod duration;
 mod html;

@@ -2,6 +2,7 @@
 //!
 //! The format is versioned: keys may be added, never renamed.
 
+use crate::cleaned::cleaned;
 use crate::compliance::{TddSummary, tdd_summary};
 use crate::walls::{WallSummary, wall_summaries};
 use jiff::Timestamp as Moment;
@@ -264,8 +265,12 @@ impl TaskSummary {
     }
 }
 
-/// Computes the summary.
+/// Computes the summary. Its texts are safe to show, whoever wrote them, and so is every report that is made of it.
 pub fn summarize(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
+    cleaned(computed(scheduler, facts))
+}
+
+fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
     let mut views: Vec<TaskView<'_>> = scheduler.tasks().collect();
     views.sort_by(|left, right| left.placed.task.id.cmp(&right.placed.task.id));
     let tasks: Vec<TaskSummary> = views.iter().map(task_summary).collect();

@@ -16,7 +16,7 @@ fn greet(prompt: &Prompt) -> Vec<Move> {
 }
 
 fn checked(trial: &Trial, code: i32) -> Value {
-    let output = trial.command(&["agents", "check", "codex", "--live", "--json"]).output().expect("tm");
+    let output = trial.command(&["agents", "check", "codex", "--trust", "--live", "--json"]).output().expect("tm");
     assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
     trial.scene.assert_no_process_is_left();
     let checked: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");

@@ -126,7 +126,8 @@ fn judged(repository: &Path, has_ended: bool, log: &Path) -> Live {
     match summary(repository) {
         Ok((project, summary)) => of_summary(&project, &summary),
         Err(failure) => {
-            let said = std::fs::read_to_string(log).unwrap_or_default();
+            let said = tm_untrusted::read_beginning(log, 1024 * 1024).unwrap_or_default();
+            let said = String::from_utf8_lossy(&said);
             let error = said.lines().find(|line| line.starts_with("error: ")).map(ToOwned::to_owned);
             Live::failed(error.unwrap_or_else(|| format!("failed to {}", failure.message)))
         }

@@ -9,20 +9,24 @@ pub(crate) use show::{agents_lines, agents_of_plan};
 use super::presets::with_hint;
 use crate::arguments::{Agents, CheckAgents};
 use crate::display::{print_data, print_line};
-use crate::failure::CommandFailure;
+use crate::failure::{CommandFailure, ExitCode};
 use probe::{Probe, probe};
 use std::collections::BTreeSet;
+use std::io::IsTerminal as _;
 use std::path::Path;
-use tm_config::{Inputs, Settings};
+use tm_config::{Inputs, Loaded, Settings, Source};
 use tm_presets::{Recipe, recipe, recipe_names};
 use tm_worktrees::Repository;
 
 /// The settings of the project, or of the user where there is none.
 fn settings(start: &Path) -> Result<Settings, CommandFailure> {
+    Ok(loaded(start)?.settings)
+}
+
+fn loaded(start: &Path) -> Result<Loaded, CommandFailure> {
     let root = Repository::discover(start).map_or_else(|_| start.to_owned(), |found| found.checkout_root().to_owned());
-    let loaded = tm_config::load(&Inputs::from_process(root))
-        .map_err(|error| CommandFailure::from(error).hint("`tm config schema` lists every setting"))?;
-    Ok(loaded.settings)
+    tm_config::load(&Inputs::from_process(root))
+        .map_err(|error| CommandFailure::from(error).hint("`tm config schema` lists every setting"))
 }
 
 /// The agents that a run with these settings may start.
@@ -85,21 +89,46 @@ fn named(name: &str, settings: &Settings) -> Result<Recipe, CommandFailure> {
     }
 }
 
+/// Asks before a program is started that the project's own settings name: whoever wrote them may be a stranger.
+fn ask_for_trust(loaded: &Loaded, names: &[String], arguments: &CheckAgents) -> Result<(), CommandFailure> {
+    let is_of_project = |name: &&String| {
+        let section = format!("agents.{name}.");
+        let own = loaded.explained.iter().filter(|setting| setting.key.starts_with(&section));
+        own.into_iter().any(|setting| {
+            matches!(setting.source, Source::ProjectYaml(..) | Source::ProjectJson(_) | Source::AgentAlchemy(_))
+        })
+    };
+    let foreign: Vec<&str> = names.iter().filter(is_of_project).map(String::as_str).collect();
+    let Some(first) = foreign.first().filter(|_| !arguments.trust) else { return Ok(()) };
+    let named = foreign.join("`, `");
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        let question = format!("the project's own settings say how to start `{named}`; start it");
+        if dialoguer::Confirm::new().with_prompt(question).default(false).interact()? {
+            return Ok(());
+        }
+    }
+    Err(CommandFailure::new(format!("start `{named}`: the project's own settings say how, and nobody has read them"))
+        .code(ExitCode::Usage)
+        .hint(format!("read `tm agents show {first}`, then add `--trust`")))
+}
+
 fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
-    let settings = settings(start)?;
-    let used = used(&settings);
+    let loaded = loaded(start)?;
+    let settings = &loaded.settings;
+    let used = used(settings);
     let names: Vec<String> =
         if arguments.names.is_empty() { used.iter().cloned().collect() } else { arguments.names.clone() };
     for name in &names {
-        named(name, &settings)?;
+        named(name, settings)?;
     }
+    ask_for_trust(&loaded, &names, arguments)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut probes = Vec::new();
     for name in &names {
-        let mut probe = runtime.block_on(probe(name, &settings, used.contains(name)))?;
+        let mut probe = runtime.block_on(probe(name, settings, used.contains(name)))?;
         if arguments.live && probe.problem.is_none() {
             print_line(&format!("`{name}` is given one small task"));
-            probe.live = Some(runtime.block_on(live::live(name, arguments.model.as_deref(), &settings))?);
+            probe.live = Some(runtime.block_on(live::live(name, arguments.model.as_deref(), settings))?);
         }
         if !arguments.json {
             print_data(&probe.report());

@@ -13,6 +13,8 @@ use tm_presets::{Recipe, recipe};
 
 /// How long a program may take to say its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
+/// So much of what a program says is looked at.
+const VERSION_BYTES: u64 = 64 * 1024;
 /// A version has so many characters at the most.
 const VERSION_CHARACTERS: usize = 80;
 
@@ -144,10 +146,14 @@ async fn version(program: &Path, recipe: &Recipe) -> Result<Result<Option<String
     };
     let ended = run_within(&command, VERSION_LIMIT).await?;
     // Some say it where others only complain.
-    let said = [std::fs::read(&log)?, std::fs::read(&errors)?].concat();
+    let said = [&log, &errors]
+        .map(|log| tm_untrusted::read_beginning(log, VERSION_BYTES))
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()?;
+    let said = said.concat();
     let said = String::from_utf8_lossy(&said).into_owned();
     let first = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let first: String = first.chars().filter(|letter| !letter.is_control()).take(VERSION_CHARACTERS).collect();
+    let first = tm_untrusted::line(&tm_untrusted::clean(first), VERSION_CHARACTERS);
     Ok(match ended {
         Some(status) if status.success() => Ok(Some(first).filter(|line| !line.is_empty())),
         Some(status) => Err(format!("it fails when it is asked for its version ({status}): {first}")),

@@ -259,13 +259,16 @@ impl Screen<'_> {
     }
 }
 
+/// So much of a log of events is shown at one look.
+const MOST_AT_ONCE: u64 = 16 * 1024 * 1024;
+
 /// Prints the whole lines after a position and returns how much that was.
 fn print_whole_lines(path: &Path, position: u64, json: bool) -> u64 {
     let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = std::fs::File::open(path)?;
+        let mut file = tm_untrusted::open(path)?;
         file.seek(SeekFrom::Start(position))?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        file.take(MOST_AT_ONCE).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
     let bytes = read().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `tm list`: the tasks of a tag, or of all tags, as a table, as lines, or as one JSON document.
 
-use super::{failure, normalised, options, print_json, source, statuses, visible, warn};
+use super::{failure, listed, normalised, options, print_json, source, statuses, warn};
 use crate::arguments::{ListArguments, OutputArgument};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
@@ -199,7 +199,7 @@ fn table(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String {
             for row in std::iter::once(task).chain(subtasks) {
                 let cells = [row.id.to_string(), row.status.to_string(), row.priority.as_str().to_owned(), joined(row)];
                 let tag = is_with_tags.then(|| listing.backlog.tag.to_string());
-                table.add_row(tag.into_iter().chain(cells).chain([visible(&row.title)]));
+                table.add_row(tag.into_iter().chain(cells).chain([listed(&row.title)]));
             }
         }
     }
@@ -214,7 +214,7 @@ fn compact(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String 
             for row in std::iter::once(task).chain(subtasks) {
                 let tag = if is_with_tags { format!("[{}] ", listing.backlog.tag) } else { String::new() };
                 let after = if row.dependencies.is_empty() { String::new() } else { format!(" → {}", joined(row)) };
-                let (title, priority) = (visible(&row.title), row.priority.as_str());
+                let (title, priority) = (listed(&row.title), row.priority.as_str());
                 lines.push(format!("{tag}{} {} {title} ({priority}){after}", row.id, row.status));
             }
         }

@@ -132,9 +132,12 @@ fn normalised(task: &Task, entry: Value) -> Value {
     Value::Object(entry)
 }
 
-/// Returns text of a backlog without what could steer a terminal; lines and tabs stay.
-fn visible(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t')).collect()
+/// A title in a list has so many characters at the most.
+const LISTED_TITLE: usize = 200;
+
+/// Returns a title as lists show it: one line that is not too long.
+fn listed(title: &str) -> String {
+    tm_untrusted::line(title, LISTED_TITLE)
 }
 
 /// Asks before something is removed; where nobody can be asked, `--yes` has to say it.

@@ -1,6 +1,6 @@
 //! `tm tdd pair`: which tasks get a test task of their own, shown or written into the backlog.
 
-use super::{failure, options, print_json, source, told, visible, warn};
+use super::{failure, listed, options, print_json, source, told, warn};
 use crate::arguments::{OutputArgument, PairArguments};
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
@@ -158,7 +158,7 @@ fn text(backlog: &Backlog, plan: &PairUp, arguments: &PairArguments) -> String {
         let green = red.tdd.as_ref().and_then(|mark| mark.paired_task_id.as_ref()).map_or("", TaskId::as_str);
         let after: Vec<&str> = red.dependencies.iter().map(TaskId::as_str).collect();
         let after = if after.is_empty() { String::new() } else { format!(", after {}", after.join(", ")) };
-        lines.push(format!("{} tests {green}{after}: {}", red.id, visible(&red.title)));
+        lines.push(format!("{} tests {green}{after}: {}", red.id, listed(&red.title)));
     }
     lines.extend(plan.skipped.iter().map(|(task, skip)| format!("{task} {skip}")));
     lines.extend(plan.notes.iter().map(|note| format!("note: {note}")));

@@ -1,7 +1,7 @@
 //! `tm show` and `tm next`: tasks with all that the backlog says of them.
 
 use super::rivals::Rivals;
-use super::{failure, ids, normalised, options, print_json, source, statuses, told, visible, warn};
+use super::{failure, ids, normalised, options, print_json, source, statuses, told, warn};
 use crate::arguments::{NextArguments, OutputArgument, ShowArguments};
 use crate::display::print_data;
 use crate::failure::{CommandFailure, ExitCode};
@@ -79,7 +79,7 @@ fn text(task: &Task, filter: &[Status]) -> String {
         lines.push("\nSubtasks:".to_owned());
         lines.extend(shown.iter().map(|one| format!("  {:8} {:12} {}", one.id, one.status, one.title)));
     }
-    visible(&format!("{}\n", lines.join("\n")))
+    format!("{}\n", lines.join("\n"))
 }
 
 pub(crate) fn next(start: &Path, arguments: &NextArguments) -> Result<u8, CommandFailure> {

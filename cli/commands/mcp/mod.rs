@@ -11,12 +11,16 @@ use std::path::Path;
 use tm_mcp::{HttpServer, Place, Server, ToolChoice, new_token, serve_stdio};
 use tm_runtime::autopilot::Surroundings;
 
+/// A token is no longer.
+const LONGEST_TOKEN: u64 = 4 * 1024;
+
 /// Carries out `tm mcp`.
 pub(crate) fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, CommandFailure> {
     let program = std::env::current_exe()?;
     if let Some(McpCommand::Install(arguments)) = &arguments.command {
         return install::install(start, arguments);
     }
+    let token = token(arguments)?;
     let folder = std::env::var_os("TASK_MASTER_PROJECT_ROOT").filter(|root| !root.is_empty());
     let folder = folder.map_or_else(|| start.to_owned(), Into::into);
     let place = Place { folder, surroundings: Surroundings::of_process(), program };
@@ -25,7 +29,7 @@ pub(crate) fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, CommandF
     runtime.block_on(async {
         match arguments.http {
             None => Ok(serve_stdio(server).await?),
-            Some(address) => serve_http(server, address, arguments.token.as_deref()).await,
+            Some(address) => serve_http(server, address, token).await,
         }
     })?;
     // A call that is still at work holds a thread; its client is gone, so nobody waits for it.
@@ -50,9 +54,29 @@ fn tools(arguments: &McpArguments) -> Result<ToolChoice, CommandFailure> {
     }
 }
 
-async fn serve_http(server: Server, address: SocketAddr, token: Option<&str>) -> Result<(), CommandFailure> {
-    let token = if let Some(token) = token.map(str::trim).filter(|token| !token.is_empty()) {
-        token.to_owned()
+/// The token that the user has chosen, from where nobody else can read it.
+fn token(arguments: &McpArguments) -> Result<Option<String>, CommandFailure> {
+    if arguments.token.is_some() {
+        return Err(CommandFailure::new(
+            "take a token from the command line: everybody on this machine reads it there",
+        )
+        .code(ExitCode::Usage)
+        .hint("set `TM_MCP_TOKEN`, or use `--token-file FILE`"));
+    }
+    let Some(file) = &arguments.token_file else {
+        let variable = std::env::var("TM_MCP_TOKEN").unwrap_or_default();
+        return Ok(Some(variable.trim().to_owned()).filter(|token| !token.is_empty()));
+    };
+    let failed =
+        |why: &dyn std::fmt::Display| CommandFailure::new(format!("read the token in `{}`: {why}", file.display()));
+    let bytes = tm_untrusted::read_own(file, LONGEST_TOKEN).map_err(|error| failed(&error))?;
+    let token = String::from_utf8(bytes).map_err(|_| failed(&"it is not UTF-8"))?.trim().to_owned();
+    if token.is_empty() { Err(failed(&"it is empty")) } else { Ok(Some(token)) }
+}
+
+async fn serve_http(server: Server, address: SocketAddr, token: Option<String>) -> Result<(), CommandFailure> {
+    let token = if let Some(token) = token {
+        token
     } else {
         let token = new_token()?;
         print_line(&format!("token: {token}"));

@@ -4,6 +4,7 @@ use super::Opened;
 use crate::arguments::PullArguments;
 use crate::commands::review::ReviewedRun;
 use crate::failure::CommandFailure;
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 use tm_executors::process::{TreeCommand, run_within};
@@ -53,6 +54,11 @@ fn open_already(run: &ReviewedRun, branch: &str) -> Result<Option<String>, Comma
     Ok(found[0]["url"].as_str().map(ToOwned::to_owned))
 }
 
+/// What the program wrote; it writes no more than that.
+fn said(log: &Path) -> std::io::Result<String> {
+    Ok(String::from_utf8_lossy(&tm_untrusted::read(log, 16 * 1024 * 1024)?).into_owned())
+}
+
 /// Calls `gh` in the user's checkout and returns what it printed.
 fn call(run: &ReviewedRun, words: &[String]) -> Result<String, CommandFailure> {
     let folder = tempfile::tempdir()?;
@@ -70,9 +76,9 @@ fn call(run: &ReviewedRun, words: &[String]) -> Result<String, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let call = format!("call `gh {}`", words.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" "));
     match runtime.block_on(run_within(&command, LIMIT))? {
-        Some(status) if status.success() => Ok(std::fs::read_to_string(&stdout)?),
+        Some(status) if status.success() => Ok(said(&stdout)?),
         Some(_) => {
-            let said = std::fs::read_to_string(&stderr).unwrap_or_default();
+            let said = said(&stderr).unwrap_or_default();
             Err(CommandFailure::new(format!("{call}: {}", said.trim()))
                 .hint("the branches are pushed; `gh auth status` tells whether you are logged in, then try again"))
         }

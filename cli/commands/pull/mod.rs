@@ -105,7 +105,7 @@ fn with_bodies(run: &ReviewedRun, planned: Vec<PullRequest>) -> Result<Vec<Opene
     let write = |pull: PullRequest| {
         let name = safe_name(&pull.branch.as_str().into());
         let body_file = folder.join(format!("{name}.md"));
-        tm_store::atomic::replace(&body_file, pull.text.body.as_bytes())?;
+        tm_store::atomic::replace_own(&body_file, tm_untrusted::clean(&pull.text.body).as_bytes())?;
         Ok(Opened { pull, body_file, url: None })
     };
     planned.into_iter().map(write).collect()
