@@ -57,7 +57,7 @@ fn nothing_that_tasks_and_agents_say_is_an_order_to_a_terminal() {
     let mut all = vec![String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned()];
     for arguments in [
         &["list"][..],
-        &["list", "--output", "compact"],
+        &["list", "--compact"],
         &["list", "--json"],
         &["show", "1"],
         &["show", "1", "--json"],
@@ -152,7 +152,7 @@ fn settings_and_backlogs_that_never_end_are_errors() {
 fn a_title_of_megabytes_is_listed_as_one_line() {
     let title = "very ".repeat(2 << 20);
     let scene = Scene::new(&[("1", &title, &[])], HONEST);
-    for arguments in [&["list"][..], &["list", "--output", "compact"], &["waves", "plan"], &["show", "1"]] {
+    for arguments in [&["list"][..], &["list", "--compact"], &["waves", "plan"], &["show", "1"]] {
         let said = printed(&scene, arguments);
         assert!(said.contains("very very") && said.len() < 10_000, "{arguments:?} printed {} bytes", said.len());
     }
