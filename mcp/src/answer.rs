@@ -66,8 +66,19 @@ impl fmt::Display for Refusal {
 
 impl IntoCallToolResult for Refusal {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
-        Ok(CallToolResult::structured_error(self.document).into())
+        Ok(CallToolResult::structured_error(cleaned(self.document)).into())
     }
+}
+
+/// Returns a document whose texts have no orders to a terminal and no secrets in them; its keys stay.
+pub(crate) fn cleaned(mut document: Value) -> Value {
+    match &mut document {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => *text = tm_untrusted::clean(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| *value = cleaned(value.take())),
+        Value::Object(fields) => fields.values_mut().for_each(|value| *value = cleaned(value.take())),
+    }
+    document
 }
 
 /// How often a client that wants to know is told that a call is at work.

@@ -7,6 +7,9 @@ use crate::failure::CommandFailure;
 use std::path::{Path, PathBuf};
 use tm_worktrees::Repository;
 
+/// No settings of a client are longer.
+const LONGEST_SETTINGS: u64 = 64 * 1024 * 1024;
+
 /// A file with servers in it.
 struct Place {
     path: PathBuf,
@@ -35,8 +38,10 @@ pub(super) fn install(start: &Path, arguments: &InstallArguments) -> Result<u8, 
         return Ok(0);
     }
     let name = &entry.name;
-    let before = match std::fs::read_to_string(&place.path) {
-        Ok(text) => text,
+    let read = tm_untrusted::read_own(&place.path, LONGEST_SETTINGS).map(String::from_utf8);
+    let before = match read {
+        Ok(Ok(text)) => text,
+        Ok(Err(_)) => return Err(CommandFailure::new(format!("read `{shown}`: it is not UTF-8"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(CommandFailure::new(format!("read `{shown}`: {error}"))),
     };
