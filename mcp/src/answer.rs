@@ -2,7 +2,7 @@
 
 use rmcp::RoleServer;
 use rmcp::handler::server::tool::IntoCallToolResult;
-use rmcp::model::{CallToolResponse, CallToolResult, ErrorData, ProgressNotificationParam};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorData, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use std::fmt;
@@ -66,12 +66,25 @@ impl fmt::Display for Refusal {
 
 impl IntoCallToolResult for Refusal {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
-        Ok(CallToolResult::structured_error(cleaned(self.document)).into())
+        Ok(CallToolResult::structured_error(self.document).into())
     }
 }
 
+/// Returns a result whose texts have no orders to a terminal and no secrets in them, as a document and as text.
+pub(crate) fn cleaned_result(mut result: CallToolResult) -> CallToolResult {
+    result.structured_content = result.structured_content.map(cleaned);
+    for block in &mut result.content {
+        if let ContentBlock::Text(content) = block {
+            let document = serde_json::from_str(&content.text).map(cleaned);
+            content.text =
+                document.map_or_else(|_| tm_untrusted::clean(&content.text), |document| document.to_string());
+        }
+    }
+    result
+}
+
 /// Returns a document whose texts have no orders to a terminal and no secrets in them; its keys stay.
-pub(crate) fn cleaned(mut document: Value) -> Value {
+fn cleaned(mut document: Value) -> Value {
     match &mut document {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
         Value::String(text) => *text = tm_untrusted::clean(text),

@@ -1,14 +1,16 @@
 //! The server: who it is, where it works, and which tools it has.
 
+use crate::answer::cleaned_result;
 use crate::error::Error;
 use crate::schemas::without_widths;
 use crate::tools::ToolChoice;
 use crate::{completions, prompts, resources};
 use rmcp::handler::server::router::tool::ToolRouter;
+use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
-    CompleteRequestParams, CompleteResult, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _, tool_handler};
@@ -73,6 +75,19 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("tm", env!("CARGO_PKG_VERSION")))
             .with_instructions(GUIDE)
+    }
+
+    /// Every answer of every tool goes out by this way, and no text in it is an order or a secret.
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = ToolCallContext::new(self, request, context);
+        Ok(match self.router.call(call).await? {
+            CallToolResponse::Complete(result) => CallToolResponse::Complete(cleaned_result(result)),
+            other => other,
+        })
     }
 
     async fn list_resources(

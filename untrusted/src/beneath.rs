@@ -4,7 +4,7 @@
 //! one call that refuses links; elsewhere, and on a kernel without it, one folder is opened after the other.
 
 use crate::open::{CAREFULLY, regular, trouble, whole};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 use std::fs::File;

@@ -43,9 +43,16 @@ pub fn line(text: &str, most: usize) -> String {
 fn is_unsafe(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
-        // Direction: embeddings and overrides, isolates. Not to be seen: zero width, word joiner, tags.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' => true,
-        '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}' => true,
+        // Direction: embeddings and overrides, isolates. Lines of another kind. Not to be seen: zero width, word joiner,
+        // tags.
+        '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{200b}'
+        | '\u{2060}'
+        | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}' => true,
         other => other.is_control(),
     }
 }
