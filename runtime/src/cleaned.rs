@@ -6,21 +6,24 @@ use tm_scheduler::{AgentReport, Answer, Claim, Ended, LandingRefusal, PrepareRef
 /// Returns an answer whose texts have no orders to a terminal and no secrets in them.
 pub(crate) fn cleaned(mut answer: Answer) -> Answer {
     match &mut answer {
-        Answer::Prepared { .. } | Answer::Landed { .. } => {}
+        // Names of branches, files and commits, none of which anybody words.
+        Answer::Prepared { .. }
+        | Answer::Landed { .. }
+        | Answer::PrepareRefused(PrepareRefusal::Conflict { .. })
+        | Answer::LandingRefused(LandingRefusal::Conflict { .. }) => {}
         Answer::AgentEnded(report) => clean_report(report),
-        Answer::Proved(proof) => clean_proof(proof),
+        Answer::Proved(proof) | Answer::LandingRefused(LandingRefusal::Regression { proof, .. }) => clean_proof(proof),
         Answer::Committed { proof, .. } => proof.iter_mut().for_each(|proof| clean_proof(proof)),
         Answer::Refactored(refactored) => {
             refactored.report.iter_mut().for_each(clean_report);
             refactored.proof.iter_mut().for_each(clean_proof);
             refactored.dropped.iter_mut().for_each(clean);
         }
-        Answer::CommitRefused(words) | Answer::WorkLost(words) | Answer::Surroundings(words) => clean(words),
-        Answer::PrepareRefused(PrepareRefusal::Failed(words)) => clean(words),
-        Answer::LandingRefused(LandingRefusal::Failed(words)) => clean(words),
-        Answer::LandingRefused(LandingRefusal::Regression { proof, .. }) => clean_proof(proof),
-        Answer::PrepareRefused(PrepareRefusal::Conflict { .. })
-        | Answer::LandingRefused(LandingRefusal::Conflict { .. }) => {}
+        Answer::CommitRefused(words)
+        | Answer::WorkLost(words)
+        | Answer::Surroundings(words)
+        | Answer::PrepareRefused(PrepareRefusal::Failed(words))
+        | Answer::LandingRefused(LandingRefusal::Failed(words)) => clean(words),
     }
     answer
 }

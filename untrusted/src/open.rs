@@ -181,7 +181,8 @@ mod tests {
     fn nothing_but_a_regular_file_is_opened_and_nobody_is_waited_for() {
         let (folder, path) = folder();
         fill(&folder.path().join("secret"), b"secret");
-        let makers: [(&str, &dyn Fn(&Path)); 5] = [
+        type Maker<'a> = (&'a str, &'a dyn Fn(&Path));
+        let makers: [Maker<'_>; 5] = [
             ("a pipe", &|path| mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).expect("a pipe")),
             ("a link", &|path| symlink("secret", path).expect("a link")),
             ("a link", &|path| symlink("/dev/zero", path).expect("a link")),
