@@ -87,7 +87,7 @@ fn with_room_for_a_result(command: &AgentCommand, report: AgentReport) -> Result
     }
     let folder = command.result_file.parent().unwrap_or(Path::new("."));
     let written = tempfile::tempfile_in(folder).and_then(|mut file| {
-        file.write_all(&[0; PROBE_BYTES])?;
+        file.write_all(&vec![0; PROBE_BYTES])?;
         file.sync_all()
     });
     match written.map_err(|source| Error::Write { path: command.result_file.clone(), source }) {
