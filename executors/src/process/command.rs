@@ -110,7 +110,13 @@ impl Stdin {
     }
 }
 
+/// The log of what nobody wants to read; any other device is refused.
+const NOWHERE: &str = "/dev/null";
+
 fn open_log(path: &Path) -> Result<Stdio, Error> {
+    if path == Path::new(NOWHERE) {
+        return Ok(Stdio::null());
+    }
     let file = tm_untrusted::append(path);
     file.map(Stdio::from).map_err(|source| Error::Open { path: path.to_owned(), source })
 }
