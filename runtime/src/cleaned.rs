@@ -12,7 +12,8 @@ pub(crate) fn cleaned(mut answer: Answer) -> Answer {
         | Answer::PrepareRefused(PrepareRefusal::Conflict { .. })
         | Answer::LandingRefused(LandingRefusal::Conflict { .. }) => {}
         Answer::AgentEnded(report) => clean_report(report),
-        Answer::Proved(proof) | Answer::LandingRefused(LandingRefusal::Regression { proof, .. }) => clean_proof(proof),
+        Answer::Proved(proof) => clean_proof(proof),
+        Answer::LandingRefused(LandingRefusal::Regression { proof, .. }) => clean_proof(proof),
         Answer::Committed { proof, .. } => proof.iter_mut().for_each(|proof| clean_proof(proof)),
         Answer::Refactored(refactored) => {
             refactored.report.iter_mut().for_each(clean_report);
@@ -68,7 +69,7 @@ mod tests {
             Answer::AgentEnded(report()),
             Answer::Proved(proof()),
             Answer::CommitRefused(HOSTILE.to_owned()),
-            Answer::LandingRefused(LandingRefusal::Regression { proof: proof(), with: Vec::new() }),
+            Answer::LandingRefused(LandingRefusal::Regression { proof: Box::new(proof()), with: Vec::new() }),
         ] {
             let clean = format!("{:?}", cleaned(answer));
             assert!(clean.contains("a [redacted]") && !clean.contains("ghp_") && !clean.contains("u{1b}"), "{clean}");

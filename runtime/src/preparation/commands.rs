@@ -3,8 +3,7 @@
 
 use super::error::{Error, SetupEnd, SetupFailed};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::CommandLine;
@@ -116,13 +115,8 @@ fn words(command: &CommandLine) -> String {
 }
 
 fn last_lines(log: &Path) -> std::io::Result<Vec<String>> {
-    let mut file = File::open(log)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = tm_untrusted::clean(&String::from_utf8_lossy(&tm_untrusted::read_end(log, TAIL_BYTES)?));
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(TAIL_LINES)..].iter();
-    Ok(last.map(|line| line.chars().filter(|character| !character.is_control()).collect()).collect())
+    Ok(last.map(|line| (*line).to_owned()).collect())
 }
