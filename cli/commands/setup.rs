@@ -42,6 +42,8 @@ pub(crate) fn run_setup(
     let pool = WorktreePool::open(&project.repository, &folder)
         .map_err(|error| CommandFailure::from(error).hint("see to it, then `tm waves run` again"))?;
     let repository = pool.repository().clone();
+    // The same for whoever looks at the work when the run is over: agents may have named programs of theirs.
+    project.repository.with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header, tasks)?;
     let under_way = UnderWay::new(project.directory.under_way());
     let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;

@@ -24,8 +24,8 @@ pub(crate) struct OwnGit {
     folder: PathBuf,
     common_dir: PathBuf,
     is_reftable: bool,
-    /// Whether hooks are those that were copied, and no others.
-    has_copied_hooks: bool,
+    /// Where hooks are: in a copy of tm's, but for a folder elsewhere that the user's configuration names.
+    hooks: PathBuf,
 }
 
 impl OwnGit {
@@ -35,7 +35,7 @@ impl OwnGit {
             folder: folder.to_owned(),
             common_dir: repository.common_dir().to_owned(),
             is_reftable: repository.common_dir().join("reftable").is_dir(),
-            has_copied_hooks: true,
+            hooks: folder.join(settings::HOOKS),
         };
         let common = own.common();
         for path in [folder.join("worktrees"), folder.join("views"), common.join("info")] {
@@ -50,10 +50,14 @@ impl OwnGit {
         }
         let taken = own.taken_settings();
         let git = repository.git_on_objects().args(["config", "--file"]).arg(&taken).args(["--get", "core.hookspath"]);
-        own.has_copied_hooks = git.text_if_any()?.is_none();
-        let hooks = own.has_copied_hooks.then(|| folder.join("hooks"));
-        replace(&own.settings_file(), settings::with_own_paths(&own.common_dir, folder, hooks.as_deref()).as_bytes())?;
+        if let Some(named) = git.text_if_any()? {
+            let named = repository.environment().home_path(&named);
+            // A relative one lies in the checkout, and was copied with what it lies in.
+            own.hooks = if named.is_absolute() { named } else { folder.join(settings::HOOKS_OF_TREE).join(named) };
+        }
+        replace(&own.settings_file(), settings::with_own_paths(&own.common_dir, folder, &own.hooks).as_bytes())?;
         own.share(&common)?;
+        own.put_alternates_back()?;
         replace(&common.join("HEAD"), NO_HEAD.as_bytes())?;
         Ok(own)
     }
@@ -71,6 +75,24 @@ impl OwnGit {
             std::os::unix::fs::symlink(&target, &link).map_err(Error::file("link", &link))?;
         }
         Ok(())
+    }
+
+    /// Puts the file back that names other stores of objects, where somebody changed it: what lies there only is not in
+    /// the repository, and whoever clones it has not got it.
+    pub(crate) fn put_alternates_back(&self) -> Result<(), Error> {
+        let (real, kept) = (self.common_dir.join(settings::ALTERNATES), self.common().join("alternates"));
+        let at_start = beginning(&kept, settings::ALTERNATES_BYTES).unwrap_or_default();
+        let is_as_at_start = match beginning(&real, settings::ALTERNATES_BYTES) {
+            Ok(now) => now == at_start,
+            Err(_) => at_start.is_empty() && real.symlink_metadata().is_err(),
+        };
+        if is_as_at_start {
+            return Ok(());
+        }
+        if real.symlink_metadata().is_ok() {
+            crate::clean::remove(&real)?;
+        }
+        if at_start.is_empty() { Ok(()) } else { replace(&real, &at_start) }
     }
 
     /// What the user's files said when it was taken.
@@ -130,10 +152,9 @@ impl OwnGit {
         Ok(folder)
     }
 
-    /// Tells whether there may be a hook of that name: one that was copied, or one where the configuration names a folder.
+    /// Tells whether there is a hook of that name.
     pub(crate) fn may_have_hook(&self, name: &str) -> bool {
-        let hooks = self.folder.join("hooks");
-        hooks.join(name).exists() || !self.has_copied_hooks
+        self.hooks.join(name).exists()
     }
 
     /// Whether a HEAD is more than its file.

@@ -183,18 +183,38 @@ impl OwnedFolder {
     /// Checks a commit out: every file as it is there, and nothing else but what is kept.
     pub(crate) fn check_out(&self, commit: &CommitId, head: &OwnedHead<'_>, kept: &[PathBuf]) -> Result<(), Error> {
         self.assert_own()?;
+        if self.has_other_attributes(commit)? {
+            // What a file looks like follows from them too: all of them are written anew.
+            self.forget_files()?;
+        }
         clean(&self.path, &self.known()?, kept)?;
         let switch = || self.git(Hooks::Off).args(["read-tree", "--reset", "-u"]).commit(commit).done();
         match switch() {
             Err(error) if error.is_of_collected_objects() => {
                 // The index names objects that another git has collected.
-                let _not_there = std::fs::remove_file(self.own.join("index"));
+                self.forget_files()?;
                 switch()?;
             }
             switched => switched?,
         }
         self.set_head(head)?;
         self.publish(head)
+    }
+
+    /// Tells whether another `.gitattributes` than the commit's had a part in how files were written.
+    fn has_other_attributes(&self, commit: &CommitId) -> Result<bool, Error> {
+        if !self.own.join("index").exists() {
+            return Ok(false);
+        }
+        let git = self.git(Hooks::Off).reading().args(["diff-index", "--cached", "--quiet"]).commit(commit);
+        git.args(["--", ":(top,glob)**/.gitattributes"]).yes_or_no().map(|is_same| !is_same)
+    }
+
+    fn forget_files(&self) -> Result<(), Error> {
+        match std::fs::remove_file(self.own.join("index")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &self.own)(error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Returns the paths that tm's index has, with whether each is a repository within.
@@ -226,6 +246,7 @@ impl OwnedFolder {
     /// `forced` are paths that are taken although the rules leave them out.
     pub(crate) fn tree(&self, forced: &[PathBuf]) -> Result<TreeId, Error> {
         self.assert_own()?;
+        self.repository.own().map_or(Ok(()), OwnGit::put_alternates_back)?;
         let mut paths = vec![OsString::from(".")];
         paths.extend(self.record.kept.iter().map(|kept| {
             let mut exclusion = OsString::from(":(top,exclude,literal)");

@@ -171,6 +171,11 @@ impl WorktreePool {
     fn add(&self, name: &str, commit: &CommitId) -> Result<OwnedFolder, Error> {
         let path = self.folder.join(name);
         self.changing(|| {
+            // git would follow a link, and write wherever it leads.
+            let list = self.repository.common_dir().join("worktrees");
+            if list.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+                return Err(Error::NotOwn { path: list });
+            }
             self.repository
                 .git_on_worktrees()
                 .args(["worktree", "add", "--detach", "--no-checkout", "--lock", "--reason", "in use by tm", "--quiet"])

@@ -89,7 +89,9 @@ impl Repository {
     fn look_at_own(&self, path: &Path) -> Result<(Pruned, String), Error> {
         let run = path.parent().unwrap_or(path);
         let Some(repository) = self.with_settings_of_run(run)? else {
-            return Ok((Pruned::Kept, "tm knows nothing of it".to_owned()));
+            // It was made for the user to look around in.
+            let outcome = self.prune_one(path.to_owned());
+            return Ok((outcome.outcome, outcome.why));
         };
         if is_empty(path) && !OwnedFolder::is_written_down(&repository, path) {
             // Its process died before the first file was written.

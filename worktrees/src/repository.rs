@@ -2,6 +2,7 @@
 
 use crate::git::{Git, GitPlace, Hooks, fields, is_object_id, path_of};
 use crate::own::OwnGit;
+use crate::settings::TAKEN;
 use crate::watched::ListedSettings;
 use crate::{Environment, Error};
 use fs2::FileExt as _;
@@ -139,6 +140,14 @@ impl Repository {
         let own = OwnGit::open(folder, self)?;
         let environment = own.environment(&self.environment);
         Ok(Self { environment, own: Some(Arc::new(own)), ..self.clone() })
+    }
+
+    /// Returns the repository with the settings that are kept in a folder; as it is where none are.
+    ///
+    /// # Errors
+    /// The folder can't be used.
+    pub fn with_settings_of(&self, folder: &Path) -> Result<Self, Error> {
+        if folder.join(TAKEN).exists() { self.with_settings_kept_in(folder) } else { Ok(self.clone()) }
     }
 
     pub(crate) fn own(&self) -> Option<&OwnGit> {

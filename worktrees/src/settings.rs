@@ -5,10 +5,19 @@ use crate::git::{Git, fields};
 use crate::{Error, Repository};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The file with what the user's own files say.
 pub(crate) const TAKEN: &str = "settings";
+/// The file that names other stores of objects.
+pub(crate) const ALTERNATES: &str = "objects/info/alternates";
+pub(crate) const ALTERNATES_BYTES: usize = 1024 * 1024;
+/// The copies of hooks: of those in the repository, and of those in the checkout where the configuration names a folder
+/// there.
+pub(crate) const HOOKS: &str = "hooks";
+pub(crate) const HOOKS_OF_TREE: &str = "hooks-of-tree";
+/// So much of a folder in the checkout with hooks is copied, in files.
+const MOST_FILES: usize = 1_000;
 /// A longer file of settings, or hook, is none that a person wrote.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// Sections that say where a repository is, or what is left out of sight, or that other files are read: none of them
@@ -95,19 +104,19 @@ impl Settings {
 pub(crate) enum HooksFolder {
     /// In the repository itself: every agent can write them, so they are copied.
     OfRepository,
-    /// Where the configuration says: a relative path lies in whatever checkout they are run in.
+    /// Where the configuration says: a relative path lies in the user's checkout.
     Named(PathBuf),
 }
 
 /// Returns the file that git reads: what was taken, with the places of what was copied to `folder`.
-pub(crate) fn with_own_paths(common_dir: &Path, folder: &Path, hooks: Option<&Path>) -> String {
+pub(crate) fn with_own_paths(common_dir: &Path, folder: &Path, hooks: &Path) -> String {
     let entry = |key: &str, path: &Path| line(&(key.to_owned(), Some(path.display().to_string())));
     // What the user says of LFS comes later, and counts.
     let mut text = entry("lfs.storage", &common_dir.join("lfs"));
     text.push_str(&entry("include.path", Path::new(TAKEN)));
     text.push_str(&entry("core.excludesfile", &folder.join("excludes")));
     text.push_str(&entry("core.attributesfile", &folder.join("attributes")));
-    text + &hooks.map_or_else(String::new, |hooks| entry("core.hookspath", hooks))
+    text + &entry("core.hookspath", hooks)
 }
 
 /// Copies what else git reads: patterns of paths, attributes, hooks, and where a shallow history ends.
@@ -125,15 +134,38 @@ pub(crate) fn copy_tools(
             .or_else(|| repository.environment().configuration_folder().map(|folder| folder.join("git").join(name)));
         copy_file(path.as_deref(), &copy, Missing::Empty)?;
     }
+    copy_file(Some(&from.join(ALTERNATES)), &common.join("alternates"), Missing::None)?;
     for name in ["info/exclude", "info/attributes", "shallow"] {
         copy_file(Some(&from.join(name)), &common.join(name), Missing::None)?;
     }
-    let hooks = folder.join("hooks");
+    if let HooksFolder::Named(path) = settings.hooks(repository)
+        && path.is_relative()
+        && let Some(Component::Normal(top)) = path.components().next()
+    {
+        // Hooks use what lies beside and above them.
+        copy_folder(&repository.checkout_root().join(top), &folder.join(HOOKS_OF_TREE).join(top), &mut 0)?;
+    }
+    let hooks = folder.join(HOOKS);
     fs::create_dir_all(&hooks).map_err(Error::file("create", &hooks))?;
     for entry in fs::read_dir(from.join("hooks")).into_iter().flatten().flatten() {
         let is_sample = entry.path().extension().is_some_and(|extension| extension == "sample");
         if !is_sample && fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_file()) {
             copy_file(Some(&entry.path()), &hooks.join(entry.file_name()), Missing::None)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies files and folders, no links.
+fn copy_folder(from: &Path, to: &Path, count: &mut usize) -> Result<(), Error> {
+    fs::create_dir_all(to).map_err(Error::file("create", to))?;
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        *count += 1;
+        let (path, copy) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && *count < MOST_FILES => copy_folder(&path, &copy, count)?,
+            Ok(kind) if kind.is_file() && *count < MOST_FILES => copy_file(Some(&path), &copy, Missing::None)?,
+            Ok(_) | Err(_) => {}
         }
     }
     Ok(())

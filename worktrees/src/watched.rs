@@ -11,12 +11,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Files of the repository that change what git sees.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "info/exclude",
     "info/attributes",
     "info/grafts",
     "info/sparse-checkout",
     "objects/info/alternates",
+    "shallow",
     "config.worktree",
 ];
 /// So much of a file is compared.
@@ -37,7 +38,12 @@ pub(crate) struct ListedSettings(Option<(BTreeMap<PathBuf, FileState>, Settings)
 impl Repository {
     /// Looks at everything that is watched.
     pub(crate) fn watched(&self) -> Result<Watched, Error> {
-        let settings = self.live_settings()?;
+        let settings = match self.live_settings() {
+            Ok(settings) => settings,
+            // Whoever made it so is told from that it could be read before.
+            Err(Error::Git { .. }) => return Ok(Watched::from([("the configuration can't be read".to_owned(), 0)])),
+            Err(error) => return Err(error),
+        };
         let mut watched = settings.digests();
         let common = self.common_dir();
         for file in FILES {

@@ -297,7 +297,12 @@ fn is_of_tools(path: &Path) -> bool {
 fn refused_work(error: Error) -> Error {
     match error {
         Error::Git { message, .. } if !crate::error::says_trouble_of_disk(&message) => {
-            Error::NotTaken { output: message }
+            // A repository without a commit; those with one are seen in the tree.
+            let nested = message.lines().find_map(|line| line.strip_suffix(" does not have a commit checked out"));
+            match nested.and_then(|line| line.split('\'').nth(1)) {
+                Some(path) => Error::NestedRepositories { paths: vec![path.into()] },
+                None => Error::NotTaken { output: message },
+            }
         }
         error => error,
     }

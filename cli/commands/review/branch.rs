@@ -10,7 +10,7 @@ use tm_reports::{Summary, TaskSummary};
 use tm_runtime::Replayed;
 use tm_scheduler::{CommitId, Phase, TaskId};
 use tm_store::run::{Decision, Review, RunDirectory};
-use tm_worktrees::{BranchName, Landing, MergeOutcome};
+use tm_worktrees::{BranchName, Landing, MergeOutcome, Repository};
 
 /// A run whose branches are looked at.
 #[derive(Debug)]
@@ -42,6 +42,11 @@ impl TaskBranch {
 }
 
 impl ReviewedRun {
+    /// Returns the repository to look at work with: the pager and the like are those of when the run began.
+    pub(crate) fn viewed(&self) -> Result<Repository, CommandFailure> {
+        Ok(self.project.repository.with_settings_of(&self.directory.kept_settings())?)
+    }
+
     /// Opens a run, the live or last one when none is named.
     pub(crate) fn open(project: Project, run: Option<&str>) -> Result<Self, CommandFailure> {
         let (directory, replayed) = project.replayed(run)?;

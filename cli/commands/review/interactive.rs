@@ -111,11 +111,11 @@ fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Result<Nex
             Ok(Next::Forward)
         }
         Answer::Diff => {
-            run.project.repository.show_diff(&branch.base, &branch.commit)?;
+            run.viewed()?.show_diff(&branch.base, &branch.commit)?;
             Ok(Next::Again)
         }
         Answer::Log => {
-            run.project.repository.show_log(&branch.base, &branch.commit)?;
+            run.viewed()?.show_log(&branch.base, &branch.commit)?;
             Ok(Next::Again)
         }
         Answer::Open(tool) => {

@@ -25,13 +25,13 @@ pub(crate) fn show(start: &Path, arguments: &ShowBranch) -> Result<u8, CommandFa
 
 pub(crate) fn diff(start: &Path, choice: &TaskOfRun) -> Result<u8, CommandFailure> {
     let (run, branch) = branch(start, choice)?;
-    run.project.repository.show_diff(&branch.base, &branch.commit)?;
+    run.viewed()?.show_diff(&branch.base, &branch.commit)?;
     Ok(0)
 }
 
 pub(crate) fn log(start: &Path, choice: &TaskOfRun) -> Result<u8, CommandFailure> {
     let (run, branch) = branch(start, choice)?;
-    run.project.repository.show_log(&branch.base, &branch.commit)?;
+    run.viewed()?.show_log(&branch.base, &branch.commit)?;
     Ok(0)
 }
 

@@ -63,6 +63,11 @@ impl RunDirectory {
         log = "tm.log";
     }
 
+    /// Returns the folder with git's settings as they were when the run began.
+    pub fn kept_settings(&self) -> PathBuf {
+        self.path.join("git")
+    }
+
     /// Returns the folder of one attempt, which need not exist.
     pub fn attempt(&self, task: &TaskId, attempt: AttemptNumber) -> AttemptDirectory {
         let path = self.path.join("tasks").join(safe_name(task)).join(format!("attempt-{attempt}"));
