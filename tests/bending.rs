@@ -205,7 +205,6 @@ fn a_process_that_ends_itself_with_results_of_its_own_is_caught_wherever_it_does
         format!("printf '%b' '{forged}' > calc.py"),
         format!("printf '%b' 'def add(a, b):\\n    {within}\\n' > calc.py"),
     ] {
-        let how = how.replace("%b", "%b").replace("\\\\n", "\\\\\\\\n");
         let scene = project(&PYTHON, UNITTEST, &cheat("green", &how, HONEST_PYTHON));
         is_caught(&scene, "green", "tests-tampered", "results-not-from-tests");
     }
@@ -214,7 +213,7 @@ fn a_process_that_ends_itself_with_results_of_its_own_is_caught_wherever_it_does
 #[test]
 fn a_skip_from_within_the_code_is_caught_also_where_only_the_exit_status_tells() {
     let how = "printf 'import unittest\\ndef add(a, b):\\n    raise unittest.SkipTest(\"later\")\\n' > calc.py";
-    let setting = "{ command: 'python3 -m unittest discover -s tests -t .' }";
+    let setting = "{ command: 'python3 -m unittest discover -s tests -t .', format: exit-status }";
     let scene = project(&PYTHON, setting, &cheat("green", how, HONEST_PYTHON));
     let report = scene.runs(&[], 0);
     is_refused(&report, "1", "tests-tampered", "results-not-from-tests");
