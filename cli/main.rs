@@ -18,8 +18,8 @@ use arguments::{Arguments, Command, ConfigCommand, Presets, TddCommand, Waves, W
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
-    acp, agent, autopilot, backlog, configuration, demo, doctor, guard, init, landing, looking, loop_command, manuals,
-    mcp, plan, presets, pull, review, run, steering, tasks, verify, worktrees,
+    acp, agent, audit, autopilot, backlog, configuration, demo, doctor, guard, init, landing, looking, loop_command,
+    manuals, mcp, plan, presets, pull, review, run, steering, tasks, verify, worktrees,
 };
 use display::print_line;
 use failure::CommandFailure;
@@ -95,6 +95,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Tasks(command) => tasks::tasks(&start, command),
         Command::Tdd(TddCommand::Pair(pair)) => backlog::pair(&start, pair),
         Command::Verify(verify_arguments) => verify::verify(&start, verify_arguments),
+        Command::Audit(audit_arguments) => audit::audit(&start, audit_arguments),
         Command::Review(review_arguments) => review::review(&start, review_arguments),
         Command::Pr(pull_arguments) => pull::pull(&start, pull_arguments),
         Command::Worktrees(Worktrees::List(choice)) => worktrees::list(&start, choice),

@@ -2,6 +2,7 @@
 
 mod acp;
 mod agents;
+mod audit;
 mod autopilot;
 mod backlog;
 mod edits;
@@ -22,6 +23,7 @@ mod worktrees;
 
 pub(crate) use acp::{AcpAgentArguments, AllowArgument};
 pub(crate) use agents::{Agents, CheckAgents};
+pub(crate) use audit::AuditArguments;
 pub(crate) use autopilot::{
     AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments, FinalizeArguments,
     PhaseArgument, ResumeAutopilot, StartArguments,
@@ -109,6 +111,8 @@ pub(crate) enum Command {
     Tdd(TddCommand),
     /// Judge work by hand, as a run judges it.
     Verify(VerifyArguments),
+    /// Do the proof of a history again, from its commits alone; exit code 3 when something can't be shown.
+    Audit(AuditArguments),
     /// Review the work of a run, branch after branch in the order in which it landed.
     Review(ReviewArguments),
     /// Push the work of a run and open pull requests for it with `gh`, or print the commands that do.

@@ -4,6 +4,7 @@ pub(crate) mod acp;
 pub(crate) mod aftermath;
 pub(crate) mod agent;
 pub(crate) mod agents;
+pub(crate) mod audit;
 pub(crate) mod autopilot;
 pub(crate) mod backlog;
 mod budget;

@@ -236,6 +236,20 @@ pub struct Git {
     pub commit_template: Option<String>,
     /// What follows when an agent wrote into the checkout of the user.
     pub escape: Escape,
+    /// Where it is stated what was proven of a task that landed.
+    pub attest: Attest,
+}
+
+/// Where it is stated what was proven of a task that landed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Attest {
+    /// Nowhere.
+    Off,
+    /// In a file in the run's folder.
+    File,
+    /// There, and in a git note beside the merge.
+    Notes,
 }
 
 /// Whether proven work is merged into the integration branch.

@@ -2,6 +2,7 @@
 //!
 //! Knows the scheduler's state and nothing else: it reads no file, runs nothing, and prints nothing.
 
+mod audit;
 mod cleaned;
 mod compliance;
 mod duration;
@@ -18,6 +19,7 @@ mod summary;
 mod traces;
 mod walls;
 
+pub use audit::{audit_junit, audit_text};
 pub use compliance::{PairSummary, TddSummary};
 pub use duration::human_duration;
 pub use html::report_html;

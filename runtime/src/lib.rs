@@ -3,6 +3,8 @@
 //! Every `if` about the domain is in the scheduler; here is what touches git, processes, files and the clock.
 
 mod at_work;
+mod attestation;
+pub mod audit;
 pub mod autopilot;
 pub mod callers;
 mod checkouts;

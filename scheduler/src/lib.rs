@@ -4,6 +4,7 @@
 //! there is no clock, no file, no process and no environment here, so the same inputs always give the same effects.
 
 mod addition;
+mod audit;
 pub mod autopilot;
 mod check;
 mod claim;
@@ -32,6 +33,7 @@ mod unit;
 pub mod verdict;
 
 pub use addition::addition;
+pub use audit::{Audit, AuditItem, AuditKind, AuditOutcome, AuditSample};
 pub use check::{CycleRepair, Problem, cycle_with, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
 pub use effect::{Effect, Event, Keep, RunStatus, StopAgent, StopReason};

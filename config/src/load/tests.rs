@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::{
-    Agent, AgentRecipe, Argument, Autopilot, ByPhase, Compat, CoverageThreshold, Dispatch, Escape, Git, Landing,
-    Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves, Worktree,
+    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Compat, CoverageThreshold, Dispatch, Escape, Git,
+    Landing, Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves,
+    Worktree,
 };
 use crate::{AgentCommand, CommandLine};
 use serde_json::json;
@@ -130,6 +131,7 @@ fn built_in_settings() -> Settings {
             never_commit: vec![".taskmaster/**".to_owned(), ".aider.tags.cache.v*/**".to_owned()],
             commit_template: None,
             escape: Escape::Fail,
+            attest: Attest::File,
         },
         storage: Storage { location: StorageLocation::Global, base_path: None },
         autopilot: Autopilot {
@@ -291,6 +293,7 @@ fn wrong_types_name_file_line_key_expected_and_found() {
         ),
         ("agent: {fallback: codex}", "agent.fallback", "a list of texts, found the text `codex`"),
         ("agent: {default: {a: 1}}", "agent.default", "a text, found a map"),
+        ("git: {attest: always}", "git.attest", "`off`, `file` or `notes`, found the text `always`"),
         ("git: {never_commit: [1]}", "git.never_commit", "a list of texts, found a list"),
     ];
     for (text, key, rest) in mistakes {

@@ -4,6 +4,7 @@ use super::brief::{Brief, StepDone};
 use super::prepare::at_hand;
 use super::prove::work;
 use super::{blocking, words};
+use crate::audit::{TEST_COMMAND, as_value};
 use crate::conventional::{commit_type, scope};
 use crate::measurements::Measurements;
 use crate::proving::prove as prove_work;
@@ -218,7 +219,9 @@ fn templated(brief: &Brief, files: &[String], phase: &str) -> Option<String> {
 fn trailers(brief: &Brief, phase: &str) -> String {
     let header = &brief.setup.header;
     let (task, tag) = (one_line(brief.id().as_str()), one_line(header.tag.as_str()));
-    format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n", header.run_id)
+    let own_command = brief.task.test_command.as_deref();
+    let command = own_command.map_or_else(String::new, |own| format!("{TEST_COMMAND}: {}\n", as_value(own)));
+    format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{command}", header.run_id)
 }
 
 /// Text from a backlog can't add lines of its own to a message.

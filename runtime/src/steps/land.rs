@@ -2,8 +2,10 @@
 
 use super::blocking;
 use super::brief::{Brief, StepDone};
+use crate::attestation::attest;
 use crate::measurements::Measurements;
 use crate::trouble::Trouble;
+use std::path::Path;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{judge_landing, needs_rerun};
@@ -72,6 +74,9 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
     }
     let setup = Arc::clone(&brief.setup);
     let finished = tokio::task::spawn_blocking(move || setup.integration.advance(&merge).map(|()| merge)).await;
+    if let Ok(Ok(merge)) = &finished {
+        attest(brief, merge, &preview).await;
+    }
     match finished {
         Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed { commit })),
         Ok(Err(Error::Moved { .. })) => Tried::Again,
@@ -88,11 +93,11 @@ fn failed(trouble: Trouble) -> Tried {
 }
 
 /// A merge that may land, and how it is tested.
-#[derive(Clone, Copy)]
-struct Landed<'a> {
-    preview: &'a MergePreview,
-    merge: &'a CommitId,
-    command: &'a TestCommand,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Landed<'a> {
+    pub(crate) preview: &'a MergePreview,
+    pub(crate) merge: &'a CommitId,
+    pub(crate) command: &'a TestCommand,
 }
 
 /// Makes the merge a commit, which is on no branch yet, and asserts that it is what its parents give.
@@ -108,25 +113,33 @@ async fn merge_of(brief: &Brief, preview: &MergePreview) -> Result<CommitId, Tro
 
 /// Tests the merged tree, unless that very tree was judged and held; `None` when nothing is wrong with it.
 async fn regression(brief: &Brief, landing: Landed<'_>, measurements: &Measurements) -> Result<Option<Proof>, Trouble> {
+    let proof = judged_merge(landing, brief.directory.path(), measurements).await?;
+    Ok(proof.filter(|proof| !proof.holds()))
+}
+
+/// Judges a merged tree, unless that very tree was judged and held: `None` then.
+pub(crate) async fn judged_merge(
+    landing: Landed<'_>,
+    scratch: &Path,
+    measurements: &Measurements,
+) -> Result<Option<Proof>, Trouble> {
     let Landed { preview, merge, command } = landing;
     if measurements.is_proven(&preview.tree, command) {
         return Ok(None);
     }
     let before = measurements.at(&preview.head, command).await;
     let alone = measurements.at(&preview.commit, command).await;
-    let scratch = brief.directory.path();
     let results = measurements.measure(merge, command, scratch, "landing").await?;
-    let written = tm_store::run::write_json(&brief.directory.tests("landing"), &results);
+    let written = tm_store::run::write_json(&scratch.join("tests-landing.json"), &results);
     written.map_err(|error| Trouble::of(&error))?;
     let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
     let again =
         if is_worse { Some(measurements.measure(merge, command, scratch, "landing-again").await?) } else { None };
     let proof = judge_landing(&before, &alone, &results, again.as_ref());
-    if !proof.holds() {
-        return Ok(Some(proof));
+    if proof.holds() {
+        measurements.remember_proven(&preview.tree, command, again.unwrap_or(results));
     }
-    measurements.remember_proven(&preview.tree, command, again.unwrap_or(results));
-    Ok(None)
+    Ok(Some(proof))
 }
 
 /// The tasks that landed since the work's base, those first whose work touches the files.

@@ -12,7 +12,7 @@ mod release;
 pub(crate) use agent::{adopt, run_agent};
 pub(crate) use brief::{Brief, StepDone};
 pub(crate) use commit::commit;
-pub(crate) use land::land;
+pub(crate) use land::{Landed, judged_merge, land};
 pub(crate) use prepare::prepare;
 pub(crate) use prove::prove;
 pub(crate) use refactor::refactor;

@@ -68,6 +68,13 @@ impl RunDirectory {
         self.path.join("git")
     }
 
+    /// Returns the file that states what was proven of a task that landed; its folder is made.
+    pub fn create_attestation(&self, task: &TaskId) -> Result<PathBuf, Error> {
+        let folder = self.path.join("attestations");
+        create_private(&folder)?;
+        Ok(folder.join(format!("{}.intoto.json", safe_name(task))))
+    }
+
     /// Returns the folder of one attempt, which need not exist.
     pub fn attempt(&self, task: &TaskId, attempt: AttemptNumber) -> AttemptDirectory {
         let path = self.path.join("tasks").join(safe_name(task)).join(format!("attempt-{attempt}"));

@@ -1,0 +1,171 @@
+//! An audit of a history as text and as `JUnit` XML.
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use std::fmt::Write as _;
+use tm_scheduler::{Audit, AuditItem, AuditOutcome};
+
+/// So many characters of a commit's id are shown.
+const SHORT: usize = 12;
+
+/// Returns the audit for people: a line for each commit, and what the tests said where something could not be shown.
+pub fn audit_text(audit: &Audit) -> String {
+    let mut text = format!("{}..{}", short(audit.from.as_str()), short(audit.to.as_str()));
+    let command = audit.test_command.as_deref().unwrap_or("no test command");
+    let _ = writeln!(text, ", tests by: {}", plain(command));
+    if let Some(sample) = audit.sample {
+        let _ = writeln!(text, "a sample: the tests of {} of {} tasks", sample.taken, sample.of);
+    }
+    let rows: Vec<[String; 6]> = audit.items.iter().map(row).collect();
+    let heads = ["task", "commit", "kind", "", "tests", ""].map(ToOwned::to_owned);
+    let widths: Vec<usize> = (0..6)
+        .map(|column| rows.iter().chain([&heads]).map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    for row in [&heads].into_iter().chain(&rows) {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+    for item in audit.items.iter().filter(|item| is_told_of(item)) {
+        evidence(&mut text, item);
+    }
+    let _ = writeln!(text, "\n{}", sums(audit));
+    text
+}
+
+/// Returns the audit as `JUnit` XML: a suite, with a case for each commit.
+pub fn audit_junit(audit: &Audit) -> String {
+    let mut suite = TestSuite::new(format!("{}..{}", short(audit.from.as_str()), short(audit.to.as_str())));
+    for item in &audit.items {
+        let name = format!("{} {} {}", item.kind.as_str(), short(item.commit.as_str()), item.subject);
+        let mut case = TestCase::new(name, status(item));
+        case.set_classname(item.task.as_ref().map_or("tm.audit", |task| task.as_str()));
+        suite.add_test_case(case);
+    }
+    let mut report = Report::new("tm audit");
+    report.add_test_suite(suite);
+    report.to_string().expect("a report in memory can be written")
+}
+
+fn status(item: &AuditItem) -> TestCaseStatus {
+    let kind = match item.outcome {
+        AuditOutcome::Shown | AuditOutcome::Flaky => {
+            return TestCaseStatus::success();
+        }
+        AuditOutcome::NotTested => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(item.what.as_str());
+            return status;
+        }
+        AuditOutcome::NotShown => NonSuccessKind::Failure,
+        AuditOutcome::CannotRun => NonSuccessKind::Error,
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_type(item.outcome.as_str());
+    status.set_message(item.what.as_str());
+    status.set_description(item.evidence.as_str());
+    status
+}
+
+fn row(item: &AuditItem) -> [String; 6] {
+    let tests = item.proof.as_ref().map_or_else(String::new, |proof| {
+        if proof.failed == 0 {
+            format!("{} passed", proof.passed)
+        } else {
+            format!("{} passed, {} failed", proof.passed, proof.failed)
+        }
+    });
+    let own = item.test_command.as_ref().map_or_else(String::new, |own| format!(" (by its own command: {own})"));
+    [
+        item.task.as_ref().map_or_else(String::new, |task| plain(task.as_str())),
+        short(item.commit.as_str()).to_owned(),
+        item.kind.as_str().to_owned(),
+        item.outcome.as_str().to_owned(),
+        tests,
+        plain(&format!("{}{own}", item.what)),
+    ]
+}
+
+const fn is_told_of(item: &AuditItem) -> bool {
+    !item.evidence.is_empty() && !matches!(item.outcome, AuditOutcome::Shown)
+}
+
+fn evidence(text: &mut String, item: &AuditItem) {
+    let task = item.task.as_ref().map_or_else(String::new, |task| format!(" of task {}", plain(task.as_str())));
+    let _ = writeln!(text, "\n{} {}{task}:", item.kind.as_str(), short(item.commit.as_str()));
+    for line in item.evidence.trim_end().lines() {
+        let _ = writeln!(text, "    {}", plain(line));
+    }
+}
+
+fn sums(audit: &Audit) -> String {
+    if audit.items.is_empty() {
+        return "there is no commit to show".to_owned();
+    }
+    let all = [
+        AuditOutcome::Shown,
+        AuditOutcome::Flaky,
+        AuditOutcome::NotTested,
+        AuditOutcome::NotShown,
+        AuditOutcome::CannotRun,
+    ];
+    let counts = all.map(|outcome| (outcome, audit.count(outcome)));
+    let told = counts.iter().filter(|(_, count)| *count > 0).map(|(outcome, count)| format!("{count} {outcome}"));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn short(id: &str) -> &str {
+    id.get(..SHORT).unwrap_or(id)
+}
+
+/// What commits and tests say can't order the terminal about.
+fn plain(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tm_scheduler::{AuditKind, AuditSample, Proof};
+
+    fn item(kind: AuditKind, task: &str, outcome: AuditOutcome, what: &str) -> AuditItem {
+        AuditItem {
+            kind,
+            commit: format!("{task}{}0123456789abcdef", kind.as_str()).into(),
+            task: (!task.is_empty()).then(|| task.into()),
+            run: None,
+            subject: "Add <it>".to_owned(),
+            outcome,
+            what: what.to_owned(),
+            evidence: String::new(),
+            test_command: None,
+            proof: None,
+        }
+    }
+
+    fn audit() -> Audit {
+        let proof = Proof { passed: 3, failed: 1, ..Proof::default() };
+        let refused = item(AuditKind::Green, "1", AuditOutcome::NotShown, "red-tests-fail: tests of RED fail");
+        let items = vec![
+            AuditItem { proof: Some(proof), ..item(AuditKind::Red, "1:red", AuditOutcome::Shown, "new tests fail") },
+            AuditItem { evidence: "- works\u{1b}[2J\n    ]]>".to_owned(), ..refused },
+            item(AuditKind::Landing, "2", AuditOutcome::NotTested, "in place"),
+            item(AuditKind::Whole, "", AuditOutcome::Flaky, "only when run again: t"),
+        ];
+        Audit {
+            from: "from56789012345".into(),
+            to: "to3456789012345".into(),
+            test_command: Some("make check".to_owned()),
+            sample: Some(AuditSample { taken: 1, of: 2 }),
+            items,
+        }
+    }
+
+    #[test]
+    fn each_commit_is_a_line_and_what_can_not_be_shown_has_its_evidence() {
+        insta::assert_snapshot!(audit_text(&audit()), @r"");
+    }
+
+    #[test]
+    fn each_commit_is_a_case() {
+        insta::assert_snapshot!(audit_junit(&audit()), @r"");
+    }
+}

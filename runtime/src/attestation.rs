@@ -1,0 +1,96 @@
+//! Writes down what was proven of a task that landed, as an in-toto statement: beside the run, or as a git note.
+//!
+//! It is a claim of tm's about itself, for those who collect such claims; who wants to know does the proof again
+//! (`tm audit`).
+
+use crate::steps::{Brief, blocking};
+use serde_json::{Value, json};
+use tm_config::Attest;
+use tm_scheduler::verdict::Strictness;
+use tm_scheduler::{CommitId, Proof};
+use tm_worktrees::MergePreview;
+
+/// The type of what is stated, as docs/audit.md says it.
+const PREDICATE_TYPE: &str = "tm://docs/audit.md#landed-task/v1";
+
+/// Writes the statement; whatever stands in the way is a warning, since the work has landed.
+pub(crate) async fn attest(brief: &Brief, merge: &CommitId, preview: &MergePreview) {
+    let how = brief.setup.settings.git.attest;
+    if how == Attest::Off {
+        return;
+    }
+    let (inner, merge, statement) = (brief.clone(), merge.clone(), statement(brief, merge, preview));
+    let written = blocking(move || write(&inner, &merge, &statement, how)).await;
+    if let Err(trouble) = written {
+        brief.tell_warning(format!("what was proven of task {} is not attested: {trouble}", brief.id()));
+    }
+}
+
+fn write(brief: &Brief, merge: &CommitId, statement: &Value, how: Attest) -> Result<(), crate::Error> {
+    let path = brief.setup.directory.create_attestation(brief.id())?;
+    tm_store::run::write_json(&path, statement)?;
+    if how == Attest::Notes {
+        brief.setup.repository.write_note(merge, &format!("{statement:#}\n"))?;
+    }
+    Ok(())
+}
+
+fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
+    let header = &brief.setup.header;
+    let (record, rules) = (brief.record.as_ref(), brief.setup.rules);
+    let proof = record.and_then(|record| record.proof.as_ref());
+    let strictness = match rules.strictness {
+        Strictness::Strict => "strict",
+        Strictness::Normal => "normal",
+        Strictness::Relaxed => "relaxed",
+    };
+    let test = brief.test_command();
+    json!({
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{
+            "name": header.integration_branch,
+            "digest": {"gitCommit": merge, "gitTree": preview.tree.to_string()},
+        }],
+        "predicateType": PREDICATE_TYPE,
+        "predicate": {
+            "task": brief.id(),
+            "title": brief.planned.title,
+            "phase": brief.phase().as_str(),
+            "run": header.run_id,
+            "tag": header.tag,
+            "base": brief.place.as_ref().map(|place| place.base.clone()),
+            "red": brief.red.as_ref().map(|red| red.commit.clone()),
+            "commit": preview.commit,
+            "tree": proof.and_then(|proof| proof.tree.clone()),
+            "testCommand": test.as_ref().map(ToString::to_string),
+            "passed": proof.map(|proof| proof.passed),
+            "failed": proof.map(|proof| proof.failed),
+            "failedBefore": proof.map(|proof| proof.baseline_failed),
+            "newTests": brief.red.as_ref().map(|red| &red.tests).or(proof.map(|proof| &proof.new)),
+            "strength": proof.map(strength),
+            "flaky": proof.map(|proof| proof.flaky.clone()),
+            "waived": proof.map(|proof| proof.waived.clone()),
+            "notes": proof.map(|proof| proof.notes.clone()),
+            "attempts": brief.attempt.0,
+            "tmVersion": env!("CARGO_PKG_VERSION"),
+            "settings": {
+                "strictness": strictness,
+                "coverageThreshold": rules.coverage_threshold,
+                "testFormat": test.as_ref().map(|command| command.format.as_str()),
+                "testResults": test.as_ref().and_then(|command| command.results.clone()),
+            },
+        },
+    })
+}
+
+/// How much the results could tell.
+fn strength(proof: &Proof) -> &'static str {
+    let says = |words: &str| proof.notes.iter().any(|note| note.contains(words));
+    if says("no test command") {
+        "none"
+    } else if says("exit status only") {
+        "exit-status"
+    } else {
+        "per-test"
+    }
+}

@@ -1,0 +1,186 @@
+//! Compares what a journal says has landed, or was proven, with git, and shows it again.
+//!
+//! A journal lies in a folder that others can write while tm is gone. What it says is believed for where a run stands,
+//! and never for what is on a branch.
+
+use super::judge::Judge;
+use super::structure::TaskWork;
+use super::trailers::Claims;
+use super::{AuditOrder, AuditTests, judge, judged, looked_at};
+use crate::measurements::Measurements;
+use crate::steps::blocking;
+use crate::trouble::Trouble;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, Phase, Scheduler, State, TaskId, TaskView};
+use tm_worktrees::{Error, MergedTree, PastCommit, Repository, TreeId};
+
+/// Something that a journal says and git does not.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Doubt {
+    /// The task; `None` for a commit that no task of the run landed by.
+    pub task: Option<TaskId>,
+    /// The commit.
+    pub commit: CommitId,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// Returns what a journal says of landed work and git does not; runs no test.
+///
+/// The merge of each landed task is on the chain of first parents from what the run began with, its tree is what its
+/// parents give, what it brought is the task's commit, and that has the tree that was proven; and there is no other
+/// commit on that chain.
+///
+/// # Errors
+/// A commit is not there any more, or git refused.
+pub fn doubts(repository: &Repository, base: &CommitId, run: &Scheduler) -> Result<Vec<Doubt>, Error> {
+    let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
+    if merges.is_empty() {
+        return Ok(Vec::new());
+    }
+    let newest = repository.newest(base, &merges)?;
+    let commits = repository.history(base, &[newest.clone()])?;
+    let by_id: BTreeMap<&CommitId, &PastCommit> = commits.iter().map(|commit| (&commit.id, commit)).collect();
+    let mut doubts = Vec::new();
+    let mut chain = BTreeMap::new();
+    let mut next = newest;
+    while next != *base {
+        let doubt = |why: &str| Doubt { task: None, commit: next.clone(), why: why.to_owned() };
+        let Some(&commit) = by_id.get(&next) else {
+            doubts.push(doubt("the chain of landings does not lead back to what the run began with"));
+            break;
+        };
+        if !merges.contains(&next) {
+            doubts.push(doubt("it is on the integration branch, and no task of the run landed by it"));
+        }
+        let Some(before) = commit.parents.first() else { break };
+        next = before.clone();
+        chain.insert(&commit.id, commit);
+    }
+    for (view, commit, merge) in landed(run) {
+        let why = match chain.get(merge) {
+            None => Some("its merge is not on the integration branch".to_owned()),
+            Some(past) => wrong_landing(repository, &view, commit, past)?,
+        };
+        doubts.extend(why.map(|why| Doubt { task: Some(view.placed.task.id.clone()), commit: merge.clone(), why }));
+    }
+    Ok(doubts)
+}
+
+fn landed(run: &Scheduler) -> impl Iterator<Item = (TaskView<'_>, &CommitId, &CommitId)> {
+    run.tasks().filter_map(|view| match view.state {
+        State::Landed { commit, merge } => Some((view, commit, merge)),
+        _ => None,
+    })
+}
+
+fn wrong_landing(
+    repository: &Repository,
+    view: &TaskView<'_>,
+    commit: &CommitId,
+    merge: &PastCommit,
+) -> Result<Option<String>, Error> {
+    let [head, brought] = merge.parents.as_slice() else {
+        return Ok(Some("it is no merge of two".to_owned()));
+    };
+    let is_with_green = view.placed.task.phase == Phase::Red
+        && repository.is_ancestor(commit, brought)?
+        && !repository.is_ancestor(commit, head)?;
+    if brought != commit && !is_with_green {
+        return Ok(Some(format!("what it brought is `{brought}`, and not the task's commit `{commit}`")));
+    }
+    if let Some(tree) = proven_tree(view)
+        && repository.tree_of(commit)? != tree
+    {
+        return Ok(Some(format!("the tree of `{commit}` is not the one that was proven, `{tree}`")));
+    }
+    Ok(match repository.merged_tree(head, brought, &merge.tree)? {
+        MergedTree::AsMerged => None,
+        MergedTree::Other | MergedTree::Conflict(_) => Some("its tree is not what its parents give".to_owned()),
+    })
+}
+
+/// The tree that the journal says was proven last; `None` where it says none.
+fn proven_tree(view: &TaskView<'_>) -> Option<TreeId> {
+    let record = view.attempts.last()?;
+    let proof = match record.refactor.as_ref().filter(|refactored| refactored.dropped.is_none()) {
+        Some(refactored) => refactored.proof.as_ref(),
+        None => record.proof.as_ref(),
+    };
+    proof?.tree.clone().map(TreeId::new)
+}
+
+/// Returns the commits that hold all that a journal says was proven: the newest landing, and work that has yet to land.
+///
+/// # Errors
+/// A commit is not there any more.
+pub fn proven_tips(repository: &Repository, base: &CommitId, run: &Scheduler) -> Result<Vec<CommitId>, Error> {
+    let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
+    let mut tips = BTreeSet::new();
+    if !merges.is_empty() {
+        tips.insert(repository.newest(base, &merges)?);
+    }
+    tips.extend(run.tasks().filter_map(|view| match view.state {
+        State::Held { commit } | State::Landing { commit } | State::Refactoring { commit } => Some(commit.clone()),
+        _ => None,
+    }));
+    Ok(tips.into_iter().collect())
+}
+
+/// Shows again all that a run is said to have proven, from `order.from` on: what is on the chain up to the tips, and
+/// trees that were about to be committed. Returns what can't be shown; `own_commands` are those of tasks of the backlog.
+///
+/// # Errors
+/// git or the disk refused; nothing is known then.
+pub async fn landed_since(
+    order: &AuditOrder,
+    tips: &[CommitId],
+    run: &Scheduler,
+    own_commands: &BTreeMap<TaskId, String>,
+    measurements: &Arc<Measurements>,
+) -> Result<Vec<AuditItem>, Trouble> {
+    let mut items = Vec::new();
+    if !tips.is_empty() {
+        let (sorted, sample) = looked_at(order, tips, measurements).await?;
+        items = judged(order, &sorted, &sample, measurements).await?;
+    }
+    if order.tests != AuditTests::None {
+        let judge = judge(order, measurements);
+        for view in run.tasks().filter(|view| matches!(view.state, State::Committing)) {
+            items.extend(uncommitted(&judge, &view, run, own_commands).await?);
+        }
+    }
+    items.retain(|item| !item.outcome.holds());
+    Ok(items)
+}
+
+/// Judges a tree that was proven, and that nobody has committed yet.
+async fn uncommitted(
+    judge: &Judge,
+    view: &TaskView<'_>,
+    run: &Scheduler,
+    own_commands: &BTreeMap<TaskId, String>,
+) -> Result<Option<AuditItem>, Trouble> {
+    let task = &view.placed.task;
+    let (Some(record), Some(tree)) = (view.attempts.last(), proven_tree(view)) else { return Ok(None) };
+    let Some(base) = record.place.as_ref().map(|place| place.base.clone()) else { return Ok(None) };
+    let red = task.pair.as_ref().filter(|_| task.phase == Phase::Green).and_then(|red| run.task(red));
+    let (repository, on, of) = (judge.measurements.repository().clone(), base.clone(), tree.clone());
+    let id = blocking(move || repository.commit_to_test(&of, &on)).await?;
+    let commit =
+        PastCommit { id, parents: vec![base.clone()], tree, subject: task.title.clone(), trailers: Vec::new() };
+    let claims = Claims {
+        task: Some(task.id.clone()),
+        test_command: own_commands.get(&task.backlog_id).cloned(),
+        ..Claims::default()
+    };
+    let kind = match task.phase {
+        Phase::Red => AuditKind::Red,
+        Phase::Green => AuditKind::Green,
+        Phase::None => AuditKind::Work,
+    };
+    let red = red.and_then(|red| red.state.commit().cloned());
+    let item = judge.task(&TaskWork { commit, claims, kind, base, red }).await?;
+    Ok((item.outcome != AuditOutcome::Shown).then_some(item))
+}

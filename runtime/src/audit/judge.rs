@@ -1,0 +1,224 @@
+//! Does the proof of one commit of a history again, with the judgement of a run.
+
+use super::structure::{PastMerge, TaskWork, item};
+use crate::measurements::Measurements;
+use crate::proving::{Work, prove, prove_same_behaviour, red_commit};
+use crate::steps::{Landed, judged_merge};
+use crate::trouble::Trouble;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tm_executors::testing::TestCommand;
+use tm_scheduler::verdict::{Rules, judge_plain, needs_rerun};
+use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, LoadCause, Phase, Proof, TestReport};
+use tm_worktrees::MergePreview;
+
+/// What is wanting where there is no test command.
+const NO_COMMAND: &str = "there is no test command, and none was found: set `test.command`, or pass `--test-command`";
+/// What is wanting where nothing runs.
+const NOTHING_RUNS: &str = "the tests can't be run in a clean checkout here, before it neither: install what they need, \
+                            or name another command with `--test-command`";
+
+/// Who judges, and by what.
+#[derive(Clone, Debug)]
+pub(super) struct Judge {
+    pub(super) measurements: Arc<Measurements>,
+    /// The project's test command.
+    pub(super) command: Option<TestCommand>,
+    pub(super) rules: Rules,
+    pub(super) scratch: PathBuf,
+}
+
+/// What was judged: the commit, what it is compared with, and by which command.
+struct Case<'a> {
+    item: AuditItem,
+    before: &'a CommitId,
+    command: &'a TestCommand,
+    /// What is said where it is shown.
+    shown: &'static str,
+}
+
+impl Judge {
+    /// Judges the work of a task. What does not hold is judged once more: a test may be flaky.
+    pub(super) async fn task(&self, work: &TaskWork) -> Result<AuditItem, Trouble> {
+        let item = item(&work.commit, &work.claims, work.kind);
+        let Some(command) = self.command(work.claims.test_command.as_deref()) else {
+            return Ok(cannot_run(item, NO_COMMAND));
+        };
+        let case = Case { item, before: &work.base, command: &command, shown: shown(work.kind) };
+        let first = self.prove(work, &command).await?;
+        let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
+            None
+        } else {
+            Some(self.prove(work, &command).await?)
+        };
+        Ok(self.judged(case, first, again).await)
+    }
+
+    async fn prove(&self, work: &TaskWork, command: &TestCommand) -> Result<Proof, Trouble> {
+        let red = match &work.red {
+            Some(red) => Some(red_commit(red, command, &self.measurements).await?),
+            None => None,
+        };
+        let phase = match work.kind {
+            AuditKind::Red => Phase::Red,
+            AuditKind::Green | AuditKind::Refactor => Phase::Green,
+            AuditKind::Work | AuditKind::Landing | AuditKind::Merge | AuditKind::Uncovered | AuditKind::Whole => {
+                Phase::None
+            }
+        };
+        let again = Work {
+            phase,
+            base: work.base.clone(),
+            tree: work.commit.tree.clone(),
+            red,
+            command: Some(command.clone()),
+            rules: self.rules,
+            scratch: self.scratch.join(work.commit.id.as_str()),
+        };
+        if work.kind == AuditKind::Refactor {
+            prove_same_behaviour(&again, &self.measurements).await
+        } else {
+            prove(&again, &self.measurements).await
+        }
+    }
+
+    /// Judges the merged tree as a landing does.
+    pub(super) async fn merge(&self, merge: &PastMerge) -> Result<AuditItem, Trouble> {
+        let kind = if merge.claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
+        let item = AuditItem { test_command: merge.test_command.clone(), ..item(&merge.commit, &merge.claims, kind) };
+        if merge.is_base_with_red {
+            let what = "its tree is what its parents give; the GREEN that begins there is judged with it".to_owned();
+            return Ok(AuditItem { outcome: AuditOutcome::Shown, what, ..item });
+        }
+        let Some(command) = self.command(merge.test_command.as_deref()) else {
+            return Ok(cannot_run(item, NO_COMMAND));
+        };
+        let [head, commit] = merge.commit.parents.as_slice() else {
+            unreachable!("what is sorted as a merge has two parents")
+        };
+        let preview = MergePreview { tree: merge.commit.tree.clone(), head: head.clone(), commit: commit.clone() };
+        let landed = Landed { preview: &preview, merge: &merge.commit.id, command: &command };
+        let scratch = self.scratch.join(merge.commit.id.as_str());
+        let Some(first) = judged_merge(landed, &scratch, &self.measurements).await? else {
+            let what = "its tree is what its parents give, and was shown before".to_owned();
+            return Ok(AuditItem { outcome: AuditOutcome::Shown, what, ..item });
+        };
+        let case = Case { item, before: head, command: &command, shown: shown(kind) };
+        let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
+            None
+        } else {
+            judged_merge(landed, &scratch, &self.measurements).await?
+        };
+        Ok(self.judged(case, first, again).await)
+    }
+
+    /// Judges a history as a whole, by the project's own command: whatever tasks had commands of their own.
+    pub(super) async fn whole(&self, from: &CommitId, item: AuditItem) -> Result<AuditItem, Trouble> {
+        let Some(command) = &self.command else { return Ok(cannot_run(item, NO_COMMAND)) };
+        let to = item.commit.clone();
+        let (before, after) = (self.measurements.at(from, command).await, self.measurements.at(&to, command).await);
+        let again = if needs_rerun(&before, &after) {
+            let scratch = self.scratch.join("whole");
+            Some(self.measurements.measure(&to, command, &scratch, "again").await?)
+        } else {
+            None
+        };
+        let proof = judge_plain(&before, &after, again.as_ref());
+        let case = Case { item, before: from, command, shown: shown(AuditKind::Whole) };
+        Ok(self.judged(case, proof, None).await)
+    }
+
+    fn command(&self, own: Option<&str>) -> Option<TestCommand> {
+        match own {
+            Some(own) => Some(TestCommand::shell(own, self.command.as_ref())),
+            None => self.command.clone(),
+        }
+    }
+
+    /// Puts together what the first judgement says, and the second where there had to be one.
+    async fn judged(&self, case: Case<'_>, first: Proof, again: Option<Proof>) -> AuditItem {
+        let cannot = self.cannot_run(&case, &first).await;
+        let Case { item, shown, .. } = case;
+        if let Some(why) = cannot {
+            return AuditItem { evidence: first.evidence.clone(), proof: Some(first), ..cannot_run(item, &why) };
+        }
+        let (outcome, what) = match (&first, &again) {
+            (first, _) if first.holds() && first.flaky.is_empty() => (AuditOutcome::Shown, with_notes(shown, first)),
+            (first, _) if first.holds() => (
+                AuditOutcome::Flaky,
+                format!("{shown}, but these passed only when run again: {}", listed(&first.flaky)),
+            ),
+            (first, Some(again)) if again.holds() => {
+                (AuditOutcome::Flaky, format!("{shown}, but not at the first time: {}", refusal(first)))
+            }
+            (first, _) => (AuditOutcome::NotShown, refusal(first)),
+        };
+        AuditItem { outcome, what, evidence: first.evidence.clone(), proof: Some(first), ..item }
+    }
+
+    /// Why nothing can be said, where nothing of the tests runs here or what was there before does not load.
+    async fn cannot_run(&self, case: &Case<'_>, proof: &Proof) -> Option<String> {
+        let before = self.measurements.at(case.before, case.command).await;
+        if !proof.holds()
+            && let Some(error) = before.load_errors.iter().find(|error| error.cause == LoadCause::Other)
+        {
+            let words = error.text.lines().next().unwrap_or_default();
+            return Some(format!("{NOTHING_RUNS}: {words}"));
+        }
+        if !says_nothing(&before) {
+            return None;
+        }
+        let after = self.measurements.at(&case.item.commit, case.command).await;
+        says_nothing(&after).then(|| format!("{NOTHING_RUNS}{}", last_words(&after)))
+    }
+}
+
+/// Tells whether a run of the tests has no result: no test was told of, and the command did not end well.
+fn says_nothing(report: &TestReport) -> bool {
+    report.tests.is_empty() && report.load_errors.is_empty() && !report.end.succeeded()
+}
+
+fn last_words(report: &TestReport) -> String {
+    let last = report.output_tail.lines().rev().find(|line| !line.trim().is_empty());
+    last.map_or_else(String::new, |line| format!(": {}", line.trim()))
+}
+
+fn cannot_run(item: AuditItem, why: &str) -> AuditItem {
+    AuditItem { outcome: AuditOutcome::CannotRun, what: why.to_owned(), ..item }
+}
+
+const fn shown(kind: AuditKind) -> &'static str {
+    match kind {
+        AuditKind::Red => "its new tests fail for what is missing",
+        AuditKind::Green => "the tests of its RED are unchanged and pass, nothing that passed before fails",
+        AuditKind::Work => "nothing that passed before fails",
+        AuditKind::Refactor => "no test is changed, nothing that passed before fails",
+        AuditKind::Landing | AuditKind::Merge => {
+            "its tree is what its parents give, and what passed alone passes merged"
+        }
+        AuditKind::Uncovered => "nothing",
+        AuditKind::Whole => "nothing that passed at the beginning fails at the end, and no new test fails",
+    }
+}
+
+fn with_notes(shown: &str, proof: &Proof) -> String {
+    let waived = proof.waived.iter().map(|reason| format!("waived: {reason}"));
+    let parts: Vec<String> = std::iter::once(shown.to_owned()).chain(waived).chain(proof.notes.clone()).collect();
+    parts.join("; ")
+}
+
+fn refusal(proof: &Proof) -> String {
+    let why = proof.evidence.lines().next().unwrap_or_default().trim_end_matches(':');
+    let reason = proof.reason.map_or_else(String::new, |reason| format!("{reason}: "));
+    let of_old =
+        if proof.regressions.is_empty() { String::new() } else { format!(" ({})", listed(&proof.regressions)) };
+    format!("{reason}{why}{of_old}")
+}
+
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 3;
+    let first: Vec<&str> = names.iter().take(MOST).map(String::as_str).collect();
+    let more = names.len().saturating_sub(MOST);
+    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{rest}", first.join(", "))
+}

@@ -1,0 +1,194 @@
+//! Sorts every commit of a history: the work of a task, a merge, or what no proof covers. Runs no test.
+//!
+//! The rule that makes an audit whole: each commit of the range is in exactly one of the three, so nothing is in what a
+//! stranger clones that is not judged, is not what merging its parents gives, or is not named.
+
+use super::trailers::Claims;
+use std::collections::{BTreeMap, BTreeSet};
+use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId};
+use tm_worktrees::{Error, MergedTree, PastCommit, Repository};
+
+/// A commit of a task.
+#[derive(Clone, Debug)]
+pub(super) struct TaskWork {
+    pub(super) commit: PastCommit,
+    pub(super) claims: Claims,
+    pub(super) kind: AuditKind,
+    /// What it builds on.
+    pub(super) base: CommitId,
+    /// Its RED, for a GREEN.
+    pub(super) red: Option<CommitId>,
+}
+
+/// A merge whose tree is what its parents give.
+#[derive(Clone, Debug)]
+pub(super) struct PastMerge {
+    pub(super) commit: PastCommit,
+    pub(super) claims: Claims,
+    /// The test command of the task that it lands, where that has one of its own.
+    pub(super) test_command: Option<String>,
+    /// Whether it brings a RED to where its GREEN begins: its new tests fail there, and GREEN is judged on it.
+    pub(super) is_base_with_red: bool,
+}
+
+/// One commit, sorted.
+#[derive(Clone, Debug)]
+pub(super) enum Sorted {
+    Task(TaskWork),
+    Merge(PastMerge),
+    Finding(Box<AuditItem>),
+}
+
+/// Sorts the commits that any of `tips` has and `from` has not, each after its parents.
+pub(super) fn sorted(repository: &Repository, from: &CommitId, tips: &[CommitId]) -> Result<Vec<Sorted>, Error> {
+    let commits = repository.history(from, tips)?;
+    let by_id = commits.iter().map(|commit| (commit.id.clone(), commit.clone())).collect();
+    let sorter = Sorter { repository, by_id };
+    commits.iter().map(|commit| sorter.sort(commit)).collect()
+}
+
+/// Returns what is found of a commit, without any test.
+pub(super) fn item(commit: &PastCommit, claims: &Claims, kind: AuditKind) -> AuditItem {
+    AuditItem {
+        kind,
+        commit: commit.id.clone(),
+        task: claims.task.clone(),
+        run: claims.run.clone(),
+        subject: commit.subject.clone(),
+        outcome: AuditOutcome::NotTested,
+        what: "its place in the history is right".to_owned(),
+        evidence: String::new(),
+        test_command: claims.test_command.clone(),
+        proof: None,
+    }
+}
+
+struct Sorter<'a> {
+    repository: &'a Repository,
+    by_id: BTreeMap<CommitId, PastCommit>,
+}
+
+impl Sorter<'_> {
+    fn sort(&self, commit: &PastCommit) -> Result<Sorted, Error> {
+        let claims = match Claims::of(&commit.trailers) {
+            Ok(claims) => claims,
+            Err(name) => {
+                let why = format!("its trailers say two things for `{name}`");
+                return Ok(finding(commit, &Claims::default(), AuditKind::Uncovered, why));
+            }
+        };
+        match commit.parents.as_slice() {
+            [] => Ok(uncovered(commit, &claims, "it has no parent")),
+            [base] => self.work(commit, claims, base),
+            [one, other] => self.merge(commit, claims, one, other),
+            [..] => Ok(uncovered(commit, &claims, "it has more than two parents")),
+        }
+    }
+
+    fn work(&self, commit: &PastCommit, claims: Claims, base: &CommitId) -> Result<Sorted, Error> {
+        let Some(kind) = claims.kind() else {
+            let why = match &claims.phase {
+                Some(phase) => format!("its trailer `Phase: {phase}` names nothing that can be shown again"),
+                None => "it is neither a merge of tm's nor the commit of a task".to_owned(),
+            };
+            return Ok(uncovered(commit, &claims, &why));
+        };
+        let red = if kind == AuditKind::Green {
+            match self.reds(base)?.as_slice() {
+                [red] => Some(red.clone()),
+                [] => return Ok(finding(commit, &claims, kind, "there is no RED below it in the history".to_owned())),
+                [..] => return Ok(finding(commit, &claims, kind, "there are several REDs below it".to_owned())),
+            }
+        } else {
+            None
+        };
+        if kind == AuditKind::Refactor && !self.is_on_work_of(base, &claims)? {
+            let why = "what it builds on is no work of the same task".to_owned();
+            return Ok(finding(commit, &claims, kind, why));
+        }
+        Ok(Sorted::Task(TaskWork { commit: commit.clone(), claims, kind, base: base.clone(), red }))
+    }
+
+    /// The REDs that a base is made of: itself, or what was merged into it without having landed.
+    fn reds(&self, base: &CommitId) -> Result<Vec<CommitId>, Error> {
+        let (mut found, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![base.clone()]);
+        while let Some(commit) = open.pop() {
+            if !seen.insert(commit.clone()) {
+                continue;
+            }
+            let past = self.past(&commit)?;
+            let claims = Claims::of(&past.trailers).unwrap_or_default();
+            if claims.kind() == Some(AuditKind::Red) && past.parents.len() == 1 {
+                found.push(commit);
+            } else if past.parents.len() == 2 && claims == Claims::default() && self.by_id.contains_key(&commit) {
+                open.extend(past.parents);
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_on_work_of(&self, base: &CommitId, claims: &Claims) -> Result<bool, Error> {
+        let below = Claims::of(&self.past(base)?.trailers).unwrap_or_default();
+        let is_work = matches!(below.kind(), Some(AuditKind::Green | AuditKind::Work));
+        Ok(is_work && below.task == claims.task && below.run == claims.run)
+    }
+
+    /// A commit of the range, or of what lies before it.
+    fn past(&self, commit: &CommitId) -> Result<PastCommit, Error> {
+        if let Some(known) = self.by_id.get(commit) {
+            return Ok(known.clone());
+        }
+        Ok(PastCommit {
+            id: commit.clone(),
+            parents: self.repository.parents(commit)?,
+            tree: self.repository.tree_of(commit)?,
+            subject: String::new(),
+            trailers: self.repository.trailers(commit)?,
+        })
+    }
+
+    fn merge(&self, commit: &PastCommit, claims: Claims, one: &CommitId, other: &CommitId) -> Result<Sorted, Error> {
+        let kind = if claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
+        let why = match self.repository.merged_tree(one, other, &commit.tree)? {
+            MergedTree::AsMerged => None,
+            MergedTree::Other => Some("its tree is not what its parents give".to_owned()),
+            MergedTree::Conflict(files) => {
+                Some(format!("its tree is not what its parents give: they conflict in {}", files.join(", ")))
+            }
+        };
+        if let Some(why) = why {
+            return Ok(finding(commit, &claims, kind, why));
+        }
+        let landed = Claims::of(&self.past(other)?.trailers).unwrap_or_default();
+        let is_base_with_red = kind == AuditKind::Merge && landed.kind() == Some(AuditKind::Red);
+        if kind == AuditKind::Landing
+            && let Some(why) = wrong_landing(&claims, &landed)
+        {
+            return Ok(finding(commit, &claims, kind, why));
+        }
+        let test_command = landed.test_command.filter(|_| kind == AuditKind::Landing);
+        Ok(Sorted::Merge(PastMerge { commit: commit.clone(), claims, test_command, is_base_with_red }))
+    }
+}
+
+/// Why a merge can't be the landing of a commit.
+fn wrong_landing(merge: &Claims, landed: &Claims) -> Option<String> {
+    if merge.phase.is_some() || merge.run.is_none() {
+        return Some("its trailers are not those of a merge of tm's".to_owned());
+    }
+    match landed.kind() {
+        None => Some("what it lands is not the commit of a task".to_owned()),
+        Some(AuditKind::Red) => Some("it lands a RED without its GREEN".to_owned()),
+        Some(_) if landed.task == merge.task && landed.run == merge.run => None,
+        Some(_) => Some("what it lands is of another task, or of another run".to_owned()),
+    }
+}
+
+fn uncovered(commit: &PastCommit, claims: &Claims, why: &str) -> Sorted {
+    finding(commit, claims, AuditKind::Uncovered, format!("no proof covers it: {why}"))
+}
+
+fn finding(commit: &PastCommit, claims: &Claims, kind: AuditKind, what: String) -> Sorted {
+    let outcome = AuditOutcome::NotShown;
+    Sorted::Finding(Box::new(AuditItem { outcome, what, ..item(commit, claims, kind) }))
+}

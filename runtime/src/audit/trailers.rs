@@ -1,0 +1,85 @@
+//! What the trailers of a commit say of it: the words in which a run writes down what it proved.
+
+use tm_scheduler::{AuditKind, RunId, TaskId};
+
+/// The trailer of a task that has a test command of its own.
+pub(crate) const TEST_COMMAND: &str = "Test-Command";
+
+/// What a commit says of itself.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Claims {
+    pub(super) task: Option<TaskId>,
+    pub(super) run: Option<RunId>,
+    /// The kind of work; `None` for merges.
+    pub(super) phase: Option<String>,
+    pub(super) test_command: Option<String>,
+}
+
+impl Claims {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// The trailer that says two things.
+    pub(super) fn of(trailers: &[(String, String)]) -> Result<Self, String> {
+        Ok(Self {
+            task: one(trailers, "Task")?.map(TaskId::from),
+            run: one(trailers, "Run")?.map(RunId::from),
+            phase: one(trailers, "Phase")?.map(ToOwned::to_owned),
+            test_command: one(trailers, TEST_COMMAND)?.map(command_of),
+        })
+    }
+
+    /// Returns the kind of work that a commit of a task says it is.
+    pub(super) fn kind(&self) -> Option<AuditKind> {
+        self.task.as_ref().and(self.run.as_ref())?;
+        match self.phase.as_deref()? {
+            "red" => Some(AuditKind::Red),
+            "green" => Some(AuditKind::Green),
+            "none" => Some(AuditKind::Work),
+            "refactor" => Some(AuditKind::Refactor),
+            _ => None,
+        }
+    }
+}
+
+fn one<'a>(trailers: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, String> {
+    let mut values = trailers.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let Some(first) = values.next() else { return Ok(None) };
+    if values.any(|other| other != first) { Err(name.to_owned()) } else { Ok(Some(first)) }
+}
+
+/// Returns a test command as the value of a trailer: as it is where one line holds it, else as a text of JSON.
+pub(crate) fn as_value(command: &str) -> String {
+    let is_plain = !command.is_empty()
+        && command.trim() == command
+        && !command.starts_with('"')
+        && !command.contains(|letter: char| letter.is_control());
+    if is_plain { command.to_owned() } else { serde_json::Value::from(command).to_string() }
+}
+
+fn command_of(value: &str) -> String {
+    serde_json::from_str(value).unwrap_or_else(|_plain| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_test_command_is_read_as_it_was_written() {
+        for command in ["sh run-tests.sh", "make\n\tcheck  all", "\"my tests\" --all", "\"quoted\"", " x", "12", ""] {
+            let value = as_value(command);
+            assert!(!value.contains(char::is_control), "{value}");
+            assert_eq!(command_of(&value), command);
+        }
+    }
+
+    #[test]
+    fn trailers_that_say_two_things_are_named() {
+        let trailer = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let twice = [trailer("Task", "1"), trailer("Task", "1"), trailer("Phase", "red"), trailer("Run", "r")];
+        assert_eq!(Claims::of(&twice).expect("no contradiction").kind(), Some(AuditKind::Red));
+        let two = [trailer("Task", "1"), trailer("Phase", "red"), trailer("Phase", "none")];
+        assert_eq!(Claims::of(&two), Err("Phase".to_owned()));
+    }
+}

@@ -1,0 +1,58 @@
+//! Writes notes beside commits, as `git notes` shows them, signed where the user's commits are.
+
+use crate::git::is_object_id;
+use crate::{Error, Repository, TreeId};
+use tm_scheduler::CommitId;
+
+/// Where tm's notes are: `git log --notes=tm` shows them.
+const NOTES: &str = "refs/notes/tm";
+/// So often a note is written again because somebody else wrote one meanwhile.
+const TRIES: u32 = 5;
+
+impl Repository {
+    /// Writes a note beside a commit, in place of the one that tm wrote before.
+    ///
+    /// # Errors
+    /// Signing failed, somebody else writes notes all the time, or git refused.
+    pub fn write_note(&self, commit: &CommitId, text: &str) -> Result<(), Error> {
+        let blob = self.git_on_objects().args(["hash-object", "-w", "--stdin"]).input(text).object_id()?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.write_note_once(commit, &blob) {
+                Err(Error::Moved { .. }) if tries < TRIES => {}
+                written => return written,
+            }
+        }
+    }
+
+    /// Returns tm's note beside a commit.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn note(&self, commit: &CommitId) -> Result<Option<String>, Error> {
+        self.git().args(["notes", "--ref", NOTES, "show"]).commit(commit).text_if_any()
+    }
+
+    fn write_note_once(&self, commit: &CommitId, blob: &str) -> Result<(), Error> {
+        let before = self.git().args(["rev-parse", "--verify", "--quiet", NOTES]).text_if_any()?.map(CommitId::new);
+        let tree = match &before {
+            Some(notes) => self.tree_of(notes)?,
+            None => TreeId::new(self.git_on_objects().arg("mktree").input("").object_id()?),
+        };
+        let tree = self.tree_with(&tree, format!("100644 {blob}\t{commit}\0").into_bytes())?;
+        let parents: Vec<&CommitId> = before.iter().collect();
+        let notes = self.commit_as_user(&tree, &parents, "Notes by tm\n")?;
+        let old = before.as_ref().map_or("", CommitId::as_str);
+        let answer = self.git().args(["update-ref", "-m", "tm", NOTES]).commit(&notes).arg(old).answer()?;
+        if answer.code == 0 {
+            return Ok(());
+        }
+        let found = self.git().args(["rev-parse", "--verify", "--quiet", NOTES]).text_if_any()?;
+        if found.as_deref().is_some_and(|found| is_object_id(found) && found != old) {
+            let (reference, expected) = (NOTES.to_owned(), CommitId::new(old));
+            return Err(Error::Moved { reference, expected, found: found.map(CommitId::new) });
+        }
+        Err(answer.into_error(&["update-ref".to_owned(), NOTES.to_owned()]))
+    }
+}
