@@ -161,11 +161,40 @@ mod tests {
 
     #[test]
     fn each_commit_is_a_line_and_what_can_not_be_shown_has_its_evidence() {
-        insta::assert_snapshot!(audit_text(&audit()), @r"");
+        insta::assert_snapshot!(audit_text(&audit()), @r"
+        from56789012..to3456789012, tests by: make check
+        a sample: the tests of 1 of 2 tasks
+        task   commit        kind                 tests
+        1:red  1:redred0123  red      shown       3 passed, 1 failed  new tests fail
+        1      1green012345  green    not-shown                       red-tests-fail: tests of RED fail
+        2      2landing0123  landing  not-tested                      in place
+               whole0123456  whole    flaky                           only when run again: t
+
+        green 1green012345 of task 1:
+            - works [2J
+                ]]>
+
+        1 shown, 1 flaky, 1 not-tested, 1 not-shown
+        ");
     }
 
     #[test]
     fn each_commit_is_a_case() {
-        insta::assert_snapshot!(audit_junit(&audit()), @r"");
+        insta::assert_snapshot!(audit_junit(&audit()), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="tm audit" tests="4" skipped="1" failures="1" errors="0">
+            <testsuite name="from56789012..to3456789012" tests="4" skipped="1" errors="0" failures="1">
+                <testcase name="red 1:redred0123 Add &lt;it&gt;" classname="1:red"/>
+                <testcase name="green 1green012345 Add &lt;it&gt;" classname="1">
+                    <failure message="red-tests-fail: tests of RED fail" type="not-shown">- works
+            ]]&gt;</failure>
+                </testcase>
+                <testcase name="landing 2landing0123 Add &lt;it&gt;" classname="2">
+                    <skipped message="in place"/>
+                </testcase>
+                <testcase name="whole whole0123456 Add &lt;it&gt;" classname="tm.audit"/>
+            </testsuite>
+        </testsuites>
+        "#);
     }
 }
