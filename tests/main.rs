@@ -2,6 +2,7 @@
 
 mod adversary;
 mod agents;
+mod audit;
 mod autopilot;
 mod autopilot_crashes;
 mod autopilot_guards;

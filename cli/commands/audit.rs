@@ -1,6 +1,6 @@
 //! `tm audit`: shows again, from the history alone, what runs proved.
 
-use super::setup::test_command;
+use super::setup::{checkouts, test_command};
 use crate::arguments::{AuditArguments, StrictnessArgument};
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
@@ -38,10 +38,11 @@ pub(crate) fn audit(start: &Path, arguments: &AuditArguments) -> Result<u8, Comm
     }
     let range = range(&project, arguments.range.as_deref())?;
     let worktrees = project.directory.worktrees_folder().join(format!("audit-{}", std::process::id()));
-    let pool = WorktreePool::open(project.repository.clone(), worktrees)?;
+    let pool = WorktreePool::open(&project.repository, &worktrees)?;
     let scratch = tempfile::tempdir()?;
     let under_way = UnderWay::new(project.directory.under_way());
-    let measurements = Arc::new(Measurements::new(pool.clone(), scratch.path().join("baselines"), under_way));
+    let checkouts = checkouts(&project, pool.clone(), range.from.clone(), scratch.path())?;
+    let measurements = Arc::new(Measurements::new(checkouts, scratch.path().join("baselines"), under_way));
     let order = AuditOrder {
         from: range.from,
         to: range.to,

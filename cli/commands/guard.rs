@@ -92,6 +92,7 @@ fn of_user(command: &Command) -> Option<OfUser<'_>> {
         | Command::Show(_)
         | Command::ValidateDependencies(_)
         | Command::Verify(_)
+        | Command::Audit(_)
         | Command::Autopilot(_)
         | Command::Mcp(_)
         | Command::Presets(_)

@@ -85,7 +85,7 @@ fn row(item: &AuditItem) -> [String; 6] {
 }
 
 const fn is_told_of(item: &AuditItem) -> bool {
-    !item.evidence.is_empty() && !matches!(item.outcome, AuditOutcome::Shown)
+    !item.evidence.is_empty() && matches!(item.outcome, AuditOutcome::NotShown | AuditOutcome::Flaky)
 }
 
 fn evidence(text: &mut String, item: &AuditItem) {

@@ -12,7 +12,7 @@ use crate::steps::blocking;
 use crate::trouble::Trouble;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, Phase, Scheduler, State, TaskId, TaskView};
+use tm_scheduler::{AuditItem, AuditKind, CommitId, Phase, Scheduler, State, TaskId, TaskView};
 use tm_worktrees::{Error, MergedTree, PastCommit, Repository, TreeId};
 
 /// Something that a journal says and git does not.
@@ -181,6 +181,6 @@ async fn uncommitted(
         Phase::None => AuditKind::Work,
     };
     let red = red.and_then(|red| red.state.commit().cloned());
-    let item = judge.task(&TaskWork { commit, claims, kind, base, red }).await?;
-    Ok((item.outcome != AuditOutcome::Shown).then_some(item))
+    let item = judge.task(&TaskWork { commit, claims, kind, base, red }).await;
+    Ok(Some(item))
 }

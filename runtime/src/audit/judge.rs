@@ -18,6 +18,9 @@ const NO_COMMAND: &str = "there is no test command, and none was found: set `tes
 const NOTHING_RUNS: &str = "the tests can't be run in a clean checkout here, before it neither: install what they need, \
                             or name another command with `--test-command`";
 
+/// What is said of a merge whose very tree was judged before.
+const KNOWN_TREE: &str = "its tree is what its parents give, and was shown before";
+
 /// Who judges, and by what.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
@@ -38,9 +41,26 @@ struct Case<'a> {
 }
 
 impl Judge {
-    /// Judges the work of a task. What does not hold is judged once more: a test may be flaky.
-    pub(super) async fn task(&self, work: &TaskWork) -> Result<AuditItem, Trouble> {
+    /// Judges the work of a task.
+    pub(super) async fn task(&self, work: &TaskWork) -> AuditItem {
         let item = item(&work.commit, &work.claims, work.kind);
+        self.task_again(work, item.clone()).await.unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
+    }
+
+    /// Judges the merged tree as a landing does.
+    pub(super) async fn merge(&self, merge: &PastMerge) -> AuditItem {
+        let kind = if merge.claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
+        let item = AuditItem { test_command: merge.test_command.clone(), ..item(&merge.commit, &merge.claims, kind) };
+        self.merge_again(merge, item.clone()).await.unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
+    }
+
+    /// Judges a history as a whole, by the project's own command: whatever tasks had commands of their own.
+    pub(super) async fn whole(&self, from: &CommitId, item: AuditItem) -> AuditItem {
+        self.whole_again(from, item.clone()).await.unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
+    }
+
+    /// What does not hold is judged once more: a test may be flaky.
+    async fn task_again(&self, work: &TaskWork, item: AuditItem) -> Result<AuditItem, Trouble> {
         let Some(command) = self.command(work.claims.test_command.as_deref()) else {
             return Ok(cannot_run(item, NO_COMMAND));
         };
@@ -82,10 +102,7 @@ impl Judge {
         }
     }
 
-    /// Judges the merged tree as a landing does.
-    pub(super) async fn merge(&self, merge: &PastMerge) -> Result<AuditItem, Trouble> {
-        let kind = if merge.claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
-        let item = AuditItem { test_command: merge.test_command.clone(), ..item(&merge.commit, &merge.claims, kind) };
+    async fn merge_again(&self, merge: &PastMerge, item: AuditItem) -> Result<AuditItem, Trouble> {
         if merge.is_base_with_red {
             let what = "its tree is what its parents give; the GREEN that begins there is judged with it".to_owned();
             return Ok(AuditItem { outcome: AuditOutcome::Shown, what, ..item });
@@ -99,11 +116,10 @@ impl Judge {
         let preview = MergePreview { tree: merge.commit.tree.clone(), head: head.clone(), commit: commit.clone() };
         let landed = Landed { preview: &preview, merge: &merge.commit.id, command: &command };
         let scratch = self.scratch.join(merge.commit.id.as_str());
-        let Some(first) = judged_merge(landed, &scratch, &self.measurements).await? else {
-            let what = "its tree is what its parents give, and was shown before".to_owned();
-            return Ok(AuditItem { outcome: AuditOutcome::Shown, what, ..item });
-        };
-        let case = Case { item, before: head, command: &command, shown: shown(kind) };
+        let first = judged_merge(landed, &scratch, &self.measurements).await?;
+        let shown = if first.is_some() { shown(item.kind) } else { KNOWN_TREE };
+        let case = Case { item, before: head, command: &command, shown };
+        let Some(first) = first else { return Ok(self.of_known_tree(case).await) };
         let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
             None
         } else {
@@ -112,20 +128,33 @@ impl Judge {
         Ok(self.judged(case, first, again).await)
     }
 
-    /// Judges a history as a whole, by the project's own command: whatever tasks had commands of their own.
-    pub(super) async fn whole(&self, from: &CommitId, item: AuditItem) -> Result<AuditItem, Trouble> {
+    /// What holds of a merge whose very tree was judged before.
+    async fn of_known_tree(&self, case: Case<'_>) -> AuditItem {
+        let judged = self.judged(case, Proof::default(), None).await;
+        AuditItem { proof: None, ..judged }
+    }
+
+    async fn whole_again(&self, from: &CommitId, item: AuditItem) -> Result<AuditItem, Trouble> {
         let Some(command) = &self.command else { return Ok(cannot_run(item, NO_COMMAND)) };
         let to = item.commit.clone();
         let (before, after) = (self.measurements.at(from, command).await, self.measurements.at(&to, command).await);
-        let again = if needs_rerun(&before, &after) {
-            let scratch = self.scratch.join("whole");
-            Some(self.measurements.measure(&to, command, &scratch, "again").await?)
-        } else {
-            None
+        let judged = async |name: &str| {
+            let again = if needs_rerun(&before, &after) {
+                let scratch = self.scratch.join("whole");
+                Some(self.measurements.measure(&to, command, &scratch, name).await?)
+            } else {
+                None
+            };
+            Ok::<_, Trouble>(judge_plain(&before, &after, again.as_ref()))
         };
-        let proof = judge_plain(&before, &after, again.as_ref());
+        let first = judged("again").await?;
         let case = Case { item, before: from, command, shown: shown(AuditKind::Whole) };
-        Ok(self.judged(case, proof, None).await)
+        let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
+            None
+        } else {
+            Some(judged("once-more").await?)
+        };
+        Ok(self.judged(case, first, again).await)
     }
 
     fn command(&self, own: Option<&str>) -> Option<TestCommand> {

@@ -108,13 +108,13 @@ async fn judged(
     }
     while let Some(done) = under_way.join_next().await {
         let (position, item) = done.map_err(|error| Trouble::of_task(error.to_string()))?;
-        items[position] = Some(item?);
+        items[position] = Some(item);
     }
     for (position, one) in sorted.iter().enumerate() {
         if let Sorted::Merge(merge) = one {
             let is_asked = merge.commit.parents.iter().any(|parent| sample.holds(parent)) || sample.is_all();
             items[position] = Some(if is_asked && !sample.is_none() {
-                judge.merge(merge).await?
+                judge.merge(merge).await
             } else {
                 let kind = if merge.claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
                 item(&merge.commit, &merge.claims, kind)
@@ -150,7 +150,7 @@ async fn whole(order: &AuditOrder, measurements: &Arc<Measurements>) -> Result<A
         proof: None,
     };
     match base {
-        Some(base) => judge(order, measurements).whole(&base, whole).await,
+        Some(base) => Ok(judge(order, measurements).whole(&base, whole).await),
         None => Ok(AuditItem {
             outcome: AuditOutcome::NotShown,
             what: "it has no commit in common with where it is said to begin".to_owned(),
