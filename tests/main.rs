@@ -27,6 +27,7 @@ mod misbehaviour;
 mod models;
 mod one_run;
 mod pairs;
+mod proving_again;
 mod pull_requests;
 mod questioned;
 mod real_agents;

@@ -232,6 +232,10 @@ pub(crate) struct RunArguments {
     /// What to do when the last run was interrupted.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) on_interrupted: OnInterrupted,
+    /// After an unclean end, don't run the tests again of what the journal says has landed; that journal and git agree is
+    /// looked at in any case.
+    #[arg(long)]
+    pub(crate) trust_journal: bool,
     /// Wait while another run is live.
     #[arg(long)]
     pub(crate) wait: bool,
@@ -255,6 +259,10 @@ pub(crate) struct ResumeArguments {
     /// Start nothing more after this time, such as `6h`.
     #[arg(long, value_name = "DURATION")]
     pub(crate) deadline: Option<String>,
+    /// After an unclean end, don't run the tests again of what the journal says has landed; that journal and git agree is
+    /// looked at in any case.
+    #[arg(long)]
+    pub(crate) trust_journal: bool,
     /// What is told of it.
     #[command(flatten)]
     pub(crate) telling: Telling,

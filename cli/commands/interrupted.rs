@@ -120,7 +120,8 @@ pub(crate) fn put_aside(
     if replayed.scheduler.tasks().any(|view| view.state.holds_slot()) {
         // A deadline that has passed: nothing is started, and what runs is stopped.
         let limits = Limits { deadline: Some(Timestamp(0)), ..replayed.header.limits.clone() };
-        let (project, run) = opened(start, given, directory, replayed, limits)?;
+        let project = as_started(start, given, directory)?;
+        let run = opened(&project, directory, replayed, limits)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let (sender, steers) = mpsc::unbounded_channel();
         sender.send(Steer::Stop(StopOrder::Now))?;
@@ -134,27 +135,33 @@ pub(crate) fn put_aside(
     Ok(())
 }
 
-/// Puts an interrupted run together again, as it was started and with the settings that are given now.
-pub(crate) fn opened(
+/// Opens the project with the settings that a run was started with, and those that are given now.
+pub(crate) fn as_started(
     start: &Path,
     given: Vec<Override>,
     directory: &RunDirectory,
-    replayed: Replayed,
-    mut limits: Limits,
-) -> Result<(Project, Run), CommandFailure> {
+) -> Result<Project, CommandFailure> {
     let manifest: Manifest = read_json(&directory.manifest())?;
     let mut overrides: Vec<Override> =
         manifest.overrides.into_iter().map(|saved| Override::new(saved.key, saved.flag, saved.value)).collect();
     overrides.extend(given);
-    let project = Project::open(start, overrides)?;
+    Project::open(start, overrides)
+}
+
+/// Puts an interrupted run together again, in the project as it was started.
+pub(crate) fn opened(
+    project: &Project,
+    directory: &RunDirectory,
+    replayed: Replayed,
+    mut limits: Limits,
+) -> Result<Run, CommandFailure> {
     let header = replayed.header.clone();
-    let source = BacklogSource::at(&now_at(&project, Path::new(&header.backlog))?)?;
+    let source = BacklogSource::at(&now_at(project, Path::new(&header.backlog))?)?;
     let options = tm_store::backlog::ReadOptions { tag: Some(header.tag.clone()), ..Default::default() };
     let backlog = source.read(&options)?;
     let history = History { landed: landed(&replayed.scheduler), landing: landing(&replayed.scheduler) };
     let run_id = header.run_id.clone();
-    let setup = run_setup(&project, header, directory.clone(), source, &backlog.tasks, &history)?;
+    let setup = run_setup(project, header, directory.clone(), source, &backlog.tasks, &history)?;
     limits.agents = setup.agents.roster(&run_id);
-    let run = Run::resume(setup, replayed, limits)?;
-    Ok((project, run))
+    Ok(Run::resume(setup, replayed, limits)?)
 }

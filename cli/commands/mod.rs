@@ -26,6 +26,7 @@ pub(crate) mod mcp;
 pub(crate) mod moved;
 pub(crate) mod plan;
 pub(crate) mod presets;
+mod proving_again;
 pub(crate) mod pull;
 pub(crate) mod reporting;
 pub(crate) mod review;

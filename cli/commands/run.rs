@@ -1,11 +1,14 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
 use super::holding::{Waiting, lock, while_held};
-use super::interrupted::{Manifest, SavedOverride, interrupted, is_resumable, opened, put_aside, resumed_limits};
+use super::interrupted::{
+    Manifest, SavedOverride, as_started, interrupted, is_resumable, opened, put_aside, resumed_limits,
+};
 use super::loop_command::end_abandoned;
 use super::lost_landings::refuse_lost_landings;
 use super::moved::take_along;
 use super::plan::{Planned, overrides, plan_text, planned};
+use super::proving_again::{JournalTrust, prove_again};
 use super::reporting::report;
 use super::setup::{History, preflight, run_setup};
 use super::steering::{resume_live, steers};
@@ -44,7 +47,15 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
                 refuse_lost_landings(&project.repository, &replayed)?;
                 print_line(&format!("taking up the run {} where it stopped", replayed.header.run_id));
                 let limits = resumed_limits(&project, &replayed.header.limits);
-                return take_up(start, given, &mut lock, &directory, replayed, limits, &arguments.telling);
+                return take_up(
+                    start,
+                    given,
+                    &mut lock,
+                    &directory,
+                    replayed,
+                    limits,
+                    (&arguments.telling, trust(arguments.trust_journal)),
+                );
             }
             OnInterrupted::Fresh => {
                 put_aside(start, given.clone(), &directory, replayed)?;
@@ -92,7 +103,7 @@ pub(crate) fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, Co
     }
     refuse_lost_landings(&project.repository, &replayed)?;
     let limits = resumed_limits(&project, &replayed.header.limits);
-    take_up(start, given, &mut lock, &directory, replayed, limits, &arguments.telling)
+    take_up(start, given, &mut lock, &directory, replayed, limits, (&arguments.telling, trust(arguments.trust_journal)))
 }
 
 fn confirmed(project: &Project, planned: &Planned, arguments: &RunArguments) -> Result<bool, CommandFailure> {
@@ -203,17 +214,23 @@ fn take_up(
     directory: &RunDirectory,
     replayed: Replayed,
     limits: Limits,
-    telling: &Telling,
+    (telling, trust): (&Telling, JournalTrust),
 ) -> Result<u8, CommandFailure> {
     if replayed.is_torn {
         print_line("warning: the last line of the journal was cut off and is left out");
     }
     let after = remembered(directory, telling)?;
     let header = replayed.header.clone();
-    let (project, run) = opened(start, given, directory, replayed, limits)?;
+    let project = as_started(start, given, directory)?;
+    prove_again(&project, directory, &replayed, trust)?;
+    let run = opened(&project, directory, replayed, limits)?;
     lock.begin_attempts(&header.run_id)?;
     project.directory.set_live(&header.run_id)?;
     carry_out(&project, lock, run, &header, directory, (telling.json.into(), &after))
+}
+
+const fn trust(is_asked_for: bool) -> JournalTrust {
+    if is_asked_for { JournalTrust::Trusted } else { JournalTrust::Proven }
 }
 
 /// What is done when the run is over: as it was started, and as it is asked for now.

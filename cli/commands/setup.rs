@@ -145,7 +145,7 @@ pub(crate) fn preflight(
 }
 
 /// Tasks and subtasks by id, since a plan can be made of either.
-fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
+pub(crate) fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
     let subtasks = of_unit(tasks, Unit::Subtask);
     subtasks.into_iter().chain(of_unit(tasks, Unit::Task)).map(|task| (task.id.clone(), task)).collect()
 }
