@@ -76,6 +76,26 @@ fn the_job_for_github_runs_and_fits_the_schema() {
 }
 
 #[test]
+fn the_required_check_shows_a_run_again_and_fits_the_schema() {
+    let (scene, text) = (scene(), block("A required check"));
+    let report = scene.runs(&["--tag", "nightly", "--agent", "mine"], 0);
+    scene.git(&["push", "--quiet", "origin", "main"]);
+    scene.git(&["switch", "--quiet", "--force", report["integration_branch"].as_str().expect("a branch")]);
+    let job = yaml(text);
+    let all = commands(&job["jobs"]["audit"]["steps"], Some("run"));
+    let [command] = all.as_slice() else { panic!("{all:?}") };
+    std::fs::create_dir_all(scene.path("temp")).expect("a folder");
+    let tm = assert_cmd::cargo::cargo_bin!("tm").display().to_string();
+    let command = command.replace("make check", "sh run-tests.sh").replacen("tm ", &format!("{tm} "), 1);
+    let mut call = scene.shell(&command);
+    call.env("RUNNER_TEMP", scene.path("temp")).env("GITHUB_BASE_REF", "main");
+    let output = call.output().expect("sh");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(scene.path("temp/audit.xml").is_file());
+    fits(&scene, text, "vendor.github-workflows");
+}
+
+#[test]
 fn the_job_for_gitlab_runs_and_fits_the_schema() {
     let (scene, text) = (scene(), block("GitLab CI"));
     let job = yaml(text);

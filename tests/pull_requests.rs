@@ -50,7 +50,8 @@ fn a_run_is_one_pull_request_that_is_brought_up_to_date() {
     let asked = log(&scene);
     assert!(asked.contains("--base main --title master: 2 tasks --body-file ") && asked.contains("--draft"), "{asked}");
     let body = asked.split("--body-file ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a body");
-    assert!(std::fs::read_to_string(body).expect("a body").starts_with("# Run "));
+    let body = std::fs::read_to_string(body).expect("a body");
+    assert!(body.starts_with("# Run ") && body.contains("`tm audit main..tm/master/run-"), "{body}");
     let again = pull(&scene, &["--yes"]);
     assert!(words(&again).contains("https://example.org/1"), "{}", words(&again));
     assert!(log(&scene).contains("pr edit https://example.org/1 --title"), "{}", log(&scene));

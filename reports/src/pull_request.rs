@@ -19,20 +19,31 @@ pub struct PullRequestText {
     pub body: String,
 }
 
-/// Returns the text for the whole work of a run.
-pub fn run_pull_request(summary: &Summary) -> PullRequestText {
+/// Returns the text for the whole work of a run, which is to go to `base`.
+pub fn run_pull_request(summary: &Summary, base: &str) -> PullRequestText {
     let landed: Vec<&TaskSummary> = summary.tasks.iter().filter(|task| task.landed).collect();
     let whole: Vec<&&TaskSummary> = landed.iter().filter(|task| task.phase != Phase::Red).collect();
     let title = match whole.as_slice() {
         [only] => one_line(&only.title),
         several => format!("{}: {} tasks", one_line(&summary.tag), several.len()),
     };
-    PullRequestText { title, body: bounded(summary_markdown(summary)) }
+    let body = format!("{}{}", bounded(summary_markdown(summary)), how_to_audit(base, &summary.integration_branch));
+    PullRequestText { title, body }
 }
 
-/// Returns the text for the work on one task, with its RED where it has one. `stacked_on` is the branch that has to be
-/// merged before.
-pub fn task_pull_request(summary: &Summary, task: &TaskSummary, stacked_on: Option<&str>) -> PullRequestText {
+/// The command that does the proof again, for whoever does not want to believe it.
+fn how_to_audit(base: &str, branch: &str) -> String {
+    format!("\nTo do the proof again, in any clone: `tm audit {base}..{branch}`\n")
+}
+
+/// Returns the text for the work on one task, with its RED where it has one, which is to go to `base`. `stacked_on` is
+/// the branch that has to be merged before.
+pub fn task_pull_request(
+    summary: &Summary,
+    task: &TaskSummary,
+    base: &str,
+    stacked_on: Option<&str>,
+) -> PullRequestText {
     let mut body = String::new();
     if let Some(branch) = stacked_on {
         let _ = writeln!(body, "Builds on `{branch}`: merge that one first.\n");
@@ -42,7 +53,8 @@ pub fn task_pull_request(summary: &Summary, task: &TaskSummary, stacked_on: Opti
     for part in red.into_iter().chain([task]) {
         work(&mut body, part);
     }
-    PullRequestText { title: one_line(&task.title), body: bounded(body) }
+    let audit = task.branch.as_deref().map_or_else(String::new, |branch| how_to_audit(base, branch));
+    PullRequestText { title: one_line(&task.title), body: format!("{}{audit}", bounded(body)) }
 }
 
 fn work(body: &mut String, task: &TaskSummary) {
@@ -117,7 +129,7 @@ mod tests {
     fn pull_request_of_a_pair_puts_claim_beside_proof() {
         let summary = summary();
         let task = summary.tasks.iter().find(|task| task.id == "1").expect("a task");
-        let text = task_pull_request(&summary, task, Some("tm/master/task-0"));
+        let text = task_pull_request(&summary, task, "main", Some("tm/master/task-0"));
         assert_eq!(text.title, "Add numbers");
         insta::assert_snapshot!(text.body, @"
         Builds on `tm/master/task-0`: merge that one first.
@@ -137,15 +149,17 @@ mod tests {
         - commit green0123456789, after 1 attempt(s)
         - claimed by `scripted`: pass
         - proven: 4 tests passed, 0 failed (0 before), 0 new
+
+        To do the proof again, in any clone: `tm audit main..tm/b`
         ");
     }
 
     #[test]
     fn pull_request_of_a_run_with_one_task_has_its_title() {
         let mut summary = summary();
-        assert_eq!(run_pull_request(&summary).title, "Add numbers");
+        assert_eq!(run_pull_request(&summary, "main").title, "Add numbers");
         summary.tasks.iter_mut().for_each(|task| task.landed = true);
-        assert_eq!(run_pull_request(&summary).title, "master: 2 tasks");
+        assert_eq!(run_pull_request(&summary, "main").title, "master: 2 tasks");
     }
 
     #[test]

@@ -6,8 +6,8 @@
 use crate::steps::{Brief, blocking};
 use serde_json::{Value, json};
 use tm_config::Attest;
+use tm_scheduler::CommitId;
 use tm_scheduler::verdict::Strictness;
-use tm_scheduler::{CommitId, Proof};
 use tm_worktrees::MergePreview;
 
 /// The type of what is stated, as docs/audit.md says it.
@@ -67,7 +67,7 @@ fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
             "failed": proof.map(|proof| proof.failed),
             "failedBefore": proof.map(|proof| proof.baseline_failed),
             "newTests": brief.red.as_ref().map(|red| &red.tests).or(proof.map(|proof| &proof.new)),
-            "strength": proof.map(strength),
+            "strength": proof.map(|proof| proof.strength),
             "flaky": proof.map(|proof| proof.flaky.clone()),
             "waived": proof.map(|proof| proof.waived.clone()),
             "notes": proof.map(|proof| proof.notes.clone()),
@@ -81,16 +81,4 @@ fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
             },
         },
     })
-}
-
-/// How much the results could tell.
-fn strength(proof: &Proof) -> &'static str {
-    let says = |words: &str| proof.notes.iter().any(|note| note.contains(words));
-    if says("no test command") {
-        "none"
-    } else if says("exit status only") {
-        "exit-status"
-    } else {
-        "per-test"
-    }
 }

@@ -1,5 +1,6 @@
 //! Real git in folders of its own.
 
+mod history;
 mod ignored;
 mod reading;
 mod safety;

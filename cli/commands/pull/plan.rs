@@ -27,7 +27,7 @@ pub(crate) fn of_run(run: &ReviewedRun, base: &str) -> Result<Vec<PullRequest>, 
         branch: BranchName::new(&run.summary.integration_branch)?,
         base: base.to_owned(),
         tasks,
-        text: run_pull_request(&run.summary),
+        text: run_pull_request(&run.summary, base),
     }])
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn per_task(run: &ReviewedRun, base: &str, rejected: Rejected) -> Res
         planned.push(PullRequest {
             branch: branch.branch.clone(),
             tasks: branch.task.pair.iter().chain([&branch.task.id]).cloned().collect(),
-            text: task_pull_request(&run.summary, &branch.task, below.as_deref()),
+            text: task_pull_request(&run.summary, &branch.task, below.as_deref().unwrap_or(base), below.as_deref()),
             base: below.unwrap_or_else(|| base.to_owned()),
         });
     }
