@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tm_config::Override;
 use tm_executors::process::UnderWay;
-use tm_reports::{audit_junit, audit_text};
+use tm_reports::{audit_junit, audit_text, cleaned_audit};
 use tm_runtime::audit::{AuditOrder, AuditTests, audit as look_through};
 use tm_runtime::{Measurements, replay, rules};
 use tm_scheduler::{CommitId, RunId};
@@ -56,6 +56,7 @@ pub(crate) fn audit(start: &Path, arguments: &AuditArguments) -> Result<u8, Comm
     let audit = runtime.block_on(look_through(&order, &measurements));
     pool.close()?;
     let audit = audit.map_err(|why| CommandFailure::new(format!("audit the history: {why}")))?;
+    let audit = cleaned_audit(audit);
     if let Some(path) = &arguments.junit {
         tm_store::atomic::replace(&start.join(path), audit_junit(&audit).as_bytes())
             .map_err(|error| CommandFailure::new(format!("write `{}`: {error}", path.display())))?;
@@ -141,7 +142,7 @@ fn known_run(project: &Project, id: &RunId) -> Result<Option<(CommitId, String)>
 fn of_nothing(project: &Project) -> Result<Range, CommandFailure> {
     let head = project.repository.resolve("HEAD")?;
     if let Some(from) = parted(project, &head)?
-        && project.repository.history(&from, &[head.clone()])?.iter().any(is_of_run)
+        && project.repository.history(&from, std::slice::from_ref(&head))?.iter().any(is_of_run)
     {
         return Ok(Range { from, to: head });
     }

@@ -112,6 +112,7 @@ fn refused(replayed: &Replayed, item: &AuditItem) -> CommandFailure {
         "take up the run {}: the work of {task}, `{}`, can't be shown again ({}): {}{evidence}",
         replayed.header.run_id, item.commit, item.outcome, item.what
     ));
+    let failure = CommandFailure { message: tm_untrusted::clean(&failure.message), ..failure };
     failure.hint(format!(
         "`git show {}` shows it; where you know why its tests fail now, `tm waves resume --trust-journal` goes on; {}",
         item.commit,

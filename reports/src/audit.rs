@@ -1,11 +1,17 @@
 //! An audit of a history as text and as `JUnit` XML.
 
+use crate::cleaned::cleaned;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
 use tm_scheduler::{Audit, AuditItem, AuditOutcome};
 
 /// So many characters of a commit's id are shown.
 const SHORT: usize = 12;
+
+/// Returns the audit with no text in it that is an order to a terminal, or a secret.
+pub fn cleaned_audit(audit: Audit) -> Audit {
+    cleaned(audit)
+}
 
 /// Returns the audit for people: a line for each commit, and what the tests said where something could not be shown.
 pub fn audit_text(audit: &Audit) -> String {
@@ -116,7 +122,7 @@ fn short(id: &str) -> &str {
     id.get(..SHORT).unwrap_or(id)
 }
 
-/// What commits and tests say can't order the terminal about.
+/// What commits and tests say stays on its line.
 fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

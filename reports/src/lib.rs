@@ -19,7 +19,7 @@ mod summary;
 mod traces;
 mod walls;
 
-pub use audit::{audit_junit, audit_text};
+pub use audit::{audit_junit, audit_text, cleaned_audit};
 pub use compliance::{PairSummary, TddSummary};
 pub use duration::human_duration;
 pub use html::report_html;

@@ -54,7 +54,7 @@ fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
         "predicateType": PREDICATE_TYPE,
         "predicate": {
             "task": brief.id(),
-            "title": brief.planned.title,
+            "title": tm_untrusted::clean(&brief.planned.title),
             "phase": brief.phase().as_str(),
             "run": header.run_id,
             "tag": header.tag,

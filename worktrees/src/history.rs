@@ -53,9 +53,8 @@ impl Repository {
     pub fn merged_tree(&self, one: &CommitId, other: &CommitId, tree: &TreeId) -> Result<MergedTree, Error> {
         Ok(match self.land(one, other)? {
             Landing::Clean(preview) if preview.tree == *tree => MergedTree::AsMerged,
-            Landing::Clean(_) => MergedTree::Other,
             Landing::AlreadyLanded if self.tree_of(one)? == *tree => MergedTree::AsMerged,
-            Landing::AlreadyLanded => MergedTree::Other,
+            Landing::Clean(_) | Landing::AlreadyLanded => MergedTree::Other,
             Landing::Conflict(conflict) => MergedTree::Conflict(conflict.files),
         })
     }

@@ -40,7 +40,7 @@ pub fn doubts(repository: &Repository, base: &CommitId, run: &Scheduler) -> Resu
         return Ok(Vec::new());
     }
     let newest = repository.newest(base, &merges)?;
-    let commits = repository.history(base, &[newest.clone()])?;
+    let commits = repository.history(base, std::slice::from_ref(&newest))?;
     let by_id: BTreeMap<&CommitId, &PastCommit> = commits.iter().map(|commit| (&commit.id, commit)).collect();
     let mut doubts = Vec::new();
     let mut chain = BTreeMap::new();

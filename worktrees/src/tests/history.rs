@@ -9,7 +9,7 @@ fn a_history_is_read_with_parents_trees_and_trailers() {
     let one = scene.task("tm/one", &base, "b.txt", "b\n");
     let Landing::Clean(preview) = scene.repository.land(&base, &one).expect("landed") else { panic!("clean") };
     let merge = scene.repository.merge_commit(&preview, "Land one\n\nTask: one\nRun: r\n").expect("a merge");
-    let history = scene.repository.history(&base, &[merge.clone()]).expect("a history");
+    let history = scene.repository.history(&base, std::slice::from_ref(&merge)).expect("a history");
     let ids: Vec<&CommitId> = history.iter().map(|commit| &commit.id).collect();
     assert_eq!(ids, [&one, &merge], "each after its parents");
     assert_eq!(history[1].parents, [base.clone(), one.clone()]);
