@@ -179,6 +179,7 @@ pub(crate) struct Telling {
 }
 
 /// `tm waves run`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[derive(Args, Debug, Default)]
 pub(crate) struct RunArguments {
     /// The choice of tasks.

@@ -27,13 +27,13 @@ pub fn run_pull_request(summary: &Summary, base: &str) -> PullRequestText {
         [only] => one_line(&only.title),
         several => format!("{}: {} tasks", one_line(&summary.tag), several.len()),
     };
-    let body = format!("{}{}", bounded(summary_markdown(summary)), how_to_audit(base, &summary.integration_branch));
+    let body = with_audit(&bounded(summary_markdown(summary)), base, &summary.integration_branch);
     PullRequestText { title, body }
 }
 
-/// The command that does the proof again, for whoever does not want to believe it.
-fn how_to_audit(base: &str, branch: &str) -> String {
-    format!("\nTo do the proof again, in any clone: `tm audit {base}..{branch}`\n")
+/// A body with the command that does the proof again, for whoever does not want to believe it.
+fn with_audit(body: &str, base: &str, branch: &str) -> String {
+    format!("{}\n\nTo do the proof again, in any clone: `tm audit {base}..{branch}`\n", body.trim_end())
 }
 
 /// Returns the text for the work on one task, with its RED where it has one, which is to go to `base`. `stacked_on` is
@@ -53,8 +53,9 @@ pub fn task_pull_request(
     for part in red.into_iter().chain([task]) {
         work(&mut body, part);
     }
-    let audit = task.branch.as_deref().map_or_else(String::new, |branch| how_to_audit(base, branch));
-    PullRequestText { title: one_line(&task.title), body: format!("{}{audit}", bounded(body)) }
+    let body = bounded(body);
+    let body = task.branch.as_deref().map_or_else(|| body.clone(), |branch| with_audit(&body, base, branch));
+    PullRequestText { title: one_line(&task.title), body }
 }
 
 fn work(body: &mut String, task: &TaskSummary) {
