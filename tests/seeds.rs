@@ -69,7 +69,8 @@ fn end(scene: &Scene, code: Option<i32>) -> End {
     once.dedup();
     assert_eq!(landed, once, "nothing lands twice");
     scene.assert_no_process_is_left();
-    let locks = scene.shell("find .git -name '*.lock' ! -name tm-worktrees.lock").output().expect("find");
+    let locks =
+        scene.shell("find .git -name '*.lock' ! -name tm-worktrees.lock ! -name tm-run.lock").output().expect("find");
     assert!(locks.stdout.is_empty(), "{}", String::from_utf8_lossy(&locks.stdout));
     let pruned = scene.tm(&["worktrees", "prune"]).output().expect("tm");
     assert!(pruned.stdout.is_empty(), "a worktree was left: {}", String::from_utf8_lossy(&pruned.stdout));
