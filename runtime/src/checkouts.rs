@@ -101,7 +101,7 @@ impl Checkouts {
         checkout = self.check_out(checkout, commit, &state).await?;
         let place = self.place(checkout.path(), Role::Judge, checkout.lister());
         let named = self.named_files(commit).await?;
-        if self.preparation.unprepared(&place, &state, &named).await.map_err(trouble)?.is_some() {
+        if self.preparation.unprepared(&place, &state, &named).await.map_err(|error| trouble(&error))?.is_some() {
             let is_as_at_start = named == self.named_files(&self.base).await?;
             let source = if is_as_at_start { &self.base } else { commit };
             checkout = self.check_out(checkout, source, &Prepared::default()).await?;
@@ -220,8 +220,8 @@ impl Checkouts {
     }
 }
 
-fn trouble(error: Error) -> Trouble {
-    Trouble::of(&error)
+fn trouble(error: &Error) -> Trouble {
+    Trouble::of(error)
 }
 
 /// Whose fault it is that a set-up fails: nobody's where the files that it follows are those of the start.
@@ -231,6 +231,6 @@ fn not_ready(error: Error, is_as_at_start: bool) -> NotReady {
             NotReady::Trouble(Trouble::of_surroundings(format!("failed to {failed}")))
         }
         Error::Setup(failed) => NotReady::OfTree(format!("failed to {failed}")),
-        error => NotReady::Trouble(trouble(error)),
+        error => NotReady::Trouble(trouble(&error)),
     }
 }

@@ -177,11 +177,12 @@ mod tests {
         File::create(path).and_then(|mut file| file.write_all(bytes)).expect("a file");
     }
 
+    type Maker<'a> = (&'a str, &'a dyn Fn(&Path));
+
     #[test]
     fn nothing_but_a_regular_file_is_opened_and_nobody_is_waited_for() {
         let (folder, path) = folder();
         fill(&folder.path().join("secret"), b"secret");
-        type Maker<'a> = (&'a str, &'a dyn Fn(&Path));
         let makers: [Maker<'_>; 5] = [
             ("a pipe", &|path| mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).expect("a pipe")),
             ("a link", &|path| symlink("secret", path).expect("a link")),

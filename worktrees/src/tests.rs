@@ -1,6 +1,7 @@
 //! Real git in folders of its own.
 
 mod history;
+mod hooks;
 mod ignored;
 mod reading;
 mod safety;
@@ -252,63 +253,6 @@ fn an_agent_that_leaves_the_branch_or_rewrites_history_keeps_its_content() {
 fn hook(path: &Path, text: &str) {
     write(path, text);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("executable");
-}
-
-/// Runs the hooks on a tree with one more file, in a checkout of a judge's.
-fn hooked(scene: &Scene) -> Result<Hooked, Error> {
-    let base = scene.head();
-    let worktree = scene.check_out("tm/1", &base);
-    write(&worktree.path().join("b.txt"), "b");
-    let tree = worktree.capture(&PathPatterns::default()).expect("captured").tree;
-    let commit = scene.repository.commit_to_test(&tree, &base).expect("a commit");
-    let mut judge = scene.pool.judge(&tree, &commit).expect("a checkout");
-    judge.check_out(&commit, &[]).expect("checked out");
-    let (name, value) = judge.commit_mark();
-    let hooked = judge.run_commit_hooks(worktree.branch(), &tree, "work\n");
-    if let Ok(hooked) = &hooked {
-        assert_ne!(hooked.tree, tree);
-    }
-    hooked.map_err(|error| match error {
-        Error::CommitRefused { output } => {
-            Error::CommitRefused { output: output.replace(&value, "<here>").replace(name, "<mark>") }
-        }
-        error => error,
-    })
-}
-
-#[test]
-fn hooks_are_run_on_the_tree_and_a_refusal_brings_their_words() {
-    let scene = Scene::new();
-    let text = "#!/bin/sh\necho \"no tabs please, in $TM_COMMITS_IN, $TM_SPARED, $(ls | tr '\\n' ' ')\" >&2\nexit 1\n";
-    hook(&scene.folder.path().join("checkout/.git/hooks/pre-commit"), text);
-    let scene = Scene { pool: scene.pool_anew(), ..scene };
-    let Err(Error::CommitRefused { output }) = hooked(&scene) else { panic!("a refusal") };
-    assert_eq!(output, "no tabs please, in <here>, 1, a.txt b.txt");
-}
-
-#[test]
-fn what_hooks_stage_and_say_is_another_tree_and_message_on_the_tasks_branch() {
-    let scene = Scene::new();
-    let hooks = scene.folder.path().join("checkout/.git/hooks");
-    hook(&hooks.join("pre-commit"), "#!/bin/sh\ngit symbolic-ref --short HEAD > more.txt\ngit add more.txt\n");
-    hook(&hooks.join("commit-msg"), "#!/bin/sh\necho checked >> \"$1\"\n");
-    let scene = Scene { pool: scene.pool_anew(), ..scene };
-    let hooked = hooked(&scene).expect("hooked");
-    assert_eq!(hooked.message, "work\nchecked\n");
-    assert_eq!(scene.repository.text_in_tree(&hooked.tree, "more.txt").expect("a tree").as_deref(), Some("tm/1\n"));
-}
-
-#[test]
-fn hooks_and_settings_that_come_later_are_not_used() {
-    let scene = Scene::new();
-    let root = scene.folder.path().join("checkout");
-    hook(&root.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
-    scene.git(&["config", "core.hooksPath", &root.join(".git/hooks").display().to_string()]);
-    scene.git(&["config", "filter.x.clean", "echo changed"]);
-    write(&root.join(".git/info/attributes"), "* filter=x\n");
-    write(&root.join(".git/info/exclude"), "b.txt\n");
-    let commit = scene.task("tm/1", &scene.head(), "b.txt", "b");
-    assert_eq!(scene.git(&["show", &format!("{commit}:b.txt")]), "b");
 }
 
 #[test]

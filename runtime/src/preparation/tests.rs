@@ -49,7 +49,7 @@ impl Scene {
         }
     }
 
-    async fn begin(&self, settings: &str) -> Preparation {
+    fn begin(&self, settings: &str) -> Preparation {
         Preparation::begin(self.basis(settings)).expect("begun")
     }
 
@@ -117,7 +117,7 @@ const MAKE: &str =
 #[tokio::test]
 async fn commands_run_once_and_again_when_the_named_files_differ() {
     let scene = Scene::new();
-    let preparation = scene.begin(MAKE).await;
+    let preparation = scene.begin(MAKE);
     let mut judge = scene.checkout("w1", Role::Judge);
     assert_eq!(judge.prepare(&preparation, "lock 1").await, Some(Unprepared::New));
     assert_eq!(judge.prepare(&preparation, "lock 1").await, None);
@@ -131,7 +131,7 @@ async fn commands_run_once_and_again_when_the_named_files_differ() {
 #[tokio::test]
 async fn without_settings_nothing_is_prepared_and_other_files_change_nothing() {
     let scene = Scene::new();
-    let preparation = scene.begin("").await;
+    let preparation = scene.begin("");
     let mut judge = scene.checkout("w", Role::Judge);
     write(&judge.path("node_modules/left"), "by somebody");
     assert_eq!(judge.prepare(&preparation, "lock 1").await, Some(Unprepared::New));
@@ -143,7 +143,7 @@ async fn without_settings_nothing_is_prepared_and_other_files_change_nothing() {
 #[tokio::test]
 async fn what_is_added_is_removed_and_the_rest_is_not_made_again() {
     let scene = Scene::new();
-    let preparation = scene.begin(MAKE).await;
+    let preparation = scene.begin(MAKE);
     let mut judge = scene.checkout("w", Role::Judge);
     let again = judge.after(&preparation, |judge| {
         write(&judge.path("node_modules/a/evil/x"), "");
@@ -157,7 +157,7 @@ async fn what_is_added_is_removed_and_the_rest_is_not_made_again() {
 #[tokio::test]
 async fn a_file_with_the_size_and_the_time_that_it_had_is_seen() {
     let scene = Scene::new();
-    let preparation = scene.begin(MAKE).await;
+    let preparation = scene.begin(MAKE);
     let mut judge = scene.checkout("w", Role::Judge);
     let again = judge.after(&preparation, |judge| {
         let path = judge.path("node_modules/a/x");
@@ -192,7 +192,7 @@ async fn whatever_else_happens_to_prepared_files_is_seen() {
         }),
     ];
     let scene = Scene::new();
-    let preparation = scene.begin(MAKE).await;
+    let preparation = scene.begin(MAKE);
     for (name, place, work) in works {
         let mut judge = scene.checkout(name, Role::Judge);
         let again = judge.after(&preparation, |judge| work(&judge.path("node_modules")));
@@ -205,7 +205,7 @@ async fn whatever_else_happens_to_prepared_files_is_seen() {
 #[tokio::test]
 async fn a_folder_that_became_a_link_is_never_followed() {
     let scene = Scene::new();
-    let preparation = scene.begin(MAKE).await;
+    let preparation = scene.begin(MAKE);
     let documents = scene.folder.path().join("documents");
     write(&documents.join("letter"), "dear");
     write(&documents.join("x"), "1\n");
@@ -225,7 +225,7 @@ async fn a_folder_that_became_a_link_is_never_followed() {
 #[tokio::test]
 async fn what_nobody_can_open_or_name_in_one_path_is_removed() {
     let scene = Scene::new();
-    let preparation = scene.begin(MAKE).await;
+    let preparation = scene.begin(MAKE);
     let mut judge = scene.checkout("w", Role::Judge);
     let again = judge.after(&preparation, |judge| {
         write(&judge.path("node_modules/locked/in/x"), "");
@@ -246,7 +246,7 @@ async fn what_nobody_can_open_or_name_in_one_path_is_removed() {
 #[tokio::test]
 async fn caches_stay_whoever_wrote_there_and_whatever_is_made_again() {
     let scene = Scene::new();
-    let preparation = scene.begin(&format!("{MAKE}, cache: [/target, node_modules/.cache]")).await;
+    let preparation = scene.begin(&format!("{MAKE}, cache: [/target, node_modules/.cache]"));
     let mut judge = scene.checkout("w", Role::Judge);
     let again = judge.after(&preparation, |judge| {
         write(&judge.path("target/debug/x"), "");
@@ -264,7 +264,7 @@ async fn caches_stay_whoever_wrote_there_and_whatever_is_made_again() {
 #[tokio::test]
 async fn a_file_of_the_tree_in_a_prepared_folder_stays() {
     let scene = Scene::new();
-    let preparation = scene.begin(MAKE).await;
+    let preparation = scene.begin(MAKE);
     let mut judge = scene.checkout("w", Role::Judge);
     assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));
     write(&judge.path("node_modules/a/tracked"), "by the tree");
@@ -280,7 +280,7 @@ async fn a_file_of_the_tree_in_a_prepared_folder_stays() {
 async fn a_command_that_fails_is_named_with_its_last_lines_and_leaves_nothing() {
     let scene = Scene::new();
     let settings = "setup: ['mkdir node_modules', 'seq 20 && echo \"no such package\" >&2; exit 4', 'touch ../late']";
-    let preparation = scene.begin(settings).await;
+    let preparation = scene.begin(settings);
     let mut judge = scene.checkout("w", Role::Judge);
     let Error::Setup(failed) = judge.fails(&preparation).await else { panic!("another error") };
     assert_eq!(failed.end, SetupEnd::Exited(4));
@@ -294,10 +294,10 @@ async fn a_command_that_fails_is_named_with_its_last_lines_and_leaves_nothing() 
 #[tokio::test]
 async fn commands_have_one_limit_together_and_leave_no_process() {
     let scene = Scene::new();
-    let preparation = scene.begin("setup: ['true', 'sleep 1000 & sleep 1000'], setup_timeout: 300ms").await;
+    let preparation = scene.begin("setup: ['true', 'sleep 1000 & sleep 1000'], setup_timeout: 300ms");
     let Error::Setup(failed) = scene.checkout("w", Role::Judge).fails(&preparation).await else { panic!("another") };
     assert_eq!(failed.end, SetupEnd::TimedOut(Duration::from_millis(300)));
-    let preparation = scene.begin("setup: [[no-such-program-here]]").await;
+    let preparation = scene.begin("setup: [[no-such-program-here]]");
     let Error::Setup(failed) = scene.checkout("v", Role::Judge).fails(&preparation).await else { panic!("another") };
     assert!(matches!(failed.end, SetupEnd::NotStarted(_)), "{failed}");
     assert_eq!(fs::read_dir(scene.folder.path().join("under-way")).map_or(0, Iterator::count), 0);
@@ -338,7 +338,7 @@ async fn ignored_files_are_copied_with_modes_and_times_and_links_stay_links() {
         let times = FileTimes::new().set_modified(long_ago);
         File::open(scene.user(path)).and_then(|file| file.set_times(times)).expect("set");
     }
-    let preparation = scene.begin("copy: [node_modules, .env, code]").await;
+    let preparation = scene.begin("copy: [node_modules, .env, code]");
     let mut agent = scene.checkout("w", Role::Agent);
     assert_eq!(agent.prepare(&preparation, "").await, Some(Unprepared::New));
     let copy = fs::metadata(agent.path("node_modules/a/run")).expect("a copy");
@@ -366,7 +366,7 @@ async fn include_file_names_what_is_copied_when_git_ignores_it() {
     for file in [".env", "plain", "deep/.env", "other/.env"] {
         write(&scene.user(file), file);
     }
-    let preparation = scene.begin("").await;
+    let preparation = scene.begin("");
     let mut judge = scene.checkout("w", Role::Judge);
     assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));
     let names = ["plain", "deep/.env", ".env", "other/.env"].map(|name| judge.path(name).exists());
@@ -377,7 +377,7 @@ async fn include_file_names_what_is_copied_when_git_ignores_it() {
 async fn what_is_linked_for_agents_is_copied_for_the_judge_as_it_was_when_the_run_began() {
     let scene = Scene::new();
     write(&scene.user("node_modules/x"), "good");
-    let preparation = scene.begin("link: [node_modules]").await;
+    let preparation = scene.begin("link: [node_modules]");
     let mut agent = scene.checkout("agent", Role::Agent);
     assert_eq!(agent.prepare(&preparation, "").await, Some(Unprepared::New));
     assert_eq!(fs::read_link(agent.path("node_modules")).expect("a link"), scene.user("node_modules"));
@@ -386,7 +386,7 @@ async fn what_is_linked_for_agents_is_copied_for_the_judge_as_it_was_when_the_ru
     let mut judge = scene.checkout("judge", Role::Judge);
     assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));
     assert_eq!(judge.text("node_modules/x"), "good");
-    let resumed = scene.begin("link: [node_modules]").await;
+    let resumed = scene.begin("link: [node_modules]");
     let mut later = scene.checkout("later", Role::Judge);
     assert_eq!(later.prepare(&resumed, "").await, Some(Unprepared::New));
     assert_eq!(later.text("node_modules/x"), "good");
@@ -402,7 +402,7 @@ async fn what_is_linked_for_agents_is_copied_for_the_judge_as_it_was_when_the_ru
 async fn copies_that_were_changed_since_the_run_began_are_refused() {
     let scene = Scene::new();
     write(&scene.user("node_modules/x"), "good");
-    let preparation = scene.begin("copy: [node_modules]").await;
+    let preparation = scene.begin("copy: [node_modules]");
     write(&scene.folder.path().join("run/files/node_modules/x"), "evil");
     let error = scene.checkout("w", Role::Judge).fails(&preparation).await;
     assert!(
@@ -417,7 +417,7 @@ async fn copies_that_were_never_finished_are_made_anew() {
     let scene = Scene::new();
     write(&scene.user("node_modules/x"), "good");
     write(&scene.folder.path().join("run/files/node_modules/x"), "half");
-    let preparation = scene.begin("copy: [node_modules]").await;
+    let preparation = scene.begin("copy: [node_modules]");
     let mut judge = scene.checkout("w", Role::Judge);
     assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));
     assert_eq!(judge.text("node_modules/x"), "good");
@@ -428,7 +428,7 @@ async fn nothing_is_copied_over_or_through_what_the_tree_has() {
     let scene = Scene::new();
     write(&scene.user("node_modules/x"), "copied");
     write(&scene.user("tracked/.env"), "copied");
-    let preparation = scene.begin("copy: [node_modules, .env]").await;
+    let preparation = scene.begin("copy: [node_modules, .env]");
     let mut judge = scene.checkout("w", Role::Judge);
     let documents = scene.folder.path().join("documents");
     fs::create_dir(&documents).expect("a folder");

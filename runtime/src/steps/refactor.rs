@@ -7,7 +7,7 @@ use super::brief::{Brief, StepDone};
 use super::commit::{Committed, Proven, REFACTOR, committed};
 use super::prepare::at_hand;
 use super::prove::work;
-use super::{blocking, words};
+use super::words;
 use crate::measurements::Measurements;
 use crate::proving::{Work, prove_same_behaviour};
 use crate::trouble::Trouble;
@@ -42,7 +42,7 @@ pub(crate) async fn refactor(
     };
     // The folder comes before the agent, so that one that was just starting is found as well.
     let outcome = if brief.directory.path().exists() {
-        after_interruption(&brief, &worktree, &commit).await
+        after_interruption(&brief, &worktree).await
     } else {
         improve(&brief, &worktree, &commit, timeout_ms, orders, &measurements).await
     };
@@ -54,7 +54,7 @@ pub(crate) async fn refactor(
             (commit, Some(why))
         }
     };
-    let back = go_back(&worktree, &stands);
+    let back = go_back(&brief, &worktree, &stands);
     let dropped = why.or_else(|| back.err().map(|error| words(&error)));
     let refactored = Refactored { commit: stands, report, proof, dropped };
     brief.done(Answer::Refactored(Box::new(refactored)), Some(worktree))
@@ -64,27 +64,26 @@ fn dropped(commit: CommitId, why: String) -> Answer {
     Answer::Refactored(Box::new(Refactored { commit, report: None, proof: None, dropped: Some(why) }))
 }
 
-fn go_back(worktree: &Worktree, commit: &CommitId) -> Result<(), Error> {
-    tokio::task::block_in_place(|| worktree.go_back_to(commit))
+/// Puts the branch and the files at the commit that stands; other commits on the branch are kept elsewhere.
+fn go_back(brief: &Brief, worktree: &Worktree, commit: &CommitId) -> Result<(), Error> {
+    tokio::task::block_in_place(|| {
+        worktree.put_branch_at(commit, &put_aside_as(brief))?;
+        worktree.go_back_to(commit)
+    })
 }
 
-/// Another process began this: its agent is ended, and its commit counts when it was made.
-async fn after_interruption(brief: &Brief, worktree: &Worktree, commit: &CommitId) -> Outcome {
+fn put_aside_as(brief: &Brief) -> String {
+    format!("{}-refactor", brief.salvage_name(brief.attempt))
+}
+
+/// Another process began this: its agent is ended, and what it did is dropped, since nobody saw it proven.
+async fn after_interruption(brief: &Brief, worktree: &Worktree) -> Outcome {
     let (_sender, orders) = watch::channel(Order::StopNow);
     let report = match command(brief, worktree.path(), 0, Prompt::Refactor).await {
         Ok(command) => adopt_attempt(command, orders, |_| {}).await.ok(),
         Err(_unknown) => None,
     };
-    let (repository, branch, green) = (brief.setup.repository.clone(), worktree.branch().clone(), commit.clone());
-    let made = blocking(move || {
-        let Some(tip) = repository.branch_tip(&branch)? else { return Ok(None) };
-        let is_refactor = repository.trailers(&tip)?.iter().any(|(name, value)| name == "Phase" && value == "refactor");
-        let is_on_green = repository.first_parent(&tip)?.as_ref() == Some(&green);
-        Ok::<_, Error>((is_refactor && is_on_green).then_some(tip))
-    })
-    .await;
-    let kept = made.map_err(String::from).and_then(|made| made.ok_or_else(|| "it was interrupted".to_owned()));
-    Outcome { report, proof: None, kept }
+    Outcome { report, proof: None, kept: Err("it was interrupted".to_owned()) }
 }
 
 async fn improve(
@@ -176,7 +175,7 @@ fn put_aside(brief: &Brief, worktree: &Worktree, commit: &CommitId, why: String)
     if tokio::task::block_in_place(is_green).unwrap_or(false) {
         return why;
     }
-    let name = format!("{}-refactor", brief.salvage_name(brief.attempt));
+    let name = put_aside_as(brief);
     let message = format!("tm: dropped refactoring of task {}: {why}", brief.id());
     let kept = tokio::task::block_in_place(|| worktree.salvage(&name, &message));
     match kept {
