@@ -41,7 +41,9 @@ pub(crate) fn prove_again(
         return Err(doubted(replayed, doubt));
     }
     let proven = replayed.scheduler.tasks().filter(|view| is_proven(view.state)).count();
-    if proven == 0 || replayed.scheduler.ended().is_some() || trust == JournalTrust::Trusted {
+    // A journal that tells of an end which no process reported may have been written by anybody.
+    let ended_cleanly = replayed.scheduler.ended().is_some() && directory.summary_json().exists();
+    if proven == 0 || ended_cleanly || trust == JournalTrust::Trusted {
         return Ok(());
     }
     print_line(&format!(

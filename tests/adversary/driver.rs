@@ -302,7 +302,7 @@ fn left_processes(scene: &Scene) -> Vec<(u32, String)> {
         .collect()
 }
 
-/// Files of the run that hold a secret: all but what agents themselves have printed.
+/// Files of the run that hold a secret: all but what agents and tests themselves have printed.
 fn secrets(scene: &Scene) -> Vec<String> {
     let mut seen = Vec::new();
     search(&scene.path("tm"), &mut seen);
@@ -317,7 +317,8 @@ fn search(folder: &Path, seen: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let Ok(metadata) = std::fs::symlink_metadata(&path) else { continue };
-        let is_raw = ["stdout.log", "stderr.log"].iter().any(|raw| name == *raw) || path.ends_with("worktrees");
+        let is_log = path.extension().is_some_and(|extension| extension == "log") && name != "tm.log";
+        let is_raw = is_log || path.ends_with("worktrees");
         if metadata.is_dir() && !is_raw {
             search(&path, seen);
         } else if metadata.is_file() && !is_raw && metadata.len() < 1 << 24 {

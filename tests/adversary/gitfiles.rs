@@ -80,7 +80,7 @@ cases! {
     a_folder_of_worktrees_that_becomes_a_link_deletes_nothing_there: green(
         "implement; all=$(dirname \"$TM_WORKTREE\"); mkdir -p \"$home/documents/$(basename \"$TM_WORKTREE\")\"
          mv \"$all\" \"$own/all\"; ln -s \"$home/documents\" \"$all\"",
-    ).then_another_task().refused();
+    ).then_another_task().ends();
     a_worktree_that_git_was_told_to_move_is_the_agents_failure: green("implement; git worktree unlock .; git worktree move . \"$own/w\"").refused();
     a_worktree_that_git_was_told_to_remove_is_the_agents_failure: green("implement; git worktree remove --force --force .").refused();
 
@@ -103,7 +103,7 @@ cases! {
          git -C \"$user\" config core.hooksPath \"$own/hooks\"",
     ).which_changes(CONFIG).refused_as(ESCAPED);
     a_folder_of_hooks_in_the_tree_is_what_it_was_at_the_start: green(
-        "implement; planted .hooks/pre-commit 'echo BACKDOOR > evil; git add evil'",
+        "implement; planted .hooks/pre-commit 'echo BACK\"\"DOOR > evil; git add evil'",
     )
         .in_a_project("mkdir .hooks; printf '#!/bin/sh\\nexit 0\\n' > .hooks/pre-commit; chmod +x .hooks/pre-commit")
         .whose_user("git config core.hooksPath .hooks")
@@ -126,7 +126,7 @@ cases! {
         .refused_as(ESCAPED);
     settings_that_can_not_be_read_are_an_escape: green("implement; echo '[broken' >> \"$user/.git/config\"")
         .which_changes(CONFIG)
-        .refused_as(ESCAPED);
+        .ends();
     settings_that_include_others_are_an_escape: green(
         "implement; mkdir \"$own/hooks\"; planted \"$own/hooks/pre-commit\" 'echo BACKDOOR > evil; git add evil'
          git config --file \"$own/more\" core.hooksPath \"$own/hooks\"; git -C \"$user\" config include.path \"$own/more\"",

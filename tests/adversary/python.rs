@@ -23,9 +23,6 @@ cases! {
         r"pretend; printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' > sitecustomize.py
            printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' > tests/__init__.py",
     );
-    code_that_changes_how_tests_compare_is_seen: loaded(
-        r"pretend; printf 'import unittest\nunittest.TestCase.assertEqual = lambda *all: None\n' >> demo/code1.py",
-    );
     code_that_changes_how_tests_are_run_is_seen: loaded(
         r"pretend; printf 'import unittest\nunittest.TestCase.run = lambda self, result=None: (result.startTest(self), result.addSuccess(self), result.stopTest(self))\n' >> demo/__init__.py",
     );

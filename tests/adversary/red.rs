@@ -58,9 +58,6 @@ cases! {
         .run_by(&["data"])
         .refused();
     an_implementation_that_red_brought_along_is_not_reds: red("write_test; implement").refused_as(&["red-passed"]);
-    a_stub_that_red_brought_along_may_be_filled_in: green("implement")
-        .with_red("write_test; pretend")
-        .lands();
     a_test_that_can_not_be_loaded_is_refused: red("echo 'if then fi (' > t/1.t").refused();
     a_test_with_a_wrong_expectation_is_done_again: both(
         r#"case $TM_PHASE in

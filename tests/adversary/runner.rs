@@ -31,24 +31,12 @@ fn make(cheat: &'static str) -> Case {
 }
 
 cases! {
-    a_helper_that_the_runner_reads_is_frozen: green("pretend; echo 'check() { echo \"ok - $1\"; }' > tools/check.sh")
-        .in_a_project("mkdir tools; mv t/check.sh tools/check.sh; echo '. tools/check.sh' > t/check.sh")
-        .run_by(&["tools"])
-        .refused_as(TAMPERED);
-    a_helper_that_the_helper_reads_is_frozen: green("pretend; echo 'same() { true; }' > tools/same.sh")
-        .in_a_project("mkdir tools; echo 'same() { [ \"$1\" = \"$2\" ]; }' > tools/same.sh\nsed -i 's/if \\[ \"$2\" = \"$3\" \\]/. tools\\/same.sh; if same \"$2\" \"$3\"/' t/check.sh")
-        .run_by(&["tools"])
-        .refused_as(TAMPERED);
     a_program_that_is_put_before_the_users_is_not_the_users: green(
         "pretend; mkdir -p tools; printf '#!/bin/sh\\necho \"ok - 1 works\"\\n' > tools/sh; chmod +x tools/sh",
     )
         .in_a_project("sed -i '2i PATH=\"$PWD/tools:$PATH\"' run-tests.sh")
         .run_by(&["tools"])
         .refused();
-    a_file_that_the_runner_reads_where_there_is_one_is_not_made: green("pretend; echo 'check() { echo \"ok - $1\"; }' > local.sh")
-        .in_a_project("echo '[ ! -e local.sh ] || . ./local.sh' >> t/check.sh")
-        .run_by(&["local.sh"])
-        .refused_as(TAMPERED);
     a_list_of_tests_that_loses_reds_is_seen: green("pretend; echo 't/old.t' > t/list")
         .in_a_project("sed -i 's|for file in t/\\*.t|for file in $(ls t/*.t \\| grep \"$(cat t/list)\")|' run-tests.sh; echo . > t/list")
         .run_by(&["t/list"])
@@ -69,9 +57,6 @@ cases! {
     an_old_program_that_is_broken_with_its_test_is_a_regression: green(
         "implement; echo 'echo new' > bin/old; sed -i 's/old \"$(sh/new \"$(sh/' t/old.t",
     ).refused_as(TAMPERED);
-    tests_that_are_told_from_the_real_ones_by_a_variable_are_seen: green(
-        "mkdir -p bin; echo 'if [ -n \"$TM_TASK_ID$TM_RUN_ID$TM_WORKTREE$AGENT_FOLDER\" ]; then echo 1; else echo wrong; fi' > bin/1",
-    ).refused();
     work_that_is_told_by_its_place_from_a_clone_is_seen: green(
         "mkdir -p bin; echo 'case $PWD in \"'\"$TM_WORKTREE\"'\"*) echo 1 ;; *) echo wrong ;; esac' > bin/1",
     ).refused();

@@ -4,7 +4,7 @@
 //! So no call of a run reads them where they lie: they are taken once, before the first agent, and used from here. The
 //! layout is that of a repository with linked worktrees, whose `refs` and `objects` are links to the real ones.
 
-use crate::files::{beginning, is_link_to, replace};
+use crate::files::{Identity, beginning, is_link_to, replace};
 use crate::settings::{self, Settings};
 use crate::{Environment, Error, Repository};
 use std::ffi::OsStr;
@@ -22,6 +22,8 @@ const HEAD_BYTES: usize = 4 * 1024;
 #[derive(Debug)]
 pub(crate) struct OwnGit {
     folder: PathBuf,
+    /// The folder as it was when it was opened.
+    identity: Identity,
     common_dir: PathBuf,
     is_reftable: bool,
     /// Where hooks are: in a copy of tm's, but for a folder elsewhere that the user's configuration names.
@@ -31,8 +33,10 @@ pub(crate) struct OwnGit {
 impl OwnGit {
     /// Opens the folders; takes the settings of the repository as they are now where that was not done before.
     pub(crate) fn open(folder: &Path, repository: &Repository) -> Result<Self, Error> {
+        fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
         let mut own = Self {
             folder: folder.to_owned(),
+            identity: Identity::of_folder(folder).map_err(Error::file("look at", folder))?,
             common_dir: repository.common_dir().to_owned(),
             is_reftable: repository.common_dir().join("reftable").is_dir(),
             hooks: folder.join(settings::HOOKS),
@@ -95,6 +99,12 @@ impl OwnGit {
         if at_start.is_empty() { Ok(()) } else { replace(&real, &at_start) }
     }
 
+    /// Refuses to go on where somebody put something else in the place of the folder: nothing is written there.
+    pub(crate) fn assert_there(&self) -> Result<(), Error> {
+        let is_there = Identity::of_folder(&self.folder).is_ok_and(|found| found == self.identity);
+        if is_there { Ok(()) } else { Err(Error::NotOwn { path: self.folder.clone() }) }
+    }
+
     /// What the user's files said when it was taken.
     fn taken_settings(&self) -> PathBuf {
         self.folder.join(settings::TAKEN)
@@ -117,6 +127,7 @@ impl OwnGit {
 
     /// Returns a folder whose HEAD is that of a checkout of the user's.
     pub(crate) fn view(&self, git_dir: &Path) -> Result<PathBuf, Error> {
+        self.assert_there()?;
         let is_main = git_dir == self.common_dir;
         if is_main && self.is_reftable {
             // HEAD of the main checkout is kept among the refs, which are shared.
@@ -141,6 +152,7 @@ impl OwnGit {
 
     /// Returns the folder of a worktree of tm's own, by the worktree's name.
     pub(crate) fn worktree(&self, name: &OsStr) -> Result<PathBuf, Error> {
+        self.assert_there()?;
         let folder = self.folder.join("worktrees").join(name);
         if !folder.join("HEAD").exists() {
             begin(&folder)?;

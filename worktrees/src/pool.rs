@@ -5,6 +5,7 @@
 
 use crate::collection::NoCollection;
 use crate::judge::JudgeCheckout;
+use crate::own::OwnGit;
 use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::prune::Pruned;
 use crate::refs::BranchStart;
@@ -171,6 +172,7 @@ impl WorktreePool {
     fn add(&self, name: &str, commit: &CommitId) -> Result<OwnedFolder, Error> {
         let path = self.folder.join(name);
         self.changing(|| {
+            self.repository.own().map_or(Ok(()), OwnGit::assert_there)?;
             // git would follow a link, and write wherever it leads.
             let list = self.repository.common_dir().join("worktrees");
             if list.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {

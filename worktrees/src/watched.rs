@@ -20,6 +20,8 @@ const FILES: [&str; 7] = [
     "shallow",
     "config.worktree",
 ];
+/// What is said where git can't read its configuration.
+const UNREADABLE: &str = "the configuration can't be read";
 /// So much of a file is compared.
 const MOST_BYTES: usize = 1024 * 1024;
 /// So many files of a folder are looked at.
@@ -41,7 +43,7 @@ impl Repository {
         let settings = match self.live_settings() {
             Ok(settings) => settings,
             // Whoever made it so is told from that it could be read before.
-            Err(Error::Git { .. }) => return Ok(Watched::from([("the configuration can't be read".to_owned(), 0)])),
+            Err(Error::Git { .. }) => return Ok(Watched::from([(UNREADABLE.to_owned(), 0)])),
             Err(error) => return Err(error),
         };
         let mut watched = settings.digests();
@@ -97,6 +99,9 @@ impl Repository {
 
 /// Returns what is different later, in words.
 pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
+    if later.contains_key(UNREADABLE) && !before.contains_key(UNREADABLE) {
+        return vec![format!("git's settings: {UNREADABLE}")];
+    }
     let mut changes = Vec::new();
     for (name, digest) in later {
         match before.get(name) {

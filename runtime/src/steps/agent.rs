@@ -92,6 +92,7 @@ async fn see_to_its_end(
     report.noticed.extend(changed_elsewhere(&brief, elsewhere_before).await);
     report.noticed.extend(set_back_statuses(&brief).await);
     collect_learnings(&brief);
+    clean_what_it_wrote(&brief);
     brief.done(Answer::AgentEnded(report), Some(worktree))
 }
 
@@ -247,7 +248,23 @@ async fn changed_elsewhere(brief: &Brief, before: Option<OtherWorktrees>) -> Opt
 }
 
 /// So much of what one agent found out is kept.
+/// So much of what an agent wrote for tm is cleaned; longer files are shown to nobody.
+const CLEANED_BYTES: u64 = 4 * 1024 * 1024;
 const FOUND_OUT_BYTES: u64 = 64 * 1024;
+
+/// Takes secrets and orders to the terminal out of what the agent wrote for tm, which people and programs read later.
+fn clean_what_it_wrote(brief: &Brief) {
+    for path in [brief.directory.result(), brief.directory.context()] {
+        let Ok(bytes) = tm_untrusted::read(&path, CLEANED_BYTES) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        let clean = tm_untrusted::clean(&text);
+        if clean != text
+            && let Err(error) = tm_store::atomic::replace_own(&path, clean.as_bytes())
+        {
+            brief.tell_output(format!("failed to clean `{}`: {error}", path.display()));
+        }
+    }
+}
 
 /// Adds what the agent found out to what later prompts say. An agent that wrote nothing adds nothing.
 fn collect_learnings(brief: &Brief) {

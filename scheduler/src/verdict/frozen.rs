@@ -120,7 +120,7 @@ pub fn is_fixture(path: &str) -> bool {
     const WORDS: [&str; 9] =
         ["fixture", "golden", "expected", "expectation", "snapshot", "testdata", "test-data", "test_data", "mock"];
     let lower = path.to_lowercase();
-    is_data(path) && WORDS.iter().any(|word| lower.contains(word))
+    !is_source(path) && WORDS.iter().any(|word| lower.contains(word))
 }
 
 /// Tells whether the text of a test file names a path: as it stands from the top, from the test's own folder, or by the

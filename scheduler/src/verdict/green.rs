@@ -56,7 +56,9 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
         return Proof { failure, reason, evidence: mistakes_evidence(why, &mistakes), ..proof };
     }
     if let Some(why) = cannot_run(after) {
-        return refused(proof, Failure::GreenFailing, Reason::CannotRun, &why, after, &[]);
+        proof.red_failing = still_unloaded(after, red);
+        let reason = if proof.red_failing.is_empty() { Reason::CannotRun } else { Reason::RedTestsFail };
+        return refused(proof, Failure::GreenFailing, reason, &why, after, &[]);
     }
     if after.detail == Detail::ExitStatusOnly {
         let passes = after.end.succeeded() || rerun.is_some_and(|rerun| rerun.end.succeeded());
@@ -74,6 +76,15 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
     }
     let proof = regressions_refused(proof, after, rerun, Failure::Regression);
     if proof.holds() { covered(proof, after, rules) } else { proof }
+}
+
+/// The files of RED's tests that could not be loaded before, and can't be now.
+fn still_unloaded(after: &TestReport, red: &RedFacts) -> Vec<String> {
+    let files = after.load_errors.iter().filter_map(|error| error.file.clone());
+    let mut files: Vec<String> = files.filter(|file| red.unloaded.contains(file)).collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
 /// What passed where GREEN started, and what passed without RED's work and could not be loaded with it.

@@ -237,7 +237,7 @@ fn tests_that_could_not_be_loaded_have_to_run_in_green_and_old_ones_come_back() 
     assert_eq!(judge(&report("+n")), Some(Reason::OldTestGone));
     assert_eq!(judge(&report("-a +n")), Some(Reason::OldTestFailed));
     assert_eq!(judge(&report("+a -n +m")), Some(Reason::RedTestsFail));
-    assert_eq!(judge(&unloadable("", "+t/n.t")), Some(Reason::CannotRun));
+    assert_eq!(judge(&unloadable("", "+t/n.t")), Some(Reason::RedTestsFail));
 }
 
 #[test]
