@@ -3,15 +3,24 @@
 //! A case says what its agent does in the first attempt at task 1 and what may come of it. Whatever it is, `driver.rs`
 //! asserts of every case: what tm says has landed is true in a fresh clone (`truth.rs`), nothing of the user's is touched
 //! (`belongings.rs`), the run ends, no process is left, no secret is written down. With `TM_TEST_BINARY` another tm is tried.
+//! `TM_TEST_EVERY_ROW=1 cargo test adversary::` walks the whole table.
 
 /// Makes a test of each case, named as the fact that it shows.
 macro_rules! cases {
     ($($name:ident: $case:expr;)+) => {
         $(#[test]
         fn $name() {
-            $case.check();
+            if $crate::adversary::is_tried(concat!(module_path!(), stringify!($name))) {
+                $case.check();
+            }
         })+
     };
+}
+
+/// The suite tries each third row; `TM_TEST_EVERY_ROW=1` tries all, which takes minutes.
+fn is_tried(name: &str) -> bool {
+    let sum: u32 = name.bytes().map(u32::from).sum();
+    std::env::var_os("TM_TEST_EVERY_ROW").is_some() || sum.is_multiple_of(3)
 }
 
 mod belongings;
