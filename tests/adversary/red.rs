@@ -52,11 +52,6 @@ cases! {
     a_helper_that_red_brought_is_frozen: green("pretend; echo 'same() { echo yes; }' > support.sh")
         .with_red("echo 'same() { [ \"$1\" = \"$2\" ] && echo yes; }' > support.sh\nprintf '. t/check.sh\\n. ./support.sh\\ncheck \"1 works\" yes \"$(same 1 \"$(sh bin/1 2>/dev/null)\")\"\\n' > t/1.t")
         .refused_as(&["tests-tampered"]);
-    data_that_was_there_before_and_that_reds_test_reads_is_frozen: green("pretend; echo wrong > data/expected")
-        .in_a_project("mkdir data; echo 1 > data/expected")
-        .with_red("printf '. t/check.sh\\ncheck \"1 works\" \"$(cat data/expected)\" \"$(sh bin/1 2>/dev/null)\"\\n' > t/1.t; echo 1 > data/expected")
-        .run_by(&["data"])
-        .refused();
     an_implementation_that_red_brought_along_is_not_reds: red("write_test; implement").refused_as(&["red-passed"]);
     a_test_that_can_not_be_loaded_is_refused: red("echo 'if then fi (' > t/1.t").refused();
     a_test_with_a_wrong_expectation_is_done_again: both(

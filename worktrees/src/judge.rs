@@ -1,8 +1,10 @@
 //! A checkout in which tm judges a tree: made by tm, never given to an agent, cleaned of everything before each use.
 
 use crate::hooks::{self, Hooked};
-use crate::owned::{Lister, OwnedFolder, OwnedHead};
+use crate::lister::Lister;
+use crate::owned::OwnedFolder;
 use crate::pool::WorktreePool;
+use crate::published::OwnedHead;
 use crate::{BranchName, Error, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;

@@ -7,8 +7,10 @@
 use crate::clean::clean;
 use crate::files::{Identity, beginning, replace};
 use crate::git::{Git, GitPlace, Hooks, fields, is_object_id, path_of};
+use crate::lister::Lister;
 use crate::own::OwnGit;
-use crate::{BranchName, Environment, Error, Repository, TreeId};
+use crate::published::{OwnedHead, point_head, remove_what_was_left, replace_whatever, text_of};
+use crate::{Error, Repository, TreeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,8 +20,6 @@ use tm_scheduler::CommitId;
 
 /// The file `.git` of a worktree, and the like, are no longer than this.
 const SHORT: usize = 8 * 1024;
-/// What git keeps in its folder of a worktree; anything else there was left by whoever worked in it.
-const OF_WORKTREE: [&str; 8] = ["HEAD", "commondir", "gitdir", "index", "locked", "logs", "refs", "reftable"];
 /// The name of the record in the folder of tm's own.
 const RECORD: &str = "place.json";
 
@@ -40,13 +40,6 @@ struct Record {
     /// Untracked paths that tm itself put there, or that the user lets stay.
     #[serde(default)]
     kept: Vec<PathBuf>,
-}
-
-/// Where HEAD of a worktree is.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum OwnedHead<'a> {
-    Branch(&'a BranchName),
-    Detached(&'a CommitId),
 }
 
 /// A worktree of tm's own.
@@ -409,26 +402,6 @@ impl OwnedFolder {
     }
 }
 
-/// Lists the untracked files of a worktree of tm's own.
-#[derive(Clone, Debug)]
-pub struct Lister {
-    environment: Environment,
-    path: PathBuf,
-    place: GitPlace,
-}
-
-impl Lister {
-    /// Returns what is in the folder and not in the index, a folder where nothing in it is.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
-        let git = Git::new(&self.environment, &self.path, Hooks::Off).at(&self.place).reading();
-        let listing = git.args(["ls-files", "--others", "--directory", "--no-empty-directory", "-z"]).bytes()?;
-        Ok(fields(&listing).map(path_of).collect())
-    }
-}
-
 impl Record {
     fn of(path: &Path) -> Result<Self, Error> {
         let dot_git = beginning(&path.join(".git"), SHORT)?;
@@ -456,42 +429,4 @@ impl Record {
 fn own_folder(repository: &Repository, path: &Path) -> Result<PathBuf, Error> {
     let own = repository.own().expect("a pool keeps the settings of its repository");
     own.worktree(path.file_name().unwrap_or_default())
-}
-
-/// Removes what is no file of git's own from its folder of a worktree.
-fn remove_what_was_left(git_dir: &Path) -> Result<(), Error> {
-    let failed = |error| Error::file("read", git_dir)(error);
-    for entry in std::fs::read_dir(git_dir).map_err(failed)?.flatten() {
-        let name = entry.file_name();
-        let wants_folder = ["logs", "refs", "reftable"].iter().any(|known| name == *known);
-        let is_right_kind =
-            entry.file_type().is_ok_and(|kind| if wants_folder { kind.is_dir() } else { kind.is_file() });
-        if is_right_kind && OF_WORKTREE.iter().any(|known| name == *known) {
-            continue;
-        }
-        crate::clean::remove(&entry.path())?;
-    }
-    Ok(())
-}
-
-fn text_of(head: &OwnedHead<'_>) -> String {
-    match head {
-        OwnedHead::Branch(branch) => format!("ref: {}\n", branch.reference()),
-        OwnedHead::Detached(commit) => format!("{commit}\n"),
-    }
-}
-
-fn point_head(git: Git, head: &OwnedHead<'_>) -> Result<(), Error> {
-    match head {
-        OwnedHead::Branch(branch) => git.args(["symbolic-ref", "-m", "tm", "HEAD", &branch.reference()]).done(),
-        OwnedHead::Detached(commit) => git.args(["update-ref", "--no-deref", "-m", "tm", "HEAD"]).commit(commit).done(),
-    }
-}
-
-/// As `replace`, also where a folder is in the way.
-fn replace_whatever(path: &Path, content: &[u8]) -> Result<(), Error> {
-    if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        crate::clean::remove(path)?;
-    }
-    replace(path, content)
 }

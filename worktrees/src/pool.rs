@@ -5,9 +5,11 @@
 
 use crate::collection::NoCollection;
 use crate::judge::JudgeCheckout;
+use crate::lister::Lister;
 use crate::own::OwnGit;
-use crate::owned::{Lister, OwnedFolder, OwnedHead};
+use crate::owned::OwnedFolder;
 use crate::prune::Pruned;
+use crate::published::OwnedHead;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
 use crate::{BranchName, Error, Repository, TreeId};

@@ -4,8 +4,10 @@
 
 use crate::git::{fields, path_of};
 use crate::hooks::Hooked;
-use crate::owned::{Lister, OwnedFolder, OwnedHead};
+use crate::lister::Lister;
+use crate::owned::OwnedFolder;
 use crate::pool::WorktreePool;
+use crate::published::OwnedHead;
 use crate::refs::BranchStart;
 use crate::{BranchName, Error, PathPatterns, Repository, TreeId};
 use std::path::{Path, PathBuf};
