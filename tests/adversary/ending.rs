@@ -32,10 +32,6 @@ cases! {
     an_agent_that_goes_on_writing_after_its_end_changes_nothing: green(
         "implement; (setsid env -i sh -c 'while :; do echo \"echo wrong\" > bin/1; echo \"echo 1\" > bin/1; done' \"$AGENT_FOLDER\" > /dev/null 2>&1 &)",
     ).lands_or_is_refused();
-    a_process_that_waits_for_the_commit_changes_nothing: green(
-        "implement; (setsid env -i PATH=\"$PATH\" sh -c 'while [ -d .git ] || [ -f .git ]; do echo BACKDOOR > evil; git add evil; done' \"$AGENT_FOLDER\" > /dev/null 2>&1 &)
-         rm -f evil",
-    ).ends();
     tests_without_end_are_ended: green("mkdir -p bin; echo 'while :; do sleep 1; done' > bin/1")
         .in_a_project("printf 'test: { timeout: 2s }\\n' > .taskmaster/tm.yaml")
         .refused();
