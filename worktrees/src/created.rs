@@ -1,0 +1,31 @@
+//! Makes a repository, and applies a patch to a folder that need not be one.
+
+use crate::git::{Git, Hooks};
+use crate::{Environment, Error, Repository};
+use std::path::Path;
+
+/// Makes a repository of what is in a folder, with one commit of everything on the branch `main`.
+///
+/// # Errors
+/// git refused, or the folder is in a repository already.
+pub fn create_repository(folder: &Path, message: &str) -> Result<Repository, Error> {
+    let environment = ["AUTHOR", "COMMITTER"].into_iter().fold(Environment::default(), |environment, role| {
+        environment.with(format!("GIT_{role}_NAME"), "tm").with(format!("GIT_{role}_EMAIL"), "tm@localhost")
+    });
+    let git = || Git::new(&environment, folder, Hooks::Off);
+    git().args(["init", "--quiet", "--initial-branch=main"]).done()?;
+    git().args(["add", "--all"]).done()?;
+    git().args(["-c", "commit.gpgsign=false", "commit", "--quiet", "-m", message]).done()?;
+    Repository::discover(folder)
+}
+
+/// Applies a patch to the files of a folder.
+///
+/// # Errors
+/// It does not apply.
+pub fn apply_patch(folder: &Path, patch: &[u8]) -> Result<(), Error> {
+    Git::new(&Environment::default(), folder, Hooks::Off)
+        .args(["apply", "--whitespace=nowarn", "-"])
+        .input(patch)
+        .done()
+}
