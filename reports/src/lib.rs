@@ -9,6 +9,7 @@ mod duration;
 mod html;
 mod junit;
 mod loop_summary;
+mod lower_bound;
 mod markdown;
 mod metrics;
 mod plan;

@@ -4,10 +4,10 @@
 
 use crate::cleaned::cleaned;
 use crate::compliance::{TddSummary, tdd_summary};
+use crate::lower_bound::lower_bound;
 use crate::walls::{WallSummary, wall_summaries};
 use jiff::Timestamp as Moment;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use tm_scheduler::{
     AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, Phase, Proof, Reason, ResultFile, RunId,
     RunStatus, Scheduler, State, Strength, Tag, TaskId, TaskView, Timestamp,
@@ -429,23 +429,6 @@ fn totals(tasks: &[TaskSummary], views: &[TaskView<'_>]) -> Totals {
         tokens: reports().filter_map(|report| report.tokens).map(|tokens| tokens.input + tokens.output).sum(),
         cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
     }
-}
-
-/// The larger of the longest path and the work divided by the slots, by how long each task's last agent worked.
-fn lower_bound(views: &[TaskView<'_>], slots: u32) -> u64 {
-    let duration = |view: &TaskView<'_>| {
-        let last = view.attempts.last().and_then(|record| record.report.as_ref());
-        last.map_or(0, |report| report.ended_at.since(report.started_at))
-    };
-    let mut by_wave: Vec<&TaskView<'_>> = views.iter().collect();
-    by_wave.sort_by_key(|view| view.placed.wave);
-    let mut ends: BTreeMap<&TaskId, u64> = BTreeMap::new();
-    for view in by_wave {
-        let before = view.placed.task.dependencies.iter().filter_map(|id| ends.get(id)).max().copied();
-        ends.insert(&view.placed.task.id, before.unwrap_or(0) + duration(view));
-    }
-    let work: u64 = views.iter().map(duration).sum();
-    ends.into_values().max().unwrap_or(0).max(work / u64::from(slots))
 }
 
 /// Returns the moment as RFC 3339 in UTC with milliseconds.

@@ -1,3 +1,5 @@
+//! The environment of commands: what is on the list reaches them, and nothing else.
+
 use super::*;
 
 fn variables(pairs: &[(&str, &str)]) -> Variables {

@@ -1,3 +1,5 @@
+//! How runners are asked for their own reports, command by command.
+
 use super::*;
 use crate::environment::EnvironmentRules;
 
