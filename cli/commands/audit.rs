@@ -1,7 +1,8 @@
 //! `tm audit`: shows again, from the history alone, what runs proved.
 
 use super::setup::{checkouts, test_command};
-use crate::arguments::{AuditArguments, StrictnessArgument};
+use super::verify::overrides;
+use crate::arguments::AuditArguments;
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
@@ -9,7 +10,6 @@ use serde_json::json;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
-use tm_config::Override;
 use tm_executors::process::UnderWay;
 use tm_reports::{audit_junit, audit_text, cleaned_audit};
 use tm_runtime::audit::{AuditOrder, AuditTests, audit as look_through};
@@ -31,7 +31,7 @@ struct Range {
 
 pub(crate) fn audit(start: &Path, arguments: &AuditArguments) -> Result<u8, CommandFailure> {
     tm_worktrees::check_git()?;
-    let project = Project::open(start, overrides(arguments))?;
+    let project = Project::open(start, overrides(arguments.test_command.as_ref(), arguments.strictness))?;
     if project.repository.is_shallow()? {
         let failure = CommandFailure::new("audit a clone that has only a part of its history");
         return Err(failure.hint("`git fetch --unshallow`; in CI, check the whole history out (`fetch-depth: 0`)"));
@@ -79,15 +79,6 @@ pub(crate) fn audit(start: &Path, arguments: &AuditArguments) -> Result<u8, Comm
 pub(super) fn parallel(project: &Project, asked: Option<NonZeroUsize>) -> usize {
     let of_settings = usize::try_from(project.loaded.settings.waves.max_parallel.get()).unwrap_or(1);
     asked.map_or(of_settings, NonZeroUsize::get)
-}
-
-fn overrides(arguments: &AuditArguments) -> Vec<Override> {
-    let command = arguments.test_command.as_ref();
-    let mut given: Vec<Override> =
-        command.map(|command| Override::new("test.command", "--test-command", json!(command))).into_iter().collect();
-    let strictness = arguments.strictness.map(StrictnessArgument::as_str);
-    given.extend(strictness.map(|name| Override::new("tdd.strictness", "--strictness", json!(name))));
-    given
 }
 
 fn range(project: &Project, named: Option<&str>) -> Result<Range, CommandFailure> {

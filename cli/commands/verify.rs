@@ -31,7 +31,10 @@ struct Target {
 
 pub(crate) fn verify(start: &Path, arguments: &VerifyArguments) -> Result<u8, CommandFailure> {
     let target_folder = arguments.target.as_deref().map(|target| start.join(target)).filter(|path| path.is_dir());
-    let project = Project::open(target_folder.as_deref().unwrap_or(start), overrides(arguments))?;
+    let project = Project::open(
+        target_folder.as_deref().unwrap_or(start),
+        overrides(arguments.test_command.as_ref(), arguments.strictness),
+    )?;
     let target = match (&arguments.target, target_folder) {
         (Some(id), None) => of_task(&project, arguments, id)?,
         (_, folder) => of_checkout(&project, arguments, folder.as_deref().unwrap_or(start))?,
@@ -55,13 +58,12 @@ pub(crate) fn verify(start: &Path, arguments: &VerifyArguments) -> Result<u8, Co
     Ok(if proof.holds() { 0 } else { REFUSED })
 }
 
-fn overrides(arguments: &VerifyArguments) -> Vec<Override> {
-    let command = arguments.test_command.as_ref();
-    let mut given: Vec<Override> =
-        command.map(|command| Override::new("test.command", "--test-command", json!(command))).into_iter().collect();
-    let strictness = arguments.strictness.map(StrictnessArgument::as_str);
-    given.extend(strictness.map(|name| Override::new("tdd.strictness", "--strictness", json!(name))));
-    given
+/// The settings that flags of a judgement by hand give.
+pub(super) fn overrides(command: Option<&String>, strictness: Option<StrictnessArgument>) -> Vec<Override> {
+    let command = command.map(|command| Override::new("test.command", "--test-command", json!(command)));
+    let strictness = strictness.map(StrictnessArgument::as_str);
+    let strictness = strictness.map(|name| Override::new("tdd.strictness", "--strictness", json!(name)));
+    command.into_iter().chain(strictness).collect()
 }
 
 fn judge(
