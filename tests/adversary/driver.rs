@@ -1,5 +1,6 @@
 //! Plays a case with the real binary and asserts what has to be true of every case, and what this one expects.
 
+use super::agreement;
 use super::belongings::{self, Belongings, PRIVATE};
 use super::case::{Case, Expectation};
 use super::language::HONESTLY;
@@ -41,7 +42,11 @@ impl Case {
             // Nobody else has what the agent left outside of the tree.
             drop(std::fs::rename(scene.path("own"), scene.path("own-that-nobody-else-has")));
             let stopped = ended.as_ref().filter(|ended| ended.status.code() == Some(1)).map(words);
-            seen.extend(truth::violations(&scene, self, report, stopped.as_deref()));
+            let untrue = truth::violations(&scene, self, report, stopped.as_deref());
+            if agreement::is_asked() {
+                seen.extend(agreement::differences(&scene, self, report, &untrue));
+            }
+            seen.extend(untrue);
             seen.extend(bounds(report));
         }
         seen.extend(self.expected(&scene, ended.as_ref(), report.as_ref()));

@@ -3,7 +3,8 @@
 //! A case says what its agent does in the first attempt at task 1 and what may come of it. Whatever it is, `driver.rs`
 //! asserts of every case: what tm says has landed is true in a fresh clone (`truth.rs`), nothing of the user's is touched
 //! (`belongings.rs`), the run ends, no process is left, no secret is written down. With `TM_TEST_BINARY` another tm is tried.
-//! `TM_TEST_EVERY_ROW=1 cargo test adversary::` walks the whole table.
+//! `TM_TEST_EVERY_ROW=1 cargo test adversary::` walks the whole table; with `TM_TEST_AUDIT=FILE`, what lands is also audited,
+//! and `agreement.rs` compares what the audit says with the truth.
 
 /// Makes a test of each case, named as the fact that it shows.
 macro_rules! cases {
@@ -23,6 +24,7 @@ fn is_tried(name: &str) -> bool {
     std::env::var_os("TM_TEST_EVERY_ROW").is_some() || sum.is_multiple_of(3)
 }
 
+mod agreement;
 mod belongings;
 mod case;
 mod driver;

@@ -46,7 +46,11 @@ pub(super) fn violations(scene: &Scene, case: &Case, report: &Value, stopped: Op
             vec![format!("the branch can't be cloned: {words}")]
         };
     }
-    let mut seen = if is_named { Vec::new() } else { [stranger.forbidden(), stranger.chain()].concat() };
+    let mut seen = if is_named {
+        Vec::new()
+    } else {
+        [stranger.forbidden(), stranger.chain(), stranger.strangers(), stranger.links()].concat()
+    };
     for pair in &landed {
         seen.extend(stranger.disagrees_with(pair).into_iter().map(|what| format!("truth of task {}: {what}", pair.id)));
     }
@@ -133,6 +137,30 @@ impl Stranger<'_> {
             }
         }
         seen
+    }
+
+    /// Commits that say of nothing that they are the work of a task.
+    fn strangers(&self) -> Vec<String> {
+        let listed = self.git(&[
+            "log",
+            "--no-merges",
+            "--format=%H %(trailers:key=Task,valueonly,separator=%x2C)",
+            &format!("{}..HEAD", self.base),
+        ]);
+        let nameless = listed.lines().filter(|line| line.split_once(' ').is_none_or(|(_, task)| task.is_empty()));
+        nameless.map(|commit| format!("`{}` is of no task", commit.trim_end())).collect()
+    }
+
+    /// Links that are not what they are here in anybody else's clone.
+    fn links(&self) -> Vec<String> {
+        let listed = self.git(&["ls-tree", "-r", "HEAD"]);
+        let links = listed.lines().filter(|line| line.starts_with("120000 ")).filter_map(|line| line.split_once('\t'));
+        let target = |path: &str| self.git(&["cat-file", "blob", &format!("HEAD:{path}")]);
+        let leads_out = links.filter(|(_, path)| {
+            let target = target(path);
+            target.starts_with('/') || target.split('/').any(|part| part == ".git")
+        });
+        leads_out.map(|(_, path)| format!("the link `{path}` leads out of the tree")).collect()
     }
 
     fn disagrees_with(&self, pair: &Landed) -> Vec<String> {
