@@ -65,7 +65,7 @@ fn audited(scene: &Scene, case: &Case, clone: &Path, range: &str) -> Audited {
     if landed.lines().collect::<std::collections::BTreeSet<_>>().len() < 2 {
         return Audited { code: Some(0), refused: vec!["nothing has landed".to_owned()] };
     }
-    let mut command = scene.program(&assert_cmd::cargo::cargo_bin!("tm").to_path_buf());
+    let mut command = scene.program(assert_cmd::cargo::cargo_bin!("tm"));
     command.current_dir(clone).env("PATH", case.language.search_path()).env("HOME", scene.path("audit-home"));
     command.env("TM_HOME", scene.path("audit-tm")).args(["audit", range, "--json", "--max-parallel", "1"]);
     if let Some(place) = case.settings.iter().position(|word| *word == "--test-command") {
