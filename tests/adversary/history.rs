@@ -64,6 +64,11 @@ cases! {
 path, size, line = sys.argv[1], int(sys.argv[2]), sys.argv[3].encode()
 open(path, "wb").write(zlib.compress(b"blob %d\0" % size + line.ljust(size - 1, b"x") + b"\n"))' "$file" $size "$line""#,
     ).ends();
+    an_object_of_the_work_itself_that_an_agent_overwrites_does_not_land: green(
+        r#"implement; echo BACKDOOR > evil; evil=$(git hash-object -w evil); rm evil; good=$(git hash-object -w bin/1)
+           file() { echo "$user/.git/objects/$(printf %s $1 | cut -c1-2)/$(printf %s $1 | cut -c3-)"; }
+           chmod u+w "$(file $good)"; cat "$(file $evil)" > "$(file $good)""#,
+    ).never_lands();
     // The word that must not land is put together at run time, since the program itself may.
     code_under_test_that_changes_the_index_changes_nothing: green(
         r#"mkdir -p bin; cat > bin/1 <<'END'

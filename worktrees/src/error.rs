@@ -180,6 +180,12 @@ pub enum Error {
         /// Its tree.
         found: String,
     },
+    /// Objects of the repository are not there, or are something else than their names say.
+    #[error("believe objects of the repository: they are not what their names say: {objects}")]
+    ObjectsNotAsNamed {
+        /// Their names, or what git says of them.
+        objects: String,
+    },
     /// A folder is not the one that tm made there; nothing in it is touched.
     #[error("work in `{}`: it is not the folder that tm made there", path.display())]
     NotOwn {
@@ -295,7 +301,8 @@ impl Error {
                     | io::ErrorKind::IsADirectory
                     | io::ErrorKind::FileTooLarge
             ),
-            Self::GitMissing { .. } => true,
+            // Whoever mends the repository can have the same step done.
+            Self::GitMissing { .. } | Self::ObjectsNotAsNamed { .. } => true,
             Self::Git { message: words, .. } | Self::CommitRefused { output: words } => {
                 says_passing_trouble(words) || says(words, &LASTING_WORDS)
             }

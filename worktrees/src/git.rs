@@ -88,7 +88,7 @@ const SETTINGS: [&str; 15] = [
 ];
 
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
-const CHANGING: [&str; 14] = [
+const CHANGING: [&str; 16] = [
     "read-tree",
     "update-ref",
     "symbolic-ref",
@@ -103,6 +103,8 @@ const CHANGING: [&str; 14] = [
     "commit-tree",
     "merge-tree",
     "apply",
+    "pack-objects",
+    "index-pack",
 ];
 
 impl Git {

@@ -3,6 +3,7 @@
 mod history;
 mod hooks;
 mod ignored;
+mod objects;
 mod reading;
 mod safety;
 

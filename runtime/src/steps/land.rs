@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{judge_landing, needs_rerun};
 use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId};
-use tm_worktrees::{Error, Landing, MergePreview};
+use tm_worktrees::{Error, Landing, MergePreview, ObjectCheck};
 
 /// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
 const TRIES: u32 = 5;
@@ -73,7 +73,12 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
         }
     }
     let setup = Arc::clone(&brief.setup);
-    let finished = tokio::task::spawn_blocking(move || setup.integration.advance(&merge).map(|()| merge)).await;
+    let finished = tokio::task::spawn_blocking(move || {
+        // What was written over since it was judged does not land.
+        setup.repository.check_new_objects(&merge, &setup.header.base_commit, ObjectCheck::Names)?;
+        setup.integration.advance(&merge).map(|()| merge)
+    })
+    .await;
     if let Ok(Ok(merge)) = &finished {
         attest(brief, merge, &preview).await;
     }

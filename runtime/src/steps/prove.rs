@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason};
-use tm_worktrees::{Captured, Error, TreeId, Worktree};
+use tm_worktrees::{Captured, Error, ObjectCheck, TreeId, Worktree};
 
 pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements: Arc<Measurements>) -> StepDone {
     let worktree = match at_hand(&brief, worktree).await {
@@ -18,7 +18,10 @@ pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements
     };
     let setup = Arc::clone(&brief.setup);
     let captured = tokio::task::spawn_blocking(move || {
-        let captured = worktree.capture(&setup.never_commit);
+        let captured = worktree.capture(&setup.never_commit).and_then(|captured| {
+            setup.repository.check_new_objects(&captured.tree, &setup.header.base_commit, ObjectCheck::Names)?;
+            Ok(captured)
+        });
         (worktree, captured)
     })
     .await;

@@ -1,0 +1,73 @@
+//! Checks that new objects are what their names say: git believes a loose object that somebody wrote over in place.
+//!
+//! Only what a known commit does not have is read, so it costs as much as the work, and not as much as the repository.
+
+use crate::git::is_object_id;
+use crate::{Error, Repository};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+
+/// What is asked of new objects.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ObjectCheck {
+    /// That each is what its name says.
+    Names,
+    /// That besides, each is well formed: what a server that checks what it is sent would take.
+    NamesAndForm,
+}
+
+impl Repository {
+    /// Makes sure that all objects of a commit or tree that `known` does not have are there, and are what their names say.
+    ///
+    /// # Errors
+    /// One is not (`ObjectsNotAsNamed`), or git can't read them.
+    pub fn check_new_objects(
+        &self,
+        of: &dyn fmt::Display,
+        known: &dyn fmt::Display,
+        check: ObjectCheck,
+    ) -> Result<(), Error> {
+        let (of, known) = (of.to_string(), known.to_string());
+        if let Some(no_id) = [&of, &known].into_iter().find(|id| !is_object_id(id)) {
+            return Err(Error::UnknownRevision { revision: no_id.clone() });
+        }
+        let list = self.git_on_objects().args(["rev-list", "--objects", "--no-object-names", &of, "--not", &known]);
+        let wanted = list.bytes().map_err(not_as_named)?;
+        let names: BTreeSet<String> = String::from_utf8_lossy(&wanted).lines().map(ToOwned::to_owned).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let common = self.own().map_or_else(|| self.common_dir.clone(), crate::own::OwnGit::common);
+        let folder = tempfile::tempdir_in(&common).map_err(Error::file("write", &common))?;
+        let found = self.names_by_content(wanted, folder.path(), check)?;
+        let objects: Vec<String> = names.difference(&found).cloned().collect();
+        if objects.is_empty() { Ok(()) } else { Err(Error::ObjectsNotAsNamed { objects: objects.join(", ") }) }
+    }
+
+    /// Packs objects, and returns the names that follow from what is in the pack.
+    fn names_by_content(&self, names: Vec<u8>, folder: &Path, check: ObjectCheck) -> Result<BTreeSet<String>, Error> {
+        // Small deltas are for what is kept, and this is not.
+        let pack = self.git_on_objects().args(["pack-objects", "-q", "--window=0", "--compression=0"]);
+        let id = pack.arg(folder.join("given")).input(names).text().map_err(not_as_named)?;
+        let mut index = self.git_on_objects().arg("index-pack");
+        if check == ObjectCheck::NamesAndForm {
+            index = index.arg("--fsck-objects");
+        }
+        let listed = folder.join("found.idx");
+        index.arg("-o").arg(&listed).arg(folder.join(format!("given-{id}.pack"))).done().map_err(not_as_named)?;
+        let bytes = tm_untrusted::read(&listed, u64::MAX).map_err(Error::file("read", &listed))?;
+        let text = self.git_on_objects().arg("show-index").input(bytes).text()?;
+        Ok(text.lines().filter_map(|line| line.split(' ').nth(1)).map(ToOwned::to_owned).collect())
+    }
+}
+
+/// What git says of an object that it can't read names it, unless the disk is the trouble.
+fn not_as_named(error: Error) -> Error {
+    match error {
+        Error::Git { message, .. } if !crate::error::says_trouble_of_disk(&message) => {
+            Error::ObjectsNotAsNamed { objects: message }
+        }
+        other => other,
+    }
+}
