@@ -143,6 +143,28 @@ fn a_crash_anywhere_in_a_longer_run_changes_nothing_about_the_end() {
 }
 
 #[test]
+fn a_crash_anywhere_changes_nothing_about_commits_of_agents_that_are_kept() {
+    const COMMITS: &str = r#"
+    commit() { git add --all && git -c user.name=Agent -c user.email=agent@example.org commit --quiet --no-verify -m "$1"; }
+    for number in 1 2; do echo $number > step; commit "step $number"; done; rm step
+    "#;
+    let make: fn() -> Scene = || {
+        let scene = Scene::new(&[("1", "Document the parser", &[])], &format!("{COMMITS}{HONEST}"));
+        write(&scene.root().join("run-tests.sh"), "echo 1..1\necho ok - fine\n");
+        write(&scene.root().join(".taskmaster/tm.yaml"), "git: { keep_agent_commits: true }\n");
+        scene.git(&["add", "--all"]);
+        scene.git(&["commit", "--quiet", "--message", "cheap tests, and settings"]);
+        scene
+    };
+    let (expected, points) = undisturbed(&make());
+    assert!(["step 1", "step 2"].iter().all(|step| expected.commits.iter().any(|subject| subject == step)));
+    // After the agent, which is half way.
+    let every = if std::env::var_os("TM_TEST_EVERY_POINT").is_some() { 1 } else { 4 };
+    let tried = walk(after_a_crash_at, (points / 2..=points).step_by(every), points, &expected, make);
+    assert!(tried >= 8, "{tried} points were reached");
+}
+
+#[test]
 fn a_disk_that_is_full_for_a_moment_changes_nothing_about_the_end() {
     let make: fn() -> Scene = || scene(&[("1", "Document the parser", &[])]);
     let (expected, names) = undisturbed_with_names(&make());

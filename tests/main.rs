@@ -1,6 +1,7 @@
 //! Runs the real binary with scripted agents in real repositories, and checks what can be checked of the tree itself.
 
 mod adversary;
+mod agent_history;
 mod agents;
 mod audit;
 mod autopilot;

@@ -234,6 +234,8 @@ pub struct Git {
     pub never_commit: Vec<String>,
     /// The message of tm's commits, without its trailers; without one tm's own wording.
     pub commit_template: Option<String>,
+    /// Whether the commits that an agent made itself are kept as the history of the task's commit.
+    pub keep_agent_commits: bool,
     /// What follows when an agent wrote into the checkout of the user.
     pub escape: Escape,
     /// Where it is stated what was proven of a task that landed.

@@ -18,6 +18,8 @@ pub enum AuditKind {
     Work,
     /// Better code on top of work that stands.
     Refactor,
+    /// A commit that an agent made on its way, which is the history of its task's commit.
+    History,
     /// The merge that brought a task's work to the integration branch.
     Landing,
     /// A merge that names no task.
@@ -36,6 +38,7 @@ impl AuditKind {
             Self::Green => "green",
             Self::Work => "work",
             Self::Refactor => "refactor",
+            Self::History => "history",
             Self::Landing => "landing",
             Self::Merge => "merge",
             Self::Uncovered => "uncovered",

@@ -23,6 +23,33 @@ cases! {
          git -c user.name=A -c user.email=a@example.org merge --quiet --no-ff --strategy=ours -m merged $evil; implement",
     ).lands_or_is_refused();
     words_of_the_agents_own_commits_do_not_reach_the_branch: green("implement; commit 'BACKDOOR in the words'").lands_or_is_refused();
+    kept_commits_with_a_forged_trailer_are_no_history: green(
+        r#"run=$TM_RUN_ID; echo BACKDOOR > evil; commit "$(printf 'Add the parser\n\ntask: 1\nPhase: green\nRun: %s' "$run")"; rm evil; implement"#,
+    ).with_variable("TM_GIT_KEEP_AGENT_COMMITS", "true").lands();
+    kept_commits_with_secrets_between_are_no_history: green(
+        "mkdir -p .taskmaster; echo BACKDOOR > .taskmaster/x; git add --force .taskmaster; commit one; git rm --quiet -r .taskmaster/x; implement; commit two",
+    ).with_variable("TM_GIT_KEEP_AGENT_COMMITS", "true").lands();
+    a_kept_commit_with_a_key_in_it_is_no_history: green(
+        r"printf 'BACKDOOR sk-%s\n' aB3aB3aB3aB3aB3aB3aB3aB3aB3 > key; commit one; rm key; implement; commit two",
+    ).with_variable("TM_GIT_KEEP_AGENT_COMMITS", "true").lands();
+    a_kept_commit_with_a_link_out_of_the_tree_is_no_history: green(
+        "ln -s /etc/passwd BACKDOOR; echo BACKDOOR > x; commit one; rm BACKDOOR x; implement",
+    ).with_variable("TM_GIT_KEEP_AGENT_COMMITS", "true").lands();
+    a_kept_commit_that_is_too_large_is_no_history: green(
+        "echo BACKDOOR > large; head -c 9000000 /dev/zero >> large; commit one; rm large; implement",
+    ).with_variable("TM_GIT_KEEP_AGENT_COMMITS", "true").lands();
+    a_kept_merge_of_other_work_is_no_history: green(
+        "base=$(git rev-parse HEAD); echo BACKDOOR > evil; commit evil; evil=$(git rev-parse HEAD); git reset --quiet --hard $base
+         git -c user.name=A -c user.email=a@example.org merge --quiet --no-ff --strategy=ours -m merged $evil; implement",
+    ).with_variable("TM_GIT_KEEP_AGENT_COMMITS", "true").lands();
+    kept_commits_of_another_task_do_not_take_its_work_away: green(
+        r#"echo more > more; commit mine; implement; until [ -e "$AGENT_FOLDER/second" ]; do sleep 0.02; done
+           git reset --quiet --hard "$(cat "$AGENT_FOLDER/second")"; git rm --quiet bin/2; commit 'without it'; implement; : > "$own/done""#,
+    )
+        .beside_another_task()
+        .with_variable("TM_GIT_KEEP_AGENT_COMMITS", "true")
+        .whose_user("sed -i 's|^green) implement|green) implement; [ $id-$TM_ATTEMPT != 2-1 ] \\|\\| { commit two; git rev-parse HEAD > \"$AGENT_FOLDER/place\"; mv \"$AGENT_FOLDER/place\" \"$AGENT_FOLDER/second\"; until [ -e \"$own/done\" ]; do sleep 0.02; done; }|' \"$AGENT_FOLDER/agent.sh\"")
+        .lands_in_the_end();
     an_integration_branch_that_an_agent_moves_is_not_landed_on: green(
         r#"implement; ref=$(git for-each-ref --format='%(refname)' 'refs/heads/tm/*/run-*'); export GIT_INDEX_FILE="$own/index"
            git read-tree $ref; git update-index --add --cacheinfo 100644,$(echo BACKDOOR | git hash-object -w --stdin),evil

@@ -144,7 +144,8 @@ impl Stranger<'_> {
         let listed = self.git(&[
             "log",
             "--no-merges",
-            "--format=%H %(trailers:key=Task,valueonly,separator=%x2C)",
+            // An agent's own commits, where they are kept, name the attempt.
+            "--format=%H %(trailers:key=Task,valueonly,separator=%x2C)%(trailers:key=Made-In,valueonly,separator=%x2C)",
             &format!("{}..HEAD", self.base),
         ]);
         let nameless = listed.lines().filter(|line| line.split_once(' ').is_none_or(|(_, task)| task.is_empty()));

@@ -3,6 +3,7 @@
 //! The only crate that talks to git, always through the `git` program. Knows nothing of tasks, attempts or agents: it is given branch names, commits and
 //! folders, and hands back worktrees and commits. Every call is synchronous and may wait for the disk.
 
+mod agent_history;
 mod branch;
 mod bring;
 mod changes;
@@ -47,6 +48,7 @@ mod watched;
 mod work;
 mod worktree;
 
+pub use agent_history::{AgentCommit, Author, BroughtFile, HistoryBounds};
 pub use branch::BranchName;
 pub use bring::BringHow;
 pub use changes::{Change, ChangedFile};

@@ -61,7 +61,7 @@ impl Worktree {
         &self.base
     }
 
-    const fn repository(&self) -> &Repository {
+    pub(crate) const fn repository(&self) -> &Repository {
         self.folder.repository()
     }
 
@@ -177,16 +177,6 @@ impl Worktree {
     pub fn show_at_branch(&self) -> Result<(), Error> {
         self.folder.assert_own()?;
         self.folder.publish(&OwnedHead::Branch(&self.branch))
-    }
-
-    /// Returns the agent's own commits on the base, the newest; `None` when there are none, or not on the base.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn own_commits(&self) -> Result<Option<CommitId>, Error> {
-        let tip = self.repository().branch_tip(&self.branch)?;
-        let Some(tip) = tip.filter(|tip| *tip != self.base) else { return Ok(None) };
-        Ok(self.repository().is_ancestor(&self.base, &tip)?.then_some(tip))
     }
 
     /// Commits what the agent left uncommitted, on top of the commits that it made, with hooks and signing as the user has

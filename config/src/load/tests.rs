@@ -132,6 +132,7 @@ fn built_in_settings() -> Settings {
             land: Landing::Each,
             never_commit: vec![".taskmaster/**".to_owned(), ".aider.tags.cache.v*/**".to_owned()],
             commit_template: None,
+            keep_agent_commits: false,
             escape: Escape::Fail,
             attest: Attest::File,
         },

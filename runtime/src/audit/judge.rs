@@ -82,9 +82,12 @@ impl Judge {
         let phase = match work.kind {
             AuditKind::Red => Phase::Red,
             AuditKind::Green | AuditKind::Refactor => Phase::Green,
-            AuditKind::Work | AuditKind::Landing | AuditKind::Merge | AuditKind::Uncovered | AuditKind::Whole => {
-                Phase::None
-            }
+            AuditKind::Work
+            | AuditKind::History
+            | AuditKind::Landing
+            | AuditKind::Merge
+            | AuditKind::Uncovered
+            | AuditKind::Whole => Phase::None,
         };
         let again = Work {
             phase,
@@ -225,7 +228,7 @@ const fn shown(kind: AuditKind) -> &'static str {
         AuditKind::Landing | AuditKind::Merge => {
             "its tree is what its parents give, and what passed alone passes merged"
         }
-        AuditKind::Uncovered => "nothing",
+        AuditKind::History | AuditKind::Uncovered => "nothing",
         AuditKind::Whole => "nothing that passed at the beginning fails at the end, and no new test fails",
     }
 }

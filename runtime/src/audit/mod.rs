@@ -9,7 +9,7 @@ mod structure;
 mod trailers;
 
 pub use journal::{Doubt, doubts, landed_since, proven_tips};
-pub(crate) use trailers::{TEST_COMMAND, as_value};
+pub(crate) use trailers::{MADE_IN, TEST_COMMAND, as_value};
 
 use crate::measurements::Measurements;
 use crate::steps::blocking;

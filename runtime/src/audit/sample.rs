@@ -64,6 +64,7 @@ fn tasks(sorted: &[Sorted]) -> BTreeMap<CommitId, Vec<CommitId>> {
         AuditKind::Refactor => work.base.clone(),
         AuditKind::Green
         | AuditKind::Work
+        | AuditKind::History
         | AuditKind::Landing
         | AuditKind::Merge
         | AuditKind::Uncovered

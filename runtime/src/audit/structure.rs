@@ -43,7 +43,8 @@ pub(super) enum Sorted {
 pub(super) fn sorted(repository: &Repository, from: &CommitId, tips: &[CommitId]) -> Result<Vec<Sorted>, Error> {
     let commits = repository.history(from, tips)?;
     let by_id = commits.iter().map(|commit| (commit.id.clone(), commit.clone())).collect();
-    let sorter = Sorter { repository, by_id };
+    let mut sorter = Sorter { repository, by_id, histories: BTreeSet::new() };
+    sorter.histories = commits.iter().filter_map(|commit| sorter.history_of(commit)).flatten().collect();
     commits.iter().map(|commit| sorter.sort(commit)).collect()
 }
 
@@ -63,12 +64,42 @@ pub(super) fn item(commit: &PastCommit, claims: &Claims, kind: AuditKind) -> Aud
     }
 }
 
+fn of_agent(commit: &PastCommit, claims: &Claims) -> AuditItem {
+    let what =
+        "an agent's own words and steps: no proof is of it, and what it did lands by its task's commit".to_owned();
+    AuditItem { what, ..item(commit, claims, AuditKind::History) }
+}
+
 struct Sorter<'a> {
     repository: &'a Repository,
     by_id: BTreeMap<CommitId, PastCommit>,
+    /// The commits of agents that are the history of a task's commit.
+    histories: BTreeSet<CommitId>,
 }
 
 impl Sorter<'_> {
+    /// The commits of an agent's that a task's commit has as its history: a chain on what the task's commit builds on,
+    /// each of which names the task. What they hold lands by no other way than the task's own tree, which is judged.
+    fn history_of(&self, commit: &PastCommit) -> Option<Vec<CommitId>> {
+        let claims = Claims::of(&commit.trailers).ok()?;
+        claims.kind()?;
+        let [base, newest] = commit.parents.as_slice() else { return None };
+        let made_in = format!("{}/{}/", claims.run.as_ref()?, claims.task.as_ref()?);
+        let (mut found, mut next) = (Vec::new(), newest);
+        while next != base {
+            let past = self.by_id.get(next)?;
+            let of = Claims::of(&past.trailers).ok()?;
+            let is_of_task = of.made_in.as_ref().is_some_and(|made| made.starts_with(&made_in)) && of.task.is_none();
+            let [before] = past.parents.as_slice() else { return None };
+            if !is_of_task {
+                return None;
+            }
+            found.push(next.clone());
+            next = before;
+        }
+        Some(found)
+    }
+
     fn sort(&self, commit: &PastCommit) -> Result<Sorted, Error> {
         let claims = match Claims::of(&commit.trailers) {
             Ok(claims) => claims,
@@ -79,7 +110,9 @@ impl Sorter<'_> {
         };
         match commit.parents.as_slice() {
             [] => Ok(uncovered(commit, &claims, "it has no parent")),
+            [_] if self.histories.contains(&commit.id) => Ok(Sorted::Finding(Box::new(of_agent(commit, &claims)))),
             [base] => self.work(commit, claims, base),
+            [base, _] if self.history_of(commit).is_some() => self.work(commit, claims, base),
             [one, other] => self.merge(commit, claims, one, other),
             [..] => Ok(uncovered(commit, &claims, "it has more than two parents")),
         }
@@ -118,7 +151,7 @@ impl Sorter<'_> {
             }
             let past = self.past(&commit)?;
             let claims = Claims::of(&past.trailers).unwrap_or_default();
-            if claims.kind() == Some(AuditKind::Red) && past.parents.len() == 1 {
+            if claims.kind() == Some(AuditKind::Red) {
                 found.push(commit);
             } else if past.parents.len() == 2 && claims == Claims::default() && self.by_id.contains_key(&commit) {
                 open.extend(past.parents);

@@ -4,6 +4,8 @@ use tm_scheduler::{AuditKind, RunId, TaskId};
 
 /// The trailer of a task that has a test command of its own.
 pub(crate) const TEST_COMMAND: &str = "Test-Command";
+/// The trailer of a commit of an agent's that is kept as the history of its task's: run, task and attempt.
+pub(crate) const MADE_IN: &str = "Made-In";
 
 /// What a commit says of itself.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -13,6 +15,8 @@ pub(super) struct Claims {
     /// The kind of work; `None` for merges.
     pub(super) phase: Option<String>,
     pub(super) test_command: Option<String>,
+    /// The attempt in which an agent made it.
+    pub(super) made_in: Option<String>,
 }
 
 impl Claims {
@@ -26,6 +30,7 @@ impl Claims {
             run: one(trailers, "Run")?.map(RunId::from),
             phase: one(trailers, "Phase")?.map(ToOwned::to_owned),
             test_command: one(trailers, TEST_COMMAND)?.map(command_of),
+            made_in: one(trailers, MADE_IN)?.map(ToOwned::to_owned),
         })
     }
 

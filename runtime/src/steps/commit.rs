@@ -1,6 +1,7 @@
 //! Commits proven work on the task's branch.
 
 use super::brief::{Brief, StepDone};
+use super::history::{History, history};
 use super::prepare::at_hand;
 use super::prove::work;
 use super::{blocking, words};
@@ -34,7 +35,13 @@ pub(crate) async fn commit(brief: Brief, worktree: Option<Worktree>, measurement
     };
     let proven = Proven { tree: TreeId::new(tree), phase: brief.phase().as_str() };
     let answer = match committed(&brief, &worktree, proven, worktree.base(), &measurements).await {
-        Ok(Committed { commit, proof }) => Answer::Committed { commit, proof: proof.map(Box::new) },
+        Ok(Committed { commit, proof, note: None }) => Answer::Committed { commit, proof: proof.map(Box::new) },
+        Ok(Committed { commit, proof, note: Some(note) }) => {
+            let seen = brief.record.as_ref().and_then(|record| record.proof.clone());
+            let mut proof = proof.or(seen).unwrap_or_default();
+            proof.notes.push(note);
+            Answer::Committed { commit, proof: Some(Box::new(proof)) }
+        }
         Err(NotCommitted::Refused(why)) => Answer::CommitRefused(why),
         Err(NotCommitted::Trouble(trouble)) => trouble.answer(Answer::CommitRefused),
     };
@@ -52,6 +59,8 @@ pub(super) struct Committed {
     pub(super) commit: CommitId,
     /// What was seen of its tree, where hooks made another one than had been proven.
     pub(super) proof: Option<Proof>,
+    /// What became of the agent's own commits, where there is something to say.
+    pub(super) note: Option<String>,
 }
 
 /// Why there is no commit.
@@ -76,7 +85,8 @@ impl From<NotCommitted> for String {
     }
 }
 
-/// Commits the proven tree itself, by its id, on a commit, and puts the task's branch there.
+/// Commits the proven tree itself, by its id, on a commit, and puts the task's branch there. The agent's own commits
+/// are a second parent, where they are kept.
 ///
 /// The user's hooks are run on it in a checkout of that very tree; what they make of it is judged as any work.
 pub(super) async fn committed(
@@ -100,9 +110,11 @@ pub(super) async fn committed(
         }
         Some(proof)
     };
+    let History { tip, note } = tokio::task::block_in_place(|| history(brief, worktree, on))?;
+    let parents: Vec<&CommitId> = std::iter::once(on).chain(&tip).collect();
     for pause in AGAIN_AFTER.into_iter().map(Some).chain([None]) {
-        match (tokio::task::block_in_place(|| commit_now(brief, worktree, &hooked, on)), pause) {
-            (Ok(commit), _) => return Ok(Committed { commit, proof }),
+        match (tokio::task::block_in_place(|| commit_now(brief, worktree, &hooked, &parents)), pause) {
+            (Ok(commit), _) => return Ok(Committed { commit, proof, note }),
             (Err(error), Some(pause)) if error.is_of_surroundings() => tokio::time::sleep(pause).await,
             (Err(error), _) => return Err(refused(error)),
         }
@@ -110,9 +122,9 @@ pub(super) async fn committed(
     unreachable!("the last round returns")
 }
 
-fn commit_now(brief: &Brief, worktree: &Worktree, hooked: &Hooked, on: &CommitId) -> Result<CommitId, Error> {
+fn commit_now(brief: &Brief, worktree: &Worktree, hooked: &Hooked, parents: &[&CommitId]) -> Result<CommitId, Error> {
     let repository = &brief.setup.repository;
-    let commit = repository.commit_as_user(&hooked.tree, &[on], &hooked.message)?;
+    let commit = repository.commit_as_user(&hooked.tree, parents, &hooked.message)?;
     repository.assert_tree_of(&commit, &hooked.tree)?;
     worktree.put_branch_at(&commit, &brief.salvage_name(brief.attempt))?;
     Ok(commit)
@@ -225,7 +237,7 @@ fn trailers(brief: &Brief, phase: &str) -> String {
 }
 
 /// Text from a backlog can't add lines of its own to a message.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.is_empty() { "untitled".to_owned() } else { line }
 }

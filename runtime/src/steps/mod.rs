@@ -3,6 +3,7 @@
 mod agent;
 mod brief;
 mod commit;
+mod history;
 mod land;
 mod prepare;
 mod prove;

@@ -163,7 +163,11 @@ async fn keep(
     };
     let proven = Proven { tree, phase: REFACTOR };
     match committed(brief, worktree, proven, green, measurements).await {
-        Ok(Committed { commit, proof: of_hooks }) => (of_hooks.unwrap_or(proof), Ok(commit)),
+        Ok(Committed { commit, proof: of_hooks, note }) => {
+            let mut proof = of_hooks.unwrap_or(proof);
+            proof.notes.extend(note);
+            (proof, Ok(commit))
+        }
         Err(why) => (proof, Err(why.into())),
     }
 }
