@@ -264,3 +264,19 @@ fn work_without_a_pair_that_needs_weaker_tests_is_named_and_refused_where_that_i
     let report = scene.runs(&["--tdd", "off", "--strictness", "strict", "--retries", "0"], 3);
     is_refused(&report, "1", "tests-tampered", "test-runner-changed");
 }
+
+#[test]
+fn a_proof_without_tests_that_can_not_pass_says_so_and_only_there() {
+    for (canary, is_noted) in [("on", false), ("off", true)] {
+        let scene = project(&[], "", HONEST);
+        let output = scene.run_command(&[]).env("TM_TDD_CANARY", canary).output().expect("tm");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let report = scene.report();
+        let notes = task(&report, "1")["attempts"][0]["proof"]["notes"].to_string();
+        assert_eq!(notes.contains("tests that can't pass were not tried (`tdd.canary: off`)"), is_noted, "{notes}");
+        let has_run = scene.waves_folder().join("tasks/1/attempt-1");
+        let logs = std::fs::read_dir(has_run).expect("a folder").flatten();
+        let canaries = logs.filter(|log| log.file_name().to_string_lossy().contains("canary")).count();
+        assert_eq!(canaries == 0, is_noted, "the canary runs where it is on");
+    }
+}

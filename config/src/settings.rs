@@ -95,6 +95,18 @@ pub struct Tdd {
     pub refactor: bool,
     /// Whether RED tasks depend on nothing and go first, all of them.
     pub red_early: bool,
+    /// Whether RED's tests are changed so that they can't pass, to see whether the results tell of it.
+    pub canary: Canary,
+}
+
+/// Whether tests that can't pass are tried.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Canary {
+    /// They are, wherever tm knows how.
+    On,
+    /// They are not, and the proof says so.
+    Off,
 }
 
 /// Which tasks become a RED and a GREEN task.

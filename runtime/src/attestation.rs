@@ -7,7 +7,7 @@ use crate::steps::{Brief, blocking};
 use serde_json::{Value, json};
 use tm_config::Attest;
 use tm_scheduler::CommitId;
-use tm_scheduler::verdict::Strictness;
+use tm_scheduler::verdict::{Canary, Strictness};
 use tm_worktrees::MergePreview;
 
 /// The type of what is stated, as docs/audit.md says it.
@@ -76,6 +76,7 @@ fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
             "settings": {
                 "strictness": strictness,
                 "coverageThreshold": rules.coverage_threshold,
+                "canary": rules.canary == Canary::On,
                 "testFormat": test.as_ref().map(|command| command.format.as_str()),
                 "testResults": test.as_ref().and_then(|command| command.results.clone()),
             },

@@ -10,7 +10,7 @@ use tm_executors::environment::{EnvironmentRules, Home};
 use tm_executors::process::UnderWay;
 use tm_executors::testing::{ResultFormat, TestCommand, UnknownFormat, detect_test_command};
 use tm_presets::Recipe;
-use tm_scheduler::verdict::{Rules, Strictness};
+use tm_scheduler::verdict::{Canary, Rules, Strictness};
 use tm_scheduler::{AgentName, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
@@ -160,6 +160,9 @@ pub fn rules(settings: &Settings) -> Rules {
             Strict::Relaxed => Strictness::Relaxed,
         },
         coverage_threshold: settings.tdd.coverage_threshold.map(CoverageThreshold::percent),
-        canary: tm_scheduler::verdict::Canary::On,
+        canary: match settings.tdd.canary {
+            tm_config::Canary::On => Canary::On,
+            tm_config::Canary::Off => Canary::Off,
+        },
     }
 }

@@ -4,7 +4,7 @@ mod agents;
 
 use super::*;
 use crate::{
-    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Compat, CoverageThreshold, Dispatch, Escape, Git,
+    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Canary, Compat, CoverageThreshold, Dispatch, Escape, Git,
     Landing, Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves,
     Worktree,
 };
@@ -91,6 +91,7 @@ fn built_in_settings() -> Settings {
             coverage_threshold: None,
             refactor: false,
             red_early: false,
+            canary: Canary::On,
         },
         test: Test {
             command: None,

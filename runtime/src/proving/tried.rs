@@ -64,7 +64,7 @@ impl Prover<'_> {
         brought: &Brought,
     ) -> Result<Proof, Trouble> {
         if self.work.rules.canary == Canary::Off {
-            proof.notes.push("tests that can't pass were not tried".to_owned());
+            proof.notes.push("tests that can't pass were not tried (`tdd.canary: off`)".to_owned());
             return Ok(proof);
         }
         let changed = self.changed_tests_of_red(brought).await?;
