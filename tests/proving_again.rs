@@ -119,6 +119,20 @@ fn a_landing_that_git_does_not_know_is_named() {
         assert!(words(&output).contains("its journal and git do not agree"), "{}", words(&output));
     }
     refused(&scene, &["task `2` landed as it, but it is no merge of two", &commit]);
+    let report = in_doubt(&scene, "2");
+    assert!(report.contains("said to have landed by"), "{report}");
+    let land = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
+    assert!(land.status.code() == Some(3) && words(&land).contains("do not agree"), "{}", words(&land));
+}
+
+/// What `tm waves report` says of a run in which the landing of a task is in doubt.
+fn in_doubt(scene: &Scene, task: &str) -> String {
+    let report = scene.tm(&["waves", "report"]).output().expect("tm");
+    assert_eq!(report.status.code(), Some(3), "{}", words(&report));
+    let json = scene.report();
+    assert_eq!(json["doubts"][0]["task"], task, "{json:#}");
+    assert_eq!(crate::scene::task(&json, task)["landed"], false, "{json:#}");
+    words(&report)
 }
 
 #[test]
@@ -126,8 +140,12 @@ fn who_trusts_the_journal_waits_for_no_test() {
     let scene = killed();
     write(&scene.root().join(".taskmaster/tm.yaml"), "test: { command: 'echo 1..1; echo not ok - old' }\n");
     refused(&scene, &["can't be shown again", "task `1"]);
+    let report = scene.tm(&["waves", "report"]).output().expect("tm");
+    assert!(report.status.code() == Some(3) && words(&report).contains("git does not show it"), "{}", words(&report));
     write(&scene.root().join(".taskmaster/tm.yaml"), "");
     let output = scene.run(&["--trust-journal"]);
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     assert!(!words(&output).contains("proving"), "{}", words(&output));
+    let report = scene.tm(&["waves", "report"]).output().expect("tm");
+    assert!(report.status.success() && !words(&report).contains("git does not show it"), "{}", words(&report));
 }

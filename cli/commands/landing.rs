@@ -1,5 +1,6 @@
 //! `tm waves land`: the work of a run into the branch that the user is on, after asking; and the merge of any branch.
 
+use super::doubted::refuse_doubted;
 use super::review::{ReviewedRun, TaskBranch};
 use crate::arguments::LandArguments;
 use crate::display::{print_data, print_line};
@@ -15,6 +16,7 @@ pub(crate) fn land(start: &Path, arguments: &LandArguments) -> Result<u8, Comman
     let project = Project::open(start, Vec::new())?;
     refuse_live(&project, "land")?;
     let run = ReviewedRun::open(project, arguments.run.as_deref())?;
+    refuse_doubted(&run.summary)?;
     let branch = BranchName::new(&run.summary.integration_branch)?;
     let onto = user_branch(&run.project)?;
     if !arguments.with_rejected {

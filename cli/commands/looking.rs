@@ -1,6 +1,7 @@
 //! Commands that look at runs, live or over: `status`, `list`, `report` and `logs`.
 
-use super::reporting::{whole_summary, write_reports};
+use super::doubted::{shown_summary, tell_doubts};
+use super::reporting::write_reports;
 use crate::arguments::{LogsArguments, ReportArguments, ReportForm, RunChoice};
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
 use tm_runtime::{Replayed, now, replay};
 use tm_scheduler::{AttemptNumber, RunId, TaskId};
-use tm_store::run::RunLock;
+use tm_store::run::{RunDirectory, RunLock};
 
 /// How often a log that is followed is read again.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
@@ -23,8 +24,8 @@ const MOST_ERRORS: u64 = 16 * 1024 * 1024;
 
 pub(crate) fn status(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
     let project = Project::open(start, Vec::new())?;
-    let (_, replayed) = project.replayed(choice.run.as_deref())?;
-    let summary = summary(&project, &replayed);
+    let (directory, replayed) = project.replayed(choice.run.as_deref())?;
+    let summary = summary(&project, &directory, &replayed);
     print_data(&if choice.json { as_json(&summary)? } else { status_text(&summary) });
     Ok(0)
 }
@@ -32,13 +33,13 @@ pub(crate) fn status(start: &Path, choice: &RunChoice) -> Result<u8, CommandFail
 pub(crate) fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, CommandFailure> {
     let project = Project::open(start, Vec::new())?;
     let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
-    let summary = summary(&project, &replayed);
+    let summary = summary(&project, &directory, &replayed);
     let form = &arguments.form;
     if form.open {
         write_reports(&summary, directory.path())?;
         print_line(&directory.report().display().to_string());
         opener::open(directory.report())?;
-        return Ok(0);
+        return Ok(tell_doubts(&summary));
     }
     print_data(&match form {
         ReportForm { json: true, .. } => as_json(&summary)?,
@@ -46,13 +47,13 @@ pub(crate) fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, Co
         ReportForm { junit: true, .. } => junit_xml(&summary),
         ReportForm { .. } => summary_markdown(&summary),
     });
-    Ok(0)
+    Ok(tell_doubts(&summary))
 }
 
 pub(crate) fn metrics(start: &Path, run: Option<&str>) -> Result<u8, CommandFailure> {
     let project = Project::open(start, Vec::new())?;
-    let (_, replayed) = project.replayed(run)?;
-    print_data(&metrics_text(&summary(&project, &replayed)));
+    let (directory, replayed) = project.replayed(run)?;
+    print_data(&metrics_text(&summary(&project, &directory, &replayed)));
     Ok(0)
 }
 
@@ -61,10 +62,10 @@ fn as_json(summary: &Summary) -> Result<String, CommandFailure> {
 }
 
 /// The summary of a run as its journal tells it; the time of one that goes on runs until now.
-fn summary(project: &Project, replayed: &Replayed) -> Summary {
-    let is_live = replayed.scheduler.ended().is_none() && is_held_for(project, &replayed.header.run_id);
+fn summary(project: &Project, directory: &RunDirectory, replayed: &Replayed) -> Summary {
+    let is_live = is_live(project, replayed);
     let ended_at = if is_live { now() } else { replayed.last_input_at };
-    let mut summary = whole_summary(project, &replayed.scheduler, &replayed.header, ended_at);
+    let mut summary = shown_summary(project, directory, replayed, ended_at, is_live);
     if replayed.scheduler.ended().is_none() {
         match (is_live, replayed.scheduler.is_paused()) {
             (false, _) => "interrupted".clone_into(&mut summary.status),
@@ -73,6 +74,11 @@ fn summary(project: &Project, replayed: &Replayed) -> Summary {
         }
     }
     summary
+}
+
+/// Tells whether a process carries the run out now.
+pub(crate) fn is_live(project: &Project, replayed: &Replayed) -> bool {
+    replayed.scheduler.ended().is_none() && is_held_for(project, &replayed.header.run_id)
 }
 
 /// Tells whether the run lock is held, and for no other run: that of another home may be live.
@@ -85,10 +91,11 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
     let project = Project::open(start, Vec::new())?;
     let mut rows = Vec::new();
     for id in project.directory.runs()? {
-        let replayed = replay(&project.directory.run(&id)?.journal());
+        let directory = project.directory.run(&id)?;
+        let replayed = replay(&directory.journal());
         rows.push(match replayed {
             Ok(replayed) => {
-                let summary = summary(&project, &replayed);
+                let summary = summary(&project, &directory, &replayed);
                 let landed = summary.tasks.iter().filter(|task| task.landed).count();
                 json!({"run_id": id, "status": summary.status, "tasks": summary.tasks.len(), "landed": landed,
                        "started_at": summary.started_at, "integration_branch": summary.integration_branch})

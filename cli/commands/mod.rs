@@ -12,6 +12,7 @@ pub(crate) mod ci;
 pub(crate) mod configuration;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+mod doubted;
 pub(crate) mod guard;
 pub(crate) mod holding;
 pub(crate) mod init;

@@ -11,11 +11,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tm_executors::process::UnderWay;
+use tm_reports::DoubtSummary;
 use tm_runtime::audit::{AuditOrder, AuditTests, Doubt, doubts, landed_since, proven_tips};
 use tm_runtime::{Measurements, Replayed, rules};
 use tm_scheduler::{AuditItem, State, TaskId};
 use tm_store::backlog::{BacklogSource, ReadOptions};
-use tm_store::run::RunDirectory;
+use tm_store::run::{RunDirectory, write_json};
 use tm_worktrees::WorktreePool;
 
 /// Whether the tests of what a journal says was proven are run again after an unclean end.
@@ -43,6 +44,10 @@ pub(crate) fn prove_again(
     let proven = replayed.scheduler.tasks().filter(|view| is_proven(view.state)).count();
     // A journal that tells of an end which no process reported may have been written by anybody.
     let ended_cleanly = replayed.scheduler.ended().is_some() && directory.summary_json().exists();
+    if trust == JournalTrust::Trusted && directory.doubts().exists() {
+        // The user knows why it could not be shown.
+        remember(directory, &[])?;
+    }
     if proven == 0 || ended_cleanly || trust == JournalTrust::Trusted {
         return Ok(());
     }
@@ -52,7 +57,19 @@ pub(crate) fn prove_again(
         header.run_id
     ));
     let found = not_shown(project, directory, replayed, pool)?;
+    remember(directory, &found)?;
     found.first().map_or(Ok(()), |item| Err(refused(replayed, item)))
+}
+
+/// Writes down what could not be shown, so that no report says of it that it has landed.
+fn remember(directory: &RunDirectory, found: &[AuditItem]) -> Result<(), CommandFailure> {
+    let doubt = |item: &AuditItem| DoubtSummary {
+        task: item.task.as_ref().map(ToString::to_string),
+        commit: item.commit.to_string(),
+        why: format!("its work can't be shown again ({}): {}", item.outcome, item.what),
+    };
+    let doubts: Vec<DoubtSummary> = found.iter().map(doubt).collect();
+    Ok(write_json(&directory.doubts(), &doubts)?)
 }
 
 const fn is_proven(state: &State) -> bool {
@@ -111,8 +128,9 @@ fn refused(replayed: &Replayed, item: &AuditItem) -> CommandFailure {
     let task = item.task.as_ref().map_or_else(|| "nobody".to_owned(), |task| format!("task `{task}`"));
     let evidence = if item.evidence.is_empty() { String::new() } else { format!("\n{}", item.evidence.trim_end()) };
     let failure = CommandFailure::new(format!(
-        "take up the run {}: the work of {task}, `{}`, can't be shown again ({}): {}{evidence}",
-        replayed.header.run_id, item.commit, item.outcome, item.what
+        "take up the run {}, and to go on with its branch `{}`: the work of {task}, `{}`, can't be shown again ({}): \
+         {}{evidence}",
+        replayed.header.run_id, replayed.header.integration_branch, item.commit, item.outcome, item.what
     ));
     let failure = CommandFailure { message: tm_untrusted::clean(&failure.message), ..failure };
     failure.hint(format!(

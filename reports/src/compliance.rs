@@ -45,6 +45,17 @@ pub struct PairSummary {
     pub why_not: String,
 }
 
+impl TddSummary {
+    /// Counts again after rows of the table were changed; how many came to an end stays as it is.
+    pub(crate) fn recount(&mut self) {
+        let before = self.compliant;
+        self.compliant = self.table.iter().filter(|pair| pair.compliant).count();
+        if let Some(part) = percent(self.compliant, before) {
+            self.rate = self.rate.map(|rate| rate * part / 100.0);
+        }
+    }
+}
+
 pub(crate) fn tdd_summary(views: &[TaskView<'_>]) -> TddSummary {
     let by_id: BTreeMap<&TaskId, &TaskView<'_>> = views.iter().map(|view| (&view.placed.task.id, view)).collect();
     let greens = views.iter().filter(|view| view.placed.task.phase == Phase::Green);

@@ -67,6 +67,12 @@ fn case(name: &str, task: &TaskSummary) -> TestCase {
 
 fn landing(task: &TaskSummary) -> TestCase {
     let status = match task.verdict {
+        Verdict::Fail if task.failure.is_none() => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_type("in doubt");
+            status.set_message(task.reason.clone().unwrap_or_default());
+            status
+        }
         _ if task.landed => TestCaseStatus::success(),
         Verdict::Pass | Verdict::Partial => skipped("the work stays on its own branch"),
         Verdict::Fail | Verdict::Blocked | Verdict::NotRun => skipped("there is nothing to land"),

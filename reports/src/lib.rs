@@ -5,6 +5,7 @@
 mod audit;
 mod cleaned;
 mod compliance;
+mod doubts;
 mod duration;
 mod html;
 mod junit;
@@ -22,6 +23,7 @@ mod walls;
 
 pub use audit::{audit_junit, audit_text, cleaned_audit};
 pub use compliance::{PairSummary, TddSummary};
+pub use doubts::{DoubtSummary, with_doubts};
 pub use duration::human_duration;
 pub use html::report_html;
 pub use junit::junit_xml;

@@ -8,12 +8,25 @@ use tm_scheduler::Failure;
 /// branches.
 pub fn summary_markdown(summary: &Summary) -> String {
     let mut text = format!("# Run {}\n\n{}\n\n", summary.run_id, in_a_sentence(summary));
+    doubts(&mut text, summary);
     sums(&mut text, summary);
     compliance(&mut text, summary);
     failures(&mut text, summary);
     skipped(&mut text, summary);
     branches(&mut text, summary);
     text
+}
+
+fn doubts(text: &mut String, summary: &Summary) {
+    let lines = summary.doubt_lines();
+    if lines.is_empty() {
+        return;
+    }
+    text.push_str("**The journal and git do not agree:**\n\n");
+    for line in lines {
+        let _ = writeln!(text, "- {}", line.replace(['\n', '\r'], " "));
+    }
+    text.push('\n');
 }
 
 pub(crate) fn in_a_sentence(summary: &Summary) -> String {
@@ -126,6 +139,8 @@ fn failures(text: &mut String, summary: &Summary) {
                 task.attempts.len(),
                 task.id
             );
+        } else if task.verdict == Verdict::Fail {
+            let _ = writeln!(text, "- {} {}: its landing is in doubt", task.id, cell(&task.title));
         } else {
             let _ = writeln!(text, "- {} {}: blocked by {}", task.id, cell(&task.title), task.blocked_by.join(", "));
         }

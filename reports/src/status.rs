@@ -22,6 +22,9 @@ pub fn status_text(summary: &Summary) -> String {
         let left = human_duration(wall.left_ms);
         let _ = writeln!(text, "  `{}` is at a limit, asked again in {left} (at {})", wall.account, wall.until);
     }
+    for line in summary.doubt_lines() {
+        let _ = writeln!(text, "  the journal and git do not agree: {}", line.replace(['\n', '\r'], " "));
+    }
     let width = summary.tasks.iter().map(|task| task.id.chars().count()).max().unwrap_or(0);
     for task in &summary.tasks {
         let _ = writeln!(text, "  {:width$}  {:10}  {}", task.id, task.state, note(task));

@@ -4,6 +4,7 @@
 
 use crate::cleaned::cleaned;
 use crate::compliance::{TddSummary, tdd_summary};
+use crate::doubts::DoubtSummary;
 use crate::lower_bound::lower_bound;
 use crate::walls::{WallSummary, wall_summaries};
 use jiff::Timestamp as Moment;
@@ -97,6 +98,9 @@ pub struct Summary {
     /// Limits of services that stand, in the order of the accounts.
     #[serde(default)]
     pub walls: Vec<WallSummary>,
+    /// Landings that the journal tells of and git does not show; they count as not landed.
+    #[serde(default)]
+    pub doubts: Vec<DoubtSummary>,
     /// Every task, in the order of its id.
     pub tasks: Vec<TaskSummary>,
     /// Pairs.
@@ -292,6 +296,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         lower_bound_ms: lower_bound(&views, scheduler.limits().slots.get()),
         waves: waves.iter().map(|wave| wave.iter().map(|placed| placed.task.id.to_string()).collect()).collect(),
         walls: wall_summaries(scheduler, facts.ended_at),
+        doubts: Vec::new(),
         tdd: tdd_summary(&views),
         totals: totals(&tasks, &views),
         tasks,

@@ -38,6 +38,15 @@ cases! {
     a_forged_commit_with_its_proof_is_not_landed: forged(
         r#"forge "$ended" "{\"proved\":$proof}" "{\"committed\":{\"commit\":\"$commit\",\"proof\":$proof}}""#,
     );
+    a_forged_landing_is_not_said_to_have_landed: forged(
+        r#"ref=$(git for-each-ref --format='%(refname)' 'refs/heads/tm/*/run-*')
+           merge=$(git -c user.name=A -c user.email=a@example.org commit-tree -m 'Land task 1: Add the parser' -p $ref -p $commit $tree)
+           git update-ref $ref $merge
+           forge "$ended" "{\"proved\":$proof}" "{\"committed\":{\"commit\":\"$commit\",\"proof\":null}}" "{\"landed\":{\"commit\":\"$merge\"}}""#,
+    );
+    a_forged_landing_without_any_branch_is_not_said_to_have_landed: forged(
+        r#"forge "$ended" "{\"proved\":$proof}" "{\"committed\":{\"commit\":\"$commit\",\"proof\":null}}" "{\"landed\":{\"commit\":\"$commit\"}}""#,
+    );
     a_journal_that_is_cut_short_lands_nothing_twice: green(
         r#"implement; journal=$(echo "$AGENT_FOLDER"/tm/projects/*/runs/*/journal.jsonl); sed -i '$d' "$journal"; kill_tm; exit 0"#,
     ).ends();

@@ -3,6 +3,7 @@
 mod hub;
 mod plan;
 
+use super::doubted::refuse_doubted;
 use super::landing::{Asking, refuse_live, refuse_rejected};
 use super::review::ReviewedRun;
 use crate::arguments::PullArguments;
@@ -28,6 +29,7 @@ pub(crate) fn pull(start: &Path, arguments: &PullArguments) -> Result<u8, Comman
     let project = Project::open(start, Vec::new())?;
     refuse_live(&project, "open pull requests for")?;
     let run = ReviewedRun::open(project, arguments.run.as_deref())?;
+    refuse_doubted(&run.summary)?;
     if !arguments.with_rejected && !arguments.per_task {
         refuse_rejected(&run)?;
     }

@@ -1,7 +1,8 @@
 //! The branches of a run as a reviewer wants to see them: in landing order, with verdict, claim beside proof, size and
 //! conflicts ahead. Reads; decides and prints nothing.
 
-use crate::commands::reporting::whole_summary;
+use crate::commands::doubted::shown_summary;
+use crate::commands::looking::is_live;
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use serde_json::{Value, json};
@@ -50,7 +51,8 @@ impl ReviewedRun {
     /// Opens a run, the live or last one when none is named.
     pub(crate) fn open(project: Project, run: Option<&str>) -> Result<Self, CommandFailure> {
         let (directory, replayed) = project.replayed(run)?;
-        let summary = whole_summary(&project, &replayed.scheduler, &replayed.header, replayed.last_input_at);
+        let is_live = is_live(&project, &replayed);
+        let summary = shown_summary(&project, &directory, &replayed, replayed.last_input_at, is_live);
         Ok(Self { project, directory, replayed, summary })
     }
 

@@ -15,6 +15,7 @@ use tm_scheduler::Phase;
 pub(super) struct Page<'a> {
     summary: &'a Summary,
     sentences: [String; 3],
+    doubts: Vec<String>,
     facts: Vec<(&'static str, String)>,
     timeline: Option<Timeline>,
     graph: Option<Graph>,
@@ -58,6 +59,7 @@ impl<'a> Page<'a> {
         let critical = critical_path(summary);
         Self {
             sentences: sentences(summary),
+            doubts: summary.doubt_lines().into_iter().map(|line| line.replace('`', "")).collect(),
             facts: facts(summary),
             timeline: Timeline::new(summary, &critical),
             graph: Graph::new(summary, &critical),

@@ -13,7 +13,7 @@ use crate::trouble::Trouble;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tm_scheduler::{AuditItem, AuditKind, CommitId, Phase, Scheduler, State, TaskId, TaskView};
-use tm_worktrees::{Error, MergedTree, PastCommit, Repository, TreeId};
+use tm_worktrees::{BranchName, Error, MergedTree, PastCommit, Repository, TreeId};
 
 /// Something that a journal says and git does not.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -66,6 +66,36 @@ pub fn doubts(repository: &Repository, base: &CommitId, run: &Scheduler) -> Resu
         doubts.extend(why.map(|why| Doubt { task: Some(view.placed.task.id.clone()), commit: merge.clone(), why }));
     }
     Ok(doubts)
+}
+
+/// As [`doubts`], for whoever only looks: what git can't tell of is in doubt as well, and so is what has landed by a
+/// commit that is not on the run's integration branch, where that is still there.
+pub fn doubts_of_looks(repository: &Repository, base: &CommitId, branch: &str, run: &Scheduler) -> Vec<Doubt> {
+    let doubt = |view: &TaskView<'_>, merge: &CommitId, why: &str| Doubt {
+        task: Some(view.placed.task.id.clone()),
+        commit: merge.clone(),
+        why: why.to_owned(),
+    };
+    let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
+    let gone = repository.missing(&merges).unwrap_or_else(|_| merges.clone());
+    let lost = landed(run).filter(|(_, _, merge)| gone.contains(merge));
+    let lost: Vec<Doubt> =
+        lost.map(|(view, _, merge)| doubt(&view, merge, "its merge is not in the repository")).collect();
+    if !lost.is_empty() {
+        return lost;
+    }
+    let found = doubts(repository, base, run).unwrap_or_else(|error| {
+        let why = crate::trouble::words(&error);
+        landed(run).map(|(view, _, merge)| doubt(&view, merge, &why)).collect()
+    });
+    let tip = BranchName::new(branch).ok().and_then(|branch| repository.branch_tip(&branch).ok().flatten());
+    let is_on = |merge: &CommitId| tip.as_ref().is_none_or(|tip| repository.is_ancestor(merge, tip).unwrap_or(false));
+    let newest = repository.newest(base, &merges);
+    if !found.is_empty() || newest.is_ok_and(|newest| is_on(&newest)) {
+        return found;
+    }
+    let off = landed(run).filter(|(_, _, merge)| !is_on(merge));
+    off.map(|(view, _, merge)| doubt(&view, merge, "its merge is not on the integration branch any more")).collect()
 }
 
 fn landed(run: &Scheduler) -> impl Iterator<Item = (TaskView<'_>, &CommitId, &CommitId)> {

@@ -8,7 +8,7 @@ mod sample;
 mod structure;
 mod trailers;
 
-pub use journal::{Doubt, doubts, landed_since, proven_tips};
+pub use journal::{Doubt, doubts, doubts_of_looks, landed_since, proven_tips};
 pub(crate) use trailers::{MADE_IN, TEST_COMMAND, as_value};
 
 use crate::measurements::Measurements;

@@ -63,6 +63,11 @@ impl RunDirectory {
         log = "tm.log";
     }
 
+    /// Returns what of the run's landings could not be shown when it was to be taken up; it need not exist.
+    pub fn doubts(&self) -> PathBuf {
+        self.path.join("doubts.json")
+    }
+
     /// Returns the folder with git's settings as they were when the run began.
     pub fn kept_settings(&self) -> PathBuf {
         self.path.join("git")

@@ -1,0 +1,88 @@
+//! Landings that a journal tells of and git does not show: no report says of them that they have landed.
+//!
+//! Does not know how a journal is compared with git.
+
+use crate::cleaned::cleaned;
+use crate::{Summary, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// Something that a journal says of landed work and that can't be shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DoubtSummary {
+    /// The task; `null` for a commit that no task of the run landed by.
+    pub task: Option<String>,
+    /// The commit.
+    pub commit: String,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// Returns the summary in which nothing that is in doubt has landed, nor has the other half of its pair.
+pub fn with_doubts(mut summary: Summary, doubts: Vec<DoubtSummary>) -> Summary {
+    for doubt in &doubts {
+        let Some(id) = &doubt.task else { continue };
+        let concerned = summary.tasks.iter_mut().filter(|task| task.id == *id || task.pair.as_ref() == Some(id));
+        for task in concerned.filter(|task| task.landed || task.id == *id) {
+            task.landed = false;
+            task.verdict = Verdict::Fail;
+            "in doubt".clone_into(&mut task.state);
+            task.reason = Some(doubt.why.clone());
+        }
+        for pair in summary.tdd.table.iter_mut().filter(|pair| pair.green == *id || pair.red == *id) {
+            (pair.landed, pair.compliant) = (false, false);
+            "its landing is in doubt".clone_into(&mut pair.why_not);
+        }
+    }
+    let count = |verdict: Verdict| summary.tasks.iter().filter(|task| task.verdict == verdict).count();
+    summary.totals.passed = count(Verdict::Pass);
+    summary.totals.partial = count(Verdict::Partial);
+    summary.totals.failed = count(Verdict::Fail);
+    summary.tdd.recount();
+    cleaned(Summary { doubts, ..summary })
+}
+
+impl Summary {
+    /// Returns what is in doubt, a line each.
+    pub(crate) fn doubt_lines(&self) -> Vec<String> {
+        let line = |doubt: &DoubtSummary| {
+            let commit: String = doubt.commit.chars().take(12).collect();
+            match &doubt.task {
+                Some(task) => {
+                    format!("task {task} is said to have landed by `{commit}`, and git does not show it: {}", doubt.why)
+                }
+                None => format!("`{commit}`: {}", doubt.why),
+            }
+        };
+        self.doubts.iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::summary;
+    use crate::{junit_xml, metrics_text, report_html, status_text, summary_markdown};
+
+    fn doubted() -> Summary {
+        let why = "its merge is not on the integration branch\u{1b}[2J".to_owned();
+        with_doubts(summary(), vec![DoubtSummary { task: Some("1".to_owned()), commit: "merge".to_owned(), why }])
+    }
+
+    #[test]
+    fn what_is_in_doubt_is_said_and_counted_nowhere_as_landed() {
+        let summary = doubted();
+        assert!(summary.tasks.iter().all(|task| !task.landed), "{summary:#?}");
+        assert_eq!((summary.totals.passed, summary.totals.failed, summary.tdd.compliant), (0, 3, 0));
+        for text in [summary_markdown(&summary), status_text(&summary), report_html(&summary)] {
+            assert!(text.contains("task 1 is said to have landed by"), "{text}");
+            assert!(!text.contains('\u{1b}'), "{text}");
+        }
+        assert!(junit_xml(&summary).contains("its merge is not on the integration branch"));
+        assert!(metrics_text(&summary).lines().any(|line| line.starts_with("tm_tasks_landed") && line.ends_with(" 0")));
+    }
+
+    #[test]
+    fn a_run_that_git_shows_is_reported_as_before() {
+        assert_eq!(with_doubts(summary(), Vec::new()), summary());
+    }
+}
