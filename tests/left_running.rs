@@ -2,7 +2,7 @@
 
 use crate::scene::{HONEST, Scene, write};
 use rustix::process::{Pid, Signal, kill_process};
-use std::process::Child;
+use std::process::{Child, Stdio};
 
 /// Says that it runs and waits for ever, the first time; fails when one of before is still there.
 const HANGS_ONCE: &str = r#"
@@ -74,4 +74,34 @@ fn a_hook_that_a_killed_tm_left_running_is_gone_before_the_commit_is_made_again(
     let branch = scene.report()["integration_branch"].as_str().expect("a branch").to_owned();
     let commits = scene.git(&["log", "--no-merges", "--format=%s", &format!("main..{branch}")]);
     assert_eq!(commits, "Document it", "it was committed once");
+}
+
+#[test]
+fn folders_for_temporary_files_of_a_killed_tm_are_gone_after_the_next_start() {
+    let scene = Scene::new(&[("1", "Add the parser", &[])], HONEST);
+    let temporary = scene.path("tmp");
+    std::fs::create_dir(&temporary).expect("a folder");
+    write(
+        &scene.root().join("run-tests.sh"),
+        "[ ! -e \"$AGENT_FOLDER/wait\" ] || { echo x > \"$AGENT_FOLDER/started\"; sleep 1000; }\necho 1..1\necho ok - fine\n",
+    );
+    scene.git(&["commit", "--quiet", "--all", "--message", "tests that wait"]);
+    scene.pipe("started");
+    write(&scene.path("wait"), "");
+    let folders = || {
+        let entries = std::fs::read_dir(&temporary).expect("a folder").flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("tm-")).count()
+    };
+    let mut command = scene.run_command(&["--tdd", "off"]);
+    command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("tm");
+    drop(std::fs::read(scene.path("started")).expect("the tests have started"));
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    assert!(folders() > 0, "the killed tm could not remove them");
+    std::fs::remove_file(scene.path("wait")).expect("removed");
+    let output = scene.run_command(&["--tdd", "off"]).env("TMPDIR", &temporary).output().expect("tm");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(folders(), 0);
+    scene.assert_no_process_is_left();
 }

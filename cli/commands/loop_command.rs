@@ -12,6 +12,7 @@ use crate::loop_display::{LoopDisplay, Talk};
 use crate::project::Project;
 use std::path::Path;
 use std::time::Duration;
+use tm_executors::environment::remove_abandoned_folders;
 use tm_executors::process::UnderWay;
 use tm_reports::{LaneFacts, LoopFacts, LoopSummary, loop_text, summarize_loop};
 use tm_runtime::loops::{CutOff, LaneOutcome, LoopSetup, carry_out_loops, clean_up};
@@ -106,6 +107,10 @@ fn found_cut_off(runtime: &Runtime, project: &Project) -> Result<Vec<CutOff>, Co
         count => print_line(&format!(
             "{count} processes of tests or of a commit of before were still there and have been ended"
         )),
+    }
+    match remove_abandoned_folders() {
+        0 => {}
+        count => tracing::info!("{count} folders for temporary files of before have been removed"),
     }
     let found = runtime.block_on(clean_up(&project.directory))?;
     for CutOff { state, ended_processes } in &found {

@@ -3,17 +3,18 @@
 //! Whatever an agent wrote is run by such a command. What is not on the list does not reach it, so no credential does,
 //! and nothing that an agent left in the user's home decides how it ends. Does not know what the command is.
 
+mod folder;
 mod table;
 
 use crate::process::Inherited;
+pub(crate) use folder::PrivateFolder;
+pub use folder::remove_abandoned_folders;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::Permissions;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use table::{COPIED, FIXED, FOUND, GIVEN, Place};
-use tempfile::TempDir;
 
 /// Whose home a command has.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -43,7 +44,7 @@ pub struct CommandEnvironment {
     inherited: Inherited,
     variables: Variables,
     /// Holds home and temporary files, when they are private.
-    folder: Option<TempDir>,
+    _folder: Option<PrivateFolder>,
 }
 
 impl CommandEnvironment {
@@ -76,55 +77,22 @@ impl CommandEnvironment {
     }
 
     fn private(rules: &EnvironmentRules, user: &Variables) -> std::io::Result<Self> {
-        let folder = private_folder()?;
+        let folder = PrivateFolder::new()?;
         let folders = Folders::below(folder.path());
         folders.make(user)?;
         let mut variables = folders.variables();
         variables.extend(passed(user));
         variables.extend(FIXED.iter().map(|(name, value)| (name.into(), value.into())));
         variables.extend(added(rules, user));
-        Ok(Self { inherited: Inherited::Nothing, variables, folder: Some(folder) })
+        Ok(Self { inherited: Inherited::Nothing, variables, _folder: Some(folder) })
     }
 
     fn of_user(rules: &EnvironmentRules, user: &Variables) -> Self {
         let mut variables = Variables::from([("PYTHONDONTWRITEBYTECODE".into(), "1".into())]);
         variables.extend(added(rules, user));
         let inherited = Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()]);
-        Self { inherited, variables, folder: None }
+        Self { inherited, variables, _folder: None }
     }
-}
-
-impl Drop for CommandEnvironment {
-    fn drop(&mut self) {
-        let Some(folder) = self.folder.take() else { return };
-        let path = folder.path().to_owned();
-        if folder.close().is_err() {
-            // Some programs take the right to write from what they fetched, as go does.
-            open_up(&path);
-            // What stays is removed as all old temporary files are.
-            let _removed_some_day = std::fs::remove_dir_all(&path);
-        }
-    }
-}
-
-/// Makes every folder below a path writable again; no link is followed.
-fn open_up(path: &Path) {
-    let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let _can_not_be_removed = std::fs::set_permissions(&folder, Permissions::from_mode(0o700));
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        folders.extend(entries.map(|entry| entry.path()).filter(|path| is_folder(path)));
-    }
-}
-
-/// Makes a folder that nobody else can read and whose name nobody can guess. The name is short: some programs make
-/// sockets below it.
-///
-/// # Errors
-/// The folder for temporary files can't be written to.
-pub(crate) fn private_folder() -> std::io::Result<TempDir> {
-    tempfile::Builder::new().prefix("tm-").rand_bytes(12).tempdir()
 }
 
 /// The private folders of one run.

@@ -7,12 +7,11 @@ use super::results::{self, SetAside, Written};
 use super::{Parsed, TestCommand, reading};
 use crate::Error;
 use crate::coverage;
-use crate::environment::{CommandEnvironment, private_folder};
+use crate::environment::{CommandEnvironment, PrivateFolder};
 use crate::process::{ProcessTree, Stdin, TreeCommand, TreeRecord, UnderWay};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use tempfile::TempDir;
 use tm_scheduler::{CommandEnd, Detail, TestOutcome, TestReport};
 
 /// So much output is read at the most, from its beginning; results beyond that make the report broken.
@@ -77,12 +76,12 @@ struct Prepared {
     asked: Asked,
     set_aside: SetAside,
     /// Holds the results; its name can't be guessed, and is what a report is called.
-    results: TempDir,
+    results: PrivateFolder,
 }
 
 impl Prepared {
     fn new(command: &TestCommand, worktree: &Path) -> std::io::Result<Self> {
-        let (environment, results) = (CommandEnvironment::fresh(&command.environment)?, private_folder()?);
+        let (environment, results) = (CommandEnvironment::fresh(&command.environment)?, PrivateFolder::new()?);
         let name = results.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let asked = ask(command, worktree, &environment, &results_file(&results), &name);
         let set_aside = SetAside::new(command, worktree)?;
@@ -104,7 +103,7 @@ impl Prepared {
     }
 }
 
-fn results_file(folder: &TempDir) -> PathBuf {
+fn results_file(folder: &PrivateFolder) -> PathBuf {
     folder.path().join("results")
 }
 
