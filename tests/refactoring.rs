@@ -71,3 +71,35 @@ fn a_refactoring_that_is_cut_off_costs_nothing() {
     assert_eq!(scene.statuses(), ["done"]);
     scene.assert_no_process_is_left();
 }
+
+#[test]
+fn a_full_disk_at_the_start_of_a_refactoring_stops_the_run_and_the_next_one_does_it() {
+    let refactor = "echo 'printf \"1\\\\n\"' > bin/1; echo 'status: PASS' > \"$TM_RESULT_FILE\"";
+    let make = || {
+        let scene = Scene::new(&[("1", "Add the parser", &[])], &agent(refactor));
+        write(&scene.root().join(".taskmaster/tm.yaml"), "tdd: { refactor: true }\nwaves: { max_parallel: 1 }\n");
+        scene.git(&["add", "--all"]);
+        scene.git(&["commit", "--quiet", "--message", "settings"]);
+        scene
+    };
+    let scene = make();
+    let log = scene.path("points");
+    assert!(scene.run_command(&[]).env("CRASH_POINT_LOG", &log).output().expect("tm").status.success());
+    let names = std::fs::read_to_string(&log).expect("the points");
+    let names: Vec<&str> = names.lines().collect();
+    // RED's, GREEN's and the one that improves the code: the last one is written down as the last.
+    let written = names.iter().rposition(|name| *name == "agent: rename?").expect("a third agent");
+    let spawned = names[..written].iter().rposition(|name| *name == "spawn: before?").expect("its start");
+    for point in [spawned, written] {
+        let scene = make();
+        let mut command = scene.run_command(&[]);
+        let output = command.env("FAULT_POINT", (point + 1).to_string()).output().expect("tm");
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(words.contains("o space left"), "{words}");
+        let report = scene.runs(&[], 0);
+        assert_eq!(what_came_of_it(&report), "kept", "{report:#}");
+        assert_eq!(landed_file(&scene, &report), "printf \"1\\n\"");
+        scene.assert_no_process_is_left();
+    }
+}

@@ -43,6 +43,11 @@ impl Trouble {
         Self { why: why.into(), cause: Cause::Surroundings }
     }
 
+    /// Tells whether the same step may go well later.
+    pub(crate) fn is_of_surroundings(&self) -> bool {
+        self.cause == Cause::Surroundings
+    }
+
     /// Tells whether objects have to be made again.
     pub(crate) fn is_of_collected_objects(&self) -> bool {
         self.cause == Cause::Collected

@@ -44,7 +44,13 @@ pub(crate) async fn refactor(
     let outcome = if brief.directory.path().exists() {
         after_interruption(&brief, &worktree).await
     } else {
-        improve(&brief, &worktree, &commit, timeout_ms, orders, &measurements).await
+        match improve(&brief, &worktree, &commit, timeout_ms, orders, &measurements).await {
+            Ok(outcome) => outcome,
+            Err(trouble) => {
+                forget_start(&brief);
+                return brief.done(trouble.answer(|why| dropped(commit, why)), Some(worktree));
+            }
+        }
     };
     let Outcome { report, proof, kept } = outcome;
     let (stands, why) = match kept {
@@ -86,6 +92,13 @@ async fn after_interruption(brief: &Brief, worktree: &Worktree) -> Outcome {
     Outcome { report, proof: None, kept: Err("it was interrupted".to_owned()) }
 }
 
+/// Whoever takes the run up starts the agent anew, and takes it for none that was interrupted.
+fn forget_start(brief: &Brief) {
+    // What stays has the improvement dropped, which costs GREEN nothing.
+    let _dropped_then = std::fs::remove_dir_all(brief.directory.path());
+}
+
+/// Has the code improved; an error is that of the surroundings, in which no agent could be started.
 async fn improve(
     brief: &Brief,
     worktree: &Worktree,
@@ -93,11 +106,14 @@ async fn improve(
     timeout_ms: u64,
     orders: watch::Receiver<Order>,
     measurements: &Measurements,
-) -> Outcome {
-    let nothing = |why: String| Outcome { report: None, proof: None, kept: Err(why) };
+) -> Result<Outcome, Trouble> {
+    let nothing = |trouble: Trouble| {
+        let kept = Err(trouble.clone().into());
+        if trouble.is_of_surroundings() { Err(trouble) } else { Ok(Outcome { report: None, proof: None, kept }) }
+    };
     let command = match command(brief, worktree.path(), timeout_ms, Prompt::Refactor).await {
         Ok(command) => command,
-        Err(trouble) => return nothing(trouble.into()),
+        Err(trouble) => return nothing(trouble),
     };
     let before = snapshot(brief).await;
     let teller = brief.clone();
@@ -108,7 +124,7 @@ async fn improve(
     };
     let mut report = match run_attempt(command, orders, progress).await {
         Ok(report) => report,
-        Err(error) => return nothing(Trouble::of(&error).into()),
+        Err(error) => return nothing(Trouble::of(&error)),
     };
     report.escape = escape(brief, before).await;
     let verdict = judge_agent(&report);
@@ -116,13 +132,13 @@ async fn improve(
     match verdict {
         AgentVerdict::WorthProving => {}
         AgentVerdict::Interrupted => {
-            return Outcome { report, proof: None, kept: Err("the run was stopped".to_owned()) };
+            return Ok(Outcome { report, proof: None, kept: Err("the run was stopped".to_owned()) });
         }
         AgentVerdict::Failed { failure, evidence, .. } => {
-            return Outcome { report, proof: None, kept: Err(format!("{failure}: {evidence}")) };
+            return Ok(Outcome { report, proof: None, kept: Err(format!("{failure}: {evidence}")) });
         }
     }
-    match judged(brief, worktree, commit, measurements).await {
+    Ok(match judged(brief, worktree, commit, measurements).await {
         Ok(proof) if proof.holds() => {
             let (proof, kept) = keep(brief, worktree, commit, proof, measurements).await;
             Outcome { report, proof: Some(proof), kept }
@@ -132,7 +148,7 @@ async fn improve(
             Outcome { report, proof: Some(proof), kept: Err(why) }
         }
         Err(trouble) => Outcome { report, proof: None, kept: Err(trouble.into()) },
-    }
+    })
 }
 
 async fn judged(
