@@ -365,14 +365,18 @@ fn work_is_seen_committed_or_not_and_files_of_tm_are_left_out() {
     let scene = Scene::new();
     let root = scene.repository.checkout_root();
     write(&root.join("before.txt"), "was there\n");
-    let before = scene.repository.work_snapshot(root).expect("a snapshot");
-    let nothing = scene.repository.work_since(root, &before, &[]).expect("work");
+    let before = scene.repository.work_snapshot().expect("a snapshot");
+    let since = |before: &WorkSnapshot, left_out: &[PathBuf]| {
+        let after = scene.repository.work_snapshot().expect("a snapshot");
+        scene.repository.work_between(before, &after, left_out).expect("work")
+    };
+    let nothing = since(&before, &[]);
     assert_eq!(nothing, Work { uncommitted: 1, ..Work::default() });
     write(&root.join("a.txt"), "one\n2\nthree\n");
     scene.git(&["commit", "--quiet", "-am", "count\tdown"]);
     write(&root.join("sub/new.txt"), "a\nb\n");
     write(&root.join(".taskmaster/notes"), "mine\n");
-    let work = scene.repository.work_since(root, &before, &[".taskmaster".into()]).expect("work");
+    let work = since(&before, &[".taskmaster".into()]);
     assert_eq!((work.files, work.insertions, work.deletions, work.uncommitted), (2, 3, 1, 2));
     assert_eq!(work.commits.iter().map(|(_, subject)| subject.as_str()).collect::<Vec<_>>(), ["count\tdown"]);
     assert_eq!(scene.git(&["diff", "--cached", "--name-only"]), "", "the index is as it was");

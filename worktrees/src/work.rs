@@ -2,7 +2,8 @@
 //!
 //! Touches neither the index nor a branch nor a file of the folder.
 
-use crate::git::{Hooks, fields, path_of};
+use crate::git::{fields, path_of};
+use crate::worktree::Worktree;
 use crate::{Error, Repository, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -30,58 +31,67 @@ pub struct Work {
 }
 
 impl Repository {
-    /// Takes a snapshot of a checkout or worktree of this repository.
+    /// Takes a snapshot of the user's checkout.
     ///
     /// # Errors
     /// git refused.
-    pub fn work_snapshot(&self, folder: &Path) -> Result<WorkSnapshot, Error> {
-        let head = self.git_in(folder, Hooks::Off).args(["rev-parse", "--verify", "HEAD^{commit}"]).object_id()?;
-        Ok(WorkSnapshot { head: CommitId::new(head), tree: self.tree_of_checkout(folder)? })
+    pub fn work_snapshot(&self) -> Result<WorkSnapshot, Error> {
+        Ok(WorkSnapshot { head: self.head()?.commit, tree: self.tree_of_checkout(self.checkout_root())? })
     }
 
-    /// Returns what was done in the folder since, but for some files (relative to its top).
+    /// Returns what was done between two snapshots, but for some files (relative to the top).
     ///
     /// # Errors
     /// git refused.
-    pub fn work_since(&self, folder: &Path, before: &WorkSnapshot, left_out: &[PathBuf]) -> Result<Work, Error> {
-        let after = self.work_snapshot(folder)?;
-        let mut work = Work { commits: self.commits_between(folder, before, &after)?, ..Work::default() };
-        let git = || self.git_in(folder, Hooks::Off).reading();
-        let trees = [before.tree.0.as_str(), after.tree.0.as_str()];
-        let listing = git().args(["diff-tree", "-r", "-z", "--no-renames", "--numstat"]).args(trees).bytes()?;
-        for entry in fields(&listing) {
+    pub fn work_between(
+        &self,
+        before: &WorkSnapshot,
+        after: &WorkSnapshot,
+        left_out: &[PathBuf],
+    ) -> Result<Work, Error> {
+        let is_left_out = |path: &Path| left_out.iter().any(|left_out| path.starts_with(left_out));
+        let mut work = Work { commits: self.commits_between(before, after)?, ..Work::default() };
+        let numbers = self.differences(&["--numstat"], &before.tree.0, &after.tree.0)?;
+        for entry in fields(&numbers) {
             let mut parts = entry.splitn(3, |&byte| byte == b'\t');
             let (Some(new), Some(gone), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
-            if left_out.iter().any(|left_out| path_of(path).starts_with(left_out)) {
+            if is_left_out(&path_of(path)) {
                 continue;
             }
             work.files += 1;
             work.insertions += lines(new);
             work.deletions += lines(gone);
         }
-        let status = git().args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]).bytes()?;
-        let paths = fields(&status).filter_map(|entry| entry.get(3..)).map(path_of);
-        work.uncommitted =
-            paths.filter(|path| !left_out.iter().any(|left_out| path.starts_with(left_out))).count() as u64;
+        let uncommitted = self.differences(&["--name-only"], &self.tree_of(&after.head)?.0, &after.tree.0)?;
+        work.uncommitted = fields(&uncommitted).filter(|path| !is_left_out(&path_of(path))).count() as u64;
         Ok(work)
     }
 
-    fn commits_between(
-        &self,
-        folder: &Path,
-        before: &WorkSnapshot,
-        after: &WorkSnapshot,
-    ) -> Result<Vec<(String, String)>, Error> {
+    fn differences(&self, form: &[&str], from: &str, to: &str) -> Result<Vec<u8>, Error> {
+        self.git_on_objects().args(["diff-tree", "-r", "-z", "--no-renames"]).args(form).args([from, to]).bytes()
+    }
+
+    fn commits_between(&self, before: &WorkSnapshot, after: &WorkSnapshot) -> Result<Vec<(String, String)>, Error> {
         if before.head == after.head {
             return Ok(Vec::new());
         }
         let range = format!("{}..{}", before.head, after.head);
-        let log = ["log", "-z", "--reverse", "--format=%h%x09%s", &range, "--"];
-        let listing = self.git_in(folder, Hooks::Off).reading().args(log).bytes()?;
+        let listing =
+            self.git_on_objects().args(["log", "-z", "--reverse", "--format=%h%x09%s", &range, "--"]).bytes()?;
         let commits = fields(&listing).map(|entry| String::from_utf8_lossy(entry).into_owned());
         Ok(commits
             .filter_map(|line| line.split_once('\t').map(|(id, text)| (id.to_owned(), text.to_owned())))
             .collect())
+    }
+}
+
+impl Worktree {
+    /// Takes a snapshot of everything that is here.
+    ///
+    /// # Errors
+    /// The folder is not tm's any more, or git refused.
+    pub fn work_snapshot(&self) -> Result<WorkSnapshot, Error> {
+        Ok(WorkSnapshot { head: self.head(), tree: self.tree()? })
     }
 }
 

@@ -65,6 +65,11 @@ impl Worktree {
         self.folder.repository()
     }
 
+    /// Returns the commit that whoever worked here left it at, as far as that is one; else the base.
+    pub(crate) fn head(&self) -> CommitId {
+        self.folder.head_that_was_left().unwrap_or_else(|| self.base.clone())
+    }
+
     /// Leaves untracked paths alone from now on, which tm itself put there or the user lets stay: they are part of no work.
     ///
     /// # Errors

@@ -74,7 +74,15 @@ pub(super) async fn run_agent(
 
 async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, String> {
     let setup = Arc::clone(setup);
-    Ok(blocking(move || setup.repository.work_snapshot(setup.place.folder())).await?)
+    Ok(blocking(move || snapshot_now(&setup)).await?)
+}
+
+/// The folder as it is now, through git folders that nobody else chose.
+fn snapshot_now(setup: &LoopSetup) -> Result<WorkSnapshot, tm_worktrees::Error> {
+    match &setup.place {
+        Place::Checkout(_) => setup.repository.work_snapshot(),
+        Place::Worktree { worktree, .. } => worktree.work_snapshot(),
+    }
 }
 
 /// The user's checkout as it is now, where the agent works elsewhere; `None` when it can't be looked at.
@@ -97,7 +105,11 @@ async fn escape(setup: &Arc<LoopSetup>, before: Option<CheckoutSnapshot>) -> Vec
 
 async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<WorkChanges, String> {
     let setup = Arc::clone(setup);
-    let work = blocking(move || setup.repository.work_since(setup.place.folder(), &before, &setup.left_out)).await?;
+    let work = blocking(move || {
+        let after = snapshot_now(&setup)?;
+        setup.repository.work_between(&before, &after, &setup.left_out)
+    });
+    let work = work.await?;
     let Work { commits, files, insertions, deletions, uncommitted } = work;
     Ok(WorkChanges { commits, files, insertions, deletions, uncommitted, unseen: None })
 }
