@@ -1,10 +1,8 @@
 //! Small files that git reads, and that others may have written: read with care, replaced whole.
 
 use crate::Error;
-use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -27,22 +25,12 @@ impl Identity {
     }
 }
 
-/// Reads a short regular file, no link to one, and never waits for whoever may hold the other end of a pipe.
+/// Reads a short file that others can write.
 ///
 /// # Errors
-/// It is something else, it is longer, or it can't be read.
+/// It is no regular file, it is longer, or it can't be read.
 pub(crate) fn beginning(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let read = || -> io::Result<Vec<u8>> {
-        let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is no regular file"));
-        }
-        let mut bytes = Vec::new();
-        file.take(most as u64 + 1).read_to_end(&mut bytes)?;
-        if bytes.len() > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
-    };
-    read().map_err(Error::file("read", path))
+    tm_untrusted::read(path, most as u64).map_err(Error::file("read", path))
 }
 
 /// Replaces a file by another one with this content, in one step.

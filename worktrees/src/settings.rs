@@ -184,7 +184,7 @@ fn copy_file(from: Option<&Path>, to: &Path, missing: Missing) -> Result<(), Err
         .filter(|metadata| metadata.is_file() && metadata.len() < MOST_BYTES);
     match (from, metadata, missing) {
         (Some(from), Some(metadata), _) => {
-            let content = fs::read(from).map_err(Error::file("read", from))?;
+            let content = tm_untrusted::read_own(from, MOST_BYTES).map_err(Error::file("read", from))?;
             replace(to, &content)?;
             fs::set_permissions(to, metadata.permissions()).map_err(Error::file("write", to))
         }

@@ -32,6 +32,19 @@ fn only_a_fresh_report_counts() {
 }
 
 #[test]
+fn a_report_behind_a_link_or_a_pipe_counts_nothing() {
+    let (folder, elsewhere) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+    std::fs::write(elsewhere.path().join("lcov.info"), LCOV).expect("a file");
+    std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("coverage")).expect("a link");
+    std::os::unix::fs::symlink(elsewhere.path().join("lcov.info"), folder.path().join("lcov.info")).expect("a link");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let pipe = folder.path().join("coverage.xml");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    assert_eq!(read(folder.path(), SystemTime::UNIX_EPOCH), None);
+}
+
+#[test]
 fn damaged_reports_tell_nothing() {
     for text in ["", "{", "<coverage>", "SF:a\nDA:1,1\n", "DA:1,1\nend_of_record\n", "[]", "{\"totals\":{}}"] {
         assert_eq!((lcov::lcov(text), xml::cobertura(text), json::any(text)), (None, None, None), "{text}");

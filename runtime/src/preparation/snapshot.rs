@@ -11,7 +11,6 @@ use super::place::Moved;
 use super::{Role, copying, removal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use tm_worktrees::{PathPatterns, Repository};
@@ -200,8 +199,6 @@ fn include_file(root: &Path) -> Result<Vec<String>, Error> {
     if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
         return Ok(Vec::new());
     }
-    let mut text = Vec::new();
-    let file = std::fs::File::open(&path).map_err(Error::file("open", &path))?;
-    file.take(INCLUDE_BYTES).read_to_end(&mut text).map_err(Error::file("read", &path))?;
+    let text = tm_untrusted::read_beginning(&path, INCLUDE_BYTES).map_err(Error::file("read", &path))?;
     Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
 }
