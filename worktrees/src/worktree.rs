@@ -264,7 +264,7 @@ pub(crate) fn salvage(
     let tree = match folder.tree(&[]) {
         Ok(tree) => tree,
         // What git can't take is left where it is, and what it can is kept.
-        Err(error) if refused_work_ref(&error) => folder.tree_of_what_can_be_taken()?,
+        Err(error) if refusal(&error).is_some() => folder.tree_of_what_can_be_taken()?,
         Err(error) => return Err(error),
     };
     if head == *base && tree == repository.tree_of(base)? {
@@ -290,21 +290,20 @@ fn is_of_tools(path: &Path) -> bool {
     path.file_name().is_some_and(is) || path.extension().is_some_and(|extension| extension == "pyc")
 }
 
-/// What git says of files in the worktree is the agent's to mend, unless the disk is the trouble.
-fn refused_work(error: Error) -> Error {
+/// What git says of files in the worktree that it can't take: the agent's to mend, unless the disk is the trouble.
+fn refusal(error: &Error) -> Option<&str> {
     match error {
-        Error::Git { message, .. } if !crate::error::says_trouble_of_disk(&message) => {
-            // A repository without a commit; those with one are seen in the tree.
-            let nested = message.lines().find_map(|line| line.strip_suffix(" does not have a commit checked out"));
-            match nested.and_then(|line| line.split('\'').nth(1)) {
-                Some(path) => Error::NestedRepositories { paths: vec![path.into()] },
-                None => Error::NotTaken { output: message },
-            }
-        }
-        error => error,
+        Error::Git { message, .. } if !crate::error::says_trouble_of_disk(message) => Some(message),
+        _ => None,
     }
 }
 
-fn refused_work_ref(error: &Error) -> bool {
-    matches!(error, Error::Git { message, .. } if !crate::error::says_trouble_of_disk(message))
+fn refused_work(error: Error) -> Error {
+    let Some(message) = refusal(&error) else { return error };
+    // A repository without a commit; those with one are seen in the tree.
+    let nested = message.lines().find_map(|line| line.strip_suffix(" does not have a commit checked out"));
+    match nested.and_then(|line| line.split('\'').nth(1)) {
+        Some(path) => Error::NestedRepositories { paths: vec![path.into()] },
+        None => Error::NotTaken { output: message.to_owned() },
+    }
 }

@@ -3,6 +3,7 @@
 use super::Closure;
 use serde_json::Value;
 use std::path::Path;
+use tm_scheduler::verdict::{TestSettings, manifest};
 
 /// What a file has to do with how tests are found and run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -53,24 +54,10 @@ const WHOLE_BEGINNINGS: [&str; 12] = [
     ".mocharc",
     ".nycrc",
 ];
-const PARTLY: [&str; 11] = [
-    "package.json",
-    "Cargo.toml",
-    "pyproject.toml",
-    "setup.cfg",
-    "tox.ini",
-    "Makefile",
-    "makefile",
-    "GNUmakefile",
-    "justfile",
-    "Justfile",
-    ".justfile",
-];
-
 /// Returns what a file, by its path in the repository, has to do with how tests are found and run.
 pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
     let name = path.rsplit('/').next().unwrap_or(path);
-    if PARTLY.contains(&name) {
+    if holds_settings(path) {
         RunnerFile::Partly
     } else if closure.files.contains(path)
         || WHOLE.contains(&name)
@@ -82,6 +69,10 @@ pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
     } else {
         RunnerFile::No
     }
+}
+
+fn holds_settings(path: &str) -> bool {
+    manifest(path).is_some_and(|settings| settings != TestSettings::None)
 }
 
 /// Tells whether a file, by its path, holds settings of a tool that builds or runs code, rather than data.
@@ -117,15 +108,14 @@ pub fn is_tool_settings(path: &str) -> bool {
 /// Returns the settings in a file that decide how tests are found and run, in one form for all ways to write them;
 /// `None` when there are none, or when the file can't be read as what it should be.
 pub fn runner_settings(path: &str, text: &str, closure: &Closure) -> Option<String> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    match name {
-        "package.json" => of_package(text, closure),
-        "Cargo.toml" => {
+    match manifest(path) {
+        Some(TestSettings::Package) => of_package(text, closure),
+        Some(TestSettings::Cargo) => {
             of_toml(text, &["test", "lib.test", "lib.harness", "lib.doctest", "package.autotests", "profile.test"])
         }
-        "pyproject.toml" => of_toml(text, &["tool.pytest", "tool.coverage", "tool.unittest"]),
-        "setup.cfg" | "tox.ini" => of_sections(text),
-        _ => of_makefile(text, closure),
+        Some(TestSettings::PyProject) => of_toml(text, &["tool.pytest", "tool.coverage", "tool.unittest"]),
+        Some(TestSettings::Sections) => of_sections(text),
+        Some(TestSettings::Rules | TestSettings::None) | None => of_makefile(text, closure),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Code that was there before RED is never frozen, nor is a declaration that RED left unfinished for GREEN.
 
-use super::{Change, ChangeKind, is_source, is_test_path, test_section};
+use super::{Change, ChangeKind, is_source, is_test_path, manifest, test_section};
 
 /// A file as RED left it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -84,35 +84,7 @@ fn is_free(file: &RedFile) -> bool {
 
 /// Neither code, nor a manifest, a lock of a package manager, or a file for git.
 fn is_data(path: &str) -> bool {
-    const MANIFESTS: [&str; 24] = [
-        "package.json",
-        "Cargo.toml",
-        "pyproject.toml",
-        "setup.cfg",
-        "tox.ini",
-        "Makefile",
-        "makefile",
-        "GNUmakefile",
-        "go.mod",
-        "go.sum",
-        "Cargo.lock",
-        "package-lock.json",
-        "pnpm-lock.yaml",
-        "yarn.lock",
-        "bun.lock",
-        "poetry.lock",
-        "uv.lock",
-        "Pipfile",
-        "Pipfile.lock",
-        "composer.json",
-        "composer.lock",
-        "Gemfile.lock",
-        ".gitignore",
-        ".gitattributes",
-    ];
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let is_manifest = MANIFESTS.contains(&name) || name.starts_with("requirements");
-    !is_source(path) && !is_manifest
+    !is_source(path) && manifest(path).is_none()
 }
 
 /// Tells whether a path looks like data that is made for tests, where it lies outside of their folders.
