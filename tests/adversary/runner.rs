@@ -37,6 +37,12 @@ cases! {
         .in_a_project("sed -i '2i PATH=\"$PWD/tools:$PATH\"' run-tests.sh")
         .run_by(&["tools"])
         .refused();
+    a_file_that_the_runner_sources_only_where_it_is_there_decides_too: green(
+        r#"pretend; echo 'sh() { case $1 in t/1.t) echo "ok - 1 works";; *) command sh "$@";; esac; }' > ci.env"#,
+    )
+        .in_a_project("sed -i '2i [ ! -e ci.env ] || . ./ci.env' run-tests.sh")
+        .run_by(&["ci.env"])
+        .refused_as(&["tests-tampered/test-runner-changed", "regression"]);
     a_list_of_tests_that_loses_reds_is_seen: green("pretend; echo 't/old.t' > t/list")
         .in_a_project("sed -i 's|for file in t/\\*.t|for file in $(ls t/*.t \\| grep \"$(cat t/list)\")|' run-tests.sh; echo . > t/list")
         .run_by(&["t/list"])

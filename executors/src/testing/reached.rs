@@ -61,8 +61,8 @@ fn tested(tree: &TreeFiles<'_>, tests: &[String]) -> BTreeSet<String> {
     while let Some(path) = queue.pop().filter(|_| reads < MOST_FILES) {
         reads += 1;
         let Some(text) = (tree.read)(&path) else { continue };
-        let called = calls(&text).files;
-        let called = called.iter().flat_map(|word| resolved(&path, word));
+        let Calls { files, sourced, .. } = calls(&text);
+        let called = files.iter().chain(&sourced).flat_map(|word| resolved(&path, word));
         for candidate in imports(&path, &text).into_iter().chain(called) {
             if tree.paths.contains(&candidate) && !is_test_path(&candidate) && found.insert(candidate.clone()) {
                 queue.push(candidate);
@@ -94,7 +94,7 @@ impl Walk<'_> {
 
     /// What a script's text calls.
     fn text(&mut self, path: &str, text: &str) {
-        let Calls { files, modules, scripts, targets } = calls(text);
+        let Calls { files, sourced, modules, scripts, targets } = calls(text);
         // A module that is not there yet would be found in the place of an installed one.
         for module in modules {
             for candidate in
@@ -110,6 +110,9 @@ impl Walk<'_> {
                 self.call(candidate);
             }
         }
+        for candidate in sourced.iter().flat_map(|word| resolved(path, word)) {
+            self.source(candidate);
+        }
         for script in scripts {
             self.script(&script);
         }
@@ -120,6 +123,15 @@ impl Walk<'_> {
 
     fn call(&mut self, path: String) {
         if self.tree.paths.contains(&path) && !self.is_code(&path) {
+            self.reach(path);
+        }
+    }
+
+    /// What is sourced decides from the moment on in which it is there.
+    fn source(&mut self, path: String) {
+        if self.tree.paths.contains(&path) {
+            self.call(path);
+        } else if !is_test_path(&path) && !self.is_code(&path) {
             self.reach(path);
         }
     }
@@ -198,13 +210,17 @@ impl Walk<'_> {
                 continue;
             }
             let text = self.read(makefile).unwrap_or_default();
-            let included = text.lines().filter_map(|line| line.trim_start_matches('-').strip_prefix("include "));
-            for file in included.flat_map(str::split_whitespace) {
-                self.call(file.to_owned());
+            for file in text.lines().filter_map(included).flat_map(str::split_whitespace) {
+                self.source(file.to_owned());
             }
             self.text("", &rule(&text, name));
         }
     }
+}
+
+/// What a line of a makefile includes.
+fn included(line: &str) -> Option<&str> {
+    ["include ", "-include ", "sinclude "].into_iter().find_map(|word| line.strip_prefix(word))
 }
 
 /// The recipe of a target.
@@ -305,6 +321,20 @@ mod tests {
         assert!(closure.files.contains("ci/unittest.py") && closure.files.contains("unittest.py"), "{closure:?}");
         let closure = self::closure("python3 -m pytest -q", &[]);
         assert!(closure.files.contains("pytest.py") && closure.files.contains("pytest/__main__.py"), "{closure:?}");
+    }
+
+    #[test]
+    fn what_is_sourced_only_where_it_is_there_is_reached_before() {
+        let files = [
+            ("run.sh", "[ ! -e ci/env.sh ] || . ./ci/env.sh\nsh tool.sh\n. ./src/app.sh\n. ./lib.sh\n"),
+            ("tests/a.sh", ". ./lib.sh\n"),
+            ("lib.sh", ""),
+        ];
+        let reached = closure("sh run.sh", &files).files;
+        assert!(reached.contains("ci/env.sh"), "{reached:?}");
+        assert!(!["tool.sh", "src/app.sh", "lib.sh"].iter().any(|path| reached.contains(*path)), "{reached:?}");
+        let files = [("Makefile", "-include local.mk\ntest:\n\tsh run.sh\n")];
+        assert!(closure("make test", &files).files.contains("local.mk"));
     }
 
     #[test]

@@ -21,6 +21,8 @@ static SCRIPT_WORD: LazyLock<Regex> =
 pub(super) struct Calls {
     /// Words that stand where a file to be run or sourced stands.
     pub(super) files: Vec<String>,
+    /// Words that stand where a file to be sourced stands; a script often sources one only where there is one.
+    pub(super) sourced: Vec<String>,
     /// Modules that are run by their names.
     pub(super) modules: Vec<String>,
     /// Scripts of packages, perhaps with a `*` at the end.
@@ -59,6 +61,7 @@ fn of_command(words: &[&str], calls: &mut Calls) {
             _ if program.starts_with("python") && rest.first() == Some(&"-m") => {
                 calls.modules.extend(rest.get(1).map(ToString::to_string));
             }
+            _ if is_sourcing(words, index) => calls.sourced.extend(plain(rest).take(1)),
             _ if INTERPRETERS.contains(&program) => calls.files.extend(plain(rest).take(2)),
             // A path is called where it stands first, or where it is named as scripts are.
             _ if index == 0 || word.starts_with("./") || has_end_of_script(word) => {
@@ -67,6 +70,12 @@ fn of_command(words: &[&str], calls: &mut Calls) {
             _ => {}
         }
     }
+}
+
+/// Tells whether the word is the command by which a shell reads another file.
+fn is_sourcing(words: &[&str], index: usize) -> bool {
+    let begins = index == 0 || matches!(words[index - 1], "then" | "else" | "do" | "(" | "!");
+    begins && matches!(words[index], "." | "source")
 }
 
 fn has_end_of_script(word: &str) -> bool {
