@@ -332,3 +332,20 @@ sh -c "$(told 'status=done' | sed "s/=ID/=$id/")"
         assert_eq!(scene.statuses(), ["done"; 2]);
     }
 }
+
+#[test]
+fn a_full_disk_at_the_start_of_an_agent_ends_the_loop_and_the_next_one_goes_on() {
+    let make = || scene(1, WORKER);
+    let undisturbed = make();
+    let log = undisturbed.path("points");
+    assert!(loop_command(&undisturbed, &[]).env("CRASH_POINT_LOG", &log).output().expect("tm").status.success());
+    let names = std::fs::read_to_string(&log).expect("the points");
+    let point = names.lines().position(|name| name == "spawn: before?").expect("the start of the agent") + 1;
+    let scene = make();
+    let output = loop_command(&scene, &["--json"]).env("FAULT_POINT", point.to_string()).output().expect("tm");
+    assert_eq!(output.status.code(), Some(1), "{}", words(&output));
+    let ended: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert_eq!((&ended["final_status"], &ended["total_iterations"]), (&"surroundings".into(), &0.into()), "{ended:#}");
+    assert!(ended["reason"].as_str().expect("a reason").contains("o space left"), "{ended:#}");
+    assert_eq!(summary(&scene, &[], 0)["total_iterations"], 1);
+}

@@ -228,6 +228,7 @@ fn next_commands(summary: &LoopSummary) {
     }
     match summary.final_status {
         LoopStatus::AllComplete => {}
+        LoopStatus::Surroundings => print_line("next: see to it, then `tm loop` goes on from here"),
         LoopStatus::Blocked | LoopStatus::Error => {
             print_line(&format!("next: see the logs in {}, then `tm loop` again", summary.directory));
         }

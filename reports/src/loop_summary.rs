@@ -151,7 +151,8 @@ const fn badness(status: LoopStatus) -> u8 {
         LoopStatus::Budget => 3,
         LoopStatus::Blocked => 4,
         LoopStatus::Error => 5,
-        LoopStatus::Interrupted => 6,
+        LoopStatus::Surroundings => 6,
+        LoopStatus::Interrupted => 7,
     }
 }
 
@@ -230,7 +231,7 @@ const fn headline(status: LoopStatus) -> &'static str {
         LoopStatus::AllComplete => "complete",
         LoopStatus::MaxIterations | LoopStatus::Deadline | LoopStatus::Budget => "not complete",
         LoopStatus::Blocked => "blocked",
-        LoopStatus::Error => "failed",
+        LoopStatus::Error | LoopStatus::Surroundings => "failed",
         LoopStatus::Interrupted => "interrupted",
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{LoopEvent, LoopSetup, Place};
 use crate::launch::{Launch, not_started};
-use crate::steps::{blocking, words};
+use crate::steps::blocking;
+use crate::trouble::Trouble;
 use std::ffi::OsString;
 use std::sync::Arc;
 use tm_config::Escape;
@@ -21,18 +22,19 @@ pub(super) struct Try {
     pub(super) last_failure: Option<String>,
 }
 
-/// Runs the agent of a try to its end, and looks at what it left.
+/// Runs the agent of a try to its end, and looks at what it left; an error is that of the surroundings, in which no agent
+/// could be started.
 pub(super) async fn run_agent(
     setup: Arc<LoopSetup>,
     this: Try,
     orders: watch::Receiver<Order>,
     tell: impl Fn(LoopEvent) + Send + Sync,
-) -> AgentEnd {
+) -> Result<AgentEnd, Trouble> {
     let directory = setup.directory.attempt(setup.lane.as_str(), this.iteration, this.attempt);
     let before = snapshot(&setup).await;
     let (command, prompt) = match command(&setup, &this, &directory) {
         Ok(prepared) => prepared,
-        Err(why) => return ended_before_it_began(&setup, why),
+        Err(trouble) => return ended_before_it_began(&setup, trouble),
     };
     let mut follower = Follower::new(directory.stdout());
     let progress = |_: Progress| {
@@ -42,7 +44,7 @@ pub(super) async fn run_agent(
     let output = command.output;
     let mut report = match run_attempt(command, orders, progress).await {
         Ok(report) => report,
-        Err(error) => return ended_before_it_began(&setup, words(&error)),
+        Err(error) => return ended_before_it_began(&setup, Trouble::of(&error)),
     };
     follower.lines(LogEnd::Final).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
     let escaped = escape(&setup, checkout).await;
@@ -69,7 +71,7 @@ pub(super) async fn run_agent(
         tell(LoopEvent::Warning { message: message.clone() });
         WorkChanges { unseen: Some(message), ..WorkChanges::default() }
     });
-    AgentEnd { report, final_message: said.message, prompt, work }
+    Ok(AgentEnd { report, final_message: said.message, prompt, work })
 }
 
 async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, String> {
@@ -131,18 +133,16 @@ async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), Strin
 }
 
 /// Writes the prompt and returns everything that starting the agent needs, and the prompt.
-fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Result<(AgentCommand, String), String> {
-    let progress = setup
-        .progress
-        .tail()
-        .map_err(|error| format!("failed to read `{}`: {error}", setup.progress.path().display()))?;
+fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Result<(AgentCommand, String), Trouble> {
+    let unread = |error| Trouble::of_task(format!("failed to read `{}`: {error}", setup.progress.path().display()));
+    let progress = setup.progress.tail().map_err(unread)?;
     let context = LoopContext {
         iteration: this.iteration,
         progress,
         last_failure: this.last_failure.clone(),
         ..setup.context.clone()
     };
-    let prompt = setup.prompt.render(&context).map_err(|error| words(&error))?;
+    let prompt = setup.prompt.render(&context).map_err(|error| Trouble::of(&error))?;
     let launch = Launch {
         recipe: &setup.recipe,
         directory,
@@ -183,11 +183,14 @@ fn variables(setup: &LoopSetup, this: &Try) -> Vec<(OsString, OsString)> {
     variables
 }
 
-fn ended_before_it_began(setup: &LoopSetup, why: String) -> AgentEnd {
-    AgentEnd {
-        report: not_started(&setup.recipe, why),
+fn ended_before_it_began(setup: &LoopSetup, trouble: Trouble) -> Result<AgentEnd, Trouble> {
+    if trouble.is_of_surroundings() {
+        return Err(trouble);
+    }
+    Ok(AgentEnd {
+        report: not_started(&setup.recipe, trouble.into()),
         final_message: String::new(),
         prompt: String::new(),
         work: WorkChanges::default(),
-    }
+    })
 }

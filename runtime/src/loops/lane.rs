@@ -120,7 +120,12 @@ impl Lane {
         let tell = move |event| {
             let _nobody_listens = events.send(event);
         };
-        self.step = Box::pin(async move { LoopInput::AgentEnded(run_agent(setup, this, orders, tell).await) });
+        self.step = Box::pin(async move {
+            match run_agent(setup, this, orders, tell).await {
+                Ok(end) => LoopInput::AgentEnded(end),
+                Err(trouble) => LoopInput::Surroundings(trouble.into()),
+            }
+        });
         Ok(())
     }
 

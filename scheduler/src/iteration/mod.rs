@@ -81,6 +81,8 @@ pub enum LoopInput {
     Unreadable(String),
     /// The agent ended.
     AgentEnded(AgentEnd),
+    /// The surroundings let no agent be started; holds why. Nobody tried, so no try is counted.
+    Surroundings(String),
     /// The tests ran; an error holds what is wrong, in a few words.
     Verified(Result<(), String>),
     /// The pause is over.
@@ -183,6 +185,9 @@ impl Iteration {
             }
             (State::LookingBefore, LoopInput::Looked(view)) => self.start(now, view, &mut effects),
             (State::Running { .. }, LoopInput::AgentEnded(end)) => self.agent_ended(end, &mut effects),
+            (State::Running { .. }, LoopInput::Surroundings(why)) => {
+                self.end(LoopStatus::Surroundings, why, &mut effects);
+            }
             (State::Verifying(_), LoopInput::Verified(result)) => self.verified(result, &mut effects),
             (State::LookingAfter(_), LoopInput::Looked(view)) => self.settle(now, Ok(view), &mut effects),
             (State::LookingBefore, LoopInput::Unreadable(why)) => self.end(LoopStatus::Error, why, &mut effects),

@@ -179,6 +179,8 @@ pub enum LoopStatus {
     Blocked,
     /// Too many failures in a row, or one that trying again does not help.
     Error,
+    /// The surroundings, such as a full disk, let no agent be started.
+    Surroundings,
     /// The time is used up.
     Deadline,
     /// The money is used up.
@@ -195,6 +197,7 @@ impl LoopStatus {
             Self::MaxIterations => "max_iterations",
             Self::Blocked => "blocked",
             Self::Error => "error",
+            Self::Surroundings => "surroundings",
             Self::Deadline => "deadline",
             Self::Budget => "budget",
             Self::Interrupted => "interrupted",
@@ -205,6 +208,7 @@ impl LoopStatus {
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::AllComplete => 0,
+            Self::Surroundings => 1,
             Self::Blocked | Self::Error => 3,
             Self::MaxIterations | Self::Deadline | Self::Budget => 6,
             Self::Interrupted => 130,

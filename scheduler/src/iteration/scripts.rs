@@ -227,6 +227,16 @@ fn what_trying_again_does_not_help_ends_the_loop_at_once() {
 }
 
 #[test]
+fn a_full_disk_ends_the_loop_and_is_no_try_of_anybody() {
+    let mut script = Script::new(&["pending"], limits(9));
+    script.begins(&["run 1#1"]);
+    let effects = script.machine.handle(script.now, LoopInput::Surroundings("the disk is full".into()));
+    let end = LoopEffect::End { status: LoopStatus::Surroundings, reason: "the disk is full".into() };
+    assert_eq!(effects, Ok(vec![end]));
+    assert!(script.machine.records().is_empty() && LoopStatus::Surroundings.exit_code() == 1);
+}
+
+#[test]
 fn a_rate_limit_is_waited_out_and_uses_up_no_iteration() {
     let mut script = Script::new(&["pending"], LoopLimits { retries: 0, ..limits(1) });
     let words = "rate-limited: the service behind the agent refused: rate or usage limit";

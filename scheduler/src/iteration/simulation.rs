@@ -63,6 +63,9 @@ impl World {
     fn answer(&mut self, effect: &LoopEffect, is_stopping: bool) -> Option<LoopInput> {
         match effect {
             LoopEffect::LookAtBacklog => Some(LoopInput::Looked(self.view())),
+            LoopEffect::RunAgent { .. } if self.random.u64(..64) == 0 => {
+                Some(LoopInput::Surroundings("the disk is full".to_owned()))
+            }
             LoopEffect::RunAgent { .. } => Some(LoopInput::AgentEnded(self.agent(is_stopping))),
             LoopEffect::Verify if self.random.u64(..4) == 0 => Some(LoopInput::Verified(Err("red".to_owned()))),
             LoopEffect::Verify => Some(LoopInput::Verified(Ok(()))),
