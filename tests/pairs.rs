@@ -112,3 +112,35 @@ fn only_the_group_is_paired_and_a_cycle_is_cut_and_said() {
     assert_eq!(graph["2"].1, ["1", "2:red"]);
     assert_eq!(graph["3"], (3.into(), vec!["1".to_owned()]), "who is not of the group is left alone");
 }
+
+/// A runner that writes the error behind the name, as short runners of one's own do.
+const RUNNER: &str = r#"i=0; failed=0
+for file in t/*.t; do
+    i=$((i + 1)); name=$(basename "$file" .t)
+    module=$(sed -n 's/^needs //p' "$file"); expected=$(sed -n 's/^expects //p' "$file")
+    if [ -n "$module" ] && [ ! -e "lib/$module" ]; then
+        failed=1; echo "not ok $i - $file: ModuleNotFoundError: No module named '$module'"
+    elif [ "$(cat "lib/$module")" != "$expected" ]; then
+        failed=1; echo "not ok $i - $name: AssertionError: expected $expected"
+    else echo "ok $i - $name"; fi
+done
+echo "1..$i"; exit $failed
+"#;
+
+#[test]
+fn a_runner_that_writes_the_error_behind_the_name_has_its_pairs_proven() {
+    let agent = r#"name=$(printf %s "$TM_TASK_ID" | sed 's/:red$//')
+        case $TM_PHASE in
+        red) printf 'needs part%s\nexpects %s\n' "$name" "$name" > "t/part$name.t" ;;
+        green) mkdir -p lib; echo "$name" > "lib/part$name" ;;
+        esac
+        printf 'status: PASS\n' > "$TM_RESULT_FILE""#;
+    let scene = Scene::new(&[("1", "Add the parser", &[]), ("2", "Add the printer", &["1"])], agent);
+    write(&scene.root().join("run-tests.sh"), RUNNER);
+    write(&scene.root().join("lib/old"), "1\n");
+    write(&scene.root().join("t/old.t"), "needs old\nexpects 1\n");
+    scene.git(&["add", "--all"]);
+    scene.git(&["commit", "--quiet", "--message", "a runner"]);
+    let report = scene.runs(&[], 0);
+    assert_eq!((&report["tdd"]["pairs"], &report["tdd"]["compliant"]), (&2.into(), &2.into()), "{report}");
+}

@@ -80,8 +80,9 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
 
 /// The files of RED's tests that could not be loaded before, and can't be now.
 fn still_unloaded(after: &TestReport, red: &RedFacts) -> Vec<String> {
-    let files = after.load_errors.iter().filter_map(|error| error.file.clone());
-    let mut files: Vec<String> = files.filter(|file| red.unloaded.contains(file)).collect();
+    let is_named =
+        |file: &&String| after.load_errors.iter().any(|error| error.file.as_ref().is_none_or(|named| named == *file));
+    let mut files: Vec<String> = red.unloaded.iter().filter(is_named).cloned().collect();
     files.sort();
     files.dedup();
     files

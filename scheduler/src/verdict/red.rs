@@ -140,11 +140,9 @@ fn does_not_load(mut proof: Proof, work: &RedWork<'_>, errors: &[&LoadError], st
         let reason = worst(&broken, work.without_tests.unwrap_or(after));
         return refused(proof, Failure::Regression, reason, "tests that passed before do not now", after, &broken);
     }
-    proof.unloaded = new.iter().filter_map(|error| error.file.clone()).collect();
-    proof.unloaded.dedup();
-    proof.new = bounded(
-        after.tests.keys().filter(|name| !base.tests.contains_key(*name) && !names_a_file(name, &proof.unloaded)),
-    );
+    proof.unloaded = unloaded_files(&new, work.test_files);
+    let is_test = |name: &&String| !names_a_file(name, &proof.unloaded) && !says_one_of(after, name, &new);
+    proof.new = bounded(after.tests.keys().filter(|name| !base.tests.contains_key(*name)).filter(is_test));
     let passing = proof.new.iter().filter(|name| after.tests[*name] == TestOutcome::Passed).count();
     if passing > 0 && strictness == Strictness::Strict {
         let why = "some new tests pass without an implementation";
@@ -154,6 +152,23 @@ fn does_not_load(mut proof: Proof, work: &RedWork<'_>, errors: &[&LoadError], st
     (proof.seen_failing, proof.strength) = (true, Strength::PerTest);
     proof.notes.extend(new.iter().take(5).map(|error| not_there_yet(error)));
     proof
+}
+
+/// The files that can't be loaded; where an error names none, it may be any of RED's.
+fn unloaded_files(errors: &[&LoadError], test_files: &[String]) -> Vec<String> {
+    let mut files: Vec<String> = errors.iter().filter_map(|error| error.file.clone()).collect();
+    if errors.iter().any(|error| error.file.is_none()) {
+        files.extend_from_slice(test_files);
+        files.sort();
+    }
+    files.dedup();
+    files
+}
+
+/// A test that failed with a load error has not run: what stands there may be no test's name, and binds nobody.
+fn says_one_of(after: &TestReport, name: &str, errors: &[&LoadError]) -> bool {
+    let Some(said) = after.messages.get(name) else { return false };
+    errors.iter().filter(|error| error.file.is_none()).any(|error| said.lines().any(|line| line == error.text))
 }
 
 fn not_there_yet(error: &LoadError) -> String {

@@ -56,7 +56,7 @@ fn by_exit_status(then: &TestReport, now: &TestReport) -> RedAgain {
 }
 
 fn is_unloaded(file: &str, now: &TestReport) -> bool {
-    now.load_errors.iter().any(|error| error.file.as_deref() == Some(file))
+    now.load_errors.iter().any(|error| error.file.as_deref().is_none_or(|named| named == file))
 }
 
 /// Refuses a GREEN whose RED does not fail without it any more: it proves nothing, whatever GREEN did.

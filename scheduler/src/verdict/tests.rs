@@ -151,6 +151,40 @@ fn a_file_that_does_not_load_is_no_test() {
     assert_eq!(red(&report(""), &after, Strictness::Strict).new, ["other"]);
 }
 
+#[test]
+fn a_test_that_failed_to_load_under_a_name_of_its_own_binds_nobody_to_that_name() {
+    let error = |file: Option<&str>| LoadError {
+        cause: LoadCause::MissingItem,
+        file: file.map(ToOwned::to_owned),
+        text: "No module named 'lib'".to_owned(),
+    };
+    let mut after = TestReport { load_errors: vec![error(None)], ..report("+a -n.t -other") };
+    after.messages.insert("n.t".to_owned(), "No module named 'lib'\n".to_owned());
+    let proof = red(&report("+a"), &after, Strictness::Strict);
+    assert_eq!(
+        (proof.holds(), &proof.new[..], &proof.unloaded[..]),
+        (true, &["other".into()][..], &["t/n.t".into()][..])
+    );
+    let facts = RedFacts { new_tests: proof.new, unloaded: proof.unloaded, ..RedFacts::default() };
+    let judge = |tests: &str| {
+        let (without_red, green) = (report("+a"), report(tests));
+        let work = GreenWork {
+            base: &after,
+            without_red: &without_red,
+            after: &green,
+            rerun: None,
+            red: &facts,
+            tampered: &[],
+            runner: &[],
+        };
+        judge_green(&work, Rules::default()).reason
+    };
+    assert_eq!(judge("+a +other +parses"), None);
+    assert_eq!(judge("+a +other"), Some(Reason::RedTestsMissing), "none of RED's file was run");
+    assert_eq!(judge("+a +other -parses"), Some(Reason::RedTestsFail));
+    assert_eq!(judge("+a +parses"), Some(Reason::RedTestsMissing), "a name that was loaded binds");
+}
+
 /// Judges a GREEN whose RED added the test `n`.
 fn green(base: &TestReport, after: &TestReport, rerun: Option<&TestReport>, rules: Rules) -> Proof {
     let red = RedFacts { new_tests: vec!["n".into()], unloaded: Vec::new(), ..RedFacts::default() };

@@ -2,8 +2,15 @@
 //!
 //! A stream that does not keep its plan, or that bails out, is broken: its missing tests must not look like success.
 
+use super::pattern;
 use crate::testing::Parsed;
+use regex::Regex;
+use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
+
+/// An exception with its class that a runner wrote behind the name: it says why a test failed, and goes when it passes.
+static RAISED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(\S.*?): ((?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::.*)?)$"));
 
 /// Spaces by which a subtest is indented.
 const INDENTATION: usize = 4;
@@ -92,7 +99,9 @@ impl Reader {
         } else if let Some(count) = plan(text).filter(|_| is_level) {
             self.plan(level, count);
         } else if let Some((outcome, name)) = result(text).filter(|_| is_level) {
+            let (name, raised) = split_raised(&name);
             self.result(level, outcome, name);
+            self.explain(&raised);
         } else if text.starts_with("---") && self.last.is_some() {
             self.block = Some(indentation);
             self.explain(text);
@@ -192,10 +201,19 @@ impl Reader {
 
     fn explain(&mut self, text: &str) {
         let line = self.last.and_then(|level| self.levels.get_mut(level)).and_then(|level| level.lines.last_mut());
-        if let Some(line) = line.filter(|line| line.outcome == TestOutcome::Failed && line.said.len() < MOST_SAID) {
+        let is_wanted = |line: &&mut Line| line.outcome == TestOutcome::Failed && line.said.len() < MOST_SAID;
+        if let Some(line) = line.filter(is_wanted).filter(|_| !text.is_empty()) {
             line.said.push(text.trim().to_owned());
         }
     }
+}
+
+/// The name of a test, and the exception behind it. It is told apart whether the test passes or fails, so that a test has
+/// one name.
+fn split_raised(description: &str) -> (String, String) {
+    RAISED
+        .captures(description)
+        .map_or_else(|| (description.to_owned(), String::new()), |parts| (parts[1].to_owned(), parts[2].to_owned()))
 }
 
 /// So many lines of explanation are kept of one test.

@@ -190,6 +190,15 @@ fn a_foreign_tap_document_in_vitest_output_is_not_read_as_the_results() {
 }
 
 #[test]
+fn an_exception_behind_a_name_is_no_part_of_it_whether_the_test_passes_or_fails() {
+    let red = "1..3\nnot ok 1 - test_1: ModuleNotFoundError: No module named 'lib'\nnot ok 2 - b: AssertionError\nok 3 - c: d\n";
+    let parsed = check(red, ResultFormat::Tap, &["-b", "+c: d", "-test_1"]);
+    assert_eq!(parsed.messages["test_1"], "ModuleNotFoundError: No module named 'lib'\n");
+    let green = "1..2\nok 1 - test_1\nok 2 - raises: ValueError: bad # SKIP later\n";
+    check(green, ResultFormat::Tap, &["~raises", "+test_1"]);
+}
+
+#[test]
 fn tap_is_known_by_its_beginning_even_when_it_is_broken() {
     let broken = |output: &str| parse(ResultFormat::Auto, output).and_then(|parsed| parsed.broken);
     assert!(broken("\n> demo@1.0.0 test\n> tap\n\nTAP version 13\n1..2\nok 1 - a\n").is_some());

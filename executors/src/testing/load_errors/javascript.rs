@@ -60,7 +60,7 @@ pub(super) fn find(output: &str, found: &mut Found<'_>) {
 }
 
 /// A path is one of the project's own modules; a bare name is a package.
-fn missing_module(name: &str, found: &Found<'_>) -> LoadCause {
+pub(super) fn missing_module(name: &str, found: &Found<'_>) -> LoadCause {
     cause(name.starts_with(['.', '/']) || name.starts_with("file:") || found.project.owns_path(name))
 }
 

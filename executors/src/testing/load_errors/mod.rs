@@ -9,6 +9,7 @@ mod mistakes;
 mod project;
 mod python;
 mod rust;
+mod tap;
 
 pub(super) use mistakes::mistakes;
 
@@ -29,6 +30,7 @@ pub(super) fn load_errors(output: &str, worktree: &Path) -> Vec<LoadError> {
     python::find(output, &mut found);
     javascript::find(output, &mut found);
     compiled::find(output, &mut found);
+    tap::find(output, &mut found);
     found.errors
 }
 

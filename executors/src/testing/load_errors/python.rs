@@ -46,7 +46,7 @@ fn is_separator(line: &str) -> bool {
     line.starts_with("=====") || line.starts_with("_____") || COLLECTING.is_match(line)
 }
 
-fn is_missing_item(exception: &str, words: &str, found: &Found<'_>) -> bool {
+pub(super) fn is_missing_item(exception: &str, words: &str, found: &Found<'_>) -> bool {
     let is_own = |path: &str| {
         let top = path.split('.').next().unwrap_or(path);
         !found.project.depends_on(top)

@@ -286,3 +286,15 @@ fn a_name_that_a_script_never_binds_is_its_mistake() {
         stack: |-\n    TestContext.<anonymous> (file://ROOT/test/a.test.js:2:17)\n    Test.run (node:internal:1:1)\n  ...\n";
     check_mistakes(&files, tap, &["test/a.test.js:2: ReferenceError: foo is not defined"]);
 }
+
+#[test]
+fn a_line_of_tap_names_what_a_test_could_not_load_and_other_errors_are_failures() {
+    let output = "1..5\nnot ok 1 - test_1: ModuleNotFoundError: No module named 'lib.parser'\n\
+        not ok 2 - b: AssertionError: 1 != 2\nnot ok 3 - c: ImportError: boom\n\
+        ok 4 - d: ModuleNotFoundError: No module named 'lib'\n\
+        not ok 5 - e: ModuleNotFoundError: No module named 'requests'\n";
+    let requirements = ("requirements.txt", "requests\n");
+    check(&[requirements], output, &["+: ModuleNotFoundError: No module named 'lib.parser'"]);
+    let output = "1..1\n    not ok 1 - x: Error: Cannot find module '../lib/x.js' imported by it\n";
+    check(&[], output, &["+: Error: Cannot find module '../lib/x.js' imported by it"]);
+}

@@ -1,0 +1,27 @@
+//! What runners that write TAP say of tests that could not be loaded, where they put the error behind the name.
+//!
+//! Knows nothing of what follows from it. Such a line names no file, and its name may be that of no test.
+
+use super::javascript::missing_module;
+use super::{Found, pattern, python};
+use regex::Regex;
+use std::sync::LazyLock;
+use tm_scheduler::LoadCause;
+
+static FAILED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^ *not ok\b.*?: ((ModuleNotFoundError|ImportError|Error): (.+))$"));
+static NO_SCRIPT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^Cannot find (?:module|package) '([^']+)'"));
+
+/// Only what is missing of the project counts: a test that fails with any other error has been loaded.
+pub(super) fn find(output: &str, found: &mut Found<'_>) {
+    for line in output.lines() {
+        let Some(error) = FAILED.captures(line) else { continue };
+        let is_missing = match NO_SCRIPT.captures(&error[3]) {
+            Some(module) => missing_module(&module[1], found) == LoadCause::MissingItem,
+            None => python::is_missing_item(&error[2], &error[3], found),
+        };
+        if is_missing {
+            found.add(LoadCause::MissingItem, None, &error[1]);
+        }
+    }
+}
