@@ -26,6 +26,15 @@ pub(crate) fn scene() -> Scene {
     Scene::with_backlog(&backlog(), "")
 }
 
+/// A project in which the counts that agents report are taken.
+pub(crate) fn reporting() -> Scene {
+    let scene = scene();
+    write(&scene.root().join(".taskmaster/tm.yaml"), "autopilot: { verify: reported }\n");
+    scene.git(&["add", "--all"]);
+    scene.git(&["commit", "--quiet", "--message", "settings"]);
+    scene
+}
+
 impl Scene {
     pub(crate) fn autopilot_command(&self, arguments: &[&str]) -> Command {
         let mut all = vec!["autopilot", "--json"];
@@ -154,7 +163,7 @@ fn a_task_with_three_subtasks_is_done_by_following_next_alone() {
     assert_eq!(files.lines().count(), 6, "{files}");
     assert!(!files.contains(".taskmaster"), "{files}");
     let message = scene.git(&["log", "-1", "--format=%B"]);
-    for part in ["(task 1.3)", "About Show both.", "Task: #1.3 - Show both", "Tag: master", "Tests: 2 passing", "Run: "]
+    for part in ["(task 1.3)", "About Show both.", "Task: #1.3 - Show both", "Tag: master", "Tests: 4 passing", "Run: "]
     {
         assert!(message.contains(part), "{part} in {message}");
     }
@@ -184,7 +193,7 @@ fn files_of_a_run(scene: &Scene) {
 
 #[test]
 fn reports_that_make_no_sense_are_refused_and_nothing_is_committed() {
-    let scene = scene();
+    let scene = reporting();
     scene.autopilot_ok(&["start", "2", "--max-attempts", "2"]);
     for (results, code, part) in [
         ("nonsense", 2, "is not `<name>:<number>`"),

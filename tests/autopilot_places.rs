@@ -20,11 +20,14 @@ fn follow_in(scene: &Scene, checkout: &Path, task: &str) {
         let name = subtask.unwrap_or_default();
         match action {
             "red" => {
-                write(&checkout.join(format!("t/{name}.t")), ". t/check.sh\ncheck it 1 1\n");
+                write(
+                    &checkout.join(format!("t/{name}.t")),
+                    &format!(". t/check.sh\ncheck it {name} \"$(sh work-{name} 2>/dev/null)\"\n"),
+                );
                 there(scene, checkout, &["complete", "--results", "failed:1"]);
             }
             "green" => {
-                write(&checkout.join(format!("work-{name}")), name);
+                write(&checkout.join(format!("work-{name}")), &format!("echo {name}\n"));
                 there(scene, checkout, &["complete", "--results", "passed:1"]);
             }
             "commit" => drop(there(scene, checkout, &["commit"])),
@@ -165,8 +168,12 @@ fn a_suite_that_is_not_reported_is_run_before_the_task_is_closed() {
     }
     write(&scene.root().join("t/old.t"), ". t/check.sh\ncheck 'the old one' 1 2\n");
     scene.git(&["commit", "--quiet", "--all", "--message", "broken by hand"]);
-    assert!(scene.refused(&["finalize"], 3).contains("the whole suite does not pass"));
+    assert!(scene.refused(&["finalize"], 3).contains("nobody has judged"));
     scene.git(&["revert", "--no-edit", "HEAD"]);
+    let settings = scene.root().join(".taskmaster/tm.yaml");
+    write(&settings, "test: { command: 'sh run-tests.sh; exit 1' }\n");
+    assert!(scene.refused(&["finalize"], 3).contains("the whole suite does not pass"));
+    std::fs::remove_file(&settings).expect("removed");
     let ended = scene.autopilot_ok(&["finalize"]);
     assert!(ended["message"].as_str().expect("words").contains("the whole suite passes: 2 passing"), "{ended:#}");
 }

@@ -1,6 +1,6 @@
 //! The MCP server as its clients see it: the official Rust client over stdio and raw HTTP, the Python client if it is there.
 
-use crate::autopilot::{backlog, scene};
+use crate::autopilot::{backlog, reporting, scene};
 use crate::scene::Scene;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::Peer;
@@ -38,7 +38,7 @@ pub(crate) async fn accepted(client: &Peer<RoleClient>, name: &'static str, argu
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_with_three_subtasks_is_done_over_mcp_by_following_next() {
-    let scene = scene();
+    let scene = reporting();
     let client = connect(&scene).await;
     let (refused, early) = call(&client, "autopilot_next", json!({})).await;
     assert!(refused && early["suggestion"].as_str().expect("words").contains("start"), "{early:#}");

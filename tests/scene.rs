@@ -112,6 +112,18 @@ impl Scene {
         self.command(program)
     }
 
+    /// Puts a hook into the repository.
+    pub(crate) fn hook(&self, name: &str, text: &str) {
+        self.executable(&self.root().join(".git/hooks").join(name), text);
+    }
+
+    /// Writes a script that can be executed.
+    pub(crate) fn executable(&self, path: &Path, text: &str) {
+        write(path, &format!("#!/bin/sh\n{text}\n"));
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path, mode).expect("permissions");
+    }
+
     /// A call of git that may be refused.
     pub(crate) fn try_git(&self, arguments: &[&str]) -> Output {
         self.command(Path::new("git")).args(arguments).output().expect("git")

@@ -1,5 +1,6 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
+use super::commit_trial::{Trial, hooks, signing};
 use super::plan::planned;
 use super::setup::{find_program, test_command};
 use crate::arguments::PlanChoice;
@@ -95,9 +96,26 @@ fn of_project(project: &Project, findings: &mut Vec<Finding>) {
         Err(failure) => findings.push(Finding::failed("backlog", &failure)),
     }
     findings.push(tests(project));
+    commits(project, findings);
     agents(project, findings);
     findings.push(lock(project));
     findings.push(storage(project));
+}
+
+/// Whether commits can be made: hooks and signing.
+fn commits(project: &Project, findings: &mut Vec<Finding>) {
+    let of = |what, trial| match trial {
+        Trial::Good(found) => Finding::good(what, found),
+        Trial::Note(found, hint) => Finding::with_hint(what, Weight::Note, found, &hint),
+        Trial::Bad(failure) => Finding::failed(what, &failure),
+    };
+    match hooks(project) {
+        Ok(trials) => findings.extend(trials.into_iter().map(|trial| of("hook", trial))),
+        Err(failure) => findings.push(Finding::failed("hook", &failure)),
+    }
+    findings.push(
+        signing(project).map_or_else(|failure| Finding::failed("signing", &failure), |trial| of("signing", trial)),
+    );
 }
 
 fn tests(project: &Project) -> Finding {

@@ -213,6 +213,7 @@ impl Common<'_> {
                 .collect(),
             escape: settings.git.escape,
             never_commit,
+            hooks: tm_runtime::run_hooks(settings),
             place,
             progress,
             under_way: UnderWay::new(self.project.directory.under_way()),

@@ -9,6 +9,7 @@ pub(crate) mod autopilot;
 pub(crate) mod backlog;
 mod budget;
 pub(crate) mod ci;
+mod commit_trial;
 pub(crate) mod configuration;
 pub(crate) mod demo;
 pub(crate) mod doctor;

@@ -149,6 +149,7 @@ fn begin(
         limits: planned.limits,
     };
     let (agents, _) = preflight(project, &header, &planned.backlog.tasks)?;
+    super::commit_trial::refuse(project)?;
     header.limits.agents = agents.roster(&run_id);
     let directory = project.directory.run(&run_id)?;
     directory.create()?;
@@ -222,6 +223,7 @@ fn take_up(
     let after = remembered(directory, telling)?;
     let header = replayed.header.clone();
     let project = as_started(start, given, directory)?;
+    super::commit_trial::refuse(&project)?;
     prove_again(&project, directory, &replayed, trust)?;
     let run = opened(&project, directory, replayed, limits)?;
     lock.begin_attempts(&header.run_id)?;

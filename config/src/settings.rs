@@ -248,10 +248,24 @@ pub struct Git {
     pub commit_template: Option<String>,
     /// Whether the commits that an agent made itself are kept as the history of the task's commit.
     pub keep_agent_commits: bool,
+    /// For which of tm's commits the hooks of the repository are run.
+    pub hooks: CommitHooks,
     /// What follows when an agent wrote into the checkout of the user.
     pub escape: Escape,
     /// Where it is stated what was proven of a task that landed.
     pub attest: Attest,
+}
+
+/// For which of tm's commits the hooks of the repository are run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CommitHooks {
+    /// For all of them.
+    On,
+    /// For all but those of a RED, whose tests fail.
+    Commit,
+    /// For none.
+    Off,
 }
 
 /// Where it is stated what was proven of a task that landed.
@@ -328,7 +342,7 @@ pub struct Autopilot {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
-    /// The agent's, checked for sense.
+    /// The agent's, held against what is there.
     Reported,
     /// Those of a run of the tests by tm.
     Run,

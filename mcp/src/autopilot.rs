@@ -270,7 +270,8 @@ impl Server {
                 files: call.files.clone(),
                 made: None,
             };
-            commit(&server.project(call.place.project_root.as_deref())?, &request)
+            let project = server.project(call.place.project_root.as_deref())?;
+            Handle::current().block_on(commit(&project, &request))
         })
         .await
         .map(Json)

@@ -43,5 +43,5 @@ pub use main_loop::{Outcome, Run};
 pub use measurements::Measurements;
 pub use proving::{RedCommit, Work, prove, red_commit};
 pub use replay::{Replayed, replay};
-pub use setup::{AgentChoice, RunSetup, environment, rules, test_command};
+pub use setup::{AgentChoice, RunSetup, environment, rules, run_hooks, test_command};
 pub use trouble::Trouble;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tm_config::{CoverageThreshold, Settings, Strictness as Strict, TestHome};
+use tm_config::{CommitHooks, CoverageThreshold, Settings, Strictness as Strict, TestHome};
 use tm_executors::environment::{EnvironmentRules, Home};
 use tm_executors::process::UnderWay;
 use tm_executors::testing::{ResultFormat, TestCommand, UnknownFormat, detect_test_command};
@@ -14,7 +14,7 @@ use tm_scheduler::verdict::{Canary, Rules, Strictness};
 use tm_scheduler::{AgentName, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
-use tm_worktrees::{PathPatterns, Repository};
+use tm_worktrees::{PathPatterns, Repository, RunHooks};
 
 /// The agents of a run by kind of work, the first choice first, none of them empty.
 #[derive(Clone, Debug)]
@@ -148,6 +148,14 @@ pub fn environment(test: &tm_config::Test) -> EnvironmentRules {
             TestHome::User => Home::User,
         },
         added: test.env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+    }
+}
+
+/// Returns whether the settings have hooks run for commits that are those of no RED.
+pub const fn run_hooks(settings: &Settings) -> RunHooks {
+    match settings.git.hooks {
+        CommitHooks::On | CommitHooks::Commit => RunHooks::Yes,
+        CommitHooks::Off => RunHooks::No,
     }
 }
 

@@ -28,6 +28,15 @@ pub enum CommitFiles<'a> {
     Only(&'a [String]),
 }
 
+/// Whether the user's hooks are run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RunHooks {
+    /// As the user's git does.
+    Yes,
+    /// None is.
+    No,
+}
+
 impl Checkout {
     /// Takes the checkout of a repository.
     ///
@@ -166,7 +175,7 @@ impl Checkout {
         self.git(Hooks::Off).args(["branch", "--quiet", "-D", branch.as_str()]).once().done()
     }
 
-    /// Commits on a branch, with hooks and signing as the user has them set up; `None` when there is nothing to commit.
+    /// Commits on a branch, signed as the user has it set up; `None` when there is nothing to commit.
     ///
     /// # Errors
     /// HEAD is not on the branch, the branch is the default one, a hook refused, or a file is not there.
@@ -175,6 +184,7 @@ impl Checkout {
         branch: &BranchName,
         message: &str,
         files: CommitFiles<'_>,
+        hooks: RunHooks,
     ) -> Result<Option<CommitId>, Error> {
         self.assert_on(branch)?;
         let only: &[String] = match files {
@@ -193,14 +203,15 @@ impl Checkout {
         }
         // Once more, right before: whatever else moves HEAD in this checkout, git refuses nothing itself.
         self.assert_on(branch)?;
-        let git = self.git(Hooks::Configured).arg("--literal-pathspecs");
+        let git = self.git(if hooks == RunHooks::Yes { Hooks::Configured } else { Hooks::Off });
+        let git = git.arg("--literal-pathspecs");
         let git = git.args(["commit", "--quiet", "--cleanup=verbatim", "-F", "-"]);
         let git = if only.is_empty() { git } else { git.arg("--only").arg("--").args(only) };
         let answer = git.input(message).once().answer()?;
         if answer.code != 0 {
             let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
             let output = format!("{printed}{}", answer.stderr).trim().to_owned();
-            return Err(Error::CommitRefused { output });
+            return Err(Error::CommitRefused { why: crate::said::telling_line(&output), output });
         }
         Ok(Some(self.repository.head()?.commit))
     }
@@ -294,9 +305,12 @@ mod tests {
         let never = PathPatterns::default();
         for name in ["trunk", "main", "master"] {
             assert!(checkout.start_branch(&branch(name)).is_err(), "{name}");
-            assert!(checkout.commit(&branch(name), "m", CommitFiles::AllBut(&never)).is_err(), "{name}");
+            assert!(checkout.commit(&branch(name), "m", CommitFiles::AllBut(&never), RunHooks::Yes).is_err(), "{name}");
         }
-        assert!(checkout.commit(&branch("tm/x"), "m", CommitFiles::AllBut(&never)).is_err(), "HEAD is elsewhere");
+        assert!(
+            checkout.commit(&branch("tm/x"), "m", CommitFiles::AllBut(&never), RunHooks::Yes).is_err(),
+            "HEAD is elsewhere"
+        );
         assert_eq!(checkout.changed_paths(&never).unwrap(), [PathBuf::from("a")]);
     }
 
@@ -308,12 +322,12 @@ mod tests {
         checkout.start_branch(&tm).unwrap();
         checkout.start_branch(&tm).unwrap();
         let never = PathPatterns::new(&["/backlog.json"]).unwrap();
-        assert_eq!(checkout.commit(&tm, "nothing", CommitFiles::AllBut(&never)).unwrap(), None);
+        assert_eq!(checkout.commit(&tm, "nothing", CommitFiles::AllBut(&never), RunHooks::Yes).unwrap(), None);
         for (name, text) in [("backlog.json", "2"), ("a", "1"), ("-b*", "1")] {
             write(folder.path(), name, text);
         }
         let tree = checkout.snapshot_tree(&never).unwrap();
-        let commit = checkout.commit(&tm, "work\n", CommitFiles::AllBut(&never)).unwrap().unwrap();
+        let commit = checkout.commit(&tm, "work\n", CommitFiles::AllBut(&never), RunHooks::Yes).unwrap().unwrap();
         assert_eq!(checkout.repository().tree_of(&commit).unwrap(), tree);
         let files: Vec<String> =
             checkout.repository().changed_files(&start, &commit).unwrap().into_iter().map(|file| file.path).collect();
@@ -329,8 +343,8 @@ mod tests {
         checkout.start_branch(&tm).unwrap();
         write(folder.path(), "a", "1");
         write(folder.path(), "b", "1");
-        assert!(checkout.commit(&tm, "m", CommitFiles::Only(&["none".to_owned()])).is_err());
-        checkout.commit(&tm, "m", CommitFiles::Only(&["a".to_owned()])).unwrap().unwrap();
+        assert!(checkout.commit(&tm, "m", CommitFiles::Only(&["none".to_owned()]), RunHooks::Yes).is_err());
+        checkout.commit(&tm, "m", CommitFiles::Only(&["a".to_owned()]), RunHooks::Yes).unwrap().unwrap();
         assert_eq!(checkout.changed_paths(&PathPatterns::default()).unwrap(), [PathBuf::from("b")]);
     }
 
@@ -341,7 +355,8 @@ mod tests {
         let tm = branch("tm/x");
         checkout.start_branch(&tm).unwrap();
         write(folder.path(), "a", "1");
-        let commit = checkout.commit(&tm, "m", CommitFiles::AllBut(&PathPatterns::default())).unwrap().unwrap();
+        let commit =
+            checkout.commit(&tm, "m", CommitFiles::AllBut(&PathPatterns::default()), RunHooks::Yes).unwrap().unwrap();
         assert!(checkout.retire_branch(&tm, "refs/tm/salvage/x").is_err(), "it is checked out");
         checkout.switch_to(start.branch.as_deref(), &start.commit).unwrap();
         checkout.retire_branch(&tm, "refs/tm/salvage/x").unwrap();

@@ -65,6 +65,12 @@ impl Environment {
         }
     }
 
+    /// Tells whether a program is found by its name.
+    pub(crate) fn finds(&self, program: &str) -> bool {
+        let path = self.get("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    }
+
     /// Returns the folder in which programs keep the user's configuration.
     pub(crate) fn configuration_folder(&self) -> Option<PathBuf> {
         let of_home = || self.get("HOME").map(|home| PathBuf::from(home).join(".config"));

@@ -159,9 +159,21 @@ pub enum Error {
         why: &'static str,
     },
     /// git refused a commit: a hook, signing, or its configuration.
-    #[error("commit: git refused it: {output}")]
+    #[error("commit: git refused it: {why}\n{output}")]
     CommitRefused {
+        /// The line that says why.
+        why: String,
         /// What git and the hooks wrote.
+        output: String,
+    },
+    /// A hook refused a commit or a merge.
+    #[error("commit: the hook `{hook}` refuses it{}{why}\n{output}", if why.is_empty() { " and says nothing" } else { ": " })]
+    HookRefused {
+        /// Its name.
+        hook: &'static str,
+        /// The line that says why.
+        why: String,
+        /// What it wrote.
         output: String,
     },
     /// A worktree holds repositories of their own, whose files git would leave out.
@@ -303,7 +315,7 @@ impl Error {
             ),
             // Whoever mends the repository can have the same step done.
             Self::GitMissing { .. } | Self::ObjectsNotAsNamed { .. } => true,
-            Self::Git { message: words, .. } | Self::CommitRefused { output: words } => {
+            Self::Git { message: words, .. } | Self::CommitRefused { output: words, .. } => {
                 says_passing_trouble(words) || says(words, &LASTING_WORDS)
             }
             _ => false,
@@ -323,7 +335,7 @@ impl Error {
 
     /// Tells whether objects are missing that were there a moment ago, so that making them again may go well.
     pub fn is_of_collected_objects(&self) -> bool {
-        matches!(self, Self::Git { message: words, .. } | Self::CommitRefused { output: words }
+        matches!(self, Self::Git { message: words, .. } | Self::CommitRefused { output: words, .. }
             if says(words, &COLLECTED_WORDS))
     }
 

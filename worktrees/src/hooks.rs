@@ -1,4 +1,4 @@
-//! Runs the hooks of a commit on a tree, in a checkout of exactly that tree, as the user's own commit would.
+//! Runs the hooks of a commit or a merge on a tree, in a checkout of exactly that tree, as the user's own commit would.
 //!
 //! The hooks are those that were there when the run began, or those of the tree where the configuration names a folder in
 //! it. They may refuse, change the message, or stage something else: what they make is another tree, and nobody has
@@ -7,9 +7,10 @@
 use crate::files::{beginning, replace};
 use crate::git::Hooks;
 use crate::owned::OwnedFolder;
-use crate::{Error, Repository, TreeId};
+use crate::said::telling_line;
+use crate::{Error, TreeId};
+use std::ffi::OsStr;
 use std::path::Path;
-use tm_scheduler::CommitId;
 
 /// A message is no longer than this.
 const MESSAGE_BYTES: usize = 1024 * 1024;
@@ -17,10 +18,34 @@ const MESSAGE_BYTES: usize = 1024 * 1024;
 const COMMITS_IN: &str = "TM_COMMITS_IN";
 /// The variable that keeps what a commit leaves behind on purpose, such as the agent that holds the key for signing,
 /// from being taken for what an agent left behind.
-const SPARED: &str = "TM_SPARED";
+pub(crate) const SPARED: &str = "TM_SPARED";
 
-/// The hooks that may refuse or change a commit.
-pub(crate) const OF_COMMIT: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
+/// What is made, which decides the hooks that git runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HookedWork {
+    /// A commit of one task's work.
+    Commit,
+    /// A merge.
+    Merge,
+}
+
+impl HookedWork {
+    /// Returns the hooks that may refuse or change it, in the order in which git runs them.
+    pub const fn hooks(self) -> [&'static str; 3] {
+        match self {
+            Self::Commit => ["pre-commit", "prepare-commit-msg", "commit-msg"],
+            Self::Merge => ["pre-merge-commit", "prepare-commit-msg", "commit-msg"],
+        }
+    }
+
+    /// What `prepare-commit-msg` is told of where the message comes from.
+    const fn source(self) -> &'static str {
+        match self {
+            Self::Commit => "message",
+            Self::Merge => "merge",
+        }
+    }
+}
 
 /// What the hooks made of a commit.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -39,18 +64,19 @@ pub(crate) fn mark(folder: &Path) -> (&'static str, String) {
 /// Runs the hooks in a folder whose index and files are the tree.
 ///
 /// # Errors
-/// A hook refused (`CommitRefused`, with its words), or git did.
-pub(crate) fn run(folder: &OwnedFolder, message: &str) -> Result<Hooked, Error> {
+/// A hook refused (`HookRefused`, with its words), or git did.
+pub(crate) fn run(folder: &OwnedFolder, work: HookedWork, message: &str) -> Result<Hooked, Error> {
     let file = folder.message_file();
     replace(&file, message.as_bytes())?;
-    call(folder, "pre-commit", &[])?;
-    call(folder, "prepare-commit-msg", &[file.as_os_str(), "message".as_ref()])?;
-    call(folder, "commit-msg", &[file.as_os_str()])?;
+    let [checks, prepares, judges] = work.hooks();
+    call(folder, checks, &[])?;
+    call(folder, prepares, &[file.as_os_str(), work.source().as_ref()])?;
+    call(folder, judges, &[file.as_os_str()])?;
     let message = String::from_utf8_lossy(&beginning(&file, MESSAGE_BYTES)?).into_owned();
     Ok(Hooked { tree: folder.write_tree()?, message })
 }
 
-fn call(folder: &OwnedFolder, hook: &str, arguments: &[&std::ffi::OsStr]) -> Result<(), Error> {
+fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Result<(), Error> {
     if !folder.may_have_hook(hook) {
         return Ok(());
     }
@@ -64,29 +90,5 @@ fn call(folder: &OwnedFolder, hook: &str, arguments: &[&std::ffi::OsStr]) -> Res
     }
     let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
     let output = format!("{printed}{}", answer.stderr).trim().to_owned();
-    let output = if output.is_empty() { format!("the hook `{hook}` refused and said nothing") } else { output };
-    Err(Error::CommitRefused { output })
-}
-
-impl Repository {
-    /// Makes a commit on no branch of a tree, signed where the user's commits are.
-    ///
-    /// # Errors
-    /// Signing failed (`CommitRefused`, with its words), or git refused.
-    pub fn commit_as_user(&self, tree: &TreeId, parents: &[&CommitId], message: &str) -> Result<CommitId, Error> {
-        let signs = self.git().args(["config", "--type=bool", "--get", "commit.gpgsign"]).text_if_any()?;
-        let mut git = self.git_on_objects().args(["commit-tree", &tree.0]).variable(SPARED, "1").once();
-        if signs.as_deref() == Some("true") {
-            git = git.arg("-S");
-        }
-        for parent in parents {
-            git = git.arg("-p").commit(parent);
-        }
-        let answer = git.args(["-F", "-"]).input(message).answer()?;
-        let commit = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
-        if answer.code == 0 && crate::git::is_object_id(&commit) {
-            return Ok(CommitId::new(commit));
-        }
-        Err(Error::CommitRefused { output: answer.stderr })
-    }
+    Err(Error::HookRefused { hook, why: telling_line(&output), output })
 }

@@ -1,6 +1,6 @@
 //! A checkout in which tm judges a tree: made by tm, never given to an agent, cleaned of everything before each use.
 
-use crate::hooks::{self, Hooked};
+use crate::hooks::{self, Hooked, HookedWork};
 use crate::lister::Lister;
 use crate::owned::OwnedFolder;
 use crate::pool::WorktreePool;
@@ -62,11 +62,29 @@ impl JudgeCheckout {
     /// Runs the hooks of a commit of a tree on a branch whose files are here, after `check_out` of a commit of it.
     ///
     /// # Errors
-    /// A hook refused (`CommitRefused`, with its words), or git did.
+    /// A hook refused (`HookRefused`, with its words), or git did.
     pub fn run_commit_hooks(&mut self, branch: &BranchName, tree: &TreeId, message: &str) -> Result<Hooked, Error> {
+        self.run_hooks(HookedWork::Commit, &OwnedHead::Branch(branch), tree, message)
+    }
+
+    /// As `run_commit_hooks`, those of a merge into what a commit holds.
+    ///
+    /// # Errors
+    /// A hook refused (`HookRefused`, with its words), or git did.
+    pub fn run_merge_hooks(&mut self, into: &CommitId, tree: &TreeId, message: &str) -> Result<Hooked, Error> {
+        self.run_hooks(HookedWork::Merge, &OwnedHead::Detached(into), tree, message)
+    }
+
+    fn run_hooks(
+        &mut self,
+        work: HookedWork,
+        head: &OwnedHead<'_>,
+        tree: &TreeId,
+        message: &str,
+    ) -> Result<Hooked, Error> {
         self.holds = None;
-        self.folder.stage_checked_out(tree, &OwnedHead::Branch(branch))?;
-        hooks::run(&self.folder, message)
+        self.folder.stage_checked_out(tree, head)?;
+        hooks::run(&self.folder, work, message)
     }
 
     /// Returns the variable, and its value, that git and the hooks have in their environment while they commit here.

@@ -53,6 +53,22 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn combine(&self, commits: &[CommitId], message: &str) -> Result<MergeOutcome, Error> {
+        self.combined(commits, |tree, parents| self.commit_tree(tree, parents, message))
+    }
+
+    /// As `combine`, with merges that are signed where the user's commits are: they become part of the history.
+    ///
+    /// # Errors
+    /// Signing failed, or git refused.
+    pub fn combine_as_user(&self, commits: &[CommitId], message: &str) -> Result<MergeOutcome, Error> {
+        self.combined(commits, |tree, parents| self.commit_as_user(tree, parents, message))
+    }
+
+    fn combined(
+        &self,
+        commits: &[CommitId],
+        merge: impl Fn(&TreeId, &[&CommitId]) -> Result<CommitId, Error>,
+    ) -> Result<MergeOutcome, Error> {
         let Some((first, rest)) = commits.split_first() else {
             return Err(Error::UnknownRevision { revision: String::new() });
         };
@@ -66,7 +82,7 @@ impl Repository {
                 continue;
             }
             match self.merge_trees(&combined, commit)? {
-                Merged::Tree(tree) => combined = self.commit_tree(&tree, &[&combined, commit], message)?,
+                Merged::Tree(tree) => combined = merge(&tree, &[&combined, commit])?,
                 Merged::Conflict(conflict) => return Ok(MergeOutcome::Conflict(conflict)),
             }
         }
@@ -87,12 +103,12 @@ impl Repository {
         })
     }
 
-    /// Makes the merge a commit on no branch, as it would land.
+    /// Makes the merge a commit on no branch, as it would land, signed where the user's commits are.
     ///
     /// # Errors
-    /// git refused.
+    /// Signing failed, or git refused.
     pub fn merge_commit(&self, preview: &MergePreview, message: &str) -> Result<CommitId, Error> {
-        self.commit_tree(&preview.tree, &[&preview.head, &preview.commit], message)
+        self.commit_as_user(&preview.tree, &[&preview.head, &preview.commit], message)
     }
 
     pub(crate) fn commit_tree(&self, tree: &TreeId, parents: &[&CommitId], message: &str) -> Result<CommitId, Error> {

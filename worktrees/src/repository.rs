@@ -322,9 +322,9 @@ impl Repository {
         Err(Error::OtherTree { commit: commit.clone(), expected: tree.to_string(), found: found.to_string() })
     }
 
-    /// Tells whether a commit may run a hook.
-    pub fn may_have_commit_hooks(&self) -> bool {
-        crate::hooks::OF_COMMIT.iter().any(|hook| self.own.as_ref().is_none_or(|own| own.may_have_hook(hook)))
+    /// Tells whether a commit, or a merge, may run a hook.
+    pub fn may_have_hooks(&self, work: crate::HookedWork) -> bool {
+        work.hooks().iter().any(|hook| self.own.as_ref().is_none_or(|own| own.may_have_hook(hook)))
     }
 
     /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.

@@ -386,14 +386,15 @@ fn work_is_seen_committed_or_not_and_files_of_tm_are_left_out() {
 fn the_rest_is_committed_above_the_agents_own_commits() {
     let scene = Scene::new();
     let worktree = scene.check_out("tm/loop", &scene.head());
-    assert_eq!(worktree.commit_rest(&PathPatterns::default(), "rest").expect("nothing"), None);
+    assert_eq!(worktree.commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes).expect("nothing"), None);
     write(&worktree.path().join("b.txt"), "b\n");
     let git = || scene.repository.git_in(worktree.path(), git::Hooks::Off);
     git().args(["add", "."]).done().expect("added");
     git().args(["commit", "--quiet", "-m", "the agent's"]).done().expect("committed");
-    assert_eq!(worktree.commit_rest(&PathPatterns::default(), "rest").expect("nothing"), None);
+    assert_eq!(worktree.commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes).expect("nothing"), None);
     write(&worktree.path().join("c.txt"), "c\n");
-    let rest = worktree.commit_rest(&PathPatterns::default(), "rest").expect("a commit").expect("a commit");
+    let rest =
+        worktree.commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes).expect("a commit").expect("a commit");
     assert_eq!(scene.repository.resolve(&format!("{rest}~2")).expect("a commit"), scene.head());
 }
 

@@ -3,13 +3,13 @@
 //! The folder is the agent's, so nothing in it is believed: not its index, not its HEAD, not git's own files.
 
 use crate::git::{fields, path_of};
-use crate::hooks::Hooked;
+use crate::hooks::{Hooked, HookedWork};
 use crate::lister::Lister;
 use crate::owned::OwnedFolder;
 use crate::pool::WorktreePool;
 use crate::published::OwnedHead;
 use crate::refs::BranchStart;
-use crate::{BranchName, Error, PathPatterns, Repository, TreeId};
+use crate::{BranchName, Error, PathPatterns, Repository, RunHooks, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -189,7 +189,12 @@ impl Worktree {
     ///
     /// # Errors
     /// As `capture`; or a hook or git refused.
-    pub fn commit_rest(&self, never_commit: &PathPatterns, message: &str) -> Result<Option<CommitId>, Error> {
+    pub fn commit_rest(
+        &self,
+        never_commit: &PathPatterns,
+        message: &str,
+        hooks: RunHooks,
+    ) -> Result<Option<CommitId>, Error> {
         let repository = self.repository();
         let head = self.folder.head_that_was_left();
         let on_base = head.filter(|head| repository.is_ancestor(&self.base, head).unwrap_or(false));
@@ -199,7 +204,10 @@ impl Worktree {
             return Ok(None);
         }
         self.folder.stage(&captured.tree, &OwnedHead::Branch(&self.branch))?;
-        let Hooked { tree, message } = crate::hooks::run(&self.folder, message)?;
+        let Hooked { tree, message } = match hooks {
+            RunHooks::Yes => crate::hooks::run(&self.folder, HookedWork::Commit, message)?,
+            RunHooks::No => Hooked { tree: captured.tree, message: message.to_owned() },
+        };
         let commit = repository.commit_as_user(&tree, &[&head], &message)?;
         self.put_branch_at(&commit, &format!("refs/tm/salvage/{}", self.branch))?;
         self.show_at_branch()?;

@@ -53,7 +53,7 @@ fn take(project: &Project, text: &str) -> Result<String, Error> {
         "commit" => {
             let message = Some(text.to_owned()).filter(|text| !text.is_empty());
             let request = CommitRequest { message, ..CommitRequest::default() };
-            Ok(words::committed(&commit(project, &request)?))
+            Ok(words::committed(&wait(commit(project, &request))?))
         }
         _ => {
             let request = FinalizeRequest { counts: counts()?, ..FinalizeRequest::default() };

@@ -194,7 +194,7 @@ impl Screen<'_> {
             files: arguments.files.clone(),
             made: None,
         };
-        self.show(&commit(self.project, &request)?, words::committed)
+        self.show(&wait(commit(self.project, &request))?, words::committed)
     }
 
     fn finalize(&self, arguments: &FinalizeArguments) -> Result<u8, Error> {

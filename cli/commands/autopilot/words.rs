@@ -27,6 +27,10 @@ pub(super) fn next(next: &NextAction) -> String {
         }
     }
     let _ = writeln!(text, "{}", next.instructions);
+    let unmet = next.work_unit.iter().flat_map(|unit| &unit.preconditions).filter(|one| !one.met);
+    for one in unmet {
+        let _ = writeln!(text, "not met: {} ({})", one.description, one.name);
+    }
     text
 }
 

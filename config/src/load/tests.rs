@@ -4,8 +4,8 @@ mod agents;
 
 use super::*;
 use crate::{
-    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Canary, Compat, CoverageThreshold, Dispatch, Escape, Git,
-    Landing, Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves,
+    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Canary, CommitHooks, Compat, CoverageThreshold, Dispatch, Escape,
+    Git, Landing, Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify, Waves,
     Worktree,
 };
 use crate::{AgentCommand, CommandLine};
@@ -134,6 +134,7 @@ fn built_in_settings() -> Settings {
             never_commit: vec![".taskmaster/**".to_owned(), ".aider.tags.cache.v*/**".to_owned()],
             commit_template: None,
             keep_agent_commits: false,
+            hooks: CommitHooks::On,
             escape: Escape::Fail,
             attest: Attest::File,
         },
@@ -142,7 +143,7 @@ fn built_in_settings() -> Settings {
             enabled: true,
             require_clean_working_tree: true,
             max_green_attempts: NonZeroU32::new(3).unwrap(),
-            verify: Verify::Reported,
+            verify: Verify::Run,
             commit_template: "{type}({scope}): {msg} (task {taskId})".to_owned(),
             default_commit_type: "feat".to_owned(),
         },
@@ -384,7 +385,7 @@ agents:
 git:     { branch: "tm/{tag}/task-{id}-{slug}", integration: "tm/{tag}/run-{run}", land: each,
            never_commit: [".taskmaster/**", ".aider.tags.cache.v*/**"], commit_template: null }
 storage: { location: global }
-autopilot: { max_green_attempts: 3, verify: reported }
+autopilot: { max_green_attempts: 3, verify: run }
 "#;
     let mut settings = Fixture::project(text).load().settings;
     assert_eq!(settings.test.command.take(), Some(CommandLine::Shell("sh run-tests.sh".to_owned())));

@@ -9,8 +9,10 @@ use super::ledger::{self, UnitRecord, UnitStatus};
 use super::next::progress;
 use super::project::Project;
 use super::session::Session;
+use super::verify;
 use serde_json::json;
-use tm_scheduler::autopilot::{Action, IllegalStep, Order};
+use tm_config::Verify;
+use tm_scheduler::autopilot::{Action, IllegalStep, Order, PhaseReport, TddPhase, TestCounts, Verdict};
 use tm_scheduler::{CommitId, RunId, Status, TaskId};
 use tm_worktrees::{BranchName, CommitFiles, PathPatterns};
 
@@ -33,21 +35,59 @@ pub struct CommitRequest {
 ///
 /// # Errors
 /// It is not time for that, HEAD is not on the run's branch, a hook refused, or there is nothing to commit.
-pub fn commit(project: &Project, request: &CommitRequest) -> Result<Committed, Error> {
+pub async fn commit(project: &Project, request: &CommitRequest) -> Result<Committed, Error> {
     let mut session = Session::open(project, request.run.as_ref())?;
     let subtask = expected(&session, request)?;
     project.refuse_waves("commit")?;
     let branch = session.assert_on_branch()?;
-    let Some((commit, warnings)) = make_or_find(&session, request, &branch, &subtask)? else {
+    session.open.assert_holds_its_commits()?;
+    let files = session.against_commit(&request.files)?;
+    if !files.is_empty() {
+        return back_to_green(&mut session, subtask, files);
+    }
+    let Some((commit, mut warnings)) = make_or_find(&session, request, &branch, &subtask)? else {
         session.open.state.machine.handle(&Order::NothingToCommit)?;
-        session.open.state.red_proven = None;
+        session.open.state.forget_subtask();
         let event = json!({"event": "error", "phase": "commit", "subtaskId": subtask,
                            "error": "nothing to commit", "recoverable": true});
         session.save(&[event])?;
         return Err(Error::NothingChanged(subtask));
     };
+    let files = changed_by_hooks(&session, &commit)?;
+    if !files.is_empty() && project.settings.autopilot.verify == Verify::Run {
+        if let Some(verdict) = judge_again(&mut session, &commit).await?.filter(|verdict| !verdict.is_accepted()) {
+            tracing::info!(%subtask, why = verdict.message, "what the hooks made does not hold");
+            return back_to_green(&mut session, subtask, files);
+        }
+        warnings.push(format!("hooks changed what is committed, and it was judged anew: {}", files.join(", ")));
+    }
     settle(&mut session, &subtask, &commit)?;
     answer(&session, &subtask, &commit, warnings)
+}
+
+/// GREEN has to hold again: what is there is not what it held with.
+fn back_to_green(session: &mut Session<'_>, subtask: TaskId, files: Vec<String>) -> Result<Committed, Error> {
+    session.open.state.machine.handle(&Order::WorkChanged)?;
+    session.open.state.green_kept = None;
+    let event = json!({"event": "error", "phase": "commit", "subtaskId": subtask,
+                       "error": "the work was changed since GREEN held", "files": files, "recoverable": true});
+    session.save(&[event])?;
+    Err(Error::ChangedSince { subtask, files })
+}
+
+/// What is committed and differs from what GREEN held with: hooks may stage something else.
+fn changed_by_hooks(session: &Session<'_>, commit: &CommitId) -> Result<Vec<String>, Error> {
+    let tree = session.project().checkout.repository().tree_of(commit)?;
+    session.open.changed_since_green(&tree)
+}
+
+/// Judges the tree of a commit as GREEN; `None` where nothing is to be said of it.
+async fn judge_again(session: &mut Session<'_>, commit: &CommitId) -> Result<Option<Verdict>, Error> {
+    let tree = session.project().checkout.repository().tree_of(commit)?;
+    let mut report =
+        PhaseReport { phase: None, subtask: None, counts: TestCounts::default(), coverage: None, proven: None };
+    verify::measure(session, TddPhase::Green, &tree, &mut report).await?;
+    Ok(report.proven)
 }
 
 /// Refuses a commit at the wrong time or for another subtask, before anything is touched.
@@ -93,7 +133,8 @@ fn make_or_find(
     let piece = session.open.current_piece().unwrap_or_else(|| session.open.task());
     let message = session.open.message(&piece, &files, request.message.as_deref())?;
     let which = if request.files.is_empty() { CommitFiles::AllBut(&never) } else { CommitFiles::Only(&request.files) };
-    match project.checkout.commit(branch, &message, which)? {
+    let hooks = crate::run_hooks(&project.settings);
+    match project.checkout.commit(branch, &message, which, hooks)? {
         Some(commit) => Ok(Some((commit, left_over(session, &never)?))),
         None if has_moved => Ok(Some((tip, vec!["taken as it is: the agent committed itself".to_owned()]))),
         None => Ok(None),
@@ -118,13 +159,15 @@ fn left_over(session: &Session<'_>, never: &PathPatterns) -> Result<Vec<String>,
     Ok(if names.is_empty() { Vec::new() } else { vec![warning] })
 }
 
-/// Whether a commit carries the trailers of this run and subtask: the one that tm made before it was cut off.
+/// Whether a commit carries the trailers of this run and subtask, and is what GREEN held with: the one that tm made before
+/// it was cut off.
 fn is_of_this_run(session: &Session<'_>, commit: &CommitId, subtask: &TaskId) -> Result<bool, Error> {
     let trailers = session.project().checkout.repository().trailers(commit)?;
     let has = |name: &str, is: &dyn Fn(&str) -> bool| trailers.iter().any(|(key, value)| key == name && is(value));
     let of_subtask = format!("#{subtask} ");
-    Ok(has("Run", &|value| value == session.open.state.run_id.as_str())
-        && has("Task", &|value| format!("{value} ").starts_with(&of_subtask)))
+    let is_named = has("Run", &|value| value == session.open.state.run_id.as_str())
+        && has("Task", &|value| format!("{value} ").starts_with(&of_subtask));
+    Ok(is_named && changed_by_hooks(session, commit)?.is_empty())
 }
 
 /// Sets the subtask done and the next one in progress, then keeps the state.
@@ -138,7 +181,7 @@ fn settle(session: &mut Session<'_>, subtask: &TaskId, commit: &CommitId) -> Res
     session.set_statuses(&statuses)?;
     let state = &mut session.open.state;
     state.head = commit.clone();
-    state.red_proven = None;
+    state.forget_subtask();
     let unit = format!("workUnit-{subtask}-COMMIT");
     let ended = UnitRecord { id: unit, status: UnitStatus::Done, message: None, commit_sha: Some(commit.clone()) };
     ledger::record(&mut state.work_units, ended);

@@ -12,6 +12,7 @@ use serde_json::json;
 use tm_config::Verify;
 use tm_scheduler::autopilot::{PhaseReport, Stage, Step, TddPhase, TestCounts, Verdict, VerdictKind};
 use tm_scheduler::{RunId, TaskId};
+use tm_worktrees::TreeId;
 
 /// What an agent reports.
 #[derive(Clone, Debug, Default)]
@@ -48,18 +49,44 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
     // Whether it is time for the report is asked of a copy, before any test is run.
     session.open.state.machine.clone().report(&report)?;
     session.assert_on_branch()?;
+    session.open.assert_holds_its_commits()?;
     let (phase, subtask) = under_way(&session);
+    let tree = session.open.tree()?;
     match (project.settings.autopilot.verify, report.proven.is_some(), request.counts) {
-        (Verify::Run, false, _) => verify::measure(&mut session, phase, &mut report).await?,
+        (Verify::Run, false, _) => verify::measure(&mut session, phase, &tree, &mut report).await?,
         (Verify::Reported, false, None) => return Err(Error::NoResults),
-        (_, true, _) | (Verify::Reported, false, Some(_)) => {}
+        (Verify::Reported, false, Some(_)) => look(&session, phase, &tree, &mut report, &request.files)?,
+        (_, true, _) => {}
     }
     let unit = session.open.unit_id(&session.open.state.machine.next());
     let verdict = session.open.state.machine.report(&report)?;
     remember_unit(&mut session, unit, &verdict);
+    match phase {
+        TddPhase::Red if verdict.is_accepted() => drop(session.keep_red(&tree)?),
+        TddPhase::Green if verdict.is_accepted() => session.open.state.green_kept = Some(tree.to_string()),
+        TddPhase::Red | TddPhase::Green => {}
+    }
     let files = changed(project, &request.files)?;
     record(&mut session, phase, &subtask, &report, &verdict, &files)?;
     answer(&session, phase, &subtask, verdict)
+}
+
+/// A report that would be taken is held against what is there.
+fn look(
+    session: &Session<'_>,
+    phase: TddPhase,
+    tree: &TreeId,
+    report: &mut PhaseReport,
+    named: &[String],
+) -> Result<(), Error> {
+    if !session.open.state.machine.clone().report(report)?.is_accepted() {
+        return Ok(());
+    }
+    report.proven = match phase {
+        TddPhase::Red => session.open.against_red(tree, named)?,
+        TddPhase::Green => session.open.against_green(tree)?,
+    };
+    Ok(())
 }
 
 fn under_way(session: &Session<'_>) -> (TddPhase, TaskId) {

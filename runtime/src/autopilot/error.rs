@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use tm_scheduler::autopilot::{IllegalStep, Unstartable, Verdict};
-use tm_scheduler::{RunId, TaskId};
+use tm_scheduler::{CommitId, RunId, TaskId};
 use tm_store::run::Holder;
 
 /// Why a call came to nothing; texts follow "failed to".
@@ -83,6 +83,32 @@ pub enum Error {
     /// A commit that was named is not at the tip of the run's branch.
     #[error("take `{0}` as the commit of the subtask: it is not the new tip of the run's branch")]
     ForeignCommit(String),
+    /// Somebody rewrote the branch.
+    #[error("go on: the branch does not hold `{}` any more, which the run has committed", short(commit))]
+    Rewritten {
+        /// The last commit of the run.
+        commit: CommitId,
+    },
+    /// Commits are on the branch that no step took.
+    #[error("finalize the run: there are commits after `{}` that nobody has judged", short(commit))]
+    Unjudged {
+        /// The last commit of the run.
+        commit: CommitId,
+    },
+    /// What is to be committed is not what held.
+    #[error("commit `{subtask}`: this was changed since GREEN held: {}", super::seen::listed(files))]
+    ChangedSince {
+        /// The subtask.
+        subtask: TaskId,
+        /// The files.
+        files: Vec<String>,
+    },
+    /// Only a part of what held is to be committed.
+    #[error("commit a part of what GREEN held with, without {}", named(paths))]
+    LeftOut {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
     /// A report can't be read.
     #[error("read the results `{text}`: {why}")]
     Results {
@@ -151,6 +177,10 @@ pub enum ErrorKind {
     Busy,
 }
 
+fn short(commit: &CommitId) -> &str {
+    commit.as_str().get(..12).unwrap_or_default()
+}
+
 fn named(paths: &[PathBuf]) -> String {
     const SHOWN: usize = 5;
     let mut names: Vec<String> = paths.iter().take(SHOWN).map(|path| format!("`{}`", path.display())).collect();
@@ -165,7 +195,11 @@ impl Error {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Self::Results { .. } | Self::NoResults => ErrorKind::Usage,
-            Self::Refused { .. } | Self::NothingChanged(_) => ErrorKind::Refused,
+            Self::Refused { .. }
+            | Self::NothingChanged(_)
+            | Self::ChangedSince { .. }
+            | Self::LeftOut { .. }
+            | Self::Unjudged { .. } => ErrorKind::Refused,
             Self::Unstartable(_) => ErrorKind::Unstartable,
             Self::Unfinished { .. } | Self::WavesLive { .. } | Self::Store(tm_store::Error::Busy { .. }) => {
                 ErrorKind::Busy
@@ -198,6 +232,15 @@ impl Error {
             Self::NoTestCommand => "set `test.command` in .taskmaster/tm.yaml",
             Self::NeverCommitted(_) => "leave it out of `--files`; `git.never_commit` lists what is never committed",
             Self::ForeignCommit(_) => "leave the commit to tm: `tm autopilot commit`",
+            Self::Rewritten { commit } => {
+                return Some(format!("`git reset --soft {}` puts it back and leaves every file", short(commit)));
+            }
+            Self::Unjudged { commit } => {
+                let commit = short(commit);
+                return Some(format!("`git branch kept && git reset --keep {commit}` takes them away and keeps them"));
+            }
+            Self::ChangedSince { .. } => "the run is back at GREEN: `tm autopilot complete green` has it judged again",
+            Self::LeftOut { .. } => "commit without `--files`",
             Self::Results { .. } | Self::NoResults => {
                 "write `--results failed:3,passed:0`, or JSON such as `{\"passed\":3,\"failed\":0}`"
             }
@@ -212,7 +255,7 @@ impl Error {
             Self::Git(tm_worktrees::Error::RefusedDefaultBranch { .. }) => "choose another name with `--branch`",
             Self::Git(tm_worktrees::Error::BranchTaken { .. }) => "choose another name with `--branch`, or delete it",
             Self::Git(tm_worktrees::Error::CommitRefused { .. }) => {
-                "set right what the hook complains about, then again"
+                "set right what git complains about, then again; `git.hooks: off` in .taskmaster/tm.yaml runs no hook"
             }
             Self::Git(tm_worktrees::Error::NoRepository { .. }) => "run `git init`, commit something, then `tm init`",
             Self::Git(tm_worktrees::Error::NoCommits { .. }) => "make a first commit",

@@ -39,6 +39,7 @@ pub async fn finalize(project: &Project, request: &FinalizeRequest) -> Result<En
     if !paths.is_empty() {
         return Err(Error::Uncommitted { paths });
     }
+    session.open.assert_nothing_on_top()?;
     let (counts, verdict) = judge(&session, request).await?;
     let results = LastResults { counts, coverage: request.coverage, phase: Phase::Finalize };
     session.open.state.last_test_results = Some(results);

@@ -16,6 +16,7 @@ mod project;
 mod prompt;
 mod report;
 mod reported;
+mod seen;
 mod session;
 mod start;
 mod state;

@@ -99,7 +99,7 @@ impl OpenRun<'_> {
             subtask_id: subtask.id.to_string(),
             action: format!("{action}: {}", subtask.title),
             context,
-            preconditions: self.preconditions(action, is_clean),
+            preconditions: self.preconditions(action, is_clean)?,
         }))
     }
 
@@ -170,7 +170,8 @@ impl OpenRun<'_> {
         })
     }
 
-    fn preconditions(&self, action: &Action, is_clean: bool) -> Vec<Precondition> {
+    /// Everything here is looked up, and nothing is remembered as true.
+    fn preconditions(&self, action: &Action, is_clean: bool) -> Result<Vec<Precondition>, Error> {
         let one = |name: &str, description: &str, met| Precondition {
             name: name.to_owned(),
             description: description.to_owned(),
@@ -183,16 +184,37 @@ impl OpenRun<'_> {
             .head()
             .is_ok_and(|head| head.branch.as_deref() == Some(&self.state.branch));
         let mut preconditions = vec![one("on-branch", "the checkout is on the run's branch", on_branch)];
+        let holds = self.holds_its_commits()?;
+        preconditions.push(one("commits", "the branch holds everything that the run has committed", holds));
+        let tree = self.tree()?;
+        if !matches!(action, Action::Red { .. }) {
+            let files = self.state.red_kept.as_ref().map_or(0, |red| red.files.len());
+            let is_there = files > 0 && self.tests_changed(&tree)?.is_empty();
+            preconditions.push(one("tests", "the tests of RED are there, as RED left them", is_there));
+        }
         preconditions.push(match action {
             Action::Red { .. } => one(
                 "clean",
                 "nothing but tests of an earlier try is uncommitted",
                 is_clean || self.state.attempts().0 > 1,
             ),
-            Action::Green { .. } => one("red-complete", "tests are there and were seen to fail", true),
-            _ => one("green-complete", "all tests pass, and coverage is high enough where it is known", true),
+            Action::Green { .. } => self.red_complete(),
+            _ => {
+                let is_same = self.state.green_kept.is_some() && self.changed_since_green(&tree)?.is_empty();
+                one("green-complete", "what is there is what GREEN held with", is_same)
+            }
         });
-        preconditions
+        Ok(preconditions)
+    }
+
+    /// Tests that tm has seen failing are told from those that were said to fail.
+    fn red_complete(&self) -> Precondition {
+        let said = matches!(self.state.machine.step(), Some(Step::Green { red, .. }) if red.failed > 0);
+        let (description, met) = match self.project.settings.autopilot.verify {
+            tm_config::Verify::Run => ("tm has seen tests of RED fail", self.state.red_proven.is_some()),
+            tm_config::Verify::Reported => ("tests of RED were reported to fail", said),
+        };
+        Precondition { name: "red-complete".to_owned(), description: description.to_owned(), met }
     }
 }
 

@@ -40,6 +40,12 @@ pub(super) struct RunState {
     pub(super) statuses_before: BTreeMap<TaskId, Status>,
     /// What tm measured of the RED under way, where it runs the tests itself.
     pub(super) red_proven: Option<ProvenRed>,
+    /// What RED left, whoever ran its tests; none before it holds.
+    #[serde(default)]
+    pub(super) red_kept: Option<KeptRed>,
+    /// The tree with which GREEN held; none before it does, and where a part of it may be committed.
+    #[serde(default)]
+    pub(super) green_kept: Option<String>,
     /// Pieces of work that were handed out.
     pub(super) work_units: Vec<UnitRecord>,
     /// How many events there have been.
@@ -77,6 +83,15 @@ pub(super) struct ProvenRed {
     pub(super) unloaded: Vec<String>,
 }
 
+/// The work of a RED that holds: its commit is on no branch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct KeptRed {
+    pub(super) commit: CommitId,
+    /// The files of its tests.
+    pub(super) files: Vec<String>,
+}
+
 /// The parts of a run that its start decides.
 pub(super) struct NewRun {
     pub(super) run_id: RunId,
@@ -108,10 +123,17 @@ impl RunState {
             last_test_results: None,
             statuses_before: run.statuses_before,
             red_proven: None,
+            red_kept: None,
+            green_kept: None,
             work_units: Vec::new(),
             event_count: 0,
             last_events: Vec::new(),
         }
+    }
+
+    /// Forgets what was kept of the subtask that has ended, or begins anew.
+    pub(super) fn forget_subtask(&mut self) {
+        (self.red_proven, self.red_kept, self.green_kept) = (None, None, None);
     }
 
     /// Refuses a state of another version.

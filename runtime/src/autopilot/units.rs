@@ -77,7 +77,7 @@ pub async fn complete_unit(
     let phase = match result.phase {
         UnitPhase::Red => TddPhase::Red,
         UnitPhase::Green => TddPhase::Green,
-        UnitPhase::Commit => return commit_unit(project, run, result),
+        UnitPhase::Commit => return commit_unit(project, run, result).await,
     };
     let files = [result.tests_created.clone(), result.files_modified.clone()].concat();
     let failure = (!result.success).then(|| result.error.clone().unwrap_or_else(|| "it was not done".to_owned()));
@@ -93,13 +93,13 @@ pub async fn complete_unit(
     Ok(complete(project, &request).await?.next_action)
 }
 
-fn commit_unit(project: &Project, run: Option<&RunId>, result: &UnitResult) -> Result<NextAction, Error> {
+async fn commit_unit(project: &Project, run: Option<&RunId>, result: &UnitResult) -> Result<NextAction, Error> {
     if !result.success {
         // Nothing has changed: the commit is still what comes next.
         return OpenRun::open(project, run)?.next_action();
     }
     let request = CommitRequest { run: run.cloned(), made: result.commit_sha.clone(), ..CommitRequest::default() };
-    Ok(commit(project, &request)?.next_action)
+    Ok(commit(project, &request).await?.next_action)
 }
 
 fn expect(project: &Project, run: Option<&RunId>, unit: &str, phase: UnitPhase) -> Result<(), Error> {

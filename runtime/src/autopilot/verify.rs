@@ -7,26 +7,23 @@ use super::session::Session;
 use super::state::ProvenRed;
 use crate::trouble::words;
 use crate::{Checkouts, Measurements, RedCommit, Work, prove};
+use std::path::PathBuf;
 use tm_executors::process::UnderWay;
-use tm_executors::testing::{TestPlace, run_tests};
 use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
 use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, TestOutcome};
 use tm_worktrees::{TreeId, WorktreePool};
 
 /// Runs the tests and fills the report with what was seen.
-pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: &mut PhaseReport) -> Result<(), Error> {
+pub(super) async fn measure(
+    session: &mut Session<'_>,
+    phase: TddPhase,
+    tree: &TreeId,
+    report: &mut PhaseReport,
+) -> Result<(), Error> {
+    // The agent may have committed its work itself: it is judged since the run's last commit.
+    let head = session.open.state.head.clone();
+    let (pool, measurements) = measurements(session, &head)?;
     let project = session.project();
-    let repository = project.checkout.repository().clone();
-    let head = repository.head()?.commit;
-    let tree = project.checkout.snapshot_tree(&project.never_commit()?)?;
-    let scratch = session.open.run.path().join("test-results");
-    let pool = WorktreePool::open(&repository, &session.open.run.path().join("worktrees"))?;
-    let (under_way, own_folders) = (UnderWay::new(project.waves.under_way()), vec![project.waves.path().to_owned()]);
-    let copies = scratch.join("prepared");
-    let checkouts =
-        Checkouts::open(pool.clone(), head.clone(), &project.settings, copies, own_folders, under_way.clone())
-            .map_err(|error| Error::Measuring(words(&error)))?;
-    let measurements = Measurements::new(checkouts, scratch.clone(), under_way);
     let red = session.open.state.red_proven.clone();
     let work = Work {
         phase: if phase == TddPhase::Red { Phase::Red } else { Phase::Green },
@@ -35,18 +32,34 @@ pub(super) async fn measure(session: &mut Session<'_>, phase: TddPhase, report: 
         red: red.filter(|_| phase == TddPhase::Green).map(red_commit),
         command: project.test_command(Some(&session.open.task())),
         rules: crate::rules(&session.project().settings),
-        scratch,
+        scratch: scratch(session),
     };
     let proof = prove(&work, &measurements).await;
     pool.close()?;
     let proof = proof.map_err(|trouble| Error::Measuring(trouble.into()))?;
     if phase == TddPhase::Red && proof.holds() {
-        session.open.state.red_proven = Some(keep_red(session, &tree, &head, &proof)?);
+        session.open.state.red_proven = Some(proven_red(session, tree, &head, &proof)?);
     }
     report.counts = TestCounts::of(proof.passed, proof.failed, 0);
     report.coverage = proof.coverage.map(|coverage| coverage.after).or(report.coverage);
     report.proven = Some(verdict(phase, &proof));
     Ok(())
+}
+
+fn scratch(session: &Session<'_>) -> PathBuf {
+    session.open.run.path().join("test-results")
+}
+
+/// What measures in checkouts of tm's own.
+fn measurements(session: &Session<'_>, head: &CommitId) -> Result<(WorktreePool, Measurements), Error> {
+    let (project, scratch) = (session.project(), scratch(session));
+    let pool = WorktreePool::open(project.checkout.repository(), &session.open.run.path().join("worktrees"))?;
+    let (under_way, own_folders) = (UnderWay::new(project.waves.under_way()), vec![project.waves.path().to_owned()]);
+    let copies = scratch.join("prepared");
+    let checkouts =
+        Checkouts::open(pool.clone(), head.clone(), &project.settings, copies, own_folders, under_way.clone())
+            .map_err(|error| Error::Measuring(words(&error)))?;
+    Ok((pool, Measurements::new(checkouts, scratch, under_way)))
 }
 
 /// Judges the whole suite at the end by running it. A coverage that the tests wrote counts more than one that was told.
@@ -57,10 +70,11 @@ pub(super) async fn suite(
 ) -> Result<(TestCounts, Verdict), Error> {
     let project = session.project();
     let command = project.test_command(Some(&session.open.task())).ok_or(Error::NoTestCommand)?;
-    let scratch = session.open.run.path().join("test-results");
-    let under_way = UnderWay::new(project.waves.under_way());
-    let place = TestPlace { worktree: project.root(), scratch: &scratch, under_way: &under_way };
-    let report = run_tests(&command, place, "final-suite").await;
+    let head = session.open.state.head.clone();
+    let (pool, measurements) = measurements(session, &head)?;
+    let report = measurements.measure(&head, &command, &scratch(session), "final-suite").await;
+    pool.close()?;
+    let report = report.map_err(|trouble| Error::Measuring(trouble.into()))?;
     let number = |outcome| count(report.count(outcome));
     let counts = TestCounts::of(number(TestOutcome::Passed), number(TestOutcome::Failed), number(TestOutcome::Skipped));
     let coverage = report.coverage.as_ref().map(Coverage::percent).or(told);
@@ -86,11 +100,8 @@ fn red_commit(red: ProvenRed) -> RedCommit {
     RedCommit { base: red.base, commit: red.commit, tests: red.tests, unloaded: red.unloaded }
 }
 
-fn keep_red(session: &Session<'_>, tree: &TreeId, head: &CommitId, proof: &Proof) -> Result<ProvenRed, Error> {
-    let state = &session.open.state;
-    let name = format!("refs/tm/autopilot/{}", tm_store::run::safe_name(&state.run_id.as_str().into()));
-    let message = format!("RED of {}\n", state.current().unwrap_or_default());
-    let commit = session.project().checkout.keep_tree(tree, head, &name, &message)?;
+fn proven_red(session: &mut Session<'_>, tree: &TreeId, head: &CommitId, proof: &Proof) -> Result<ProvenRed, Error> {
+    let commit = session.keep_red(tree)?;
     let (tests, unloaded) = (proof.new.clone(), proof.unloaded.clone());
     Ok(ProvenRed { base: head.clone(), commit, tests, unloaded })
 }

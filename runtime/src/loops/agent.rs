@@ -126,7 +126,7 @@ async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), Strin
                 "loop: what iteration {iteration} left uncommitted\n\nTag: {}\nRun: {}\n",
                 setup.lane, setup.id
             );
-            worktree.commit_rest(&setup.never_commit, &message)
+            worktree.commit_rest(&setup.never_commit, &message, setup.hooks)
         }
     });
     Ok(committed.await.map(drop)?)

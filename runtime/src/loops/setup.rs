@@ -52,6 +52,8 @@ pub struct LoopSetup {
     pub escape: Escape,
     /// What is never committed.
     pub never_commit: PathPatterns,
+    /// Whether the hooks of the repository are run for what tm commits.
+    pub hooks: tm_worktrees::RunHooks,
     /// The memory of the loop.
     pub progress: ProgressFile,
     /// Where tests are written down while they run.

@@ -4,6 +4,7 @@ use super::brief::{Brief, StepDone};
 use super::history::{History, history};
 use super::prepare::at_hand;
 use super::prove::work;
+use super::trailers::with_own_trailers;
 use super::{blocking, words};
 use crate::audit::{TEST_COMMAND, as_value};
 use crate::conventional::{commit_type, scope};
@@ -12,9 +13,10 @@ use crate::proving::prove as prove_work;
 use crate::trouble::Trouble;
 use std::sync::Arc;
 use std::time::Duration;
+use tm_config::CommitHooks;
 use tm_presets::CommitWords;
 use tm_scheduler::{Answer, CommitId, Phase, Proof};
-use tm_worktrees::{Error, Hooked, TreeId, Worktree};
+use tm_worktrees::{Error, Hooked, HookedWork, TreeId, Worktree};
 
 /// The phase of a further commit that improves GREEN's code, as its trailer says it.
 pub(super) const REFACTOR: &str = "refactor";
@@ -140,7 +142,8 @@ async fn hooked(
     measurements: &Measurements,
 ) -> Result<Hooked, NotCommitted> {
     let unchanged = Hooked { tree: proven.tree.clone(), message };
-    if !brief.setup.repository.may_have_commit_hooks() {
+    let is_red = proven.phase == Phase::Red.as_str();
+    if !runs_hooks(brief, is_red) || !brief.setup.repository.may_have_hooks(HookedWork::Commit) {
         return Ok(unchanged);
     }
     let (repository, tree, parent) = (brief.setup.repository.clone(), proven.tree.clone(), on.clone());
@@ -154,28 +157,53 @@ async fn hooked(
         checkout.run_commit_hooks(worktree.branch(), &unchanged.tree, &unchanged.message)
     });
     checkout.release();
-    let hooked = hooked.map_err(refused)?;
-    Ok(Hooked { message: with_trailers(brief, proven.phase, hooked.message), ..hooked })
+    let hooked = hooked.map_err(|error| if is_red { refused_red(error) } else { refused(error) })?;
+    Ok(Hooked { message: with_own_trailers(&hooked.message, &unchanged.message), ..hooked })
 }
+
+/// Whether the settings have hooks run for a commit.
+fn runs_hooks(brief: &Brief, is_red: bool) -> bool {
+    match brief.setup.settings.git.hooks {
+        CommitHooks::On => true,
+        CommitHooks::Commit => !is_red,
+        CommitHooks::Off => false,
+    }
+}
+
+/// A hook may run the tests, and those of a RED fail: who reads of it is told how to go on.
+fn refused_red(error: Error) -> NotCommitted {
+    let is_of_hook = matches!(error, Error::HookRefused { .. });
+    match refused(error) {
+        NotCommitted::Refused(why) if is_of_hook => NotCommitted::Refused(format!("{why}\n\n{RED_AND_HOOKS}")),
+        other => other,
+    }
+}
+
+/// What to do where a hook refuses a RED.
+const RED_AND_HOOKS: &str = "A RED can't pass a hook that runs the tests, since they have to fail: `git.hooks: commit` in \
+     .taskmaster/tm.yaml runs the hooks for all commits but those of a RED, `git.hooks: off` for none.";
 
 fn refused(error: Error) -> NotCommitted {
     if error.is_of_surroundings() {
         return NotCommitted::Trouble(Trouble::of(&error));
     }
     match error {
-        Error::CommitRefused { output } => NotCommitted::Refused(output),
+        Error::CommitRefused { why, output } => NotCommitted::Refused(format!("{why}\n{output}")),
+        Error::HookRefused { hook, why, output } => NotCommitted::Refused(hook_words(hook, &why, &output)),
         other => NotCommitted::Refused(words(&other)),
     }
 }
 
-/// The trailers, again where a hook dropped them: by them the history says what was proven.
-fn with_trailers(brief: &Brief, phase: &str, message: String) -> String {
-    let trailers = trailers(brief, phase);
-    if trailers.lines().all(|trailer| message.lines().any(|line| line == trailer)) {
-        return message;
-    }
-    format!("{}\n\n{trailers}", message.trim_end())
+/// What a hook said, its point first.
+pub(super) fn hook_words(hook: &str, why: &str, output: &str) -> String {
+    let point = if why.is_empty() { "and says nothing".to_owned() } else { format!(": {why}") };
+    let sentence = format!("the hook `{hook}` refuses it{}{point}", if why.is_empty() { " " } else { "" });
+    let end = output.len().saturating_sub(HOOK_BYTES);
+    format!("{sentence}\n{}", &output[output.ceil_char_boundary(end)..])
 }
+
+/// So much of what a hook printed is kept, its end.
+const HOOK_BYTES: usize = 8 * 1024;
 
 /// The words are the template's, else the task's title; the trailers say what was proven.
 async fn message(brief: &Brief, proven: &Proven, on: &CommitId) -> Result<String, Trouble> {

@@ -2,6 +2,7 @@
 
 use super::blocking;
 use super::brief::{Brief, StepDone};
+use super::merge::{NotMerged, merge_of};
 use crate::attestation::attest;
 use crate::measurements::Measurements;
 use crate::trouble::Trouble;
@@ -57,9 +58,10 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
         }
         Landing::Clean(preview) => preview,
     };
-    let merge = match merge_of(brief, &preview).await {
+    let merge = match merge_of(brief, &preview, measurements).await {
         Ok(merge) => merge,
-        Err(trouble) => return failed(trouble),
+        Err(NotMerged::Refused(why)) => return refused(LandingRefusal::Failed(why)),
+        Err(NotMerged::Trouble(trouble)) => return failed(trouble),
     };
     if let Some(command) = brief.test_command() {
         let landing = Landed { preview: &preview, merge: &merge, command: &command };
@@ -105,17 +107,6 @@ pub(crate) struct Landed<'a> {
     pub(crate) command: &'a TestCommand,
 }
 
-/// Makes the merge a commit, which is on no branch yet, and asserts that it is what its parents give.
-async fn merge_of(brief: &Brief, preview: &MergePreview) -> Result<CommitId, Trouble> {
-    let (repository, preview, message) = (brief.setup.repository.clone(), preview.clone(), message(brief));
-    blocking(move || {
-        let merge = repository.merge_commit(&preview, &message)?;
-        repository.assert_tree_of(&merge, &preview.tree)?;
-        Ok::<_, Error>(merge)
-    })
-    .await
-}
-
 /// Tests the merged tree, unless that very tree was judged and held; `None` when nothing is wrong with it.
 async fn regression(brief: &Brief, landing: Landed<'_>, measurements: &Measurements) -> Result<Option<Proof>, Trouble> {
     let proof = judged_merge(landing, brief.directory.path(), measurements).await?;
@@ -157,10 +148,4 @@ async fn landed_since(brief: &Brief, head: &CommitId, commit: &CommitId, files: 
     tasks.sort();
     tasks.dedup();
     tasks
-}
-
-fn message(brief: &Brief) -> String {
-    let header = &brief.setup.header;
-    let title = brief.planned.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("Land task {}: {title}\n\nTask: {}\nRun: {}\n", brief.id(), brief.id(), header.run_id)
 }

@@ -5,10 +5,12 @@ mod brief;
 mod commit;
 mod history;
 mod land;
+mod merge;
 mod prepare;
 mod prove;
 mod refactor;
 mod release;
+mod trailers;
 
 pub(crate) use agent::{adopt, run_agent};
 pub(crate) use brief::{Brief, StepDone};

@@ -78,7 +78,7 @@ async fn look(brief: &Brief, on_top_of: &[CommitId]) -> Result<(CommitId, MergeO
 
 fn base_on(brief: &Brief, tip: &CommitId, on_top_of: &[CommitId]) -> Result<MergeOutcome, Error> {
     let commits: Vec<CommitId> = std::iter::once(tip).chain(on_top_of).cloned().collect();
-    brief.setup.repository.combine(&commits, &format!("Base of task {}", brief.id()))
+    brief.setup.repository.combine_as_user(&commits, &format!("Base of task {}", brief.id()))
 }
 
 /// The branch of an earlier attempt is taken again, its commits kept elsewhere; otherwise a free name is found.

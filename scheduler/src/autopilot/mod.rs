@@ -162,6 +162,8 @@ pub enum Order {
     Committed(CommitId),
     /// There is nothing to commit, so what was reported can't have happened.
     NothingToCommit,
+    /// What is to be committed is not what GREEN held with, so GREEN has to hold again.
+    WorkChanged,
     /// These subtasks were finished by somebody else.
     Skip(Vec<TaskId>),
     /// The whole suite passes.
@@ -324,6 +326,10 @@ impl Autopilot {
             (Stage::SubtaskLoop(Step::Commit { attempt, .. }), Order::NothingToCommit) => {
                 Stage::SubtaskLoop(Step::Red { attempt: attempt.saturating_add(1) })
             }
+            (Stage::SubtaskLoop(Step::Commit { red, attempt, .. }), Order::WorkChanged) => {
+                let allowed = attempt.saturating_add(self.rules.max_green_attempts);
+                Stage::SubtaskLoop(Step::Green { red: *red, attempt: attempt.saturating_add(1), allowed })
+            }
             (Stage::SubtaskLoop(_), Order::Skip(ids)) => {
                 let step = self.skip(ids);
                 step.map_or_else(|| self.at_first_open(), Stage::SubtaskLoop)
@@ -370,7 +376,7 @@ impl Autopilot {
 const fn words(order: &Order) -> &'static str {
     match order {
         Order::PreflightPassed | Order::BranchReady => "set up the run",
-        Order::Committed(_) | Order::NothingToCommit => "commit",
+        Order::Committed(_) | Order::NothingToCommit | Order::WorkChanged => "commit",
         Order::Skip(_) => "leave out subtasks",
         Order::Finalized => "finalize the run",
         Order::Pause => "pause the run",

@@ -17,6 +17,7 @@ fn moves() -> impl Strategy<Value = Move> {
         Just(Order::BranchReady),
         Just(Order::Committed(CommitId::new("c".repeat(40)))),
         Just(Order::NothingToCommit),
+        Just(Order::WorkChanged),
         (1..4_u32).prop_map(|number| Order::Skip(vec![TaskId::new(format!("1.{number}"))])),
         Just(Order::Finalized),
         Just(Order::Pause),

@@ -17,8 +17,8 @@ fn hooked(scene: &Scene) -> Result<Hooked, Error> {
         assert_ne!(hooked.tree, tree);
     }
     hooked.map_err(|error| match error {
-        Error::CommitRefused { output } => {
-            Error::CommitRefused { output: output.replace(&value, "<here>").replace(name, "<mark>") }
+        Error::HookRefused { hook, output, why } => {
+            Error::HookRefused { hook, why, output: output.replace(&value, "<here>").replace(name, "<mark>") }
         }
         error => error,
     })
@@ -30,7 +30,7 @@ fn hooks_are_run_on_the_tree_and_a_refusal_brings_their_words() {
     let text = "#!/bin/sh\necho \"no tabs please, in $TM_COMMITS_IN, $TM_SPARED, $(ls | tr '\\n' ' ')\" >&2\nexit 1\n";
     hook(&scene.folder.path().join("checkout/.git/hooks/pre-commit"), text);
     let scene = Scene { pool: scene.pool_anew(), ..scene };
-    let Err(Error::CommitRefused { output }) = hooked(&scene) else { panic!("a refusal") };
+    let Err(Error::HookRefused { output, hook: "pre-commit", .. }) = hooked(&scene) else { panic!("a refusal") };
     assert_eq!(output, "no tabs please, in <here>, 1, a.txt b.txt");
 }
 

@@ -1,0 +1,158 @@
+//! What is there: the tests that RED left, whether they are as they were, and whether the branch is the run's own.
+//!
+//! Runs no test. What a report claims is held against the tree of the checkout, whoever ran the tests.
+
+use super::error::Error;
+use super::session::{OpenRun, Session};
+use super::state::KeptRed;
+use std::path::PathBuf;
+use tm_scheduler::CommitId;
+use tm_scheduler::autopilot::Verdict;
+use tm_scheduler::verdict::{is_test_path, test_section};
+use tm_worktrees::{Change, ChangedFile, TreeId};
+
+/// So many files are named.
+const SHOWN: usize = 5;
+
+impl OpenRun<'_> {
+    /// Returns everything in the checkout, but for what is never committed, as a tree.
+    pub(super) fn tree(&self) -> Result<TreeId, Error> {
+        Ok(self.project.checkout.snapshot_tree(&self.project.never_commit()?)?)
+    }
+
+    /// Returns what differs from the run's last commit, whoever has committed it meanwhile.
+    fn changes(&self, tree: &TreeId) -> Result<Vec<ChangedFile>, Error> {
+        Ok(self.project.checkout.repository().changed_files_to_tree(&self.state.head, tree)?)
+    }
+
+    /// Tells whether the branch still holds what the run has committed: amended commits and moved branches do not.
+    pub(super) fn holds_its_commits(&self) -> Result<bool, Error> {
+        let repository = self.project.checkout.repository();
+        Ok(repository.is_ancestor(&self.state.head, &repository.head()?.commit)?)
+    }
+
+    /// Refuses a branch that somebody rewrote.
+    pub(super) fn assert_holds_its_commits(&self) -> Result<(), Error> {
+        if self.holds_its_commits()? {
+            return Ok(());
+        }
+        Err(Error::Rewritten { commit: self.state.head.clone() })
+    }
+
+    /// Refuses a branch on which commits that no step of the run took have changed something.
+    pub(super) fn assert_nothing_on_top(&self) -> Result<(), Error> {
+        self.assert_holds_its_commits()?;
+        let repository = self.project.checkout.repository();
+        if repository.tree_of(&repository.head()?.commit)? == repository.tree_of(&self.state.head)? {
+            return Ok(());
+        }
+        Err(Error::Unjudged { commit: self.state.head.clone() })
+    }
+
+    /// Returns the files of tests that were added or changed since the run's last commit, and hold something.
+    pub(super) fn tests_written(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
+        let mut tests = Vec::new();
+        for file in self.changes(tree)?.into_iter().filter(|file| file.change != Change::Deleted) {
+            if self.holds_tests(&file, tree)? {
+                tests.push(file.path);
+            }
+        }
+        Ok(tests)
+    }
+
+    /// In some languages tests stand within the code: there the part that holds them has to differ.
+    fn holds_tests(&self, file: &ChangedFile, tree: &TreeId) -> Result<bool, Error> {
+        let repository = self.project.checkout.repository();
+        let Some(text) = repository.text_in_tree(tree, &file.path)? else { return Ok(is_test_path(&file.path)) };
+        if is_test_path(&file.path) {
+            return Ok(!text.trim().is_empty());
+        }
+        let before = repository.text_at(&self.state.head, &file.path)?.unwrap_or_default();
+        let section = test_section(&file.path, &text);
+        Ok(section.is_some() && section != test_section(&file.path, &before))
+    }
+
+    /// Returns the test files of RED that are not as RED left them; all of them where nothing was kept.
+    pub(super) fn tests_changed(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
+        let Some(red) = &self.state.red_kept else { return Ok(Vec::new()) };
+        let differing = self.project.checkout.repository().changed_files_to_tree(&red.commit, tree)?;
+        let is_of_red = |file: &ChangedFile| red.files.contains(&file.path);
+        Ok(differing.into_iter().filter(is_of_red).map(|file| file.path).collect())
+    }
+
+    /// Returns what differs from the tree with which GREEN held; nothing where it was not kept.
+    pub(super) fn changed_since_green(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
+        let Some(green) = self.state.green_kept.as_ref().filter(|green| green.as_str() != tree.to_string()) else {
+            return Ok(Vec::new());
+        };
+        let repository = self.project.checkout.repository();
+        let green = repository.commit_to_test(&TreeId::new(green.clone()), &self.state.head)?;
+        Ok(repository.changed_files_to_tree(&green, tree)?.into_iter().map(|file| file.path).collect())
+    }
+
+    /// Judges what a report on RED says by what is there; `None` when nothing speaks against it.
+    pub(super) fn against_red(&self, tree: &TreeId, named: &[String]) -> Result<Option<Verdict>, Error> {
+        let missing: Vec<String> =
+            named.iter().filter(|file| !self.project.root().join(file).exists()).cloned().collect();
+        if !missing.is_empty() {
+            let why = format!("files that are named are not there: {}", listed(&missing));
+            return Ok(Some(Verdict::refused(why, "name the files that you wrote")));
+        }
+        if self.tests_written(tree)?.is_empty() {
+            let why = "no test was added or changed since the subtask began";
+            let advice = "write tests, in files that are named as tests are; `autopilot.verify: run` has tm run them";
+            return Ok(Some(Verdict::refused(why, advice)));
+        }
+        Ok(None)
+    }
+
+    /// Judges what a report on GREEN says by what is there; `None` when nothing speaks against it.
+    pub(super) fn against_green(&self, tree: &TreeId) -> Result<Option<Verdict>, Error> {
+        let changed = self.tests_changed(tree)?;
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        let why = format!("tests of RED were changed: {}", listed(&changed));
+        Ok(Some(Verdict::refused(why, "leave the tests of RED as they were, and change the code")))
+    }
+}
+
+impl Session<'_> {
+    /// Keeps what RED left, so that what follows can be held against it.
+    pub(super) fn keep_red(&mut self, tree: &TreeId) -> Result<CommitId, Error> {
+        let files = self.open.tests_written(tree)?;
+        let state = &self.open.state;
+        let name = format!("refs/tm/autopilot/{}", tm_store::run::safe_name(&state.run_id.as_str().into()));
+        let message = format!("RED of {}\n", state.current().unwrap_or_default());
+        let base = state.head.clone();
+        let commit = self.project().checkout.keep_tree(tree, &base, &name, &message)?;
+        self.open.state.red_kept = Some(KeptRed { commit: commit.clone(), files });
+        Ok(commit)
+    }
+
+    /// What is to be committed has to be what GREEN held with; named files alone have to be all of it.
+    pub(super) fn against_commit(&self, files: &[String]) -> Result<Vec<String>, Error> {
+        let tree = self.open.tree()?;
+        let mut changed = self.open.changed_since_green(&tree)?;
+        changed.extend(self.open.tests_changed(&tree)?);
+        changed.sort();
+        changed.dedup();
+        if !changed.is_empty() || files.is_empty() || self.open.state.green_kept.is_none() {
+            return Ok(changed);
+        }
+        let never = self.project().never_commit()?;
+        let all = self.project().checkout.changed_paths(&never)?;
+        let is_left = |path: &PathBuf| !files.iter().any(|file| path.starts_with(file));
+        let left: Vec<PathBuf> = all.into_iter().filter(is_left).collect();
+        if left.is_empty() { Ok(Vec::new()) } else { Err(Error::LeftOut { paths: left }) }
+    }
+}
+
+/// Some names, and how many more there are.
+pub(super) fn listed(names: &[String]) -> String {
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    if names.len() > SHOWN {
+        shown.push(format!("and {} more", names.len() - SHOWN));
+    }
+    shown.join(", ")
+}

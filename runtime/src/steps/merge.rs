@@ -1,0 +1,75 @@
+//! Makes the merge of a landing a commit, which is on no branch yet, after the hooks that git runs on merges.
+
+use super::blocking;
+use super::brief::Brief;
+use super::commit::hook_words;
+use super::trailers::with_own_trailers;
+use crate::measurements::Measurements;
+use crate::trouble::Trouble;
+use tm_config::CommitHooks;
+use tm_scheduler::CommitId;
+use tm_worktrees::{Error, HookedWork, MergePreview};
+
+/// Why there is no merge.
+pub(super) enum NotMerged {
+    /// A hook refused, or changed what the parents give.
+    Refused(String),
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for NotMerged {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
+
+/// Makes the merge a commit, and asserts that it is what its parents give.
+pub(super) async fn merge_of(
+    brief: &Brief,
+    preview: &MergePreview,
+    measurements: &Measurements,
+) -> Result<CommitId, NotMerged> {
+    let message = hooked(brief, preview, message(brief), measurements).await?;
+    let (repository, preview) = (brief.setup.repository.clone(), preview.clone());
+    let made = blocking(move || {
+        let merge = repository.merge_commit(&preview, &message)?;
+        repository.assert_tree_of(&merge, &preview.tree)?;
+        Ok::<_, Error>(merge)
+    });
+    Ok(made.await?)
+}
+
+/// The message after the hooks of a merge, where there are any: they are run in a checkout of the merged tree.
+async fn hooked(
+    brief: &Brief,
+    preview: &MergePreview,
+    message: String,
+    measurements: &Measurements,
+) -> Result<String, NotMerged> {
+    let setup = &brief.setup;
+    if setup.settings.git.hooks == CommitHooks::Off || !setup.repository.may_have_hooks(HookedWork::Merge) {
+        return Ok(message);
+    }
+    let (repository, tree, head) = (setup.repository.clone(), preview.tree.clone(), preview.head.clone());
+    let commit = blocking(move || repository.commit_to_test(&tree, &head)).await?;
+    let mut checkout = measurements.check_out(&commit).await?;
+    let (name, value) = checkout.commit_mark();
+    let _while_hooks_run = setup.under_way.begin(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))?;
+    let hooked = tokio::task::block_in_place(|| checkout.run_merge_hooks(&preview.head, &preview.tree, &message));
+    checkout.release();
+    match hooked {
+        Ok(hooked) if hooked.tree == preview.tree => Ok(with_own_trailers(&hooked.message, &message)),
+        Ok(_changed) => {
+            let why = "a hook changed the merge, and tm lands nothing but what both sides give";
+            Err(NotMerged::Refused(why.to_owned()))
+        }
+        Err(Error::HookRefused { hook, why, output }) => Err(NotMerged::Refused(hook_words(hook, &why, &output))),
+        Err(error) => Err(Trouble::of(&error).into()),
+    }
+}
+
+fn message(brief: &Brief) -> String {
+    let header = &brief.setup.header;
+    let title = brief.planned.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("Land task {}: {title}\n\nTask: {}\nRun: {}\n", brief.id(), brief.id(), header.run_id)
+}

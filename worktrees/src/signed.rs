@@ -1,0 +1,86 @@
+//! Makes commits as the user's own git would: signed where the user's commits are.
+
+use crate::hooks::SPARED;
+use crate::said::telling_line;
+use crate::{Error, Repository, TreeId};
+use tm_scheduler::CommitId;
+
+/// How commits of the user's are signed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Signing {
+    /// They are not.
+    Off,
+    /// They are, and one was signed; holds the format.
+    Works(String),
+    /// They should be, and can't.
+    Fails {
+        /// What git and the program for signing said.
+        output: String,
+        /// The settings that ask for it, each with its value and where it stands.
+        settings: Vec<String>,
+    },
+}
+
+/// The settings by which git signs.
+const SETTINGS: [&str; 3] = ["commit.gpgsign", "gpg.format", "user.signingkey"];
+
+impl Repository {
+    /// Tells whether the user's git signs commits.
+    fn signs_commits(&self) -> Result<bool, Error> {
+        let signs = self.git().args(["config", "--type=bool", "--get", "commit.gpgsign"]).text_if_any()?;
+        Ok(signs.as_deref() == Some("true"))
+    }
+
+    /// Makes a commit on no branch of a tree, signed where the user's commits are.
+    ///
+    /// # Errors
+    /// Signing failed (`CommitRefused`, with its words), or git refused.
+    pub fn commit_as_user(&self, tree: &TreeId, parents: &[&CommitId], message: &str) -> Result<CommitId, Error> {
+        let mut git = self.git_on_objects().args(["commit-tree", &tree.0]).variable(SPARED, "1").once();
+        if self.signs_commits()? {
+            git = git.arg("-S");
+        }
+        for parent in parents {
+            git = git.arg("-p").commit(parent);
+        }
+        let answer = git.args(["-F", "-"]).input(message).answer()?;
+        let commit = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+        if answer.code == 0 && crate::git::is_object_id(&commit) {
+            return Ok(CommitId::new(commit));
+        }
+        Err(Error::CommitRefused { why: telling_line(&answer.stderr), output: answer.stderr })
+    }
+
+    /// Tries to sign, by a commit that nothing will ever name.
+    ///
+    /// # Errors
+    /// git refused something else than signing.
+    pub fn try_to_sign(&self) -> Result<Signing, Error> {
+        if !self.signs_commits()? {
+            return Ok(Signing::Off);
+        }
+        let head = self.head()?.commit;
+        match self.commit_as_user(&self.tree_of(&head)?, &[&head], "tm: a trial of signing\n") {
+            Ok(_unnamed) => {
+                let format = self.git().args(["config", "--get", "gpg.format"]).text_if_any()?;
+                Ok(Signing::Works(format.unwrap_or_else(|| "openpgp".to_owned())))
+            }
+            Err(error) if error.is_of_surroundings() => Err(error),
+            Err(Error::CommitRefused { output, .. }) => {
+                Ok(Signing::Fails { output, settings: self.signing_settings()? })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn signing_settings(&self) -> Result<Vec<String>, Error> {
+        let mut found = Vec::new();
+        for name in SETTINGS {
+            let value = self.git().args(["config", "--show-origin", "--get", name]).text_if_any()?;
+            if let Some((place, value)) = value.as_deref().and_then(|text| text.split_once('\t')) {
+                found.push(format!("{name} = {value} ({})", place.trim_start_matches("file:")));
+            }
+        }
+        Ok(found)
+    }
+}
