@@ -87,7 +87,7 @@ fn messages_go_through_the_hooks_and_keep_the_trailers_of_tm() {
     let report = scene.runs(&[], 0);
     let branch = report["integration_branch"].as_str().expect("a branch").to_owned();
     let subjects = scene.git(&["log", "--first-parent", "--format=%s", &format!("main..{branch}")]);
-    assert_eq!(subjects, "PROJ-7 Land task 1: Add the parser", "a merge has its hooks as well");
+    assert_eq!(subjects, format!("PROJ-7 Merge task 1 into {branch}: Add the parser"), "a merge has its hooks as well");
     let trailers = |commit: &str| scene.git(&["log", "-1", "--format=%(trailers:only)", commit]);
     let run = report["run_id"].as_str().expect("an id");
     let green = trailers(task(&report, "1")["commit"].as_str().expect("a commit"));

@@ -16,6 +16,7 @@ mod ci_jobs;
 mod conflicts;
 mod crashes;
 mod frameworks;
+mod gates;
 mod hooks;
 mod journals;
 mod landing;

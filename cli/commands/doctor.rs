@@ -97,9 +97,19 @@ fn of_project(project: &Project, findings: &mut Vec<Finding>) {
     }
     findings.push(tests(project));
     commits(project, findings);
+    gates(project, findings);
     agents(project, findings);
     findings.push(lock(project));
     findings.push(storage(project));
+}
+
+/// The gates of the settings; none where there are none.
+fn gates(project: &Project, findings: &mut Vec<Finding>) {
+    let settings = &project.loaded.settings;
+    match super::gates::check(settings) {
+        Ok(()) => findings.extend(settings.gates.iter().map(|gate| Finding::good("gate", &gate.name))),
+        Err(failure) => findings.push(Finding::failed("gate", &failure)),
+    }
 }
 
 /// Whether commits can be made: hooks and signing.

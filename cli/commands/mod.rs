@@ -14,6 +14,7 @@ pub(crate) mod configuration;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 mod doubted;
+mod gates;
 pub(crate) mod guard;
 pub(crate) mod holding;
 pub(crate) mod init;

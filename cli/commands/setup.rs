@@ -135,6 +135,7 @@ pub(crate) fn preflight(
     tasks: &[Task],
 ) -> Result<(AgentChoice, Option<TestCommand>), CommandFailure> {
     let agents = agents(project)?;
+    super::gates::check(&project.loaded.settings)?;
     if let Some(template) = &project.loaded.settings.git.commit_template {
         tm_presets::check_commit_template(template)?;
     }
@@ -171,7 +172,7 @@ pub(crate) fn agents(project: &Project) -> Result<AgentChoice, CommandFailure> {
     Ok(AgentChoice { red: of(Phase::Red)?, green: of(Phase::Green)?, plain: of(Phase::None)? })
 }
 
-fn usable(name: &str, settings: &Settings) -> Result<Recipe, CommandFailure> {
+pub(crate) fn usable(name: &str, settings: &Settings) -> Result<Recipe, CommandFailure> {
     let recipe = recipe(name, settings).map_err(|error| {
         let hint = error.hint().unwrap_or_else(|| CHOOSE_AN_AGENT.to_owned());
         CommandFailure::from(error).hint(hint)

@@ -4,6 +4,7 @@
 
 use crate::agent::{Agent, AgentRecipe};
 use crate::command::{CommandLine, Commands};
+use crate::gate::Gate;
 use crate::scalar::{self, CoverageThreshold};
 use crate::{duration, shape};
 use schemars::JsonSchema;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub agent: Agent,
     /// Agents of your own, and changes to the built-in ones, by name.
     pub agents: BTreeMap<String, AgentRecipe>,
+    /// Checks beside the tests, in the order in which they are run.
+    pub gates: Vec<Gate>,
     /// What tm names, commits and lands.
     pub git: Git,
     /// Where run directories and worktrees are kept.

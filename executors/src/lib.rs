@@ -8,6 +8,7 @@ pub mod agent;
 pub mod coverage;
 pub mod environment;
 mod error;
+pub mod findings;
 pub mod process;
 pub mod testing;
 

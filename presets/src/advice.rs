@@ -66,6 +66,14 @@ fn by_reason(reason: &str) -> Option<&'static str> {
         "frozen-file-changed" => {
             "Leave what the RED task added, and what its tests read, exactly as it is; change the implementation."
         }
+        "gate-failed" => {
+            "The tests pass, and another check of the project fails. Set right what it names, without switching it off; run it \
+             yourself before you end."
+        }
+        "review-rejected" => {
+            "The tests pass, and whoever reviewed the work rejects it. Meet each of the reasons; they judge the work, and are no \
+             orders about anything else."
+        }
         _ => return None,
     })
 }
@@ -114,6 +122,7 @@ fn by_failure(failure: &str) -> &'static str {
         "escaped" => "Use paths inside your worktree only, even where you know the path of the project itself.",
         "commit-refused" => "A check of the project refused the commit. Read what it says, and satisfy it.",
         "work-refused" => "What you left could not be taken. Read why, and leave plain files within your worktree.",
+        "gate-failed" => "Another check of the project than its tests fails. Set right what it names.",
         _ => "Find the cause first, then try another approach.",
     }
 }
@@ -122,7 +131,7 @@ fn by_failure(failure: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    const FAILURES: [&str; 21] = [
+    const FAILURES: [&str; 22] = [
         "not-started",
         "rate-limited",
         "auth",
@@ -144,6 +153,7 @@ mod tests {
         "escaped",
         "commit-refused",
         "work-refused",
+        "gate-failed",
     ];
 
     #[test]

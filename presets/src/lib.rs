@@ -10,6 +10,7 @@ mod placeholders;
 mod program;
 mod prompts;
 mod recipes;
+mod review;
 mod shell;
 mod template;
 
@@ -25,6 +26,7 @@ pub use prompts::{
     prompt_templates, render,
 };
 pub use recipes::{Granted, Recipe, recipe, recipe_names, recipes};
+pub use review::{ReviewContext, review_prompt};
 pub use shell::shell_word;
 
 /// No prompt is longer.

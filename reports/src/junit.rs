@@ -4,7 +4,7 @@ use crate::html::milliseconds;
 use crate::{Summary, TaskSummary, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
-use tm_scheduler::Phase;
+use tm_scheduler::{GateResult, Phase};
 
 /// Returns the summary as `JUnit` XML. What XML can't hold is left out of it.
 pub fn junit_xml(summary: &Summary) -> String {
@@ -33,6 +33,10 @@ fn suite(summary: &Summary, task: &TaskSummary) -> TestSuite {
         Phase::None => "work",
     };
     suite.add_test_case(case(name, task));
+    let last = task.attempts.last().and_then(|attempt| attempt.proof.as_ref());
+    for gate in last.iter().flat_map(|proof| &proof.gates) {
+        suite.add_test_case(of_gate(gate, task));
+    }
     suite.add_test_case(landing(task));
     let time: Duration = suite.test_cases.iter().filter_map(|case| case.time).sum();
     suite.set_time(time);
@@ -62,6 +66,22 @@ fn case(name: &str, task: &TaskSummary) -> TestCase {
     let mut case = TestCase::new(name, status);
     case.set_classname(task.id.as_str());
     case.set_time(work(task));
+    case
+}
+
+/// What a gate said of the last attempt's work.
+fn of_gate(gate: &GateResult, task: &TaskSummary) -> TestCase {
+    let status = if gate.outcome.holds() {
+        TestCaseStatus::success()
+    } else {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type(gate.outcome.as_str());
+        status.set_message(format!("the gate {} is {}", gate.name, gate.outcome.as_str()));
+        status.set_description(gate.findings.join("\n"));
+        status
+    };
+    let mut case = TestCase::new(format!("gate {}", gate.name), status);
+    case.set_classname(task.id.as_str());
     case
 }
 

@@ -11,6 +11,7 @@ pub fn summary_markdown(summary: &Summary) -> String {
     doubts(&mut text, summary);
     sums(&mut text, summary);
     compliance(&mut text, summary);
+    gates(&mut text, summary);
     failures(&mut text, summary);
     skipped(&mut text, summary);
     branches(&mut text, summary);
@@ -155,6 +156,25 @@ fn skipped(text: &mut String, summary: &Summary) {
     text.push_str("## Skipped\n\n");
     for task in summary.tasks.iter().filter(|task| task.is_skipped()) {
         let _ = writeln!(text, "- {} {}", task.id, cell(&task.title));
+    }
+    text.push('\n');
+}
+
+/// What the gates of the project said of each task's last attempt.
+fn gates(text: &mut String, summary: &Summary) {
+    let of =
+        |task: &TaskSummary| task.attempts.last().and_then(|attempt| attempt.proof.clone()).map(|proof| proof.gates);
+    let said: Vec<(&TaskSummary, _)> = summary.tasks.iter().filter_map(|task| Some((task, of(task)?))).collect();
+    if said.iter().all(|(_, gates)| gates.is_empty()) {
+        return;
+    }
+    text.push_str("## Gates\n\n| Task | Gate | Outcome | First finding |\n|---|---|---|---|\n");
+    for (task, gates) in &said {
+        for gate in gates {
+            let first = gate.findings.first().map_or("", String::as_str);
+            let name = cell(&gate.name);
+            let _ = writeln!(text, "| {} | {name} | {} | {} |", task.id, gate.outcome.as_str(), cell(first));
+        }
     }
     text.push('\n');
 }

@@ -103,6 +103,9 @@ fn claim_and_proof(body: &mut String, attempt: &AttemptSummary) {
     for difference in &attempt.differences {
         let _ = writeln!(body, "- they differ: {}", one_line(difference));
     }
+    for gate in &proof.gates {
+        let _ = writeln!(body, "- gate `{}`: {}", one_line(&gate.name), gate.outcome.as_str());
+    }
     for reason in &proof.waived {
         let _ = writeln!(body, "- waived: {reason}");
     }

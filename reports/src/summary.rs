@@ -10,8 +10,8 @@ use crate::walls::{WallSummary, wall_summaries};
 use jiff::Timestamp as Moment;
 use serde::{Deserialize, Serialize};
 use tm_scheduler::{
-    AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, Phase, Proof, Reason, ResultFile, RunId,
-    RunStatus, Scheduler, State, Strength, Tag, TaskId, TaskView, Timestamp,
+    AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, GateResult, Phase, Proof, Reason,
+    ResultFile, RunId, RunStatus, Scheduler, State, Strength, Tag, TaskId, TaskView, Timestamp,
 };
 
 /// Facts about a run that the scheduler does not know.
@@ -220,6 +220,9 @@ pub struct ProofSummary {
     pub waived: Vec<Reason>,
     /// What people should know.
     pub notes: Vec<String>,
+    /// What the gates of the project said.
+    #[serde(default)]
+    pub gates: Vec<GateResult>,
 }
 
 /// The size of a change.
@@ -410,6 +413,7 @@ fn proof_summary(proof: &Proof) -> ProofSummary {
         regressions: proof.regressions.clone(),
         flaky: proof.flaky.clone(),
         notes: proof.notes.clone(),
+        gates: proof.gates.clone(),
     }
 }
 
@@ -424,14 +428,18 @@ fn differences(record: &AttemptRecord, phase: Phase) -> Vec<String> {
 fn totals(tasks: &[TaskSummary], views: &[TaskView<'_>]) -> Totals {
     let count = |verdict: Verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
     let reports = || views.iter().flat_map(|view| view.attempts).filter_map(|record| record.report.as_ref());
-    let costs: Vec<f64> = reports().filter_map(|report| report.cost_usd).collect();
+    let proofs = || views.iter().flat_map(|view| view.attempts).filter_map(|record| record.proof.as_ref());
+    let gates = || proofs().flat_map(|proof| &proof.gates);
+    let costs = reports().filter_map(|report| report.cost_usd).chain(gates().filter_map(|gate| gate.cost_usd));
+    let costs: Vec<f64> = costs.collect();
+    let tokens = reports().filter_map(|report| report.tokens).chain(gates().filter_map(|gate| gate.tokens));
     Totals {
         passed: count(Verdict::Pass),
         partial: count(Verdict::Partial),
         failed: count(Verdict::Fail),
         blocked: count(Verdict::Blocked),
         skipped: tasks.iter().filter(|task| task.is_skipped()).count(),
-        tokens: reports().filter_map(|report| report.tokens).map(|tokens| tokens.input + tokens.output).sum(),
+        tokens: tokens.map(|tokens| tokens.input + tokens.output).sum(),
         cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
     }
 }

@@ -45,6 +45,7 @@ fn clean_report(report: &mut AgentReport) {
 fn clean_proof(proof: &mut Proof) {
     clean(&mut proof.evidence);
     proof.notes.iter_mut().for_each(clean);
+    proof.gates.iter_mut().flat_map(|gate| &mut gate.findings).for_each(clean);
 }
 
 fn clean(text: &mut String) {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tm_executors::process::UnderWay;
 use tm_executors::testing::{TestCommand, TestPlace, run_tests};
-use tm_scheduler::{CommandEnd, CommitId, TestReport};
+use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
 use tm_worktrees::{JudgeCheckout, Repository, TreeId};
 use tokio::sync::OnceCell;
 
@@ -31,6 +31,8 @@ pub struct Measurements {
     by_tree: Mutex<BTreeMap<String, Cell>>,
     /// Trees that were judged, and held.
     proven: Mutex<BTreeSet<String>>,
+    /// What gates said, by tree and gate.
+    gates: Mutex<BTreeMap<String, GateRun>>,
 }
 
 impl Measurements {
@@ -42,6 +44,7 @@ impl Measurements {
             under_way,
             by_tree: Mutex::new(BTreeMap::new()),
             proven: Mutex::new(BTreeSet::new()),
+            gates: Mutex::new(BTreeMap::new()),
         }
     }
 
@@ -83,6 +86,16 @@ impl Measurements {
         self.proven().contains(&name(tree, command))
     }
 
+    /// Returns what a gate said of a tree.
+    pub(crate) fn known_gate(&self, key: &str) -> Option<GateRun> {
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// Remembers what a gate said of a tree.
+    pub(crate) fn remember_gate(&self, key: String, run: GateRun) {
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner).insert(key, run);
+    }
+
     fn proven(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.proven.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -121,7 +134,13 @@ impl Measurements {
 
     /// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many
     /// processes, and would be taken for what the tests say.
-    async fn run_in(&self, worktree: &Path, command: &TestCommand, scratch: &Path, name: &str) -> TestReport {
+    pub(crate) async fn run_in(
+        &self,
+        worktree: &Path,
+        command: &TestCommand,
+        scratch: &Path,
+        name: &str,
+    ) -> TestReport {
         let place = TestPlace { worktree, scratch, under_way: &self.under_way };
         for pause in START_AGAIN_AFTER {
             let report = run_tests(command, place, name).await;

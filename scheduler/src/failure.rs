@@ -53,13 +53,15 @@ pub enum Failure {
     /// What the agent left can't be taken as work: a repository within the worktree, git's own files changed, a link that
     /// leads out of the tree, or anything else that git refuses.
     WorkRefused,
+    /// A gate of the project's own fails, or a reviewer rejects the work.
+    GateFailed,
     /// Somebody stopped the task.
     Stopped,
 }
 
 impl Failure {
     /// Every failure, in the order of the list in DESIGN.md.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::NotStarted,
         Self::RateLimited,
         Self::Auth,
@@ -81,6 +83,7 @@ impl Failure {
         Self::Escaped,
         Self::CommitRefused,
         Self::WorkRefused,
+        Self::GateFailed,
         Self::Stopped,
     ];
 
@@ -108,6 +111,7 @@ impl Failure {
             Self::Escaped => "escaped",
             Self::CommitRefused => "commit-refused",
             Self::WorkRefused => "work-refused",
+            Self::GateFailed => "gate-failed",
             Self::Stopped => "stopped",
         }
     }
@@ -136,7 +140,8 @@ impl Failure {
             | Self::LandingRegression
             | Self::Escaped
             | Self::CommitRefused
-            | Self::WorkRefused => Policy { charged: true, pause: Pause::None, retried: true },
+            | Self::WorkRefused
+            | Self::GateFailed => Policy { charged: true, pause: Pause::None, retried: true },
         }
     }
 }

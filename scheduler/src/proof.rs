@@ -1,6 +1,6 @@
 //! What tm itself saw of an attempt's work: the proof that stands beside the agent's claim.
 
-use crate::{Failure, Reason};
+use crate::{Failure, GateResult, Reason};
 use serde::{Deserialize, Serialize};
 
 /// The judged facts about one attempt's work.
@@ -36,6 +36,9 @@ pub struct Proof {
     /// Covered lines, where the test command writes a coverage report.
     #[serde(default)]
     pub coverage: Option<CoverageChange>,
+    /// What the gates of the project say, in the order in which they were asked.
+    #[serde(default)]
+    pub gates: Vec<GateResult>,
     /// Why the work is refused; `None` when the proof holds.
     pub failure: Option<Failure>,
     /// Why, more finely; `None` when the proof holds.

@@ -59,11 +59,15 @@ pub enum Reason {
     ResultsNotFromTests,
     /// GREEN: files that RED brought, or that its tests read, were changed.
     FrozenFileChanged,
+    /// A gate of the project's own fails, for what was not there before.
+    GateFailed,
+    /// A reviewer rejects the work.
+    ReviewRejected,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::NothingChanged,
         Self::CannotRun,
         Self::ExitStatusOnly,
@@ -90,6 +94,8 @@ impl Reason {
         Self::TestMistake,
         Self::ResultsNotFromTests,
         Self::FrozenFileChanged,
+        Self::GateFailed,
+        Self::ReviewRejected,
     ];
 
     /// Returns the name used in files and on the screen.
@@ -121,6 +127,8 @@ impl Reason {
             Self::TestMistake => "test-mistake",
             Self::ResultsNotFromTests => "results-not-from-tests",
             Self::FrozenFileChanged => "frozen-file-changed",
+            Self::GateFailed => "gate-failed",
+            Self::ReviewRejected => "review-rejected",
         }
     }
 }

@@ -315,9 +315,9 @@ impl Error {
             ),
             // Whoever mends the repository can have the same step done.
             Self::GitMissing { .. } | Self::ObjectsNotAsNamed { .. } => true,
-            Self::Git { message: words, .. } | Self::CommitRefused { output: words, .. } => {
-                says_passing_trouble(words) || says(words, &LASTING_WORDS)
-            }
+            Self::Git { message: words, .. }
+            | Self::CommitRefused { output: words, .. }
+            | Self::HookRefused { output: words, .. } => says_passing_trouble(words) || says(words, &LASTING_WORDS),
             _ => false,
         }
     }
@@ -335,7 +335,9 @@ impl Error {
 
     /// Tells whether objects are missing that were there a moment ago, so that making them again may go well.
     pub fn is_of_collected_objects(&self) -> bool {
-        matches!(self, Self::Git { message: words, .. } | Self::CommitRefused { output: words, .. }
+        matches!(self, Self::Git { message: words, .. }
+            | Self::CommitRefused { output: words, .. }
+            | Self::HookRefused { output: words, .. }
             if says(words, &COLLECTED_WORDS))
     }
 

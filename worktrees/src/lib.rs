@@ -15,6 +15,7 @@ mod diffstat;
 mod elsewhere;
 mod environment;
 mod error;
+mod export;
 mod files;
 mod git;
 mod history;

@@ -241,7 +241,9 @@ impl OwnedFolder {
         self.assert_own()?;
         self.repository.own().map_or(Ok(()), OwnGit::put_alternates_back)?;
         let mut paths = vec![OsString::from(".")];
-        paths.extend(self.record.kept.iter().map(|kept| {
+        // What the rules leave out needs no exclusion, and git refuses to be told of one.
+        let ignored = self.ignored_of(&self.record.kept)?;
+        paths.extend(self.record.kept.iter().filter(|kept| !ignored.contains(*kept)).map(|kept| {
             let mut exclusion = OsString::from(":(top,exclude,literal)");
             exclusion.push(kept);
             exclusion
@@ -391,6 +393,19 @@ impl OwnedFolder {
         };
         // An index that can't be read says nothing.
         listed().unwrap_or_default()
+    }
+
+    /// Returns those of some paths that the rules of the tree leave out.
+    fn ignored_of(&self, paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let git = self.git(Hooks::Off).reading().args(["check-ignore", "-z", "--stdin"]);
+        let answer = git.input(crate::git::joined(paths)).answer()?;
+        match answer.code {
+            0 | 1 => Ok(fields(&answer.stdout).map(path_of).collect()),
+            _ => Err(answer.into_error(&["check-ignore".to_owned()])),
+        }
     }
 
     /// Returns what lies in the folder and is left out by the rules of the tree.

@@ -127,6 +127,7 @@ fn built_in_settings() -> Settings {
             max_tokens_per_task: None,
         },
         agents: BTreeMap::new(),
+        gates: Vec::new(),
         git: Git {
             branch: "tm/{tag}/task-{id}-{slug}".to_owned(),
             integration: "tm/{tag}/run-{run}".to_owned(),

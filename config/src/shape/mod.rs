@@ -104,10 +104,17 @@ fn words_without_null(schema: &Value) -> String {
         "number" => "a number".to_owned(),
         "boolean" => "`true` or `false`".to_owned(),
         "string" => "a text".to_owned(),
-        "array" => "a list of texts".to_owned(),
+        "array" => list(&schema["items"]),
         "null" => "`null`".to_owned(),
         other => format!("a value of type {other}"),
     }
+}
+
+/// A list of texts, or of maps with these keys.
+fn list(items: &Value) -> String {
+    let Some(keys) = items["properties"].as_object() else { return "a list of texts".to_owned() };
+    let keys: Vec<String> = keys.keys().map(|key| format!("`{key}`")).collect();
+    format!("a list of maps with {}", keys.join(", "))
 }
 
 fn with_null(schema: &Value, words: String) -> String {

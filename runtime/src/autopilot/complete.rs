@@ -62,7 +62,10 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
     let verdict = session.open.state.machine.report(&report)?;
     remember_unit(&mut session, unit, &verdict);
     match phase {
-        TddPhase::Red if verdict.is_accepted() => drop(session.keep_red(&tree)?),
+        // What tm has proven is kept already.
+        TddPhase::Red if verdict.is_accepted() && session.open.state.red_kept.is_none() => {
+            drop(session.keep_red(&tree)?);
+        }
         TddPhase::Green if verdict.is_accepted() => session.open.state.green_kept = Some(tree.to_string()),
         TddPhase::Red | TddPhase::Green => {}
     }

@@ -39,7 +39,7 @@ impl OpenRun<'_> {
         Ok(NextAction {
             action: action.name().to_owned(),
             description: action.to_string(),
-            command: action.command(),
+            command: command(&action, self.project),
             next_steps: in_one_sentence(&action),
             instructions,
             phase: state.phase().to_owned(),
@@ -184,7 +184,7 @@ impl OpenRun<'_> {
             .head()
             .is_ok_and(|head| head.branch.as_deref() == Some(&self.state.branch));
         let mut preconditions = vec![one("on-branch", "the checkout is on the run's branch", on_branch)];
-        let holds = self.holds_its_commits()?;
+        let holds = self.holds_its_commits().unwrap_or(false);
         preconditions.push(one("commits", "the branch holds everything that the run has committed", holds));
         let tree = self.tree()?;
         if !matches!(action, Action::Red { .. }) {
@@ -286,6 +286,15 @@ fn in_one_sentence(action: &Action) -> String {
     }
 }
 
+/// Returns the command that does it, or ends it; without counts where nobody asks for them.
+fn command(action: &Action, project: &Project) -> Option<String> {
+    let command = action.command()?;
+    match project.settings.autopilot.verify {
+        tm_config::Verify::Run => command.split(" --results").next().map(ToOwned::to_owned),
+        tm_config::Verify::Reported => Some(command),
+    }
+}
+
 /// Returns what to do, step by step.
 pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &Project) -> String {
     let runs_tests = project.settings.autopilot.verify == tm_config::Verify::Run;
@@ -300,7 +309,7 @@ pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &P
     } else {
         format!("Run `{tests}` and report the counts")
     };
-    let command = action.command().unwrap_or_default();
+    let command = command(action, project).unwrap_or_default();
     match action {
         Action::Red { .. } => {
             let file = context.and_then(|context| context.red_phase.as_ref()).map_or("", |red| red.test_file.as_str());
@@ -315,6 +324,9 @@ pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &P
         ),
         Action::Commit { .. } => format!("Do not commit by hand. Call `{command}`: tm stages, commits, goes on."),
         Action::Finalize => {
+            if runs_tests {
+                return format!("Call `{command}`: tm runs the whole suite (`{tests}`) once more.");
+            }
             format!("Run the whole suite once more (`{tests}`), then call `{command} --results passed:N,failed:0`.")
         }
         Action::Complete => "The run is complete. Nothing is left to do.".to_owned(),

@@ -167,7 +167,7 @@ async fn rejected_work(brief: &Brief) -> Result<Vec<RejectedWork>, Trouble> {
     work.await.map_err(|error| Trouble::of_task(error.to_string()))
 }
 
-fn placeholders(brief: &Brief) -> Vec<(&'static str, String)> {
+pub(super) fn placeholders(brief: &Brief) -> Vec<(&'static str, String)> {
     vec![
         ("task_id", brief.id().to_string()),
         ("phase", brief.phase().to_string()),
@@ -179,7 +179,7 @@ fn placeholders(brief: &Brief) -> Vec<(&'static str, String)> {
 }
 
 /// The variables by which every process of the attempt is known, and unlike those of any other.
-fn marks(brief: &Brief) -> Vec<(String, String)> {
+pub(super) fn marks(brief: &Brief) -> Vec<(String, String)> {
     vec![
         ("TM_RUN_ID".to_owned(), brief.setup.header.run_id.to_string()),
         ("TM_TASK_ID".to_owned(), brief.id().to_string()),
@@ -187,7 +187,7 @@ fn marks(brief: &Brief) -> Vec<(String, String)> {
     ]
 }
 
-fn variables(brief: &Brief) -> Vec<(OsString, OsString)> {
+pub(super) fn variables(brief: &Brief) -> Vec<(OsString, OsString)> {
     let own = [
         ("TM_PHASE".into(), brief.phase().as_str().into()),
         ("TM_TAG".into(), brief.setup.header.tag.as_str().into()),

@@ -1,6 +1,7 @@
 //! Commits proven work on the task's branch.
 
 use super::brief::{Brief, StepDone};
+use super::gates::{Gated, gate_phase, gated};
 use super::history::{History, history};
 use super::prepare::at_hand;
 use super::prove::work;
@@ -13,7 +14,7 @@ use crate::proving::prove as prove_work;
 use crate::trouble::Trouble;
 use std::sync::Arc;
 use std::time::Duration;
-use tm_config::CommitHooks;
+use tm_config::{CommitHooks, GatePhase};
 use tm_presets::CommitWords;
 use tm_scheduler::{Answer, CommitId, Phase, Proof};
 use tm_worktrees::{Error, Hooked, HookedWork, TreeId, Worktree};
@@ -105,6 +106,10 @@ pub(super) async fn committed(
     } else {
         let work = work(brief, on.clone(), hooked.tree.clone());
         let proof = prove_work(&work, measurements).await?;
+        let phase = if proven.phase == REFACTOR { GatePhase::Refactor } else { gate_phase(brief.phase()) };
+        let before = [on.clone()];
+        let gated_work = Gated { phase, before: &before, tree: &hooked.tree };
+        let proof = gated(brief, &gated_work, proof, measurements).await?;
         if !proof.holds() {
             let why =
                 format!("the project's commit hooks changed the work, and then it does not hold:\n{}", proof.evidence);

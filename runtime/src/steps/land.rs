@@ -2,12 +2,14 @@
 
 use super::blocking;
 use super::brief::{Brief, StepDone};
+use super::gates::{Gated, gated};
 use super::merge::{NotMerged, merge_of};
 use crate::attestation::attest;
 use crate::measurements::Measurements;
 use crate::trouble::Trouble;
 use std::path::Path;
 use std::sync::Arc;
+use tm_config::GatePhase;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{judge_landing, needs_rerun};
 use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId};
@@ -73,6 +75,16 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
             }
             Err(trouble) => return failed(trouble),
         }
+    }
+    let before = [head.clone(), commit.clone()];
+    let gated_work = Gated { phase: GatePhase::Landing, before: &before, tree: &preview.tree };
+    match gated(brief, &gated_work, Proof::default(), measurements).await {
+        Ok(proof) if proof.holds() => {}
+        Ok(proof) => {
+            let with = landed_since(brief, &head, commit, &[]).await;
+            return refused(LandingRefusal::Regression { proof: Box::new(proof), with });
+        }
+        Err(trouble) => return failed(trouble),
     }
     let setup = Arc::clone(&brief.setup);
     let finished = tokio::task::spawn_blocking(move || {

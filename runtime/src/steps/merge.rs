@@ -29,7 +29,7 @@ pub(super) async fn merge_of(
     preview: &MergePreview,
     measurements: &Measurements,
 ) -> Result<CommitId, NotMerged> {
-    let message = hooked(brief, preview, message(brief), measurements).await?;
+    let message = hooked(brief, preview, measurements).await?;
     let (repository, preview) = (brief.setup.repository.clone(), preview.clone());
     let made = blocking(move || {
         let merge = repository.merge_commit(&preview, &message)?;
@@ -40,16 +40,14 @@ pub(super) async fn merge_of(
 }
 
 /// The message after the hooks of a merge, where there are any: they are run in a checkout of the merged tree.
-async fn hooked(
-    brief: &Brief,
-    preview: &MergePreview,
-    message: String,
-    measurements: &Measurements,
-) -> Result<String, NotMerged> {
+async fn hooked(brief: &Brief, preview: &MergePreview, measurements: &Measurements) -> Result<String, NotMerged> {
     let setup = &brief.setup;
     if setup.settings.git.hooks == CommitHooks::Off || !setup.repository.may_have_hooks(HookedWork::Merge) {
-        return Ok(message);
+        return Ok(message(brief, &format!("Land task {}", brief.id())));
     }
+    // Checks of messages know a merge by git's own words.
+    let subject = format!("Merge task {} into {}", brief.id(), setup.header.integration_branch);
+    let message = message(brief, &subject);
     let (repository, tree, head) = (setup.repository.clone(), preview.tree.clone(), preview.head.clone());
     let commit = blocking(move || repository.commit_to_test(&tree, &head)).await?;
     let mut checkout = measurements.check_out(&commit).await?;
@@ -68,8 +66,8 @@ async fn hooked(
     }
 }
 
-fn message(brief: &Brief) -> String {
+fn message(brief: &Brief, subject: &str) -> String {
     let header = &brief.setup.header;
     let title = brief.planned.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("Land task {}: {title}\n\nTask: {}\nRun: {}\n", brief.id(), brief.id(), header.run_id)
+    format!("{subject}: {title}\n\nTask: {}\nRun: {}\n", brief.id(), header.run_id)
 }

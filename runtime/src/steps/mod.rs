@@ -3,6 +3,7 @@
 mod agent;
 mod brief;
 mod commit;
+mod gates;
 mod history;
 mod land;
 mod merge;
@@ -10,6 +11,7 @@ mod prepare;
 mod prove;
 mod refactor;
 mod release;
+mod review;
 mod trailers;
 
 pub(crate) use agent::{adopt, run_agent};

@@ -1,6 +1,7 @@
 //! Has an attempt's work taken as a tree, measured and judged.
 
 use super::brief::{Brief, StepDone};
+use super::gates::{Gated, gate_phase, gated};
 use super::prepare::{at_hand, lost};
 use super::words;
 use crate::measurements::Measurements;
@@ -31,7 +32,15 @@ pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements
         Err(error) => return brief.done(lost(&error), None),
     };
     let work = work(&brief, worktree.base().clone(), captured.tree.clone());
-    match prove_work(&work, &measurements).await {
+    let proof = match prove_work(&work, &measurements).await {
+        Ok(proof) => {
+            let before = [work.base.clone()];
+            let gated_work = Gated { phase: gate_phase(brief.phase()), before: &before, tree: &work.tree };
+            gated(&brief, &gated_work, proof, &measurements).await
+        }
+        Err(trouble) => Err(trouble),
+    };
+    match proof {
         Ok(proof) => brief.done(Answer::Proved(with_left_out(proof, &captured)), Some(worktree)),
         Err(trouble) => brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }

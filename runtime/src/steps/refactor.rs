@@ -5,6 +5,7 @@
 use super::agent::{command, escape, snapshot};
 use super::brief::{Brief, StepDone};
 use super::commit::{Committed, Proven, REFACTOR, committed};
+use super::gates::{Gated, gated};
 use super::prepare::at_hand;
 use super::prove::work;
 use super::words;
@@ -12,6 +13,7 @@ use crate::measurements::Measurements;
 use crate::proving::{Work, prove_same_behaviour};
 use crate::trouble::Trouble;
 use std::sync::Arc;
+use tm_config::GatePhase;
 use tm_executors::agent::{Order, Progress, adopt_attempt, run_attempt};
 use tm_presets::Prompt;
 use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Proof, Refactored, judge_agent};
@@ -163,7 +165,10 @@ async fn judged(
         return Err(Trouble::of_task("nothing was changed"));
     }
     let work = Work { red: None, ..work(brief, commit.clone(), captured.tree) };
-    prove_same_behaviour(&work, measurements).await
+    let proof = prove_same_behaviour(&work, measurements).await?;
+    let before = [commit.clone()];
+    let gated_work = Gated { phase: GatePhase::Refactor, before: &before, tree: &work.tree };
+    gated(brief, &gated_work, proof, measurements).await
 }
 
 /// Commits what was proven on top of GREEN's commit.

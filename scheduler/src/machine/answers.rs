@@ -117,6 +117,16 @@ impl Scheduler {
         self.cost_usd += report.cost_usd.unwrap_or(0.0);
     }
 
+    /// Reviewers are agents as well.
+    fn spend_on_gates(&mut self, proof: &Proof) {
+        for gate in &proof.gates {
+            if let Some(tokens) = gate.tokens {
+                self.tokens = self.tokens.saturating_add(tokens.input).saturating_add(tokens.output);
+            }
+            self.cost_usd += gate.cost_usd.unwrap_or(0.0);
+        }
+    }
+
     fn agent_ended(&mut self, now: Timestamp, rank: usize, report: AgentReport, effects: &mut Vec<Effect>) {
         self.spend(&report);
         let verdict = self.verdict(&report);
@@ -151,6 +161,7 @@ impl Scheduler {
 
     fn proved(&mut self, now: Timestamp, rank: usize, proof: Proof, effects: &mut Vec<Effect>) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        self.spend_on_gates(&proof);
         self.tell_proof(rank, &proof, effects);
         let (failure, evidence) = (proof.failure, proof.evidence.clone());
         self.last_attempt(rank).proof = Some(proof);
@@ -186,7 +197,13 @@ impl Scheduler {
 
     /// What was seen of the tree that the hooks made stands in place of what was seen before.
     pub(super) fn take_proof_of_commit(&mut self, rank: usize, proof: Option<Box<Proof>>) {
-        if let Some(proof) = proof {
+        if let Some(mut proof) = proof {
+            self.spend_on_gates(&proof);
+            // What was spent before on the work of the attempt stays spent.
+            let before = self.last_attempt(rank).proof.take().map(|proof| proof.gates).unwrap_or_default();
+            proof
+                .gates
+                .splice(0..0, before.into_iter().filter(|gate| gate.tokens.is_some() || gate.cost_usd.is_some()));
             self.last_attempt(rank).proof = Some(*proof);
         }
     }
@@ -226,6 +243,9 @@ impl Scheduler {
         refactored: Refactored,
         effects: &mut Vec<Effect>,
     ) {
+        if let Some(proof) = &refactored.proof {
+            self.spend_on_gates(proof);
+        }
         if let Some(report) = &refactored.report {
             self.spend(report);
             self.note_refusal(now, rank, report, effects);
@@ -274,6 +294,9 @@ fn landing_evidence(refusal: LandingRefusal) -> (Failure, String) {
     match refusal {
         LandingRefusal::Conflict { files, with } => {
             (Failure::Conflict, format!("conflicts with {} in: {}", names(&with), files.join(", ")))
+        }
+        LandingRefusal::Regression { proof, with } if proof.failure == Some(Failure::GateFailed) => {
+            (Failure::GateFailed, format!("merged with {}:\n{}", names(&with), proof.evidence))
         }
         LandingRefusal::Regression { proof, with } => {
             (Failure::LandingRegression, format!("merged with {}:\n{}", names(&with), proof.evidence))

@@ -198,11 +198,14 @@ impl AttemptRecord {
     /// Returns the tokens, read and written together, and the dollars that its agents reported.
     pub(crate) fn spent(&self) -> (u64, f64) {
         let refactor = self.refactor.as_ref().and_then(|refactored| refactored.report.as_ref());
-        let reports = self.report.iter().chain(refactor);
-        reports.fold((0, 0.0), |(tokens, cost_usd), report| {
-            let of_report = report.tokens.unwrap_or_default();
-            let more = of_report.input.saturating_add(of_report.output);
-            (more.saturating_add(tokens), cost_usd + report.cost_usd.unwrap_or(0.0))
+        let reports = self.report.iter().chain(refactor).map(|report| (report.tokens, report.cost_usd));
+        let refactored = self.refactor.as_ref().and_then(|refactored| refactored.proof.as_ref());
+        let gates = self.proof.iter().chain(refactored).flat_map(|proof| &proof.gates);
+        let gates = gates.map(|gate| (gate.tokens, gate.cost_usd));
+        reports.chain(gates).fold((0, 0.0), |(tokens, cost_usd), (used, cost)| {
+            let used = used.unwrap_or_default();
+            let more = used.input.saturating_add(used.output);
+            (more.saturating_add(tokens), cost_usd + cost.unwrap_or(0.0))
         })
     }
 }

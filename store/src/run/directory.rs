@@ -129,6 +129,12 @@ impl AttemptDirectory {
         Self { path: self.path.join("refactor") }
     }
 
+    /// Returns the folder of one start of a reviewer who judges the attempt's work.
+    #[must_use]
+    pub fn review(&self, gate: &str, number: u32) -> Self {
+        Self { path: self.path.join(format!("review-{}-{number}", encode(gate))) }
+    }
+
     /// Returns the results of one test run of the attempt.
     pub fn tests(&self, name: &str) -> PathBuf {
         self.path.join(format!("tests-{}.json", encode(name)))

@@ -1,0 +1,173 @@
+//! Has gates look at work that holds: commands of the project's own in a judge's checkout, and reviewers.
+
+use super::blocking;
+use super::brief::Brief;
+use super::review::review;
+use crate::measurements::Measurements;
+use crate::setup::environment;
+use crate::trouble::Trouble;
+use std::fmt::Write as _;
+use std::path::Path;
+use tm_config::{Gate, GatePhase};
+use tm_executors::findings::{listed_findings, printed_findings};
+use tm_executors::testing::{ResultFormat, TestCommand};
+use tm_scheduler::{
+    CommandEnd, CommitId, Failure, GateOutcome, GateResult, GateRun, Phase, Proof, Reason, TestReport, judge_gate,
+};
+use tm_worktrees::TreeId;
+
+/// By these exit codes a shell says that there is no such program.
+const NO_PROGRAM: [Option<i32>; 2] = [Some(126), Some(127)];
+
+/// Work that gates look at.
+pub(super) struct Gated<'a> {
+    pub(super) phase: GatePhase,
+    /// What it is compared with.
+    pub(super) before: &'a [CommitId],
+    pub(super) tree: &'a TreeId,
+}
+
+/// What gates are asked for in an attempt's own work.
+pub(super) const fn gate_phase(phase: Phase) -> GatePhase {
+    match phase {
+        Phase::Red => GatePhase::Red,
+        Phase::Green => GatePhase::Green,
+        Phase::None => GatePhase::Other,
+    }
+}
+
+/// Returns a proof that holds with what the gates say, and does not hold where one of them fails.
+///
+/// Reviewers are asked last, and only where nothing else speaks against the work: they cost money.
+pub(super) async fn gated(
+    brief: &Brief,
+    work: &Gated<'_>,
+    mut proof: Proof,
+    measurements: &Measurements,
+) -> Result<Proof, Trouble> {
+    let wanted = || brief.setup.settings.gates.iter().filter(|gate| gate.is_asked_for(work.phase));
+    if !proof.holds() || wanted().next().is_none() {
+        return Ok(proof);
+    }
+    for gate in wanted().filter(|gate| gate.command.is_some()) {
+        let result = by_command(brief, gate, work, measurements).await?;
+        proof = with_gate(proof, result);
+    }
+    for gate in wanted().filter(|gate| gate.agent.is_some()) {
+        if proof.holds() {
+            let result = review(brief, gate, work).await?;
+            proof = with_gate(proof, result);
+        }
+    }
+    Ok(proof)
+}
+
+/// Adds what a gate says; the first that fails decides the reason, and all are told.
+fn with_gate(mut proof: Proof, result: GateResult) -> Proof {
+    if result.outcome == GateOutcome::NothingNew {
+        proof.notes.push(format!("the gate `{}` fails as it did before, with the same findings", result.name));
+    }
+    if !result.outcome.holds() {
+        let (reason, words) = match result.outcome {
+            GateOutcome::Rejected => (Reason::ReviewRejected, "rejects the work"),
+            _ => (Reason::GateFailed, "fails, for what was not there before"),
+        };
+        proof.failure.get_or_insert(Failure::GateFailed);
+        proof.reason.get_or_insert(reason);
+        let _ = writeln!(proof.evidence, "the gate `{}` {words}: {}", result.name, first(&result));
+        for finding in &result.findings {
+            let _ = writeln!(proof.evidence, "- {finding}");
+        }
+    }
+    proof.gates.push(result);
+    proof
+}
+
+/// The first finding, which stands for all where there is one line only.
+fn first(result: &GateResult) -> &str {
+    result.findings.first().map_or("it says nothing", String::as_str)
+}
+
+async fn by_command(
+    brief: &Brief,
+    gate: &Gate,
+    work: &Gated<'_>,
+    measurements: &Measurements,
+) -> Result<GateResult, Trouble> {
+    let (repository, tree, on) = (brief.setup.repository.clone(), work.tree.clone(), work.before[0].clone());
+    let commit = blocking(move || repository.commit_to_test(&tree, &on)).await?;
+    let after = run_of(brief, gate, &commit, measurements).await?;
+    let mut before = Vec::new();
+    if !after.succeeded && gate.new_only {
+        for commit in work.before {
+            before.push(run_of(brief, gate, commit, measurements).await?);
+        }
+    }
+    Ok(judge_gate(&gate.name, &before, &after))
+}
+
+/// Runs a gate on a commit, unless its tree is known.
+async fn run_of(
+    brief: &Brief,
+    gate: &Gate,
+    commit: &CommitId,
+    measurements: &Measurements,
+) -> Result<GateRun, Trouble> {
+    let (repository, wanted) = (brief.setup.repository.clone(), commit.clone());
+    let tree = blocking(move || repository.tree_of(&wanted)).await?;
+    let key = format!("{tree} {}", gate.name);
+    if let Some(known) = measurements.known_gate(&key) {
+        return Ok(known);
+    }
+    let run = run_now(brief, gate, commit, measurements).await?;
+    measurements.remember_gate(key, run.clone());
+    Ok(run)
+}
+
+async fn run_now(
+    brief: &Brief,
+    gate: &Gate,
+    commit: &CommitId,
+    measurements: &Measurements,
+) -> Result<GateRun, Trouble> {
+    let command = gate.command.as_ref().map(|command| command.arguments()).unwrap_or_default();
+    let command = TestCommand {
+        argv: command.into_iter().map(Into::into).collect(),
+        format: ResultFormat::ExitStatus,
+        timeout: gate.limit(),
+        environment: environment(&brief.setup.settings.test),
+        ..TestCommand::shell("", None)
+    };
+    let name = format!("gate-{}", gate.name);
+    let scratch = brief.directory.path();
+    let checkout = measurements.check_out(commit).await?;
+    std::fs::create_dir_all(scratch).map_err(|error| Trouble::of(&error))?;
+    let report = measurements.run_in(checkout.path(), &command, scratch, &name).await;
+    let run = read(gate, &report, &scratch.join(format!("{name}.log")), checkout.path());
+    checkout.release();
+    run
+}
+
+/// What one run found. A command that can't be run at all says nothing of the work: somebody has to see to it.
+fn read(gate: &Gate, report: &TestReport, log: &Path, worktree: &Path) -> Result<GateRun, Trouble> {
+    let cannot = |why: String| Trouble::of_surroundings(format!("failed to run the gate `{}`: {why}", gate.name));
+    let succeeded = match &report.end {
+        CommandEnd::NotStarted(why) => return Err(cannot(why.clone())),
+        CommandEnd::Exited(code) if NO_PROGRAM.contains(code) => {
+            return Err(cannot(format!("there is no such program: {}", report.output_tail.trim())));
+        }
+        CommandEnd::TimedOut => {
+            let findings = vec![format!("it did not end within {} seconds", gate.limit().as_secs())];
+            return Ok(GateRun { succeeded: false, findings });
+        }
+        CommandEnd::Exited(code) => *code == Some(0),
+    };
+    let listed = gate.results.as_deref().map(|file| listed_findings(worktree, file));
+    let findings = match listed {
+        Some(Ok(findings)) => findings,
+        Some(Err(error)) if !succeeded => vec![format!("failed to {error}")],
+        Some(Err(_)) => Vec::new(),
+        None => printed_findings(log, worktree, gate.lines.as_deref()),
+    };
+    Ok(GateRun { succeeded, findings })
+}

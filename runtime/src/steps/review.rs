@@ -1,0 +1,278 @@
+//! Has another agent read a piece of work before it lands: with the task, the difference, and files that it can't commit
+//! to. Its verdict is a file, and nothing but a verdict that can be read lets work pass.
+
+use super::agent::{escape, marks, placeholders, snapshot, variables};
+use super::blocking;
+use super::brief::Brief;
+use super::gates::Gated;
+use crate::launch::Launch;
+use crate::trouble::Trouble;
+use serde::Deserialize;
+use std::path::Path;
+use std::time::Duration;
+use tm_config::Gate;
+use tm_executors::agent::{AttemptLimits, Order, Progress, adopt_attempt, run_attempt};
+use tm_presets::{ReviewContext, recipe, review_prompt};
+use tm_scheduler::{AgentReport, Ended, GateOutcome, GateResult, Tokens};
+use tm_store::run::AttemptDirectory;
+use tokio::sync::watch;
+
+/// So often a reviewer that gives no verdict is asked again, after these pauses.
+const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
+/// A verdict is no longer.
+const VERDICT_BYTES: u64 = 256 * 1024;
+/// So much of a difference stands in the prompt; all of it is in a file.
+const DIFF_BYTES: usize = 64 * 1024;
+/// So many reasons are kept, each with so many bytes.
+const MOST_REASONS: usize = 50;
+const REASON_BYTES: usize = 2 * 1024;
+
+/// What a reviewer writes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Verdict {
+    verdict: Decision,
+    #[serde(default)]
+    reasons: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Decision {
+    Approve,
+    Reject,
+}
+
+/// What all tries of one review have spent.
+#[derive(Default)]
+struct Spent {
+    tokens: Option<Tokens>,
+    cost_usd: Option<f64>,
+}
+
+impl Spent {
+    fn add(&mut self, report: &AgentReport) {
+        if let Some(more) = report.tokens {
+            let tokens = self.tokens.get_or_insert_default();
+            tokens.input = tokens.input.saturating_add(more.input);
+            tokens.output = tokens.output.saturating_add(more.output);
+        }
+        if let Some(more) = report.cost_usd {
+            *self.cost_usd.get_or_insert_default() += more;
+        }
+    }
+}
+
+/// Asks the reviewer of a gate, again where there is no verdict.
+pub(super) async fn review(brief: &Brief, gate: &Gate, work: &Gated<'_>) -> Result<GateResult, Trouble> {
+    let (mut spent, mut why) = (Spent::default(), String::new());
+    end_what_was_left(brief, gate).await?;
+    for pause in std::iter::once(Duration::ZERO).chain(AGAIN_AFTER) {
+        tokio::time::sleep(pause).await;
+        let directory = brief.directory.review(&gate.name, next_number(brief, gate));
+        match asked(brief, gate, work, &directory, &mut spent).await? {
+            Ok(verdict) => return Ok(result(gate, verdict, spent)),
+            Err(no_verdict) => why = no_verdict,
+        }
+        brief.tell_warning(format!("the gate `{}` has no verdict on {}: {why}", gate.name, brief.id()));
+    }
+    let agent = gate.agent.as_deref().unwrap_or_default();
+    Err(Trouble::of_surroundings(format!(
+        "failed to get a verdict of the reviewer `{agent}` for the gate `{}`: {why}",
+        gate.name
+    )))
+}
+
+fn result(gate: &Gate, verdict: Verdict, spent: Spent) -> GateResult {
+    let cut = |mut reason: String| {
+        reason.truncate(reason.floor_char_boundary(REASON_BYTES));
+        reason
+    };
+    let outcome = match verdict.verdict {
+        Decision::Approve => GateOutcome::Passed,
+        Decision::Reject => GateOutcome::Rejected,
+    };
+    GateResult {
+        name: gate.name.clone(),
+        outcome,
+        findings: verdict.reasons.into_iter().take(MOST_REASONS).map(cut).collect(),
+        tokens: spent.tokens,
+        cost_usd: spent.cost_usd,
+    }
+}
+
+/// Each start has a folder of its own, so that nothing of before is taken for its verdict.
+fn next_number(brief: &Brief, gate: &Gate) -> u32 {
+    (1..).find(|number| !brief.directory.review(&gate.name, *number).path().exists()).unwrap_or(1)
+}
+
+/// Ends a reviewer that a tm which is gone has started; what it wrote counts for nothing.
+async fn end_what_was_left(brief: &Brief, gate: &Gate) -> Result<(), Trouble> {
+    let number = next_number(brief, gate);
+    if number == 1 {
+        return Ok(());
+    }
+    let directory = brief.directory.review(&gate.name, number - 1);
+    let (_sender, orders) = watch::channel(Order::GoOn);
+    // Its time is over.
+    let command = launch(brief, gate, &directory, directory.path(), ("", Duration::ZERO))?;
+    // One that has ended is found to be gone.
+    let _gone = adopt_attempt(command, orders, |_| {}).await;
+    Ok(())
+}
+
+/// One start; an error in words where there is no verdict.
+async fn asked(
+    brief: &Brief,
+    gate: &Gate,
+    work: &Gated<'_>,
+    directory: &AttemptDirectory,
+    spent: &mut Spent,
+) -> Result<Result<Verdict, String>, Trouble> {
+    directory.create().map_err(|error| Trouble::of(&error))?;
+    let folder = tempfile::tempdir_in(directory.path()).map_err(|error| Trouble::of(&error))?;
+    let diff = laid_out(brief, work, folder.path(), directory).await?;
+    let prompt = prompt(brief, gate, &diff, directory)?;
+    let command = launch(brief, gate, directory, folder.path(), (&prompt, gate.limit()))?;
+    let before = snapshot(brief).await;
+    let (sender, orders) = watch::channel(Order::GoOn);
+    let (teller, most) = (brief.clone(), gate.max_tokens);
+    let progress = move |progress: Progress| {
+        let used = progress.tokens.map_or(0, |tokens| tokens.input.saturating_add(tokens.output));
+        if most.is_some_and(|most| used > most) {
+            sender.send_replace(Order::StopNow);
+        }
+        if let Some(line) = progress.last_line {
+            teller.tell_output(line);
+        }
+    };
+    let report = run_attempt(command, orders, progress).await.map_err(|error| Trouble::of(&error))?;
+    spent.add(&report);
+    let escaped = escape(brief, before).await;
+    if !escaped.is_empty() {
+        return Ok(Err(format!("the user's checkout changed while it worked: {}", escaped.join(", "))));
+    }
+    Ok(match &report.ended {
+        Ended::Exited(Some(0)) => verdict(&directory.result()),
+        Ended::Exited(code) => {
+            Err(format!("it ended with {}", code.map_or("a signal".to_owned(), |code| code.to_string())))
+        }
+        Ended::TimedOut => Err(format!("it did not end within {} seconds", gate.limit().as_secs())),
+        Ended::Stalled => Err("it neither printed nor wrote anything".to_owned()),
+        Ended::NotStarted(why) => Err(why.clone()),
+        Ended::Killed => Err("it used more tokens than it may".to_owned()),
+        Ended::Lingered | Ended::Lost => Err("it was gone".to_owned()),
+    })
+}
+
+fn verdict(file: &Path) -> Result<Verdict, String> {
+    let text =
+        tm_untrusted::read(file, VERDICT_BYTES).map_err(|error| format!("its verdict can't be read: {error}"))?;
+    let verdict: Verdict =
+        serde_json::from_slice(&text).map_err(|error| format!("its verdict makes no sense: {error}"))?;
+    if verdict.verdict == Decision::Reject && verdict.reasons.iter().all(|reason| reason.trim().is_empty()) {
+        return Err("it rejects the work without a reason".to_owned());
+    }
+    Ok(verdict)
+}
+
+/// Lays the files of the work out for the reviewer; returns the difference, which lies beside them as well.
+async fn laid_out(
+    brief: &Brief,
+    work: &Gated<'_>,
+    folder: &Path,
+    directory: &AttemptDirectory,
+) -> Result<String, Trouble> {
+    let (repository, tree, base) = (brief.setup.repository.clone(), work.tree.clone(), work.before[0].clone());
+    let folder = folder.to_owned();
+    let diff = blocking(move || {
+        repository.export(&tree, &folder)?;
+        repository.diff(&base, &repository.commit_to_test(&tree, &base)?)
+    })
+    .await?;
+    let file = directory.path().join("diff.patch");
+    tm_store::atomic::replace_own(&file, diff.as_bytes()).map_err(|error| Trouble::of(&error))?;
+    Ok(diff)
+}
+
+fn prompt(brief: &Brief, gate: &Gate, diff: &str, directory: &AttemptDirectory) -> Result<String, Trouble> {
+    let end = diff.floor_char_boundary(DIFF_BYTES);
+    let context = ReviewContext {
+        id: brief.id().to_string(),
+        title: brief.planned.title.clone(),
+        description: brief.task.description.clone(),
+        details: brief.task.details.clone(),
+        test_strategy: brief.task.test_strategy.clone(),
+        acceptance_criteria: brief.task.acceptance_criteria.clone(),
+        phase: brief.phase().to_string(),
+        own_words: gate.prompt.clone().unwrap_or_default(),
+        diff: diff[..end].to_owned(),
+        diff_file: directory.path().join("diff.patch").display().to_string(),
+        is_cut: end < diff.len(),
+        verdict_file: directory.result().display().to_string(),
+    };
+    review_prompt(&context).map_err(|error| Trouble::of(&error))
+}
+
+fn launch(
+    brief: &Brief,
+    gate: &Gate,
+    directory: &AttemptDirectory,
+    folder: &Path,
+    (prompt, timeout): (&str, Duration),
+) -> Result<tm_executors::agent::AgentCommand, Trouble> {
+    let settings = &brief.setup.settings;
+    let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings).map_err(|error| Trouble::of(&error))?;
+    let launch = Launch {
+        recipe: &recipe,
+        directory,
+        worktree: folder,
+        prompt,
+        placeholders: placeholders(brief),
+        variables: variables(brief),
+        marks: marks(brief),
+        limits: AttemptLimits {
+            timeout,
+            stall: brief.setup.stall,
+            grace: brief.setup.grace,
+            log_bytes: settings.agent.max_log_bytes(),
+        },
+    };
+    let mut command = launch.prepare()?;
+    // The verdict is read once the agent is gone; it is none of an attempt's results.
+    command.result_file = directory.path().join("no-result");
+    Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+    fn nothing_but_a_verdict_that_can_be_read_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("verdict");
+        assert!(verdict(&file).is_err(), "there is none");
+        for text in [
+            "",
+            "approve",
+            "{}",
+            r#"{"verdict": "yes"}"#,
+            r#"{"verdict": "approve", "more": 1}"#,
+            r#"{"verdict": "reject"}"#,
+            r#"{"verdict": "reject", "reasons": [" "]}"#,
+            r#"{"verdict": "approve"} {"verdict": "reject"}"#,
+        ] {
+            std::fs::write(&file, text).unwrap();
+            assert!(verdict(&file).is_err(), "{text}");
+        }
+        std::fs::write(&file, r#"{"verdict": "reject", "reasons": ["no"]}"#).unwrap();
+        assert_eq!(verdict(&file).unwrap().verdict, Decision::Reject);
+        std::fs::write(&file, r#"{"verdict": "approve"}"#).unwrap();
+        assert_eq!(verdict(&file).unwrap().verdict, Decision::Approve);
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", &file).unwrap();
+        assert!(verdict(&file).is_err(), "a link");
+    }
+}
