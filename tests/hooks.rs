@@ -1,6 +1,6 @@
 //! Hooks of the repository and signing: what tm commits is what the user's own git would let pass.
 
-use crate::scene::{HONEST, Scene, task, write};
+use crate::scene::{HONEST, Scene, executable, task, write};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ fn husky(scene: &Scene, script: &str) {
              [ $c != 0 ] && echo \"husky - $(basename \"$0\") script failed (code $c)\"\nexit $c\n";
     write(&root.join(".husky/_/h"), h);
     write(&root.join(".husky/_/.gitignore"), "*\n");
-    scene.executable(&root.join(".husky/_/pre-commit"), ". \"$(dirname \"$0\")/h\"");
+    executable(&root.join(".husky/_/pre-commit"), ". \"$(dirname \"$0\")/h\"");
     write(&root.join(".husky/pre-commit"), script);
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "husky"]);
@@ -115,7 +115,7 @@ fn a_merge_that_a_hook_refuses_does_not_land_and_one_that_it_changes_neither() {
 fn a_hook_whose_interpreter_is_not_there_is_told_before_any_agent() {
     let scene = Scene::new(&PLAIN, "touch \"$AGENT_FOLDER/paid\"");
     let hook = scene.root().join(".git/hooks/pre-commit");
-    scene.executable(&hook, "");
+    executable(&hook, "");
     write(&hook, "#!/usr/bin/env no-such-shell\n");
     write(&scene.root().join(".git/hooks/commit-msg"), "#!/bin/sh\n");
     let output = scene.run(&[]);

@@ -27,6 +27,13 @@ pub(crate) fn write(path: &Path, text: &str) {
     std::fs::write(path, text).expect("a file");
 }
 
+/// Writes a script that can be executed.
+pub(crate) fn executable(path: &Path, text: &str) {
+    write(path, &format!("#!/bin/sh\n{text}\n"));
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(path, mode).expect("permissions");
+}
+
 /// The tm that is tried: the one that was just built, or another one that `TM_TEST_BINARY` names.
 pub(crate) fn tm_binary() -> PathBuf {
     let other = std::env::var_os("TM_TEST_BINARY").map(PathBuf::from);
@@ -114,14 +121,7 @@ impl Scene {
 
     /// Puts a hook into the repository.
     pub(crate) fn hook(&self, name: &str, text: &str) {
-        self.executable(&self.root().join(".git/hooks").join(name), text);
-    }
-
-    /// Writes a script that can be executed.
-    pub(crate) fn executable(&self, path: &Path, text: &str) {
-        write(path, &format!("#!/bin/sh\n{text}\n"));
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(path, mode).expect("permissions");
+        executable(&self.root().join(".git/hooks").join(name), text);
     }
 
     /// A call of git that may be refused.

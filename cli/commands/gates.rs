@@ -36,7 +36,7 @@ fn of_command(gate: &Gate) -> Result<(), CommandFailure> {
     }
     match gate.lines.as_deref().map(tm_executors::findings::check_pattern) {
         Some(Err(error)) => wrong(format!("`lines` is no regular expression: {error}")),
-        Some(Ok(_)) | None => Ok(()),
+        Some(Ok(())) | None => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::setup::environment;
 use crate::trouble::Trouble;
 use std::fmt::Write as _;
 use std::path::Path;
-use tm_config::{Gate, GatePhase};
+use tm_config::{CommandLine, Gate, GatePhase};
 use tm_executors::findings::{listed_findings, printed_findings};
 use tm_executors::testing::{ResultFormat, TestCommand};
 use tm_scheduler::{
@@ -50,12 +50,12 @@ pub(super) async fn gated(
         return Ok(proof);
     }
     for gate in wanted().filter(|gate| gate.command.is_some()) {
-        let result = by_command(brief, gate, work, measurements).await?;
+        let result = Box::pin(by_command(brief, gate, work, measurements)).await?;
         proof = with_gate(proof, result);
     }
     for gate in wanted().filter(|gate| gate.agent.is_some()) {
         if proof.holds() {
-            let result = review(brief, gate, work).await?;
+            let result = Box::pin(review(brief, gate, work)).await?;
             proof = with_gate(proof, result);
         }
     }
@@ -130,7 +130,7 @@ async fn run_now(
     commit: &CommitId,
     measurements: &Measurements,
 ) -> Result<GateRun, Trouble> {
-    let command = gate.command.as_ref().map(|command| command.arguments()).unwrap_or_default();
+    let command = gate.command.as_ref().map(CommandLine::arguments).unwrap_or_default();
     let command = TestCommand {
         argv: command.into_iter().map(Into::into).collect(),
         format: ResultFormat::ExitStatus,

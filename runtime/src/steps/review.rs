@@ -19,6 +19,8 @@ use tokio::sync::watch;
 
 /// So often a reviewer that gives no verdict is asked again, after these pauses.
 const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
+/// Each start has a folder; there are no more of them.
+const MOST_STARTS: u32 = 10_000;
 /// A verdict is no longer.
 const VERDICT_BYTES: u64 = 256 * 1024;
 /// So much of a difference stands in the prompt; all of it is in a file.
@@ -44,7 +46,7 @@ enum Decision {
 }
 
 /// What all tries of one review have spent.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Spent {
     tokens: Option<Tokens>,
     cost_usd: Option<f64>,
@@ -103,7 +105,7 @@ fn result(gate: &Gate, verdict: Verdict, spent: Spent) -> GateResult {
 
 /// Each start has a folder of its own, so that nothing of before is taken for its verdict.
 fn next_number(brief: &Brief, gate: &Gate) -> u32 {
-    (1..).find(|number| !brief.directory.review(&gate.name, *number).path().exists()).unwrap_or(1)
+    (1..MOST_STARTS).find(|number| !brief.directory.review(&gate.name, *number).path().exists()).unwrap_or(MOST_STARTS)
 }
 
 /// Ends a reviewer that a tm which is gone has started; what it wrote counts for nothing.

@@ -66,7 +66,7 @@ mod tests {
             ("dropped", "Add it\n".to_owned(), format!("Add it\n\n{OWN}\n")),
             ("one dropped", "Add it\n\nTask: 1\n".to_owned(), format!("Add it\n\n{OWN}\n")),
             ("another subject", GIVEN.replace("Add it", "feat: add it"), format!("feat: add it\n\n{OWN}\n")),
-            ("an id of Gerrit's", format!("{}Change-Id: I0f\n", GIVEN), format!("Add it\n\n{OWN}\nChange-Id: I0f\n")),
+            ("an id of Gerrit's", format!("{GIVEN}Change-Id: I0f\n"), format!("Add it\n\n{OWN}\nChange-Id: I0f\n")),
             (
                 "a block behind",
                 format!("{GIVEN}\nSigned-off-by: A <a@b>\n"),
