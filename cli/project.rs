@@ -31,6 +31,7 @@ impl Project {
         let inputs = Inputs { overrides, ..Inputs::from_process(repository.checkout_root()) };
         let loaded = tm_config::load(&inputs)
             .map_err(|error| CommandFailure::from(error).hint("`tm config schema` lists every setting"))?;
+        let repository = repository.with_content(tm_runtime::content_rules(&loaded.settings.worktree));
         let directory = home_of(&loaded, &repository)?.project(repository.common_dir())?;
         directory.create()?;
         if loaded.settings.storage.location == StorageLocation::Project {

@@ -31,6 +31,7 @@ mod misbehaviour;
 mod models;
 mod one_run;
 mod pairs;
+mod preparing;
 mod proving_again;
 mod pull_requests;
 mod questioned;

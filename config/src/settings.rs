@@ -233,6 +233,22 @@ pub struct Worktree {
     pub link: Vec<String>,
     /// Ignored paths that stay in a worktree from one task to the next, whoever wrote there.
     pub cache: Vec<String>,
+    /// Whether submodules are brought into worktrees.
+    pub submodules: Bring,
+    /// Whether files that Git LFS keeps are.
+    pub lfs: Bring,
+}
+
+/// Whether something that lies in no object of the repository is brought into worktrees.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Bring {
+    /// Where the tree says that there is any.
+    Auto,
+    /// Always; what can't be brought is an error.
+    On,
+    /// Never.
+    Off,
 }
 
 /// What tm names, commits and lands.

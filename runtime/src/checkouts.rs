@@ -3,11 +3,13 @@
 //! A checkout is set up from the commit that the run began with wherever that has the same lock files, so that nothing of
 //! an agent's decides what dependencies are.
 
+use crate::ports::Ports;
 use crate::preparation::{Error, Preparation, PreparationBasis, Prepared, PreparedPlace, Role};
 use crate::setup::environment;
 use crate::steps::blocking;
 use crate::trouble::Trouble;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tm_config::Settings;
@@ -26,6 +28,9 @@ pub struct Checkouts {
     folder: PathBuf,
     /// What is known of each checkout that nobody is in.
     known: Arc<Mutex<BTreeMap<PathBuf, Prepared>>>,
+    ports: Ports,
+    /// What people should know, a sentence each.
+    noticed: Arc<Mutex<Vec<String>>>,
 }
 
 /// Why there is no checkout.
@@ -74,12 +79,18 @@ impl Checkouts {
             environment: environment(&settings.test),
             under_way,
         })?;
-        Ok(Self { pool, preparation, base, folder, known: Arc::default() })
+        let ports = Ports::of(pool.folder());
+        Ok(Self { pool, preparation, base, folder, known: Arc::default(), ports, noticed: Arc::default() })
     }
 
     /// Returns the pool.
     pub const fn pool(&self) -> &WorktreePool {
         &self.pool
+    }
+
+    /// Returns the variables that say which slot a checkout is, and which ports belong to it.
+    pub(crate) fn variables(&self, checkout: &Path) -> Vec<(OsString, OsString)> {
+        self.ports.variables(checkout)
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Prepared>> {
@@ -106,6 +117,7 @@ impl Checkouts {
             let source = if is_as_at_start { &self.base } else { commit };
             checkout = self.check_out(checkout, source, &Prepared::default()).await?;
             let made = self.preparation.prepare(&place, &mut state, &named).await;
+            self.look_at_hooks().await;
             made.map_err(|error| not_ready(error, is_as_at_start))?;
             // A set-up may write into files of the tree.
             checkout = self.check_out(checkout, commit, &state).await?;
@@ -121,12 +133,32 @@ impl Checkouts {
         state: &Prepared,
     ) -> Result<JudgeCheckout, NotReady> {
         let (preparation, commit, state) = (self.preparation.clone(), commit.clone(), state.clone());
-        let checked_out = blocking(move || {
+        let is_of_base = commit == self.base;
+        let checked_out = tokio::task::spawn_blocking(move || {
             let untracked = if preparation.has_caches() { checkout.untracked()? } else { Vec::new() };
             checkout.check_out(&commit, &preparation.kept(&state, &untracked))?;
             Ok::<_, tm_worktrees::Error>(checkout)
         });
-        Ok(checked_out.await?)
+        let checked_out = match checked_out.await {
+            Ok(checked_out) => checked_out.map_err(|error| Self::of_content(&error, is_of_base)),
+            Err(error) => Err(NotReady::Trouble(Trouble::of_task(error.to_string()))),
+        };
+        checked_out
+    }
+
+    /// Whose fault it is that what belongs to a tree can't be brought: that of whoever changed it since the run began.
+    fn of_content(error: &tm_worktrees::Error, is_of_base: bool) -> NotReady {
+        let is_of_tree = error.is_of_content() && !is_of_base && !matches!(error, tm_worktrees::Error::LfsMissing);
+        if is_of_tree { NotReady::OfTree(crate::trouble::words(error)) } else { NotReady::Trouble(Trouble::of(error)) }
+    }
+
+    /// Puts back what a command set for all checkouts, although tm's own folder is all that it was shown.
+    pub(crate) async fn look_at_hooks(&self) -> Option<String> {
+        let repository = self.pool.repository().clone();
+        let found = blocking(move || repository.put_hooks_path_back()).await;
+        let words = found.unwrap_or_else(|trouble| Some(String::from(trouble)))?;
+        self.noticed.lock().unwrap_or_else(PoisonError::into_inner).push(words.clone());
+        Some(words)
     }
 
     /// Gives out a worktree for an agent, on a branch, clean and ready.
@@ -167,10 +199,18 @@ impl Checkouts {
         let place = self.place(worktree.path(), Role::Agent, worktree.lister());
         let base = worktree.base().clone();
         let named = self.named_files(&base).await?;
+        let runs_commands = self.preparation.has_setup();
+        if runs_commands {
+            worktree = blocking(move || worktree.seal().map(|()| worktree)).await?;
+        }
         let report =
             self.preparation.prepare(&place, &mut state, &named).await.map_err(|error| not_ready(error, true))?;
+        self.look_at_hooks().await;
         let (preparation, known) = (self.preparation.clone(), state.clone());
         worktree = blocking(move || {
+            if runs_commands {
+                worktree.show_at_branch()?;
+            }
             let untracked = if preparation.has_caches() { worktree.untracked()? } else { Vec::new() };
             worktree.keep(preparation.kept(&known, &untracked))?;
             if report.was_made() {
@@ -197,18 +237,25 @@ impl Checkouts {
     fn place(&self, folder: &Path, role: Role, lister: Lister) -> PreparedPlace {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let log = self.folder.join(format!("setup-{name}.log"));
-        PreparedPlace { folder: folder.to_owned(), role, log, untracked: Arc::new(move || lister.untracked()) }
+        let (untracked, variables) = (Arc::new(move || lister.untracked()) as _, self.variables(folder));
+        PreparedPlace { folder: folder.to_owned(), role, log, untracked, variables }
     }
 
     /// Runs the tear-down in every checkout that is ready, and removes the copies; returns what people should know.
     pub(crate) async fn close(&self) -> Vec<String> {
         let known = std::mem::take(&mut *self.known());
-        let mut warnings = Vec::new();
+        let mut warnings = std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner));
+        let pool = self.pool.clone();
+        if self.preparation.has_teardown() {
+            // What is not sealed now is not the user's settings either.
+            let _sealed = tokio::task::spawn_blocking(move || pool.seal_idle()).await;
+        }
         for folder in known.keys().filter(|_| self.preparation.has_teardown()) {
             let name = folder.file_name().unwrap_or_default().to_string_lossy();
             let log = self.folder.join(format!("teardown-{name}.log"));
             let untracked = Arc::new(|| Ok(Vec::new()));
-            let place = PreparedPlace { folder: folder.clone(), role: Role::Agent, log, untracked };
+            let variables = self.variables(folder);
+            let place = PreparedPlace { folder: folder.clone(), role: Role::Agent, log, untracked, variables };
             warnings.extend(self.preparation.tear_down(&place).await.err().map(|error| crate::trouble::words(&error)));
         }
         // What can't be removed now goes with the run's folder.

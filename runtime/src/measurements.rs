@@ -141,7 +141,8 @@ impl Measurements {
         scratch: &Path,
         name: &str,
     ) -> TestReport {
-        let place = TestPlace { worktree, scratch, under_way: &self.under_way };
+        let variables = self.checkouts.variables(worktree);
+        let place = TestPlace { worktree, scratch, under_way: &self.under_way, variables: &variables };
         for pause in START_AGAIN_AFTER {
             let report = run_tests(command, place, name).await;
             if !matches!(report.end, CommandEnd::NotStarted(_)) {

@@ -14,7 +14,7 @@ use tm_scheduler::verdict::{Canary, Rules, Strictness};
 use tm_scheduler::{AgentName, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
-use tm_worktrees::{PathPatterns, Repository, RunHooks};
+use tm_worktrees::{Bring, ContentRules, PathPatterns, Repository, RunHooks};
 
 /// The agents of a run by kind of work, the first choice first, none of them empty.
 #[derive(Clone, Debug)]
@@ -157,6 +157,18 @@ pub const fn run_hooks(settings: &Settings) -> RunHooks {
         CommitHooks::On | CommitHooks::Commit => RunHooks::Yes,
         CommitHooks::Off => RunHooks::No,
     }
+}
+
+/// Returns what is brought into worktrees besides the files of their trees.
+pub const fn content_rules(worktree: &tm_config::Worktree) -> ContentRules {
+    const fn bring(setting: tm_config::Bring) -> Bring {
+        match setting {
+            tm_config::Bring::Auto => Bring::Auto,
+            tm_config::Bring::On => Bring::On,
+            tm_config::Bring::Off => Bring::Off,
+        }
+    }
+    ContentRules { submodules: bring(worktree.submodules), lfs: bring(worktree.lfs) }
 }
 
 /// Returns what the settings ask of RED and GREEN.

@@ -26,7 +26,9 @@ pub(crate) fn clean(root: &Path, known: &BTreeMap<PathBuf, bool>, kept: &[PathBu
             let metadata = entry.metadata().map_err(Error::file("look at", entry.path()))?;
             match known.get(&relative) {
                 Some(false) if metadata.is_file() || metadata.is_symlink() => {}
+                Some(true) if metadata.is_dir() && kept.contains(relative.as_path()) => {}
                 Some(true) if metadata.is_dir() => empty(&entry.path())?,
+                Some(true) => remove_it(&entry.path(), &metadata)?,
                 _ if kept.contains(relative.as_path()) || relative == Path::new(".git") => {}
                 _ if metadata.is_dir() && folders.contains(relative.as_path()) => stack.push(relative),
                 _ => remove_it(&entry.path(), &metadata)?,

@@ -216,6 +216,30 @@ pub enum Error {
         /// What git wrote.
         output: String,
     },
+    /// A submodule can't be brought into a checkout.
+    #[error(
+        "get the submodule `{}` at `{commit}`: {message}; `worktree.submodules: off` leaves its folder empty",
+        path.display()
+    )]
+    Submodule {
+        /// Where it belongs.
+        path: PathBuf,
+        /// The commit that the tree names.
+        commit: CommitId,
+        /// What stands in the way.
+        message: String,
+    },
+    /// A tree has files that Git LFS keeps, and its program is not there.
+    #[error("check out files that Git LFS keeps: `git-lfs` is not installed; `worktree.lfs: off` does without them")]
+    LfsMissing,
+    /// Git LFS can't bring a file.
+    #[error(
+        "check out files that Git LFS keeps: {message}; `git lfs fetch` brings them, `worktree.lfs: off` does without"
+    )]
+    LfsObjects {
+        /// What it said.
+        message: String,
+    },
     /// A pattern for paths can't be read.
     #[error("read the pattern `{pattern}`")]
     Pattern {
@@ -314,12 +338,21 @@ impl Error {
                     | io::ErrorKind::FileTooLarge
             ),
             // Whoever mends the repository can have the same step done.
-            Self::GitMissing { .. } | Self::ObjectsNotAsNamed { .. } => true,
+            Self::GitMissing { .. }
+            | Self::ObjectsNotAsNamed { .. }
+            | Self::LfsMissing
+            | Self::LfsObjects { .. }
+            | Self::Submodule { .. } => true,
             Self::Git { message: words, .. }
             | Self::CommitRefused { output: words, .. }
             | Self::HookRefused { output: words, .. } => says_passing_trouble(words) || says(words, &LASTING_WORDS),
             _ => false,
         }
+    }
+
+    /// Tells whether something that belongs to a tree and lies in no object of the repository could not be brought.
+    pub const fn is_of_content(&self) -> bool {
+        matches!(self, Self::LfsMissing | Self::LfsObjects { .. } | Self::Submodule { .. })
     }
 
     /// Tells whether it is the fault of whoever worked in a worktree that its work can't be taken.

@@ -27,13 +27,15 @@ impl JudgeCheckout {
         self.folder.path()
     }
 
-    /// Checks a commit out: every file as it is there, and nothing else but what is kept.
+    /// Checks a commit out: every file as it is there, and nothing else but what is kept. What commands write into git's
+    /// settings here reaches nobody.
     ///
     /// # Errors
     /// The folder is not tm's any more, or git refused.
     pub fn check_out(&mut self, commit: &CommitId, kept: &[PathBuf]) -> Result<(), Error> {
         self.holds = None;
         self.folder.check_out(commit, &OwnedHead::Detached(commit), kept)?;
+        self.folder.seal(&OwnedHead::Detached(commit))?;
         self.holds = Some(self.folder.repository().tree_of(commit)?);
         Ok(())
     }

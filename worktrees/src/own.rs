@@ -10,6 +10,7 @@ use crate::{Environment, Error, Repository};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is shared with the repository, as git's own linked folders share it.
 const SHARED: [&str; 4] = ["objects", "refs", "packed-refs", "logs"];
@@ -28,6 +29,8 @@ pub(crate) struct OwnGit {
     is_reftable: bool,
     /// Where hooks are: in a copy of tm's, but for a folder elsewhere that the user's configuration names.
     hooks: PathBuf,
+    /// Held while a store of a submodule is made or added to.
+    modules: Mutex<()>,
 }
 
 impl OwnGit {
@@ -40,6 +43,7 @@ impl OwnGit {
             common_dir: repository.common_dir().to_owned(),
             is_reftable: repository.common_dir().join("reftable").is_dir(),
             hooks: folder.join(settings::HOOKS),
+            modules: Mutex::new(()),
         };
         let common = own.common();
         for path in [folder.join("worktrees"), folder.join("views"), common.join("info")] {
@@ -49,6 +53,7 @@ impl OwnGit {
         if !own.taken_settings().exists() {
             let settings = Settings::read(repository)?;
             settings::copy_tools(repository, &settings, folder, &common)?;
+            own.take_for_commands(repository)?;
             replace(&common.join("config"), settings.format().as_bytes())?;
             replace(&own.taken_settings(), settings.flat(repository).as_bytes())?;
         }
@@ -59,26 +64,33 @@ impl OwnGit {
             // A relative one lies in the checkout, and was copied with what it lies in.
             own.hooks = if named.is_absolute() { named } else { folder.join(settings::HOOKS_OF_TREE).join(named) };
         }
-        replace(&own.settings_file(), settings::with_own_paths(&own.common_dir, folder, &own.hooks).as_bytes())?;
+        let mut text = settings::with_own_paths(&own.common_dir, folder, &own.hooks);
+        text.push_str(crate::content::lfs_settings(repository.content_rules()).unwrap_or_default());
+        replace(&own.settings_file(), text.as_bytes())?;
         own.share(&common)?;
         own.put_alternates_back()?;
         replace(&common.join("HEAD"), NO_HEAD.as_bytes())?;
         Ok(own)
     }
 
-    /// Links what is shared; again where the repository was moved.
+    /// Links what is shared with the repository's; again where the repository was moved.
     fn share(&self, common: &Path) -> Result<(), Error> {
         let reftable = self.is_reftable.then_some("reftable");
         for name in SHARED.into_iter().chain(reftable) {
-            let (target, link) = (self.common_dir.join(name), common.join(name));
-            if is_link_to(&link, &target) {
-                continue;
-            }
-            // Nothing there is the common case; what can't be removed is told by the linking.
-            let _nothing_there = fs::remove_file(&link);
-            std::os::unix::fs::symlink(&target, &link).map_err(Error::file("link", &link))?;
+            self.link(name, common)?;
         }
         Ok(())
+    }
+
+    /// Links one thing in a git folder to the repository's.
+    pub(crate) fn link(&self, name: &str, common: &Path) -> Result<(), Error> {
+        let (target, link) = (self.common_dir.join(name), common.join(name));
+        if is_link_to(&link, &target) {
+            return Ok(());
+        }
+        // Nothing there is the common case; what can't be removed is told by the linking.
+        let _nothing_there = fs::remove_file(&link);
+        std::os::unix::fs::symlink(&target, &link).map_err(Error::file("link", &link))
     }
 
     /// Puts the file back that names other stores of objects, where somebody changed it: what lies there only is not in
@@ -113,6 +125,11 @@ impl OwnGit {
     /// What git reads: the same, with the places of what was copied.
     fn settings_file(&self) -> PathBuf {
         self.folder.join("gitconfig")
+    }
+
+    /// Returns the folder of all of them.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns the folder for what is asked of objects and refs alone.
@@ -162,6 +179,10 @@ impl OwnGit {
             replace(&folder.join("HEAD"), NO_HEAD.as_bytes())?;
         }
         Ok(folder)
+    }
+
+    pub(crate) fn changing_modules(&self) -> MutexGuard<'_, ()> {
+        self.modules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells whether there is a hook of that name.

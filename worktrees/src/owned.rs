@@ -5,8 +5,9 @@
 //! the folder is asserted to be the one that tm made.
 
 use crate::clean::clean;
+use crate::content::of_lfs;
 use crate::files::{Identity, beginning, replace};
-use crate::git::{Git, GitPlace, Hooks, fields, is_object_id, path_of};
+use crate::git::{Git, GitPlace, Hooks, fields, path_of};
 use crate::lister::Lister;
 use crate::own::OwnGit;
 use crate::published::{OwnedHead, point_head, remove_what_was_left, replace_whatever, text_of};
@@ -103,6 +104,12 @@ impl OwnedFolder {
         Self::written_down(repository, path.to_owned())?.forget()
     }
 
+    /// Has the folder name the repository's own git folder again, so that git can link a moved worktree.
+    pub(crate) fn unseal(repository: &Repository, path: &Path) -> Result<(), Error> {
+        let folder = Self::written_down(repository, path.to_owned())?;
+        replace_whatever(&path.join(".git"), &folder.record.dot_git)
+    }
+
     /// Writes down anew what git's own files say, after git itself has linked a moved worktree again.
     pub(crate) fn linked_again(repository: &Repository, path: &Path) -> Result<(), Error> {
         Record::of(path)?.write(&own_folder(repository, path)?)
@@ -126,6 +133,11 @@ impl OwnedFolder {
     pub(crate) fn lister(&self) -> Lister {
         let place = GitPlace { git_dir: self.own.clone(), work_tree: Some(self.path.clone()), index: None };
         Lister { environment: self.repository.environment().clone(), path: self.path.clone(), place }
+    }
+
+    /// Returns git's own folder of the worktree in the repository.
+    pub(crate) fn git_dir(&self) -> &Path {
+        &self.record.git_dir
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -180,8 +192,14 @@ impl OwnedFolder {
             // What a file looks like follows from them too: all of them are written anew.
             self.forget_files()?;
         }
-        clean(&self.path, &self.known()?, kept)?;
-        let switch = || self.git(Hooks::Off).args(["read-tree", "--reset", "-u"]).commit(commit).done();
+        let tree = self.repository.tree_of(commit)?;
+        self.repository.assert_lfs(&tree)?;
+        let kept: Vec<PathBuf> = self.places_of_submodules(&tree)?.into_iter().chain(kept.iter().cloned()).collect();
+        clean(&self.path, &self.known()?, &kept)?;
+        let switch = || {
+            let git = self.git(Hooks::Off).args(["read-tree", "--reset", "-u"]).commit(commit);
+            git.done().map_err(of_lfs)
+        };
         match switch() {
             Err(error) if error.is_of_collected_objects() => {
                 // The index names objects that another git has collected.
@@ -190,8 +208,19 @@ impl OwnedFolder {
             }
             switched => switched?,
         }
+        self.bring_submodules(&tree)?;
         self.set_head(head)?;
         self.publish(head)
+    }
+
+    /// Returns the folder's name, which is unlike that of any other of the run.
+    pub(crate) fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Returns the git folder that tm uses for it.
+    pub(crate) fn own_folder(&self) -> &Path {
+        &self.own
     }
 
     /// Tells whether another `.gitattributes` than the commit's had a part in how files were written.
@@ -241,9 +270,7 @@ impl OwnedFolder {
         self.assert_own()?;
         self.repository.own().map_or(Ok(()), OwnGit::put_alternates_back)?;
         let mut paths = vec![OsString::from(".")];
-        // What the rules leave out needs no exclusion, and git refuses to be told of one.
-        let ignored = self.ignored_of(&self.record.kept)?;
-        paths.extend(self.record.kept.iter().filter(|kept| !ignored.contains(*kept)).map(|kept| {
+        paths.extend(self.kept_in_sight()?.iter().map(|kept| {
             let mut exclusion = OsString::from(":(top,exclude,literal)");
             exclusion.push(kept);
             exclusion
@@ -255,6 +282,20 @@ impl OwnedFolder {
             git.args(["add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"]).input(paths).done()?;
         }
         self.write_tree()
+    }
+
+    /// The kept paths that no rule leaves out: git refuses to be told to pass over one that it passes over anyway.
+    fn kept_in_sight(&self) -> Result<Vec<PathBuf>, Error> {
+        if self.record.kept.is_empty() {
+            return Ok(Vec::new());
+        }
+        let git = self.git(Hooks::Off).reading().args(["check-ignore", "-z", "--stdin"]);
+        let answer = git.input(crate::git::joined(&self.record.kept)).answer()?;
+        if !matches!(answer.code, 0 | 1) {
+            return Err(answer.into_error(&["check-ignore".to_owned()]));
+        }
+        let ignored: Vec<PathBuf> = fields(&answer.stdout).map(path_of).collect();
+        Ok(self.record.kept.iter().filter(|kept| !ignored.contains(kept)).cloned().collect())
     }
 
     /// Returns what tm's index holds as a tree.
@@ -290,6 +331,9 @@ impl OwnedFolder {
     }
 
     fn forget(&self) -> Result<(), Error> {
+        if let Some(own) = self.repository.own() {
+            own.forget_sealed(Path::new(self.path.file_name().unwrap_or_default()))?;
+        }
         let git_dir = &self.record.git_dir;
         if Identity::of_folder(git_dir).is_ok_and(|found| found == self.record.git_dir_identity) {
             crate::clean::remove(git_dir)?;
@@ -356,64 +400,6 @@ impl OwnedFolder {
             return point_head(git, head);
         }
         replace(&git_dir.join("HEAD"), text_of(head).as_bytes())
-    }
-
-    /// Returns the commit at which whoever worked in the folder left HEAD; `None` when it names none.
-    pub(crate) fn head_that_was_left(&self) -> Option<CommitId> {
-        let text = beginning(&self.record.git_dir.join("HEAD"), SHORT).ok()?;
-        let text = String::from_utf8(text).ok()?;
-        let text = text.trim_end();
-        if is_object_id(text) {
-            return self.repository.resolve(text).ok();
-        }
-        let reference = text.strip_prefix("ref: ")?;
-        self.repository.resolve(reference).ok().or_else(|| self.last_in_log())
-    }
-
-    /// Returns where HEAD was last, where its branch was deleted.
-    fn last_in_log(&self) -> Option<CommitId> {
-        const LOG_BYTES: usize = 4 * 1024 * 1024;
-        let log = beginning(&self.record.git_dir.join("logs/HEAD"), LOG_BYTES).ok()?;
-        let log = String::from_utf8_lossy(&log).into_owned();
-        let id = log.lines().last()?.split(' ').nth(1)?;
-        if is_object_id(id) { self.repository.resolve(id).ok() } else { None }
-    }
-
-    /// Returns the paths that whoever worked in the folder put into an index although the rules leave them out.
-    pub(crate) fn forced_by_others(&self) -> Vec<PathBuf> {
-        const INDEX_BYTES: usize = 256 * 1024 * 1024;
-        let listed = || -> Result<Vec<PathBuf>, Error> {
-            // A copy: nobody can change it while git reads it.
-            let index = beginning(&self.record.git_dir.join("index"), INDEX_BYTES)?;
-            let copy = tempfile::NamedTempFile::new_in(&self.own).map_err(Error::file("write", &self.own))?;
-            replace(copy.path(), &index)?;
-            let git = self.git(Hooks::Off).reading().variable("GIT_INDEX_FILE", copy.path());
-            let listing = git.args(["ls-files", "--cached", "--ignored", "--exclude-standard", "-z"]).bytes()?;
-            Ok(fields(&listing).map(path_of).collect())
-        };
-        // An index that can't be read says nothing.
-        listed().unwrap_or_default()
-    }
-
-    /// Returns those of some paths that the rules of the tree leave out.
-    fn ignored_of(&self, paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-        if paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        let git = self.git(Hooks::Off).reading().args(["check-ignore", "-z", "--stdin"]);
-        let answer = git.input(crate::git::joined(paths)).answer()?;
-        match answer.code {
-            0 | 1 => Ok(fields(&answer.stdout).map(path_of).collect()),
-            _ => Err(answer.into_error(&["check-ignore".to_owned()])),
-        }
-    }
-
-    /// Returns what lies in the folder and is left out by the rules of the tree.
-    pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>, Error> {
-        let git = self.git(Hooks::Off).reading();
-        let listing =
-            git.args(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]).bytes()?;
-        Ok(fields(&listing).map(path_of).collect())
     }
 }
 

@@ -206,6 +206,23 @@ impl WorktreePool {
         self.idle_judges().push((folder, holds));
     }
 
+    /// Returns the folder in which they are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Has git in the idle worktrees work with settings that nobody else reads: for the commands that clear up there.
+    ///
+    /// # Errors
+    /// A folder is not tm's any more, or the disk refused.
+    pub fn seal_idle(&self) -> Result<(), Error> {
+        for folder in &*self.idle() {
+            let head = folder.head_that_was_left();
+            head.map_or(Ok(()), |head| folder.seal(&OwnedHead::Detached(&head)))?;
+        }
+        Ok(())
+    }
+
     /// Removes the idle worktrees; those that hold something stay.
     ///
     /// # Errors

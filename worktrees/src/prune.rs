@@ -64,8 +64,13 @@ impl Repository {
             if worktrees.is_empty() {
                 continue;
             }
+            let kept = self.with_settings_of_run(&run)?;
+            if let Some(kept) = &kept {
+                // One that tm knows nothing of is linked by what its own file says.
+                worktrees.iter().filter_map(|path| OwnedFolder::unseal(kept, path).err()).for_each(drop);
+            }
             self.git_on_worktrees().args(["worktree", "repair"]).args(&worktrees).done()?;
-            if let Some(kept) = self.with_settings_of_run(&run)? {
+            if let Some(kept) = kept {
                 worktrees.iter().try_for_each(|path| OwnedFolder::linked_again(&kept, path))?;
             }
             found += worktrees.len();

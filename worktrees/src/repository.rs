@@ -1,5 +1,6 @@
 //! The repository and what can be read of it.
 
+use crate::content::{ContentRules, KnownContent, of_lfs};
 use crate::git::{Git, GitPlace, Hooks, fields, is_object_id, path_of};
 use crate::own::OwnGit;
 use crate::settings::TAKEN;
@@ -56,6 +57,9 @@ pub struct Repository {
     default_branch: Arc<OnceLock<String>>,
     /// The trees of commits that were asked for: a commit never gets another one.
     trees: Arc<Mutex<BTreeMap<CommitId, TreeId>>>,
+    /// What is brought into checkouts besides files of trees, and what trees say of it.
+    content_rules: ContentRules,
+    known_content: KnownContent,
 }
 
 impl Repository {
@@ -94,6 +98,8 @@ impl Repository {
             own: None,
             default_branch: Arc::default(),
             trees: Arc::default(),
+            content_rules: ContentRules::default(),
+            known_content: KnownContent::default(),
         };
         if repository.git().args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).text_if_any()?.is_none() {
             return Err(Error::NoCommits { path: repository.checkout_root });
@@ -148,6 +154,20 @@ impl Repository {
     /// The folder can't be used.
     pub fn with_settings_of(&self, folder: &Path) -> Result<Self, Error> {
         if folder.join(TAKEN).exists() { self.with_settings_kept_in(folder) } else { Ok(self.clone()) }
+    }
+
+    /// Returns the repository with what is brought into checkouts of it besides the files of their trees.
+    #[must_use]
+    pub fn with_content(&self, content_rules: ContentRules) -> Self {
+        Self { content_rules, ..self.clone() }
+    }
+
+    pub(crate) const fn content_rules(&self) -> ContentRules {
+        self.content_rules
+    }
+
+    pub(crate) const fn known_content(&self) -> &KnownContent {
+        &self.known_content
     }
 
     pub(crate) fn own(&self) -> Option<&OwnGit> {
@@ -360,61 +380,12 @@ impl Repository {
         self.git().args(["show", "--no-patch", "--format=%s"]).commit(commit).text()
     }
 
-    /// Returns the trailers of a commit's message.
-    ///
-    /// # Errors
-    /// There is no such commit.
-    pub fn trailers(&self, commit: &CommitId) -> Result<Vec<(String, String)>, Error> {
-        let format = "--format=%(trailers:only,unfold,separator=%x00,key_value_separator=%x1f)";
-        let text = self.git().args(["log", "-1", "-z", format]).commit(commit).bytes()?;
-        let trailer = |entry: &[u8]| {
-            let entry = String::from_utf8_lossy(entry).into_owned();
-            entry.split_once('\u{1f}').map(|(name, value)| (name.to_owned(), value.to_owned()))
-        };
-        Ok(fields(&text).filter_map(trailer).collect())
-    }
-
-    /// Returns the newest commit from `head` back, along first parents, whose message has this trailer.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn last_with_trailer(&self, head: &CommitId, name: &str, value: &str) -> Result<Option<CommitId>, Error> {
-        let format = format!("--format=%H %(trailers:key={name},valueonly,unfold,separator=%x1f)");
-        let holds = format!("--grep={name}: {value}");
-        let call = self.git().args(["log", "--first-parent", "-z", "--fixed-strings", &holds, &format]).commit(head);
-        let listing = call.bytes()?;
-        let mut entries = fields(&listing).map(String::from_utf8_lossy);
-        let is_wanted = |entry: &str| {
-            let (id, values) = entry.split_once(' ')?;
-            values.split('\u{1f}').any(|found| found.trim() == value).then(|| CommitId::new(id))
-        };
-        Ok(entries.find_map(|entry| is_wanted(&entry)))
-    }
-
-    /// Returns the values of a trailer in the commits that `to` has and `from` has not, those that touch `files` only
-    /// when there are any.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn trailers_between(
-        &self,
-        from: &CommitId,
-        to: &CommitId,
-        files: &[String],
-        name: &str,
-    ) -> Result<Vec<String>, Error> {
-        let format = format!("--format=%(trailers:key={name},valueonly,separator=%x00)%x00");
-        let text = self.git().args(["log", &format, &format!("{from}..{to}"), "--"]).args(files).bytes()?;
-        let values = fields(&text).map(|value| String::from_utf8_lossy(value).trim().to_owned());
-        Ok(values.filter(|value| !value.is_empty()).collect())
-    }
-
     /// Returns the paths in the user's checkout that differ from what is committed.
     ///
     /// # Errors
     /// git refused.
     pub fn uncommitted(&self) -> Result<Vec<PathBuf>, Error> {
-        let listing = self.git().args(["status", "--porcelain=v1", "-z", "--no-renames"]).bytes()?;
+        let listing = self.git().args(["status", "--porcelain=v1", "-z", "--no-renames"]).bytes().map_err(of_lfs)?;
         Ok(fields(&listing).filter_map(|entry| entry.get(3..)).map(path_of).collect())
     }
 

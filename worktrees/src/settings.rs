@@ -31,6 +31,8 @@ const KEYS_LEFT_OUT: [&str; 6] = [
     "core.excludesfile",
     "core.attributesfile",
 ];
+/// The key that names the folder of hooks.
+pub(crate) const HOOKS_PATH: &str = "core.hookspath";
 /// Keys of the format of a repository that a folder sharing its objects has too.
 const FORMAT: [&str; 4] =
     ["core.repositoryformatversion", "extensions.objectformat", "extensions.refstorage", "extensions.partialclone"];
@@ -49,12 +51,21 @@ impl Settings {
 
     /// Reads what holds where a call works.
     pub(crate) fn of(call: Git) -> Result<Self, Error> {
+        // Those of the call itself are given to each call.
+        Self::of_scope(call, |scope| scope != b"command")
+    }
+
+    /// Reads what the repository's own files say, and no others.
+    pub(crate) fn of_repository(call: Git) -> Result<Self, Error> {
+        Self::of_scope(call, |scope| matches!(scope, b"local" | b"worktree"))
+    }
+
+    fn of_scope(call: Git, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Self, Error> {
         let listing = call.args(["config", "--list", "--includes", "--show-scope", "-z"]).bytes()?;
         let mut parts = fields(&listing);
         let mut entries = Vec::new();
         while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
-            // Those of the call itself are given to each call.
-            if scope != b"command" {
+            if is_wanted(scope) {
                 let text = String::from_utf8_lossy(entry);
                 let (key, value) = text.split_once('\n').map_or((&*text, None), |(key, value)| (key, Some(value)));
                 entries.push((key.to_owned(), value.map(ToOwned::to_owned)));
@@ -77,13 +88,27 @@ impl Settings {
         self.entries.iter().filter(|(key, _)| wanted(key)).fold(String::new(), |text, entry| text + &line(entry))
     }
 
+    /// Returns the settings for a git folder in which a project's own commands work: no hook of the user's is run there.
+    pub(crate) fn sealed(&self) -> String {
+        let is_left_out = |key: &str| {
+            LEFT_OUT.iter().any(|section| key.starts_with(section)) || KEYS_LEFT_OUT.contains(&key) || key == HOOKS_PATH
+        };
+        let kept = self.entries.iter().filter(|(key, _)| !is_left_out(key));
+        kept.fold(self.format(), |text, entry| text + &line(entry))
+    }
+
+    /// Returns the folder of hooks that is named, as it is written.
+    fn hooks_path(&self) -> Option<&str> {
+        self.last(HOOKS_PATH)
+    }
+
     /// Returns all others as a file of git's, without the places of what is copied.
     pub(crate) fn flat(&self, repository: &Repository) -> String {
         let has_copied_hooks = self.hooks(repository) == HooksFolder::OfRepository;
         let is_left_out = |key: &str| {
             LEFT_OUT.iter().any(|section| key.starts_with(section))
                 || KEYS_LEFT_OUT.contains(&key)
-                || has_copied_hooks && key == "core.hookspath"
+                || has_copied_hooks && key == HOOKS_PATH
         };
         let kept = self.entries.iter().filter(|(key, _)| !is_left_out(key));
         kept.fold(String::new(), |text, entry| text + &line(entry))
@@ -91,7 +116,7 @@ impl Settings {
 
     /// Returns where hooks are.
     pub(crate) fn hooks(&self, repository: &Repository) -> HooksFolder {
-        match self.last("core.hookspath").map(Path::new) {
+        match self.hooks_path().map(Path::new) {
             None => HooksFolder::OfRepository,
             Some(path) if path == repository.common_dir().join("hooks") => HooksFolder::OfRepository,
             Some(path) => HooksFolder::Named(path.to_owned()),
@@ -116,7 +141,7 @@ pub(crate) fn with_own_paths(common_dir: &Path, folder: &Path, hooks: &Path) -> 
     text.push_str(&entry("include.path", Path::new(TAKEN)));
     text.push_str(&entry("core.excludesfile", &folder.join("excludes")));
     text.push_str(&entry("core.attributesfile", &folder.join("attributes")));
-    text + &entry("core.hookspath", hooks)
+    text + &entry(HOOKS_PATH, hooks)
 }
 
 /// Copies what else git reads: patterns of paths, attributes, hooks, and where a shallow history ends.

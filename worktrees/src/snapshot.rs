@@ -40,7 +40,8 @@ impl CheckoutSnapshot {
         let listing = repository
             .git()
             .args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"])
-            .bytes()?;
+            .bytes()
+            .map_err(crate::content::of_lfs)?;
         let mut paths = BTreeMap::new();
         for entry in fields(&listing).filter(|entry| entry.len() > 3) {
             let (letters, path) = (entry[..2].to_vec(), path_of(&entry[3..]));

@@ -184,6 +184,15 @@ impl Worktree {
         self.folder.publish(&OwnedHead::Branch(&self.branch))
     }
 
+    /// Has git here work with settings that nobody else reads, until `show_at_branch` or `go_back_to`: for commands that
+    /// tm runs itself.
+    ///
+    /// # Errors
+    /// The folder is not tm's any more, or the disk refused.
+    pub fn seal(&self) -> Result<(), Error> {
+        self.folder.seal(&OwnedHead::Detached(&self.base))
+    }
+
     /// Commits what the agent left uncommitted, on top of the commits that it made, with hooks and signing as the user has
     /// them set up; `None` when there is nothing.
     ///

@@ -187,7 +187,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let command = TestCommand { timeout, ..TestCommand::shell(text, None) };
         let under_way = UnderWay::new(folder.path().join("under-way"));
-        let place = TestPlace { worktree: folder.path(), scratch: folder.path(), under_way: &under_way };
+        let place = TestPlace { worktree: folder.path(), scratch: folder.path(), under_way: &under_way, variables: &[] };
         run_tests(&command, place, "work").await
     }
 

@@ -53,7 +53,8 @@ fn scratch(session: &Session<'_>) -> PathBuf {
 /// What measures in checkouts of tm's own.
 fn measurements(session: &Session<'_>, head: &CommitId) -> Result<(WorktreePool, Measurements), Error> {
     let (project, scratch) = (session.project(), scratch(session));
-    let pool = WorktreePool::open(project.checkout.repository(), &session.open.run.path().join("worktrees"))?;
+    let repository = project.checkout.repository().with_content(crate::content_rules(&project.settings.worktree));
+    let pool = WorktreePool::open(&repository, &session.open.run.path().join("worktrees"))?;
     let (under_way, own_folders) = (UnderWay::new(project.waves.under_way()), vec![project.waves.path().to_owned()]);
     let copies = scratch.join("prepared");
     let checkouts =

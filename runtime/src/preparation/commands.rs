@@ -18,11 +18,12 @@ const TAIL_LINES: usize = 12;
 
 /// What keeps installers from asking, from writing hooks into the user's repository, and from leaving bytecode that
 /// outlives the sources it was made of.
-const VARIABLES: [(&str, &str); 12] = [
+const VARIABLES: [(&str, &str); 13] = [
     ("CI", "1"),
     ("HUSKY", "0"),
     ("HUSKY_SKIP_INSTALL", "1"),
     ("LEFTHOOK", "0"),
+    ("OVERCOMMIT_DISABLE", "1"),
     ("SKIP_SIMPLE_GIT_HOOKS", "1"),
     ("SKIP_INSTALL_SIMPLE_GIT_HOOKS", "1"),
     ("PRE_COMMIT_ALLOW_NO_CONFIG", "1"),
@@ -41,6 +42,7 @@ pub(super) struct CommandPlace<'a> {
     pub(super) limit: Duration,
     pub(super) environment: &'a EnvironmentRules,
     pub(super) under_way: &'a UnderWay,
+    pub(super) variables: &'a [(OsString, OsString)],
 }
 
 impl CommandPlace<'_> {
@@ -97,7 +99,7 @@ impl CommandPlace<'_> {
             arguments: arguments.collect(),
             working_folder: self.folder.to_owned(),
             inherited: environment.inherited(),
-            environment: environment.variables().into_iter().chain(own).collect(),
+            environment: environment.variables().into_iter().chain(own).chain(self.variables.iter().cloned()).collect(),
             stdin: Stdin::Closed,
             stdout: self.log.to_owned(),
             stderr: self.log.to_owned(),

@@ -23,6 +23,7 @@ use folder::Folder;
 use manifest::{Manifest, hexadecimal};
 use sha2::{Digest as _, Sha256};
 use snapshot::{Snapshot, Wanted};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,6 +90,8 @@ pub struct PreparedPlace {
     pub log: PathBuf,
     /// What is untracked there.
     pub untracked: Untracked,
+    /// Variables of the place, for the commands.
+    pub variables: Vec<(OsString, OsString)>,
 }
 
 /// What is known of one checkout; nothing is prepared in a new one.
@@ -258,7 +261,8 @@ impl Preparation {
         let shared = &self.shared;
         let (limit, environment) = (shared.settings.setup_timeout, &shared.environment);
         let under_way = &shared.under_way;
-        CommandPlace { folder: &place.folder, log: &place.log, limit, environment, under_way }.run_all(commands).await
+        let (folder, log, variables) = (&place.folder, &place.log, &place.variables);
+        CommandPlace { folder, log, limit, environment, under_way, variables }.run_all(commands).await
     }
 }
 

@@ -66,7 +66,8 @@ impl Scene {
                 .filter(|name| !["code", ".git", "tracked"].iter().any(|tracked| name == Path::new(tracked)))
                 .collect())
         });
-        let place = PreparedPlace { folder, role, log: self.folder.path().join("setup.log"), untracked };
+        let place =
+            PreparedPlace { folder, role, log: self.folder.path().join("setup.log"), untracked, variables: Vec::new() };
         Checkout { place, state: Prepared::default() }
     }
 }

@@ -89,6 +89,7 @@ async fn see_to_its_end(
     if !report.escape.is_empty() && !others.is_empty() {
         report.noticed.push(suspects(&others));
     }
+    report.noticed.extend(brief.setup.checkouts.look_at_hooks().await);
     report.noticed.extend(changed_elsewhere(&brief, elsewhere_before).await);
     report.noticed.extend(set_back_statuses(&brief).await);
     collect_learnings(&brief);
@@ -125,7 +126,7 @@ pub(super) async fn command(
         worktree,
         prompt: &prompt,
         placeholders: placeholders(brief),
-        variables: variables(brief),
+        variables: variables(brief, worktree),
         marks: marks(brief),
         limits: AttemptLimits {
             timeout: Duration::from_millis(timeout_ms),
@@ -187,15 +188,30 @@ pub(super) fn marks(brief: &Brief) -> Vec<(String, String)> {
     ]
 }
 
-pub(super) fn variables(brief: &Brief) -> Vec<(OsString, OsString)> {
+pub(super) fn variables(brief: &Brief, worktree: &Path) -> Vec<(OsString, OsString)> {
     let own = [
         ("TM_PHASE".into(), brief.phase().as_str().into()),
         ("TM_TAG".into(), brief.setup.header.tag.as_str().into()),
         // By this, tm knows whose run what the agent starts must not steer.
         (REPOSITORY.into(), brief.setup.repository.common_dir().into()),
     ];
-    own.into_iter().chain(marks(brief).into_iter().map(|(name, value)| (name.into(), value.into()))).collect()
+    let slot = brief.setup.checkouts.variables(worktree);
+    let without_hooks = NO_HOOKS.map(|(name, value)| (name.into(), value.into()));
+    own.into_iter()
+        .chain(without_hooks)
+        .chain(slot)
+        .chain(marks(brief).into_iter().map(|(name, value)| (name.into(), value.into())))
+        .collect()
 }
+
+/// Keeps what an agent installs from setting hooks for all checkouts, the user's included; tm runs the user's hooks itself.
+const NO_HOOKS: [(&str, &str); 5] = [
+    ("HUSKY", "0"),
+    ("HUSKY_SKIP_INSTALL", "1"),
+    ("LEFTHOOK", "0"),
+    ("SKIP_INSTALL_SIMPLE_GIT_HOOKS", "1"),
+    ("OVERCOMMIT_DISABLE", "1"),
+];
 
 /// Says who else may have changed the user's checkout.
 fn suspects(others: &[(TaskId, AttemptNumber)]) -> String {

@@ -231,7 +231,7 @@ fn launch(
         worktree: folder,
         prompt,
         placeholders: placeholders(brief),
-        variables: variables(brief),
+        variables: variables(brief, folder),
         marks: marks(brief),
         limits: AttemptLimits {
             timeout,

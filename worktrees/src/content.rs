@@ -1,0 +1,151 @@
+//! What belongs to a tree and lies in no object of the repository: files that Git LFS keeps, and submodules.
+
+use crate::error::says_trouble_of_disk;
+use crate::git::fields;
+use crate::{Error, Repository, TreeId};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tm_scheduler::CommitId;
+
+/// Whether something of that kind is brought into checkouts.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Bring {
+    /// Where the tree says that there is any.
+    #[default]
+    Auto,
+    /// Always; what can't be brought is an error.
+    On,
+    /// Never: submodules are empty folders, and files that LFS keeps are the few lines that name them.
+    Off,
+}
+
+/// What is brought into checkouts besides the files of their trees.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ContentRules {
+    /// Submodules.
+    pub submodules: Bring,
+    /// Files that Git LFS keeps.
+    pub lfs: Bring,
+}
+
+/// What a tree says of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Content {
+    /// Where other repositories belong, each with its commit.
+    pub(crate) links: Vec<(PathBuf, CommitId)>,
+    /// Whether a file is kept by LFS.
+    pub(crate) has_lfs: bool,
+}
+
+/// What is known of trees, which never change.
+pub(crate) type KnownContent = Arc<Mutex<BTreeMap<TreeId, Arc<Content>>>>;
+
+/// A file of attributes is no longer.
+const ATTRIBUTES: &str = ".gitattributes";
+
+impl Repository {
+    /// Returns what a tree says of it, looked up once.
+    pub(crate) fn content_of(&self, tree: &TreeId) -> Result<Arc<Content>, Error> {
+        let known = || self.known_content().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(content) = known().get(tree) {
+            return Ok(Arc::clone(content));
+        }
+        let content = Arc::new(self.read_content(tree)?);
+        known().insert(tree.clone(), Arc::clone(&content));
+        Ok(content)
+    }
+
+    fn read_content(&self, tree: &TreeId) -> Result<Content, Error> {
+        let listing = self.git_on_objects().args(["ls-tree", "-r", "-z", &tree.0]).bytes()?;
+        let mut content = Content::default();
+        for entry in fields(&listing) {
+            let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else { continue };
+            let (facts, path) = (String::from_utf8_lossy(&entry[..tab]), crate::git::path_of(&entry[tab + 1..]));
+            let Some(id) = facts.split(' ').nth(2) else { continue };
+            if facts.starts_with("160000") {
+                content.links.push((path, CommitId::new(id)));
+            } else if !content.has_lfs && path.file_name().is_some_and(|name| name == ATTRIBUTES) {
+                content.has_lfs = self.git_on_objects().args(["cat-file", "blob", id]).text()?.lines().any(is_of_lfs);
+            }
+        }
+        Ok(content)
+    }
+
+    /// Refuses a tree whose files can't be written as they are, because the program that keeps them is not there.
+    pub(crate) fn assert_lfs(&self, tree: &TreeId) -> Result<(), Error> {
+        let lfs = self.content_rules().lfs;
+        if lfs == Bring::Off || !self.content_of(tree)?.has_lfs || is_lfs_there() {
+            return Ok(());
+        }
+        Err(Error::LfsMissing)
+    }
+}
+
+/// Whether a line of attributes gives files to LFS.
+fn is_of_lfs(line: &str) -> bool {
+    !line.trim_start().starts_with('#') && line.split_whitespace().any(|word| word == "filter=lfs")
+}
+
+/// Whether the program is in the search path.
+pub(crate) fn is_lfs_there() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join("git-lfs").is_file())
+}
+
+/// Returns what git's own settings say of LFS on top of the user's: `None` where those count.
+pub(crate) fn lfs_settings(rules: ContentRules) -> Option<&'static str> {
+    match (rules.lfs, is_lfs_there()) {
+        // Whoever has never run `git lfs install` has no filter.
+        (Bring::Auto | Bring::On, true) => Some(
+            "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\
+             \tprocess = git-lfs filter-process\n\trequired = true\n",
+        ),
+        (Bring::Auto | Bring::On, false) => None,
+        (Bring::Off, true) => Some(
+            "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge --skip -- %f\n\
+             \tprocess = git-lfs filter-process --skip\n\trequired = true\n",
+        ),
+        (Bring::Off, false) => Some("[filter \"lfs\"]\n\tclean =\n\tsmudge =\n\tprocess =\n\trequired = false\n"),
+    }
+}
+
+/// Says that it is LFS which could not bring a file, where it is.
+pub(crate) fn of_lfs(error: Error) -> Error {
+    match error {
+        Error::Git { message, .. } if is_of_filter(&message) && !is_lfs_there() => Error::LfsMissing,
+        Error::Git { message, .. } if is_of_filter(&message) && !says_trouble_of_disk(&message) => {
+            Error::LfsObjects { message: told(&message) }
+        }
+        error => error,
+    }
+}
+
+fn is_of_filter(message: &str) -> bool {
+    ["smudge filter lfs failed", "filter-process", "git-lfs", "external filter 'git-lfs"]
+        .iter()
+        .any(|word| message.contains(word))
+}
+
+/// The lines that say why, without those that say where to look for more.
+fn told(message: &str) -> String {
+    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Errors logged"));
+    lines.filter(|line| !line.starts_with("Use `git lfs logs")).take(6).collect::<Vec<_>>().join("; ")
+}
+
+/// Tells whether a path is one that a tree may have: relative, and nothing that leads up.
+pub(crate) fn is_plain(path: &Path) -> bool {
+    path.components().all(|component| matches!(component, std::path::Component::Normal(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_name_lfs_as_a_filter_and_not_in_a_comment() {
+        assert!(is_of_lfs("*.bin filter=lfs diff=lfs merge=lfs -text"));
+        assert!(!is_of_lfs("# *.bin filter=lfs"));
+        assert!(!is_of_lfs("*.bin filter=crypt"));
+    }
+}

@@ -1,0 +1,138 @@
+//! Git folders for the commands of a project, in the checkouts in which tm runs them: git finds the repository as it is,
+//! and what they write into its settings reaches nobody.
+//!
+//! Installers of hooks write into the settings that all checkouts share. So where tm runs a project's commands, `.git`
+//! names a folder of this kind, made anew for each use; refs and objects are the repository's. tm only writes here.
+
+use crate::files::{Identity, beginning, replace};
+use crate::git::{Git, GitPlace, Hooks};
+use crate::own::OwnGit;
+use crate::owned::OwnedFolder;
+use crate::published::{OwnedHead, point_head, replace_whatever, text_of};
+use crate::settings::{HOOKS_PATH, Settings};
+use crate::{Error, Repository};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of all of them, in the folder of tm's own git folders.
+const SEALED: &str = "sealed";
+/// What the repository's own settings were, and the folder of hooks that they named, where they did.
+const SETTINGS: &str = "sealed-settings";
+const NAMED_HOOKS: &str = "hooks-path";
+/// A HEAD that names nothing.
+const NO_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
+/// Such a file is no longer.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+impl OwnGit {
+    /// Takes what commands of the project find, before any of them runs.
+    pub(crate) fn take_for_commands(&self, repository: &Repository) -> Result<(), Error> {
+        let settings = Settings::of_repository(repository.git())?;
+        replace(&self.folder().join(SETTINGS), settings.sealed().as_bytes())?;
+        replace(&self.folder().join(NAMED_HOOKS), repository.named_hooks()?.as_bytes())
+    }
+
+    /// Removes what is left of the last use of a checkout's folder.
+    pub(crate) fn forget_sealed(&self, name: &Path) -> Result<PathBuf, Error> {
+        self.assert_there()?;
+        let all = self.folder().join(SEALED);
+        if Identity::of_folder(&all).is_err() {
+            // It is not there yet, or somebody put something in its place: that fails.
+            fs::create_dir(&all).map_err(Error::file("create", &all))?;
+        }
+        let folder = all.join(name);
+        if folder.symlink_metadata().is_ok() {
+            crate::clean::remove(&folder)?;
+        }
+        Ok(folder)
+    }
+
+    /// Makes a folder that shares refs and objects with the repository, and nothing else.
+    fn make_sealed(&self, name: &Path) -> Result<PathBuf, Error> {
+        let folder = self.forget_sealed(name)?;
+        let (git_dir, common) = (folder.join("git"), folder.join("common"));
+        for path in [&git_dir, &common.join("info")] {
+            fs::create_dir_all(path).map_err(Error::file("create", path))?;
+        }
+        for name in ["objects", "refs", "packed-refs"] {
+            self.link(name, &common)?;
+        }
+        for name in ["info/exclude", "info/attributes", "shallow"] {
+            let taken = self.common().join(name);
+            if taken.exists() {
+                replace(&common.join(name), &beginning(&taken, MOST_BYTES)?)?;
+            }
+        }
+        let settings = self.folder().join(SETTINGS);
+        let settings = if settings.exists() { settings } else { self.common().join("config") };
+        replace(&common.join("config"), &beginning(&settings, MOST_BYTES)?)?;
+        replace(&common.join("HEAD"), NO_HEAD)?;
+        replace(&git_dir.join("commondir"), b"../common\n")?;
+        if self.is_reftable() {
+            self.link("reftable", &common)?;
+            fs::create_dir(git_dir.join("reftable")).map_err(Error::file("create", &git_dir))?;
+            replace(&git_dir.join("HEAD"), NO_HEAD)?;
+        }
+        Ok(git_dir)
+    }
+}
+
+impl OwnedFolder {
+    /// Has git in the folder work with settings that nobody else reads, until the folder is published again.
+    pub(crate) fn seal(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
+        self.assert_own()?;
+        let Some(own) = self.repository().own() else { return Ok(()) };
+        let git_dir = own.make_sealed(Path::new(self.path().file_name().unwrap_or_default()))?;
+        replace(&git_dir.join("gitdir"), format!("{}\n", self.path().join(".git").display()).as_bytes())?;
+        let index = fs::read(self.index_file()).map_err(Error::file("read", self.index_file()))?;
+        let modified = fs::metadata(self.index_file()).and_then(|metadata| metadata.modified());
+        replace(&git_dir.join("index"), &index)?;
+        if let Ok(modified) = modified {
+            let file = fs::File::options().write(true).open(git_dir.join("index"));
+            file.and_then(|file| file.set_modified(modified)).map_err(Error::file("write", &git_dir))?;
+        }
+        if own.is_reftable() {
+            let place = GitPlace { git_dir: git_dir.clone(), work_tree: None, index: None };
+            point_head(Git::new(self.repository().environment(), &git_dir, Hooks::Off).at(&place), head)?;
+        } else {
+            replace(&git_dir.join("HEAD"), text_of(head).as_bytes())?;
+        }
+        replace_whatever(&self.path().join(".git"), format!("gitdir: {}\n", git_dir.display()).as_bytes())
+    }
+}
+
+impl Repository {
+    /// Puts the folder of hooks that the repository's settings name back to what it was when the run began; returns what
+    /// was found, in words, where it was another one.
+    ///
+    /// Whoever installs packages in a worktree may set it for all checkouts, the user's included.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn put_hooks_path_back(&self) -> Result<Option<String>, Error> {
+        let Some(own) = self.own() else { return Ok(None) };
+        let taken = own.folder().join(NAMED_HOOKS);
+        if !taken.exists() {
+            return Ok(None);
+        }
+        let before = String::from_utf8_lossy(&beginning(&taken, MOST_BYTES)?).into_owned();
+        let now = self.named_hooks()?;
+        if now == before {
+            return Ok(None);
+        }
+        let git = || self.git_on_objects().args(["config", "--file"]).arg(self.common_dir().join("config"));
+        if before.is_empty() {
+            git().args(["--unset-all", HOOKS_PATH]).done()?;
+        } else {
+            git().args(["--replace-all", HOOKS_PATH, &before]).done()?;
+        }
+        let found = if now.is_empty() { "was taken away".to_owned() } else { format!("was set to `{now}`") };
+        Ok(Some(format!("`core.hooksPath` of the repository {found} while the run went on; it is put back")))
+    }
+
+    /// What the file that all checkouts share says of it now.
+    fn named_hooks(&self) -> Result<String, Error> {
+        let git = self.git_on_objects().args(["config", "--file"]).arg(self.common_dir().join("config"));
+        Ok(git.args(["--includes", "--get", HOOKS_PATH]).text_if_any()?.unwrap_or_default())
+    }
+}

@@ -1,0 +1,361 @@
+//! Submodules of the checkouts in which agents work and tm judges: their files, at the commits that the tree names.
+//!
+//! Objects come from what the user's repository has of a submodule, and are fetched only where the commit is not there.
+//! What is fetched is kept in a store of the run's, one for each submodule, which all checkouts read. As with the folder
+//! of a worktree, tm's own index decides, and what lies in a submodule's folder is only written and never believed.
+
+use crate::clean::clean;
+use crate::content::{Bring, is_plain};
+use crate::files::replace;
+use crate::git::{Git, GitPlace, Hooks, fields, path_of};
+use crate::own::OwnGit;
+use crate::owned::OwnedFolder;
+use crate::published::replace_whatever;
+use crate::{Error, Repository, TreeId};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tm_scheduler::CommitId;
+
+/// The folder of the stores, and that of what a checkout has of its submodules, in tm's own git folders.
+const STORES: &str = "modules";
+const OF_CHECKOUT: &str = "modules";
+/// Submodules of submodules are followed so deep.
+const DEEPEST: usize = 8;
+
+/// A submodule, and where it comes from.
+#[derive(Clone, Debug)]
+struct Submodule {
+    /// Where it belongs, from the checkout's root.
+    path: PathBuf,
+    commit: CommitId,
+    url: Option<String>,
+    /// The folder in which the user's repository keeps it, whether it is there or not.
+    users: PathBuf,
+    /// Where else the user has it: in the place itself.
+    in_place: PathBuf,
+}
+
+/// The repository of which a tree is, as far as its submodules go.
+struct Parent<'a> {
+    place: GitPlace,
+    /// Where the user's repository may keep the submodules of it.
+    modules: Vec<PathBuf>,
+    /// Its own address, which relative ones are seen from.
+    url: Option<String>,
+    /// Where it belongs in the checkout.
+    path: &'a Path,
+}
+
+impl Parent<'_> {
+    /// Returns the folder of a submodule, the last one that it may be where it is nowhere.
+    fn folder_of(&self, name: &str) -> PathBuf {
+        let places = || self.modules.iter().map(|folder| folder.join(name));
+        places().find(|folder| folder.is_dir()).or_else(|| places().next_back()).unwrap_or_default()
+    }
+}
+
+impl OwnedFolder {
+    /// Returns where submodules belong that are brought here; empty where none are.
+    pub(crate) fn places_of_submodules(&self, tree: &TreeId) -> Result<Vec<PathBuf>, Error> {
+        if self.repository().content_rules().submodules == Bring::Off {
+            return Ok(Vec::new());
+        }
+        let links = &self.repository().content_of(tree)?.links;
+        Ok(links.iter().map(|(path, _)| path.clone()).collect())
+    }
+
+    /// Brings the submodules of a tree that was checked out here: every file as it is at the commit that the tree names,
+    /// and nothing else.
+    pub(crate) fn bring_submodules(&self, tree: &TreeId) -> Result<(), Error> {
+        let repository = self.repository();
+        let Some(own) = repository.own().filter(|_| repository.content_rules().submodules != Bring::Off) else {
+            return Ok(());
+        };
+        if repository.content_of(tree)?.links.is_empty() {
+            return Ok(());
+        }
+        let parent = Parent {
+            place: GitPlace { git_dir: own.common(), work_tree: None, index: None },
+            modules: [repository.git_dir(), repository.common_dir()].map(|folder| folder.join("modules")).to_vec(),
+            url: repository.address()?,
+            path: Path::new(""),
+        };
+        self.bring_all(own, &parent, &tree.0, 0)
+    }
+
+    fn bring_all(&self, own: &OwnGit, parent: &Parent<'_>, tree: &str, depth: usize) -> Result<(), Error> {
+        let (submodules, others) = self.submodules(parent, tree)?;
+        for path in others {
+            self.empty(&path)?;
+        }
+        for submodule in submodules {
+            let store = self.stored(own, &submodule)?;
+            self.put(&store, &submodule)?;
+            if depth < DEEPEST {
+                let inner = Parent {
+                    place: GitPlace { git_dir: store, work_tree: None, index: None },
+                    modules: vec![submodule.users.join("modules")],
+                    url: submodule.url.clone(),
+                    path: &submodule.path,
+                };
+                self.bring_all(own, &inner, &format!("{}^{{tree}}", submodule.commit), depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&self, place: &GitPlace) -> Git {
+        Git::new(self.repository().environment(), &place.git_dir, Hooks::Off).at(place)
+    }
+
+    /// The submodules of a tree, and the places of those that are left out: the user does not want them, or the tree says
+    /// nothing of them but the commit.
+    fn submodules(&self, parent: &Parent<'_>, tree: &str) -> Result<(Vec<Submodule>, Vec<PathBuf>), Error> {
+        let listing = self.call(&parent.place).args(["ls-tree", "-r", "-z", tree]).bytes()?;
+        let links = fields(&listing).filter(|entry| entry.starts_with(b"160000")).filter_map(|entry| {
+            let tab = entry.iter().position(|&byte| byte == b'\t')?;
+            let id = String::from_utf8_lossy(&entry[..tab]).split(' ').nth(2)?.to_owned();
+            Some((path_of(&entry[tab + 1..]), CommitId::new(id)))
+        });
+        let links: Vec<(PathBuf, CommitId)> = links.collect();
+        if links.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let named = self.named(parent, tree)?;
+        let (mut found, mut others) = (Vec::new(), Vec::new());
+        for (path, commit) in links.into_iter().filter(|(path, _)| is_plain(path)) {
+            match named.get(&path) {
+                Some((name, url, Skipped::No)) => found.push(Submodule {
+                    url: url.as_deref().map(|url| resolved(url, parent.url.as_deref())),
+                    users: parent.folder_of(name),
+                    in_place: self.repository().checkout_root().join(parent.path).join(&path).join(".git"),
+                    path: parent.path.join(path),
+                    commit,
+                }),
+                None if self.repository().content_rules().submodules == Bring::On => {
+                    let message = "`.gitmodules` says nothing of it".to_owned();
+                    return Err(Error::Submodule { path: parent.path.join(path), commit, message });
+                }
+                Some((_, _, Skipped::Yes)) | None => others.push(parent.path.join(path)),
+            }
+        }
+        Ok((found, others))
+    }
+
+    /// Empties a folder in which a repository belongs that is not brought.
+    fn empty(&self, path: &Path) -> Result<(), Error> {
+        let root = self.path().join(path);
+        if root.symlink_metadata().is_ok() {
+            crate::clean::remove(&root)?;
+        }
+        fs::create_dir(&root).map_err(Error::file("create", &root))
+    }
+
+    /// What `.gitmodules` of a tree says: name, address and whether it is wanted, by path. The user's own settings count
+    /// before it.
+    fn named(&self, parent: &Parent<'_>, tree: &str) -> Result<BTreeMap<PathBuf, Named>, Error> {
+        let blob = format!("--blob={tree}:.gitmodules");
+        let listing = self.call(&parent.place).args(["config", &blob, "--list", "-z"]).answer()?;
+        let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for entry in fields(&listing.stdout) {
+            let text = String::from_utf8_lossy(entry);
+            let Some((key, value)) = text.split_once('\n') else { continue };
+            let Some((name, key)) = key.strip_prefix("submodule.").and_then(|rest| rest.rsplit_once('.')) else {
+                continue;
+            };
+            // A name with a way up in it would lead out of the folder of submodules.
+            if is_plain(Path::new(name)) {
+                sections.entry(name.to_owned()).or_default().insert(key.to_owned(), value.to_owned());
+            }
+        }
+        let mut named = BTreeMap::new();
+        for (name, section) in sections {
+            let Some(path) = section.get("path") else { continue };
+            let own = |key: &str| {
+                let key = format!("submodule.{name}.{key}");
+                self.repository().git_on_objects().args(["config", "--get", &key]).text_if_any()
+            };
+            let is_skipped = own("active")?.as_deref() == Some("false")
+                || own("update")?.or_else(|| section.get("update").cloned()).as_deref() == Some("none");
+            let url = own("url")?.or_else(|| section.get("url").cloned());
+            named.insert(PathBuf::from(path), (name, url, if is_skipped { Skipped::Yes } else { Skipped::No }));
+        }
+        Ok(named)
+    }
+
+    /// Returns the store of a submodule, which has its commit.
+    fn stored(&self, own: &OwnGit, submodule: &Submodule) -> Result<PathBuf, Error> {
+        let _one_at_a_time = own.changing_modules();
+        own.assert_there()?;
+        let store = own.folder().join(STORES).join(key_of(&submodule.path));
+        if !store.join("HEAD").exists() {
+            fs::create_dir_all(&store).map_err(Error::file("create", &store))?;
+            let folder = Git::new(self.repository().environment(), &store, Hooks::Off);
+            let format = if submodule.commit.as_str().len() == 64 { "sha256" } else { "sha1" };
+            let format = format!("--object-format={format}");
+            folder.args(["init", "--bare", "--quiet", "--template=", &format, "."]).done()?;
+        }
+        let places = [submodule.users.join("objects"), objects_in_place(&submodule.in_place)];
+        let alternates = places.iter().filter(|path| path.is_dir());
+        let alternates: String = alternates.map(|path| format!("{}\n", path.display())).collect();
+        replace(&store.join("objects/info/alternates"), alternates.as_bytes())?;
+        let git = || self.call(&GitPlace { git_dir: store.clone(), work_tree: None, index: None });
+        let has_it = || git().args(["cat-file", "-e", &format!("{}^{{commit}}", submodule.commit)]).answer();
+        if has_it()?.code == 0 {
+            return Ok(store);
+        }
+        let refused = |message: String| Error::Submodule {
+            path: submodule.path.clone(),
+            commit: submodule.commit.clone(),
+            message,
+        };
+        let Some(url) = &submodule.url else {
+            return Err(refused("nothing says where it comes from".to_owned()));
+        };
+        let fetch = |what: &[&str]| {
+            // Only the transports that git takes for safe where the address comes from a tree.
+            let git = git().args(["-c", "protocol.ext.allow=never", "fetch", "--quiet", "--no-tags", "--force", "--"]);
+            git.arg(url).args(what).once().answer()
+        };
+        let keep = format!("{}:refs/tm/{}", submodule.commit, submodule.commit);
+        let mut answer = fetch(&[&keep])?;
+        if answer.code != 0 {
+            // Not every server gives a commit that no branch names.
+            answer = fetch(&["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])?;
+        }
+        if has_it()?.code == 0 {
+            return Ok(store);
+        }
+        let said = answer.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect::<Vec<_>>();
+        let said = if answer.code == 0 { "it is on no branch there".to_owned() } else { said.join("; ") };
+        Err(refused(format!("neither the repository nor `{url}` has it: {said}")))
+    }
+
+    /// Writes the files of a submodule into its folder.
+    fn put(&self, store: &Path, submodule: &Submodule) -> Result<(), Error> {
+        let root = self.path().join(&submodule.path);
+        let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let between = submodule.path.ancestors().skip(1).map(|path| self.path().join(path));
+        if between.into_iter().any(|path| !is_folder(&path)) {
+            return Err(Error::NotOwn { path: root });
+        }
+        if !is_folder(&root) {
+            if root.symlink_metadata().is_ok() {
+                crate::clean::remove(&root)?;
+            }
+            fs::create_dir(&root).map_err(Error::file("create", &root))?;
+        }
+        let private = self.own_folder().join(OF_CHECKOUT).join(key_of(&submodule.path));
+        fs::create_dir_all(&private).map_err(Error::file("create", &private))?;
+        let index = private.join("index");
+        let place = GitPlace { git_dir: store.to_owned(), work_tree: Some(root.clone()), index: Some(index.clone()) };
+        let git = || {
+            let git = Git::new(self.repository().environment(), &root, Hooks::Off).at(&place);
+            git.args(["-c", &format!("lfs.storage={}", submodule.users.join("lfs").display())])
+        };
+        let known = if index.exists() { known(git())? } else { BTreeMap::new() };
+        clean(&root, &known, &[])?;
+        git().args(["read-tree", "--reset", "-u"]).commit(&submodule.commit).done()?;
+        self.publish_submodule(store, submodule, &index)
+    }
+
+    /// Has git find a repository in the folder: its own, with nothing of anybody's settings.
+    fn publish_submodule(&self, store: &Path, submodule: &Submodule, index: &Path) -> Result<(), Error> {
+        let Some(own) = self.repository().own() else { return Ok(()) };
+        let name = format!("{}-{}", self.name(), key_of(&submodule.path));
+        let git_dir = own.forget_sealed(Path::new(&name))?;
+        for folder in ["objects/info", "refs"] {
+            let folder = git_dir.join(folder);
+            fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+        }
+        let objects = format!("{}\n", store.join("objects").display());
+        replace(&git_dir.join("objects/info/alternates"), objects.as_bytes())?;
+        let format = fs::read(store.join("config")).map_err(Error::file("read", store))?;
+        let format = String::from_utf8_lossy(&format).replace("bare = true", "bare = false");
+        replace(&git_dir.join("config"), format.as_bytes())?;
+        let bytes = fs::read(index).map_err(Error::file("read", index))?;
+        replace(&git_dir.join("index"), &bytes)?;
+        replace(&git_dir.join("HEAD"), format!("{}\n", submodule.commit).as_bytes())?;
+        let dot_git = self.path().join(&submodule.path).join(".git");
+        replace_whatever(&dot_git, format!("gitdir: {}\n", git_dir.display()).as_bytes())
+    }
+}
+
+/// Name, address, and whether the user does not want it.
+type Named = (String, Option<String>, Skipped);
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Skipped {
+    Yes,
+    No,
+}
+
+impl Repository {
+    /// Where the repository itself comes from: what `origin` says, else where it is.
+    fn address(&self) -> Result<Option<String>, Error> {
+        let of_remote = self.git_on_objects().args(["config", "--get", "remote.origin.url"]).text_if_any()?;
+        Ok(of_remote.or_else(|| Some(self.checkout_root().display().to_string())))
+    }
+}
+
+/// The paths of an index, with whether each is a repository within.
+fn known(git: Git) -> Result<BTreeMap<PathBuf, bool>, Error> {
+    let listing = git.args(["ls-files", "--stage", "-z"]).bytes()?;
+    let entry = |entry: &[u8]| {
+        let tab = entry.iter().position(|&byte| byte == b'\t')?;
+        Some((path_of(&entry[tab + 1..]), entry.starts_with(b"160000")))
+    };
+    Ok(fields(&listing).filter_map(entry).collect())
+}
+
+/// A name for a folder that belongs to a path.
+fn key_of(path: &Path) -> String {
+    let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where the objects are of a submodule that was made before git kept them all in one folder.
+fn objects_in_place(dot_git: &Path) -> PathBuf {
+    dot_git.join("objects")
+}
+
+/// Returns an address as git sees it that may be relative to another one.
+fn resolved(url: &str, base: Option<&str>) -> String {
+    let (Some(base), true) = (base, url.starts_with("./") || url.starts_with("../")) else { return url.to_owned() };
+    let (mut base, mut rest) = (base.trim_end_matches('/').to_owned(), url);
+    loop {
+        if let Some(inner) = rest.strip_prefix("./") {
+            rest = inner;
+        } else if let Some(outer) = rest.strip_prefix("../") {
+            rest = outer;
+            let end = base.rfind('/').or_else(|| base.rfind(':')).unwrap_or(0);
+            base.truncate(if base[end..].starts_with(':') { end + 1 } else { end });
+        } else {
+            break;
+        }
+    }
+    let between = if base.ends_with(':') { "" } else { "/" };
+    format!("{base}{between}{}", rest.trim_end_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_addresses_are_seen_from_that_of_the_repository() {
+        for (url, base, expected) in [
+            ("https://example.org/a.git", "https://example.org/b.git", "https://example.org/a.git"),
+            ("../a.git", "https://example.org/group/b.git", "https://example.org/group/a.git"),
+            ("../../other/a", "https://example.org/group/b", "https://example.org/other/a"),
+            ("../a.git", "git@example.org:group/b.git", "git@example.org:group/a.git"),
+            ("../a.git", "git@example.org:b.git", "git@example.org:a.git"),
+            ("./a", "/srv/b/", "/srv/b/a"),
+        ] {
+            assert_eq!(resolved(url, Some(base)), expected, "{url} from {base}");
+        }
+        assert_eq!(resolved("../a", None), "../a");
+    }
+}
