@@ -17,7 +17,9 @@ fn by_reason(reason: &str) -> Option<&'static str> {
         "no-new-test" => "Every test was there before. Add tests with names of their own for what the task asks for.",
         "new-tests-do-not-load" => {
             "The new tests have a mistake of their own. Correct it until they load, or until all that stops them is an \
-             item of the project that nobody has written yet."
+             item of the project that nobody has written yet. Where that is what stops them already, and it was not told \
+             from a mistake: add the item as a stub that builds and fails when it is used (`todo!()`, `raise \
+             NotImplementedError`, `throw new Error(\"not implemented\")`), so that the tests run, and fail."
         }
         "error-outside-new-tests" => {
             "Something besides the new tests can't be loaded any more. Undo what you changed there: a RED adds tests, \

@@ -8,6 +8,13 @@ const LIBRARY: &str = "pub fn one() -> u8 {\n    1\n}\n\n#[cfg(test)]\nmod tests
 const OLD: &str = "#[test]\nfn old() {\n    assert_eq!(my_demo::one(), 1);\n}\n";
 const NEW: &str = "#[test]\nfn new() {\n    assert_eq!(my_demo::two(), 2);\n}\n";
 
+const TRAITS: &str = "pub trait Wide {\n    fn wide(&self) -> bool;\n}\nimpl Wide for u8 {\n    fn wide(&self) -> bool {\n        false\n    }\n}\npub struct Buffer;\n\n";
+const OWN_TRAIT: &str = "use my_demo::Wide;\n#[test]\nfn new() {\n    fn is_wide(number: impl Wide) -> bool {\n        number.wide()\n    }\n    assert!(is_wide(700_u16));\n}\n";
+const OWN_TYPE: &str = "#[test]\nfn new() {\n    assert_eq!(format!(\"{:?}\", my_demo::Buffer), \"Buffer\");\n}\n";
+const ON_PRIMITIVE: &str =
+    "#[allow(unused_imports)]\nuse my_demo::Wide;\n#[test]\nfn new() {\n    assert_eq!(u8::MOST_LETTERS, 3);\n}\n";
+const FOREIGN_TRAIT: &str = "#[test]\nfn new() {\n    let sum: u8 = 1_u8 + \"1\";\n    assert_eq!(sum, 2);\n}\n";
+
 /// The code with `two`, and with this body.
 fn library(two: &str) -> String {
     format!("pub fn two() -> u8 {{\n    {two}\n}}\n\n{LIBRARY}")
@@ -31,6 +38,7 @@ fn project() -> Project {
 #[test]
 fn cargo_reds_are_judged() {
     let (stub, passing) = (library("todo!()"), library("2"));
+    let traits = format!("{TRAITS}{LIBRARY}");
     let in_source = LIBRARY.replace(
         "    #[test]\n",
         "    #[test]\n    fn two() {\n        assert_eq!(super::two(), 2);\n    }\n\n    #[test]\n",
@@ -39,6 +47,22 @@ fn cargo_reds_are_judged() {
         ("an item is missing", &[("tests/new.rs", Some(NEW))], "holds"),
         ("a stub that panics", &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some(&stub))], "holds"),
         ("in the file of the code", &[("src/lib.rs", Some(&in_source))], "holds"),
+        (
+            "a trait of the project is not implemented",
+            &[("tests/new.rs", Some(OWN_TRAIT)), ("src/lib.rs", Some(&traits))],
+            "holds",
+        ),
+        (
+            "a type of the project lacks a trait",
+            &[("tests/new.rs", Some(OWN_TYPE)), ("src/lib.rs", Some(&traits))],
+            "holds",
+        ),
+        (
+            "an item of a trait for primitives",
+            &[("tests/new.rs", Some(ON_PRIMITIVE)), ("src/lib.rs", Some(&traits))],
+            "holds",
+        ),
+        ("a trait that nobody here can implement", &[("tests/new.rs", Some(FOREIGN_TRAIT))], "new-tests-do-not-load"),
         ("implemented at once", &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some(&passing))], "everything-passed"),
         ("no test", &[("src/lib.rs", Some(&passing))], "no-new-test"),
         (
@@ -131,4 +155,17 @@ fn a_red_within_the_code_keeps_its_tests_in_green() {
     case("implemented wrongly", &in_source("3", test), "red-tests-fail");
     case("its test is edited", &in_source("3", &test.replace("2)", "3)")), "red-tests-changed");
     case("its test is gone", &library("3"), "red-tests-changed");
+}
+
+#[test]
+fn a_line_above_a_documentation_test_breaks_none() {
+    let documented = "/// ```\n/// assert_eq!(my_demo::one(), 1);\n/// ```\n";
+    let project = project();
+    let (with_doc, with_two) =
+        (format!("{documented}{LIBRARY}"), format!("pub fn zero() {{}}\n\n{documented}{LIBRARY}"));
+    project.edit(&[("src/lib.rs", Some(&with_doc))]);
+    project.scene.git(&["commit", "--quiet", "--all", "--message", "documented"]);
+    let proof = project.plain(&[("src/lib.rs", Some(&with_two))]);
+    assert_eq!(proof["failure"], serde_json::Value::Null, "{proof:#}");
+    assert_eq!(proof["passed"], 3, "{proof:#}");
 }

@@ -28,6 +28,8 @@ pub struct TestPlace<'a> {
     pub scratch: &'a Path,
     /// Where the run is written down as long as it goes on.
     pub under_way: &'a UnderWay,
+    /// Variables of the place, on top of those of the command.
+    pub variables: &'a [(OsString, OsString)],
 }
 
 /// Runs the tests and reads their results. Raw output goes to `<scratch>/<name>.log`.
@@ -131,7 +133,7 @@ async fn run(prepared: &Prepared, limit: Duration, place: TestPlace<'_>, log: &P
         arguments: arguments.to_vec(),
         working_folder: place.worktree.to_owned(),
         inherited: prepared.environment.inherited(),
-        environment: prepared.variables(),
+        environment: prepared.variables().into_iter().chain(place.variables.iter().cloned()).collect(),
         stdin: Stdin::Closed,
         stdout: log.to_owned(),
         stderr: log.to_owned(),
@@ -187,7 +189,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let command = TestCommand { timeout, ..TestCommand::shell(text, None) };
         let under_way = UnderWay::new(folder.path().join("under-way"));
-        let place = TestPlace { worktree: folder.path(), scratch: folder.path(), under_way: &under_way, variables: &[] };
+        let place =
+            TestPlace { worktree: folder.path(), scratch: folder.path(), under_way: &under_way, variables: &[] };
         run_tests(&command, place, "work").await
     }
 

@@ -1,6 +1,7 @@
 //! The text of `cargo test`: several test programs one after another, each with its own results.
 
 use crate::testing::Parsed;
+use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;
 
 /// Tells whether the output is in this format.
@@ -17,7 +18,35 @@ pub(super) fn parse(output: &str) -> Parsed {
         reader.read(line);
     }
     reader.check_the_end();
-    reader.parsed
+    without_lines(reader.parsed)
+}
+
+/// Names documentation tests by their item and their order in it: the line that cargo names moves with every line above.
+fn without_lines(mut parsed: Parsed) -> Parsed {
+    let named: Vec<(String, String, u32)> = parsed.tests.keys().filter_map(|name| documented(name)).collect();
+    let mut by_item: BTreeMap<String, Vec<(u32, String)>> = BTreeMap::new();
+    for (name, item, line) in named {
+        by_item.entry(item).or_default().push((line, name));
+    }
+    for (item, mut tests) in by_item {
+        tests.sort();
+        let told = tests.into_iter().filter_map(|(_, name)| {
+            let outcome = parsed.tests.remove(&name)?;
+            Some((outcome, parsed.messages.remove(&name)))
+        });
+        for (outcome, message) in told.collect::<Vec<_>>() {
+            let name = parsed.add(&item, outcome);
+            parsed.messages.extend(message.map(|message| (name, message)));
+        }
+    }
+    parsed
+}
+
+/// Takes the line out of the name of a documentation test: the whole name, the name without it, and the line.
+fn documented(name: &str) -> Option<(String, String, u32)> {
+    let (before, rest) = name.strip_prefix("doc ")?.rsplit_once(" (line ")?;
+    let (line, after) = rest.split_once(')')?;
+    Some((name.to_owned(), format!("doc {before}{after}"), line.parse().ok()?))
 }
 
 #[derive(Default)]
@@ -167,11 +196,35 @@ mod tests {
                 "demo src/lib.rs::tests::adds Passed",
                 "demo src/lib.rs::tests::slow Skipped",
                 "demo src/lib.rs::tests::subtracts Failed",
-                "doc demo::src/lib.rs - add (line 3) Passed"
+                "doc demo::src/lib.rs - add Passed"
             ]
         );
         assert!(parsed.messages["demo src/lib.rs::tests::subtracts"].contains("assertion failed"));
         assert_eq!(parsed.broken, None);
+    }
+
+    #[test]
+    fn documentation_tests_are_known_by_their_item_and_their_order_in_it() {
+        let output = "   Doc-tests demo\n\nrunning 4 tests\n\
+            test src/lib.rs - add (line 30) ... FAILED\ntest src/lib.rs - add (line 9) ... ok\n\
+            test src/lib.rs - Thing<T>::get (line 7) - compile fail ... ok\ntest src/lib.rs - (line 1) ... ok\n\n\
+            failures:\n\n---- src/lib.rs - add (line 30) stdout ----\nit panicked\n\n\n\
+            test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        let parsed = parse(output);
+        let names: Vec<&str> = parsed.tests.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "doc demo::src/lib.rs -",
+                "doc demo::src/lib.rs - Thing<T>::get - compile fail",
+                "doc demo::src/lib.rs - add",
+                "doc demo::src/lib.rs - add #2"
+            ]
+        );
+        assert_eq!(parsed.tests["doc demo::src/lib.rs - add #2"], TestOutcome::Failed);
+        assert!(parsed.messages["doc demo::src/lib.rs - add #2"].contains("it panicked"));
+        let moved = parse(&output.replace("line 30", "line 31").replace("line 9)", "line 10)"));
+        assert_eq!(moved.tests, parsed.tests, "a line above changes no name");
     }
 
     #[test]

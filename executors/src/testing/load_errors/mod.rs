@@ -9,6 +9,7 @@ mod mistakes;
 mod project;
 mod python;
 mod rust;
+mod sources;
 mod tap;
 
 pub(super) use mistakes::mistakes;

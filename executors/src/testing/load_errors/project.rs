@@ -1,6 +1,8 @@
 //! What the project under test is called and depends on, so that its own missing items are told from missing packages.
 
+use super::sources::Sources;
 use serde_json::Value;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -11,12 +13,19 @@ pub(super) struct Project {
     own: BTreeSet<String>,
     /// What it depends on.
     dependencies: BTreeSet<String>,
+    /// What its Rust defines, once it is asked for.
+    sources: OnceCell<Sources>,
 }
 
 impl Project {
     /// Looks at the manifests in a folder. Those that can't be read tell nothing.
     pub(super) fn new(root: &Path) -> Self {
-        let mut project = Self { root: root.to_owned(), own: BTreeSet::new(), dependencies: BTreeSet::new() };
+        let mut project = Self {
+            root: root.to_owned(),
+            own: BTreeSet::new(),
+            dependencies: BTreeSet::new(),
+            sources: OnceCell::new(),
+        };
         project.read_toml("Cargo.toml");
         project.read_toml("pyproject.toml");
         project.read_package_json();
@@ -60,6 +69,20 @@ impl Project {
             let names = text.lines().map(requirement_name).filter(|name| !name.is_empty() && !name.starts_with('-'));
             self.dependencies.extend(names.map(plain));
         }
+    }
+
+    fn sources(&self) -> &Sources {
+        self.sources.get_or_init(|| Sources::read(&self.root))
+    }
+
+    /// Whether a type or a trait of that name is the project's own.
+    pub(super) fn defines_in_rust(&self, name: &str) -> bool {
+        self.sources().defines(name)
+    }
+
+    /// Whether a trait of the project's own is implemented for a type of that name.
+    pub(super) fn extends_in_rust(&self, name: &str) -> bool {
+        self.sources().extends(name)
     }
 
     /// Whether a package is the project's own.

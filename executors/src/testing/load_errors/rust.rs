@@ -1,5 +1,6 @@
 //! What rustc says of a test program that does not build.
 
+use super::project::Project;
 use super::{Found, cause, pattern};
 use regex::Regex;
 use std::sync::LazyLock;
@@ -52,9 +53,30 @@ pub(super) fn find(output: &str, found: &mut Found<'_>) {
     }
 }
 
+/// Whether a trait is not implemented, and either it or the type is the project's own: nobody else can implement it.
+fn is_missing_implementation(block: &str, project: &Project) -> bool {
+    let headline = block.lines().next().unwrap_or_default();
+    let helps = block.lines().filter(|line| line.trim_start().starts_with("= help: the trait"));
+    let named = std::iter::once(headline).chain(helps).flat_map(|line| line.split('`').skip(1).step_by(2));
+    let words = named.flat_map(|quoted| quoted.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+    let mut words = words.filter(|word| word.starts_with(char::is_uppercase));
+    words.any(|word| project.defines_in_rust(word))
+}
+
+/// Whether what a type of the language lacks may come from a trait of the project's own that such types have; a word that
+/// is much like one that is there is a slip.
+fn is_of_own_trait(headline: &str, block: &str, project: &Project) -> bool {
+    let receiver = KNOWN_RECEIVER.find(headline).map_or("", |found| found.as_str());
+    let name = receiver.rsplit(['`', '&', ' ']).next().unwrap_or_default();
+    !name.is_empty() && !block.contains("with a similar name") && project.extends_in_rust(name)
+}
+
 fn is_missing_item(code: &str, headline: &str, block: &str, found: &Found<'_>) -> bool {
+    if code == "E0277" {
+        return is_missing_implementation(block, found.project);
+    }
     if code == "E0599" && KNOWN_RECEIVER.is_match(headline) {
-        return false;
+        return is_of_own_trait(headline, block, found.project);
     }
     match UNLINKED.captures(block) {
         Some(unlinked) => found.project.owns(&unlinked[1]),
