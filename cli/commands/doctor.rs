@@ -18,7 +18,7 @@ const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
 /// How a finding weighs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Weight {
+pub(super) enum Weight {
     Good,
     Note,
     Bad,
@@ -26,7 +26,7 @@ enum Weight {
 
 /// One finding.
 #[derive(Debug, Serialize)]
-struct Finding {
+pub(super) struct Finding {
     what: &'static str,
     weight: Weight,
     found: String,
@@ -34,11 +34,11 @@ struct Finding {
 }
 
 impl Finding {
-    fn good(what: &'static str, found: impl std::fmt::Display) -> Self {
+    pub(super) fn good(what: &'static str, found: impl std::fmt::Display) -> Self {
         Self { what, weight: Weight::Good, found: found.to_string(), hint: None }
     }
 
-    fn with_hint(what: &'static str, weight: Weight, found: impl std::fmt::Display, hint: &str) -> Self {
+    pub(super) fn with_hint(what: &'static str, weight: Weight, found: impl std::fmt::Display, hint: &str) -> Self {
         Self { what, weight, found: found.to_string(), hint: Some(hint.to_owned()) }
     }
 
@@ -98,6 +98,7 @@ fn of_project(project: &Project, findings: &mut Vec<Finding>) {
     findings.push(tests(project));
     commits(project, findings);
     gates(project, findings);
+    findings.extend(super::surroundings::findings(project));
     agents(project, findings);
     findings.push(lock(project));
     findings.push(storage(project));

@@ -37,6 +37,7 @@ pub(crate) mod run;
 mod sandbox;
 pub(crate) mod setup;
 pub(crate) mod steering;
+mod surroundings;
 pub(crate) mod tasks;
 mod telling;
 #[cfg(feature = "otel")]

@@ -11,5 +11,6 @@ mod error;
 pub mod findings;
 pub mod process;
 pub mod testing;
+pub mod tools;
 
 pub use error::Error;

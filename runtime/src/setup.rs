@@ -133,9 +133,9 @@ pub fn test_command(settings: &Settings, root: &Path) -> Result<Option<TestComma
     Ok(found.map(|found| TestCommand {
         format: if format == ResultFormat::Auto { found.format } else { format },
         timeout: test.timeout,
-        results: test.results.clone(),
+        results: test.results.clone().or(found.results),
         environment: environment(test),
-        ..found
+        argv: found.argv,
     }))
 }
 

@@ -2,6 +2,7 @@
 //! Git LFS keeps, clones that have not everything.
 
 mod content;
+mod projects;
 mod settings;
 mod slots;
 

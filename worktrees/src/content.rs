@@ -38,6 +38,15 @@ pub(crate) struct Content {
     pub(crate) has_lfs: bool,
 }
 
+/// What belongs to the commit that the user's checkout is at and lies in no object of the repository.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ContentAtHead {
+    /// Where submodules belong.
+    pub submodules: Vec<PathBuf>,
+    /// Whether Git LFS keeps files.
+    pub has_lfs: bool,
+}
+
 /// What is known of trees, which never change.
 pub(crate) type KnownContent = Arc<Mutex<BTreeMap<TreeId, Arc<Content>>>>;
 
@@ -54,6 +63,16 @@ impl Repository {
         let content = Arc::new(self.read_content(tree)?);
         known().insert(tree.clone(), Arc::clone(&content));
         Ok(content)
+    }
+
+    /// Returns what there is of it where the user's checkout stands.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn content_at_head(&self) -> Result<ContentAtHead, Error> {
+        let content = self.content_of(&self.tree_of(&self.head()?.commit)?)?;
+        let submodules = content.links.iter().map(|(path, _)| path.clone()).collect();
+        Ok(ContentAtHead { submodules, has_lfs: content.has_lfs })
     }
 
     fn read_content(&self, tree: &TreeId) -> Result<Content, Error> {

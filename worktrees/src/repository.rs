@@ -58,6 +58,7 @@ pub struct Repository {
     /// The trees of commits that were asked for: a commit never gets another one.
     trees: Arc<Mutex<BTreeMap<CommitId, TreeId>>>,
     /// What is brought into checkouts besides files of trees, and what trees say of it.
+    is_nameless: bool,
     content_rules: ContentRules,
     known_content: KnownContent,
 }
@@ -98,6 +99,7 @@ impl Repository {
             own: None,
             default_branch: Arc::default(),
             trees: Arc::default(),
+            is_nameless: false,
             content_rules: ContentRules::default(),
             known_content: KnownContent::default(),
         };
@@ -120,8 +122,22 @@ impl Repository {
             }
             self.of_user = environment.clone();
             self.environment = environment;
+            self.is_nameless = true;
         }
         Ok(())
+    }
+
+    /// Tells whether git knows nobody to name as author, so that tm names itself.
+    pub const fn is_nameless(&self) -> bool {
+        self.is_nameless
+    }
+
+    /// Returns the names of the remotes.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn remotes(&self) -> Result<Vec<String>, Error> {
+        Ok(self.git().arg("remote").text()?.lines().map(ToOwned::to_owned).collect())
     }
 
     /// Returns the top of the user's checkout.

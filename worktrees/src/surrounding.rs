@@ -14,6 +14,13 @@ pub fn common_dir_around(folder: &Path) -> Option<PathBuf> {
     folder.canonicalize().ok()?.ancestors().find_map(common_dir_at)
 }
 
+/// Returns the top of the checkout around `folder`, with all links followed, whether anything is committed or not; nothing
+/// where there is none.
+pub fn checkout_root_around(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+}
+
 fn common_dir_at(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
     if git.is_dir() {

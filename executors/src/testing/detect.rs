@@ -17,9 +17,11 @@ pub struct DetectedTestCommand {
 
 /// Returns the test command of the project in `root`, `None` when nothing tells of one.
 pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
-    let rules = [script, package, cargo, pytest, unittest, go, makefile, tap_files];
+    let rules = [
+        script, package, cargo, pytest, unittest, go, maven, gradle, phpunit, rspec, dotnet, swift, makefile, tap_files,
+    ];
     rules.iter().find_map(|rule| rule(root)).map(|(text, format, because)| DetectedTestCommand {
-        command: TestCommand { format, ..TestCommand::shell(&text, None) },
+        command: TestCommand { format, results: results_of(because), ..TestCommand::shell(&text, None) },
         because: because.to_owned(),
     })
 }
@@ -92,6 +94,58 @@ fn unittest(root: &Path) -> Found {
 
 fn go(root: &Path) -> Found {
     has(root, "go.mod").then(|| ("go test -json ./...".to_owned(), ResultFormat::Go, "go.mod"))
+}
+
+fn maven(root: &Path) -> Found {
+    let program = if has(root, "mvnw") { "./mvnw" } else { "mvn" };
+    has(root, "pom.xml").then(|| (format!("{program} --batch-mode test"), ResultFormat::Junit, "pom.xml"))
+}
+
+fn gradle(root: &Path) -> Found {
+    let file = ["build.gradle", "build.gradle.kts"].into_iter().find(|name| has(root, name))?;
+    let program = if has(root, "gradlew") { "./gradlew" } else { "gradle" };
+    Some((format!("{program} test --continue"), ResultFormat::Junit, file))
+}
+
+/// Where tools leave their results that write them into the tree.
+fn results_of(because: &str) -> Option<String> {
+    match because {
+        "pom.xml" => Some("**/target/surefire-reports/TEST-*.xml".to_owned()),
+        "build.gradle" | "build.gradle.kts" => Some("**/build/test-results/test/TEST-*.xml".to_owned()),
+        _ => None,
+    }
+}
+
+fn phpunit(root: &Path) -> Found {
+    let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"].into_iter().find(|name| has(root, name))?;
+    let program =
+        if has(root, "composer.json") || has(root, "composer.lock") { "vendor/bin/phpunit" } else { "phpunit" };
+    Some((format!("{program} --log-junit \"$TM_RESULTS\""), ResultFormat::Junit, file))
+}
+
+/// Its own formats can't be read test by test; the one that can comes with a gem.
+fn rspec(root: &Path) -> Found {
+    if !has(root, ".rspec") && !holds(&root.join("spec"), |name| name.ends_with("_spec.rb")) {
+        return None;
+    }
+    let bundle = if has(root, "Gemfile.lock") { "bundle exec " } else { "" };
+    if mentions(root, "Gemfile.lock", "rspec_junit_formatter") {
+        let command = format!("{bundle}rspec --format RspecJunitFormatter --out \"$TM_RESULTS\"");
+        return Some((command, ResultFormat::Junit, "spec/"));
+    }
+    Some((format!("{bundle}rspec"), ResultFormat::ExitStatus, "spec/"))
+}
+
+fn dotnet(root: &Path) -> Found {
+    let ends = [".sln", ".slnx", ".csproj", ".fsproj"];
+    let is_project = |name: &str| ends.iter().any(|end| name.ends_with(end));
+    let command = "dotnet test --no-restore".to_owned();
+    holds(root, is_project).then_some((command, ResultFormat::ExitStatus, "a project of .NET"))
+}
+
+fn swift(root: &Path) -> Found {
+    let command = "swift test --parallel --xunit-output \"$TM_RESULTS\"".to_owned();
+    has(root, "Package.swift").then_some((command, ResultFormat::Junit, "Package.swift"))
 }
 
 fn makefile(root: &Path) -> Found {

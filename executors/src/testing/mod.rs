@@ -36,7 +36,7 @@ pub fn read_output(format: ResultFormat, output: &str) -> Option<BTreeMap<String
 const MANIFEST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Returns the text of a file of a project; `None` when there is none, or nothing that may be read.
-fn text_of(root: &std::path::Path, name: &str) -> Option<String> {
+pub(crate) fn text_of(root: &std::path::Path, name: &str) -> Option<String> {
     String::from_utf8(tm_untrusted::read_within(root, name.as_ref(), MANIFEST_BYTES).ok()?).ok()
 }
 

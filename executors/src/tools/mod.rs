@@ -1,0 +1,173 @@
+//! Finds what a project is built with, by its files, and says how a checkout of it is made ready.
+//!
+//! One table (`table.rs`); Python, whose packages lie in an environment of each checkout, has a file of its own. Runs
+//! nothing, and does not know what the commands cost on this machine.
+
+mod python;
+mod table;
+
+use crate::testing::{DetectedTestCommand, detect_test_command};
+use std::path::Path;
+
+/// How checkouts of a project are made ready, and how it is tested.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Proposal {
+    /// What was found.
+    pub found: Vec<FoundTool>,
+    /// The command of the tests, and what it was found by.
+    pub tests: Option<(String, String)>,
+    /// Where the tests leave their results, when they don't write them where they are told to.
+    pub results: Option<String>,
+    /// Ignored files of the checkout that worktrees may need, as patterns.
+    pub copy: Vec<&'static str>,
+}
+
+/// A tool with the file that it was found by.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FoundTool {
+    /// What people call it.
+    pub name: &'static str,
+    /// The file that tells of it.
+    pub file: String,
+    /// The command that fetches and installs what the project depends on, if any is needed.
+    pub setup: Option<String>,
+    /// The program that has to be there for it.
+    pub program: &'static str,
+    /// Ignored folders in which it keeps what it built, as patterns.
+    pub cache: Vec<&'static str>,
+}
+
+/// Files with settings of a machine, which git ignores.
+const OF_MACHINE: [&str; 6] = [".env", ".env.local", ".env.test", ".env.test.local", ".npmrc.local", ".envrc"];
+
+/// Looks at the files in `root`.
+pub fn propose(root: &Path) -> Proposal {
+    let mut found = table::found(root);
+    let python = python::found(root);
+    let is_python = python.is_some();
+    found.extend(python);
+    let detected = detect_test_command(root);
+    let results = detected.as_ref().and_then(|found| found.command.results.clone());
+    let tests = detected.map(|DetectedTestCommand { command, because }| {
+        let command = command.to_string();
+        (if is_python { python::in_its_environment(&command) } else { command }, because)
+    });
+    let copy = OF_MACHINE.into_iter().filter(|name| root.join(name).is_file()).collect();
+    Proposal { found, tests, results, copy }
+}
+
+impl Proposal {
+    /// Returns the commands of the set-up, in their order.
+    pub fn setup(&self) -> Vec<String> {
+        self.found.iter().filter_map(|tool| tool.setup.clone()).collect()
+    }
+
+    /// Returns the ignored folders with what was built, as patterns.
+    pub fn cache(&self) -> Vec<&'static str> {
+        self.found.iter().flat_map(|tool| tool.cache.iter().copied()).collect()
+    }
+}
+
+fn has(root: &Path, name: &str) -> bool {
+    root.join(name).exists()
+}
+
+fn text(root: &Path, name: &str) -> Option<String> {
+    crate::testing::text_of(root, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The set-up and the tests of a project with these files.
+    fn of(files: &[(&str, &str)]) -> (String, String) {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+            std::fs::write(path, text).expect("a file");
+        }
+        let proposal = propose(folder.path());
+        (proposal.setup().join("; "), proposal.tests.map_or_else(String::new, |(command, _)| command))
+    }
+
+    const PACKAGE: (&str, &str) =
+        ("package.json", r#"{"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"3"}}"#);
+    const PYPROJECT: &str = "[project]\nname = \"a\"\nversion = \"1\"\ndependencies = [\"attrs\"]\n\
+        [project.optional-dependencies]\ndev = [\"pytest\"]\ndocs = [\"sphinx\"]\n";
+
+    #[test]
+    fn each_kind_of_project_is_made_ready_by_its_own_tool() {
+        let pytest = ".venv/bin/python -m pytest";
+        for (files, setup, tests) in [
+            (vec![PACKAGE, ("package-lock.json", "{}")], "npm ci", "npm test --silent"),
+            (vec![PACKAGE], "npm install --no-package-lock", "npm test --silent"),
+            (vec![PACKAGE, ("pnpm-lock.yaml", "")], "pnpm install --frozen-lockfile", "pnpm run test"),
+            (vec![PACKAGE, ("yarn.lock", "")], "yarn install --frozen-lockfile", "yarn run test"),
+            (vec![PACKAGE, ("yarn.lock", ""), (".yarnrc.yml", "")], "yarn install --immutable", "yarn run test"),
+            (vec![PACKAGE, ("bun.lock", "")], "bun install --frozen-lockfile", "bun run test"),
+            (vec![("package.json", r#"{"scripts":{"test":"node --test"}}"#)], "", "npm test --silent"),
+            (vec![("Cargo.toml", ""), ("Cargo.lock", "")], "cargo fetch --locked", "cargo test --no-fail-fast"),
+            (vec![("go.mod", "module x"), ("go.sum", "")], "go mod download", "go test -json ./..."),
+            (vec![("pyproject.toml", PYPROJECT), ("uv.lock", "")], "uv sync --locked", pytest),
+            (
+                vec![("pyproject.toml", "[tool.poetry]\n"), ("poetry.lock", "pytest"), ("pytest.ini", "")],
+                "POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction",
+                pytest,
+            ),
+            (vec![("Pipfile.lock", ""), ("pytest.ini", "")], "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev", pytest),
+            (
+                vec![("requirements.txt", "attrs\n"), ("requirements-dev.txt", "pytest\n")],
+                "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -r requirements.txt -r requirements-dev.txt",
+                pytest,
+            ),
+            (
+                vec![("requirements.txt", "attrs\n"), ("pytest.ini", "")],
+                "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -r requirements.txt pytest",
+                pytest,
+            ),
+            (
+                vec![("pyproject.toml", PYPROJECT)],
+                "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -e '.[dev]'",
+                pytest,
+            ),
+            (vec![("tests/test_a.py", "")], "", "python3 -m unittest discover -v -s tests"),
+            (
+                vec![("requirements.txt", "attrs\n"), ("tests/test_a.py", "")],
+                "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -r requirements.txt",
+                ".venv/bin/python -m unittest discover -v -s tests",
+            ),
+            (
+                vec![("Gemfile.lock", "    rspec_junit_formatter (0.6.0)\n"), (".rspec", ""), ("spec/a_spec.rb", "")],
+                "bundle install",
+                "bundle exec rspec --format RspecJunitFormatter --out \"$TM_RESULTS\"",
+            ),
+            (vec![("spec/a_spec.rb", "")], "", "rspec"),
+            (
+                vec![("composer.lock", ""), ("phpunit.xml.dist", "")],
+                "composer install --no-interaction",
+                "vendor/bin/phpunit --log-junit \"$TM_RESULTS\"",
+            ),
+            (vec![("pom.xml", "")], "", "mvn --batch-mode test"),
+            (vec![("pom.xml", ""), ("mvnw", "")], "", "./mvnw --batch-mode test"),
+            (vec![("build.gradle.kts", ""), ("gradlew", "")], "", "./gradlew test --continue"),
+            (vec![("a.csproj", "")], "dotnet restore", "dotnet test --no-restore"),
+            (
+                vec![("Package.swift", "")],
+                "swift package resolve",
+                "swift test --parallel --xunit-output \"$TM_RESULTS\"",
+            ),
+            (vec![], "", ""),
+        ] {
+            assert_eq!(of(&files), (setup.to_owned(), tests.to_owned()), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn two_tools_in_one_project_are_both_run() {
+        let (setup, _) = of(&[PACKAGE, ("package-lock.json", "{}"), ("Cargo.toml", ""), ("Cargo.lock", "")]);
+        assert_eq!(setup, "npm ci; cargo fetch --locked");
+    }
+}
