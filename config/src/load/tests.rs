@@ -110,6 +110,8 @@ fn built_in_settings() -> Settings {
             copy: Vec::new(),
             link: Vec::new(),
             cache: Vec::new(),
+            submodules: crate::Bring::Auto,
+            lfs: crate::Bring::Auto,
         },
         agent: Agent {
             default: "claude".to_owned(),
