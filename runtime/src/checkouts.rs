@@ -139,11 +139,10 @@ impl Checkouts {
             checkout.check_out(&commit, &preparation.kept(&state, &untracked))?;
             Ok::<_, tm_worktrees::Error>(checkout)
         });
-        let checked_out = match checked_out.await {
+        match checked_out.await {
             Ok(checked_out) => checked_out.map_err(|error| Self::of_content(&error, is_of_base)),
             Err(error) => Err(NotReady::Trouble(Trouble::of_task(error.to_string()))),
-        };
-        checked_out
+        }
     }
 
     /// Whose fault it is that what belongs to a tree can't be brought: that of whoever changed it since the run began.

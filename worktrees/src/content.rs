@@ -50,7 +50,7 @@ pub struct ContentAtHead {
 /// What is known of trees, which never change.
 pub(crate) type KnownContent = Arc<Mutex<BTreeMap<TreeId, Arc<Content>>>>;
 
-/// A file of attributes is no longer.
+/// The file that says which files LFS keeps.
 const ATTRIBUTES: &str = ".gitattributes";
 
 impl Repository {

@@ -199,7 +199,7 @@ impl OwnedFolder {
         }
         let places = [submodule.users.join("objects"), objects_in_place(&submodule.in_place)];
         let alternates = places.iter().filter(|path| path.is_dir());
-        let alternates: String = alternates.map(|path| format!("{}\n", path.display())).collect();
+        let alternates = alternates.map(|path| format!("{}\n", path.display())).collect::<Vec<_>>().concat();
         replace(&store.join("objects/info/alternates"), alternates.as_bytes())?;
         let git = || self.call(&GitPlace { git_dir: store.clone(), work_tree: None, index: None });
         let has_it = || git().args(["cat-file", "-e", &format!("{}^{{commit}}", submodule.commit)]).answer();
@@ -313,7 +313,8 @@ fn known(git: Git) -> Result<BTreeMap<PathBuf, bool>, Error> {
 /// A name for a folder that belongs to a path.
 fn key_of(path: &Path) -> String {
     let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let beginning = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{beginning:016x}")
 }
 
 /// Where the objects are of a submodule that was made before git kept them all in one folder.
