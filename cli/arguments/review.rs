@@ -49,4 +49,7 @@ pub(crate) struct RejectArguments {
     /// Why: what is wrong, and what should be there instead.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: String,
+    /// Keep the tests of the pair: only what makes them pass is done again. So it is where the tests are approved.
+    #[arg(long)]
+    pub(crate) keep_tests: bool,
 }

@@ -68,6 +68,9 @@ pub(crate) struct PlanChoice {
     /// Only these tasks, and the open ones that they depend on.
     #[arg(long = "id", value_name = "ID", value_delimiter = ',')]
     pub(crate) ids: Vec<String>,
+    /// Do these tasks once more, although the history has their work.
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) again: Vec<String>,
     /// Agents at the same time.
     #[arg(long, short = 'j', value_name = "N")]
     pub(crate) max_parallel: Option<NonZeroU32>,

@@ -14,7 +14,7 @@ use tm_executors::process::UnderWay;
 use tm_reports::{audit_junit, audit_text, cleaned_audit};
 use tm_runtime::audit::{AuditOrder, AuditTests, audit as look_through};
 use tm_runtime::{Measurements, replay, rules};
-use tm_scheduler::{CommitId, RunId};
+use tm_scheduler::{CommitId, RunId, TAKEN_BACK_PHASE};
 use tm_worktrees::{PastCommit, WorktreePool};
 
 /// Exit code when something can't be shown again.
@@ -126,7 +126,19 @@ fn known_run(project: &Project, id: &RunId) -> Result<Option<(CommitId, String)>
         return Ok(None);
     }
     let replayed = replay(&project.directory.run(id)?.journal())?;
-    Ok(Some((replayed.header.base_commit, replayed.header.integration_branch)))
+    let base = before_taking_back(project, replayed.header.base_commit)?;
+    Ok(Some((base, replayed.header.integration_branch)))
+}
+
+/// Where a run began before it took back what had been rejected: that is a part of what it did.
+fn before_taking_back(project: &Project, mut base: CommitId) -> Result<CommitId, CommandFailure> {
+    let is_of_tm = |(name, value): &(String, String)| name == "Phase" && value.trim() == TAKEN_BACK_PHASE;
+    while project.repository.trailers(&base)?.iter().any(is_of_tm)
+        && let Some(before) = project.repository.first_parent(&base)?
+    {
+        base = before;
+    }
+    Ok(base)
 }
 
 /// What HEAD has of runs, else the last run.

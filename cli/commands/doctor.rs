@@ -81,7 +81,7 @@ fn git() -> Finding {
 
 fn of_project(project: &Project, findings: &mut Vec<Finding>) {
     findings.push(Finding::good("project", project.repository.checkout_root().display()));
-    match planned(project, &PlanChoice::default()) {
+    match planned(project, &PlanChoice::default(), None) {
         Ok(planned) => {
             let counts = format!(
                 "{}: tag `{}`, {} tasks, {} planned in {} waves",

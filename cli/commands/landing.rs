@@ -1,7 +1,8 @@
 //! `tm waves land`: the work of a run into the branch that the user is on, after asking; and the merge of any branch.
 
+use super::committing::Statuses;
 use super::doubted::refuse_doubted;
-use super::review::{ReviewedRun, TaskBranch};
+use super::review::ReviewedRun;
 use crate::arguments::LandArguments;
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
@@ -20,14 +21,17 @@ pub(crate) fn land(start: &Path, arguments: &LandArguments) -> Result<u8, Comman
     let branch = BranchName::new(&run.summary.integration_branch)?;
     let onto = user_branch(&run.project)?;
     if !arguments.with_rejected {
-        refuse_rejected(&run)?;
+        refuse_rejected(&run, &branch)?;
     }
+    tell_doubted(&run);
     for task in run.summary.tasks.iter().filter(|task| task.landed) {
         print_data(&format!("{:8}  {:8}  {}\n", task.id, task.verdict.as_str(), task.title));
     }
     let asking = if arguments.yes { Asking::Never } else { Asking::AtTheTerminal };
     let how = if arguments.no_ff { BringHow::MergeCommit } else { BringHow::ForwardOrMerge };
-    bring_in(&run.project, &branch, &onto, asking, how)
+    let code = bring_in(&run.project, &branch, &onto, asking, how)?;
+    Statuses::of(&run.project, &run.replayed.header).commit_at_head(&onto)?;
+    Ok(code)
 }
 
 /// Refuses to do something with the work of a run while one is live.
@@ -40,17 +44,23 @@ pub(crate) fn refuse_live(project: &Project, what: &str) -> Result<(), CommandFa
     }
 }
 
-/// Work that somebody rejected is in the integration branch until it is done again.
-pub(crate) fn refuse_rejected(run: &ReviewedRun) -> Result<(), CommandFailure> {
-    let rejected: Vec<String> =
-        run.branches()?.into_iter().filter(TaskBranch::is_rejected).map(|branch| branch.task.id).collect();
+/// Refuses to pass on a branch of a run in which work stands that somebody rejected, in this run or before it.
+pub(crate) fn refuse_rejected(run: &ReviewedRun, branch: &BranchName) -> Result<(), CommandFailure> {
+    let Some(tip) = run.project.repository.branch_tip(branch)? else { return Ok(()) };
+    let rejected = run.rejected_in(&tip)?;
     if rejected.is_empty() {
         return Ok(());
     }
     let failure = CommandFailure::new(format!("pass on what the review rejected: `{}`", rejected.join("`, `")));
     Err(failure.code(ExitCode::Refused).hint(
-        "`tm waves run` does it again on top, `tm review approve ID` changes your mind, `--with-rejected` goes on",
+        "`tm waves run` takes it back and does it again, `tm review approve ID` changes your mind, `--with-rejected` goes \
+         on",
     ))
+}
+
+/// Names the work that was built on work which was rejected since: a person is to judge it anew.
+pub(crate) fn tell_doubted(run: &ReviewedRun) {
+    run.doubted().iter().for_each(|line| print_line(&format!("warning: {line}")));
 }
 
 /// Returns the branch that the user is on.

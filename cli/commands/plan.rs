@@ -1,6 +1,8 @@
 //! `tm waves plan`: from the backlog to the waves, and nothing run.
 
 use super::agents::{agents_lines, agents_of_plan};
+use super::run::entropy;
+use super::starting::{Asked, Start};
 use crate::arguments::{PlanArguments, PlanChoice, PlanFormat, TddArgument, UnitArgument};
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
@@ -10,9 +12,10 @@ use std::path::Path;
 use tm_config::{Override, Settings};
 use tm_runtime::now;
 use tm_scheduler::{
-    Cycles, Dispatch, Landing, Limits, Phase, PlanOptions, RedStart, Refactor, TddMode, Unit, WavePlan,
+    Cycles, Dispatch, Landing, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TddMode, Unit, WavePlan,
 };
 use tm_store::backlog::{Backlog, BacklogSource};
+use tm_store::run::new_run_id;
 
 /// A backlog with its plan.
 #[derive(Debug)]
@@ -21,11 +24,13 @@ pub(crate) struct Planned {
     pub(crate) backlog: Backlog,
     pub(crate) plan: WavePlan,
     pub(crate) limits: Limits,
+    pub(crate) run: RunId,
+    pub(crate) start: Start,
 }
 
 pub(crate) fn plan(start: &Path, arguments: &PlanArguments) -> Result<u8, CommandFailure> {
     let project = Project::open(start, overrides(&arguments.choice))?;
-    let planned = planned(&project, &arguments.choice)?;
+    let planned = planned(&project, &arguments.choice, None)?;
     let text = match arguments.format {
         PlanFormat::Text => plan_text(&project, &planned),
         PlanFormat::Dot => tm_reports::plan_dot(&planned.plan),
@@ -49,17 +54,21 @@ pub(crate) fn plan_text(project: &Project, planned: &Planned) -> String {
     if phases.is_empty() { plan } else { plan + &agents_lines(project, &phases) }
 }
 
-/// Reads the backlog and plans it; what is odd about it is told on stderr.
-pub(crate) fn planned(project: &Project, choice: &PlanChoice) -> Result<Planned, CommandFailure> {
+/// Reads the backlog and plans what is not in the history that the run starts from; what is odd about it is told on
+/// stderr.
+pub(crate) fn planned(project: &Project, choice: &PlanChoice, base: Option<&str>) -> Result<Planned, CommandFailure> {
     for warning in &project.loaded.warnings {
         print_line(&format!("warning: {warning}"));
     }
-    let (source, backlog) =
+    let (source, mut backlog) =
         project.backlog(choice.backlog.as_deref(), choice.tag.as_deref(), choice.task_group.as_deref())?;
     for warning in &backlog.warnings {
         print_line(&format!("warning: {warning}"));
     }
     let settings = &project.loaded.settings;
+    let run = new_run_id(now(), entropy());
+    let again = choice.again.iter().map(|id| id.trim().into()).collect();
+    let start = Start::find(project, &Asked { run: &run, base, again }, &mut backlog)?;
     let plan = WavePlan::new(&backlog.tasks, &options(choice, settings)).map_err(|refusal| {
         CommandFailure::new(format!("plan `{}`: {refusal}", source.path().display())).code(ExitCode::Unplannable).hint(
             if refusal.cycles.is_empty() {
@@ -69,7 +78,9 @@ pub(crate) fn planned(project: &Project, choice: &PlanChoice) -> Result<Planned,
             },
         )
     })?;
-    Ok(Planned { source, backlog, plan, limits: limits(settings) })
+    let start = start.without_tests_alone(project, &run, &plan)?;
+    start.tell(project)?;
+    Ok(Planned { source, backlog, plan, limits: limits(settings), run, start })
 }
 
 /// How a backlog is planned, by the settings and the flags.

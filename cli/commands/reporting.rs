@@ -2,12 +2,15 @@
 
 use super::aftermath::aftermath;
 use super::ci::tell_ci;
+use super::committing::Statuses;
+use super::review::Doubted;
 use super::run::SEE_TO_IT;
 use crate::arguments::AfterRun;
 use crate::display::{Output, print_data, print_line};
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use std::path::Path;
+use tm_config::CommitBacklog;
 use tm_reports::{
     DiffstatSummary, RunFacts, Summary, TaskSummary, junit_xml, report_html, summarize, summary_markdown,
 };
@@ -27,6 +30,9 @@ pub(crate) fn report(
     let summary = whole_summary(project, &outcome.scheduler, header, outcome.ended_at);
     forget_rejections(project, outcome, header)?;
     write_reports(&summary, directory.path()).map_err(|failure| failure.hint(SEE_TO_IT))?;
+    if project.loaded.settings.git.commit_backlog == CommitBacklog::Each {
+        Statuses::of(project, header).commit_on_branch(&outcome.scheduler)?;
+    }
     if let Some(folder) = &after.report_dir
         && let Err(error) =
             std::fs::create_dir_all(folder).map_err(Into::into).and_then(|()| write_reports(&summary, folder))
@@ -58,6 +64,7 @@ fn forget_rejections(project: &Project, outcome: &Outcome, header: &JournalHeade
     for view in outcome.scheduler.tasks().filter(is_done) {
         let task = &view.placed.task.backlog_id;
         project.directory.forget_rejections(&header.tag, task, |kept| kept.run != header.run_id)?;
+        project.directory.close_again(&header.tag, task)?;
     }
     Ok(())
 }
@@ -109,6 +116,7 @@ pub(crate) fn whole_summary(
             deletions: stat.deletions,
         });
     }
+    Doubted::of(project, header).tell(project, &header.run_id, &mut summary);
     summary
 }
 

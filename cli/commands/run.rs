@@ -25,9 +25,9 @@ use std::path::Path;
 use std::time::Duration;
 use tm_config::Override;
 use tm_runtime::steering::Steer;
-use tm_runtime::{JournalHeader, Replayed, Run, now, replay};
-use tm_scheduler::{CommitId, Limits, StopOrder};
-use tm_store::run::{RunDirectory, RunLock, new_run_id, read_json, write_json};
+use tm_runtime::{JournalHeader, Replayed, Run, now};
+use tm_scheduler::{Limits, StopOrder};
+use tm_store::run::{RunDirectory, RunLock, read_json, write_json};
 use tm_worktrees::branch_from_pattern;
 
 /// What to do when the surroundings ended a run.
@@ -66,7 +66,8 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
             }
         }
     }
-    let planned = planned(&project, &arguments.choice)?;
+    let planned = planned(&project, &arguments.choice, arguments.base.as_deref())?;
+    planned.start.write(&planned.source, &planned.backlog.tag, &planned.backlog.tasks)?;
     if planned.plan.tasks.is_empty() {
         print_line("nothing to run: no open task can be planned");
         print_data(&tm_reports::plan_text(&planned.plan, &planned.limits));
@@ -130,11 +131,7 @@ fn begin(
     given: Vec<Override>,
 ) -> Result<u8, CommandFailure> {
     let started_at = now();
-    let run_id = new_run_id(started_at, entropy());
-    let base_commit = match &arguments.base {
-        Some(revision) => project.repository.resolve(revision)?,
-        None => start_commit(project)?,
-    };
+    let (run_id, base_commit) = (planned.run, planned.start.commit);
     let tag = planned.backlog.tag.clone();
     let pattern = &project.loaded.settings.git.integration;
     let mut header = JournalHeader {
@@ -178,34 +175,6 @@ fn begin(
     lock.begin_attempts(&run_id)?;
     project.directory.set_live(&run_id)?;
     carry_out(project, lock, run, &header, &directory, (arguments.telling.json.into(), &manifest.after))
-}
-
-/// HEAD, or the integration branch of the last run where that holds landed work which HEAD has not: tasks that are done
-/// must be in what their dependants start from.
-fn start_commit(project: &Project) -> Result<CommitId, CommandFailure> {
-    let head = project.repository.resolve("HEAD")?;
-    let Some(last) = project.directory.live()? else { return Ok(head) };
-    let branch = match replay(&project.directory.run(&last)?.journal()) {
-        Ok(last) => last.header.integration_branch,
-        // The branch of a run whose journal can't be read is known by its name.
-        Err(_) => match project.repository.branches()?.into_iter().find(|branch| branch.contains(last.as_str())) {
-            Some(branch) => branch,
-            None => return Ok(head),
-        },
-    };
-    // A branch that the user has deleted holds nothing.
-    let Ok(tip) = project.repository.resolve(&branch) else { return Ok(head) };
-    if project.repository.is_ancestor(&tip, &head)? {
-        return Ok(head);
-    }
-    if project.repository.is_ancestor(&head, &tip)? {
-        print_line(&format!(
-            "starting from `{branch}`, where the work of the last run landed; `--base HEAD` leaves it out"
-        ));
-        return Ok(tip);
-    }
-    Err(CommandFailure::new(format!("start: `{branch}` holds landed work that HEAD has not, and HEAD has moved on"))
-        .hint(format!("`git merge {branch}`, or choose where to start with `--base COMMIT`")))
 }
 
 fn take_up(

@@ -12,8 +12,9 @@ use tm_config::Settings;
 use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_presets::{Recipe, recipe};
+use tm_runtime::standing::{Ledger, Rejected, kept_tests, standing};
 use tm_runtime::{AgentChoice, Checkouts, Integration, JournalHeader, RunSetup, rules};
-use tm_scheduler::{CommitId, Phase, Task, TaskId, Unit, of_unit};
+use tm_scheduler::{CommitId, Phase, PlacedTask, Task, TaskId, Unit, of_unit};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{BranchName, PathPatterns, Repository, WorktreePool};
@@ -57,6 +58,7 @@ pub(crate) fn run_setup(
         tasks: by_id(tasks),
         planning: options(&PlanChoice::default(), &settings),
         rejections: rejections(project, &header)?,
+        kept_tests: kept(&repository, &header)?,
         rules: rules(&settings),
         never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
         own_files,
@@ -86,14 +88,49 @@ pub(crate) fn checkouts(
     Ok(Checkouts::open(pool, base, &project.loaded.settings, folder.to_owned(), own, under_way)?)
 }
 
-/// What people rejected of earlier work on the tasks of the plan.
+/// What people rejected of earlier work on the tasks of the plan: as this folder knows it, and as the repository does.
 fn rejections(project: &Project, header: &JournalHeader) -> Result<BTreeMap<TaskId, Vec<Rejection>>, CommandFailure> {
+    let ledger = Ledger::read(&project.repository)?;
+    let works = if ledger.is_empty() { Vec::new() } else { standing(&project.repository, &header.base_commit)? };
     let mut found = BTreeMap::new();
     for placed in &header.plan.tasks {
         let id = &placed.task.backlog_id;
-        let rejections = project.directory.rejections(&header.tag, id)?;
+        let mut rejections = project.directory.rejections(&header.tag, id)?;
+        let is_done_again = works.iter().any(|work| (&work.tag, &work.task) == (&header.tag, id));
+        let of_task = |one: &&Rejected| (&one.tag, &one.task, &one.title) == (&header.tag, id, &placed.task.title);
+        for one in ledger.iter().filter(of_task).filter(|_| !is_done_again) {
+            if !rejections.iter().any(|known| known.run == one.run) {
+                rejections.extend(as_rejection(one));
+            }
+        }
         if !rejections.is_empty() {
             found.insert(id.clone(), rejections);
+        }
+    }
+    Ok(found)
+}
+
+fn as_rejection(rejected: &Rejected) -> Option<Rejection> {
+    let newest = rejected.rejects.first()?;
+    Some(Rejection {
+        run: rejected.run.clone(),
+        task: newest.task.clone(),
+        branch: rejected.reference.clone(),
+        commit: newest.commit.clone(),
+        reason: rejected.reason.clone(),
+        at: rejected.at.clone(),
+    })
+}
+
+/// The tests that are kept, by the planned task that brings them; for a task with another title they are no tests.
+fn kept(repository: &Repository, header: &JournalHeader) -> Result<BTreeMap<TaskId, CommitId>, CommandFailure> {
+    let tasks = &header.plan.tasks;
+    let mut found = BTreeMap::new();
+    for (task, kept) in kept_tests(repository, &header.base_commit, &header.tag)? {
+        let is_it = |placed: &&PlacedTask| placed.task.phase == Phase::Green && placed.task.backlog_id == task;
+        let green = tasks.iter().find(is_it).filter(|green| green.task.title == kept.title);
+        if green.is_some_and(|green| green.task.pair.as_ref() == Some(&kept.red)) {
+            found.insert(kept.red, kept.commit);
         }
     }
     Ok(found)

@@ -261,6 +261,8 @@ pub struct Git {
     pub integration: String,
     /// Whether proven work is merged into the integration branch.
     pub land: Landing,
+    /// Where the statuses of what has landed are committed.
+    pub commit_backlog: CommitBacklog,
     /// Paths that are never committed, as patterns of `.gitignore`.
     pub never_commit: Vec<String>,
     /// The message of tm's commits, without its trailers; without one tm's own wording.
@@ -297,6 +299,18 @@ pub enum Attest {
     File,
     /// There, and in a git note beside the merge.
     Notes,
+}
+
+/// Where the statuses of what has landed are committed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CommitBacklog {
+    /// Nowhere.
+    Off,
+    /// Where the user has the work landed, and in the pull request of a run.
+    Land,
+    /// At the end of each run, too.
+    Each,
 }
 
 /// Whether proven work is merged into the integration branch.

@@ -28,6 +28,7 @@ pub mod preparation;
 mod proving;
 mod replay;
 mod setup;
+pub mod standing;
 mod statuses;
 pub mod steering;
 mod steps;

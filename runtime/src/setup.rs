@@ -11,7 +11,7 @@ use tm_executors::process::UnderWay;
 use tm_executors::testing::{ResultFormat, TestCommand, UnknownFormat, detect_test_command};
 use tm_presets::Recipe;
 use tm_scheduler::verdict::{Canary, Rules, Strictness};
-use tm_scheduler::{AgentName, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
+use tm_scheduler::{AgentName, CommitId, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{Bring, ContentRules, PathPatterns, Repository, RunHooks};
@@ -95,6 +95,9 @@ pub struct RunSetup {
     pub planning: PlanOptions,
     /// Earlier work that people rejected, by the backlog id of its task.
     pub rejections: BTreeMap<TaskId, Vec<Rejection>>,
+    /// Tests of pairs that stay as they are although their implementation is done again, by the planned task: the commit
+    /// that brought them.
+    pub kept_tests: BTreeMap<TaskId, CommitId>,
     /// The agents.
     pub agents: AgentChoice,
     /// The command that runs the tests, when there is one.

@@ -147,8 +147,9 @@ async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(),
     if pending.is_empty() {
         return Ok(());
     }
-    let changes: Vec<StatusChange> =
+    let mut changes: Vec<StatusChange> =
         pending.iter().map(|(task, status)| StatusChange { id: task.clone(), status: status.clone() }).collect();
+    changes.extend(subtasks_of_done(setup, pending));
     let setup = Arc::clone(setup);
     let written = tokio::task::spawn_blocking(move || {
         let stamp = tm_store::backlog::stamp(now());
@@ -159,4 +160,12 @@ async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(),
         Ok(Err(error)) => Err(words(&error).trim_start_matches("failed to ").to_owned()),
         Err(error) => Err(format!("write statuses: {error}")),
     }
+}
+
+/// A task that has landed takes its open subtasks along: they were a part of what was done.
+fn subtasks_of_done(setup: &RunSetup, pending: &BTreeMap<TaskId, Status>) -> Vec<StatusChange> {
+    let landed = pending.iter().filter(|(_, status)| **status == Status::Done);
+    let subtasks = landed.filter_map(|(task, _)| setup.tasks.get(task)).flat_map(|task| &task.subtasks);
+    let open = subtasks.filter(|subtask| subtask.status.is_open() && !pending.contains_key(&subtask.id));
+    open.map(|subtask| StatusChange { id: subtask.id.clone(), status: Status::Done }).collect()
 }

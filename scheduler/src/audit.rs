@@ -24,6 +24,11 @@ pub enum AuditKind {
     Landing,
     /// A merge that names no task.
     Merge,
+    /// Takes work back that was rejected.
+    #[serde(rename = "taken-back")]
+    TakenBack,
+    /// Sets statuses of the backlog.
+    Statuses,
     /// No commit that a proof could cover.
     Uncovered,
     /// All commits together: where they lead to, against where they began.
@@ -41,6 +46,8 @@ impl AuditKind {
             Self::History => "history",
             Self::Landing => "landing",
             Self::Merge => "merge",
+            Self::TakenBack => "taken-back",
+            Self::Statuses => "statuses",
             Self::Uncovered => "uncovered",
             Self::Whole => "whole",
         }

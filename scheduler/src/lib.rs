@@ -13,6 +13,7 @@ mod estimate;
 mod failure;
 mod gate;
 mod graph;
+mod history;
 mod id;
 mod input;
 pub mod iteration;
@@ -42,6 +43,9 @@ pub use estimate::{Remaining, remaining};
 pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
 pub use gate::{GateOutcome, GateResult, GateRun, judge_gate};
 pub use graph::{CutDependency, TaskGraph, Unplannable};
+pub use history::{
+    PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted, standing_work,
+};
 pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
 pub use input::{Answer, Input, LandingRefusal, PrepareRefusal, Refactored, StopOrder};
 pub use limits::{Dispatch, Edition, Landing, Limits, Refactor};

@@ -49,6 +49,7 @@ mod submodules;
 mod surrounding;
 #[cfg(test)]
 mod tests;
+mod told;
 mod trailers;
 mod variant;
 mod version;
@@ -85,6 +86,7 @@ pub use signed::Signing;
 pub use slug::{branch_from_pattern, slug};
 pub use snapshot::CheckoutSnapshot;
 pub use surrounding::{checkout_root_around, common_dir_around};
+pub use told::{TakenBackTree, Told};
 pub use version::{GitVersion, check_git};
 pub use work::{Work, WorkSnapshot};
 pub use worktree::{Captured, Worktree};

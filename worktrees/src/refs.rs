@@ -57,7 +57,8 @@ impl Repository {
         Ok(listing.lines().map(ToOwned::to_owned).collect())
     }
 
-    /// Returns the name, or the name with the first of `-2`, `-3` … that is free.
+    /// Returns the name, or the name with the first of `-2`, `-3` … that is free, here and at the remotes as far as they
+    /// are known: a branch that a run on another machine pushed could not be pushed over.
     ///
     /// # Errors
     /// A branch is in the way whose name is a folder of this one, or the other way round.
@@ -65,7 +66,15 @@ impl Repository {
         self.check_clash(wanted)?;
         let mut name = wanted.clone();
         let mut number = 1;
-        while self.branch_tip(&name)?.is_some() {
+        let remotes = self.references_below("refs/remotes/")?;
+        let is_at_remote = |name: &BranchName| {
+            let of_remote = |(reference, _): &(String, CommitId)| {
+                let rest = reference.strip_prefix("refs/remotes/").unwrap_or_default();
+                rest.split_once('/').is_some_and(|(_, branch)| branch == name.as_str())
+            };
+            remotes.iter().any(of_remote)
+        };
+        while is_at_remote(&name) || self.branch_tip(&name)?.is_some() {
             number += 1;
             name = BranchName::new(format!("{wanted}-{number}"))?;
         }

@@ -5,10 +5,11 @@ use super::{failure, ids, options, print_json, source, status_of, told};
 use crate::arguments::{OutputArgument, SetStatusArguments};
 use crate::display::print_data;
 use crate::failure::{CommandFailure, ExitCode};
+use crate::project::Project;
 use serde_json::json;
 use std::path::Path;
 use tm_runtime::now;
-use tm_scheduler::TaskId;
+use tm_scheduler::{Tag, TaskId};
 use tm_store::backlog::{RollUp, StatusChange, StatusOutcome, stamp};
 
 pub(crate) fn set_status(start: &Path, arguments: &SetStatusArguments) -> Result<u8, CommandFailure> {
@@ -57,5 +58,20 @@ fn set(start: &Path, arguments: &SetStatusArguments) -> Result<(Vec<TaskId>, Vec
     if let Some(moment) = moment {
         rivals.outlast(&source, &options, &outcomes, moment).map_err(failure)?;
     }
+    if let Ok(project) = Project::open(start, Vec::new()) {
+        remember(&project, &source.read(&options).map_err(failure)?.tag, &outcomes)?;
+    }
     Ok((asked, outcomes))
+}
+
+/// What a person opens again is to be done once more, although the history has its work.
+fn remember(project: &Project, tag: &Tag, outcomes: &[StatusOutcome]) -> Result<(), CommandFailure> {
+    for outcome in outcomes {
+        if outcome.new.is_open() && !outcome.old.is_open() {
+            project.directory.reopen(tag, &outcome.id)?;
+        } else if !outcome.new.is_open() {
+            project.directory.close_again(tag, &outcome.id)?;
+        }
+    }
+    Ok(())
 }

@@ -3,8 +3,9 @@
 mod hub;
 mod plan;
 
+use super::committing::Statuses;
 use super::doubted::refuse_doubted;
-use super::landing::{Asking, refuse_live, refuse_rejected};
+use super::landing::{Asking, refuse_live, refuse_rejected, tell_doubted};
 use super::review::ReviewedRun;
 use crate::arguments::PullArguments;
 use crate::display::{print_data, print_line};
@@ -31,8 +32,9 @@ pub(crate) fn pull(start: &Path, arguments: &PullArguments) -> Result<u8, Comman
     let run = ReviewedRun::open(project, arguments.run.as_deref())?;
     refuse_doubted(&run.summary)?;
     if !arguments.with_rejected && !arguments.per_task {
-        refuse_rejected(&run)?;
+        refuse_rejected(&run, &BranchName::new(&run.summary.integration_branch)?)?;
     }
+    tell_doubted(&run);
     let remote = remote(&run, arguments)?;
     let base = base(&run, arguments)?;
     let rejected = if arguments.with_rejected { Rejected::Included } else { Rejected::LeftOut };
@@ -48,6 +50,9 @@ pub(crate) fn pull(start: &Path, arguments: &PullArguments) -> Result<u8, Comman
     if only_print {
         print_commands(&opened, &remote, arguments)?;
     } else if confirmed(&opened, &remote, arguments)? {
+        if !arguments.per_task {
+            Statuses::of(&run.project, &run.replayed.header).commit_on_branch(&run.replayed.scheduler)?;
+        }
         push(&run, &opened, &remote)?;
         for one in &mut opened {
             one.url = Some(hub::open(&run, one, arguments)?);

@@ -47,7 +47,7 @@ pub(crate) fn per_task(run: &ReviewedRun, base: &str, rejected: Rejected) -> Res
     let whole: Vec<&TaskBranch> = branches.iter().filter(|branch| branch.task.phase != Phase::Red).collect();
     let mut planned = Vec::new();
     for (position, branch) in whole.iter().enumerate() {
-        if rejected == Rejected::LeftOut && holds_rejected(run, &branches, branch)? {
+        if rejected == Rejected::LeftOut && !run.rejected_in(&branch.commit)?.is_empty() {
             continue;
         }
         let mut below = None;
@@ -65,13 +65,4 @@ pub(crate) fn per_task(run: &ReviewedRun, base: &str, rejected: Rejected) -> Res
         });
     }
     Ok(planned)
-}
-
-fn holds_rejected(run: &ReviewedRun, branches: &[TaskBranch], branch: &TaskBranch) -> Result<bool, CommandFailure> {
-    for rejected in branches.iter().filter(|candidate| candidate.is_rejected()) {
-        if run.project.repository.is_ancestor(&rejected.commit, &branch.commit)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -1,14 +1,17 @@
 //! The branches of a run as a reviewer wants to see them: in landing order, with verdict, claim beside proof, size and
 //! conflicts ahead. Reads; decides and prints nothing.
 
+use super::doubted::Doubted;
 use crate::commands::doubted::shown_summary;
 use crate::commands::looking::is_live;
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use tm_reports::{Summary, TaskSummary};
 use tm_runtime::Replayed;
+use tm_runtime::standing::{rejected_in, standing};
 use tm_scheduler::{CommitId, Phase, TaskId};
 use tm_store::run::{Decision, Review, RunDirectory};
 use tm_worktrees::{BranchName, Landing, MergeOutcome, Repository};
@@ -20,6 +23,7 @@ pub(crate) struct ReviewedRun {
     pub(crate) directory: RunDirectory,
     pub(crate) replayed: Replayed,
     pub(crate) summary: Summary,
+    doubted: Doubted,
 }
 
 /// The branch of a task with proven work.
@@ -29,7 +33,10 @@ pub(crate) struct TaskBranch {
     pub(crate) branch: BranchName,
     pub(crate) base: CommitId,
     pub(crate) commit: CommitId,
+    /// What was decided; nothing where what it was built on was rejected since.
     pub(crate) review: Option<Review>,
+    /// The rejected tasks that it was built on, unless somebody has looked at it since.
+    pub(crate) built_on_rejected: Vec<String>,
 }
 
 impl TaskBranch {
@@ -53,7 +60,19 @@ impl ReviewedRun {
         let (directory, replayed) = project.replayed(run)?;
         let is_live = is_live(&project, &replayed);
         let summary = shown_summary(&project, &directory, &replayed, replayed.last_input_at, is_live);
-        Ok(Self { project, directory, replayed, summary })
+        let doubted = Doubted::of(&project, &replayed.header);
+        Ok(Self { project, directory, replayed, summary, doubted })
+    }
+
+    /// Returns the run as it is after a decision.
+    pub(crate) fn reread(self) -> Result<Self, CommandFailure> {
+        let id = self.replayed.header.run_id.to_string();
+        Self::open(self.project, Some(&id))
+    }
+
+    /// Says what of the run's branch was built on work that was rejected since, and that nobody has looked at since.
+    pub(crate) fn doubted(&self) -> Vec<String> {
+        self.doubted.lines(&self.project)
     }
 
     /// Returns the branches with proven work in the order in which they landed, those that did not at the end.
@@ -82,13 +101,34 @@ impl ReviewedRun {
         let (Some(branch), Some(base), Some(commit)) = (&task.branch, &task.base_commit, &task.commit) else {
             return Ok(None);
         };
+        let id = TaskId::from(task.id.as_str());
+        let review = self.directory.review(&id)?;
+        let built_on_rejected = self.doubted.of_task(&id, &self.replayed.header.run_id, review.as_ref());
+        let is_over = |review: &Review| built_on_rejected.is_empty() || review.decision != Decision::Approved;
         Ok(Some(TaskBranch {
             branch: BranchName::new(branch.clone())?,
             base: CommitId::new(base.clone()),
             commit: CommitId::new(commit.clone()),
-            review: self.directory.review(&TaskId::from(task.id.as_str()))?,
+            review: review.filter(is_over),
+            built_on_rejected,
             task: task.clone(),
         }))
+    }
+
+    /// Returns the tasks whose work stands in the history of a commit although somebody rejected it, in this run or in
+    /// another one.
+    pub(crate) fn rejected_in(&self, tip: &CommitId) -> Result<Vec<String>, CommandFailure> {
+        let repository = &self.project.repository;
+        let mut rejected: BTreeSet<String> =
+            rejected_in(repository, tip)?.into_iter().map(|(rejected, _)| rejected.task.to_string()).collect();
+        // Reviews of before rejections were kept in the repository.
+        let own: Vec<TaskBranch> = self.branches()?.into_iter().filter(TaskBranch::is_rejected).collect();
+        if rejected.is_empty() && !own.is_empty() {
+            let works = standing(repository, tip)?;
+            let stands = |branch: &TaskBranch| works.iter().any(|work| work.commit == branch.commit);
+            rejected.extend(own.into_iter().filter(stands).map(|branch| branch.task.id));
+        }
+        Ok(rejected.into_iter().collect())
     }
 
     /// Returns the branch that the user is on, or the commit where that is none.
@@ -146,7 +186,7 @@ pub(crate) fn as_json(branch: &TaskBranch, conflicts: &[String]) -> Value {
         "branch": branch.branch, "base_commit": branch.base, "commit": branch.commit,
         "diffstat": branch.task.diffstat, "claim": last.map(|last| &last.claim),
         "differences": last.map(|last| &last.differences), "proof": last.map(|last| &last.proof),
-        "conflicts_ahead": conflicts, "review": branch.review,
+        "conflicts_ahead": conflicts, "review": branch.review, "built_on_rejected": branch.built_on_rejected,
     })
 }
 

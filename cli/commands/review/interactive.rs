@@ -2,12 +2,13 @@
 //! a script can give them too.
 
 use super::branch::{ReviewedRun, TaskBranch, as_text};
-use super::decide;
+use super::decide::{self, Tests};
 use crate::commands::worktrees::{Tool, open_branch};
 use crate::display::{print_data, print_line, print_question};
 use crate::failure::CommandFailure;
 use std::io::BufRead as _;
 use tm_scheduler::Phase;
+use tm_store::run::Decision;
 
 const HELP: &str = "\
 a  approve it
@@ -107,7 +108,7 @@ fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Result<Nex
         Answer::Approve => decide::approve(run, branch).map(|_| Next::Forward),
         Answer::Reject(reason) => {
             let reason = if reason.is_empty() { ask_why()? } else { reason };
-            decide::reject(run, branch, &reason)?;
+            decide::reject(run, branch, &reason, ask_about_tests(run, branch)?)?;
             Ok(Next::Forward)
         }
         Answer::Diff => {
@@ -134,6 +135,22 @@ fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Result<Nex
 fn ask_why() -> Result<String, CommandFailure> {
     print_question("why? ");
     Ok(read_line()?.unwrap_or_default())
+}
+
+/// Asks whether the tests of a pair stay where what makes them pass is rejected; the answer at hand is what the tests'
+/// own review says.
+fn ask_about_tests(run: &ReviewedRun, branch: &TaskBranch) -> Result<Tests, CommandFailure> {
+    let Some(red) = branch.task.pair.as_ref().filter(|_| branch.task.phase == Phase::Green) else {
+        return Ok(Tests::AsReviewed);
+    };
+    let review = run.branch_of(red)?.review;
+    let is_approved = review.is_some_and(|review| review.decision == Decision::Approved);
+    print_question(&format!("keep its tests ({red})? [{}] ", if is_approved { "Y/n" } else { "y/N" }));
+    let answer = read_line()?.unwrap_or_default();
+    Ok(match (answer.trim().to_lowercase().as_str(), is_approved) {
+        ("y" | "yes", _) | ("", true) => Tests::Kept,
+        (_, _) => Tests::Again,
+    })
 }
 
 fn read_line() -> Result<Option<String>, CommandFailure> {

@@ -2,10 +2,13 @@
 
 mod branch;
 mod decide;
+mod doubted;
 mod interactive;
 
 pub(crate) use branch::{ReviewedRun, TaskBranch, as_json, as_text};
+pub(crate) use doubted::Doubted;
 
+use decide::Tests;
 use interactive::Asked;
 
 use crate::arguments::{ApproveArguments, RejectArguments, ReviewArguments, ReviewCommand};
@@ -14,6 +17,7 @@ use crate::failure::CommandFailure;
 use crate::project::Project;
 use serde_json::{Value, json};
 use std::path::Path;
+use tm_scheduler::Phase;
 use tm_store::run::{Decision, Review};
 
 pub(crate) fn review(start: &Path, arguments: &ReviewArguments) -> Result<u8, CommandFailure> {
@@ -21,8 +25,11 @@ pub(crate) fn review(start: &Path, arguments: &ReviewArguments) -> Result<u8, Co
     let run = ReviewedRun::open(project, arguments.run.as_deref())?;
     let output = Output::from(arguments.json);
     match (&arguments.command, output) {
-        (Some(ReviewCommand::Approve(approve)), _) => tell(output, &approved(&run, approve)?),
-        (Some(ReviewCommand::Reject(reject)), _) => tell(output, &rejected(&run, reject)?),
+        (Some(ReviewCommand::Approve(approve)), _) => tell(output, &approved(&run, approve)?, &[]),
+        (Some(ReviewCommand::Reject(reject)), _) => {
+            let decided = rejected(&run, reject)?;
+            tell(output, &decided, &run.reread()?.doubted())
+        }
         (None, Output::Json) => list(&run),
         (None, Output::People) => interactive::review_all(&run, if arguments.again { Asked::All } else { Asked::Open }),
     }
@@ -40,8 +47,9 @@ fn approved(run: &ReviewedRun, arguments: &ApproveArguments) -> Result<Vec<TaskB
 
 fn rejected(run: &ReviewedRun, arguments: &RejectArguments) -> Result<Vec<TaskBranch>, CommandFailure> {
     let branches = named(run, &arguments.tasks)?;
+    let tests = if arguments.keep_tests { Tests::Kept } else { Tests::AsReviewed };
     let decided: Result<Vec<_>, _> =
-        branches.iter().map(|branch| decide::reject(run, branch, &arguments.reason)).collect();
+        branches.iter().map(|branch| decide::reject(run, branch, &arguments.reason, tests)).collect();
     Ok(without_twins(decided?.concat()))
 }
 
@@ -57,23 +65,30 @@ fn without_twins(mut branches: Vec<TaskBranch>) -> Vec<TaskBranch> {
     branches
 }
 
-fn tell(output: Output, decided: &[TaskBranch]) -> Result<u8, CommandFailure> {
+fn tell(output: Output, decided: &[TaskBranch], doubted: &[String]) -> Result<u8, CommandFailure> {
     let reviews = || decided.iter().filter_map(|branch| branch.review.as_ref());
     if output == Output::Json {
         let reviews: Vec<&Review> = reviews().collect();
         print_data(&format!("{}\n", serde_json::to_string_pretty(&reviews)?));
         return Ok(0);
     }
+    let is_decided = |id: &String| decided.iter().any(|branch| branch.task.id == *id);
+    let keeps = |review: &Review| {
+        let branch = decided.iter().find(|branch| branch.id() == review.task);
+        branch.is_some_and(|branch| branch.task.phase == Phase::Green && !branch.task.pair.iter().all(is_decided))
+    };
+    let kept = |review: &Review| if keeps(review) { "; its tests are kept" } else { "" };
     for review in reviews() {
         print_line(&match &review.decision {
             Decision::Approved => format!("{} is approved", review.task),
-            Decision::Rejected { .. } => format!("{} is rejected and pending again", review.task),
+            Decision::Rejected { .. } => format!("{} is rejected and pending again{}", review.task, kept(review)),
         });
     }
     if reviews().any(|review| matches!(review.decision, Decision::Rejected { .. })) {
-        print_line(
-            "`tm waves run` does it again and tells the agent why; where that can't be tested, with `--tdd off`",
-        );
+        print_line("`tm waves run` takes it back, does it again and tells the agent why");
+        for line in doubted {
+            print_line(line);
+        }
     }
     if decided.is_empty() {
         print_line("there is nothing to approve");

@@ -108,9 +108,19 @@ fn worktree(run: &ReviewedRun, branch: &TaskBranch) -> Result<Opened, CommandFai
     })
 }
 
+fn refuse_rejected(run: &ReviewedRun, branch: &TaskBranch) -> Result<(), CommandFailure> {
+    let rejected = run.rejected_in(&branch.commit)?;
+    if rejected.is_empty() {
+        return Ok(());
+    }
+    let failure = CommandFailure::new(format!("merge what the review rejected: `{}`", rejected.join("`, `")));
+    Err(failure.code(ExitCode::Refused).hint("`tm review approve ID` changes your mind, `tm waves run` does it again"))
+}
+
 pub(crate) fn merge(start: &Path, arguments: &MergeArguments) -> Result<u8, CommandFailure> {
     let (run, branch) = branch(start, &arguments.task)?;
     let onto = user_branch(&run.project)?;
+    refuse_rejected(&run, &branch)?;
     let asking = if arguments.yes { Asking::Never } else { Asking::AtTheTerminal };
     print_data(&as_text(&branch, &run.conflicts(&branch)?, &onto));
     let how = if arguments.no_ff { BringHow::MergeCommit } else { BringHow::ForwardOrMerge };

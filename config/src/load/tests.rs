@@ -4,9 +4,9 @@ mod agents;
 
 use super::*;
 use crate::{
-    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Canary, CommitHooks, Compat, CoverageThreshold, Dispatch,
-    Escape, Git, Landing, Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit, Verify,
-    Waves, Worktree,
+    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Canary, CommitBacklog, CommitHooks, Compat, CoverageThreshold,
+    Dispatch, Escape, Git, Landing, Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit,
+    Verify, Waves, Worktree,
 };
 use crate::{AgentCommand, CommandLine};
 use serde_json::json;
@@ -134,6 +134,7 @@ fn built_in_settings() -> Settings {
             branch: "tm/{tag}/task-{id}-{slug}".to_owned(),
             integration: "tm/{tag}/run-{run}".to_owned(),
             land: Landing::Each,
+            commit_backlog: CommitBacklog::Land,
             never_commit: vec![".taskmaster/**".to_owned(), ".aider.tags.cache.v*/**".to_owned()],
             commit_template: None,
             keep_agent_commits: false,

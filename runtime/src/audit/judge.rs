@@ -86,6 +86,8 @@ impl Judge {
             | AuditKind::History
             | AuditKind::Landing
             | AuditKind::Merge
+            | AuditKind::TakenBack
+            | AuditKind::Statuses
             | AuditKind::Uncovered
             | AuditKind::Whole => Phase::None,
         };
@@ -228,6 +230,8 @@ const fn shown(kind: AuditKind) -> &'static str {
         AuditKind::Landing | AuditKind::Merge => {
             "its tree is what its parents give, and what passed alone passes merged"
         }
+        AuditKind::TakenBack => "its tree is what taking back gives",
+        AuditKind::Statuses => "it changes statuses of the backlog and nothing else",
         AuditKind::History | AuditKind::Uncovered => "nothing",
         AuditKind::Whole => "nothing that passed at the beginning fails at the end, and no new test fails",
     }

@@ -5,10 +5,12 @@
 mod journal;
 mod judge;
 mod sample;
+mod statuses;
 mod structure;
 mod trailers;
 
 pub use journal::{Doubt, doubts, doubts_of_looks, landed_since, proven_tips};
+pub use statuses::{STATUSES_PHASE, is_same_but_for_statuses};
 pub(crate) use trailers::{MADE_IN, TEST_COMMAND, as_value};
 
 use crate::measurements::Measurements;

@@ -67,6 +67,8 @@ fn tasks(sorted: &[Sorted]) -> BTreeMap<CommitId, Vec<CommitId>> {
         | AuditKind::History
         | AuditKind::Landing
         | AuditKind::Merge
+        | AuditKind::TakenBack
+        | AuditKind::Statuses
         | AuditKind::Uncovered
         | AuditKind::Whole => work.commit.id.clone(),
     };

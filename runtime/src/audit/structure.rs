@@ -3,9 +3,11 @@
 //! The rule that makes an audit whole: each commit of the range is in exactly one of the three, so nothing is in what a
 //! stranger clones that is not judged, is not what merging its parents gives, or is not named.
 
+use super::statuses::{STATUSES_PHASE, other_than_statuses};
 use super::trailers::Claims;
+use crate::standing::takes_back_as_said;
 use std::collections::{BTreeMap, BTreeSet};
-use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId};
+use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, TAKEN_BACK_PHASE};
 use tm_worktrees::{Error, MergedTree, PastCommit, Repository};
 
 /// A commit of a task.
@@ -119,6 +121,12 @@ impl Sorter<'_> {
     }
 
     fn work(&self, commit: &PastCommit, claims: Claims, base: &CommitId) -> Result<Sorted, Error> {
+        if claims.phase.as_deref() == Some(TAKEN_BACK_PHASE) {
+            return self.taken_back(commit, &claims);
+        }
+        if claims.phase.as_deref() == Some(STATUSES_PHASE) {
+            return self.statuses(commit, &claims, base);
+        }
         let Some(kind) = claims.kind() else {
             let why = match &claims.phase {
                 Some(phase) => format!("its trailer `Phase: {phase}` names nothing that can be shown again"),
@@ -140,6 +148,32 @@ impl Sorter<'_> {
             return Ok(finding(commit, &claims, kind, why));
         }
         Ok(Sorted::Task(TaskWork { commit: commit.clone(), claims, kind, base: base.clone(), red }))
+    }
+
+    /// A commit of tm's that sets statuses.
+    fn statuses(&self, commit: &PastCommit, claims: &Claims, base: &CommitId) -> Result<Sorted, Error> {
+        let kind = AuditKind::Statuses;
+        Ok(match other_than_statuses(self.repository, commit, base)? {
+            Some(why) => finding(commit, claims, kind, why),
+            None => Sorted::Finding(Box::new(AuditItem {
+                outcome: AuditOutcome::Shown,
+                what: "it changes statuses of the backlog and nothing else".to_owned(),
+                ..item(commit, claims, kind)
+            })),
+        })
+    }
+
+    /// A commit of tm's that takes work back: nothing else is in its tree.
+    fn taken_back(&self, commit: &PastCommit, claims: &Claims) -> Result<Sorted, Error> {
+        let kind = AuditKind::TakenBack;
+        Ok(match takes_back_as_said(self.repository, commit)? {
+            Some(why) => finding(commit, claims, kind, why),
+            None => Sorted::Finding(Box::new(AuditItem {
+                outcome: AuditOutcome::Shown,
+                what: "its tree is what taking back gives".to_owned(),
+                ..item(commit, claims, kind)
+            })),
+        })
     }
 
     /// The REDs that a base is made of: itself, or what was merged into it without having landed.

@@ -2,6 +2,7 @@
 
 use super::blocking;
 use super::brief::{Brief, StepDone};
+use super::kept::taken_over;
 use super::prepare::at_hand;
 use crate::callers::REPOSITORY;
 use crate::evidence::{prompt_context, prompt_of};
@@ -56,6 +57,11 @@ async fn see_to_its_end(
         Ok(worktree) => worktree,
         Err(answer) => return brief.done(answer, None),
     };
+    match taken_over(&brief, &worktree).await {
+        Ok(Some(report)) => return brief.done(Answer::AgentEnded(report), Some(worktree)),
+        Ok(None) => {}
+        Err(trouble) => return brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
+    }
     let command = match command(&brief, worktree.path(), timeout_ms, prompt_of(brief.phase())).await {
         Ok(command) => command,
         Err(trouble) => {

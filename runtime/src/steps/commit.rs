@@ -5,7 +5,7 @@ use super::gates::{Gated, gate_phase, gated};
 use super::history::{History, history};
 use super::prepare::at_hand;
 use super::prove::work;
-use super::trailers::with_own_trailers;
+use super::trailers::{with_own_trailers, without_words_of_ours};
 use super::{blocking, words};
 use crate::audit::{TEST_COMMAND, as_value};
 use crate::conventional::{commit_type, scope};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tm_config::{CommitHooks, GatePhase};
 use tm_presets::CommitWords;
-use tm_scheduler::{Answer, CommitId, Phase, Proof};
+use tm_scheduler::{Answer, CommitId, Phase, Proof, TITLE};
 use tm_worktrees::{Error, Hooked, HookedWork, TreeId, Worktree};
 
 /// The phase of a further commit that improves GREEN's code, as its trailer says it.
@@ -253,7 +253,7 @@ fn templated(brief: &Brief, files: &[String], phase: &str) -> Option<String> {
         files: files.to_vec(),
     };
     match tm_presets::commit_message(template, &words) {
-        Ok(text) => Some(text),
+        Ok(text) => Some(without_words_of_ours(&text, "")),
         Err(error) => {
             tracing::warn!("failed to {error}");
             None
@@ -266,7 +266,16 @@ fn trailers(brief: &Brief, phase: &str) -> String {
     let (task, tag) = (one_line(brief.id().as_str()), one_line(header.tag.as_str()));
     let own_command = brief.task.test_command.as_deref();
     let command = own_command.map_or_else(String::new, |own| format!("{TEST_COMMAND}: {}\n", as_value(own)));
-    format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{command}", header.run_id)
+    format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{}{command}", header.run_id, title(brief))
+}
+
+/// The trailer with the title, where the first line may be another one.
+fn title(brief: &Brief) -> String {
+    let setup = &brief.setup;
+    if setup.settings.git.commit_template.is_none() && !setup.repository.may_have_commit_hooks() {
+        return String::new();
+    }
+    format!("{TITLE}: {}\n", one_line(&brief.planned.title))
 }
 
 /// Text from a backlog can't add lines of its own to a message.

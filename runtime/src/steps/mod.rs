@@ -5,6 +5,7 @@ mod brief;
 mod commit;
 mod gates;
 mod history;
+mod kept;
 mod land;
 mod merge;
 mod prepare;

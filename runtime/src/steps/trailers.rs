@@ -3,7 +3,11 @@
 //! Decides alone: by these lines the history says what was proven.
 
 /// The names of tm's trailers; nobody else writes them.
-const OWN: [&str; 7] = ["Task", "Phase", "Tag", "Run", "Test-Command", "Tests", "Coverage"];
+const OWN: [&str; 10] =
+    ["Task", "Phase", "Tag", "Run", "Title", "Takes-Back", "Made-In", "Test-Command", "Tests", "Coverage"];
+
+/// Beginnings of lines that history takes for a word on a task wherever they stand in a message.
+const BELIEVED: [&str; 7] = ["Task: ", "Phase: ", "Tag: ", "Run: ", "Title: ", "Takes-Back: ", "This reverts commit "];
 
 /// Returns what hooks made of a message, with the trailers of the message that they were given, and theirs behind.
 pub(super) fn with_own_trailers(hooked: &str, given: &str) -> String {
@@ -11,6 +15,7 @@ pub(super) fn with_own_trailers(hooked: &str, given: &str) -> String {
     if hooked == given {
         return hooked.to_owned();
     }
+    let hooked = without_words_of_ours(hooked, given);
     let (mut body, mut theirs) = (hooked.trim_end(), Vec::new());
     while let Some((before, block)) = last_block(body) {
         let kept = block.lines().filter(|line| !is_own(line)).map(str::to_owned);
@@ -22,6 +27,17 @@ pub(super) fn with_own_trailers(hooked: &str, given: &str) -> String {
     let mut trailers: Vec<String> = own.lines().map(str::to_owned).collect();
     trailers.extend(theirs);
     format!("{}\n\n{}\n", body.trim_end(), trailers.join("\n"))
+}
+
+/// Returns a message without lines that history takes for tm's word on a task, but for those of another message, which is
+/// tm's own: a hook of the tree, or a text of the backlog, may have written them.
+pub(super) fn without_words_of_ours(message: &str, own: &str) -> String {
+    let is_forged = |line: &&str| {
+        let text = line.trim_start();
+        BELIEVED.iter().any(|name| text.starts_with(name)) && !own.lines().any(|known| known == *line)
+    };
+    let kept: Vec<&str> = message.lines().filter(|line| !is_forged(line)).collect();
+    kept.join("\n")
 }
 
 /// The last paragraph where all of it is trailers, with what comes before; a subject alone is none.

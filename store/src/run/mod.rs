@@ -14,6 +14,7 @@ mod lock;
 mod loops;
 mod moved;
 mod name;
+mod reopened;
 mod review;
 
 pub use activity::{ActivityLog, event_line};

@@ -156,7 +156,7 @@ impl ProjectDirectory {
     }
 }
 
-fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+pub(super) fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
     #[derive(Deserialize)]
     struct VersionOnly {
         version: u32,
@@ -173,7 +173,7 @@ fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<
     Ok(Some(file.content))
 }
 
-fn write_versioned<T: Serialize>(path: &Path, content: &T) -> Result<(), Error> {
+pub(super) fn write_versioned<T: Serialize>(path: &Path, content: &T) -> Result<(), Error> {
     create_durable(crate::atomic::folder_of(path))?;
     write_json(path, &Versioned { version: VERSION, content })
 }

@@ -1,0 +1,238 @@
+//! Where a new run starts, what of that was rejected, and which tasks of the backlog the history there has already.
+//!
+//! The trailers of commits are the truth, since they are all that a fresh clone has; statuses follow them.
+
+use crate::display::print_line;
+use crate::failure::{CommandFailure, ExitCode};
+use crate::project::Project;
+use std::collections::BTreeSet;
+use tm_runtime::standing::{CleanBase, NotTakenBack, Taken, TakenBack, Taking, clean_base, standing};
+use tm_runtime::{now, replay};
+use tm_scheduler::{CommitId, Phase, Recognised, RunId, Status, Tag, Task, TaskId, WavePlan, Work};
+use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, stamp};
+use tm_worktrees::{MergeOutcome, branch_from_pattern};
+
+/// Where a run starts, and what is known of the backlog there.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// The commit, without what was rejected.
+    pub(crate) commit: CommitId,
+    /// Where it would start if nothing had been rejected.
+    before: CommitId,
+    taken_back: Vec<TakenBack>,
+    known: Recognised,
+}
+
+/// What is asked of the start of a run.
+pub(crate) struct Asked<'a> {
+    /// The run.
+    pub(crate) run: &'a RunId,
+    /// The revision to start from; without one, HEAD or where the last run's work landed.
+    pub(crate) base: Option<&'a str>,
+    /// Tasks that are to be done whatever the history has.
+    pub(crate) again: BTreeSet<TaskId>,
+}
+
+impl Start {
+    /// Finds where a run starts, and sets the statuses of the tasks that were read to what is true there.
+    pub(crate) fn find(project: &Project, asked: &Asked<'_>, backlog: &mut Backlog) -> Result<Self, CommandFailure> {
+        let before = match asked.base {
+            Some(revision) => project.repository.resolve(revision)?,
+            None => start_commit(project, &backlog.tag)?,
+        };
+        let taking = Taking { repository: &project.repository, start: &before, run: asked.run };
+        let CleanBase { commit, taken_back, standing } = clean_base(taking, &[]).map_err(in_the_way)?;
+        reopen(&mut backlog.tasks, &taken_back, &backlog.tag);
+        let mut again = project.directory.reopened(&backlog.tag)?;
+        again.extend(asked.again.iter().cloned());
+        let known = Recognised::of(&backlog.tasks, &backlog.tag, &standing, &again);
+        known.apply(&mut backlog.tasks);
+        Ok(Self { commit, before, taken_back, known })
+    }
+
+    /// Takes back what stands there of the pairs that are to be done: tests whose implementation never landed. They come
+    /// back with it.
+    pub(crate) fn without_tests_alone(
+        self,
+        project: &Project,
+        run: &RunId,
+        plan: &WavePlan,
+    ) -> Result<Self, CommandFailure> {
+        let is_planned = |work: &&Work| {
+            plan.tasks.iter().any(|placed| placed.task.phase == Phase::Red && placed.task.id == work.task)
+        };
+        let alone: Vec<Work> = self.known.tests_alone.iter().filter(is_planned).cloned().collect();
+        if alone.is_empty() {
+            return Ok(self);
+        }
+        let taking = Taking { repository: &project.repository, start: &self.before, run };
+        let CleanBase { commit, taken_back, .. } = clean_base(taking, &alone).map_err(in_the_way)?;
+        Ok(Self { commit, taken_back, ..self })
+    }
+
+    /// Says what of the backlog is done, and what was taken back.
+    pub(crate) fn tell(&self, project: &Project) -> Result<(), CommandFailure> {
+        for taken in &self.taken_back {
+            print_line(&words_of(taken));
+        }
+        if project.repository.is_shallow()? {
+            print_line(
+                "warning: this clone has only a part of its history, so work that landed before is not seen; \
+                 `git fetch --unshallow` brings the rest",
+            );
+        }
+        if !self.known.done.is_empty() {
+            let ids: Vec<&str> = self.known.done.iter().map(|(id, _)| id.as_str()).collect();
+            print_line(&format!(
+                "done already, by the history that the run starts from: {} (`--again ID` does one once more)",
+                ids.join(", ")
+            ));
+        }
+        for (id, work) in &self.known.other_title {
+            let title = work.titles.first().map_or("another one", String::as_str);
+            print_line(&tm_untrusted::clean(&format!(
+                "warning: task {id} has the id of work that landed with another title, `{title}` (`{}`), so it is planned; \
+                 `tm set-status --id={id} --status=done` where it is the same",
+                work.commit
+            )));
+        }
+        Ok(())
+    }
+
+    /// Writes the statuses that follow into the backlog.
+    pub(crate) fn write(&self, source: &BacklogSource, tag: &Tag, tasks: &[Task]) -> Result<(), CommandFailure> {
+        let change = |id: &TaskId, status: Status| StatusChange { id: id.clone(), status };
+        let mut changes: Vec<StatusChange> = self.known.done.iter().map(|(id, _)| change(id, Status::Done)).collect();
+        let is_known = |id: &TaskId| tasks.iter().any(|task| task.id == *id);
+        let again = self.taken_back.iter().filter(|taken| taken.tag == *tag && is_known(&taken.task));
+        let open = again.filter(|taken| !self.known.is_done(&taken.task) && taken.why != Taken::TestsAlone);
+        changes.extend(open.map(|taken| change(&taken.task, Status::Pending)));
+        if !changes.is_empty() {
+            source.set_statuses(tag, &changes, RollUp::Parents, Some(&stamp(now())))?;
+        }
+        Ok(())
+    }
+}
+
+/// Tasks whose work is taken back along with rejected work are to be done again.
+fn reopen(tasks: &mut [Task], taken_back: &[TakenBack], tag: &Tag) {
+    for taken in taken_back.iter().filter(|taken| taken.tag == *tag && taken.why != Taken::TestsAlone) {
+        if let Some(task) = tasks.iter_mut().find(|task| task.id == taken.task && task.status == Status::Done) {
+            task.status = Status::Pending;
+        }
+    }
+}
+
+fn words_of(taken: &TakenBack) -> String {
+    let TakenBack { task, why, by, .. } = taken;
+    let short = &by.as_str()[..by.as_str().len().min(10)];
+    tm_untrusted::clean(&match why {
+        Taken::Rejected(reason) => {
+            let first = reason.lines().next().unwrap_or_default();
+            format!("taking back `{task}` ({short}), which was rejected: {first}")
+        }
+        Taken::InTheWay(other) => {
+            format!("taking back `{task}` too ({short}), and doing it again: it changed the same lines as `{other}`")
+        }
+        Taken::TestsAlone => {
+            format!(
+                "taking back the tests of `{task}` ({short}) until its implementation lands: they come back with it"
+            )
+        }
+    })
+}
+
+fn in_the_way(error: NotTakenBack) -> CommandFailure {
+    match error {
+        NotTakenBack::InTheWay { ref task, ref commit, .. } => {
+            let hint = format!(
+                "`git revert {commit}` and resolve it, `tm review approve {task}` where it is good as it is now, or `--base \
+                 COMMIT` from before it"
+            );
+            CommandFailure::new(error.to_string()).code(ExitCode::Refused).hint(hint)
+        }
+        NotTakenBack::Git(error) => error.into(),
+    }
+}
+
+/// HEAD, or the integration branch of the last run where that holds landed work which HEAD has not: tasks that are done
+/// must be in what their dependants start from. A clone in which there has been no run finds the branch of the last one
+/// among those of its remotes.
+pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<CommitId, CommandFailure> {
+    let head = project.repository.resolve("HEAD")?;
+    let Some((name, tip)) = last_branch(project, tag)? else { return Ok(head) };
+    if project.repository.is_ancestor(&tip, &head)? {
+        return Ok(head);
+    }
+    if project.repository.is_ancestor(&head, &tip)? {
+        print_line(&format!(
+            "starting from `{name}`, where the work of the last run landed; `--base HEAD` leaves it out"
+        ));
+        return Ok(tip);
+    }
+    if is_all_in(project, &tip, &head)? {
+        return Ok(head);
+    }
+    let message = format!("Merge {name} into where the next run starts\n");
+    match project.repository.combine(&[head, tip], &message)? {
+        MergeOutcome::Merged(both) => {
+            print_line(&format!(
+                "starting from HEAD together with `{name}`, where the work of the last run landed; `--base HEAD` leaves it \
+                 out"
+            ));
+            Ok(both)
+        }
+        MergeOutcome::Conflict(conflict) => Err(CommandFailure::new(format!(
+            "start: `{name}` holds landed work that HEAD has not, HEAD has moved on, and they conflict in `{}`",
+            conflict.files.join("`, `")
+        ))
+        .hint(format!("`git merge {name}`, or choose where to start with `--base COMMIT`"))),
+    }
+}
+
+/// Whether all work that a branch holds is in HEAD in another form: squashed, or rebased.
+fn is_all_in(project: &Project, tip: &CommitId, head: &CommitId) -> Result<bool, CommandFailure> {
+    let there = standing(&project.repository, head)?;
+    let key = |work: &Work| (work.tag.clone(), work.run.clone(), work.task.clone(), work.kind);
+    let there: BTreeSet<_> = there.iter().map(key).collect();
+    let here = standing(&project.repository, tip)?;
+    Ok(!here.is_empty() && here.iter().all(|work| there.contains(&key(work))))
+}
+
+fn last_branch(project: &Project, tag: &Tag) -> Result<Option<(String, CommitId)>, CommandFailure> {
+    let Some(last) = project.directory.live()? else { return of_remotes(project, tag) };
+    let branch = match replay(&project.directory.run(&last)?.journal()) {
+        Ok(last) => last.header.integration_branch,
+        // The branch of a run whose journal can't be read is known by its name.
+        Err(_) => match project.repository.branches()?.into_iter().find(|branch| branch.contains(last.as_str())) {
+            Some(branch) => branch,
+            None => return Ok(None),
+        },
+    };
+    // A branch that the user has deleted holds nothing.
+    Ok(project.repository.resolve(&branch).ok().map(|tip| (branch, tip)))
+}
+
+/// The newest branch that runs of this tag landed on, here or at a remote: names of runs begin with their moment.
+fn of_remotes(project: &Project, tag: &Tag) -> Result<Option<(String, CommitId)>, CommandFailure> {
+    const ANY: &str = "00000000-000000-0000";
+    let pattern = &project.loaded.settings.git.integration;
+    let name = branch_from_pattern(pattern, &[("tag", tag.as_str()), ("run", ANY)])?.to_string();
+    let Some((before, after)) = name.split_once(ANY) else { return Ok(None) };
+    let run_of = |reference: &str| {
+        let at = reference.find(before)? + before.len();
+        let run = reference[at..].strip_suffix(after)?;
+        let is_run = run.len() >= ANY.len()
+            && run.chars().zip(ANY.chars()).all(
+                |(one, other)| {
+                    if other == '-' { one == '-' } else { one.is_ascii_alphanumeric() }
+                },
+            );
+        is_run.then(|| run.to_owned())
+    };
+    let references = project.repository.branch_references()?;
+    let runs = references.iter().filter_map(|reference| Some((run_of(reference)?, reference)));
+    let Some((_, newest)) = runs.max() else { return Ok(None) };
+    let short = newest.strip_prefix("refs/heads/").or_else(|| newest.strip_prefix("refs/remotes/")).unwrap_or(newest);
+    Ok(Some((short.to_owned(), project.repository.resolve(newest)?)))
+}

@@ -1,0 +1,204 @@
+//! What people rejected, kept in the repository: a reference for each rejection, at a commit on top of the rejected work
+//! whose message says why. So it outlives folders of runs, goes wherever the references are pushed, and keeps the work
+//! from being collected.
+
+use std::collections::BTreeSet;
+use tm_scheduler::{CommitId, RunId, Tag, TaskId, Work, WorkKind};
+use tm_store::run::safe_name;
+use tm_worktrees::{Error, Repository, Told};
+
+/// Where the references are.
+const PLACE: &str = "refs/tm/rejected";
+const REJECTS: &str = "Rejects";
+pub(super) const KEEPS: &str = "Keeps";
+
+/// A commit of rejected work, with the task as its own trailers name it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RejectedCommit {
+    /// The commit.
+    pub commit: CommitId,
+    /// Its task, within the run.
+    pub task: TaskId,
+}
+
+/// A rejection.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rejected {
+    /// The reference that holds it.
+    pub reference: String,
+    /// The commit that the reference is at.
+    pub record: CommitId,
+    /// The task of the backlog.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// The tag of the backlog.
+    pub tag: Tag,
+    /// The run that did the work.
+    pub run: RunId,
+    /// What is rejected, the newest commit first.
+    pub rejects: Vec<RejectedCommit>,
+    /// The tests of the pair, where they are kept.
+    pub keeps: Option<RejectedCommit>,
+    /// Why.
+    pub reason: String,
+    /// When, RFC 3339 in UTC.
+    pub at: String,
+}
+
+impl Rejected {
+    /// Writes it into the repository.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn keep(&self, repository: &Repository) -> Result<(), Error> {
+        let newest = self.rejects.first().map(|rejected| rejected.commit.clone());
+        let Some(newest) = newest else { return Ok(()) };
+        let record = repository.commit_on(&newest, &repository.tree_of(&newest)?, &self.message())?;
+        repository.keep(&place(&self.tag, &self.task, &self.run), &record)
+    }
+
+    fn message(&self) -> String {
+        let line = |name: &str, one: &RejectedCommit| format!("{name}: {} {}\n", one.commit, one.task);
+        let commits: String = self.rejects.iter().map(|one| line(REJECTS, one)).collect();
+        let keeps: String = self.keeps.iter().map(|one| line(KEEPS, one)).collect();
+        format!(
+            "Reject task {}: {}\n\n{}\n\nTask: {}\nPhase: rejected\nTag: {}\nRun: {}\nAt: {}\n{commits}{keeps}",
+            self.task,
+            one_line(&self.title),
+            quoted(&self.reason),
+            one_line(self.task.as_str()),
+            one_line(self.tag.as_str()),
+            self.run,
+            self.at
+        )
+    }
+
+    fn of(reference: &str, told: &Told) -> Option<Self> {
+        let mut lines = told.message.lines();
+        let title = lines.next()?.split_once(": ")?.1.to_owned();
+        let reason: Vec<&str> = told.message.lines().filter_map(|line| line.strip_prefix('>')).map(str::trim).collect();
+        let after: Vec<&str> = told.message.rsplit("\n\n").next()?.lines().collect();
+        let values = |name: &str| {
+            let named = after.iter().filter_map(|line| line.split_once(": ")).filter(|(key, _)| *key == name);
+            named.map(|(_, value)| value.trim().to_owned()).collect::<Vec<_>>()
+        };
+        let one = |name: &str| values(name).into_iter().next();
+        let commit = |text: String| {
+            let (commit, task) = text.split_once(' ')?;
+            Some(RejectedCommit { commit: CommitId::new(commit), task: TaskId::from(task) })
+        };
+        Some(Self {
+            reference: reference.to_owned(),
+            record: told.id.clone(),
+            task: one("Task")?.as_str().into(),
+            title,
+            tag: one("Tag")?.as_str().into(),
+            run: one("Run")?.as_str().into(),
+            rejects: values(REJECTS).into_iter().filter_map(commit).collect(),
+            keeps: values(KEEPS).into_iter().find_map(commit),
+            reason: reason.join("\n"),
+            at: one("At").unwrap_or_default(),
+        })
+    }
+
+    /// Tells whether this is a part of what is rejected: the commit itself, or what a rebase or a squash made of it.
+    pub fn rejects(&self, work: &Work) -> bool {
+        self.rejects.iter().any(|rejected| self.is_of(work, rejected))
+    }
+
+    /// Tells whether this is what is rejected, or the tests that are kept.
+    pub fn concerns(&self, work: &Work) -> bool {
+        self.rejects(work) || self.keeps.iter().any(|kept| self.is_of(work, kept))
+    }
+
+    fn is_of(&self, work: &Work, one: &RejectedCommit) -> bool {
+        work.commit == one.commit || (&work.tag, &work.run, &work.task) == (&self.tag, &self.run, &one.task)
+    }
+
+    /// Returns the commit that holds exactly this work: its own, or where it was squashed the one that was rejected.
+    pub fn commit_of(&self, work: &Work, is_alone: bool) -> CommitId {
+        if is_alone {
+            return work.commit.clone();
+        }
+        let all = self.rejects.iter().chain(&self.keeps);
+        let of_task: Vec<&RejectedCommit> = all.filter(|one| one.task == work.task).collect();
+        // A further commit that improves the code is the newest of its task.
+        let found = if work.kind == WorkKind::Refactor { of_task.first() } else { of_task.last() };
+        found.map_or_else(|| work.commit.clone(), |one| one.commit.clone())
+    }
+}
+
+/// All rejections that the repository holds.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    rejected: Vec<Rejected>,
+}
+
+impl Ledger {
+    /// Reads them. One that can't be understood is left out: it was written by nobody of us.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn read(repository: &Repository) -> Result<Self, Error> {
+        let references = repository.references_below(PLACE)?;
+        let commits: Vec<CommitId> = references.iter().map(|(_, commit)| commit.clone()).collect();
+        let told = repository.told_of(&commits)?;
+        let found = references
+            .iter()
+            .filter_map(|(reference, commit)| Rejected::of(reference, told.iter().find(|told| told.id == *commit)?));
+        Ok(Self { rejected: found.collect() })
+    }
+
+    /// Tells whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.rejected.is_empty()
+    }
+
+    /// Returns the rejections.
+    pub fn iter(&self) -> impl Iterator<Item = &Rejected> {
+        self.rejected.iter()
+    }
+
+    /// Returns the rejections of which something is among this work, with it; a rejection with kept tests takes those
+    /// along, since they can't stand without what makes them pass.
+    pub fn standing_among(&self, works: &[Work]) -> Vec<(Rejected, Vec<Work>)> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        for rejected in self.rejected.iter().rev() {
+            let own: Vec<Work> = works.iter().filter(|work| rejected.concerns(work)).cloned().collect();
+            let is_new = seen.insert((rejected.tag.clone(), rejected.task.clone(), rejected.run.clone()));
+            if is_new && own.iter().any(|work| rejected.rejects(work)) {
+                found.push((rejected.clone(), own));
+            }
+        }
+        found
+    }
+
+    /// Takes the rejections of a task's work in a run back.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn forget(&self, repository: &Repository, tag: &Tag, task: &TaskId, run: &RunId) -> Result<(), Error> {
+        let of_work = |rejected: &&Rejected| (&rejected.tag, &rejected.task, &rejected.run) == (tag, task, run);
+        self.rejected.iter().filter(of_work).try_for_each(|one| repository.forget(&one.reference, &one.record))
+    }
+}
+
+fn place(tag: &Tag, task: &TaskId, run: &RunId) -> String {
+    format!("{PLACE}/{}/{}/{}", name(tag.as_str()), name(task.as_str()), name(run.as_str()))
+}
+
+/// A part of a reference's name: what a file may be called, but for what git does not let be.
+fn name(text: &str) -> String {
+    safe_name(&TaskId::from(text)).replace('.', "%2e").replace('~', "%7e")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Words of people within a message: no line of them is a trailer.
+pub(super) fn quoted(text: &str) -> String {
+    text.trim().lines().map(|line| format!("> {}", line.trim_end())).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,43 @@
+//! Brings tests back that a person keeps: the first attempt of a RED takes them over as they were, and no agent is asked.
+//! They are proven as any other RED. Where that fails, the next attempt is an agent's.
+
+use super::blocking;
+use super::brief::Brief;
+use crate::now;
+use crate::trouble::Trouble;
+use tm_scheduler::{AgentReport, Claim, ClaimStatus, Ended, Phase, ResultFile};
+use tm_worktrees::{Error, TakenBackTree, Worktree};
+
+/// What stands in place of an agent's name.
+const NOBODY: &str = "kept tests";
+
+/// Puts kept tests into the worktree; `None` where there are none for this attempt, or where they conflict with what has
+/// landed since.
+pub(super) async fn taken_over(brief: &Brief, worktree: &Worktree) -> Result<Option<AgentReport>, Trouble> {
+    let is_first = brief.phase() == Phase::Red && brief.earlier.is_empty();
+    let Some(kept) = brief.setup.kept_tests.get(brief.id()).filter(|_| is_first).cloned() else { return Ok(None) };
+    let (repository, base) = (brief.setup.repository.clone(), worktree.base().clone());
+    let begun = now();
+    let found = blocking(move || match repository.brought_again(&base, &kept)? {
+        TakenBackTree::Clean(tree) => repository.commit_on(&base, &tree, "tm: tests that are kept\n").map(Some),
+        TakenBackTree::Conflict { .. } => Ok::<_, Error>(None),
+    });
+    let commit = match found.await {
+        Ok(Some(commit)) => commit,
+        Ok(None) => return Ok(None),
+        // The commit is not here any more: somebody has to write the tests anew.
+        Err(trouble) if trouble.is_of_collected_objects() => return Ok(None),
+        Err(trouble) => return Err(trouble),
+    };
+    tokio::task::block_in_place(|| worktree.go_back_to(&commit)).map_err(|error| Trouble::of(&error))?;
+    brief.tell_output("the tests are kept as they are; no agent is asked".to_owned());
+    let claim = Claim {
+        status: ClaimStatus::Pass,
+        tests_passed: None,
+        tests_failed: None,
+        files: Vec::new(),
+        issues: Vec::new(),
+    };
+    let report = AgentReport::new(NOBODY.to_owned(), begun, now(), Ended::Exited(Some(0)));
+    Ok(Some(AgentReport { result: ResultFile::Claimed(claim), ..report }))
+}
