@@ -19,6 +19,7 @@ mod input;
 pub mod iteration;
 mod limits;
 mod machine;
+pub mod merging;
 mod next;
 mod pair;
 mod pair_up;

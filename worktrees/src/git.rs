@@ -88,7 +88,7 @@ const SETTINGS: [&str; 15] = [
 ];
 
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
-const CHANGING: [&str; 16] = [
+const CHANGING: [&str; 17] = [
     "read-tree",
     "update-ref",
     "symbolic-ref",
@@ -102,6 +102,7 @@ const CHANGING: [&str; 16] = [
     "commit",
     "commit-tree",
     "merge-tree",
+    "hash-object",
     "apply",
     "pack-objects",
     "index-pack",

@@ -1,14 +1,41 @@
 //! Merges without a checkout: the base of a task, and landing.
 
-use crate::git::fields;
+use crate::git::{fields, path_of};
 use crate::{Error, Repository, TreeId};
+use std::path::PathBuf;
 use tm_scheduler::CommitId;
+use tm_scheduler::merging::Resolution;
+
+/// What git says of a conflict in which only lines are at odds.
+const OF_LINES: &str = "CONFLICT (contents)";
+/// What other words of git about a merge begin with, where they tell of a conflict.
+const CONFLICT: &str = "CONFLICT";
 
 /// Commits that can't be merged.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Conflict {
     /// The files.
     pub files: Vec<String>,
+    /// The merged tree, in whose files the conflicts are marked.
+    pub marked: TreeId,
+    /// The versions of each file, where lines of regular files are all that is at odds; `None` where anything else is:
+    /// a file that is gone or renamed on one side, a link, a submodule, a mode, something that is no text.
+    pub texts: Option<Vec<ConflictedText>>,
+}
+
+/// The versions of a file whose lines conflict.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ConflictedText {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its mode, as git writes it.
+    pub mode: String,
+    /// The blob of before; `None` where both sides made the file.
+    pub base: Option<String>,
+    /// The blob of what is merged into.
+    pub ours: String,
+    /// The blob of what is merged.
+    pub theirs: String,
 }
 
 /// What a merge came to.
@@ -40,9 +67,20 @@ pub struct MergePreview {
     pub head: CommitId,
     /// What lands.
     pub commit: CommitId,
+    /// How it came about, where merging lines alone gives no tree.
+    pub resolution: Option<Resolution>,
 }
 
-enum Merged {
+/// How conflicts are dealt with where commits are combined.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Conflicts {
+    /// They are told of.
+    Told,
+    /// What both sides only added is taken from both, and the commit says so.
+    United,
+}
+
+pub(crate) enum Merged {
     Tree(TreeId),
     Conflict(Conflict),
 }
@@ -52,22 +90,28 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn combine(&self, commits: &[CommitId], message: &str) -> Result<MergeOutcome, Error> {
-        self.combined(commits, |tree, parents| self.commit_tree(tree, parents, message))
+    pub fn combine(&self, commits: &[CommitId], message: &str, conflicts: Conflicts) -> Result<MergeOutcome, Error> {
+        self.combined(commits, (message, conflicts), |tree, parents, message| self.commit_tree(tree, parents, message))
     }
 
     /// As `combine`, with merges that are signed where the user's commits are: they become part of the history.
     ///
     /// # Errors
     /// Signing failed, or git refused.
-    pub fn combine_as_user(&self, commits: &[CommitId], message: &str) -> Result<MergeOutcome, Error> {
-        self.combined(commits, |tree, parents| self.commit_as_user(tree, parents, message))
+    pub fn combine_as_user(
+        &self,
+        commits: &[CommitId],
+        message: &str,
+        conflicts: Conflicts,
+    ) -> Result<MergeOutcome, Error> {
+        self.combined(commits, (message, conflicts), |tree, parents, message| self.commit_as_user(tree, parents, message))
     }
 
     fn combined(
         &self,
         commits: &[CommitId],
-        merge: impl Fn(&TreeId, &[&CommitId]) -> Result<CommitId, Error>,
+        (message, conflicts): (&str, Conflicts),
+        merge: impl Fn(&TreeId, &[&CommitId], &str) -> Result<CommitId, Error>,
     ) -> Result<MergeOutcome, Error> {
         let Some((first, rest)) = commits.split_first() else {
             return Err(Error::UnknownRevision { revision: String::new() });
@@ -81,12 +125,23 @@ impl Repository {
                 combined = commit.clone();
                 continue;
             }
-            match self.merge_trees(&combined, commit)? {
-                Merged::Tree(tree) => combined = merge(&tree, &[&combined, commit])?,
-                Merged::Conflict(conflict) => return Ok(MergeOutcome::Conflict(conflict)),
-            }
+            let (tree, message) = match self.merge_trees(&combined, commit)? {
+                Merged::Tree(tree) => (tree, message.to_owned()),
+                Merged::Conflict(conflict) => match self.united_if(conflicts, &conflict)? {
+                    Some(tree) => (tree, with_resolution(message, Resolution::Union)),
+                    None => return Ok(MergeOutcome::Conflict(conflict)),
+                },
+            };
+            combined = merge(&tree, &[&combined, commit], &message)?;
         }
         Ok(MergeOutcome::Merged(combined))
+    }
+
+    fn united_if(&self, conflicts: Conflicts, conflict: &Conflict) -> Result<Option<TreeId>, Error> {
+        match conflicts {
+            Conflicts::Told => Ok(None),
+            Conflicts::United => self.united(conflict),
+        }
     }
 
     /// Merges a commit into the integration branch, without moving it.
@@ -98,17 +153,27 @@ impl Repository {
             return Ok(Landing::AlreadyLanded);
         }
         Ok(match self.merge_trees(head, commit)? {
-            Merged::Tree(tree) => Landing::Clean(MergePreview { tree, head: head.clone(), commit: commit.clone() }),
+            Merged::Tree(tree) => Landing::Clean(MergePreview {
+                tree,
+                head: head.clone(),
+                commit: commit.clone(),
+                resolution: None,
+            }),
             Merged::Conflict(conflict) => Landing::Conflict(conflict),
         })
     }
 
-    /// Makes the merge a commit on no branch, as it would land, signed where the user's commits are.
+    /// Makes the merge a commit on no branch, as it would land, signed where the user's commits are; where lines alone did
+    /// not give it, its trailers say so.
     ///
     /// # Errors
     /// Signing failed, or git refused.
     pub fn merge_commit(&self, preview: &MergePreview, message: &str) -> Result<CommitId, Error> {
-        self.commit_as_user(&preview.tree, &[&preview.head, &preview.commit], message)
+        let message = match preview.resolution {
+            Some(resolution) => with_resolution(message, resolution),
+            None => message.to_owned(),
+        };
+        self.commit_as_user(&preview.tree, &[&preview.head, &preview.commit], &message)
     }
 
     pub(crate) fn commit_tree(&self, tree: &TreeId, parents: &[&CommitId], message: &str) -> Result<CommitId, Error> {
@@ -119,21 +184,98 @@ impl Repository {
         git.args(["-F", "-"]).input(message).object_id().map(CommitId::new)
     }
 
-    fn merge_trees(&self, ours: &CommitId, theirs: &CommitId) -> Result<Merged, Error> {
+    pub(crate) fn merge_trees(&self, ours: &CommitId, theirs: &CommitId) -> Result<Merged, Error> {
         let answer = self
             .git_on_objects()
             // How files are merged is said by the tree that is merged into, and by no file that lies about.
             .variable("GIT_ATTR_SOURCE", ours.as_str())
-            .args(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"])
+            // Whoever looks at a conflict sees what there was before, too.
+            .args(["-c", "merge.conflictStyle=diff3"])
+            .args(["merge-tree", "--write-tree", "-z", "--messages"])
             .commit(ours)
             .commit(theirs)
             .answer()?;
-        let parts: Vec<String> =
-            fields(&answer.stdout).map(|part| String::from_utf8_lossy(part).into_owned()).collect();
+        let parts: Vec<&[u8]> = fields(&answer.stdout).collect();
         match (answer.code, parts.split_first()) {
-            (0, Some((tree, _))) => Ok(Merged::Tree(TreeId(tree.trim().to_owned()))),
-            (1, Some((_, files))) => Ok(Merged::Conflict(Conflict { files: files.to_vec() })),
+            (0, Some((tree, _))) => Ok(Merged::Tree(tree_id(tree))),
+            (1, Some((tree, rest))) => Ok(Merged::Conflict(conflict(tree_id(tree), rest))),
             _ => Err(answer.into_error(&["merge-tree".to_owned()])),
         }
     }
+}
+
+fn tree_id(text: &[u8]) -> TreeId {
+    TreeId(String::from_utf8_lossy(text).trim().to_owned())
+}
+
+/// Adds the trailer; tm's own messages end with trailers, or are one line.
+fn with_resolution(message: &str, resolution: Resolution) -> String {
+    let message = message.trim_end();
+    let has_trailers = message.lines().last().is_some_and(|line| message.lines().count() > 1 && line.contains(": "));
+    let gap = if has_trailers { "\n" } else { "\n\n" };
+    format!("{message}{gap}{}: {resolution}\n", Resolution::TRAILER)
+}
+
+/// Reads what git says of a conflict: the versions of the files, nothing, and what happened.
+fn conflict(marked: TreeId, parts: &[&[u8]]) -> Conflict {
+    let end = parts.iter().position(|part| part.is_empty()).unwrap_or(parts.len());
+    let versions: Vec<Version> = parts[..end].iter().filter_map(|part| Version::of(part)).collect();
+    let mut paths: Vec<PathBuf> = versions.iter().map(|version| version.path.clone()).collect();
+    paths.dedup();
+    let is_of_lines = kinds(parts.get(end + 1..).unwrap_or_default())
+        .is_some_and(|kinds| kinds.iter().all(|kind| !kind.starts_with(CONFLICT) || kind == OF_LINES));
+    let texts: Option<Vec<ConflictedText>> = paths.iter().map(|path| text_of(path, &versions)).collect();
+    let files = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    Conflict { files, marked, texts: texts.filter(|_| is_of_lines) }
+}
+
+/// What happened: of each message the number of its paths, the paths, its kind, its words.
+fn kinds(mut parts: &[&[u8]]) -> Option<Vec<String>> {
+    let mut kinds = Vec::new();
+    while let Some((count, rest)) = parts.split_first() {
+        let count: usize = std::str::from_utf8(count).ok()?.parse().ok()?;
+        kinds.push(String::from_utf8_lossy(rest.get(count)?).into_owned());
+        parts = rest.get(count + 2..).unwrap_or_default();
+    }
+    Some(kinds)
+}
+
+/// One version of a file in conflict.
+struct Version {
+    mode: String,
+    blob: String,
+    stage: String,
+    path: PathBuf,
+}
+
+impl Version {
+    fn of(part: &[u8]) -> Option<Self> {
+        let tab = part.iter().position(|&byte| byte == b'\t')?;
+        let words = String::from_utf8_lossy(&part[..tab]).into_owned();
+        let mut words = words.split(' ').map(ToOwned::to_owned);
+        Some(Self { mode: words.next()?, blob: words.next()?, stage: words.next()?, path: path_of(&part[tab + 1..]) })
+    }
+}
+
+/// A file of which both sides have a regular version; its mode is the one that a side changed.
+fn text_of(path: &PathBuf, versions: &[Version]) -> Option<ConflictedText> {
+    let version = |stage: &str| versions.iter().find(|version| version.path == *path && version.stage == stage);
+    let (base, ours, theirs) = (version("1"), version("2")?, version("3")?);
+    let is_regular = |version: &&Version| version.mode.starts_with("100");
+    if ![base, Some(ours), Some(theirs)].iter().flatten().all(is_regular) {
+        return None;
+    }
+    let mode = match base {
+        Some(base) if base.mode == ours.mode => &theirs.mode,
+        Some(base) if base.mode == theirs.mode => &ours.mode,
+        _ if ours.mode == theirs.mode => &ours.mode,
+        _ => return None,
+    };
+    Some(ConflictedText {
+        path: path.clone(),
+        mode: mode.clone(),
+        base: base.map(|base| base.blob.clone()),
+        ours: ours.blob.clone(),
+        theirs: theirs.blob.clone(),
+    })
 }

@@ -6,6 +6,7 @@ mod ignored;
 mod objects;
 mod reading;
 mod safety;
+mod united;
 
 use super::*;
 use std::os::unix::fs::PermissionsExt as _;
@@ -140,11 +141,12 @@ fn a_conflict_names_the_files_and_moves_nothing() {
     let other = scene.task("tm/2", &base, "a.txt", "uno\ntwo\nthree\n");
     scene.land(&one);
     let before = scene.repository.resolve("tm/run").expect("a commit");
-    assert_eq!(scene.land(&other), Landing::Conflict(Conflict { files: vec!["a.txt".into()] }));
+    let Landing::Conflict(conflict) = scene.land(&other) else { panic!("a conflict") };
+    assert_eq!((conflict.files, conflict.texts.expect("lines").len()), (vec!["a.txt".to_owned()], 1));
     assert_eq!(scene.repository.resolve("tm/run").expect("a commit"), before);
     let with = scene.repository.trailers_between(&other, &before, &["a.txt".into()], "Task").expect("trailers");
     assert_eq!(with, ["tm/1"]);
-    assert!(matches!(scene.repository.combine(&[one, other], "Base\n"), Ok(MergeOutcome::Conflict(_))));
+    assert!(matches!(scene.repository.combine(&[one, other], "Base\n", Conflicts::United), Ok(MergeOutcome::Conflict(_))));
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn the_base_of_a_task_contains_everything_or_is_refused() {
         .pool
         .check_out(&branch("tm/3"), &BranchStart::New, &one, std::slice::from_ref(&two), |_, _| Ok(Vec::new()));
     assert!(matches!(refused, Err(Error::MissingDependency { missing, .. }) if missing == two));
-    let MergeOutcome::Merged(both) = scene.repository.combine(&[one.clone(), two.clone()], "Base\n").expect("a merge")
+    let MergeOutcome::Merged(both) = scene.repository.combine(&[one.clone(), two.clone()], "Base\n", Conflicts::Told).expect("a merge")
     else {
         panic!("a conflict")
     };
@@ -165,7 +167,7 @@ fn the_base_of_a_task_contains_everything_or_is_refused() {
         .pool
         .check_out(&branch("tm/3"), &BranchStart::New, &both, &[one.clone(), two], |_, _| Ok(Vec::new()))
         .expect("a worktree");
-    let same = scene.repository.combine(&[both.clone(), one], "Base\n").expect("a merge");
+    let same = scene.repository.combine(&[both.clone(), one], "Base\n", Conflicts::Told).expect("a merge");
     assert_eq!(same, MergeOutcome::Merged(both));
 }
 
