@@ -122,7 +122,9 @@ fn answer_of_git(effect: &Effect) -> Option<Input> {
         }
         Effect::Prove { task, attempt } => (task, attempt, Answer::Proved(Proof::default())),
         Effect::Commit { task, attempt } => (task, attempt, Answer::Committed { commit: "commit".into(), proof: None }),
-        Effect::Land { task, attempt, commit } => (task, attempt, Answer::Landed { commit: commit.clone() }),
+        Effect::Land { task, attempt, commit } => {
+            (task, attempt, Answer::Landed { commit: commit.clone(), resolution: None })
+        }
         Effect::RunAgent { .. }
         | Effect::Adopt { .. }
         | Effect::Refactor { .. }

@@ -112,7 +112,10 @@ fn a_landing_that_git_does_not_know_is_named() {
     let scene = killed();
     let commit = forged_commit(&scene);
     let committed = Answer::Committed { commit: commit.as_str().into(), proof: None };
-    forge(&scene, vec![proven(&scene, &commit), committed, Answer::Landed { commit: commit.as_str().into() }]);
+    forge(
+        &scene,
+        vec![proven(&scene, &commit), committed, Answer::Landed { commit: commit.as_str().into(), resolution: None }],
+    );
     for arguments in [&[][..], &["--trust-journal"]] {
         let output = scene.run(arguments);
         assert_eq!(output.status.code(), Some(1), "{}", words(&output));

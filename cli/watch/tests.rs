@@ -58,7 +58,7 @@ fn run() -> Scheduler {
     answer(&mut run, "1", exited(0));
     answer(&mut run, "1", Answer::Proved(Proof { passed: 3, ..Proof::default() }));
     answer(&mut run, "1", Answer::Committed { commit: "0123456789abcdef".into(), proof: None });
-    answer(&mut run, "1", Answer::Landed { commit: "fedcba9876543210".into() });
+    answer(&mut run, "1", Answer::Landed { commit: "fedcba9876543210".into(), resolution: None });
     answer(&mut run, "3", prepared());
     run
 }

@@ -48,7 +48,7 @@ pub(crate) fn summary() -> Summary {
     input(5_000, answer("1", report(5_000)));
     input(6_000, answer("1", Answer::Proved(Proof { passed: 4, ..Proof::default() })));
     input(6_000, answer("1", Answer::Committed { commit: "green0123456789".into(), proof: None }));
-    input(7_000, answer("1", Answer::Landed { commit: "merge".into() }));
+    input(7_000, answer("1", Answer::Landed { commit: "merge".into(), resolution: None }));
     let facts = RunFacts {
         run_id: "20261121-014512-3fa9".into(),
         tag: "master".into(),

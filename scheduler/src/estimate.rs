@@ -157,7 +157,8 @@ mod tests {
             })
             .collect();
         let plan = WavePlan::new(&tasks, &PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() }).unwrap();
-        let limits = Limits { retries: 0, dispatch, ..Limits::with_slots(NonZeroU32::new(slots).unwrap()) };
+        let limits =
+            Limits { retries: 0, conflict_rounds: 0, dispatch, ..Limits::with_slots(NonZeroU32::new(slots).unwrap()) };
         let mut scheduler = Scheduler::new(plan, limits);
         scheduler.handle(Timestamp(0), Input::Begin).unwrap();
         scheduler

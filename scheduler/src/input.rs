@@ -1,5 +1,6 @@
 //! Everything that can come into the scheduler; each is journaled before it is acted on.
 
+use crate::merging::Resolution;
 use crate::{AgentReport, AttemptNumber, CommitId, Limits, Proof, Request, TaskId};
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +74,9 @@ pub enum Answer {
     Landed {
         /// The merge commit, or the commit that was there already.
         commit: CommitId,
+        /// How the merge came about, where merging lines alone gave none.
+        #[serde(default)]
+        resolution: Option<Resolution>,
     },
     /// The work is not on the integration branch.
     LandingRefused(LandingRefusal),
@@ -140,6 +144,12 @@ pub enum LandingRefusal {
         files: Vec<String>,
         /// The tasks whose landed work touches them.
         with: Vec<TaskId>,
+        /// Whether the task's agent may be asked to put the two together.
+        #[serde(default)]
+        mendable: bool,
+        /// What was tried without an agent, and what came of it, a line each.
+        #[serde(default)]
+        tried: Vec<String>,
     },
     /// The merged tree fails tests.
     Regression {

@@ -20,6 +20,7 @@ pub mod iteration;
 mod limits;
 mod machine;
 pub mod merging;
+mod named_files;
 mod next;
 mod pair;
 mod pair_up;
@@ -49,8 +50,8 @@ pub use history::{
 };
 pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
 pub use input::{Answer, Input, LandingRefusal, PrepareRefusal, Refactored, StopOrder};
-pub use limits::{Dispatch, Edition, Landing, Limits, Refactor};
-pub use machine::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskView, Wall};
+pub use limits::{Dispatch, Edition, Landing, Limits, Overlap, Refactor};
+pub use machine::{AttemptRecord, Conflicted, IllegalInput, Place, Scheduler, State, TaskView, Wall};
 pub use next::{Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use pair_up::{AbsentPartner, PairUp, PairUpOptions, Skip, pair_up};

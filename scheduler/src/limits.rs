@@ -37,6 +37,17 @@ pub enum Refactor {
     On,
 }
 
+/// Whether tasks that will touch the same files work side by side.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Overlap {
+    /// Yes: conflicts are dealt with as they come.
+    #[default]
+    Allow,
+    /// Not where other work is ready.
+    Avoid,
+}
+
 /// The rules by which a run takes its inputs. A journal is replayed by those under which it was written, up to the moment
 /// at which another process takes the run up.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -46,13 +57,15 @@ pub enum Edition {
     /// it is, no RED is questioned, and a single slot is filled again while work waits to land.
     #[default]
     First,
-    /// Those of this version.
+    /// Those of journals of version 3: a conflict is charged, and throws the work away.
     Second,
+    /// Those of this version.
+    Third,
 }
 
 impl Edition {
     /// The edition of runs that begin or are taken up now.
-    pub const NEWEST: Self = Self::Second;
+    pub const NEWEST: Self = Self::Third;
 }
 
 /// What a run may use.
@@ -86,9 +99,19 @@ pub struct Limits {
     /// Who works.
     #[serde(default)]
     pub agents: Roster,
+    /// So many conflicts of a task are not charged.
+    #[serde(default = "default_conflict_rounds")]
+    pub conflict_rounds: u32,
+    /// Whether tasks that will touch the same files work side by side.
+    #[serde(default)]
+    pub overlap: Overlap,
     /// The rules.
     #[serde(default)]
     pub edition: Edition,
+}
+
+const fn default_conflict_rounds() -> u32 {
+    Limits::CONFLICT_ROUNDS
 }
 
 impl Limits {
@@ -100,6 +123,9 @@ impl Limits {
     /// person said so: each order to stop or pause the run, and each request to retry, stop or skip a task, ends one at the
     /// most. A task that a person opens again after it was given up has so many again, and at least one charged attempt.
     pub const UNCHARGED_ATTEMPTS: u32 = 10;
+
+    /// So many conflicts of a task are not charged when nothing says otherwise.
+    pub const CONFLICT_ROUNDS: u32 = 3;
 
     /// Returns limits for so many slots and nothing else out of the ordinary.
     pub fn with_slots(slots: NonZeroU32) -> Self {
@@ -116,6 +142,8 @@ impl Limits {
             max_cost_usd_per_task: None,
             max_tokens_per_task: None,
             agents: Roster::default(),
+            conflict_rounds: Self::CONFLICT_ROUNDS,
+            overlap: Overlap::Allow,
             edition: Edition::NEWEST,
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Does not know waves or order, and never touches the backlog.
 
+use crate::named_files::named_files;
 use crate::{Complexity, Phase, Priority, Status, Task, TaskId, TddHalf};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,9 @@ pub struct PlannedTask {
     pub status_before: Status,
     /// `metadata.timeout_minutes` of the backlog.
     pub timeout_minutes: Option<u64>,
+    /// Files that the task's texts name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
 }
 
 /// What pairing made of the open tasks.
@@ -185,6 +189,7 @@ fn planned(task: &Task, id: TaskId, phase: Phase, pair: Option<TaskId>) -> Plann
         complexity: task.complexity,
         status_before: task.status.clone(),
         timeout_minutes: task.timeout_minutes,
+        files: named_files(task),
     }
 }
 

@@ -49,6 +49,9 @@ pub struct Proof {
     pub waived: Vec<Reason>,
     /// The evidence for the next attempt's prompt and for people: failing tests with what they printed, bounded.
     pub evidence: String,
+    /// Files that the work changes, as many as are worth knowing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<String>,
     /// What people should know although the proof holds, such as "exit status only".
     pub notes: Vec<String>,
 }

@@ -63,11 +63,13 @@ pub enum Reason {
     GateFailed,
     /// A reviewer rejects the work.
     ReviewRejected,
+    /// What was made of a conflict is no resolution of it.
+    ConflictNotResolved,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::NothingChanged,
         Self::CannotRun,
         Self::ExitStatusOnly,
@@ -96,6 +98,7 @@ impl Reason {
         Self::FrozenFileChanged,
         Self::GateFailed,
         Self::ReviewRejected,
+        Self::ConflictNotResolved,
     ];
 
     /// Returns the name used in files and on the screen.
@@ -129,6 +132,7 @@ impl Reason {
             Self::FrozenFileChanged => "frozen-file-changed",
             Self::GateFailed => "gate-failed",
             Self::ReviewRejected => "review-rejected",
+            Self::ConflictNotResolved => "conflict-not-resolved",
         }
     }
 }

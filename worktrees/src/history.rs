@@ -69,12 +69,7 @@ impl Repository {
         }
     }
 
-    fn resolved_tree(
-        &self,
-        conflict: &Conflict,
-        tree: &TreeId,
-        resolution: Resolution,
-    ) -> Result<MergedTree, Error> {
+    fn resolved_tree(&self, conflict: &Conflict, tree: &TreeId, resolution: Resolution) -> Result<MergedTree, Error> {
         let files = || MergedTree::Conflict(conflict.files.clone());
         match resolution {
             Resolution::Union => Ok(match self.united(conflict)? {

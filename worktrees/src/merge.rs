@@ -153,12 +153,9 @@ impl Repository {
             return Ok(Landing::AlreadyLanded);
         }
         Ok(match self.merge_trees(head, commit)? {
-            Merged::Tree(tree) => Landing::Clean(MergePreview {
-                tree,
-                head: head.clone(),
-                commit: commit.clone(),
-                resolution: None,
-            }),
+            Merged::Tree(tree) => {
+                Landing::Clean(MergePreview { tree, head: head.clone(), commit: commit.clone(), resolution: None })
+            }
             Merged::Conflict(conflict) => Landing::Conflict(conflict),
         })
     }

@@ -146,7 +146,10 @@ fn a_conflict_names_the_files_and_moves_nothing() {
     assert_eq!(scene.repository.resolve("tm/run").expect("a commit"), before);
     let with = scene.repository.trailers_between(&other, &before, &["a.txt".into()], "Task").expect("trailers");
     assert_eq!(with, ["tm/1"]);
-    assert!(matches!(scene.repository.combine(&[one, other], "Base\n", Conflicts::United), Ok(MergeOutcome::Conflict(_))));
+    assert!(matches!(
+        scene.repository.combine(&[one, other], "Base\n", Conflicts::United),
+        Ok(MergeOutcome::Conflict(_))
+    ));
 }
 
 #[test]
@@ -159,7 +162,8 @@ fn the_base_of_a_task_contains_everything_or_is_refused() {
         .pool
         .check_out(&branch("tm/3"), &BranchStart::New, &one, std::slice::from_ref(&two), |_, _| Ok(Vec::new()));
     assert!(matches!(refused, Err(Error::MissingDependency { missing, .. }) if missing == two));
-    let MergeOutcome::Merged(both) = scene.repository.combine(&[one.clone(), two.clone()], "Base\n", Conflicts::Told).expect("a merge")
+    let MergeOutcome::Merged(both) =
+        scene.repository.combine(&[one.clone(), two.clone()], "Base\n", Conflicts::Told).expect("a merge")
     else {
         panic!("a conflict")
     };

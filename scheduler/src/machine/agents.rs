@@ -3,10 +3,11 @@
 //! A wall stands while the service behind an account refuses for now. Nobody who shares the account starts then, and
 //! attempts that ran into it are not charged.
 
+use super::conflicts::Beside;
 use super::{Scheduler, State};
 use crate::{
     AccountName, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch, Edition, Effect, Event, Failure, Keep,
-    Pause, Seat, StopReason, TaskId, Timestamp, judge_agent,
+    Overlap, Pause, Seat, StopReason, TaskId, Timestamp, judge_agent,
 };
 
 /// A declared reset that is so much later than the one before is told again.
@@ -56,6 +57,13 @@ impl Scheduler {
         if self.is_landing_waited_for() {
             return;
         }
+        if self.limits.overlap == Overlap::Avoid {
+            self.fill_slots_with(now, &Beside::NothingThatOverlaps(self.hot_files()), effects);
+        }
+        self.fill_slots_with(now, &Beside::Anything, effects);
+    }
+
+    fn fill_slots_with(&mut self, now: Timestamp, beside: &Beside, effects: &mut Vec<Effect>) {
         let mut position = None;
         while self.stop_reason.is_none() && !self.is_paused && self.slots_in_use < self.limits.slots.get() {
             let Some(key) = self.candidate_after(position) else { return };
@@ -63,6 +71,13 @@ impl Scheduler {
             let rank = key.2;
             if self.is_over_budget(rank) {
                 self.tell_over_budget(rank, effects);
+                continue;
+            }
+            let overlaps = match beside {
+                Beside::Anything => false,
+                Beside::NothingThatOverlaps(hot) => self.overlaps_work(rank, hot),
+            };
+            if overlaps || self.is_held_back(rank) {
                 continue;
             }
             match self.free_agent(rank) {
@@ -83,6 +98,12 @@ impl Scheduler {
         let key = *self.ready.range((after, Unbounded)).next()?;
         let is_open = self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[key.2].wave);
         is_open.then_some(key)
+    }
+
+    /// Whether a ready task would be started now, were there a slot for it.
+    pub(super) fn is_startable(&self, rank: usize) -> bool {
+        let is_open = self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[rank].wave);
+        self.states[rank] == State::Ready && is_open && !self.is_over_budget(rank) && self.free_agent(rank).is_ok()
     }
 
     fn free_agent(&self, rank: usize) -> Result<AgentName, Barred> {
@@ -130,7 +151,7 @@ impl Scheduler {
         let Some(Seat { agent, account, .. }) = self.seat_of(rank).cloned() else { return };
         let (longest, longest_pause) = match self.limits.edition {
             Edition::First => (u64::MAX, Pause::LONGEST_MS),
-            Edition::Second => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
+            Edition::Second | Edition::Third => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
         };
         let declared = declared.filter(|&until| until > now).map(|until| until.min(now.plus(longest)));
         let is_declared = declared.is_some();

@@ -53,13 +53,15 @@ impl Scheduler {
             (State::Running | State::Proving | State::Committing, Answer::WorkLost(why)) => {
                 self.fail_attempt(now, rank, Failure::Lost, why, None, effects);
             }
-            (State::Landing { commit }, Answer::Landed { commit: merge }) => {
+            (State::Landing { commit }, Answer::Landed { commit: merge, resolution }) => {
                 let commit = commit.clone();
                 self.end_landing();
+                self.last_attempt(rank).resolution = resolution;
                 self.landed(now, rank, commit, &merge, effects);
             }
             (State::Landing { .. }, Answer::LandingRefused(refusal)) => {
                 self.end_landing();
+                self.note_conflict(rank, &refusal);
                 let (failure, evidence) = landing_evidence(refusal);
                 self.fail_attempt(now, rank, failure, evidence, None, effects);
             }
@@ -292,8 +294,9 @@ fn landing_evidence(refusal: LandingRefusal) -> (Failure, String) {
         if names.is_empty() { "what has landed".to_owned() } else { format!("the landed work of {}", names.join(", ")) }
     };
     match refusal {
-        LandingRefusal::Conflict { files, with } => {
-            (Failure::Conflict, format!("conflicts with {} in: {}", names(&with), files.join(", ")))
+        LandingRefusal::Conflict { files, with, tried, .. } => {
+            let tried: String = tried.iter().map(|tried| format!("\n{tried}")).collect();
+            (Failure::Conflict, format!("conflicts with {} in: {}{tried}", names(&with), files.join(", ")))
         }
         LandingRefusal::Regression { proof, with } if proof.failure == Some(Failure::GateFailed) => {
             (Failure::GateFailed, format!("merged with {}:\n{}", names(&with), proof.evidence))

@@ -63,7 +63,8 @@ impl Scheduler {
 
     pub(super) fn start_attempt(&mut self, now: Timestamp, rank: usize, agent: AgentName, effects: &mut Vec<Effect>) {
         let number = AttemptNumber(count_u32(self.attempts[rank].len()) + 1);
-        self.attempts[rank].push(AttemptRecord::new(number, now, agent));
+        let mends = self.carried(rank);
+        self.attempts[rank].push(AttemptRecord { mends, ..AttemptRecord::new(number, now, agent) });
         self.set_state(rank, State::Preparing);
         let placed = &self.plan.tasks[rank];
         if self.opened_waves.insert(placed.wave) {

@@ -5,6 +5,7 @@
 
 mod agents;
 mod answers;
+mod conflicts;
 mod dispatch;
 mod joining;
 mod parting;
@@ -20,7 +21,7 @@ mod steering;
 mod stop;
 
 pub use agents::Wall;
-pub use state::{AttemptRecord, Place, State};
+pub use state::{AttemptRecord, Conflicted, Place, State};
 
 use crate::{
     AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase, PlacedTask,
@@ -86,6 +87,8 @@ pub struct Scheduler {
     refusals_in_a_row: BTreeMap<AccountName, u32>,
     /// Accounts whose credentials were refused.
     refused: BTreeSet<AccountName>,
+    /// Tasks that have conflicted with what had landed.
+    quarrelsome: BTreeSet<usize>,
     /// Tasks that people were told have spent their budgets.
     told_over_budget: BTreeSet<usize>,
     life: Life,
@@ -157,6 +160,7 @@ impl Scheduler {
             walls: BTreeMap::new(),
             refusals_in_a_row: BTreeMap::new(),
             refused: BTreeSet::new(),
+            quarrelsome: BTreeSet::new(),
             told_over_budget: BTreeSet::new(),
             life: Life::New,
             is_paused: false,
@@ -298,6 +302,14 @@ impl Scheduler {
         match (status, self.stop_reason) {
             (RunStatus::Stopped, Some(StopReason::Surroundings)) => 1,
             _ => status.exit_code(),
+        }
+    }
+
+    /// Whether a conflict throws nothing away and costs no retry.
+    fn has_ladder(&self) -> bool {
+        match self.limits.edition {
+            Edition::First | Edition::Second => false,
+            Edition::Third => true,
         }
     }
 

@@ -84,8 +84,9 @@ impl Scheduler {
             (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
                 self.note_refactored(now, rank, *refactored, effects);
             }
-            (State::Landing { commit }, Answer::Landed { commit: merge }) => {
+            (State::Landing { commit }, Answer::Landed { commit: merge, resolution }) => {
                 let commit: CommitId = commit.clone();
+                self.last_attempt(rank).resolution = resolution;
                 self.partings.remove(&rank);
                 self.end_landing();
                 self.landed(now, rank, commit, &merge, effects);

@@ -39,7 +39,7 @@ impl Scheduler {
         let is_used_up = count_u32(charged) > self.limits.retries;
         match self.limits.edition {
             Edition::First => is_final || is_used_up && (is_charged || failure == Failure::Lost),
-            Edition::Second => is_final || is_used_up && is_charged || self.uncharged_left(rank) == 0,
+            Edition::Second | Edition::Third => is_final || is_used_up && is_charged || self.uncharged_left(rank) == 0,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Scheduling as scripts: what comes in, and every effect that goes out, one a line.
 
 mod bounds;
+mod conflicts;
 mod questions;
 mod refactoring;
 mod replaying;
@@ -142,7 +143,7 @@ fn committed(commit: &str) -> Answer {
 }
 
 fn landed(commit: &str) -> Answer {
-    Answer::Landed { commit: commit.into() }
+    Answer::Landed { commit: commit.into(), resolution: None }
 }
 
 #[test]
@@ -276,7 +277,12 @@ fn landings_queue_one_behind_the_other_and_a_conflict_is_retried() {
         landed("m2"),
         &["say attempt:ended 2 well", "say task:landed 2", "status 2 done", "land 1#1 c1"],
     );
-    let refusal = LandingRefusal::Conflict { files: vec!["a.txt".into()], with: vec!["2".into()] };
+    let refusal = LandingRefusal::Conflict {
+        files: vec!["a.txt".into()],
+        with: vec!["2".into()],
+        mendable: false,
+        tried: Vec::new(),
+    };
     script.answer("1", Answer::LandingRefused(refusal), &["say attempt:ended 1 conflict", "prepare 1#2 on [] with []"]);
     let record = &script.scheduler.task(&"1".into()).expect("a task").attempts[0];
     assert_eq!(record.evidence, "conflicts with the landed work of `2` in: a.txt");

@@ -38,10 +38,12 @@ impl Scheduler {
         effects: &mut Vec<Effect>,
     ) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        let charged = self.is_charged(rank, failure);
+        self.note_failure(rank, failure);
         let record = self.last_attempt(rank);
         record.ended_at = Some(now);
         record.failure = Some(failure);
-        record.charged = failure.policy().charged;
+        record.charged = charged;
         let reason = first_line(&evidence);
         record.evidence = evidence;
         effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: Some(failure), reason }));

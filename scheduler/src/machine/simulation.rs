@@ -4,18 +4,20 @@
 //! has landed (or is held, for a GREEN; or was skipped as satisfied); at most one landing at a time; nothing is started
 //! while the run is paused, and no agent whose account is behind a wall or was refused; a wall ends at its moment, after a
 //! day, or when somebody passes it; with one slot nothing is prepared while work waits to land; no task is tried more often
-//! than `retries + 1` times and ten that are not charged, but for what people ended and opened again; what is refused
-//! changes nothing; the same inputs give the same effects. At the end: every task has settled, a task that failed or was
+//! than `retries + 1` times and ten that are not charged, but for what people ended and opened again; no more conflicts go
+//! uncharged than the limits say; an attempt carries over what an attempt of the same task left, and nothing starts that may
+//! touch the files of a task which conflicted twice and is under way; what is refused changes nothing; the same inputs give the same effects. At the end: every task has settled, a task that failed or was
 //! skipped blocks exactly its dependants, no attempt that ran into a wall was charged, no RED was questioned twice for the
 //! same cause or more than twice, no status is left `in-progress`.
 
+mod conflicts;
 mod hostile;
 mod ledger;
 
 use super::*;
 use crate::{
-    AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions, PrepareRefusal, Proof,
-    Reason, RedStart, Refactor, Refactored, Request, Roster, Seat, ServiceRefusal, Task, TddMode, pair,
+    AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal,
+    Proof, Reason, RedStart, Refactor, Refactored, Request, Roster, Seat, ServiceRefusal, Task, TddMode, pair,
 };
 use fastrand::Rng;
 use hostile::Hostile;
@@ -91,6 +93,8 @@ impl World {
         if random.usize(..100) < 10 {
             limits.deadline = Some(Timestamp(random.u64(..200)));
         }
+        limits.overlap = if random.usize(..100) < 30 { Overlap::Avoid } else { Overlap::Allow };
+        limits.conflict_rounds = random.u32(..5);
         limits.agents = roster(&mut random);
         let failure_percent = [0, 5, 20, 50][random.usize(..4)];
         let requests = [0, 20, 100, 300][random.usize(..4)];
@@ -172,6 +176,7 @@ impl World {
                 let is_single = self.scheduler.limits().slots == NonZeroU32::MIN;
                 let lands = |view: TaskView<'_>| matches!(view.state, State::Landing { .. });
                 assert!(!is_single || !self.scheduler.tasks().any(lands), "`{task}` is prepared while work lands");
+                self.check_apart(&task);
                 self.owed.push((task, attempt, Owed::Prepare));
             }
             Effect::RunAgent { task, attempt, .. } => {
@@ -254,7 +259,7 @@ impl World {
             }
             (Owed::Prepare, true) => Answer::PrepareRefused(PrepareRefusal::Failed("disk".into())),
             (Owed::Agent, _) => self.agent_end(&task, fails),
-            (Owed::Proof, false) => Answer::Proved(Proof::default()),
+            (Owed::Proof, false) => Answer::Proved(Proof { touched: vec![self.file()], ..Proof::default() }),
             (Owed::Proof, true) => {
                 let failure = Failure::ALL[self.random.usize(..Failure::ALL.len())];
                 Answer::Proved(Proof { failure: Some(failure), ..self.doubtful() })
@@ -268,12 +273,19 @@ impl World {
                 proof: None,
                 dropped: fails.then(|| "it broke a test".to_owned()),
             })),
-            (Owed::Landing, false) => Answer::Landed { commit: self.commit() },
-            (Owed::Landing, true) => {
-                Answer::LandingRefused(LandingRefusal::Conflict { files: vec!["f".into()], with: Vec::new() })
-            }
+            (Owed::Landing, false) => Answer::Landed { commit: self.commit(), resolution: None },
+            (Owed::Landing, true) => Answer::LandingRefused(LandingRefusal::Conflict {
+                files: vec![self.file()],
+                with: Vec::new(),
+                mendable: self.random.bool(),
+                tried: Vec::new(),
+            }),
         };
         self.input(Input::Answer { task, attempt, answer });
+    }
+
+    fn file(&mut self) -> String {
+        ["f", "g", "h"][self.random.usize(..3)].to_owned()
     }
 
     /// What may be said of work that is refused: sometimes that tests of its RED are wrong.
@@ -378,6 +390,7 @@ impl World {
                 );
             }
         }
+        self.check_conflicts();
         let records = || self.scheduler.tasks().flat_map(|view| view.attempts);
         let walled = records().filter(|record| record.failure == Some(Failure::RateLimited));
         assert!(walled.map(|record| record.charged).all(|charged| !charged), "a wall is not charged");

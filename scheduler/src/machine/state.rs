@@ -1,5 +1,6 @@
 //! Where a task stands within a run, and the record of its attempts.
 
+use crate::merging::Resolution;
 use crate::{
     AgentName, AgentReport, AttemptNumber, CommitId, Dependants, Failure, Proof, Reason, Refactored, TaskId, Timestamp,
 };
@@ -167,6 +168,15 @@ pub struct AttemptRecord {
     /// RED: why its GREEN had it done again, when it had.
     #[serde(default)]
     pub questioned: Option<Reason>,
+    /// Proven work of an earlier attempt that conflicts with what has landed, and that this one is to put together with it.
+    #[serde(default)]
+    pub mends: Option<CommitId>,
+    /// The conflict by which its own work did not land.
+    #[serde(default)]
+    pub conflict: Option<Conflicted>,
+    /// How it landed, where merging lines alone gave no tree.
+    #[serde(default)]
+    pub resolution: Option<Resolution>,
     /// Why it failed.
     pub failure: Option<Failure>,
     /// Whether the failure counts against the retries.
@@ -189,6 +199,9 @@ impl AttemptRecord {
             commit: None,
             refactor: None,
             questioned: None,
+            mends: None,
+            conflict: None,
+            resolution: None,
             failure: None,
             charged: false,
             evidence: String::new(),
@@ -208,6 +221,17 @@ impl AttemptRecord {
             (more.saturating_add(tokens), cost_usd + cost.unwrap_or(0.0))
         })
     }
+}
+
+/// A conflict of proven work with what has landed.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Conflicted {
+    /// The files.
+    pub files: Vec<String>,
+    /// The tasks whose landed work touches them.
+    pub with: Vec<TaskId>,
+    /// Whether the task's agent may be asked to put the two together.
+    pub mendable: bool,
 }
 
 /// Where an attempt works.

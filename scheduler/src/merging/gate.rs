@@ -218,7 +218,10 @@ mod tests {
         let back = wrong("export { a };\nexport { a, one, two };\n", CALLS);
         assert_eq!(back, "`export { a };`, which a side removed, is back");
         let outside = format!("fn top() {{ evil() }}\n{EXPORTS}}}\n{CALLS}fn end() {{\n}}\n");
-        assert_eq!(wrong_resolution(&quarrel(), &outside).expect("a fault"), "lines outside of the conflicts were changed");
+        assert_eq!(
+            wrong_resolution(&quarrel(), &outside).expect("a fault"),
+            "lines outside of the conflicts were changed"
+        );
         let end = format!("fn top() {{\n}}\n{EXPORTS}}}\n{CALLS}fn end() {{\n}}\nmore\n");
         assert!(wrong_resolution(&quarrel(), &end).is_some(), "nor may anything follow");
     }

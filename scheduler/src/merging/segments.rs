@@ -37,7 +37,8 @@ enum Part {
 
 /// Reads a merged text with markers of that size, base included; `None` where the markers are not in order.
 pub fn segments(merged: &str, marker: usize) -> Option<Vec<Segment>> {
-    let starts = |line: &str, letter: char| line.chars().take(marker).filter(|&found| found == letter).count() == marker;
+    let starts =
+        |line: &str, letter: char| line.chars().take(marker).filter(|&found| found == letter).count() == marker;
     let (mut found, mut part) = (Vec::new(), Part::Settled);
     let [mut settled, mut ours, mut base, mut theirs] = [const { String::new() }; 4];
     for line in merged.split_inclusive('\n') {

@@ -81,7 +81,11 @@ mod tests {
     fn conflict(ours: &str, base: &str, theirs: &str) -> Vec<Segment> {
         let settled = |text: &str| Segment::Settled(text.to_owned());
         let of = |text: &str| text.to_owned();
-        vec![settled("top\n"), Segment::Conflict { ours: of(ours), base: of(base), theirs: of(theirs) }, settled("end\n")]
+        vec![
+            settled("top\n"),
+            Segment::Conflict { ours: of(ours), base: of(base), theirs: of(theirs) },
+            settled("end\n"),
+        ]
     }
 
     #[test]

@@ -28,7 +28,8 @@ fn a_merge_has_the_tree_of_its_parents_or_another_one() {
     let other = scene.task("tm/other", &base, "c.txt", "c\n");
     let clash = scene.task("tm/clash", &base, "b.txt", "another\n");
     let Landing::Clean(preview) = scene.repository.land(&one, &other).expect("landed") else { panic!("clean") };
-    let merged = |tree: &TreeId, with: &CommitId| scene.repository.merged_tree(&one, with, tree, None).expect("an answer");
+    let merged =
+        |tree: &TreeId, with: &CommitId| scene.repository.merged_tree(&one, with, tree, None).expect("an answer");
     assert_eq!(merged(&preview.tree, &other), MergedTree::AsMerged);
     assert_eq!(merged(&scene.repository.tree_of(&one).expect("a tree"), &other), MergedTree::Other);
     assert_eq!(merged(&preview.tree, &clash), MergedTree::Conflict(vec!["b.txt".to_owned()]));

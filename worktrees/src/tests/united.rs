@@ -106,26 +106,56 @@ fn a_mode_that_one_side_sets_is_kept() {
 #[test]
 fn anything_else_is_left_in_conflict() {
     let changed: [(&str, Side, Side, Side); 8] = [
-        ("a line that both changed", |at| list(at, ""), |at| write(&at.join("list.txt"), "1\ntwo\n"), |at| {
-            write(&at.join("list.txt"), "uno\ntwo\n");
-        }),
-        ("gone on one side", |at| list(at, ""), |at| std::fs::remove_file(at.join("list.txt")).expect("gone"), |at| {
-            list(at, "theirs\n");
-        }),
+        (
+            "a line that both changed",
+            |at| list(at, ""),
+            |at| write(&at.join("list.txt"), "1\ntwo\n"),
+            |at| {
+                write(&at.join("list.txt"), "uno\ntwo\n");
+            },
+        ),
+        (
+            "gone on one side",
+            |at| list(at, ""),
+            |at| std::fs::remove_file(at.join("list.txt")).expect("gone"),
+            |at| {
+                list(at, "theirs\n");
+            },
+        ),
         ("renamed twice", |at| list(at, "a\nb\nc\nd\n"), |at| rename(at, "left.txt"), |at| rename(at, "right.txt")),
-        ("no text", |at| bytes(&at.join("x"), b"\0a"), |at| bytes(&at.join("x"), b"\0b"), |at| {
-            bytes(&at.join("x"), b"\0c");
-        }),
-        ("no Unicode", |at| bytes(&at.join("x"), b"a\n"), |at| bytes(&at.join("x"), b"a\nb\n"), |at| {
-            bytes(&at.join("x"), b"a\n\xff\n");
-        }),
+        (
+            "no text",
+            |at| bytes(&at.join("x"), b"\0a"),
+            |at| bytes(&at.join("x"), b"\0b"),
+            |at| {
+                bytes(&at.join("x"), b"\0c");
+            },
+        ),
+        (
+            "no Unicode",
+            |at| bytes(&at.join("x"), b"a\n"),
+            |at| bytes(&at.join("x"), b"a\nb\n"),
+            |at| {
+                bytes(&at.join("x"), b"a\n\xff\n");
+            },
+        ),
         ("lines that end differently", |at| list(at, ""), |at| list(at, "ours\r\n"), |at| list(at, "theirs\n")),
-        ("a link on one side", |at| write(&at.join("x"), ""), |at| link(at, "list.txt"), |at| {
-            write(&at.join("list.txt"), "theirs\n");
-        }),
-        ("data", |at| write(&at.join("a.json"), "{\n}\n"), |at| write(&at.join("a.json"), "{\n\"a\": 1\n}\n"), |at| {
-            write(&at.join("a.json"), "{\n\"b\": 1\n}\n");
-        }),
+        (
+            "a link on one side",
+            |at| write(&at.join("x"), ""),
+            |at| link(at, "list.txt"),
+            |at| {
+                write(&at.join("list.txt"), "theirs\n");
+            },
+        ),
+        (
+            "data",
+            |at| write(&at.join("a.json"), "{\n}\n"),
+            |at| write(&at.join("a.json"), "{\n\"a\": 1\n}\n"),
+            |at| {
+                write(&at.join("a.json"), "{\n\"b\": 1\n}\n");
+            },
+        ),
     ];
     for (name, before, ours, theirs) in changed {
         let quarrel = Quarrel::new(before, ours, theirs);

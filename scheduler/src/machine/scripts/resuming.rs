@@ -47,7 +47,7 @@ fn trouble_around_a_step_stops_the_run_and_the_step_is_asked_for_again() {
     script.answer("2", committed("c2"), &["say commit:created 2", "release 2#1 Nothing", "land 2#1 c2"]);
     script.answer(
         "2",
-        Answer::Landed { commit: "m2".into() },
+        Answer::Landed { commit: "m2".into(), resolution: None },
         &[
             "say attempt:ended 2 well",
             "say task:landed 2",

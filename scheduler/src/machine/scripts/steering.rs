@@ -107,7 +107,8 @@ fn work_that_is_landing_when_its_task_is_stopped_lands_or_is_given_up() {
         script.answer("1", committed("c1"), &["say commit:created 1", "release 1#1 Nothing", "land 1#1 c1"]);
         let stop = Request::StopTask { task: "1".into(), order: StopOrder::Now };
         script.gives(ask(stop), &["say task:stopping 1"]);
-        let refused = LandingRefusal::Conflict { files: vec!["f".into()], with: Vec::new() };
+        let refused =
+            LandingRefusal::Conflict { files: vec!["f".into()], with: Vec::new(), mendable: false, tried: Vec::new() };
         if lands {
             let well = ["say attempt:ended 1 well", "say task:landed 1", "status 1 done", "say run:ended completed 0"];
             script.answer("1", landed("m1"), &well);

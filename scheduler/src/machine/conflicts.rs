@@ -1,0 +1,154 @@
+//! What follows from a conflict of proven work with what has landed: the work is not thrown away, and not charged.
+//!
+//! One attempt of the task's own agent puts the two together, where it may be asked to; then a fresh one begins from what
+//! has landed. A task that conflicted twice lands before tasks are started that may touch the same files.
+
+use super::{AttemptRecord, Scheduler, State, count_u32};
+use crate::{CommitId, Failure, LandingRefusal, Phase};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// From so many conflicts on nothing is started beside a task that may touch the same files.
+const SERIAL_FROM: u32 = 2;
+/// A file that so many landed tasks touched, and at least half of them, is expected of every other one, too.
+const HOT_FROM: usize = 3;
+
+/// Beside what a task may be started.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Beside {
+    Anything,
+    /// Only where no task under way will touch the same files; holds those that most tasks touch.
+    NothingThatOverlaps(BTreeSet<String>),
+}
+
+impl Scheduler {
+    /// Remembers by what the work of the attempt under way did not land.
+    pub(super) fn note_conflict(&mut self, rank: usize, refusal: &LandingRefusal) {
+        if let LandingRefusal::Conflict { files, with, mendable, .. } = refusal {
+            let (files, with, mendable) = (files.clone(), with.clone(), *mendable && self.has_ladder());
+            self.last_attempt(rank).conflict = Some(super::Conflicted { files, with, mendable });
+        }
+    }
+
+    /// Whether the failure of the last attempt counts against the retries.
+    pub(super) fn is_charged(&self, rank: usize, failure: Failure) -> bool {
+        let is_charged = failure.policy().charged;
+        if !self.has_ladder() || failure == Failure::Auth {
+            return is_charged;
+        }
+        let mends = self.attempts[rank].last().is_some_and(|record| record.mends.is_some());
+        match failure {
+            // The one that is being recorded comes on top.
+            Failure::Conflict => self.conflicts(rank) >= self.limits.conflict_rounds,
+            _ => is_charged && !mends,
+        }
+    }
+
+    /// How often the task has conflicted with what had landed, since a person opened it the last time.
+    fn conflicts(&self, rank: usize) -> u32 {
+        let conflicts = |record: &&AttemptRecord| record.failure == Some(Failure::Conflict);
+        count_u32(self.attempts[rank].iter().skip(self.forgiven[rank]).filter(conflicts).count())
+    }
+
+    /// The proven work that the next attempt is to put together with what has landed: that of an attempt that conflicted,
+    /// also where the attempt that was to do it was lost, and none where the tests of its RED are others by now.
+    pub(super) fn carried(&self, rank: usize) -> Option<CommitId> {
+        let last = self.attempts[rank].get(self.forgiven[rank]..)?.last()?;
+        let began_before = |record: &AttemptRecord| record.started_at <= last.started_at;
+        let has_same_red = self.phase(rank) != Phase::Green
+            || self.pair(rank).and_then(|red| self.attempts[red].last()).is_none_or(began_before);
+        let is_mendable = last.conflict.as_ref().is_some_and(|conflict| conflict.mendable);
+        let carried = match last.failure {
+            Some(Failure::Conflict) if is_mendable => last.commit.clone(),
+            Some(Failure::Lost | Failure::RateLimited | Failure::NotStarted) => last.mends.clone(),
+            // Somebody stopped or paused the run in the middle of it.
+            None if last.commit.is_none() => last.mends.clone(),
+            Some(_) | None => None,
+        };
+        carried.filter(|_| has_same_red && self.has_ladder())
+    }
+
+    /// Whether a ready task waits until another one has landed that conflicted again and again, and that it may conflict
+    /// with.
+    pub(super) fn is_held_back(&self, rank: usize) -> bool {
+        if !self.has_ladder() {
+            return false;
+        }
+        let mut quarrelsome = self.quarrelsome.iter().filter(|&&other| other != rank && self.is_serial(other));
+        quarrelsome.any(|&other| self.goes_first(other, rank) && self.may_meet(other, rank))
+    }
+
+    /// Remembers a task that has conflicted, so that nobody has to look for those that have.
+    pub(super) fn note_failure(&mut self, rank: usize, failure: Failure) {
+        if failure == Failure::Conflict {
+            self.quarrelsome.insert(rank);
+        }
+    }
+
+    /// Whether a task has conflicted so often that it lands before others start.
+    fn is_serial(&self, rank: usize) -> bool {
+        self.conflicts(rank) >= SERIAL_FROM
+    }
+
+    /// Whether a task that is to land first is under way, or can start before another one that is ready.
+    fn goes_first(&self, first: usize, rank: usize) -> bool {
+        let state = &self.states[first];
+        let is_equal = self.is_serial(rank);
+        state.holds_slot()
+            || matches!(state, State::Landing { .. })
+            || self.is_startable(first) && (!is_equal || self.ready_key(first) < self.ready_key(rank))
+    }
+
+    /// Whether a task may touch a file in which another one conflicted; one of which nothing is known may.
+    fn may_meet(&self, other: usize, rank: usize) -> bool {
+        let known = self.touched(rank);
+        let conflicts = self.attempts[other].iter().filter_map(|record| record.conflict.as_ref());
+        known.is_empty() || conflicts.flat_map(|conflict| &conflict.files).any(|file| known.contains(file.as_str()))
+    }
+
+    /// Whether a task that is under way will touch a file that this one will touch, as far as that can be told.
+    pub(super) fn overlaps_work(&self, rank: usize, hot: &BTreeSet<String>) -> bool {
+        let mine = self.expected(rank, hot);
+        let is_under_way = |&other: &usize| {
+            let state = &self.states[other];
+            other != rank && (state.holds_slot() || matches!(state, State::Landing { .. }))
+        };
+        (0..self.states.len()).filter(is_under_way).any(|other| !mine.is_disjoint(&self.expected(other, hot)))
+    }
+
+    fn expected<'a>(&'a self, rank: usize, hot: &'a BTreeSet<String>) -> BTreeSet<&'a str> {
+        let touched = self.touched(rank);
+        let named = self.plan.tasks[rank].task.files.iter().map(String::as_str);
+        let mut expected: BTreeSet<&str> = touched.iter().copied().chain(named).collect();
+        if touched.is_empty() {
+            expected.extend(hot.iter().map(String::as_str));
+        }
+        expected
+    }
+
+    /// The files that attempts at a task, and at the other half of its pair, have touched.
+    fn touched(&self, rank: usize) -> BTreeSet<&str> {
+        let records =
+            self.attempts[rank].iter().chain(self.pair(rank).into_iter().flat_map(|pair| &self.attempts[pair]));
+        records
+            .filter_map(|record| record.proof.as_ref())
+            .flat_map(|proof| &proof.touched)
+            .map(String::as_str)
+            .collect()
+    }
+
+    /// The files that most tasks that have landed touched, such as a list of modules or a log of changes.
+    pub(super) fn hot_files(&self) -> BTreeSet<String> {
+        let (mut counts, mut tasks) = (BTreeMap::<&str, usize>::new(), 0);
+        let is_last_half = |&rank: &usize| self.phase(rank) != Phase::Red;
+        for rank in (0..self.states.len()).filter(is_last_half) {
+            if matches!(self.states[rank], State::Landed { .. }) {
+                tasks += 1;
+                for file in self.touched(rank) {
+                    *counts.entry(file).or_default() += 1;
+                }
+            }
+        }
+        let hot = counts.into_iter().filter(|&(_, count)| count >= HOT_FROM && 2 * count >= tasks);
+        hot.map(|(file, _)| file.to_owned()).collect()
+    }
+}
