@@ -1,6 +1,7 @@
 //! Events as words. Pure: what happened in, a line out.
 
 use tm_runtime::Told;
+use tm_scheduler::merging::Resolution;
 use tm_scheduler::{AccountName, AgentName, Dependants, Event, Phase, StopReason, TaskId, Timestamp};
 
 /// Returns the line for something that happened; `None` for what needs no line.
@@ -60,7 +61,10 @@ fn event(event: &Event) -> Option<String> {
             let hint = if what_to_do.is_empty() { String::new() } else { format!("; hint: {what_to_do}") };
             format!("`{agent}` is not started any more, its service refused the credentials{hint}")
         }
-        Event::TaskLanded { task, commit } => format!("{task} landed as {}", short(commit.as_str())),
+        Event::ConflictAhead { task, files, with } => format!("{task} {}", ahead(files, with)),
+        Event::TaskLanded { task, commit, resolution } => {
+            format!("{task} landed as {}{}", short(commit.as_str()), resolution.map_or("", resolved))
+        }
         Event::TaskFailed { task, failure, reason } => format!("{task} is given up: {failure}: {reason}"),
         Event::TaskBlocked { task, by } => {
             let by: Vec<&str> = by.iter().map(TaskId::as_str).collect();
@@ -85,6 +89,23 @@ fn event(event: &Event) -> Option<String> {
         Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
     };
     Some(line)
+}
+
+/// What work will conflict with.
+pub(crate) fn ahead(files: &[String], with: &[TaskId]) -> String {
+    let with: Vec<&str> = with.iter().map(TaskId::as_str).collect();
+    let with = if with.is_empty() { "what has landed".to_owned() } else { with.join(", ") };
+    format!("will conflict with {with} in {}", files.join(", "))
+}
+
+/// How a conflict was resolved.
+pub(crate) const fn resolved(resolution: Resolution) -> &'static str {
+    match resolution {
+        Resolution::Union => ", with the added lines of both sides",
+        Resolution::LockFile => ", with its lock files made again",
+        Resolution::Driver => ", merged by `git.merge_driver`",
+        Resolution::Agent => ", put together by its agent",
+    }
 }
 
 /// A limit of a service, with the moment at which it ends.
@@ -133,7 +154,7 @@ mod tests {
             event(&failed).as_deref(),
             Some("4 attempt 1 failed: green-failing: 1 of RED's 2 tests do not pass:")
         );
-        let landed = Event::TaskLanded { task: "4".into(), commit: "0123456789abcdef".into() };
+        let landed = Event::TaskLanded { task: "4".into(), commit: "0123456789abcdef".into(), resolution: None };
         assert_eq!(event(&landed).as_deref(), Some("4 landed as 0123456789"));
     }
 }

@@ -34,9 +34,10 @@ fn a_conflict_names_the_files_and_both_tasks_and_is_evidence_for_the_next_attemp
     let scene = scene();
     let report = scene.runs(&["--max-parallel", "2"], 0);
     let second = task(&report, "2");
-    assert_eq!(second["attempts"].as_array().expect("attempts").len(), 2, "{report:#}");
+    // The second one was to put both together, and did not.
+    assert_eq!(second["attempts"].as_array().expect("attempts").len(), 3, "{report:#}");
     assert_named(&second["attempts"][0]);
-    let prompt = std::fs::read_to_string(scene.waves_folder().join("tasks/2/attempt-2/prompt.md")).expect("a prompt");
+    let prompt = std::fs::read_to_string(scene.waves_folder().join("tasks/2/attempt-3/prompt.md")).expect("a prompt");
     assert!(prompt.contains("docs/shared") && prompt.contains("`1`"), "{prompt}");
     let branch = report["integration_branch"].as_str().expect("a branch");
     assert_eq!(scene.git(&["show", &format!("{branch}:docs/1")]), "1", "the first task's work stays");
@@ -46,6 +47,7 @@ fn a_conflict_names_the_files_and_both_tasks_and_is_evidence_for_the_next_attemp
 #[test]
 fn a_task_that_stays_in_conflict_keeps_its_branch_and_its_dependants_say_so() {
     let scene = scene();
+    write(&scene.root().join(".taskmaster/tm.yaml"), "waves:\n  conflict_rounds: 0\n");
     let report = scene.runs(&["--max-parallel", "2", "--retries", "0"], 3);
     let second = task(&report, "2");
     assert_eq!((&second["state"], &second["failure"]), (&"failed".into(), &"conflict".into()), "{report:#}");

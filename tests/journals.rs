@@ -36,15 +36,15 @@ fn a_journal_of_another_version_is_refused_and_can_be_left_alone() {
     let scene = killed();
     let journal = scene.waves_folder().join("journal.jsonl");
     let text = std::fs::read_to_string(&journal).expect("a journal");
-    for version in ["0", "4", "99"] {
-        write(&journal, &text.replacen("{\"version\":3,", &format!("{{\"version\":{version},"), 1));
+    for version in ["0", "5", "99"] {
+        write(&journal, &text.replacen("{\"version\":4,", &format!("{{\"version\":{version},"), 1));
         for command in
             [&["waves", "run", "--yes"][..], &["waves", "resume"], &["waves", "status"], &["waves", "report"]]
         {
             let refused = scene.tm(command).output().expect("tm");
             let words = words(&refused);
             assert_eq!(refused.status.code(), Some(1), "{words}");
-            assert!(words.contains(&format!("version {version}, this tm reads versions 1 to 3")), "{words}");
+            assert!(words.contains(&format!("version {version}, this tm reads versions 1 to 4")), "{words}");
             assert_eq!(words.matches("error:").count() + words.matches("hint:").count(), 2, "{words}");
         }
     }

@@ -40,6 +40,7 @@ mod real_agents;
 mod refactoring;
 mod rejected;
 mod reports;
+mod resolving;
 mod review;
 mod scene;
 mod seeds;

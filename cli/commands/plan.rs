@@ -124,6 +124,11 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         max_tokens_per_task: settings.agent.max_tokens_per_task,
         // Who works is known once the agents have been looked for.
         agents: tm_scheduler::Roster::default(),
+        conflict_rounds: settings.waves.conflict_rounds,
+        overlap: match settings.waves.overlap {
+            tm_config::Overlap::Allow => tm_scheduler::Overlap::Allow,
+            tm_config::Overlap::Avoid => tm_scheduler::Overlap::Avoid,
+        },
         edition: tm_scheduler::Edition::NEWEST,
     }
 }

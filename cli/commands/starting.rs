@@ -10,7 +10,7 @@ use tm_runtime::standing::{CleanBase, NotTakenBack, Taken, TakenBack, Taking, cl
 use tm_runtime::{now, replay};
 use tm_scheduler::{CommitId, Phase, Recognised, RunId, Status, Tag, Task, TaskId, WavePlan, Work};
 use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, stamp};
-use tm_worktrees::{MergeOutcome, branch_from_pattern};
+use tm_worktrees::{Conflicts, MergeOutcome, branch_from_pattern};
 
 /// Where a run starts, and what is known of the backlog there.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<CommitId, Com
         return Ok(head);
     }
     let message = format!("Merge {name} into where the next run starts\n");
-    match project.repository.combine(&[head, tip], &message)? {
+    match project.repository.combine(&[head, tip], &message, Conflicts::Told)? {
         MergeOutcome::Merged(both) => {
             print_line(&format!(
                 "starting from HEAD together with `{name}`, where the work of the last run landed; `--base HEAD` leaves it \

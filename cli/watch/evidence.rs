@@ -1,7 +1,7 @@
 //! What is known of a task, as lines: its place, each attempt with claim, proof and failure. Pure.
 
 use crate::screen::clock;
-use crate::words::short;
+use crate::words::{self, short};
 use tm_scheduler::{AttemptRecord, ClaimStatus, Proof, ResultFile, State, TaskId, TaskView};
 
 /// Returns the lines.
@@ -42,6 +42,15 @@ fn attempt(record: &AttemptRecord) -> Vec<String> {
     }
     if let Some(proof) = &record.proof {
         proof_lines(proof).into_iter().for_each(&mut say);
+    }
+    if let (Some(ahead), None) = (&record.ahead, record.ended_at) {
+        say(words::ahead(&ahead.files, &ahead.with));
+    }
+    if record.mends.is_some() {
+        say("it puts proven work together with what has landed".to_owned());
+    }
+    if let Some(resolution) = record.resolution {
+        say(format!("landed{}", words::resolved(resolution)));
     }
     if let Some(refactor) = &record.refactor {
         say(match &refactor.dropped {

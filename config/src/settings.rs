@@ -58,6 +58,10 @@ pub struct Waves {
     pub dispatch: Dispatch,
     /// What one agent is given at a time.
     pub unit: Unit,
+    /// So many conflicts of a task with what has landed are not charged.
+    pub conflict_rounds: u32,
+    /// Whether tasks that will touch the same files work side by side.
+    pub overlap: Overlap,
     /// How long after its start the run starts nothing more; without one it goes on to the end.
     #[serde(deserialize_with = "duration::optional", serialize_with = "duration::write_optional")]
     #[schemars(with = "Option<duration::Positive>")]
@@ -72,6 +76,16 @@ pub enum Dispatch {
     Rolling,
     /// When every task of the waves before has settled.
     Barrier,
+}
+
+/// Whether tasks that will touch the same files work side by side.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Overlap {
+    /// They may.
+    Allow,
+    /// Not where other work is ready.
+    Avoid,
 }
 
 /// What one agent is given at a time.
@@ -271,6 +285,10 @@ pub struct Git {
     pub keep_agent_commits: bool,
     /// For which of tm's commits the hooks of the repository are run.
     pub hooks: CommitHooks,
+    /// The program that merges files whose lines conflict: `mergiraf`, `weave`, or a command with `%O %A %B %P`.
+    pub merge_driver: Option<String>,
+    /// The commands that make lock files in conflict again, by the name of the file; `null` leaves one alone.
+    pub lock_files: BTreeMap<String, Option<String>>,
     /// What follows when an agent wrote into the checkout of the user.
     pub escape: Escape,
     /// Where it is stated what was proven of a task that landed.

@@ -65,6 +65,10 @@ fn by_reason(reason: &str) -> Option<&'static str> {
             "The results do not come from the tests: with tests that can't pass they were the same. Leave it to the test \
              runner to run the tests, print results and end."
         }
+        "conflict-not-resolved" => {
+            "Others changed the same lines, and the attempt to put both together was no resolution. Their work is in your \
+             worktree now: do the task on top of it, and leave what they did as it is."
+        }
         "frozen-file-changed" => {
             "Leave what the RED task added, and what its tests read, exactly as it is; change the implementation."
         }

@@ -1,6 +1,7 @@
 //! A plan as text and as JSON.
 
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use tm_scheduler::{Dispatch, HeldTask, Limits, Phase, PlacedTask, Priority, TaskId, WavePlan};
 
@@ -36,6 +37,7 @@ pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
     for note in &plan.notes {
         let _ = writeln!(text, "\nnote: {note}");
     }
+    overlap_lines(&mut text, plan);
     if plan.finished > 0 {
         let _ = writeln!(text, "\n{} tasks are finished already", plan.finished);
     }
@@ -59,6 +61,30 @@ fn task_line(text: &mut String, placed: &PlacedTask) {
         let _ = write!(line, " — after {}", after.join(", "));
     }
     let _ = writeln!(text, "{line}");
+}
+
+/// Files that the texts of several tasks name: where work may conflict.
+fn overlap_lines(text: &mut String, plan: &WavePlan) {
+    const MOST: usize = 8;
+    let mut named: BTreeMap<&str, BTreeSet<&TaskId>> = BTreeMap::new();
+    for placed in &plan.tasks {
+        for file in &placed.task.files {
+            named.entry(file).or_default().insert(&placed.task.backlog_id);
+        }
+    }
+    let mut shared: Vec<(&str, BTreeSet<&TaskId>)> = named.into_iter().filter(|(_, tasks)| tasks.len() > 1).collect();
+    shared.sort_by_key(|(_, tasks)| std::cmp::Reverse(tasks.len()));
+    if shared.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\nFiles that several tasks name (`waves.overlap: avoid` keeps such tasks apart)");
+    for (file, tasks) in shared.iter().take(MOST) {
+        let tasks: Vec<&str> = tasks.iter().map(|task| task.as_str()).collect();
+        let _ = writeln!(text, "  {file} — {}", tasks.join(", "));
+    }
+    if shared.len() > MOST {
+        let _ = writeln!(text, "  and {} more", shared.len() - MOST);
+    }
 }
 
 fn held_lines(text: &mut String, held: &[HeldTask]) {

@@ -35,9 +35,11 @@ pub fn status_text(summary: &Summary) -> String {
 fn note(task: &TaskSummary) -> String {
     let attempts = task.attempts.len();
     let title: String = task.title.chars().take(48).collect();
+    let ahead = task.attempts.last().map(|attempt| attempt.conflict_ahead.join(", ")).unwrap_or_default();
     match (&task.failure, task.blocked_by.as_slice()) {
         (Some(Failure::Stopped), _) => format!("stopped by the user · {title}"),
         (Some(failure), _) => format!("{failure} after {attempts} attempts · {title}"),
+        (None, []) if !ahead.is_empty() => format!("will conflict in {ahead} · {title}"),
         (None, []) if attempts > 1 => format!("attempt {attempts} · {title}"),
         (None, []) => title,
         (None, by) => format!("by {} · {title}", by.join(", ")),

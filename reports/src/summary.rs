@@ -9,6 +9,7 @@ use crate::lower_bound::lower_bound;
 use crate::walls::{WallSummary, wall_summaries};
 use jiff::Timestamp as Moment;
 use serde::{Deserialize, Serialize};
+use tm_scheduler::merging::Resolution;
 use tm_scheduler::{
     AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, GateResult, Phase, Proof, Reason,
     ResultFile, RunId, RunStatus, Scheduler, State, Strength, Tag, TaskId, TaskView, Timestamp,
@@ -178,6 +179,12 @@ pub struct AttemptSummary {
     pub evidence: Option<String>,
     /// What the agent claims: `pass`, `partial`, `fail`, `none`.
     pub claim: String,
+    /// How it landed, where merging lines alone gave no tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
+    /// The files in which its work, while under way, conflicts with what has landed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflict_ahead: Vec<String>,
     /// Where the claim says more than the proof shows.
     pub differences: Vec<String>,
     /// What else was noticed while the agent worked.
@@ -385,6 +392,8 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         failure: record.failure,
         evidence: record.failure.map(|_| record.evidence.clone()),
         claim: claim.to_owned(),
+        resolution: record.resolution,
+        conflict_ahead: record.files_ahead().to_vec(),
         differences: differences(record, phase),
         noticed: report.map(|report| report.noticed.clone()).unwrap_or_default(),
         proof: record.proof.as_ref().map(proof_summary),

@@ -242,3 +242,12 @@ fn the_plan_shows_wide_waves_in_parts() {
     ");
     assert_eq!(plan_json(&plan, &Limits::with_slots(NonZeroU32::MIN)).waves.len(), 2);
 }
+
+#[test]
+fn the_plan_names_files_that_several_tasks_name() {
+    let names = |id: &str, files: &str| Task { description: files.to_owned(), ..Task::new(id, "Write it down") };
+    let tasks = [names("1", "src/a.rs and src/b.rs"), names("2", "src/b.rs"), names("3", "src/c.rs")];
+    let plan = WavePlan::new(&tasks, &PlanOptions::default()).expect("a plan");
+    let text = plan_text(&plan, &Limits::with_slots(NonZeroU32::MIN));
+    assert!(text.contains("keeps such tasks apart)\n  src/b.rs — 1, 2\n") && !text.contains("src/a.rs"), "{text}");
+}

@@ -61,6 +61,7 @@ fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
             "base": brief.place.as_ref().map(|place| place.base.clone()),
             "red": brief.red.as_ref().map(|red| red.commit.clone()),
             "commit": preview.commit,
+            "resolution": preview.resolution,
             "tree": proof.and_then(|proof| proof.tree.clone()),
             "testCommand": test.as_ref().map(ToString::to_string),
             "passed": proof.map(|proof| proof.passed),

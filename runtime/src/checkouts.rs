@@ -126,6 +126,18 @@ impl Checkouts {
         Ok(checkout)
     }
 
+    /// Gives out a checkout of a commit that no agent ever had, clean, for what needs nothing that a set-up makes.
+    pub(crate) async fn unprepared(&self, commit: &CommitId) -> Result<JudgeCheckout, Trouble> {
+        let (pool, wanted) = (self.pool.clone(), commit.clone());
+        let checkout = blocking(move || {
+            let tree = pool.repository().tree_of(&wanted)?;
+            pool.judge(&tree, &wanted)
+        })
+        .await?;
+        let state = self.known().get(checkout.path()).cloned().unwrap_or_default();
+        self.check_out(checkout, commit, &state).await.map_err(Trouble::from)
+    }
+
     async fn check_out(
         &self,
         mut checkout: JudgeCheckout,

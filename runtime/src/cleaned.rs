@@ -7,10 +7,8 @@ use tm_scheduler::{AgentReport, Answer, Claim, Ended, LandingRefusal, PrepareRef
 pub(crate) fn cleaned(mut answer: Answer) -> Answer {
     match &mut answer {
         // Names of branches, files and commits, none of which anybody words.
-        Answer::Prepared { .. }
-        | Answer::Landed { .. }
-        | Answer::PrepareRefused(PrepareRefusal::Conflict { .. })
-        | Answer::LandingRefused(LandingRefusal::Conflict { .. }) => {}
+        Answer::Prepared { .. } | Answer::Landed { .. } | Answer::PrepareRefused(PrepareRefusal::Conflict { .. }) => {}
+        Answer::LandingRefused(LandingRefusal::Conflict { tried, .. }) => tried.iter_mut().for_each(clean),
         Answer::AgentEnded(report) => clean_report(report),
         Answer::Proved(proof) => clean_proof(proof),
         Answer::LandingRefused(LandingRefusal::Regression { proof, .. }) => clean_proof(proof),

@@ -4,6 +4,7 @@
 
 use crate::at_work::AtWork;
 use crate::callers::AgentCaller;
+use crate::looking_ahead::LookingAhead;
 use crate::measurements::Measurements;
 use crate::setup::{RunSetup, Shared};
 use crate::statuses::StatusWriter;
@@ -13,8 +14,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tm_executors::agent::Order;
 use tm_scheduler::{
-    AttemptNumber, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus, Scheduler, StopAgent, Task, TaskId,
-    Tokens, addition, of_unit,
+    AttemptNumber, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus, Scheduler, StopAgent, Task,
+    TaskId, Tokens, addition, of_unit,
 };
 use tm_store::backlog::ReadOptions;
 use tm_worktrees::Worktree;
@@ -48,6 +49,8 @@ pub(crate) enum Heard {
     Done(Box<StepDone>),
     /// Something to see.
     Told(Told),
+    /// Something that the scheduler is to know besides.
+    Seen(Box<Input>),
 }
 
 /// What the loop makes of it.
@@ -73,12 +76,14 @@ pub(crate) struct Crew {
     measurements: Arc<Measurements>,
     statuses: StatusWriter,
     at_work: Arc<AtWork>,
+    ahead: LookingAhead,
     sender: mpsc::UnboundedSender<Heard>,
     receiver: mpsc::UnboundedReceiver<Heard>,
     worktrees: BTreeMap<TaskId, Held>,
     orders: BTreeMap<TaskId, watch::Sender<Order>>,
     steps: JoinSet<()>,
     releases: JoinSet<Option<String>>,
+    looks: JoinSet<()>,
 }
 
 impl Crew {
@@ -89,6 +94,7 @@ impl Crew {
             measurements: Arc::new(measurements(&setup)),
             statuses: StatusWriter::start(&setup, sender.clone()),
             at_work: Arc::default(),
+            ahead: LookingAhead::default(),
             setup,
             joined: BTreeMap::new(),
             sender,
@@ -97,6 +103,7 @@ impl Crew {
             orders: BTreeMap::new(),
             steps: JoinSet::new(),
             releases: JoinSet::new(),
+            looks: JoinSet::new(),
         }
     }
 
@@ -112,6 +119,7 @@ impl Crew {
     pub(crate) fn take(&mut self, heard: Heard) -> Taken {
         match heard {
             Heard::Told(told) => Taken::Told(told),
+            Heard::Seen(input) => Taken::Input(input),
             Heard::Done(done) => {
                 let StepDone { task, attempt, answer, worktree } = *done;
                 self.orders.remove(&task);
@@ -125,7 +133,7 @@ impl Crew {
 
     /// Has one effect performed. Steps answer through the channel.
     pub(crate) fn perform(&mut self, effect: Effect, scheduler: &Scheduler) {
-        while self.steps.try_join_next().is_some() {}
+        while self.steps.try_join_next().is_some() || self.looks.try_join_next().is_some() {}
         match effect {
             Effect::Prepare { task, attempt, on_top_of, must_contain } => {
                 let brief = self.brief(&task, attempt, scheduler);
@@ -137,6 +145,7 @@ impl Crew {
                 if let (Some(place), Some(command)) = (&brief.place, brief.test_command()) {
                     self.measurements.begin(place.base.clone(), command);
                 }
+                self.ahead.begin(&task, attempt, worktree.as_ref());
                 self.spawn(steps::run_agent(brief, worktree, timeout_ms, orders));
             }
             Effect::Adopt { task, attempt, timeout_ms } => {
@@ -167,7 +176,21 @@ impl Crew {
             Effect::StopAgent { task, order, .. } => self.stop_agent(&task, order),
             Effect::Release { task, attempt, keep } => self.release(&task, attempt, keep),
             Effect::SetStatus { task, status } => self.statuses.set(task, status),
+            Effect::Tell(Event::TaskLanded { commit, .. }) => self.look_ahead(&commit, scheduler),
             Effect::Tell(_) => {}
+        }
+    }
+
+    /// Looks whether work that is under way will conflict with what has just landed.
+    fn look_ahead(&mut self, tip: &CommitId, scheduler: &Scheduler) {
+        for look in self.ahead.moved(tip, scheduler) {
+            let (setup, sender) = (Arc::clone(&self.setup), self.sender.clone());
+            self.looks.spawn_blocking(move || {
+                if let Some(input) = look.look(&setup) {
+                    // Nobody listens once the run has ended.
+                    let _nobody_listens = sender.send(Heard::Seen(Box::new(input)));
+                }
+            });
         }
     }
 
@@ -252,6 +275,7 @@ impl Crew {
     }
 
     fn release(&mut self, task: &TaskId, attempt: AttemptNumber, keep: Keep) {
+        self.ahead.end(task);
         let Some(worktree) = self.worktree(task, attempt) else { return };
         let setup = Arc::clone(&self.setup);
         let task = task.clone();
@@ -262,6 +286,8 @@ impl Crew {
     /// should know, and whether the statuses are written.
     pub(crate) async fn finish(&mut self, status: RunStatus) -> (Vec<Told>, Result<(), String>) {
         self.steps.shutdown().await;
+        // A look that has begun is no longer wanted, and is over in a moment.
+        while self.looks.join_next().await.is_some() {}
         let mut warnings: Vec<String> = Vec::new();
         while let Some(released) = self.releases.join_next().await {
             warnings.extend(released.ok().flatten());

@@ -45,6 +45,8 @@ pub(crate) fn prompt_context(
         learnt: learnt(&tm_untrusted::clean(&String::from_utf8_lossy(&found_out)), &brief.kin, LEARNT_BYTES),
         red_report: brief.red.as_ref().map(|red| RedReport { files: red_files, tests: red.tests.clone() }),
         rejected,
+        conflicted: Vec::new(),
+        rivals: brief.rivals.iter().map(prompt_task).collect(),
         evidence: evidence(brief),
     }
 }

@@ -6,7 +6,8 @@
 use crate::Error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tm_scheduler::CommitId;
-use tm_worktrees::{BranchName, BranchStart, Landing, Repository};
+use tm_scheduler::merging::Resolution;
+use tm_worktrees::{BranchName, BranchStart, MergedTree, Repository};
 
 /// The integration branch of a run.
 #[derive(Debug)]
@@ -121,8 +122,11 @@ fn is_unfinished(
     if first != newest || !landing.contains(second) {
         return Ok(false);
     }
-    match repository.land(newest, second)? {
-        Landing::Clean(preview) => Ok(repository.tree_of(found)? == preview.tree),
-        Landing::AlreadyLanded | Landing::Conflict(_) => Ok(false),
+    let trailers = repository.trailers(found)?;
+    let resolution = trailers.iter().find(|(name, _)| name == Resolution::TRAILER);
+    let resolution = resolution.and_then(|(_, word)| Resolution::of(word));
+    match repository.merged_tree(newest, second, &repository.tree_of(found)?, resolution)? {
+        MergedTree::AsMerged | MergedTree::Resolved => Ok(true),
+        MergedTree::Other | MergedTree::Conflict(_) => Ok(false),
     }
 }

@@ -1,5 +1,6 @@
 //! Everything that the scheduler wants done, and the events that people are told.
 
+use crate::merging::Resolution;
 use crate::{AccountName, AgentName, AttemptNumber, CommitId, Dependants, Failure, Phase, Status, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -269,6 +270,16 @@ pub enum Event {
         /// What people can do about it; empty when nobody knows.
         what_to_do: String,
     },
+    /// What a task's agent has done so far will conflict with what has landed.
+    #[serde(rename = "task:conflict-ahead")]
+    ConflictAhead {
+        /// The task.
+        task: TaskId,
+        /// The files.
+        files: Vec<String>,
+        /// The tasks whose landed work touches them.
+        with: Vec<TaskId>,
+    },
     /// A task is on the integration branch.
     #[serde(rename = "task:landed")]
     TaskLanded {
@@ -276,6 +287,9 @@ pub enum Event {
         task: TaskId,
         /// The merge commit.
         commit: CommitId,
+        /// How the merge came about, where merging lines alone gave none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resolution: Option<Resolution>,
     },
     /// A task is given up.
     #[serde(rename = "task:failed")]

@@ -25,8 +25,23 @@ pub enum Input {
     Stop(StopOrder),
     /// Somebody steers the run; what `Scheduler::refusal` refuses never comes.
     Request(Request),
+    /// What an attempt has done so far was merged with what has just landed.
+    Foreseen(Foreseen),
     /// Another process takes the run over where the journal ends, with limits of its own.
     Resumed(Limits),
+}
+
+/// What work that is under way will conflict with, as far as it has come.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Foreseen {
+    /// The task.
+    pub task: TaskId,
+    /// The attempt.
+    pub attempt: AttemptNumber,
+    /// The files; none where nothing conflicts.
+    pub files: Vec<String>,
+    /// The tasks whose landed work touches them.
+    pub with: Vec<TaskId>,
 }
 
 /// How a run is to stop.

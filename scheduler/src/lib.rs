@@ -49,7 +49,7 @@ pub use history::{
     PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted, standing_work,
 };
 pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
-pub use input::{Answer, Input, LandingRefusal, PrepareRefusal, Refactored, StopOrder};
+pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopOrder};
 pub use limits::{Dispatch, Edition, Landing, Limits, Overlap, Refactor};
 pub use machine::{AttemptRecord, Conflicted, IllegalInput, Place, Scheduler, State, TaskView, Wall};
 pub use next::{Candidates, blocks, next, ready};

@@ -194,7 +194,7 @@ impl Repository {
 
 /// Copies an index with its time of change: git takes a file for unchanged whose size and time the index has, unless
 /// that time is not before the index's own.
-fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+pub(crate) fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::copy(from, to)?;
     let modified = std::fs::metadata(from)?.modified()?;
     std::fs::File::options().write(true).open(to)?.set_modified(modified)

@@ -61,6 +61,15 @@ impl JudgeCheckout {
         self.folder.lister()
     }
 
+    /// Returns everything that is here as a tree, without what the tree's own rules leave out and what is kept.
+    ///
+    /// # Errors
+    /// The folder is not tm's any more, or git refused.
+    pub fn tree(&mut self) -> Result<TreeId, Error> {
+        self.holds = None;
+        self.folder.tree(&[])
+    }
+
     /// Runs the hooks of a commit of a tree on a branch whose files are here, after `check_out` of a commit of it.
     ///
     /// # Errors

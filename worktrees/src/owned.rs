@@ -9,6 +9,7 @@ use crate::content::of_lfs;
 use crate::files::{Identity, beginning, replace};
 use crate::git::{Git, GitPlace, Hooks, fields, path_of};
 use crate::lister::Lister;
+use crate::looker::Looker;
 use crate::own::OwnGit;
 use crate::published::{OwnedHead, point_head, remove_what_was_left, replace_whatever, text_of};
 use crate::{Error, Repository, TreeId};
@@ -138,6 +139,13 @@ impl OwnedFolder {
     /// Returns git's own folder of the worktree in the repository.
     pub(crate) fn git_dir(&self) -> &Path {
         &self.record.git_dir
+    }
+
+    /// Returns what looks at the files of the folder, for whoever has not the folder itself.
+    pub(crate) fn looker(&self, base: &CommitId) -> Looker {
+        let place = GitPlace { git_dir: self.own.clone(), work_tree: Some(self.path.clone()), index: None };
+        let (repository, path, kept) = (self.repository.clone(), self.path.clone(), self.record.kept.clone());
+        Looker { repository, path, place, base: base.clone(), kept }
     }
 
     pub(crate) fn path(&self) -> &Path {

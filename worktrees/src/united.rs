@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use tm_scheduler::CommitId;
 use tm_scheduler::merging::{Resolution, Segment, is_joined_by_lines, marker_size, segments, union};
+use tm_scheduler::verdict::is_test_path;
 
 /// What a file becomes in a merged tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -68,7 +69,9 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn united_text(&self, of: &ConflictedText) -> Result<Option<Vec<u8>>, Error> {
-        if !is_joined_by_lines(&of.path.to_string_lossy()) {
+        let path = of.path.to_string_lossy();
+        // Of two files that were made apart, only those of tests are as good one after the other.
+        if !is_joined_by_lines(&path) || of.base.is_none() && !is_test_path(&path) {
             return Ok(None);
         }
         let Some(segments) = self.segments(of)? else { return Ok(None) };
@@ -95,15 +98,9 @@ impl Repository {
         }
         let [base, ours, theirs] = texts.as_slice() else { unreachable!("there are three versions") };
         let marker = marker_size(&[base, ours, theirs]);
-        let folder = tempfile::tempdir().map_err(Error::file("write in", std::env::temp_dir()))?;
-        let mut git = self.git_on_objects().args(["merge-file", "-p", "--diff3", &format!("--marker-size={marker}")]);
-        for (name, text) in [("ours", ours), ("base", base), ("theirs", theirs)] {
-            let path = folder.path().join(name);
-            let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-            written.map_err(Error::file("write", &path))?;
-            git = git.arg(&path);
-        }
-        let answer = git.answer()?;
+        let files = VersionFiles::of([base, ours, theirs].map(String::as_bytes))?;
+        let git = self.git_on_objects().args(["merge-file", "-p", "--diff3", &format!("--marker-size={marker}")]);
+        let answer = git.args(["ours", "base", "theirs"].map(|name| files.path().join(name))).answer()?;
         // The exit code counts the conflicts; beyond 127 it is an error.
         if !(0..128).contains(&answer.code) {
             return Err(answer.into_error(&["merge-file".to_owned()]));
@@ -120,6 +117,15 @@ impl Repository {
         let content = |blob: &str| self.git_on_objects().args(["cat-file", "blob", blob]).bytes();
         let base = of.base.as_deref().map_or_else(|| Ok(Vec::new()), content)?;
         Ok([base, content(&of.ours)?, content(&of.theirs)?])
+    }
+
+    /// Writes the three versions of a file into a folder of their own.
+    ///
+    /// # Errors
+    /// git or the disk refused.
+    pub fn version_files(&self, of: &ConflictedText) -> Result<VersionFiles, Error> {
+        let [base, ours, theirs] = self.versions(of)?;
+        VersionFiles::of([&base, &ours, &theirs])
     }
 
     /// Makes a tree of the marked one in which these files are settled.
@@ -143,6 +149,31 @@ impl Repository {
     pub fn with_ours(&self, tree: &TreeId, files: &[&ConflictedText]) -> Result<TreeId, Error> {
         let changes = files.iter().flat_map(|of| entry(&of.mode, &of.ours, &of.path)).collect();
         self.tree_with(tree, changes)
+    }
+}
+
+/// The versions of a file, as `base`, `ours` and `theirs` in a folder that goes with this.
+#[derive(Debug)]
+pub struct VersionFiles {
+    folder: tempfile::TempDir,
+}
+
+impl VersionFiles {
+    fn of(versions: [&[u8]; 3]) -> Result<Self, Error> {
+        let folder = tempfile::tempdir().map_err(Error::file("write in", std::env::temp_dir()))?;
+        for (name, content) in ["base", "ours", "theirs"].into_iter().zip(versions) {
+            let path = folder.path().join(name);
+            let written = tm_faults::check("versions: before")
+                .and_then(|()| std::fs::File::create(&path))
+                .and_then(|mut file| file.write_all(content));
+            written.map_err(Error::file("write", &path))?;
+        }
+        Ok(Self { folder })
+    }
+
+    /// Returns the folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
     }
 }
 

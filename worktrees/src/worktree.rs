@@ -5,6 +5,7 @@
 use crate::git::{fields, path_of};
 use crate::hooks::{Hooked, HookedWork};
 use crate::lister::Lister;
+use crate::looker::Looker;
 use crate::owned::OwnedFolder;
 use crate::pool::WorktreePool;
 use crate::published::OwnedHead;
@@ -81,6 +82,11 @@ impl Worktree {
     /// Returns what lists the untracked files here.
     pub fn lister(&self) -> Lister {
         self.folder.lister()
+    }
+
+    /// Returns what looks at the files here while somebody works with them.
+    pub fn looker(&self) -> Looker {
+        self.folder.looker(&self.base)
     }
 
     /// Returns what is in the folder and in no tree, a folder where nothing in it is.

@@ -14,7 +14,7 @@ use tm_runtime::Replayed;
 use tm_runtime::standing::{rejected_in, standing};
 use tm_scheduler::{CommitId, Phase, TaskId};
 use tm_store::run::{Decision, Review, RunDirectory};
-use tm_worktrees::{BranchName, Landing, MergeOutcome, Repository};
+use tm_worktrees::{BranchName, Conflicts, Landing, MergeOutcome, Repository};
 
 /// A run whose branches are looked at.
 #[derive(Debug)]
@@ -153,13 +153,19 @@ impl ReviewedRun {
         let mut merged = repository.head()?.commit;
         let mut all = Vec::new();
         for branch in branches {
-            all.push(match repository.combine(&[merged.clone(), branch.commit.clone()], "tm: conflicts ahead\n")? {
-                MergeOutcome::Merged(commit) => {
-                    merged = commit;
-                    Vec::new()
-                }
-                MergeOutcome::Conflict(conflict) => conflict.files,
-            });
+            all.push(
+                match repository.combine(
+                    &[merged.clone(), branch.commit.clone()],
+                    "tm: conflicts ahead\n",
+                    Conflicts::United,
+                )? {
+                    MergeOutcome::Merged(commit) => {
+                        merged = commit;
+                        Vec::new()
+                    }
+                    MergeOutcome::Conflict(conflict) => conflict.files,
+                },
+            );
         }
         Ok(all)
     }

@@ -82,6 +82,8 @@ fn built_in_settings() -> Settings {
             max_parallel: NonZeroU32::new(5).unwrap(),
             retries: 3,
             dispatch: Dispatch::Rolling,
+            conflict_rounds: 3,
+            overlap: crate::Overlap::Allow,
             unit: Unit::Task,
             deadline: None,
         },
@@ -139,6 +141,8 @@ fn built_in_settings() -> Settings {
             commit_template: None,
             keep_agent_commits: false,
             hooks: CommitHooks::On,
+            merge_driver: None,
+            lock_files: BTreeMap::new(),
             escape: Escape::Fail,
             attest: Attest::File,
         },
@@ -192,13 +196,16 @@ fn set_up_is_written_as_one_command_or_several() {
 
 #[test]
 fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
-    let loaded = Fixture::project("agents: {mine: {command: x}}\ntest: {env: {A: b}}").load();
+    let loaded =
+        Fixture::project("agents: {mine: {command: x}}\ntest: {env: {A: b}}\ngit: {lock_files: {A: b}}").load();
     let keys: Vec<&str> = loaded.explained.iter().map(|explained| explained.key.as_str()).collect();
     let mut expected: Vec<String> = Shape::root().keys(&Key::default()).iter().map(ToString::to_string).collect();
     let agents = expected.iter().position(|key| key == "agents").unwrap();
     expected[agents] = "agents.mine.command".to_owned();
     let variables = expected.iter().position(|key| key == "test.env").unwrap();
     expected[variables] = "test.env.A".to_owned();
+    let locks = expected.iter().position(|key| key == "git.lock_files").unwrap();
+    expected[locks] = "git.lock_files.A".to_owned();
     assert_eq!(keys, expected);
     let tree = defaults().as_object().unwrap();
     assert!(Shape::root().names().into_iter().eq(tree.keys()), "default.yaml has another order than `Settings`");

@@ -10,12 +10,13 @@ use serde::Serialize;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The embedded templates; those after the first four are parts of these.
-const TEMPLATES: [(&str, &str); 10] = [
+/// The embedded templates; those after the first five are parts of these.
+const TEMPLATES: [(&str, &str); 11] = [
     ("red", include_str!("../../prompts/red.md")),
     ("green", include_str!("../../prompts/green.md")),
     ("refactor", include_str!("../../prompts/refactor.md")),
     ("task", include_str!("../../prompts/task.md")),
+    ("resolve", include_str!("../../prompts/resolve.md")),
     ("about", include_str!("../../prompts/about.md")),
     ("rejected", include_str!("../../prompts/rejected.md")),
     ("conflict", include_str!("../../prompts/conflict.md")),
@@ -35,11 +36,13 @@ pub enum Prompt {
     Refactor,
     /// Do a task that is no half of a pair.
     Task,
+    /// Put proven work together with what has landed.
+    Resolve,
 }
 
 impl Prompt {
     /// Every prompt.
-    pub const ALL: [Self; 4] = [Self::Red, Self::Green, Self::Refactor, Self::Task];
+    pub const ALL: [Self; 5] = [Self::Red, Self::Green, Self::Refactor, Self::Task, Self::Resolve];
 
     const fn name(self) -> &'static str {
         match self {
@@ -47,6 +50,7 @@ impl Prompt {
             Self::Green => "green",
             Self::Refactor => "refactor",
             Self::Task => "task",
+            Self::Resolve => "resolve",
         }
     }
 }
@@ -80,6 +84,10 @@ pub struct PromptContext {
     pub red_report: Option<RedReport>,
     /// Earlier work on the task that a person rejected.
     pub rejected: Vec<RejectedWork>,
+    /// The files in which proven work conflicts with what has landed, where the agent is to resolve that.
+    pub conflicted: Vec<String>,
+    /// The tasks with whose landed work it conflicts.
+    pub rivals: Vec<PromptTask>,
     /// What went wrong before.
     pub evidence: Vec<Evidence>,
 }

@@ -53,6 +53,8 @@ fn full() -> PromptContext {
             commit: "c0ffee".to_owned(),
             is_in_base: true,
         }],
+        conflicted: vec!["src/list.rs".to_owned()],
+        rivals: vec![PromptTask { id: "6".to_owned(), title: "Parse times".to_owned(), ..PromptTask::default() }],
         evidence: vec![failed(1, "regression"), failed(2, "conflict")],
     }
 }
@@ -115,6 +117,18 @@ fn every_prompt_says_everything_that_is_known() {
             assert!(text.contains(part), "{prompt:?} lacks `{part}`:\n{text}");
         }
     }
+}
+
+#[test]
+fn who_resolves_a_conflict_is_told_of_both_tasks_and_of_nothing_but_the_conflict() {
+    let text = rendered(Prompt::Resolve, &full());
+    let parts = ["task 7, Parse dates", "`src/list.rs`", "task 6, Parse times", "Leave no marker", "the description"];
+    for part in parts {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("add tests") && !text.contains("evidence of"), "{text}");
+    let without = rendered(Prompt::Resolve, &PromptContext { conflicted: Vec::new(), ..full() });
+    assert!(without.contains("Nothing conflicts any more"), "{without}");
 }
 
 #[test]

@@ -125,8 +125,9 @@ fn wrong_landing(
     {
         return Ok(Some(format!("the tree of `{commit}` is not the one that was proven, `{tree}`")));
     }
-    Ok(match repository.merged_tree(head, brought, &merge.tree)? {
-        MergedTree::AsMerged => None,
+    let resolution = Claims::of(&merge.trailers).ok().and_then(|claims| claims.resolution);
+    Ok(match repository.merged_tree(head, brought, &merge.tree, resolution)? {
+        MergedTree::AsMerged | MergedTree::Resolved => None,
         MergedTree::Other | MergedTree::Conflict(_) => Some("its tree is not what its parents give".to_owned()),
     })
 }

@@ -8,6 +8,7 @@ use crate::trouble::Trouble;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
+use tm_scheduler::merging::Resolution;
 use tm_scheduler::verdict::{Rules, judge_plain, needs_rerun};
 use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, LoadCause, Phase, Proof, TestReport};
 use tm_worktrees::MergePreview;
@@ -118,11 +119,20 @@ impl Judge {
         let [head, commit] = merge.commit.parents.as_slice() else {
             unreachable!("what is sorted as a merge has two parents")
         };
-        let preview = MergePreview { tree: merge.commit.tree.clone(), head: head.clone(), commit: commit.clone() };
+        let preview = MergePreview {
+            tree: merge.commit.tree.clone(),
+            head: head.clone(),
+            commit: commit.clone(),
+            resolution: merge.claims.resolution,
+        };
         let landed = Landed { preview: &preview, merge: &merge.commit.id, command: &command };
         let scratch = self.scratch.join(merge.commit.id.as_str());
         let first = judged_merge(landed, &scratch, &self.measurements).await?;
-        let shown = if first.is_some() { shown(item.kind) } else { KNOWN_TREE };
+        let shown = match (merge.claims.resolution, &first) {
+            (Some(resolution), _) => resolved(resolution),
+            (None, Some(_)) => shown(item.kind),
+            (None, None) => KNOWN_TREE,
+        };
         let case = Case { item, before: head, command: &command, shown };
         let Some(first) = first else { return Ok(self.of_known_tree(case).await) };
         let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
@@ -219,6 +229,21 @@ fn last_words(report: &TestReport) -> String {
 
 fn cannot_run(item: AuditItem, why: &str) -> AuditItem {
     AuditItem { outcome: AuditOutcome::CannotRun, what: why.to_owned(), ..item }
+}
+
+/// What is said of a merge whose parents conflict in lines.
+const fn resolved(resolution: Resolution) -> &'static str {
+    match resolution {
+        Resolution::Union => {
+            "its tree is what its parents give with the added lines of both, and what passed alone passes merged"
+        }
+        Resolution::LockFile => {
+            "its tree is what its parents give but for lock files in conflict, and what passed alone passes merged"
+        }
+        Resolution::Driver | Resolution::Agent => {
+            "its tree is what its parents give but for files in conflict, and what passed alone passes merged"
+        }
+    }
 }
 
 const fn shown(kind: AuditKind) -> &'static str {

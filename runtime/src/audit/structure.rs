@@ -187,7 +187,7 @@ impl Sorter<'_> {
             let claims = Claims::of(&past.trailers).unwrap_or_default();
             if claims.kind() == Some(AuditKind::Red) {
                 found.push(commit);
-            } else if past.parents.len() == 2 && claims == Claims::default() && self.by_id.contains_key(&commit) {
+            } else if past.parents.len() == 2 && claims.is_of_base() && self.by_id.contains_key(&commit) {
                 open.extend(past.parents);
             }
         }
@@ -216,8 +216,8 @@ impl Sorter<'_> {
 
     fn merge(&self, commit: &PastCommit, claims: Claims, one: &CommitId, other: &CommitId) -> Result<Sorted, Error> {
         let kind = if claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
-        let why = match self.repository.merged_tree(one, other, &commit.tree)? {
-            MergedTree::AsMerged => None,
+        let why = match self.repository.merged_tree(one, other, &commit.tree, claims.resolution)? {
+            MergedTree::AsMerged | MergedTree::Resolved => None,
             MergedTree::Other => Some("its tree is not what its parents give".to_owned()),
             MergedTree::Conflict(files) => {
                 Some(format!("its tree is not what its parents give: they conflict in {}", files.join(", ")))

@@ -1,5 +1,6 @@
 //! What the trailers of a commit say of it: the words in which a run writes down what it proved.
 
+use tm_scheduler::merging::Resolution;
 use tm_scheduler::{AuditKind, RunId, TaskId};
 
 /// The trailer of a task that has a test command of its own.
@@ -17,6 +18,8 @@ pub(super) struct Claims {
     pub(super) test_command: Option<String>,
     /// The attempt in which an agent made it.
     pub(super) made_in: Option<String>,
+    /// How a merge came about where merging lines alone gives none.
+    pub(super) resolution: Option<Resolution>,
 }
 
 impl Claims {
@@ -31,7 +34,13 @@ impl Claims {
             phase: one(trailers, "Phase")?.map(ToOwned::to_owned),
             test_command: one(trailers, TEST_COMMAND)?.map(command_of),
             made_in: one(trailers, MADE_IN)?.map(ToOwned::to_owned),
+            resolution: one(trailers, Resolution::TRAILER)?.and_then(Resolution::of),
         })
+    }
+
+    /// Tells whether it is of a merge that names no task, as the base of one is.
+    pub(super) fn is_of_base(&self) -> bool {
+        Self { resolution: None, ..self.clone() } == Self::default()
     }
 
     /// Returns the kind of work that a commit of a task says it is.

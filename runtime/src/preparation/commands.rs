@@ -34,6 +34,26 @@ const VARIABLES: [(&str, &str); 13] = [
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
+/// A command for `sh` that is run as those of a set-up are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToRun<'a> {
+    pub(crate) command: &'a str,
+    pub(crate) folder: &'a Path,
+    pub(crate) log: &'a Path,
+    pub(crate) limit: Duration,
+    pub(crate) environment: &'a EnvironmentRules,
+    pub(crate) under_way: &'a UnderWay,
+}
+
+impl ToRun<'_> {
+    /// Runs it to its end; `Error::Setup` says how it failed.
+    pub(crate) async fn run(self) -> Result<(), Error> {
+        let Self { command, folder, log, limit, environment, under_way } = self;
+        let place = CommandPlace { folder, log, limit, environment, under_way };
+        place.run_all(&[CommandLine::Shell(command.to_owned())]).await
+    }
+}
+
 /// Where and how commands are run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandPlace<'a> {

@@ -18,6 +18,8 @@ mod tests;
 
 pub use error::{Error, SetupEnd, SetupFailed};
 
+pub(crate) use commands::ToRun;
+
 use commands::CommandPlace;
 use folder::Folder;
 use manifest::{Manifest, hexadecimal};

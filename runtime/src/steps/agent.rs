@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tm_config::Escape;
 use tm_executors::agent::{AgentCommand, AttemptLimits, Order, Progress, adopt_attempt, run_attempt};
-use tm_presets::{Prompt, RejectedWork};
+use tm_presets::{Prompt, PromptContext, RejectedWork};
 use tm_scheduler::{Answer, AttemptNumber, TaskId};
 use tm_store::run::Rejection;
 use tm_worktrees::{CheckoutSnapshot, OtherWorktrees, Worktree};
@@ -62,7 +62,7 @@ async fn see_to_its_end(
         Ok(None) => {}
         Err(trouble) => return brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
-    let command = match command(&brief, worktree.path(), timeout_ms, prompt_of(brief.phase())).await {
+    let command = match command_of(&brief, &worktree, timeout_ms).await {
         Ok(command) => command,
         Err(trouble) => {
             let answer = trouble.answer(|why| Answer::AgentEnded(not_started(brief.recipe(), why)));
@@ -103,6 +103,15 @@ async fn see_to_its_end(
     brief.done(Answer::AgentEnded(report), Some(worktree))
 }
 
+/// What starts the agent: to do the task, or to put its proven work together with what has landed.
+async fn command_of(brief: &Brief, worktree: &Worktree, timeout_ms: u64) -> Result<AgentCommand, Trouble> {
+    let (inner, base) = (brief.clone(), worktree.base().clone());
+    let mending = blocking(move || inner.mending(&base)).await?;
+    let prompt = if mending.is_some() { Prompt::Resolve } else { prompt_of(brief.phase()) };
+    let open = mending.map(|mending| mending.files()).unwrap_or_default();
+    command(brief, worktree.path(), timeout_ms, prompt, open).await
+}
+
 /// Looks whether somebody changed statuses of the run, and says so.
 async fn set_back_statuses(brief: &Brief) -> Vec<String> {
     let (ledger, setup) = (Arc::clone(&brief.ledger), Arc::clone(&brief.setup));
@@ -119,11 +128,12 @@ pub(super) async fn command(
     worktree: &Path,
     timeout_ms: u64,
     prompt: Prompt,
+    in_conflict: Vec<String>,
 ) -> Result<AgentCommand, Trouble> {
     let recipe = brief.recipe();
     let red_files = red_files(brief).await?;
     let rejected = rejected_work(brief).await?;
-    let context = prompt_context(brief, worktree, red_files, rejected);
+    let context = PromptContext { conflicted: in_conflict, ..prompt_context(brief, worktree, red_files, rejected) };
     let own_prompts = brief.setup.repository.checkout_root().join(".taskmaster/prompts");
     let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| Trouble::of(&error))?;
     let launch = Launch {

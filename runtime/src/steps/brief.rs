@@ -4,6 +4,7 @@ use crate::at_work::AtWork;
 use crate::cleaned::cleaned;
 use crate::crew::{Heard, Told};
 use crate::proving::RedCommit;
+use crate::resolving::{Mending, carried_over};
 use crate::setup::Shared;
 use crate::statuses::Ledger;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub(crate) struct Brief {
     /// This attempt as far as it has come.
     pub(crate) record: Option<AttemptRecord>,
     pub(crate) red: Option<RedCommit>,
+    /// The tasks whose landed work the proven work of this one conflicts with.
+    pub(crate) rivals: Vec<Task>,
     /// The tasks that it builds on, the nearest first, as far as they are near.
     pub(crate) kin: Vec<TaskId>,
     pub(crate) directory: AttemptDirectory,
@@ -81,6 +84,7 @@ impl Brief {
             record,
             red,
             kin: kin(id, scheduler),
+            rivals: rivals(id, scheduler, &setup),
             planned,
             attempt,
             setup,
@@ -96,6 +100,20 @@ impl Brief {
 
     pub(crate) const fn phase(&self) -> Phase {
         self.planned.phase
+    }
+
+    /// Returns the proven work that the attempt is to put together with what has landed.
+    pub(crate) fn carried_over(&self) -> Option<&CommitId> {
+        self.record.as_ref()?.mends.as_ref()
+    }
+
+    /// Returns what the agent found of that in a worktree on `base`; `None` where the attempt is one as any other.
+    ///
+    /// # Errors
+    /// git refused.
+    pub(crate) fn mending(&self, base: &CommitId) -> Result<Option<Mending>, tm_worktrees::Error> {
+        let Some(proven) = self.carried_over() else { return Ok(None) };
+        carried_over(&self.setup.repository, base, proven)
     }
 
     /// Returns the command that proves the task: its own, or the project's.
@@ -165,6 +183,17 @@ impl Brief {
         let task = tm_store::run::safe_name(self.id());
         format!("refs/tm/salvage/{}/{task}/{attempt}", self.setup.header.run_id)
     }
+}
+
+/// The tasks whose landed work the last attempt that did not land conflicts with.
+fn rivals(id: &TaskId, scheduler: &Scheduler, setup: &Shared) -> Vec<Task> {
+    let records = scheduler.task(id).map(|view| view.attempts).unwrap_or_default();
+    let conflict = records.iter().rev().find_map(|record| record.conflict.as_ref());
+    let names = conflict.map(|conflict| conflict.with.as_slice()).unwrap_or_default();
+    let mut ids: Vec<&TaskId> =
+        names.iter().filter_map(|name| Some(&scheduler.task(name)?.placed.task.backlog_id)).collect();
+    ids.dedup();
+    ids.into_iter().filter_map(|id| setup.tasks.get(id).cloned()).collect()
 }
 
 /// What a task builds on, the nearest first; no more than are likely to matter.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tm_config::{CommitHooks, GatePhase};
 use tm_presets::CommitWords;
+use tm_scheduler::merging::Resolution;
 use tm_scheduler::{Answer, CommitId, Phase, Proof, TITLE};
 use tm_worktrees::{Error, Hooked, HookedWork, TreeId, Worktree};
 
@@ -266,7 +267,9 @@ fn trailers(brief: &Brief, phase: &str) -> String {
     let (task, tag) = (one_line(brief.id().as_str()), one_line(header.tag.as_str()));
     let own_command = brief.task.test_command.as_deref();
     let command = own_command.map_or_else(String::new, |own| format!("{TEST_COMMAND}: {}\n", as_value(own)));
-    format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{}{command}", header.run_id, title(brief))
+    let resolution =
+        brief.carried_over().map_or_else(String::new, |_| format!("{}: {}\n", Resolution::TRAILER, Resolution::Agent));
+    format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{}{command}{resolution}", header.run_id, title(brief))
 }
 
 /// The trailer with the title, where the first line may be another one.

@@ -6,6 +6,7 @@ use super::gates::{Gated, gated};
 use super::merge::{NotMerged, merge_of};
 use crate::attestation::attest;
 use crate::measurements::Measurements;
+use crate::resolving::{Climbed, Rung, climb, mending};
 use crate::trouble::Trouble;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use tm_config::GatePhase;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{judge_landing, needs_rerun};
 use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId};
-use tm_worktrees::{Error, Landing, MergePreview, ObjectCheck};
+use tm_worktrees::{Conflict, Error, Landing, MergePreview, ObjectCheck};
 
 /// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
 const TRIES: u32 = 5;
@@ -39,7 +40,6 @@ enum Tried {
 }
 
 async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measurements) -> Tried {
-    let refused = |refusal| Tried::Answer(Box::new(Answer::LandingRefused(refusal)));
     let (inner, work) = (brief.clone(), commit.clone());
     let looked = blocking(move || {
         inner.assert_proven(&work)?;
@@ -52,39 +52,89 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
         Ok(looked) => looked,
         Err(trouble) => return failed(trouble),
     };
-    let preview = match landing {
-        Landing::AlreadyLanded => return Tried::Answer(Box::new(Answer::Landed { commit: head })),
-        Landing::Conflict(conflict) => {
-            let with = landed_since(brief, &head, commit, &conflict.files).await;
-            return refused(LandingRefusal::Conflict { files: conflict.files, with });
-        }
-        Landing::Clean(preview) => preview,
-    };
-    let merge = match merge_of(brief, &preview, measurements).await {
-        Ok(merge) => merge,
-        Err(NotMerged::Refused(why)) => return refused(LandingRefusal::Failed(why)),
-        Err(NotMerged::Trouble(trouble)) => return failed(trouble),
-    };
-    if let Some(command) = brief.test_command() {
-        let landing = Landed { preview: &preview, merge: &merge, command: &command };
-        match regression(brief, landing, measurements).await {
-            Ok(None) => {}
-            Ok(Some(proof)) => {
+    match landing {
+        Landing::AlreadyLanded => Tried::Answer(Box::new(Answer::Landed { commit: head, resolution: None })),
+        Landing::Conflict(conflict) => resolved_or_refused(brief, &head, commit, &conflict, measurements).await,
+        Landing::Clean(preview) => match proven_and_landed(brief, &preview, measurements).await {
+            Merged::Over(tried) => tried,
+            Merged::Worse(proof) => {
                 let with = landed_since(brief, &head, commit, &[]).await;
-                return refused(LandingRefusal::Regression { proof: Box::new(proof), with });
+                refused(LandingRefusal::Regression { proof, with })
+            }
+        },
+    }
+}
+
+fn refused(refusal: LandingRefusal) -> Tried {
+    Tried::Answer(Box::new(Answer::LandingRefused(refusal)))
+}
+
+/// What came of a merge that was tested.
+enum Merged {
+    /// It landed, or could not for reasons that another merge would have as well.
+    Over(Tried),
+    /// It is worse than what it merges.
+    Worse(Box<Proof>),
+}
+
+/// Goes from one way of dealing with the conflict to the next until one holds.
+async fn resolved_or_refused(
+    brief: &Brief,
+    head: &CommitId,
+    commit: &CommitId,
+    conflict: &Conflict,
+    measurements: &Measurements,
+) -> Tried {
+    let mut tried = Vec::new();
+    for rung in Rung::ALL {
+        let (tree, how) = match climb(brief, conflict, rung).await {
+            Ok(Climbed::Tree(tree, how)) => (tree, how),
+            Ok(Climbed::No) => continue,
+            Ok(Climbed::Failed(why)) => {
+                tried.push(why);
+                continue;
             }
             Err(trouble) => return failed(trouble),
+        };
+        let preview = MergePreview { tree, head: head.clone(), commit: commit.clone(), resolution: Some(how) };
+        match proven_and_landed(brief, &preview, measurements).await {
+            Merged::Over(over) => return over,
+            Merged::Worse(proof) => {
+                let why = proof.evidence.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
+                tried.push(format!("{}, the merged tree is worse: {why}", rung.words()));
+            }
         }
     }
-    let before = [head.clone(), commit.clone()];
+    let (repository, of) = (brief.setup.repository.clone(), conflict.clone());
+    let mendable = match blocking(move || mending(&repository, &of)).await {
+        Ok(mending) => mending.is_some(),
+        Err(trouble) => return failed(trouble),
+    };
+    let with = landed_since(brief, head, commit, &conflict.files).await;
+    refused(LandingRefusal::Conflict { files: conflict.files.clone(), with, mendable, tried })
+}
+
+/// Tests a merge, and moves the integration branch there where nothing is wrong with it.
+async fn proven_and_landed(brief: &Brief, preview: &MergePreview, measurements: &Measurements) -> Merged {
+    let merge = match merge_of(brief, preview, measurements).await {
+        Ok(merge) => merge,
+        Err(NotMerged::Refused(why)) => return Merged::Over(refused(LandingRefusal::Failed(why))),
+        Err(NotMerged::Trouble(trouble)) => return Merged::Over(failed(trouble)),
+    };
+    if let Some(command) = brief.test_command() {
+        let landing = Landed { preview, merge: &merge, command: &command };
+        match regression(brief, landing, measurements).await {
+            Ok(None) => {}
+            Ok(Some(proof)) => return Merged::Worse(Box::new(proof)),
+            Err(trouble) => return Merged::Over(failed(trouble)),
+        }
+    }
+    let before = [preview.head.clone(), preview.commit.clone()];
     let gated_work = Gated { phase: GatePhase::Landing, before: &before, tree: &preview.tree };
     match gated(brief, &gated_work, Proof::default(), measurements).await {
         Ok(proof) if proof.holds() => {}
-        Ok(proof) => {
-            let with = landed_since(brief, &head, commit, &[]).await;
-            return refused(LandingRefusal::Regression { proof: Box::new(proof), with });
-        }
-        Err(trouble) => return failed(trouble),
+        Ok(proof) => return Merged::Worse(Box::new(proof)),
+        Err(trouble) => return Merged::Over(failed(trouble)),
     }
     let setup = Arc::clone(&brief.setup);
     let finished = tokio::task::spawn_blocking(move || {
@@ -94,14 +144,14 @@ async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measuremen
     })
     .await;
     if let Ok(Ok(merge)) = &finished {
-        attest(brief, merge, &preview).await;
+        attest(brief, merge, preview).await;
     }
-    match finished {
-        Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed { commit })),
+    Merged::Over(match finished {
+        Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed { commit, resolution: preview.resolution })),
         Ok(Err(Error::Moved { .. })) => Tried::Again,
         Ok(Err(error)) => failed(Trouble::of(&error)),
         Err(error) => refused(LandingRefusal::Failed(error.to_string())),
-    }
+    })
 }
 
 fn failed(trouble: Trouble) -> Tried {

@@ -2,9 +2,10 @@
 
 use super::blocking;
 use super::brief::{Brief, StepDone};
+use crate::resolving::carried_over;
 use crate::trouble::Trouble;
 use tm_scheduler::{Answer, AttemptNumber, CommitId, Phase, PrepareRefusal};
-use tm_worktrees::{BranchName, BranchStart, Error, MergeOutcome, Worktree, branch_from_pattern, slug};
+use tm_worktrees::{BranchName, BranchStart, Conflicts, Error, MergeOutcome, Worktree, branch_from_pattern, slug};
 
 /// So often a step is done again whose new objects were collected by another git before anything held them.
 pub(super) const TRIES: u32 = 3;
@@ -62,7 +63,21 @@ async fn base_and_worktree(
         tip = now;
         worktree = brief.setup.checkouts.moved_to_base(worktree, &base).await?;
     }
+    let worktree = with_carried_work(brief, worktree).await?;
     Ok(Prepared::Ready(Box::new(worktree)))
+}
+
+/// Lays out the proven work that the attempt is to put together with what has landed, marks of conflicts included.
+async fn with_carried_work(brief: &Brief, worktree: Worktree) -> Result<Worktree, Trouble> {
+    let Some(proven) = brief.carried_over().cloned() else { return Ok(worktree) };
+    let repository = brief.setup.repository.clone();
+    blocking(move || {
+        let Some(mending) = carried_over(&repository, worktree.base(), &proven)? else { return Ok(worktree) };
+        let laid_out = repository.commit_to_test(&mending.tree, worktree.base())?;
+        worktree.go_back_to(&laid_out)?;
+        Ok::<_, Error>(worktree)
+    })
+    .await
 }
 
 /// Returns where the integration branch is, and what the task starts from there.
@@ -78,7 +93,7 @@ async fn look(brief: &Brief, on_top_of: &[CommitId]) -> Result<(CommitId, MergeO
 
 fn base_on(brief: &Brief, tip: &CommitId, on_top_of: &[CommitId]) -> Result<MergeOutcome, Error> {
     let commits: Vec<CommitId> = std::iter::once(tip).chain(on_top_of).cloned().collect();
-    brief.setup.repository.combine_as_user(&commits, &format!("Base of task {}", brief.id()))
+    brief.setup.repository.combine_as_user(&commits, &format!("Base of task {}", brief.id()), Conflicts::United)
 }
 
 /// The branch of an earlier attempt is taken again, its commits kept elsewhere; otherwise a free name is found.

@@ -3,9 +3,10 @@
 use super::brief::{Brief, StepDone};
 use super::gates::{Gated, gate_phase, gated};
 use super::prepare::{at_hand, lost};
-use super::words;
+use super::{blocking, words};
 use crate::measurements::Measurements;
 use crate::proving::{Work, prove as prove_work};
+use crate::trouble::Trouble;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,18 +33,35 @@ pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements
         Err(error) => return brief.done(lost(&error), None),
     };
     let work = work(&brief, worktree.base().clone(), captured.tree.clone());
-    let proof = match prove_work(&work, &measurements).await {
-        Ok(proof) => {
-            let before = [work.base.clone()];
-            let gated_work = Gated { phase: gate_phase(brief.phase()), before: &before, tree: &work.tree };
-            gated(&brief, &gated_work, proof, &measurements).await
-        }
-        Err(trouble) => Err(trouble),
-    };
-    match proof {
+    match proof_of(&brief, &work, &measurements).await {
         Ok(proof) => brief.done(Answer::Proved(with_left_out(proof, &captured)), Some(worktree)),
         Err(trouble) => brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
+}
+
+/// So many of the files that work touches are written down.
+const MOST_TOUCHED: usize = 200;
+
+/// Judges the work; first of all, where it is to resolve a conflict, whether it does that and nothing else.
+async fn proof_of(brief: &Brief, work: &Work, measurements: &Measurements) -> Result<Proof, Trouble> {
+    let (inner, base, tree) = (brief.clone(), work.base.clone(), work.tree.clone());
+    let fault = blocking(move || match inner.mending(&base)? {
+        Some(mending) => mending.fault(&inner.setup.repository, &tree),
+        None => Ok::<_, Error>(None),
+    })
+    .await?;
+    if let Some(fault) = fault {
+        let why = format!("what was made of the conflict is no resolution of it: {fault}");
+        return Ok(Proof::refused(Failure::Conflict, Reason::ConflictNotResolved, why));
+    }
+    let proof = prove_work(work, measurements).await?;
+    let before = [work.base.clone()];
+    let gated_work = Gated { phase: gate_phase(brief.phase()), before: &before, tree: &work.tree };
+    let mut proof = gated(brief, &gated_work, proof, measurements).await?;
+    let (repository, base, tree) = (brief.setup.repository.clone(), work.base.clone(), work.tree.clone());
+    let changed = blocking(move || repository.changed_files_to_tree(&base, &tree)).await?;
+    proof.touched = changed.into_iter().map(|file| file.path).take(MOST_TOUCHED).collect();
+    Ok(proof)
 }
 
 /// The answer where there is no tree of the work: the agent's to mend, or the surroundings'.

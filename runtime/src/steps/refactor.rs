@@ -87,7 +87,7 @@ fn put_aside_as(brief: &Brief) -> String {
 /// Another process began this: its agent is ended, and what it did is dropped, since nobody saw it proven.
 async fn after_interruption(brief: &Brief, worktree: &Worktree) -> Outcome {
     let (_sender, orders) = watch::channel(Order::StopNow);
-    let report = match command(brief, worktree.path(), 0, Prompt::Refactor).await {
+    let report = match command(brief, worktree.path(), 0, Prompt::Refactor, Vec::new()).await {
         Ok(command) => adopt_attempt(command, orders, |_| {}).await.ok(),
         Err(_unknown) => None,
     };
@@ -113,7 +113,7 @@ async fn improve(
         let kept = Err(trouble.clone().into());
         if trouble.is_of_surroundings() { Err(trouble) } else { Ok(Outcome { report: None, proof: None, kept }) }
     };
-    let command = match command(brief, worktree.path(), timeout_ms, Prompt::Refactor).await {
+    let command = match command(brief, worktree.path(), timeout_ms, Prompt::Refactor, Vec::new()).await {
         Ok(command) => command,
         Err(trouble) => return nothing(trouble),
     };

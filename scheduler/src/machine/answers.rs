@@ -295,8 +295,8 @@ fn landing_evidence(refusal: LandingRefusal) -> (Failure, String) {
     };
     match refusal {
         LandingRefusal::Conflict { files, with, tried, .. } => {
-            let tried: String = tried.iter().map(|tried| format!("\n{tried}")).collect();
-            (Failure::Conflict, format!("conflicts with {} in: {}{tried}", names(&with), files.join(", ")))
+            let conflict = format!("conflicts with {} in: {}", names(&with), files.join(", "));
+            (Failure::Conflict, std::iter::once(conflict).chain(tried).collect::<Vec<_>>().join("\n"))
         }
         LandingRefusal::Regression { proof, with } if proof.failure == Some(Failure::GateFailed) => {
             (Failure::GateFailed, format!("merged with {}:\n{}", names(&with), proof.evidence))

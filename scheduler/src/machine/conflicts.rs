@@ -3,8 +3,8 @@
 //! One attempt of the task's own agent puts the two together, where it may be asked to; then a fresh one begins from what
 //! has landed. A task that conflicted twice lands before tasks are started that may touch the same files.
 
-use super::{AttemptRecord, Scheduler, State, count_u32};
-use crate::{CommitId, Failure, LandingRefusal, Phase};
+use super::{AttemptRecord, Conflicted, Scheduler, State, count_u32};
+use crate::{CommitId, Effect, Event, Failure, Foreseen, LandingRefusal, Phase};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// From so many conflicts on nothing is started beside a task that may touch the same files.
@@ -25,7 +25,21 @@ impl Scheduler {
     pub(super) fn note_conflict(&mut self, rank: usize, refusal: &LandingRefusal) {
         if let LandingRefusal::Conflict { files, with, mendable, .. } = refusal {
             let (files, with, mendable) = (files.clone(), with.clone(), *mendable && self.has_ladder());
-            self.last_attempt(rank).conflict = Some(super::Conflicted { files, with, mendable });
+            self.last_attempt(rank).conflict = Some(Conflicted { files, with, mendable });
+        }
+    }
+
+    /// Remembers, and tells, what an attempt under way will conflict with; what is said of any other says nothing.
+    pub(super) fn foresee(&mut self, foreseen: Foreseen, effects: &mut Vec<Effect>) {
+        let Foreseen { task, attempt, files, with } = foreseen;
+        let Some(&rank) = self.ranks.get(&task) else { return };
+        if !self.states[rank].has_agent() || self.attempt_number(rank) != attempt {
+            return;
+        }
+        let ahead = (!files.is_empty()).then_some(Conflicted { files, with, mendable: false });
+        let before = std::mem::replace(&mut self.last_attempt(rank).ahead, ahead.clone());
+        if let Some(Conflicted { files, with, .. }) = ahead.filter(|ahead| before.as_ref() != Some(ahead)) {
+            effects.push(Effect::Tell(Event::ConflictAhead { task, files, with }));
         }
     }
 

@@ -190,6 +190,7 @@ impl Scheduler {
                 self.answer(now, &task, attempt, answer, &mut effects)?;
             }
             (Life::Running, Input::Tick) => {}
+            (Life::Running, Input::Foreseen(foreseen)) => self.foresee(foreseen, &mut effects),
             (Life::Running, Input::Stop(order)) => self.stop(order, &mut effects),
             (Life::Running, Input::Request(request)) => {
                 if let Some(refusal) = self.refusal(&request) {

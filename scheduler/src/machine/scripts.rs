@@ -105,6 +105,7 @@ fn words(event: &Event) -> String {
         Event::AgentRefused { agent, account, what_to_do } => {
             format!("agent:refused {agent} of {account} {what_to_do}")
         }
+        Event::ConflictAhead { task, files, .. } => format!("task:conflict-ahead {task} {}", files.join(",")),
         Event::TaskLanded { task, .. } => format!("task:landed {task}"),
         Event::TaskFailed { task, failure, .. } => format!("task:failed {task} {failure}"),
         Event::TaskBlocked { task, by } => {

@@ -119,9 +119,10 @@ impl Scheduler {
             State::Held { commit } => Some((red, commit.clone())),
             _ => None,
         });
+        let resolution = self.last_attempt(rank).resolution;
         for (rank, commit) in red.into_iter().chain([(rank, commit)]) {
             self.set_state(rank, State::Landed { commit, merge: merge.clone() });
-            effects.push(Effect::Tell(Event::TaskLanded { task: self.id(rank), commit: merge.clone() }));
+            effects.push(Effect::Tell(Event::TaskLanded { task: self.id(rank), commit: merge.clone(), resolution }));
             let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
             self.write_status(backlog_id, Status::Done, effects);
             self.ready_dependants(rank);

@@ -370,6 +370,7 @@ impl World {
                     self.now = self.now.max(wake);
                     self.input(Input::Tick);
                 }
+                3 | 4 => self.foresee(),
                 _ => self.answer_one(),
             }
         }

@@ -174,6 +174,9 @@ pub struct AttemptRecord {
     /// The conflict by which its own work did not land.
     #[serde(default)]
     pub conflict: Option<Conflicted>,
+    /// What its work was seen to conflict with while its agent worked.
+    #[serde(default)]
+    pub ahead: Option<Conflicted>,
     /// How it landed, where merging lines alone gave no tree.
     #[serde(default)]
     pub resolution: Option<Resolution>,
@@ -201,10 +204,19 @@ impl AttemptRecord {
             questioned: None,
             mends: None,
             conflict: None,
+            ahead: None,
             resolution: None,
             failure: None,
             charged: false,
             evidence: String::new(),
+        }
+    }
+
+    /// Returns the files in which its work, while under way, conflicts with what has landed.
+    pub fn files_ahead(&self) -> &[String] {
+        match (&self.ahead, self.ended_at) {
+            (Some(ahead), None) => &ahead.files,
+            (Some(_) | None, _) => &[],
         }
     }
 

@@ -70,12 +70,12 @@ fn what_both_sides_added_is_taken_from_both_what_had_landed_first() {
         |at| write(&at.join("list.txt"), "one\r\ntwo\r\ntheirs\r\n"),
     );
     assert_eq!(windows.as_deref(), Some("one\r\ntwo\r\nours\r\ntheirs\r\n"));
-    let both_make_it = of(
+    let both_make_it = Quarrel::new(
         |at| write(&at.join("x"), ""),
-        |at| write(&at.join("list.txt"), "ours\n"),
-        |at| write(&at.join("list.txt"), "theirs\n"),
+        |at| write(&at.join("tests/list.txt"), "ours\n"),
+        |at| write(&at.join("tests/list.txt"), "theirs\n"),
     );
-    assert_eq!(both_make_it.as_deref(), Some("ours\ntheirs\n"));
+    assert_eq!(both_make_it.united("tests/list.txt").as_deref(), Some("ours\ntheirs\n"));
     let with_markers = of(
         |at| list(at, "<<<<<<< a\n=======\n"),
         |at| list(at, "<<<<<<< a\n=======\nours\n"),
@@ -105,7 +105,8 @@ fn a_mode_that_one_side_sets_is_kept() {
 
 #[test]
 fn anything_else_is_left_in_conflict() {
-    let changed: [(&str, Side, Side, Side); 8] = [
+    let changed: [(&str, Side, Side, Side); 9] = [
+        ("made by both", |at| write(&at.join("x"), ""), |at| list(at, "ours\n"), |at| list(at, "theirs\n")),
         (
             "a line that both changed",
             |at| list(at, ""),
@@ -161,7 +162,8 @@ fn anything_else_is_left_in_conflict() {
         let quarrel = Quarrel::new(before, ours, theirs);
         let Landing::Conflict(conflict) = quarrel.landing() else { panic!("{name}: taken") };
         assert!(!conflict.files.is_empty(), "{name}");
-        let needs_versions = ["a line that both changed", "no Unicode", "lines that end differently", "data"];
+        let needs_versions =
+            ["made by both", "a line that both changed", "no Unicode", "lines that end differently", "data"];
         assert_eq!(conflict.texts.is_some(), needs_versions.contains(&name), "{name}: {conflict:?}");
     }
 }

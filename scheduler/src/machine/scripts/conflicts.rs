@@ -1,7 +1,7 @@
 //! Proven work that conflicts with what has landed.
 
 use super::*;
-use crate::Overlap;
+use crate::{Foreseen, Overlap};
 
 fn begun(edges: &[(&str, &[&str])], slots: u32, change: impl FnOnce(&mut Limits)) -> Script {
     let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
@@ -155,4 +155,21 @@ fn a_journal_of_before_has_conflicts_charged_and_carries_nothing_over() {
     script.proves("1", &["list"]);
     script.goes_on("1", conflict(true));
     assert_eq!((script.records("1")[0].charged, script.records("1")[1].mends.clone()), (true, None));
+}
+
+#[test]
+fn what_an_attempt_under_way_will_conflict_with_is_told_once_and_of_no_other_attempt() {
+    let mut script = begun(&[("1", &[])], 1, |_| {});
+    let foreseen = |attempt: u32, files: &[&str]| {
+        let files = files.iter().map(|&file| file.to_owned()).collect();
+        Input::Foreseen(Foreseen { task: "1".into(), attempt: AttemptNumber(attempt), files, with: Vec::new() })
+    };
+    script.gives(foreseen(1, &["list"]), &[]);
+    script.goes_on("1", prepared());
+    script.gives(foreseen(1, &["list"]), &["say task:conflict-ahead 1 list"]);
+    script.gives(foreseen(1, &["list"]), &[]);
+    script.gives(foreseen(2, &["else"]), &[]);
+    script.gives(foreseen(1, &[]), &[]);
+    assert_eq!(script.records("1")[0].ahead, None);
+    script.gives(foreseen(1, &["list"]), &["say task:conflict-ahead 1 list"]);
 }

@@ -1,6 +1,7 @@
 //! Conflicts in the simulation: what they may cost, what is carried over, and who may start beside whom.
 
 use super::*;
+use crate::Foreseen;
 
 impl World {
     /// A task that starts does not meet one that conflicted twice; says so in words of its own, apart from the machine's.
@@ -52,5 +53,16 @@ impl World {
                 );
             }
         }
+    }
+
+    /// Says of a task at random, sometimes of an attempt that is over, what it will conflict with.
+    pub(super) fn foresee(&mut self) {
+        let rank = self.random.usize(..self.scheduler.states.len());
+        let attempt = AttemptNumber(self.scheduler.attempt_number(rank).0.saturating_sub(self.random.u32(..2)));
+        let files = if self.random.bool() { vec![self.file()] } else { Vec::new() };
+        let foreseen = Foreseen { task: self.scheduler.id(rank), attempt, files, with: Vec::new() };
+        let before = self.scheduler.states.clone();
+        self.input(Input::Foreseen(foreseen));
+        assert_eq!(self.scheduler.states, before, "what is foreseen changes nothing");
     }
 }

@@ -36,7 +36,7 @@ impl Ledger {
             }
             Input::Stop(_) => self.orders += 1,
             Input::Resumed(_) => self.refused.clear(),
-            Input::Begin | Input::Answer { .. } | Input::Tick => {}
+            Input::Begin | Input::Answer { .. } | Input::Tick | Input::Foreseen(_) => {}
         }
     }
 

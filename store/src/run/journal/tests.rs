@@ -69,9 +69,9 @@ fn damaged_line(result: Result<Contents, Error>) -> usize {
 }
 
 #[test]
-fn format_of_version_3_stays_as_it_is() {
+fn format_of_version_4_stays_as_it_is() {
     let (_folder, path) = journal_of(&three());
-    let text = "{\"version\":3,\"crc\":\"7a187ee9\",\"header\":{\"run_id\":\"20261121-014512-3fa9\"}}\n\
+    let text = "{\"version\":4,\"crc\":\"8fed874d\",\"header\":{\"run_id\":\"20261121-014512-3fa9\"}}\n\
         {\"at\":10,\"seq\":1,\"crc\":\"84fec020\",\"record\":{\"Started\":{\"task\":\"1\",\"slots\":[1,2]}}}\n\
         {\"at\":20,\"seq\":2,\"crc\":\"64305f42\",\"record\":\"Tick\"}\n\
         {\"at\":30,\"seq\":3,\"crc\":\"cdd203e4\",\"record\":\
@@ -83,7 +83,7 @@ fn format_of_version_3_stays_as_it_is() {
 
 #[test]
 fn a_journal_of_an_older_version_is_read_and_becomes_one_of_the_newest_when_it_goes_on() {
-    for (version, checksum) in [(1, "714659ea"), (2, "920fee48")] {
+    for (version, checksum) in [(1, "714659ea"), (2, "920fee48"), (3, "7a187ee9")] {
         goes_on_in_the_newest(version, checksum);
     }
 }
@@ -101,7 +101,7 @@ fn goes_on_in_the_newest(version: u64, checksum: &str) {
     drop(JournalWriter::append_to(&path, contents.end).unwrap());
     assert_eq!(fs::read_to_string(&path).unwrap(), newer);
     // Its checksum is that of its own version.
-    atomic::replace(&path, older.replace(&format!("\"version\":{version}"), "\"version\":3").as_bytes()).unwrap();
+    atomic::replace(&path, older.replace(&format!("\"version\":{version}"), "\"version\":4").as_bytes()).unwrap();
     assert_eq!(damaged_line(read(&path)), 1);
 }
 
@@ -205,10 +205,10 @@ fn whole_record_of_an_unknown_kind_is_an_error_even_at_the_end() {
 #[test]
 fn other_versions_are_named_whatever_else_they_hold() {
     let (_folder, path) = journal_of(&three());
-    let text = "{\"compression\":\"none\",\"version\":4}\nanything\n";
+    let text = "{\"compression\":\"none\",\"version\":5}\nanything\n";
     atomic::replace(&path, text.as_bytes()).unwrap();
     let error = read(&path).unwrap_err();
-    assert!(matches!(error, Error::JournalVersion { found: 4, oldest: 1, newest: 3, .. }), "{error}");
+    assert!(matches!(error, Error::JournalVersion { found: 5, oldest: 1, newest: 4, .. }), "{error}");
 }
 
 #[test]

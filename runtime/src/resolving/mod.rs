@@ -1,0 +1,107 @@
+//! Puts proven work together with what has landed where merging lines alone does not: one way after the other, and what
+//! comes of each is proven by whoever asked.
+//!
+//! Here no agent is asked (`mending.rs` is for the attempt that one makes), and nothing lands by its own word.
+
+mod commands;
+mod mending;
+
+pub(crate) use mending::{Mending, carried_over, mending};
+
+use crate::steps::{Brief, blocking};
+use crate::trouble::Trouble;
+use tm_scheduler::merging::{Resolution, lock_file};
+use tm_worktrees::{Conflict, ConflictedText, Error, MergedFile, TreeId};
+
+/// A way to deal with a conflict; lock files are made again in each.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Rung {
+    /// What both sides only added is taken from both.
+    Union,
+    /// The merge program that the user named does it.
+    Driver,
+}
+
+impl Rung {
+    /// Every one, in the order in which they are tried.
+    pub(crate) const ALL: [Self; 2] = [Self::Union, Self::Driver];
+
+    /// What was done, in words.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Union => "with the added lines of both",
+            Self::Driver => "merged by `git.merge_driver`",
+        }
+    }
+}
+
+/// What came of a rung.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Climbed {
+    /// It is none for this conflict.
+    No,
+    /// A tree, which nobody has tested yet.
+    Tree(TreeId, Resolution),
+    /// It failed; in words.
+    Failed(String),
+}
+
+/// Tries one rung on a conflict.
+pub(crate) async fn climb(brief: &Brief, conflict: &Conflict, rung: Rung) -> Result<Climbed, Trouble> {
+    let Some(texts) = &conflict.texts else { return Ok(Climbed::No) };
+    let driver = brief.setup.settings.git.merge_driver.as_deref();
+    let (locks, others): (Vec<&ConflictedText>, Vec<&ConflictedText>) =
+        texts.iter().partition(|of| lock_file(&of.path.to_string_lossy()).is_some());
+    let mut merged = Vec::new();
+    for of in &others {
+        let content = match (rung, driver) {
+            (Rung::Union, _) => united(brief, of).await?,
+            (Rung::Driver, Some(driver)) => match commands::driven(brief, of, driver).await? {
+                Ok(content) => Some(content),
+                Err(why) => return Ok(Climbed::Failed(why)),
+            },
+            (Rung::Driver, None) => None,
+        };
+        let Some(content) = content else { return Ok(Climbed::No) };
+        merged.push((*of, content));
+    }
+    if rung == Rung::Driver && others.is_empty() {
+        return Ok(Climbed::No);
+    }
+    let tree = with(brief, conflict, &merged, &locks).await?;
+    if locks.is_empty() {
+        let how = if rung == Rung::Union { Resolution::Union } else { Resolution::Driver };
+        return Ok(Climbed::Tree(tree, how));
+    }
+    let how = if rung == Rung::Union { Resolution::LockFile } else { Resolution::Driver };
+    Ok(match commands::locked_again(brief, &tree, &conflict.files, &locks).await? {
+        Ok(tree) => Climbed::Tree(tree, how),
+        Err(why) => Climbed::Failed(why),
+    })
+}
+
+async fn united(brief: &Brief, of: &ConflictedText) -> Result<Option<Vec<u8>>, Trouble> {
+    let (repository, of) = (brief.setup.repository.clone(), of.clone());
+    blocking(move || repository.united_text(&of)).await
+}
+
+/// The merged tree with these files settled, and lock files as they have landed.
+async fn with(
+    brief: &Brief,
+    conflict: &Conflict,
+    merged: &[(&ConflictedText, Vec<u8>)],
+    locks: &[&ConflictedText],
+) -> Result<TreeId, Trouble> {
+    let (repository, marked) = (brief.setup.repository.clone(), conflict.marked.clone());
+    let merged: Vec<(ConflictedText, Vec<u8>)> =
+        merged.iter().map(|(of, content)| ((*of).clone(), content.clone())).collect();
+    let locks: Vec<ConflictedText> = locks.iter().map(|lock| (*lock).clone()).collect();
+    blocking(move || {
+        let files: Vec<MergedFile<'_>> =
+            merged.iter().map(|(of, content)| MergedFile { of, content: content.clone() }).collect();
+        let tree = repository.with_merged(&marked, &files)?;
+        let tree = repository.with_ours(&tree, &locks.iter().collect::<Vec<_>>())?;
+        Ok::<_, Error>(tree)
+    })
+    .await
+}
