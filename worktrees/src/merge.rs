@@ -104,7 +104,9 @@ impl Repository {
         message: &str,
         conflicts: Conflicts,
     ) -> Result<MergeOutcome, Error> {
-        self.combined(commits, (message, conflicts), |tree, parents, message| self.commit_as_user(tree, parents, message))
+        self.combined(commits, (message, conflicts), |tree, parents, message| {
+            self.commit_as_user(tree, parents, message)
+        })
     }
 
     fn combined(

@@ -4,9 +4,9 @@ mod agents;
 
 use super::*;
 use crate::{
-    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Canary, CommitBacklog, CommitHooks, Compat, CoverageThreshold,
-    Dispatch, Escape, Git, Landing, Override, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, Unit,
-    Verify, Waves, Worktree,
+    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Canary, CommitBacklog, CommitHooks, Compat,
+    CoverageThreshold, Dispatch, Escape, Git, Landing, Override, Storage, StorageLocation, Strictness, Tdd, TddMode,
+    Test, TestFormat, Unit, Verify, Waves, Worktree,
 };
 use crate::{AgentCommand, CommandLine};
 use serde_json::json;

@@ -49,7 +49,7 @@ impl ToRun<'_> {
     /// Runs it to its end; `Error::Setup` says how it failed.
     pub(crate) async fn run(self) -> Result<(), Error> {
         let Self { command, folder, log, limit, environment, under_way } = self;
-        let place = CommandPlace { folder, log, limit, environment, under_way };
+        let place = CommandPlace { folder, log, limit, environment, under_way, variables: &[] };
         place.run_all(&[CommandLine::Shell(command.to_owned())]).await
     }
 }

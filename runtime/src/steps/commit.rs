@@ -275,7 +275,7 @@ fn trailers(brief: &Brief, phase: &str) -> String {
 /// The trailer with the title, where the first line may be another one.
 fn title(brief: &Brief) -> String {
     let setup = &brief.setup;
-    if setup.settings.git.commit_template.is_none() && !setup.repository.may_have_commit_hooks() {
+    if setup.settings.git.commit_template.is_none() && !setup.repository.may_have_hooks(HookedWork::Commit) {
         return String::new();
     }
     format!("{TITLE}: {}\n", one_line(&brief.planned.title))

@@ -3,8 +3,19 @@
 //! Decides alone: by these lines the history says what was proven.
 
 /// The names of tm's trailers; nobody else writes them.
-const OWN: [&str; 11] =
-    ["Task", "Phase", "Tag", "Run", "Title", "Takes-Back", "Made-In", "Resolution", "Test-Command", "Tests", "Coverage"];
+const OWN: [&str; 11] = [
+    "Task",
+    "Phase",
+    "Tag",
+    "Run",
+    "Title",
+    "Takes-Back",
+    "Made-In",
+    "Resolution",
+    "Test-Command",
+    "Tests",
+    "Coverage",
+];
 
 /// Beginnings of lines that history takes for a word on a task wherever they stand in a message.
 const BELIEVED: [&str; 7] = ["Task: ", "Phase: ", "Tag: ", "Run: ", "Title: ", "Takes-Back: ", "This reverts commit "];
