@@ -78,12 +78,18 @@ fn event(event: &Event) -> Option<String> {
         Event::TaskReopened { task } => format!("{task} is taken in again"),
         Event::TaskUnblocked { task } => format!("{task} is blocked no more"),
         Event::TaskAdded { task, wave, title, .. } => format!("{task} joins the run in wave {wave}: {title}"),
-        Event::RunPaused => "paused; nothing more is started until `tm waves resume`".to_owned(),
+        Event::RunPaused { why: None } => "paused; nothing more is started until `tm waves resume`".to_owned(),
+        Event::RunPaused { why: Some(why) } => {
+            format!("paused, nothing more is started until `tm waves resume`: {why}")
+        }
         Event::RunContinued => "the run goes on after the pause".to_owned(),
         Event::RunStopping { why: StopReason::Interrupted } => "stopping; once more to stop at once".to_owned(),
         Event::RunStopping { why: StopReason::Deadline } => "the deadline has come; nothing more is started".to_owned(),
         Event::RunStopping { why: StopReason::Surroundings } => {
             "nothing more is started: a step can't be done now, see the error at the end".to_owned()
+        }
+        Event::RunStopping { why: StopReason::Breaker } => {
+            "nothing more is started: everything ends the same way, see the summary".to_owned()
         }
         Event::RunStopping { why: StopReason::Budget } => "the budget is spent; nothing more is started".to_owned(),
         Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),

@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::time::Duration;
 use tm_executors::process::{Stdin, TreeCommand, run_within};
 use tm_reports::{Summary, Verdict, summary_markdown};
+use tm_scheduler::in_a_line;
 use tm_store::run::RunDirectory;
 
 /// How long a CI system's own program may take.
@@ -54,7 +55,7 @@ fn github_annotations(summary: &Summary) -> String {
     let mut text = String::new();
     for task in summary.tasks.iter().filter(|task| task.verdict == Verdict::Fail) {
         let failure = task.failure.map_or("failed", tm_scheduler::Failure::as_str);
-        let reason = task.reason.as_deref().unwrap_or_default();
+        let reason = in_a_line(task.reason.as_deref().unwrap_or_default());
         let title = escaped(&format!("task {} {}", task.id, task.title)).replace(':', "%3A").replace(',', "%2C");
         let _ = writeln!(text, "::error title={title}::{}", escaped(&format!("{failure}: {reason}")));
     }

@@ -8,11 +8,13 @@ use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
 use serde_json::json;
+use std::io::IsTerminal as _;
 use std::path::Path;
 use tm_config::{Override, Settings};
 use tm_runtime::now;
 use tm_scheduler::{
-    Cycles, Dispatch, Landing, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TddMode, Unit, WavePlan,
+    AtBreaker, Breaker, Cycles, Dispatch, Landing, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TddMode, Unit,
+    WavePlan,
 };
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::new_run_id;
@@ -122,6 +124,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         max_tokens: settings.agent.max_tokens,
         max_cost_usd_per_task: settings.agent.max_cost_per_task.map(tm_config::Dollars::amount),
         max_tokens_per_task: settings.agent.max_tokens_per_task,
+        breaker: breaker(settings.waves.breaker),
         // Who works is known once the agents have been looked for.
         agents: tm_scheduler::Roster::default(),
         conflict_rounds: settings.waves.conflict_rounds,
@@ -131,6 +134,12 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         },
         edition: tm_scheduler::Edition::NEWEST,
     }
+}
+
+/// Nobody lets a paused run go on where no terminal is.
+fn breaker(breaker: tm_config::Breaker) -> Breaker {
+    let then = if std::io::stderr().is_terminal() { AtBreaker::Pause } else { AtBreaker::Stop };
+    Breaker { tasks: breaker.tasks, attempts: breaker.attempts, then }
 }
 
 /// Returns the settings that the flags of planning give.

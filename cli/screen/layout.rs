@@ -239,5 +239,6 @@ const fn stopping(why: StopReason) -> &'static str {
         StopReason::Deadline => "stopping at the deadline",
         StopReason::Budget => "stopping, the budget is spent",
         StopReason::Surroundings => "stopping, something has to be put right first",
+        StopReason::Breaker => "stopping, everything ends the same way",
     }
 }

@@ -4,6 +4,7 @@
 //! `tm.yaml`, agent-alchemy's file when asked for, `TM_*` variables, flags. Knows nothing of what a setting does.
 
 mod agent;
+mod breaker;
 mod command;
 mod duration;
 mod environment;
@@ -24,6 +25,7 @@ mod task_master;
 mod yaml;
 
 pub use agent::{Agent, AgentRecipe, OutputFormat, PermissionMode, PoliteStop, PromptDelivery, RefusalPatterns};
+pub use breaker::Breaker;
 pub use command::{AgentCommand, Argument, CommandLine, Commands};
 pub use error::Error;
 pub use gate::{Gate, GatePhase};

@@ -3,6 +3,7 @@
 //! Names, types and documentation of `tm config schema` come from here; defaults come from `default.yaml` alone.
 
 use crate::agent::{Agent, AgentRecipe};
+use crate::breaker::Breaker;
 use crate::command::{CommandLine, Commands};
 use crate::gate::Gate;
 use crate::scalar::{self, CoverageThreshold};
@@ -66,6 +67,8 @@ pub struct Waves {
     #[serde(deserialize_with = "duration::optional", serialize_with = "duration::write_optional")]
     #[schemars(with = "Option<duration::Positive>")]
     pub deadline: Option<Duration>,
+    /// After so many tasks, or attempts, in a row that end the same way nothing more is started: a map of both, or `off`.
+    pub breaker: Breaker,
 }
 
 /// When a task may start.

@@ -4,7 +4,7 @@ use crate::html::milliseconds;
 use crate::{Summary, TaskSummary, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
-use tm_scheduler::{GateResult, Phase};
+use tm_scheduler::{GateResult, Phase, in_a_line};
 
 /// Returns the summary as `JUnit` XML. What XML can't hold is left out of it.
 pub fn junit_xml(summary: &Summary) -> String {
@@ -56,8 +56,9 @@ fn case(name: &str, task: &TaskSummary) -> TestCase {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let failure = task.failure.map_or("failed", tm_scheduler::Failure::as_str);
             status.set_type(failure);
-            status.set_message(format!("{failure} after {} attempts", task.attempts.len()));
-            status.set_description(task.reason.clone().unwrap_or_default());
+            let reason = task.reason.clone().unwrap_or_default();
+            status.set_message(format!("{failure} after {} attempts: {}", task.attempts.len(), in_a_line(&reason)));
+            status.set_description(reason);
             status
         }
         Verdict::Blocked => skipped(format!("blocked by {}", task.blocked_by.join(", "))),
@@ -139,7 +140,7 @@ mod tests {
             </testsuite>
             <testsuite name="2 Subtract | numbers" tests="3" skipped="2" errors="0" failures="1" time="2.000">
                 <testcase name="RED" classname="2:red" time="2.000">
-                    <failure message="red-passed after 1 attempts" type="red-passed">no new test fails</failure>
+                    <failure message="red-passed after 1 attempts: no new test fails" type="red-passed">no new test fails</failure>
                 </testcase>
                 <testcase name="GREEN" classname="2" time="0.000">
                     <skipped message="blocked by 2:red"/>

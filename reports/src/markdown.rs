@@ -2,7 +2,7 @@
 
 use crate::{Summary, TaskSummary, Verdict, human_duration};
 use std::fmt::Write as _;
-use tm_scheduler::Failure;
+use tm_scheduler::{Failure, in_a_line};
 
 /// Returns the summary: what happened in a sentence, sums, the compliance table, failures with what to type next,
 /// branches.
@@ -131,7 +131,7 @@ fn failures(text: &mut String, summary: &Summary) {
                 text.push_str("  `tm worktrees salvage`\n");
             }
         } else if let Some(failure) = task.failure {
-            let reason = task.reason.as_deref().and_then(|reason| reason.lines().next()).unwrap_or_default();
+            let reason = task.reason.as_deref().map(in_a_line).unwrap_or_default();
             let _ = writeln!(
                 text,
                 "- {} {}: {failure} after {} attempts: {reason}\n  `tm waves logs {}`",

@@ -3,7 +3,7 @@
 use crate::markdown::summary_markdown;
 use crate::{AttemptSummary, Summary, TaskSummary};
 use std::fmt::Write as _;
-use tm_scheduler::Phase;
+use tm_scheduler::{Phase, in_a_line};
 
 /// So many characters of a body are kept; services refuse what is longer than 65,536.
 const MOST_CHARACTERS: usize = 60_000;
@@ -76,8 +76,8 @@ fn work(body: &mut String, task: &TaskSummary) {
     }
     for attempt in task.attempts.iter().filter(|attempt| attempt.failure.is_some()) {
         let failure = attempt.failure.map_or("failed", tm_scheduler::Failure::as_str);
-        let why = attempt.evidence.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
-        let _ = writeln!(body, "- attempt {} failed: {failure}: {}", attempt.n, one_line(why));
+        let why = attempt.evidence.as_deref().map(in_a_line).unwrap_or_default();
+        let _ = writeln!(body, "- attempt {} failed: {failure}: {}", attempt.n, one_line(&why));
     }
     body.push('\n');
 }

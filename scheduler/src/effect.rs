@@ -351,14 +351,18 @@ pub enum Event {
     },
     /// The run starts nothing more until it is told to go on.
     #[serde(rename = "run:paused")]
-    RunPaused,
+    RunPaused {
+        /// What attempts in a row had in common, where that is why; nobody asked for it then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// The run goes on after a pause.
     #[serde(rename = "run:continued")]
     RunContinued,
     /// The run was told to stop.
     #[serde(rename = "run:stopping")]
     RunStopping {
-        /// Why: `interrupted`, `deadline`, `budget`, `surroundings`.
+        /// Why: `interrupted`, `deadline`, `budget`, `surroundings`, `breaker`.
         why: StopReason,
     },
     /// The run is over.
@@ -383,6 +387,8 @@ pub enum StopReason {
     Budget,
     /// A step can't be done for reasons outside of all tasks: no space, no permission, a lock that stays.
     Surroundings,
+    /// Attempts in a row ended the same way, with nothing passed between.
+    Breaker,
 }
 
 /// How a run ended.

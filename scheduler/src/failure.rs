@@ -266,7 +266,7 @@ pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
 
 /// What the agent seems to wait for an answer to, in words; empty when it asked nothing.
 fn asks(report: &AgentReport) -> String {
-    let last = report.last_words.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let last = last_line(report).unwrap_or_default();
     let lower = last.to_lowercase();
     let offers = ["y/n", "yes/no", "press enter", "press any key", "continue? "];
     let is_question = last.ends_with(['?', '>']) || offers.iter().any(|offer| lower.contains(offer));
@@ -277,4 +277,9 @@ fn asks(report: &AgentReport) -> String {
     }
     let question: String = last.chars().take(QUESTION_CHARACTERS).collect();
     format!("; it seems to wait for an answer to: {question}")
+}
+
+/// What the agent said last, in one line.
+pub(crate) fn last_line(report: &AgentReport) -> Option<&str> {
+    report.last_words.lines().rev().map(str::trim).find(|line| !line.is_empty())
 }

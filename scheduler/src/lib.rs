@@ -15,6 +15,7 @@ mod gate;
 mod graph;
 mod history;
 mod id;
+mod in_a_line;
 mod input;
 pub mod iteration;
 mod limits;
@@ -49,8 +50,9 @@ pub use history::{
     PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted, standing_work,
 };
 pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
+pub use in_a_line::in_a_line;
 pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopOrder};
-pub use limits::{Dispatch, Edition, Landing, Limits, Overlap, Refactor};
+pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
 pub use machine::{AttemptRecord, Conflicted, IllegalInput, Place, Scheduler, State, TaskView, Wall};
 pub use next::{Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};

@@ -68,6 +68,29 @@ impl Edition {
     pub const NEWEST: Self = Self::Third;
 }
 
+/// When a run takes it that something is wrong with more than one task: so many ends in a row that are the same, with nothing
+/// passed between. Without any number it never does.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Breaker {
+    /// Tasks that are given up.
+    pub tasks: Option<NonZeroU32>,
+    /// Attempts that fail.
+    pub attempts: Option<NonZeroU32>,
+    /// What follows.
+    pub then: AtBreaker,
+}
+
+/// What follows when too much in a row has ended the same way.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtBreaker {
+    /// The run is paused: somebody is there who can let it go on.
+    #[default]
+    Pause,
+    /// The run ends once what is under way has.
+    Stop,
+}
+
 /// What a run may use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
@@ -105,6 +128,9 @@ pub struct Limits {
     /// Whether tasks that will touch the same files work side by side.
     #[serde(default)]
     pub overlap: Overlap,
+    /// When the run takes it that something is wrong with more than one task.
+    #[serde(default)]
+    pub breaker: Breaker,
     /// The rules.
     #[serde(default)]
     pub edition: Edition,
@@ -144,6 +170,7 @@ impl Limits {
             agents: Roster::default(),
             conflict_rounds: Self::CONFLICT_ROUNDS,
             overlap: Overlap::Allow,
+            breaker: Breaker::default(),
             edition: Edition::NEWEST,
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tm_config::Settings;
 use tm_executors::process::{TreeCommand, run_within};
 use tm_reports::Summary;
-use tm_scheduler::CommitId;
+use tm_scheduler::{CommitId, in_a_line};
 
 /// How long the agent may take, and how long the run around it.
 const AGENT_LIMIT: &str = "5m";
@@ -153,7 +153,7 @@ fn of_summary(project: &Project, summary: &Summary) -> Live {
         (true, None) => Some(format!("`{FILE}` is not there")),
         (false, _) => {
             let failure = task.failure.map_or_else(|| "it did not land".to_owned(), |failure| failure.to_string());
-            let reason = task.reason.as_deref().and_then(|reason| reason.lines().next());
+            let reason = task.reason.as_deref().map(in_a_line);
             Some(reason.map_or_else(|| failure.clone(), |reason| format!("{failure}: {reason}")))
         }
     };

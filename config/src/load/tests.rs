@@ -86,6 +86,7 @@ fn built_in_settings() -> Settings {
             overlap: crate::Overlap::Allow,
             unit: Unit::Task,
             deadline: None,
+            breaker: crate::Breaker { tasks: NonZeroU32::new(3), attempts: NonZeroU32::new(5) },
         },
         tdd: Tdd {
             mode: TddMode::Auto,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tm_config::GatePhase;
 use tm_executors::agent::{Order, Progress, adopt_attempt, run_attempt};
 use tm_presets::Prompt;
-use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Proof, Refactored, judge_agent};
+use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Proof, Refactored, in_a_line, judge_agent};
 use tm_worktrees::{Error, TreeId, Worktree};
 use tokio::sync::watch;
 
@@ -146,7 +146,7 @@ async fn improve(
             Outcome { report, proof: Some(proof), kept }
         }
         Ok(proof) => {
-            let why = proof.evidence.lines().next().unwrap_or_default().to_owned();
+            let why = in_a_line(&proof.evidence);
             Outcome { report, proof: Some(proof), kept: Err(why) }
         }
         Err(trouble) => Outcome { report, proof: None, kept: Err(trouble.into()) },

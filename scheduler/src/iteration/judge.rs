@@ -1,6 +1,7 @@
 //! Decides what an iteration came to, from what was seen alone.
 
 use super::{BacklogView, Goal, IterationFailure, IterationStatus, LoopStatus, Marker, StatusShift, WorkChanges};
+use crate::failure::last_line;
 use crate::{AgentReport, AgentVerdict, Failure, Status, TaskId, Timestamp, judge_agent};
 
 /// Why a loop through a backlog is complete.
@@ -81,8 +82,7 @@ pub(super) fn judge(seen: &Seen<'_>) -> Judged {
 
 /// What the agent printed last, where nothing else says why it failed.
 fn last_words(failure: Failure, report: &AgentReport) -> String {
-    let last = report.last_words.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    match (failure, last) {
+    match (failure, last_line(report)) {
         (
             Failure::NoResult | Failure::TimedOut | Failure::Stalled | Failure::Auth | Failure::RateLimited,
             Some(last),

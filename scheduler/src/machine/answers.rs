@@ -3,9 +3,10 @@
 //! The legal pairs of state and answer stand in one `match`; every other pair is an error.
 
 use super::{IllegalInput, Place, Scheduler, State};
+use crate::failure::last_line;
 use crate::{
     AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, Keep, LandingRefusal, Phase,
-    PrepareRefusal, Proof, Refactor, Refactored, Status, StopOrder, TaskId, Timestamp, judge_agent,
+    PrepareRefusal, Proof, Refactor, Refactored, Status, StopOrder, StopReason, TaskId, Timestamp, judge_agent,
 };
 
 impl Scheduler {
@@ -78,7 +79,7 @@ impl Scheduler {
     fn prepared(&mut self, now: Timestamp, rank: usize, place: Place, effects: &mut Vec<Effect>) {
         let (branch, base) = (place.branch.clone(), place.base.clone());
         self.last_attempt(rank).place = Some(place);
-        if self.stop_order.is_some() || self.is_paused {
+        if self.stop_order.is_some() || self.is_paused || self.stop_reason == Some(StopReason::Breaker) {
             self.interrupt_attempt(now, rank, effects);
             return;
         }
@@ -145,8 +146,18 @@ impl Scheduler {
             }
             AgentVerdict::Interrupted => self.interrupt_attempt(now, rank, effects),
             AgentVerdict::Failed { failure, evidence, not_before } => {
+                let evidence = self.with_last_line(rank, failure, evidence);
                 self.fail_attempt(now, rank, failure, evidence, not_before, effects);
             }
+        }
+    }
+
+    /// An agent that leaves nothing but an exit code may have said why.
+    fn with_last_line(&self, rank: usize, failure: Failure, evidence: String) -> String {
+        let report = self.attempts[rank].last().and_then(|record| record.report.as_ref());
+        match (failure, report.and_then(last_line)) {
+            (Failure::NoResult, Some(said)) => format!("{evidence}: {said}"),
+            (_, _) => evidence,
         }
     }
 

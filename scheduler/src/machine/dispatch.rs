@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 impl Scheduler {
     pub(super) fn advance(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         self.check_limits(now, effects);
+        self.break_when_all_is_the_same(effects);
         self.wake(now);
         self.lower_walls(now, effects);
         self.fill_slots(now, effects);
@@ -124,7 +125,9 @@ impl Scheduler {
         } else if self.is_at_rest() {
             match self.stop_reason {
                 Some(StopReason::Interrupted) => RunStatus::Interrupted,
-                Some(StopReason::Deadline | StopReason::Budget | StopReason::Surroundings) => RunStatus::Stopped,
+                Some(StopReason::Deadline | StopReason::Budget | StopReason::Surroundings | StopReason::Breaker) => {
+                    RunStatus::Stopped
+                }
                 None => return,
             }
         } else {

@@ -5,6 +5,7 @@
 
 mod agents;
 mod answers;
+mod breaker;
 mod conflicts;
 mod dispatch;
 mod joining;
@@ -27,6 +28,7 @@ use crate::{
     AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase, PlacedTask,
     RunStatus, Status, StopOrder, StopReason, TaskId, Timestamp, WavePlan,
 };
+use breaker::Streak;
 use parting::Parting;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -102,6 +104,10 @@ pub struct Scheduler {
     parked: BTreeSet<usize>,
     /// What stood in the way of the first of them.
     trouble: Option<String>,
+    /// Attempts in a row, the last ones, that ended the same way.
+    streak: Option<Streak>,
+    /// What they had in common, when nothing is started because of that.
+    broken_by: Option<String>,
 }
 
 /// One task of a run as it stands now.
@@ -169,6 +175,8 @@ impl Scheduler {
             stop_reason: None,
             parked: BTreeSet::new(),
             trouble: None,
+            streak: None,
+            broken_by: None,
             plan,
         }
     }
@@ -302,6 +310,7 @@ impl Scheduler {
     pub fn exit_code(&self, status: RunStatus) -> u8 {
         match (status, self.stop_reason) {
             (RunStatus::Stopped, Some(StopReason::Surroundings)) => 1,
+            (RunStatus::Stopped, Some(StopReason::Breaker)) => 3,
             _ => status.exit_code(),
         }
     }

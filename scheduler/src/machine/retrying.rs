@@ -3,9 +3,8 @@
 //! Every attempt that fails comes through here, charged or not. What does not come through here is started again because a
 //! person said so: after an order to stop or pause the run, or a request for the task.
 
-use super::settle::first_line;
 use super::{AttemptRecord, Scheduler, State, count_u32};
-use crate::{Edition, Effect, Event, Failure, Limits, Timestamp};
+use crate::{Edition, Effect, Event, Failure, Limits, Timestamp, in_a_line};
 
 impl Scheduler {
     /// Has a task whose last attempt failed tried again, now or after a pause, or gives it up.
@@ -53,7 +52,7 @@ impl Scheduler {
     }
 
     fn words_of_the_end(&self, rank: usize) -> String {
-        let evidence = self.attempts[rank].last().map(|record| first_line(&record.evidence)).unwrap_or_default();
+        let evidence = self.attempts[rank].last().map(|record| in_a_line(&record.evidence)).unwrap_or_default();
         if self.is_of_first_edition() {
             return evidence;
         }
@@ -64,7 +63,6 @@ impl Scheduler {
             );
         }
         if self.questioned_before(rank) {
-            let evidence = evidence.trim_end_matches(':');
             return format!("{evidence}; its RED was done again because of that, so a test may be wrong");
         }
         evidence

@@ -1,6 +1,7 @@
 //! Scheduling as scripts: what comes in, and every effect that goes out, one a line.
 
 mod bounds;
+mod breaker;
 mod conflicts;
 mod questions;
 mod refactoring;
@@ -116,7 +117,8 @@ fn words(event: &Event) -> String {
         Event::TaskReopened { task } => format!("task:reopened {task}"),
         Event::TaskUnblocked { task } => format!("task:unblocked {task}"),
         Event::TaskAdded { task, phase, wave, .. } => format!("task:added {task} {phase} in {wave}"),
-        Event::RunPaused => "run:paused".to_owned(),
+        Event::RunPaused { why: None } => "run:paused".to_owned(),
+        Event::RunPaused { why: Some(why) } => format!("run:paused because {why}"),
         Event::RunContinued => "run:continued".to_owned(),
         Event::RunStopping { why } => format!("run:stopping {why:?}"),
         Event::RunEnded { status, exit_code } => format!("run:ended {} {exit_code}", status.as_str()),

@@ -1,7 +1,7 @@
 //! Ends attempts and tasks: failure, landing, blocking of dependants, statuses of the backlog.
 
 use super::{Scheduler, State};
-use crate::{CommitId, Effect, Event, Failure, Keep, Status, Timestamp};
+use crate::{CommitId, Effect, Event, Failure, Keep, Status, Timestamp, in_a_line};
 use std::collections::BTreeSet;
 
 impl Scheduler {
@@ -40,16 +40,18 @@ impl Scheduler {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         let charged = self.is_charged(rank, failure);
         self.note_failure(rank, failure);
+        self.count_for_breaker(rank, failure, &evidence);
+        let reason = in_a_line(&evidence);
         let record = self.last_attempt(rank);
         record.ended_at = Some(now);
         record.failure = Some(failure);
         record.charged = charged;
-        let reason = first_line(&evidence);
         record.evidence = evidence;
         effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: Some(failure), reason }));
     }
 
     pub(super) fn give_up(&mut self, rank: usize, failure: Failure, reason: String, effects: &mut Vec<Effect>) {
+        self.count_given_up(rank, failure);
         self.set_state(rank, State::Failed { failure });
         effects.push(Effect::Tell(Event::TaskFailed { task: self.id(rank), failure, reason }));
         self.restore_status(rank, effects);
@@ -94,12 +96,14 @@ impl Scheduler {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.last_attempt(rank).ended_at = Some(now);
         effects.push(Effect::Release { task: task.clone(), attempt, keep: Keep::Salvage });
-        let reason = if self.stop_order.is_some() { "stopped with the run" } else { "the run is paused" }.to_owned();
+        let is_stopped = self.stop_order.is_some() || self.stop_reason.is_some();
+        let reason = if is_stopped { "stopped with the run" } else { "the run is paused" }.to_owned();
         effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason }));
         self.make_ready(rank);
     }
 
     pub(super) fn end_attempt_well(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {
+        self.count_nothing_before();
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.last_attempt(rank).ended_at = Some(now);
         effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason: String::new() }));
@@ -158,8 +162,4 @@ impl Scheduler {
             self.restore_status(rank, effects);
         }
     }
-}
-
-pub(super) fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }

@@ -6,7 +6,8 @@
 //! day, or when somebody passes it; with one slot nothing is prepared while work waits to land; no task is tried more often
 //! than `retries + 1` times and ten that are not charged, but for what people ended and opened again; no more conflicts go
 //! uncharged than the limits say; an attempt carries over what an attempt of the same task left, and nothing starts that may
-//! touch the files of a task which conflicted twice and is under way; what is refused changes nothing; the same inputs give the same effects. At the end: every task has settled, a task that failed or was
+//! touch the files of a task which conflicted twice and is under way; a run is broken off after enough ends in a row that
+//! were the same, and then only; what is refused changes nothing; the same inputs give the same effects. At the end: every task has settled, a task that failed or was
 //! skipped blocks exactly its dependants, no attempt that ran into a wall was charged, no RED was questioned twice for the
 //! same cause or more than twice, no status is left `in-progress`.
 
@@ -16,8 +17,9 @@ mod ledger;
 
 use super::*;
 use crate::{
-    AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal,
-    Proof, Reason, RedStart, Refactor, Refactored, Request, Roster, Seat, ServiceRefusal, Task, TddMode, pair,
+    AgentReport, Answer, AtBreaker, Breaker, CommitId, Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions,
+    PrepareRefusal, Proof, Reason, RedStart, Refactor, Refactored, Request, Roster, Seat, ServiceRefusal, Task,
+    TddMode, pair,
 };
 use fastrand::Rng;
 use hostile::Hostile;
@@ -70,6 +72,16 @@ fn roster(random: &mut Rng) -> Roster {
     Roster { red: seats(), green: seats(), plain: seats(), seed: 1 }
 }
 
+/// None, or one of some size.
+fn breaker(random: &mut Rng) -> Breaker {
+    let then = if random.usize(..2) == 0 { AtBreaker::Pause } else { AtBreaker::Stop };
+    match random.usize(..3) {
+        0 => Breaker::default(),
+        1 => Breaker { tasks: NonZeroU32::new(3), attempts: None, then },
+        _ => Breaker { tasks: NonZeroU32::new(3), attempts: NonZeroU32::new(5), then },
+    }
+}
+
 impl World {
     fn new(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
@@ -96,6 +108,7 @@ impl World {
         limits.overlap = if random.usize(..100) < 30 { Overlap::Avoid } else { Overlap::Allow };
         limits.conflict_rounds = random.u32(..5);
         limits.agents = roster(&mut random);
+        limits.breaker = breaker(&mut random);
         let failure_percent = [0, 5, 20, 50][random.usize(..4)];
         let requests = [0, 20, 100, 300][random.usize(..4)];
         let stride = [1, 1, 1, 7_000][random.usize(..4)];
@@ -181,6 +194,7 @@ impl World {
             }
             Effect::RunAgent { task, attempt, .. } => {
                 let account = self.account(&task);
+                self.ledger.check_breaker(self.scheduler.limits());
                 self.ledger.check_start(&task, &account, self.scheduler.limits().retries, self.now);
                 self.owed.push((task, attempt, Owed::Agent));
             }

@@ -108,7 +108,7 @@ impl Scheduler {
         match request {
             Request::Pause => {
                 self.is_paused = true;
-                effects.push(Effect::Tell(Event::RunPaused));
+                effects.push(Effect::Tell(Event::RunPaused { why: None }));
             }
             Request::Continue => self.go_on(effects),
             Request::StopTask { task, order } => {
@@ -134,6 +134,7 @@ impl Scheduler {
 
     pub(super) fn go_on(&mut self, effects: &mut Vec<Effect>) {
         self.is_paused = false;
+        self.reset_breaker();
         effects.push(Effect::Tell(Event::RunContinued));
     }
 

@@ -45,6 +45,9 @@ impl Scheduler {
         self.life = Life::Running;
         self.limits = limits;
         self.stop_order = None;
+        if self.stop_reason == Some(StopReason::Breaker) {
+            self.reset_breaker();
+        }
         self.stop_reason = None;
         self.landing_under_way = false;
         self.parked.clear();

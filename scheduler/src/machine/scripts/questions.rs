@@ -99,7 +99,7 @@ fn after_two_greens_that_fail_on_the_same_test_red_is_done_again_with_what_both_
             "say test:run 1",
             "release 1#4 Salvage",
             "say attempt:ended 1 green-failing",
-            "say task:failed 1 green-failing: one test fails; its RED was done again because of that, so a test may be wrong",
+            "say task:failed 1 green-failing: one test fails: test_a: NameError: name 'sumup' is not defined; its RED was done again because of that, so a test may be wrong",
             "status 1 pending",
             "say run:ended failed 3",
         ]

@@ -23,6 +23,10 @@ pub(super) struct Ledger {
     opened: BTreeMap<TaskId, u32>,
     /// What people asked for, all in all.
     orders: u32,
+    /// How often the breaker ended or paused the run, and the last ends in a row that were the same.
+    breaks: u32,
+    is_broken: bool,
+    same: Option<(Failure, String, u32)>,
 }
 
 impl Ledger {
@@ -68,11 +72,49 @@ impl Ledger {
             Event::AttemptEnded { task, failure: None, reason, .. } if !reason.is_empty() => {
                 let ended = self.ended_by_people.entry(task.clone()).or_default();
                 *ended += 1;
-                assert!(*ended <= self.orders, "`{task}` was ended by people who asked for nothing");
+                assert!(*ended <= self.orders + self.breaks, "`{task}` was ended by people who asked for nothing");
+            }
+            Event::AttemptEnded { failure: Some(failure), reason, .. } => self.note_end(*failure, reason),
+            Event::AttemptEnded { failure: None, reason, .. } if reason.is_empty() => self.same = None,
+            Event::RunPaused { why: Some(_) } | Event::RunStopping { why: StopReason::Breaker } => self.note_break(),
+            Event::RunContinued | Event::RunResumed { .. } if self.is_broken => {
+                (self.same, self.is_broken) = (None, false);
             }
             Event::TaskReopened { task } => *self.opened.entry(task.clone()).or_default() += 1,
             _ => {}
         }
+    }
+
+    /// Counts ends in a row that are the same, but for those that tell nothing of the surroundings.
+    fn note_end(&mut self, failure: Failure, reason: &str) {
+        let is_left_out = matches!(
+            failure,
+            Failure::RateLimited
+                | Failure::Auth
+                | Failure::Stopped
+                | Failure::RedQuestioned
+                | Failure::Conflict
+                | Failure::LandingRegression
+        );
+        if is_left_out {
+            return;
+        }
+        let before = self.same.take().filter(|(kind, words, _)| *kind == failure && words == reason);
+        self.same = Some((failure, reason.to_owned(), before.map_or(1, |(_, _, count)| count + 1)));
+    }
+
+    /// Checks that enough in a row was the same.
+    fn note_break(&mut self) {
+        (self.breaks, self.is_broken) = (self.breaks + 1, true);
+        let count = self.same.as_ref().map_or(0, |(_, _, count)| *count);
+        assert!(count >= 3, "the run is broken off after {count} ends that were the same");
+    }
+
+    /// Checks that nothing is started after more ends in a row that were the same than the breaker allows.
+    pub(super) fn check_breaker(&self, limits: &Limits) {
+        let count = self.same.as_ref().map_or(0, |(_, _, count)| *count);
+        let most = limits.breaker.attempts.map_or(u32::MAX, NonZeroU32::get);
+        assert!(!self.is_broken && count < most, "{count} ends in a row were the same, and agents are started still");
     }
 
     /// Checks that an agent may be started now, and that the task has not been tried too often.
@@ -87,8 +129,8 @@ impl Ledger {
         assert!(*started <= most, "`{task}` is tried for the {started}th time, {most} are the most");
     }
 
-    /// Checks that no task was tried more often than the limits allow when nobody asked for anything.
+    /// Checks that no task was tried more often than the limits allow when nobody asked for more than to go on.
     pub(super) fn check_without_people(&self, retries: u32) {
-        assert!(self.orders == 0 && self.started.values().all(|&started| started <= retries + 11));
+        assert!(self.orders <= self.breaks && self.started.values().all(|&started| started <= retries + 11));
     }
 }

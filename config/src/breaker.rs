@@ -1,0 +1,111 @@
+//! When a run is broken off because everything ends the same way.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+
+/// So many ends in a row that are the same, with nothing passed between; written as a map of `tasks` and `attempts`, or as
+/// `off`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Breaker {
+    /// Tasks that are given up; none are too many without a number.
+    pub tasks: Option<NonZeroU32>,
+    /// Attempts that fail; none are too many without a number.
+    pub attempts: Option<NonZeroU32>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Word(String),
+    Numbers(Numbers),
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Numbers {
+    tasks: Option<NonZeroU32>,
+    attempts: Option<NonZeroU32>,
+}
+
+impl TryFrom<Written> for Breaker {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        match written {
+            Written::Word(word) if word == "off" => Ok(Self { tasks: None, attempts: None }),
+            Written::Word(_) => Err("a text that is not `off`"),
+            Written::Numbers(Numbers { tasks: None, attempts: None }) => {
+                Err("a map with neither `tasks` nor `attempts`")
+            }
+            Written::Numbers(Numbers { tasks, attempts }) => Ok(Self { tasks, attempts }),
+        }
+    }
+}
+
+impl Serialize for Breaker {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self { tasks: None, attempts: None } => serializer.serialize_str("off"),
+            Self { tasks, attempts } => Numbers { tasks, attempts }.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Breaker {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Breaker".into()
+    }
+
+    // The properties stand within an alternative, so that the whole is one setting and no section.
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                {"title": "`off`", "type": "string", "const": "off"},
+                {
+                    "title": "a map of `tasks` and `attempts`, numbers from 1",
+                    "type": "object",
+                    "properties": {
+                        "tasks": {"type": ["integer", "null"], "minimum": 1},
+                        "attempts": {"type": ["integer", "null"], "minimum": 1},
+                    },
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_and_off_are_read_and_written_back() {
+        let of = |tasks, attempts| Breaker { tasks: NonZeroU32::new(tasks), attempts: NonZeroU32::new(attempts) };
+        for (written, expected) in [
+            (json!("off"), Some(of(0, 0))),
+            (json!({"tasks": 3, "attempts": 5}), Some(of(3, 5))),
+            (json!({"tasks": 3, "attempts": null}), Some(of(3, 0))),
+            (json!({"attempts": 2}), Some(of(0, 2))),
+            (json!({}), None),
+            (json!("on"), None),
+            (json!(3), None),
+            (json!({"tasks": 0}), None),
+        ] {
+            let read = serde_json::from_value::<Breaker>(written.clone()).ok();
+            assert_eq!(read, expected, "{written}");
+            if let Some(read) = read {
+                let again = serde_json::to_value(read).expect("written");
+                assert_eq!(serde_json::from_value::<Breaker>(again).ok(), expected, "{written}");
+            }
+        }
+    }
+}
