@@ -43,7 +43,7 @@ impl Display {
             Self::Json => json_line(at, told),
             Self::Lines { began } => {
                 if let Some(line) = words::told(told) {
-                    print_line(&format!("[{}] {line}", clock(at.since(*began))));
+                    print_toned(&format!("[{}] {line}", clock(at.since(*began))));
                 }
             }
             Self::Live { began, live } => show(live, *began, at, told, scheduler),
@@ -78,7 +78,7 @@ fn show(live: &mut Live, began: Timestamp, at: Timestamp, told: &Told, scheduler
     match told {
         Told::Output { task, line, tokens } => live.heard(task, line, *tokens),
         Told::Event(Event::AttemptEnded { task, .. }) => live.forget(task),
-        Told::Event(_) | Told::Warning(_) | Told::Pulse => {}
+        Told::Event(_) | Told::Warning(_) | Told::Setup { .. } | Told::Pulse => {}
     }
     if words::is_milestone(told)
         && let Some(line) = words::told(told)
@@ -96,7 +96,7 @@ fn is_live() -> bool {
 
 /// The screen of the terminal that stderr is.
 fn terminal() -> Screen {
-    Screen::on(ProgressDrawTarget::stderr(), Box::new(size), Box::new(print_line), charset(), colours())
+    Screen::on(ProgressDrawTarget::stderr(), Box::new(size), Box::new(print_toned), charset(), colours())
 }
 
 fn size() -> (usize, usize) {
@@ -121,6 +121,10 @@ fn json_line(at: Timestamp, told: &Told) {
         Told::Warning(warning) => {
             tm_store::run::event_line(at, &serde_json::json!({"event": "warning", "message": warning}))
         }
+        Told::Setup { place, took_ms } => tm_store::run::event_line(
+            at,
+            &serde_json::json!({"event": "setup:done", "place": place, "took_ms": took_ms}),
+        ),
         Told::Output { .. } | Told::Pulse => return,
     };
     if let Ok(line) = line {
@@ -130,10 +134,28 @@ fn json_line(at: Timestamp, told: &Told) {
     }
 }
 
+/// Prints an event on stdout, one JSON document on a line.
+pub(crate) fn json_event(at: Timestamp, event: &impl serde::Serialize) {
+    if let Ok(line) = tm_store::run::event_line(at, event) {
+        print_own(&line);
+    }
+}
+
 /// Prints one line for people. Whatever it tells of, it holds no order to the terminal.
 pub(crate) fn print_line(line: &str) {
     // Whoever reads may have gone; the run goes on.
     let _reader_is_gone = writeln!(std::io::stderr(), "{}", tm_untrusted::shown(line));
+}
+
+/// Prints one line for people; one that says that something is worth less than it looks has a colour of its own.
+pub(crate) fn print_toned(line: &str) {
+    if words::is_weak(line) && colours() == Colours::On {
+        let line = tm_untrusted::shown(line);
+        // Whoever reads may have gone; the run goes on.
+        let _reader_is_gone = writeln!(std::io::stderr(), "\u{1b}[33m{line}\u{1b}[0m");
+    } else {
+        print_line(line);
+    }
 }
 
 /// Prints a question, after which the answer is typed.

@@ -17,6 +17,8 @@ pub(crate) enum ExitCode {
     Unplannable,
     /// Another run is live.
     Busy,
+    /// Somebody interrupted it.
+    Interrupted,
 }
 
 impl ExitCode {
@@ -28,6 +30,7 @@ impl ExitCode {
             Self::Refused | Self::Invalid => 3,
             Self::Unplannable => 4,
             Self::Busy => 5,
+            Self::Interrupted => 130,
         }
     }
 }

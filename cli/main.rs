@@ -117,7 +117,7 @@ fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Config(ConfigCommand::Schema) => configuration::schema(),
         Command::Demo(demo_arguments) => demo::demo(demo_arguments),
         Command::Init => init::init(&start),
-        Command::Doctor(output) => doctor::doctor(&start, output.json),
+        Command::Doctor(arguments) => doctor::doctor(&start, arguments),
         Command::Completions(completions) => Ok(manuals::completions(completions)),
         Command::Man(man) => manuals::man(man),
         Command::Result(result) => agent::result(result),

@@ -1,16 +1,23 @@
 //! Events as words. Pure: what happened in, a line out.
 
+use tm_reports::human_duration;
 use tm_runtime::Told;
 use tm_scheduler::merging::Resolution;
-use tm_scheduler::{AccountName, AgentName, Dependants, Event, Phase, StopReason, TaskId, Timestamp};
+use tm_scheduler::{AccountName, AgentName, Dependants, Event, Phase, StopReason, Strength, TaskId, Timestamp};
 
 /// Returns the line for something that happened; `None` for what needs no line.
 pub(crate) fn told(told: &Told) -> Option<String> {
     match told {
         Told::Event(happened) => event(happened),
         Told::Warning(warning) => Some(format!("warning: {warning}")),
+        Told::Setup { place, took_ms } => Some(format!("{place} is set up, which took {}", human_duration(*took_ms))),
         Told::Output { .. } | Told::Pulse => None,
     }
+}
+
+/// Whether a line says that something is worth less than it looks.
+pub(crate) fn is_weak(line: &str) -> bool {
+    line.contains(Strength::ExitStatusOnly.as_str()) || line.contains("--allow-broken-base")
 }
 
 /// Whether it stays on the screen although bars show what goes on.
@@ -42,9 +49,8 @@ fn event(event: &Event) -> Option<String> {
             format!("{task} attempt {attempt} failed: {failure}: {reason}")
         }
         Event::AttemptEnded { .. } | Event::TaskStarted { .. } => return None,
-        Event::TestRun { task, passed, failed, holds, .. } => {
-            let verdict = if *holds { "the proof holds" } else { "the proof does not hold" };
-            format!("{task} tests: {passed} passed, {failed} failed; {verdict}")
+        Event::TestRun { task, passed, failed, holds, strength, .. } => {
+            format!("{task} tests: {}", strength.words(*passed, *failed, *holds))
         }
         Event::CommitCreated { task, commit, branch } => {
             format!("{task} committed {} on {branch}", short(commit.as_str()))

@@ -242,7 +242,7 @@ fn a_mistake_of_the_test_is_seen_in_red() {
 fn a_red_is_refused_where_nothing_can_be_run_before_it() {
     for command in ["no-such-runner --all", "sh -c 'no-such-runner; exit 1'"] {
         let scene = project(&[], &format!("{{ command: \"{command}\" }}"), HONEST);
-        let report = scene.runs(&["--retries", "0"], 3);
+        let report = scene.runs(&["--retries", "0", "--allow-broken-base"], 3);
         let evidence = is_refused(&report, "1:red", "red-cannot-run", "cannot-run");
         assert!(evidence.contains("not found"), "{evidence}");
     }

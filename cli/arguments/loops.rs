@@ -35,6 +35,9 @@ pub(crate) struct LoopArguments {
     /// Run the tests after each iteration; one that fails them counts as failed, and nothing is complete.
     #[arg(long)]
     pub(crate) verify: bool,
+    /// With --verify: go on although the tests can't be run before the first iteration.
+    #[arg(long)]
+    pub(crate) allow_broken_base: bool,
     /// The command that runs the tests, run by `sh`.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) test_command: Option<String>,

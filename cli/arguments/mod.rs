@@ -5,6 +5,7 @@ mod agents;
 mod audit;
 mod autopilot;
 mod backlog;
+mod doctor;
 mod edits;
 mod landing;
 mod loops;
@@ -31,6 +32,7 @@ pub(crate) use autopilot::{
 pub(crate) use backlog::{
     BacklogChoice, CheckArguments, ListArguments, NextArguments, OutputArgument, SetStatusArguments, ShowArguments,
 };
+pub(crate) use doctor::DoctorArguments;
 pub(crate) use edits::{
     AddSubtask, AddTask, Dependency, EditChoice, FixDependencies, MoveTask, NewTask, RemoveTask, TagsArguments,
     TagsCommand,
@@ -142,7 +144,7 @@ pub(crate) enum Command {
     /// Give a repository a backlog and a settings file to start from.
     Init,
     /// Check everything that a run needs, with a hint for each finding.
-    Doctor(JsonOutput),
+    Doctor(DoctorArguments),
     /// Print the completions of a shell.
     Completions(CompletionsArguments),
     /// Print the manual page, or write one for each command.

@@ -233,6 +233,9 @@ pub(crate) struct RunArguments {
     /// Start from this commit instead of HEAD, or of the last run's integration branch where that is ahead of HEAD.
     #[arg(long, value_name = "COMMIT")]
     pub(crate) base: Option<String>,
+    /// Go on although the tests can't be run at the base, or something else there makes work worth nothing; the run says so.
+    #[arg(long)]
+    pub(crate) allow_broken_base: bool,
     /// What to do when the last run was interrupted.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) on_interrupted: OnInterrupted,

@@ -2,15 +2,19 @@
 
 use super::commit_trial::{Trial, hooks, signing};
 use super::plan::planned;
-use super::setup::{find_program, test_command};
-use crate::arguments::PlanChoice;
+use super::preflight::{BrokenBase, TestCommands, looked};
+use super::setup::{checkouts, find_program, test_command};
+use crate::arguments::{DoctorArguments, PlanChoice};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use serde::Serialize;
 use std::path::Path;
-use tm_executors::testing::{ResultFormat, TestCommand, detect_test_command};
+use tm_executors::process::UnderWay;
+use tm_executors::testing::{Reading, TestCommand, detect_test_command, expected_reading, how_to_report};
+use tm_runtime::Measurements;
 use tm_store::run::RunLock;
+use tm_worktrees::WorktreePool;
 
 /// Below so many bytes a run may not have room for its worktrees.
 const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
@@ -48,13 +52,18 @@ impl Finding {
     }
 }
 
-pub(crate) fn doctor(start: &Path, json: bool) -> Result<u8, CommandFailure> {
+pub(crate) fn doctor(start: &Path, arguments: &DoctorArguments) -> Result<u8, CommandFailure> {
     let mut findings = vec![git()];
     match Project::open(start, Vec::new()) {
-        Ok(project) => of_project(&project, &mut findings),
+        Ok(project) => {
+            of_project(&project, &mut findings);
+            if arguments.tests {
+                findings.extend(of_base(&project)?);
+            }
+        }
         Err(failure) => findings.push(Finding::failed("project", &failure)),
     }
-    if json {
+    if arguments.json {
         print_data(&format!("{}\n", serde_json::to_string_pretty(&findings)?));
     } else {
         for finding in &findings {
@@ -138,7 +147,8 @@ fn tests(project: &Project) -> Finding {
                 (None, Some(found)) => format!(" (found by {})", found.because),
                 (Some(_), _) | (None, None) => " (from the settings)".to_owned(),
             };
-            Finding::good("tests", format!("{command}{because}; results: {}", results(&command)))
+            let root = project.repository.checkout_root();
+            Finding::good("tests", format!("{command}{because}; results: {}", results(&command, root)))
         }
         Ok(None) => Finding::with_hint("tests", Weight::Bad, "there is no test command, and none was found", hint),
         Err(failure) => Finding::failed("tests", &failure),
@@ -146,13 +156,41 @@ fn tests(project: &Project) -> Finding {
 }
 
 /// How results are read, as far as it is known before a run.
-fn results(command: &TestCommand) -> String {
-    match (&command.results, command.format) {
-        (Some(path), _) => format!("test by test, from `{path}`"),
-        (None, ResultFormat::Auto) => "told by looking at what it prints; the exit status alone proves less".to_owned(),
-        (None, ResultFormat::ExitStatus) => "the exit status alone, which proves less".to_owned(),
-        (None, format) => format!("test by test ({})", format.as_str()),
+fn results(command: &TestCommand, root: &Path) -> String {
+    let reading = expected_reading(command, root);
+    match reading {
+        Reading::PerTest => reading.as_str().to_owned(),
+        Reading::ByLooking | Reading::ExitStatusOnly => {
+            format!("{}; {}", reading.as_str(), how_to_report(command, root))
+        }
     }
+}
+
+/// What a run sees before its first agent.
+fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
+    let base = match project.repository.resolve("HEAD") {
+        Ok(base) => base,
+        Err(error) => return Ok(vec![Finding::failed("base", &error.into())]),
+    };
+    let folder = project.directory.worktrees_folder().join(format!("doctor-{}", std::process::id()));
+    let pool = WorktreePool::open(&project.repository, &folder)?;
+    let scratch = tempfile::tempdir()?;
+    let under_way = UnderWay::new(project.directory.under_way());
+    let checkouts = checkouts(project, pool.clone(), base.clone(), scratch.path())?;
+    let measurements = Measurements::new(checkouts, scratch.path().join("baselines"), under_way);
+    let commands = TestCommands::of_project(test_command(project)?);
+    let seen = looked(&base, &commands, &measurements, scratch.path(), BrokenBase::Refused);
+    pool.close()?;
+    let preflight = seen?;
+    let good = preflight.lines().into_iter().filter(|_| preflight.is_good());
+    let good = good.map(|line| Finding::good("base", line.strip_prefix("base: ").unwrap_or(&line)));
+    let bad = preflight.problems.iter().map(|problem| {
+        let what = format!("{}: {}", problem.check, problem.what);
+        let lines: Vec<&str> =
+            std::iter::once(what.as_str()).chain(problem.last_lines.iter().map(String::as_str)).collect();
+        Finding::with_hint("base", Weight::Bad, lines.join("\n                  "), &problem.hint)
+    });
+    Ok(good.chain(bad).collect())
 }
 
 fn agents(project: &Project, findings: &mut Vec<Finding>) {

@@ -162,7 +162,7 @@ pub(crate) fn opened(
     let backlog = source.read(&options)?;
     let history = History { landed: landed(&replayed.scheduler), landing: landing(&replayed.scheduler) };
     let run_id = header.run_id.clone();
-    let setup = run_setup(project, header, directory.clone(), source, &backlog.tasks, &history)?;
+    let setup = run_setup(project, header, directory.clone(), source, &backlog.tasks, &history, None)?;
     limits.agents = setup.agents.roster(&run_id);
     Ok(Run::resume(setup, replayed, limits)?)
 }

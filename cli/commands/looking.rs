@@ -12,8 +12,9 @@ use std::path::Path;
 use std::time::Duration;
 use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
 use tm_runtime::{Replayed, now, replay};
+use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{AttemptNumber, RunId, TaskId};
-use tm_store::run::{RunDirectory, RunLock};
+use tm_store::run::{RunDirectory, RunLock, read_json};
 
 /// How often a log that is followed is read again.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
@@ -100,7 +101,10 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
                 json!({"run_id": id, "status": summary.status, "tasks": summary.tasks.len(), "landed": landed,
                        "started_at": summary.started_at, "integration_branch": summary.integration_branch})
             }
-            Err(error) => json!({"run_id": id, "status": "unreadable", "error": error.to_string()}),
+            Err(error) => match refused_before(&project, &id) {
+                Some(why) => json!({"run_id": id, "status": "refused", "error": why}),
+                None => json!({"run_id": id, "status": "unreadable", "error": error.to_string()}),
+            },
         });
     }
     if json {
@@ -117,6 +121,12 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         print_line("there has been no run; `tm waves run` starts one");
     }
     Ok(0)
+}
+
+/// Why a run never began.
+fn refused_before(project: &Project, id: &RunId) -> Option<String> {
+    let seen: Preflight = read_json(&project.directory.run(id).ok()?.preflight()).ok()?;
+    seen.lines().into_iter().next().filter(|_| !seen.is_good() && !seen.is_overridden)
 }
 
 pub(crate) fn logs(start: &Path, arguments: &LogsArguments) -> Result<u8, CommandFailure> {

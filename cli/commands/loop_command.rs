@@ -2,6 +2,7 @@
 
 use super::holding::{Waiting, lock, stop_orders, while_held};
 use super::loop_setup::{Common, agent, goal, overrides, prompt, tags, verification};
+use super::preflight::before_loop;
 use super::run::entropy;
 use super::sandbox;
 use super::telling::{OnComplete, channels, deliver, on_complete};
@@ -45,6 +46,9 @@ pub(crate) fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, Command
     }
     let mut lock = lock(&project, Waiting::Refuse)?;
     let cut_off = found_cut_off(&runtime, &project)?;
+    if let Some(command) = test_command.as_ref().filter(|_| !arguments.worktree && !arguments.parallel) {
+        before_loop(&project, command, arguments.allow_broken_base.into())?;
+    }
     let started_at = now();
     let id = new_run_id(started_at, entropy());
     lock.set_run_id(&id)?;

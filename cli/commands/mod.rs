@@ -29,6 +29,7 @@ pub(crate) mod manuals;
 pub(crate) mod mcp;
 pub(crate) mod moved;
 pub(crate) mod plan;
+pub(crate) mod preflight;
 pub(crate) mod presets;
 mod proving_again;
 pub(crate) mod pull;

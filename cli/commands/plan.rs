@@ -2,6 +2,7 @@
 
 use super::agents::{agents_lines, agents_of_plan};
 use super::run::entropy;
+use super::setup::test_command;
 use super::starting::{Asked, Start};
 use crate::arguments::{PlanArguments, PlanChoice, PlanFormat, TddArgument, UnitArgument};
 use crate::display::{print_data, print_line};
@@ -11,6 +12,7 @@ use serde_json::json;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use tm_config::{Override, Settings};
+use tm_executors::testing::{Reading, TestCommand, expected_reading, how_to_report};
 use tm_runtime::now;
 use tm_scheduler::{
     AtBreaker, Breaker, Cycles, Dispatch, Landing, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TddMode, Unit,
@@ -40,6 +42,10 @@ pub(crate) fn plan(start: &Path, arguments: &PlanArguments) -> Result<u8, Comman
         PlanFormat::Json => {
             let mut json = serde_json::to_value(tm_reports::plan_json(&planned.plan, &planned.limits))?;
             json["agents"] = agents_of_plan(&project);
+            json["tests"] = reading_of(&project).map_or_else(
+                || json!(null),
+                |(command, reading)| json!({"command": command.to_string(), "results": reading.as_str()}),
+            );
             format!("{}\n", serde_json::to_string_pretty(&json)?)
         }
     };
@@ -53,7 +59,27 @@ pub(crate) fn plan_text(project: &Project, planned: &Planned) -> String {
     phases.sort_unstable();
     phases.dedup();
     let plan = tm_reports::plan_text(&planned.plan, &planned.limits);
-    if phases.is_empty() { plan } else { plan + &agents_lines(project, &phases) }
+    if phases.is_empty() { plan } else { plan + &agents_lines(project, &phases) + &tests_line(project) }
+}
+
+/// The test command and how its results will be read, as far as that is known before it is run.
+fn reading_of(project: &Project) -> Option<(TestCommand, Reading)> {
+    let command = test_command(project).ok().flatten()?;
+    let reading = expected_reading(&command, project.repository.checkout_root());
+    Some((command, reading))
+}
+
+/// How work will be proven.
+fn tests_line(project: &Project) -> String {
+    let line = match reading_of(project) {
+        None => "no test command: nothing is proven".to_owned(),
+        Some((command, reading @ Reading::PerTest)) => format!("`{command}`, {}", reading.as_str()),
+        Some((command, reading @ (Reading::ByLooking | Reading::ExitStatusOnly))) => {
+            let how = how_to_report(&command, project.repository.checkout_root());
+            format!("`{command}`, {}; {how}", reading.as_str())
+        }
+    };
+    format!("\nTests\n  {line}\n")
 }
 
 /// Reads the backlog and plans what is not in the history that the run starts from; what is odd about it is told on

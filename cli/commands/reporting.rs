@@ -12,11 +12,11 @@ use crate::project::Project;
 use std::path::Path;
 use tm_config::CommitBacklog;
 use tm_reports::{
-    DiffstatSummary, RunFacts, Summary, TaskSummary, junit_xml, report_html, summarize, summary_markdown,
+    DiffstatSummary, RunFacts, SetupSummary, Summary, TaskSummary, junit_xml, report_html, summarize, summary_markdown,
 };
 use tm_runtime::{JournalHeader, Outcome};
 use tm_scheduler::{CommitId, Phase, RunStatus, Scheduler, State, TaskView, Timestamp};
-use tm_store::run::{RunDirectory, write_json};
+use tm_store::run::{RunDirectory, read_json, write_json};
 
 /// Writes the summary, shows it, and tells whoever is to be told.
 pub(crate) fn report(
@@ -123,6 +123,7 @@ pub(crate) fn whole_summary(
 /// Returns the facts of a run for its summary.
 pub(crate) fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> RunFacts {
     let integration = project.repository.resolve(&header.integration_branch);
+    let directory = project.directory.run(&header.run_id).ok();
     RunFacts {
         run_id: header.run_id.clone(),
         tag: header.tag.clone(),
@@ -131,5 +132,22 @@ pub(crate) fn facts(project: &Project, header: &JournalHeader, ended_at: Timesta
         integration_commit: integration.unwrap_or_else(|_| header.base_commit.clone()),
         started_at: header.started_at,
         ended_at,
+        preflight: directory.as_ref().and_then(|directory| read_json(&directory.preflight()).ok()),
+        setups: directory.map(|directory| setups(&directory.activity())).unwrap_or_default(),
     }
+}
+
+/// An activity log is read so far.
+const ACTIVITY_BYTES: u64 = 256 * 1024 * 1024;
+
+/// The set-ups that a run's activity tells of.
+fn setups(activity: &Path) -> SetupSummary {
+    let text = tm_untrusted::read(activity, ACTIVITY_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let events = text.lines().filter(|line| line.contains("\"setup:done\"") || line.contains("\"base:measured\""));
+    let took = events.filter_map(|line| {
+        let event: serde_json::Value = serde_json::from_str(line).ok()?;
+        event["took_ms"].as_u64().or_else(|| event["setup_ms"].as_u64())
+    });
+    took.fold(SetupSummary::default(), SetupSummary::and)
 }

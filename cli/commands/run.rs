@@ -8,11 +8,12 @@ use super::loop_command::end_abandoned;
 use super::lost_landings::refuse_lost_landings;
 use super::moved::take_along;
 use super::plan::{Planned, overrides, plan_text, planned};
+use super::preflight::FirstLook;
 use super::proving_again::{JournalTrust, prove_again};
 use super::reporting::report;
 use super::setup::{History, preflight, run_setup};
 use super::steering::{resume_live, steers};
-use super::telling::channels;
+use super::telling::{channels, tell_of_pause};
 use crate::arguments::{AfterRun, OnInterrupted, ResumeArguments, RunArguments, StrictnessArgument, Telling};
 use crate::display::{Display, Output, print_data, print_line};
 use crate::failure::CommandFailure;
@@ -170,6 +171,7 @@ fn begin(
         planned.source,
         &planned.backlog.tasks,
         &History::default(),
+        Some(FirstLook { broken: arguments.allow_broken_base.into(), output: arguments.telling.json.into() }),
     )?;
     let run = Run::begin(setup)?;
     lock.begin_attempts(&run_id)?;
@@ -226,7 +228,10 @@ fn carry_out(
     let mut display = Display::choose(output, now());
     let held = runtime.block_on(async {
         let (socket, sender, steers) = steers(project)?;
-        let work = run.carry_out(steers, |at, told, scheduler| display.told(at, told, scheduler));
+        let work = run.carry_out(steers, |at, told, scheduler| {
+            display.told(at, told, scheduler);
+            tell_of_pause(told, header, directory, after);
+        });
         // A run that is over hears nothing.
         let stop = || sender.send(Steer::Stop(StopOrder::Gently)).unwrap_or_default();
         let (outcome, kept) = Box::pin(while_held(lock, work, stop)).await;

@@ -2,18 +2,20 @@
 
 use super::lost_landings::gone;
 use super::plan::options;
+use super::preflight::{FirstLook, before_run};
 use crate::arguments::PlanChoice;
 use crate::display::print_line;
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tm_config::Settings;
 use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_presets::{Recipe, recipe};
 use tm_runtime::standing::{Ledger, Rejected, kept_tests, standing};
-use tm_runtime::{AgentChoice, Checkouts, Integration, JournalHeader, RunSetup, rules};
+use tm_runtime::{AgentChoice, Checkouts, Integration, JournalHeader, Measurements, RunSetup, rules};
 use tm_scheduler::{CommitId, Phase, PlacedTask, Task, TaskId, Unit, of_unit};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
@@ -28,7 +30,8 @@ pub(crate) struct History {
     pub(crate) landing: Vec<CommitId>,
 }
 
-/// Builds the setup of a run with this history; makes its integration branch where it is not there.
+/// Builds the setup of a run with this history; makes its integration branch where it is not there. The base of one that
+/// begins is looked at before.
 pub(crate) fn run_setup(
     project: &Project,
     header: JournalHeader,
@@ -36,6 +39,7 @@ pub(crate) fn run_setup(
     backlog: BacklogSource,
     tasks: &[Task],
     history: &History,
+    look: Option<FirstLook>,
 ) -> Result<RunSetup, CommandFailure> {
     let settings = project.loaded.settings.clone();
     // From here on git's settings are those of when the run began, whatever agents do with them.
@@ -47,7 +51,15 @@ pub(crate) fn run_setup(
     project.repository.with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header, tasks)?;
     let under_way = UnderWay::new(project.directory.under_way());
-    let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;
+    let checkouts = checkouts(project, pool.clone(), header.base_commit.clone(), directory.path())?;
+    let scratch = directory.path().join("baselines");
+    let measurements = Arc::new(Measurements::new(checkouts.clone(), scratch, under_way.clone()));
+    if let Some(look) = look
+        && let Err(failure) = before_run(project, &header, tasks, &measurements, (&directory, look))
+    {
+        pool.close()?;
+        return Err(failure);
+    }
     let integration = BranchName::new(header.integration_branch.clone())?;
     let integration = open_integration(&repository, integration, &header.base_commit, history)?;
     let backlog_path = std::path::absolute(backlog.path())?;
@@ -55,6 +67,7 @@ pub(crate) fn run_setup(
     Ok(RunSetup {
         integration,
         checkouts,
+        measurements,
         tasks: by_id(tasks),
         planning: options(&PlanChoice::default(), &settings),
         rejections: rejections(project, &header)?,

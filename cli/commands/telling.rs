@@ -1,6 +1,7 @@
 //! Tells that a run or a loop is over: by a command of the user's, and over channels. Trouble with either is told and
 //! changes nothing about what is over.
 
+use crate::arguments::AfterRun;
 use crate::display::print_line;
 use crate::failure::{CommandFailure, ExitCode};
 use serde::Serialize;
@@ -9,6 +10,9 @@ use std::path::Path;
 use std::time::Duration;
 use tm_executors::process::{TreeCommand, run_within, shell_words};
 use tm_runtime::notices::{Channel, Notice};
+use tm_runtime::{JournalHeader, Told};
+use tm_scheduler::Event;
+use tm_store::run::RunDirectory;
 
 /// How long the command may take.
 const LIMIT: Duration = Duration::from_mins(10);
@@ -45,6 +49,22 @@ pub(crate) async fn deliver<T: Serialize + Sync>(channels: &[Channel], notice: &
     for channel in channels {
         warn(channel.deliver(notice, scratch).await);
     }
+}
+
+/// Tells every channel that a run is paused by itself; whoever paused it knows.
+pub(crate) fn tell_of_pause(told: &Told, header: &JournalHeader, directory: &RunDirectory, after: &AfterRun) {
+    let Told::Event(Event::RunPaused { why: Some(why) }) = told else { return };
+    let channels = channels(&after.notify).unwrap_or_default();
+    if channels.is_empty() {
+        return;
+    }
+    let (id, why, scratch) = (header.run_id.to_string(), why.clone(), directory.path().to_owned());
+    // The run does not wait for it.
+    tokio::spawn(async move {
+        let text = format!("run {id} is paused: {why}");
+        let summary = serde_json::json!({"run_id": id, "status": "paused", "broken_by": why});
+        deliver(&channels, &Notice { text, summary: &summary }, &scratch).await;
+    });
 }
 
 /// Runs the command to its end, and shows what it printed.

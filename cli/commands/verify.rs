@@ -11,7 +11,7 @@ use tm_config::Override;
 use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_runtime::{Measurements, RedCommit, Work, prove, red_commit, rules};
-use tm_scheduler::{AttemptRecord, CommitId, Phase, Proof, TaskId, TaskView};
+use tm_scheduler::{AttemptRecord, CommitId, Phase, Proof, Strength, TaskId, TaskView};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::safe_name;
 use tm_worktrees::{Repository, TreeId, WorktreePool};
@@ -50,7 +50,8 @@ pub(crate) fn verify(start: &Path, arguments: &VerifyArguments) -> Result<u8, Co
     pool.close()?;
     let proof = judged?;
     if arguments.json {
-        let document = json!({"target": name, "phase": phase, "holds": proof.holds(), "proof": proof});
+        let document = json!({"target": name, "phase": phase, "holds": proof.holds(), "strength": proof.rests_on(),
+                              "proof": proof});
         print_data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
     } else {
         print_data(&text(&name, phase, &proof));
@@ -218,7 +219,13 @@ fn text(name: &str, phase: Phase, proof: &Proof) -> String {
         text.push_str(&words);
         text.push('\n');
     };
-    line(format!("{} tests pass, {} fail, {} failed before", proof.passed, proof.failed, proof.baseline_failed));
+    line(match proof.rests_on() {
+        Strength::PerTest => {
+            format!("{} tests pass, {} fail, {} failed before", proof.passed, proof.failed, proof.baseline_failed)
+        }
+        Strength::ExitStatusOnly => "exit status only: no test was read one by one, which proves less".to_owned(),
+        Strength::Nothing => "no tests were run".to_owned(),
+    });
     for (what, names) in [
         ("new", &proof.new),
         ("not loadable yet", &proof.unloaded),

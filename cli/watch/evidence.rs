@@ -92,8 +92,7 @@ fn claim(result: &ResultFile) -> &'static str {
 }
 
 fn proof_lines(proof: &Proof) -> Vec<String> {
-    let verdict = if proof.holds() { "the proof holds" } else { "the proof does not hold" };
-    let mut lines = vec![format!("tests: {} passed, {} failed; {verdict}", proof.passed, proof.failed)];
+    let mut lines = vec![format!("tests: {}", proof.words())];
     for (what, tests) in [("new", &proof.new), ("broken", &proof.regressions), ("flaky", &proof.flaky)] {
         lines.extend(tests.iter().map(|test| format!("  {what}: {test}")));
     }

@@ -60,6 +60,9 @@ pub(crate) struct RunWaves {
     /// The agent, instead of the one from the settings.
     #[serde(default)]
     agent: Option<String>,
+    /// Whether to go on although the tests can't be run at the base.
+    #[serde(default)]
+    allow_broken_base: bool,
     /// Whether to wait for the end; the call returns as soon as the run is under way when this is false.
     #[serde(default = "yes")]
     wait: bool,
@@ -109,6 +112,7 @@ impl Server {
         let mut arguments: Vec<OsString> = vec!["run".into(), "--yes".into(), "--json".into()];
         arguments.extend(run.plan.arguments());
         arguments.extend(run.agent.as_ref().map(|agent| format!("--agent={agent}").into()));
+        arguments.extend(run.allow_broken_base.then(|| "--allow-broken-base".into()));
         let root = run.plan.project_root.as_deref();
         let mut going = Going::start(self, root, arguments)?;
         let id = going.under_way().await?;

@@ -33,6 +33,9 @@ pub struct PairSummary {
     pub red_tests: usize,
     /// Whether GREEN was seen passing them, unchanged, and nothing that passed before got worse.
     pub green_seen_passing: bool,
+    /// How much the proofs of both rest on, the weaker one; `null` where none holds.
+    #[serde(default)]
+    pub strength: Option<Strength>,
     /// Tests that passed before and did not in GREEN's last attempt.
     pub regressions: usize,
     /// Covered lines in percent, where they were measured.
@@ -99,12 +102,23 @@ fn pair_summary(red: &TaskView<'_>, green: &TaskView<'_>) -> PairSummary {
         red_seen_failing,
         red_tests: red_proof.map_or(0, |proof| proof.new.len()),
         green_seen_passing,
+        strength: weaker(red_proof, green_proof),
         regressions: green_proof.map_or(0, |proof| proof.regressions.len()),
         coverage: green_proof.and_then(|proof| proof.coverage),
         landed,
         compliant: why_not.is_empty(),
         why_not,
     }
+}
+
+/// The weaker of the proofs that hold.
+fn weaker(red: Option<&Proof>, green: Option<&Proof>) -> Option<Strength> {
+    let strengths = red.into_iter().chain(green).filter(|proof| proof.holds()).map(Proof::rests_on);
+    strengths.min_by_key(|strength| match strength {
+        Strength::Nothing => 0,
+        Strength::ExitStatusOnly => 1,
+        Strength::PerTest => 2,
+    })
 }
 
 fn last_proof<'a>(view: &TaskView<'a>) -> Option<&'a Proof> {

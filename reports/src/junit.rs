@@ -46,6 +46,9 @@ fn suite(summary: &Summary, task: &TaskSummary) -> TestSuite {
             suite.add_property((name, value.as_str()));
         }
     }
+    if let Some(strength) = task.strength() {
+        suite.add_property(("tm.proof", strength.as_str()));
+    }
     suite
 }
 
@@ -133,6 +136,7 @@ mod tests {
                 <properties>
                     <property name="tm.branch" value="tm/b"/>
                     <property name="tm.commit" value="green0123456789"/>
+                    <property name="tm.proof" value="proven"/>
                 </properties>
                 <testcase name="RED" classname="1:red" time="2.000"/>
                 <testcase name="GREEN" classname="1" time="5.000"/>

@@ -7,6 +7,8 @@ mod cleaned;
 mod compliance;
 mod doubts;
 mod duration;
+mod facts;
+mod foundation;
 mod html;
 mod junit;
 mod loop_summary;
@@ -25,6 +27,8 @@ pub use audit::{audit_junit, audit_text, cleaned_audit};
 pub use compliance::{PairSummary, TddSummary};
 pub use doubts::{DoubtSummary, with_doubts};
 pub use duration::human_duration;
+pub use facts::RunFacts;
+pub use foundation::SetupSummary;
 pub use html::report_html;
 pub use junit::junit_xml;
 pub use loop_summary::{
@@ -37,8 +41,7 @@ pub use plan_graph::{plan_dot, plan_mermaid};
 pub use pull_request::{PullRequestText, run_pull_request, task_pull_request};
 pub use status::status_text;
 pub use summary::{
-    AttemptSummary, DiffstatSummary, ProofSummary, RunFacts, Summary, TaskSummary, TokensSummary, Totals, Verdict,
-    summarize,
+    AttemptSummary, DiffstatSummary, ProofSummary, Summary, TaskSummary, TokensSummary, Totals, Verdict, summarize,
 };
 pub use traces::traces_json;
 pub use walls::WallSummary;

@@ -1,8 +1,9 @@
 //! The summary of a run as Markdown: the same text goes to the screen, to `summary.md` and to a CI step summary.
 
-use crate::{Summary, TaskSummary, Verdict, human_duration};
+use crate::foundation::{base_lines, nothing_is_proven, strengths};
+use crate::{PairSummary, Summary, TaskSummary, Verdict, human_duration};
 use std::fmt::Write as _;
-use tm_scheduler::{Failure, in_a_line};
+use tm_scheduler::{Failure, Strength, in_a_line};
 
 /// Returns the summary: what happened in a sentence, sums, the compliance table, failures with what to type next,
 /// branches.
@@ -36,12 +37,20 @@ pub(crate) fn in_a_sentence(summary: &Summary) -> String {
     let count = summary.tasks.len();
     let branch = &summary.integration_branch;
     match summary.status.as_str() {
+        "completed" if nothing_is_proven(summary) => format!(
+            "All {count} tasks settled in {time}, and no test proves any of it: the tests can't be run at the base; \
+             {landed} landed on `{branch}`."
+        ),
         "completed" => format!("All {count} tasks settled well in {time}; {landed} landed on `{branch}`."),
         "failed" => format!(
             "{landed} of {count} tasks landed on `{branch}` in {time}; {} failed and {} are blocked.",
             summary.totals.failed, summary.totals.blocked
         ),
         "interrupted" => format!("Interrupted after {time}; {landed} of {count} tasks landed on `{branch}`."),
+        "stopped" if summary.broken_by.is_some() => {
+            let why = summary.broken_by.as_deref().unwrap_or_default();
+            format!("Nothing more was started after {time}: {why}. {landed} of {count} tasks landed on `{branch}`.")
+        }
         "stopped" => {
             format!("The deadline or the budget ended after {time}; {landed} of {count} tasks landed on `{branch}`.")
         }
@@ -51,6 +60,9 @@ pub(crate) fn in_a_sentence(summary: &Summary) -> String {
 
 fn sums(text: &mut String, summary: &Summary) {
     let totals = &summary.totals;
+    for line in base_lines(summary) {
+        let _ = writeln!(text, "- {line}");
+    }
     let _ = writeln!(
         text,
         "- passed {}, partial {}, failed {}, blocked {}{}",
@@ -73,6 +85,9 @@ fn sums(text: &mut String, summary: &Summary) {
         human_duration(summary.wall_ms),
         human_duration(summary.lower_bound_ms)
     );
+    for line in strengths(summary).into_iter().chain(summary.setups.words()) {
+        let _ = writeln!(text, "- {line}");
+    }
     if totals.tokens > 0 {
         let _ = writeln!(text, "- tokens {}", totals.tokens);
     }
@@ -88,20 +103,21 @@ fn compliance(text: &mut String, summary: &Summary) {
     }
     let rate = summary.tdd.rate.map_or_else(String::new, |rate| format!(", {rate:.0} % of those that came to an end"));
     let _ = writeln!(text, "## TDD compliance\n\n{} of {} pairs{rate}\n", summary.tdd.compliant, summary.tdd.pairs);
-    text.push_str("| Pair | RED fails first | Tests | GREEN passes | Worse | Landed | Compliant | Claim |\n");
-    text.push_str("|---|---|---|---|---|---|---|---|\n");
+    text.push_str("| Pair | RED fails first | Tests | GREEN passes | Proof | Worse | Landed | Compliant | Claim |\n");
+    text.push_str("|---|---|---|---|---|---|---|---|---|\n");
     let word = |is_so: bool| if is_so { "yes" } else { "no" };
     for pair in &summary.tdd.table {
         let green = summary.tasks.iter().find(|task| task.id == pair.green);
         let compliant = if pair.compliant { "yes".to_owned() } else { format!("no: {}", pair.why_not) };
         let _ = writeln!(
             text,
-            "| {} {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             pair.green,
             cell(&pair.title),
             word(pair.red_seen_failing),
-            pair.red_tests,
+            red_tests(pair),
             word(pair.green_seen_passing),
+            pair.strength.map_or("–", Strength::as_str),
             pair.regressions,
             word(pair.landed),
             cell(&compliant),
@@ -109,6 +125,14 @@ fn compliance(text: &mut String, summary: &Summary) {
         );
     }
     text.push('\n');
+}
+
+/// Tests that can't be told from each other can't be counted either.
+fn red_tests(pair: &PairSummary) -> String {
+    match pair.strength {
+        Some(Strength::ExitStatusOnly) => "–".to_owned(),
+        Some(Strength::PerTest | Strength::Nothing) | None => pair.red_tests.to_string(),
+    }
 }
 
 /// What the agent claimed last, and where the proof says otherwise.

@@ -1,9 +1,10 @@
 //! What a pull request says of the work of a run: a title, and a body that puts claim and proof side by side.
 
+use crate::foundation::{base_lines, nothing_is_proven};
 use crate::markdown::summary_markdown;
 use crate::{AttemptSummary, Summary, TaskSummary};
 use std::fmt::Write as _;
-use tm_scheduler::{Phase, in_a_line};
+use tm_scheduler::{Phase, Strength, in_a_line};
 
 /// So many characters of a body are kept; services refuse what is longer than 65,536.
 const MOST_CHARACTERS: usize = 60_000;
@@ -49,6 +50,11 @@ pub fn task_pull_request(
         let _ = writeln!(body, "Builds on `{branch}`: merge that one first.\n");
     }
     let _ = writeln!(body, "Task `{}` of run `{}`, {}.\n", task.id, summary.run_id, task.verdict.as_str());
+    if nothing_is_proven(summary) {
+        for line in base_lines(summary) {
+            let _ = writeln!(body, "{line}\n");
+        }
+    }
     let red = task.pair.as_ref().and_then(|id| summary.tasks.iter().find(|other| other.id == *id));
     for part in red.into_iter().chain([task]) {
         work(&mut body, part);
@@ -89,14 +95,20 @@ fn claim_and_proof(body: &mut String, attempt: &AttemptSummary) {
         let _ = writeln!(body, "- proven: nothing, no tests were run");
         return;
     };
-    let _ = writeln!(
-        body,
-        "- proven: {} tests passed, {} failed ({} before), {} new",
-        proof.passed,
-        proof.failed,
-        proof.baseline_failed,
-        proof.new.len()
-    );
+    let _ = match proof.strength.of(proof.passed, proof.failed) {
+        Strength::PerTest => writeln!(
+            body,
+            "- proven: {} tests passed, {} failed ({} before), {} new",
+            proof.passed,
+            proof.failed,
+            proof.baseline_failed,
+            proof.new.len()
+        ),
+        Strength::ExitStatusOnly => {
+            writeln!(body, "- exit status only: the test command was judged as a whole, no test was read one by one")
+        }
+        Strength::Nothing => writeln!(body, "- proven: nothing, no tests were run"),
+    };
     for test in proof.new.iter().take(MOST_TESTS) {
         let _ = writeln!(body, "  - `{}`", one_line(test).replace('`', "'"));
     }

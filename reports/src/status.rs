@@ -1,8 +1,9 @@
 //! Where a run stands, as text for a terminal of 80 columns.
 
+use crate::foundation::base_lines;
 use crate::{Summary, TaskSummary, human_duration};
 use std::fmt::Write as _;
-use tm_scheduler::Failure;
+use tm_scheduler::{Failure, Strength};
 
 /// Returns one line a task and a line of totals.
 pub fn status_text(summary: &Summary) -> String {
@@ -25,6 +26,12 @@ pub fn status_text(summary: &Summary) -> String {
     for line in summary.doubt_lines() {
         let _ = writeln!(text, "  the journal and git do not agree: {}", line.replace(['\n', '\r'], " "));
     }
+    for line in base_lines(summary).into_iter().chain(summary.setups.words()) {
+        let _ = writeln!(text, "  {line}");
+    }
+    if let Some(why) = &summary.broken_by {
+        let _ = writeln!(text, "  nothing more is started: {why}");
+    }
     let width = summary.tasks.iter().map(|task| task.id.chars().count()).max().unwrap_or(0);
     for task in &summary.tasks {
         let _ = writeln!(text, "  {:width$}  {:10}  {}", task.id, task.state, note(task));
@@ -41,7 +48,10 @@ fn note(task: &TaskSummary) -> String {
         (Some(failure), _) => format!("{failure} after {attempts} attempts · {title}"),
         (None, []) if !ahead.is_empty() => format!("will conflict in {ahead} · {title}"),
         (None, []) if attempts > 1 => format!("attempt {attempts} · {title}"),
-        (None, []) => title,
+        (None, []) => match task.strength() {
+            Some(strength @ Strength::ExitStatusOnly) => format!("{title} · {}", strength.as_str()),
+            Some(Strength::PerTest | Strength::Nothing) | None => title,
+        },
         (None, by) => format!("by {} · {title}", by.join(", ")),
     }
 }

@@ -5,34 +5,18 @@
 use crate::cleaned::cleaned;
 use crate::compliance::{TddSummary, tdd_summary};
 use crate::doubts::DoubtSummary;
+use crate::facts::RunFacts;
+use crate::foundation::SetupSummary;
 use crate::lower_bound::lower_bound;
 use crate::walls::{WallSummary, wall_summaries};
 use jiff::Timestamp as Moment;
 use serde::{Deserialize, Serialize};
 use tm_scheduler::merging::Resolution;
+use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
     AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, GateResult, Phase, Proof, Reason,
-    ResultFile, RunId, RunStatus, Scheduler, State, Strength, Tag, TaskId, TaskView, Timestamp,
+    ResultFile, RunStatus, Scheduler, State, Strength, TaskId, TaskView, Timestamp,
 };
-
-/// Facts about a run that the scheduler does not know.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunFacts {
-    /// The run.
-    pub run_id: RunId,
-    /// The tag.
-    pub tag: Tag,
-    /// The commit that the run started from.
-    pub base_commit: CommitId,
-    /// The integration branch.
-    pub integration_branch: String,
-    /// Where the integration branch stands.
-    pub integration_commit: CommitId,
-    /// When the run began.
-    pub started_at: Timestamp,
-    /// When it ended; now, while it goes on.
-    pub ended_at: Timestamp,
-}
 
 /// What became of a task.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -104,6 +88,15 @@ pub struct Summary {
     pub doubts: Vec<DoubtSummary>,
     /// Every task, in the order of its id.
     pub tasks: Vec<TaskSummary>,
+    /// What was seen before any agent was started.
+    #[serde(default)]
+    pub preflight: Option<Preflight>,
+    /// The set-ups of checkouts.
+    #[serde(default)]
+    pub setups: SetupSummary,
+    /// What attempts in a row had in common, where nothing more was started because of that.
+    #[serde(default)]
+    pub broken_by: Option<String>,
     /// Pairs.
     pub tdd: TddSummary,
     /// Sums.
@@ -307,6 +300,9 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         waves: waves.iter().map(|wave| wave.iter().map(|placed| placed.task.id.to_string()).collect()).collect(),
         walls: wall_summaries(scheduler, facts.ended_at),
         doubts: Vec::new(),
+        preflight: facts.preflight.clone(),
+        setups: facts.setups,
+        broken_by: scheduler.broken_by().map(ToOwned::to_owned),
         tdd: tdd_summary(&views),
         totals: totals(&tasks, &views),
         tasks,
@@ -413,7 +409,7 @@ fn proof_summary(proof: &Proof) -> ProofSummary {
         reason: proof.reason,
         unloaded: proof.unloaded.clone(),
         coverage: proof.coverage,
-        strength: proof.strength,
+        strength: proof.rests_on(),
         waived: proof.waived.clone(),
         baseline_failed: proof.baseline_failed,
         new: proof.new.clone(),

@@ -57,6 +57,8 @@ pub(crate) fn summary() -> Summary {
         integration_commit: "merge".into(),
         started_at: Timestamp(0),
         ended_at: Timestamp(7_000),
+        preflight: None,
+        setups: SetupSummary::default(),
     };
     summarize(&scheduler, &facts)
 }
@@ -71,16 +73,17 @@ fn the_summary_says_what_landed_what_failed_and_what_to_type_next() {
     - passed 2, partial 0, failed 1, blocked 1
     - 2 waves, at most 2 agents at the same time, 3 attempts
     - wall time 7s, lower bound 7s
+    - 2 proven
     - tokens 330
 
     ## TDD compliance
 
     1 of 2 pairs, 50 % of those that came to an end
 
-    | Pair | RED fails first | Tests | GREEN passes | Worse | Landed | Compliant | Claim |
-    |---|---|---|---|---|---|---|---|
-    | 1 Add numbers | yes | 1 | yes | 0 | yes | yes | pass |
-    | 2 Subtract \| numbers | no | 0 | no | 0 | no | no: RED: everything-passed | – |
+    | Pair | RED fails first | Tests | GREEN passes | Proof | Worse | Landed | Compliant | Claim |
+    |---|---|---|---|---|---|---|---|---|
+    | 1 Add numbers | yes | 1 | yes | proven | 0 | yes | yes | pass |
+    | 2 Subtract \| numbers | no | 0 | no | – | 0 | no | no: RED: everything-passed | – |
 
     ## Failed and blocked
 
@@ -114,6 +117,8 @@ fn tasks_that_somebody_stopped_or_skipped_are_named_as_such() {
         integration_commit: "merge".into(),
         started_at: Timestamp(0),
         ended_at: Timestamp(7_000),
+        preflight: None,
+        setups: SetupSummary::default(),
     };
     let summary = summarize(&scheduler, &facts);
     assert_eq!((summary.totals.failed, summary.totals.skipped), (1, 1));
@@ -175,7 +180,7 @@ fn the_json_has_every_key_of_the_contract() {
             "regressions": [],
             "flaky": [],
             "coverage": null,
-            "strength": "nothing",
+            "strength": "per-test",
             "waived": [],
             "notes": []
           },

@@ -3,19 +3,23 @@
 //! A checkout is set up from the commit that the run began with wherever that has the same lock files, so that nothing of
 //! an agent's decides what dependencies are.
 
+use crate::crew::{Heard, Told};
 use crate::ports::Ports;
-use crate::preparation::{Error, Preparation, PreparationBasis, Prepared, PreparedPlace, Role};
+use crate::preparation::{
+    Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role, SetupFailed,
+};
 use crate::setup::environment;
 use crate::steps::blocking;
 use crate::trouble::Trouble;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tm_config::Settings;
 use tm_executors::process::UnderWay;
 use tm_scheduler::CommitId;
 use tm_worktrees::{BranchName, BranchStart, JudgeCheckout, Lister, Worktree, WorktreePool};
+use tokio::sync::mpsc::UnboundedSender;
 
 /// The checkouts of a run.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub struct Checkouts {
     ports: Ports,
     /// What people should know, a sentence each.
     noticed: Arc<Mutex<Vec<String>>>,
+    /// Who is told of set-ups.
+    told: Arc<OnceLock<UnboundedSender<Heard>>>,
 }
 
 /// Why there is no checkout.
@@ -38,7 +44,9 @@ pub struct Checkouts {
 pub(crate) enum NotReady {
     /// The set-up fails on this tree, and not on the one that the run began with; in words.
     OfTree(String),
-    /// git, the disk, or the set-up as such.
+    /// The set-up fails on the tree that the run began with: nobody's work is at fault.
+    Setup(SetupFailed),
+    /// git, or the disk.
     Trouble(Trouble),
 }
 
@@ -52,6 +60,7 @@ impl From<NotReady> for Trouble {
     fn from(error: NotReady) -> Self {
         match error {
             NotReady::OfTree(why) => Self::of_task(why),
+            NotReady::Setup(failed) => Self::of_surroundings(format!("failed to {failed}")),
             NotReady::Trouble(trouble) => trouble,
         }
     }
@@ -80,7 +89,33 @@ impl Checkouts {
             under_way,
         })?;
         let ports = Ports::of(pool.folder());
-        Ok(Self { pool, preparation, base, folder, known: Arc::default(), ports, noticed: Arc::default() })
+        let (known, noticed, told) = (Arc::default(), Arc::default(), Arc::default());
+        Ok(Self { pool, preparation, base, folder, known, ports, noticed, told })
+    }
+
+    /// Has somebody told of every set-up from now on.
+    pub(crate) fn tell_through(&self, told: UnboundedSender<Heard>) {
+        // Whoever was there first hears it.
+        let _heard_by_another = self.told.set(told);
+    }
+
+    /// Tells how long commands took to make a checkout ready.
+    fn tell(&self, folder: &Path, role: Role, report: &PrepareReport) {
+        let PrepareReport::Made { took, why } = report else { return };
+        if !self.has_setup() {
+            return;
+        }
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let place = match role {
+            Role::Agent => format!("worktree {name}"),
+            Role::Judge => format!("checkout {name} for judging"),
+        };
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(place, took_ms, ?why, "set up");
+        if let Some(told) = self.told.get() {
+            // Nobody listens once the run has ended.
+            let _nobody_listens = told.send(Heard::Told(Told::Setup { place, took_ms }));
+        }
     }
 
     /// Returns the pool.
@@ -91,6 +126,11 @@ impl Checkouts {
     /// Returns the variables that say which slot a checkout is, and which ports belong to it.
     pub(crate) fn variables(&self, checkout: &Path) -> Vec<(OsString, OsString)> {
         self.ports.variables(checkout)
+    }
+
+    /// Tells whether commands make checkouts ready.
+    pub(crate) fn has_setup(&self) -> bool {
+        self.preparation.has_setup()
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Prepared>> {
@@ -118,7 +158,8 @@ impl Checkouts {
             checkout = self.check_out(checkout, source, &Prepared::default()).await?;
             let made = self.preparation.prepare(&place, &mut state, &named).await;
             self.look_at_hooks().await;
-            made.map_err(|error| not_ready(error, is_as_at_start))?;
+            let report = made.map_err(|error| not_ready(error, is_as_at_start))?;
+            self.tell(checkout.path(), Role::Judge, &report);
             // A set-up may write into files of the tree.
             checkout = self.check_out(checkout, commit, &state).await?;
         }
@@ -217,6 +258,7 @@ impl Checkouts {
         let report =
             self.preparation.prepare(&place, &mut state, &named).await.map_err(|error| not_ready(error, true))?;
         self.look_at_hooks().await;
+        self.tell(worktree.path(), Role::Agent, &report);
         let (preparation, known) = (self.preparation.clone(), state.clone());
         worktree = blocking(move || {
             if runs_commands {
@@ -285,9 +327,7 @@ fn trouble(error: &Error) -> Trouble {
 /// Whose fault it is that a set-up fails: nobody's where the files that it follows are those of the start.
 fn not_ready(error: Error, is_as_at_start: bool) -> NotReady {
     match error {
-        Error::Setup(failed) if is_as_at_start => {
-            NotReady::Trouble(Trouble::of_surroundings(format!("failed to {failed}")))
-        }
+        Error::Setup(failed) if is_as_at_start => NotReady::Setup(failed),
         Error::Setup(failed) => NotReady::OfTree(format!("failed to {failed}")),
         error => NotReady::Trouble(trouble(&error)),
     }

@@ -36,6 +36,13 @@ pub enum Told {
         /// Tokens of its attempt so far, when it reports them.
         tokens: Option<Tokens>,
     },
+    /// A checkout was made ready by the commands of the settings.
+    Setup {
+        /// Which one, in words.
+        place: String,
+        /// How long that took in milliseconds.
+        took_ms: u64,
+    },
     /// Nothing has happened for a second; the time has gone on.
     Pulse,
     /// Trouble that does not end anything, such as a backlog that can't be written now.
@@ -90,8 +97,9 @@ impl Crew {
     pub(crate) fn new(setup: RunSetup) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let setup = Arc::new(setup);
+        setup.checkouts.tell_through(sender.clone());
         Self {
-            measurements: Arc::new(measurements(&setup)),
+            measurements: Arc::clone(&setup.measurements),
             statuses: StatusWriter::start(&setup, sender.clone()),
             at_work: Arc::default(),
             ahead: LookingAhead::default(),
@@ -299,9 +307,4 @@ impl Crew {
         }
         (warnings.into_iter().map(Told::Warning).collect(), statuses)
     }
-}
-
-fn measurements(setup: &RunSetup) -> Measurements {
-    let scratch = setup.directory.path().join("baselines");
-    Measurements::new(setup.checkouts.clone(), scratch, setup.under_way.clone())
 }

@@ -25,6 +25,7 @@ mod main_loop;
 mod measurements;
 pub mod notices;
 mod ports;
+pub mod preflight;
 pub mod preparation;
 mod proving;
 mod replay;

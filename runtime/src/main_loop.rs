@@ -258,7 +258,15 @@ impl Loop {
     ) {
         match self.crew.take(heard) {
             Taken::Input(input) => inputs.push(Incoming::Input(input)),
-            Taken::Told(told) => listener(self.clock.now(), &told, &self.scheduler),
+            Taken::Told(told) => {
+                let at = self.clock.now();
+                if let Told::Setup { place, took_ms } = &told {
+                    let event = serde_json::json!({"event": "setup:done", "place": place, "took_ms": took_ms});
+                    // What can't be written now is told all the same.
+                    let _left_out = self.activity.append(at, &event);
+                }
+                listener(at, &told, &self.scheduler);
+            }
             Taken::Nothing => {}
         }
     }

@@ -119,12 +119,22 @@ impl Measurements {
         let checkout = match self.checkouts.judge(commit).await {
             Ok(checkout) => checkout,
             Err(NotReady::OfTree(why)) => return Ok(unmeasured(why)),
-            Err(NotReady::Trouble(trouble)) => return Err(trouble),
+            Err(other) => return Err(other.into()),
         };
         std::fs::create_dir_all(scratch).map_err(|source| Trouble::of(&source))?;
         let report = self.run_in(checkout.path(), command, scratch, name).await;
         checkout.release();
         Ok(report)
+    }
+
+    /// Gives out a clean checkout of a commit that no agent ever had, and tells why there is none.
+    pub(crate) async fn check_out_ready(&self, commit: &CommitId) -> Result<JudgeCheckout, NotReady> {
+        self.checkouts.judge(commit).await
+    }
+
+    /// Tells whether commands make checkouts ready.
+    pub(crate) fn has_setup(&self) -> bool {
+        self.checkouts.has_setup()
     }
 
     /// Gives out a clean checkout of a commit that no agent ever had.

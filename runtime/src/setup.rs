@@ -1,6 +1,6 @@
 //! Everything that a run is carried out with, put together by the caller before the loop begins.
 
-use crate::{Checkouts, Integration, JournalHeader};
+use crate::{Checkouts, Integration, JournalHeader, Measurements};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,6 +83,8 @@ pub struct RunSetup {
     pub integration: Integration,
     /// The worktrees of the run, and the checkouts in which work is judged.
     pub checkouts: Checkouts,
+    /// What is known of trees: of the base, where it was looked at before the start.
+    pub measurements: Arc<Measurements>,
     /// Where tests and commits are written down while they go on.
     pub under_way: UnderWay,
     /// The run's folder.

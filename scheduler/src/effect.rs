@@ -1,7 +1,9 @@
 //! Everything that the scheduler wants done, and the events that people are told.
 
 use crate::merging::Resolution;
-use crate::{AccountName, AgentName, AttemptNumber, CommitId, Dependants, Failure, Phase, Status, TaskId, Timestamp};
+use crate::{
+    AccountName, AgentName, AttemptNumber, CommitId, Dependants, Failure, Phase, Status, Strength, TaskId, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 /// One thing to do. Those with an attempt are answered by exactly one `Answer`, but for `StopAgent` and `Release`.
@@ -204,6 +206,9 @@ pub enum Event {
         failed: u64,
         /// Whether the proof holds.
         holds: bool,
+        /// How much it rests on.
+        #[serde(default)]
+        strength: Strength,
     },
     /// Proven work is a commit.
     #[serde(rename = "commit:created")]

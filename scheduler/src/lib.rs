@@ -27,6 +27,7 @@ mod pair;
 mod pair_up;
 mod plan;
 mod positions;
+pub mod preflight;
 mod proof;
 mod reason;
 mod report;

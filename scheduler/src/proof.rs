@@ -70,6 +70,39 @@ pub enum Strength {
     PerTest,
 }
 
+impl Strength {
+    /// Returns the word for work that holds: `proven` is said of nothing else than tests that were read one by one.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nothing => "not tested",
+            Self::ExitStatusOnly => "exit status only",
+            Self::PerTest => "proven",
+        }
+    }
+
+    /// Returns what a proof with so many tests rests on; journals from before proofs had a strength name none.
+    #[must_use]
+    pub const fn of(self, passed: u64, failed: u64) -> Self {
+        match self {
+            Self::Nothing if passed + failed > 0 => Self::PerTest,
+            known => known,
+        }
+    }
+
+    /// Says what was seen of the tests, and how much that is worth.
+    pub fn words(self, passed: u64, failed: u64, holds: bool) -> String {
+        let refused = "the proof does not hold";
+        match (self.of(passed, failed), holds) {
+            (Self::PerTest, true) => format!("{passed} passed, {failed} failed; proven"),
+            (Self::PerTest, false) => format!("{passed} passed, {failed} failed; {refused}"),
+            (Self::ExitStatusOnly, true) => "exit status only, no test was read one by one".to_owned(),
+            (Self::ExitStatusOnly, false) => format!("exit status only; {refused}"),
+            (Self::Nothing, true) => "none were run".to_owned(),
+            (Self::Nothing, false) => refused.to_owned(),
+        }
+    }
+}
+
 /// Covered lines in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoverageChange {
@@ -83,6 +116,16 @@ impl Proof {
     /// Returns the proof that work is refused for a reason which no test tells.
     pub fn refused(failure: Failure, reason: Reason, evidence: impl Into<String>) -> Self {
         Self { failure: Some(failure), reason: Some(reason), evidence: evidence.into(), ..Self::default() }
+    }
+
+    /// Returns how much it rests on.
+    pub const fn rests_on(&self) -> Strength {
+        self.strength.of(self.passed, self.failed)
+    }
+
+    /// Says what was seen of the tests, and how much that is worth.
+    pub fn words(&self) -> String {
+        self.strength.words(self.passed, self.failed, self.holds())
     }
 
     /// Tells whether the work may be committed.

@@ -21,6 +21,7 @@ mod tests;
 
 pub use as_before::{AsBefore, judge_plain_as_before, with_files_as_before};
 pub use canary::{canary_was_missed, control_tells, tells_of_canary};
+pub(crate) use compared::lacks_runner;
 pub use frozen::{RedFile, brought_by_red, is_fixture, names_path};
 pub use green::{GreenWork, judge_green};
 pub use links::{lead_out, leads_to};

@@ -60,6 +60,6 @@ cases! {
         green) implement ;; esac"#,
     ).lands_in_the_end();
     where_no_test_can_run_nothing_is_held: green("implement").with(&["--test-command", "no-such-program --at-all"]).never_lands();
-    tests_that_always_fail_hold_nothing: green("implement").with(&["--test-command", "exit 1"]).never_lands();
+    tests_that_always_fail_hold_nothing: green("implement").with(&["--test-command", "exit 1", "--allow-broken-base"]).never_lands();
     tests_that_always_pass_hold_nothing: green("pretend").with(&["--test-command", "exit 0"]).never_lands();
 }

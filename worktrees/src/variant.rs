@@ -47,7 +47,7 @@ impl Repository {
     }
 
     /// Mode, id and path of every file.
-    fn entries(&self, tree: &TreeId) -> Result<Vec<(String, String, String)>, Error> {
+    pub(crate) fn entries(&self, tree: &TreeId) -> Result<Vec<(String, String, String)>, Error> {
         let listing = self.git().args(["ls-tree", "-r", "-z", "--full-tree", &tree.0]).bytes()?;
         let entry = |bytes: &[u8]| {
             let line = String::from_utf8_lossy(bytes);

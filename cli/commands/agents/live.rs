@@ -64,7 +64,8 @@ pub(super) async fn live(name: &str, model: Option<&str>, settings: &Settings) -
     prepare(folder.path(), settings)?;
     let log = folder.path().join("run.log");
     let repository = folder.path().join("repository");
-    let mut words = vec!["waves", "run", "--yes", "--tdd", "off", "--retries", "0", "--agent", name];
+    let mut words =
+        vec!["waves", "run", "--yes", "--allow-broken-base", "--tdd", "off", "--retries", "0", "--agent", name];
     words.extend(["--timeout", AGENT_LIMIT]);
     words.extend(model.into_iter().flat_map(|model| ["--model", model]));
     let command = TreeCommand {

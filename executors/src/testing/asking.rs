@@ -34,7 +34,7 @@ pub(super) struct Asked {
 
 /// A runner that tm knows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Runner {
+pub(super) enum Runner {
     Pytest,
     Unittest,
     Cargo,
@@ -142,7 +142,7 @@ fn is_wrapper(word: &str) -> bool {
 }
 
 /// The calls that start a runner.
-fn runners(calls: &[Call]) -> Vec<(&Call, Runner)> {
+pub(super) fn runners(calls: &[Call]) -> Vec<(&Call, Runner)> {
     calls.iter().filter_map(|call| Some((call, Runner::of(&call.words)?))).collect()
 }
 

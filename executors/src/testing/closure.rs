@@ -67,6 +67,12 @@ impl Closure {
             && cd == "cd"
         {
             self.folder.push(folder);
+        } else if let [shell, flag, text] = words.as_slice()
+            && is_shell(shell)
+            && flag.starts_with('-')
+            && flag.ends_with('c')
+        {
+            self.follow_text(&text.clone(), None, level + 1);
         } else if let Some((text, separators)) = self.package_script(&words) {
             let reach = reach.map(|before| [before, &separators].concat());
             self.follow_text(&text, reach.as_deref(), level + 1);
@@ -260,6 +266,7 @@ mod tests {
         assert_eq!(calls_of("jest # all of them", &[]), ["jest"]);
         assert_eq!(calls_of("if true; then\n  jest \\\n  a\nfi", &[]), ["true", "jest a", "fi"]);
         assert_eq!(calls_of("$(PYTHON) -m pytest", &[]), ["$(PYTHON -m pytest <"]);
+        assert_eq!(calls_of("bash -lc 'cd a && pytest -q'", &[]), ["pytest -q"]);
         assert_eq!(calls_of("", &[]), Vec::<String>::new());
     }
 

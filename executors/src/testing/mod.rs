@@ -2,6 +2,7 @@
 //!
 //! Knows formats of results; what they mean for a task is decided in the scheduler.
 
+mod advice;
 mod asking;
 mod canary;
 mod closure;
@@ -16,6 +17,7 @@ mod results;
 mod run;
 mod runner;
 
+pub use advice::{Reading, expected_reading, how_to_report};
 pub use canary::{Canary, canary};
 pub use command::{ResultFormat, TestCommand, UnknownFormat};
 pub use detect::{DetectedTestCommand, detect_test_command};

@@ -3,12 +3,13 @@
 use super::chain::{critical_path, milliseconds};
 use super::graph::Graph;
 use super::timeline::Timeline;
+use crate::foundation::{base_lines, strengths};
 use crate::markdown::in_a_sentence;
 use crate::{AttemptSummary, PairSummary, Summary, TaskSummary, human_duration};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use tm_scheduler::Phase;
+use tm_scheduler::{Phase, Strength};
 
 /// Everything that the template names.
 #[derive(Debug, Serialize)]
@@ -30,6 +31,8 @@ struct Pair<'a> {
     facts: &'a PairSummary,
     anchor: String,
     claim: String,
+    proof: &'static str,
+    proof_class: &'static str,
 }
 
 /// A task with its attempts.
@@ -50,6 +53,7 @@ struct Task<'a> {
 struct Attempt<'a> {
     facts: &'a AttemptSummary,
     failure: Option<&'static str>,
+    proof: Option<String>,
     time: Option<String>,
     cost: Option<String>,
 }
@@ -89,7 +93,9 @@ fn sentences(summary: &Summary) -> [String; 3] {
         human_duration(summary.lower_bound_ms),
         human_duration(summary.wall_ms)
     );
-    [in_a_sentence(summary).replace('`', ""), proof, time]
+    let base = base_lines(summary).join(". ");
+    let time = if base.is_empty() { time } else { format!("{time} {base}.") };
+    [in_a_sentence(summary).replace('`', ""), proof, time.replace('`', "")]
 }
 
 fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
@@ -104,6 +110,12 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         ("Waves", summary.waves.len().to_string()),
         ("Wall time", human_duration(summary.wall_ms)),
     ];
+    if let Some(strengths) = strengths(summary) {
+        facts.push(("Proof", strengths));
+    }
+    if let Some(setups) = summary.setups.words() {
+        facts.push(("Set-up", setups));
+    }
     if totals.tokens > 0 {
         facts.push(("Tokens", totals.tokens.to_string()));
     }
@@ -121,7 +133,12 @@ fn pair<'a>(summary: &'a Summary, facts: &'a PairSummary) -> Pair<'a> {
             differences => differences.join("; "),
         },
     );
-    Pair { anchor: anchor(&facts.green), claim, facts }
+    let (proof, proof_class) = match facts.strength {
+        None => ("–", ""),
+        Some(strength @ Strength::PerTest) => (strength.as_str(), "strong"),
+        Some(strength @ (Strength::ExitStatusOnly | Strength::Nothing)) => (strength.as_str(), "weak"),
+    };
+    Pair { anchor: anchor(&facts.green), claim, proof, proof_class, facts }
 }
 
 fn one_task<'a>(task: &'a TaskSummary, critical: &BTreeSet<&str>) -> Task<'a> {
@@ -146,6 +163,10 @@ fn one_attempt(attempt: &AttemptSummary) -> Attempt<'_> {
     let moments = attempt.agent_started_at.as_ref().zip(attempt.agent_ended_at.as_ref());
     Attempt {
         failure: attempt.failure.map(tm_scheduler::Failure::as_str),
+        proof: attempt
+            .proof
+            .as_ref()
+            .map(|proof| proof.strength.words(proof.passed, proof.failed, proof.reason.is_none())),
         time: moments.map(|(start, end)| human_duration(milliseconds(end).saturating_sub(milliseconds(start)))),
         cost: attempt.cost_usd.map(dollars),
         facts: attempt,

@@ -197,6 +197,7 @@ impl Scheduler {
             passed: proof.passed,
             failed: proof.failed,
             holds: proof.holds(),
+            strength: proof.rests_on(),
         }));
     }
 

@@ -30,16 +30,13 @@ impl Scheduler {
         let words = in_a_line(evidence);
         let shape = shape_of(&words, &[self.id(rank).as_str(), self.plan.tasks[rank].task.backlog_id.as_str()]);
         let is_same = |streak: &&mut Streak| streak.failure == failure && streak.shape == shape;
-        match self.streak.as_mut().filter(is_same) {
-            Some(streak) => {
-                streak.attempts = streak.attempts.saturating_add(1);
-                streak.words = words;
-                streak.tasks.insert(rank);
-            }
-            None => {
-                let (tasks, given_up) = (BTreeSet::from([rank]), BTreeSet::new());
-                self.streak = Some(Streak { failure, shape, words, attempts: 1, tasks, given_up });
-            }
+        if let Some(streak) = self.streak.as_mut().filter(is_same) {
+            streak.attempts = streak.attempts.saturating_add(1);
+            streak.words = words;
+            streak.tasks.insert(rank);
+        } else {
+            let (tasks, given_up) = (BTreeSet::from([rank]), BTreeSet::new());
+            self.streak = Some(Streak { failure, shape, words, attempts: 1, tasks, given_up });
         }
     }
 

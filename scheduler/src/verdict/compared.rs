@@ -33,13 +33,17 @@ const NO_RUNNER: [&str; 9] = [
     "No rule to make target",
 ];
 
+/// Whether the output speaks of something that the test command needs and that is not there.
+pub(crate) fn lacks_runner(report: &TestReport) -> bool {
+    NO_RUNNER.iter().any(|words| report.output_tail.contains(words))
+}
+
 /// Why the tests could not be run before any work, so that their failing after it says nothing. Results test by test say
 /// that there is a runner now; a runner that fails because it finds no tests is one.
 pub(super) fn base_cannot_run(base: &TestReport, after: &TestReport) -> Option<String> {
     let tell_nothing = |report: &TestReport| report.detail == Detail::ExitStatusOnly && !report.end.succeeded();
-    let has_no_runner = || NO_RUNNER.iter().any(|words| base.output_tail.contains(words));
     command_failed(base).or_else(|| {
-        let is_missing = tell_nothing(base) && tell_nothing(after) && has_no_runner();
+        let is_missing = tell_nothing(base) && tell_nothing(after) && lacks_runner(base);
         is_missing.then(|| "something that the test command needs is not there".to_owned())
     })
 }

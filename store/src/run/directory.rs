@@ -41,6 +41,8 @@ impl RunDirectory {
     files! {
         /// Returns the file that says what was asked for: settings, versions, command line.
         manifest = "manifest.json";
+        /// Returns the file that says what was seen of the base before any agent was started.
+        preflight = "preflight.json";
         /// Returns the file that holds every input of the scheduler.
         journal = "journal.jsonl";
         /// Returns the file that tells every event, for people and programs.

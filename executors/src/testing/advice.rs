@@ -1,0 +1,110 @@
+//! Says, before a test command is run, how its results will be read, and what makes them readable test by test.
+
+use super::asking::{Expected, ask};
+use super::asking::{Runner, runners};
+use super::closure::calls;
+use super::{ResultFormat, TestCommand};
+use crate::environment::CommandEnvironment;
+use std::path::Path;
+
+/// How the results of a command will be read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reading {
+    /// Test by test: its runner is known and asked, or the settings say where they are.
+    PerTest,
+    /// Test by test where what it writes is in a format that tm knows, else by the exit status.
+    ByLooking,
+    /// By the exit status alone.
+    ExitStatusOnly,
+}
+
+impl Reading {
+    /// Returns it in words for people.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PerTest => "read test by test",
+            Self::ByLooking => "read test by test where its output can be, else exit status only",
+            Self::ExitStatusOnly => "exit status only",
+        }
+    }
+}
+
+/// Returns how the results of a command will be read that is run in this folder.
+pub fn expected_reading(command: &TestCommand, worktree: &Path) -> Reading {
+    if command.format == ResultFormat::ExitStatus {
+        return Reading::ExitStatusOnly;
+    }
+    if command.results.is_some() || command.format != ResultFormat::Auto {
+        return Reading::PerTest;
+    }
+    let Ok(environment) = CommandEnvironment::fresh(&command.environment) else { return Reading::ByLooking };
+    match ask(command, worktree, &environment, Path::new("results"), "results").expected {
+        Expected::Report(..) | Expected::Printed(_) => Reading::PerTest,
+        Expected::OneOf(_) => Reading::ByLooking,
+    }
+}
+
+/// Returns what to add to a command whose results can't be read test by test.
+pub fn how_to_report(command: &TestCommand, worktree: &Path) -> String {
+    let calls = calls(command, worktree);
+    let mut known: Vec<&str> = runners(&calls).into_iter().map(|(_, runner)| flags(runner)).collect();
+    known.dedup();
+    match known.as_slice() {
+        [flags] => format!("{flags} has its results read test by test"),
+        [] => "results are read test by test where it prints TAP, or writes JUnit XML into the file that `$TM_RESULTS` names \
+               (or `test.results`)"
+            .to_owned(),
+        _ => "it runs several test runners: JUnit XML of all of them (`test.results: \"reports/*.xml\"`) is read test by test"
+            .to_owned(),
+    }
+}
+
+const fn flags(runner: Runner) -> &'static str {
+    match runner {
+        Runner::Pytest => "`pytest --junitxml=\"$TM_RESULTS\"`",
+        Runner::Unittest => "`python3 -m unittest -v`",
+        Runner::Cargo => "`cargo test` as the last or only runner",
+        Runner::Nextest => "`cargo nextest run` as the only runner",
+        Runner::Go => "`go test -json`",
+        Runner::Node => "`node --test --test-reporter=tap`",
+        Runner::Jest => "`jest --json --outputFile=\"$TM_RESULTS\"`",
+        Runner::Vitest => "`vitest --run --reporter=json --outputFile=\"$TM_RESULTS\"`",
+        Runner::Mocha => "`mocha --reporter xunit --reporter-options output=\"$TM_RESULTS\"`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> (Reading, String) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let command = TestCommand::shell(text, None);
+        (expected_reading(&command, folder.path()), how_to_report(&command, folder.path()))
+    }
+
+    #[test]
+    fn a_runner_anywhere_in_the_command_is_known_or_told_how_to_report() {
+        for command in [
+            "/x/.venv/bin/python -m pytest",
+            ". .venv/bin/activate && pytest -q",
+            "bash -lc 'python3 -m pytest tests'",
+            "npx vitest",
+            "cd a && go test ./...",
+            "env A=1 npx jest",
+            "cd web && npx --yes jest",
+        ] {
+            assert_eq!(of(command).0, Reading::PerTest, "{command}");
+        }
+        for (command, flags) in [
+            ("vitest; echo done", "--reporter=json"),
+            ("docker compose run app pytest", "TM_RESULTS"),
+            ("jest && vitest", "several test runners"),
+            ("./check", "TAP"),
+        ] {
+            let (reading, advice) = of(command);
+            assert_eq!(reading, Reading::ByLooking, "{command}");
+            assert!(advice.contains(flags), "{command}: {advice}");
+        }
+    }
+}

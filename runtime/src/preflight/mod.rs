@@ -1,0 +1,121 @@
+//! Looks before agents are paid: what a checkout of the base needs, its set-up, the checks, then the tests, once.
+//!
+//! What is measured here is known to the run that follows, as the baseline of its proofs, since it was measured by this
+//! process. Nothing of it is believed by a later one: not for proofs, which anybody could forge who can write a file, and
+//! not to leave this look out, since what it looks for (a program that is gone, a service that is down) is neither in the
+//! tree nor in the command.
+
+mod checks;
+
+use crate::checkouts::NotReady;
+use crate::measurements::Measurements;
+use crate::preparation::SetupFailed;
+use crate::steps::blocking;
+use crate::trouble::Trouble;
+use std::path::Path;
+use std::time::Instant;
+use tm_executors::testing::{TestCommand, how_to_report};
+use tm_scheduler::CommitId;
+use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, has_failing_tests, judge_base};
+use tm_worktrees::{Error, Repository, TreeId};
+
+/// What is looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Ground {
+    /// The repository.
+    pub(crate) repository: Repository,
+    /// The tree of the base.
+    pub(crate) tree: TreeId,
+}
+
+/// Looks at a base, and runs these test commands there; raw output goes into `scratch`.
+///
+/// # Errors
+/// git or the disk refused: nothing is known of the base then.
+pub async fn look_first(
+    base: &CommitId,
+    commands: &[TestCommand],
+    measurements: &Measurements,
+    scratch: &Path,
+) -> Result<Preflight, Trouble> {
+    let (repository, commit) = (measurements.repository().clone(), base.clone());
+    let tree = blocking(move || repository.tree_of(&commit)).await?;
+    let ground = Ground { repository: measurements.repository().clone(), tree };
+    let mut preflight = Preflight { problems: checks::of_tree(&ground).await?, ..Preflight::default() };
+    if !preflight.is_good() {
+        // A checkout without the filters that it needs is not that of the tree.
+        return Ok(cleaned(preflight));
+    }
+    let begun = Instant::now();
+    let checkout = match measurements.check_out_ready(base).await {
+        Ok(checkout) => checkout,
+        Err(NotReady::Setup(failed)) => {
+            preflight.problems.push(of_setup(&failed));
+            return Ok(cleaned(preflight));
+        }
+        Err(other) => return Err(other.into()),
+    };
+    preflight.setup_ms = measurements.has_setup().then(|| milliseconds(begun));
+    preflight.problems = checks::of_checkout(&ground, checkout.path()).await?;
+    let advice: Vec<String> = commands.iter().map(|command| how_to_report(command, checkout.path())).collect();
+    checkout.release();
+    let (repository, tree) = (ground.repository, ground.tree);
+    let paths: Vec<String> = blocking(move || Ok::<_, Error>(repository.paths(&tree)?.into_iter().collect())).await?;
+    for (command, advice) in commands.iter().zip(advice) {
+        let begun = Instant::now();
+        let report = measurements.at(base, command).await;
+        let again = if has_failing_tests(&report) {
+            Some(measurements.measure(base, command, scratch, "base-again").await?)
+        } else {
+            None
+        };
+        let words = command.to_string();
+        let measured = BaseMeasured {
+            command: &words,
+            report: &report,
+            again: again.as_ref(),
+            paths: &paths,
+            advice: Some(advice),
+        };
+        let (mut seen, problem) = judge_base(measured);
+        seen.took_ms = milliseconds(begun);
+        preflight.bases.push(seen);
+        preflight.problems.extend(problem);
+    }
+    Ok(cleaned(preflight))
+}
+
+/// What is said where nothing runs tests.
+pub fn no_test_command() -> Problem {
+    Problem {
+        check: "tests".to_owned(),
+        what: "there is no test command, and none was found".to_owned(),
+        last_lines: Vec::new(),
+        hint: "set `test.command` in .taskmaster/tm.yaml, or pass `--test-command`".to_owned(),
+    }
+}
+
+fn of_setup(failed: &SetupFailed) -> Problem {
+    Problem {
+        check: "set-up".to_owned(),
+        what: format!("`{}` {}", failed.command, failed.end),
+        last_lines: failed.last_lines.clone(),
+        hint: format!(
+            "`worktree.setup` in .taskmaster/tm.yaml is that command; all that it printed is in `{}`",
+            failed.log.display()
+        ),
+    }
+}
+
+/// What tests and programs print has no orders to a terminal and no secrets in it.
+fn cleaned(mut preflight: Preflight) -> Preflight {
+    for problem in &mut preflight.problems {
+        problem.what = tm_untrusted::clean(&problem.what);
+        problem.last_lines.iter_mut().for_each(|line| *line = tm_untrusted::clean(line));
+    }
+    preflight
+}
+
+fn milliseconds(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,163 @@
+//! Tells a base at which some tests fail, or at which there are none yet, from one at which tests can't be run.
+
+use super::{Base, BaseState, Problem};
+use crate::verdict::{is_source, is_test_path, lacks_runner};
+use crate::{CommandEnd, Detail, Strength, TestOutcome, TestReport};
+
+/// So many of the last lines that were printed are shown.
+const LAST_LINES: usize = 12;
+
+/// What runners say that find no tests, where only the exit status tells anything.
+const NO_TESTS: [&str; 12] = [
+    "no test files found",
+    "no tests found",
+    "no tests ran",
+    "no tests to run",
+    "no tests were found",
+    "no test suite found",
+    "no test specified",
+    "could not find any test",
+    "collected 0 items",
+    "no tests executed",
+    "no packages to test",
+    "no go files",
+];
+
+/// What is said where the script is not there yet that is to run the tests.
+const NO_SCRIPT: [&str; 3] = ["missing script", "err_pnpm_no_script", "no rule to make target"];
+
+/// The exit codes of pytest and unittest, and of nextest, for no tests.
+const CODES_OF_NO_TESTS: [i32; 2] = [5, 4];
+
+/// What was measured at a base.
+#[derive(Clone, Debug)]
+pub struct BaseMeasured<'a> {
+    /// The test command in words.
+    pub command: &'a str,
+    /// Its results.
+    pub report: &'a TestReport,
+    /// A second run, made where tests fail.
+    pub again: Option<&'a TestReport>,
+    /// The paths of all files of the base.
+    pub paths: &'a [String],
+    /// How results could be read test by test.
+    pub advice: Option<String>,
+}
+
+/// Judges the tests at the base; returns the problem, too, where they can't be run.
+pub fn judge_base(measured: BaseMeasured<'_>) -> (Base, Option<Problem>) {
+    let BaseMeasured { command, report, paths, .. } = &measured;
+    let verdict = match why_broken(report) {
+        None => (BaseState::Runs, None),
+        // What is missing may be what the work is to make.
+        Some(_) if finds_no_tests(report, paths) || is_empty(paths) => (BaseState::NoTestsYet, None),
+        Some((why, hint)) => {
+            let problem = Problem {
+                check: "tests".to_owned(),
+                what: format!("`{command}`: {why}"),
+                last_lines: last_lines(report),
+                hint: hint.to_owned(),
+            };
+            (BaseState::Broken, Some(problem))
+        }
+    };
+    let (state, problem) = verdict;
+    (counted(measured, state), problem)
+}
+
+/// Tells whether a second run has to tell which failing tests are flaky.
+pub fn has_failing_tests(report: &TestReport) -> bool {
+    report.detail == Detail::PerTest && why_broken(report).is_none() && report.count(TestOutcome::Failed) > 0
+}
+
+const OF_PLACE: &str = "`worktree.setup` in .taskmaster/tm.yaml is what makes a fresh checkout ready (such as `npm ci`), `worktree.copy` \
+                        brings ignored files, `test.command` names another command";
+const OF_RESULTS: &str = "repair the tests, or name another command: `test.command` in .taskmaster/tm.yaml";
+
+/// Why the tests can't be run, or tell nothing, and what to change.
+fn why_broken(report: &TestReport) -> Option<(String, &'static str)> {
+    let failed = |code: Option<i32>| match code {
+        Some(code) => format!("it ends with exit code {code}"),
+        None => "a signal ends it".to_owned(),
+    };
+    match &report.end {
+        CommandEnd::NotStarted(why) => Some((why.clone(), OF_PLACE)),
+        CommandEnd::TimedOut => {
+            let hint = "`test.timeout` in .taskmaster/tm.yaml is how long it may take";
+            Some(("it does not end within its limit".to_owned(), hint))
+        }
+        CommandEnd::Exited(None) => Some((failed(None), OF_PLACE)),
+        CommandEnd::Exited(Some(code @ (126 | 127))) if report.tests.is_empty() => {
+            Some((format!("it can't be executed (exit code {code})"), OF_PLACE))
+        }
+        CommandEnd::Exited(code) => match (&report.broken, report.detail) {
+            (Some(_), _) if lacks_runner(report) => {
+                Some((format!("{}, since something that it needs is not there", failed(*code)), OF_PLACE))
+            }
+            (Some(_), _) if !report.load_errors.is_empty() && *code != Some(0) => {
+                Some(("something can't be built or loaded".to_owned(), OF_RESULTS))
+            }
+            (Some(why), _) => Some((why.clone(), OF_RESULTS)),
+            (None, Detail::PerTest) => None,
+            (None, Detail::ExitStatusOnly) if *code == Some(0) => None,
+            (None, Detail::ExitStatusOnly) if lacks_runner(report) => {
+                Some((format!("{}, since something that it needs is not there", failed(*code)), OF_PLACE))
+            }
+            (None, Detail::ExitStatusOnly) => Some((
+                format!("{}, and nothing but its exit status can be read, so no work could be proven", failed(*code)),
+                OF_RESULTS,
+            )),
+        },
+    }
+}
+
+/// Whether a runner is there and has nothing to run.
+fn finds_no_tests(report: &TestReport, paths: &[String]) -> bool {
+    let CommandEnd::Exited(Some(code)) = report.end else { return false };
+    let output = report.output_tail.to_lowercase();
+    let says_so = NO_TESTS.iter().any(|words| output.contains(words)) || CODES_OF_NO_TESTS.contains(&code);
+    let has_none = !paths.iter().any(|path| is_test_path(path));
+    let lacks_script = NO_SCRIPT.iter().any(|words| output.contains(words));
+    let can_run = code != 126 && code != 127 && !lacks_runner(report);
+    let is_ready = can_run && (says_so || has_none) || lacks_script && has_none;
+    report.tests.is_empty() && report.load_errors.is_empty() && is_ready
+}
+
+/// Whether there is no code at all yet.
+fn is_empty(paths: &[String]) -> bool {
+    const DOCUMENTS: [&str; 7] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "README", "CHANGELOG"];
+    const MANIFESTS: [&str; 7] =
+        ["package.json", "Cargo.toml", "pyproject.toml", "go.mod", "Makefile", "pom.xml", "build.gradle"];
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_code = |path: &String| is_source(path) && !DOCUMENTS.contains(&name(path).as_str());
+    let is_own = |path: &&String| !path.starts_with(".taskmaster/");
+    !paths.iter().filter(is_own).any(|path| is_code(path) || MANIFESTS.contains(&name(path).as_str()))
+}
+
+fn last_lines(report: &TestReport) -> Vec<String> {
+    let lines: Vec<&str> = report.output_tail.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
+    let BaseMeasured { command, report, again, advice, .. } = measured;
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let passes_again = |name: &&str| again.is_some_and(|again| again.tests.get(*name) == Some(&TestOutcome::Passed));
+    let flaky = number(report.names(TestOutcome::Failed).filter(passes_again).count());
+    let strength = match (state, report.detail) {
+        (BaseState::Broken, _) => Strength::Nothing,
+        (_, Detail::PerTest) => Strength::PerTest,
+        (_, Detail::ExitStatusOnly) => Strength::ExitStatusOnly,
+    };
+    Base {
+        command: command.to_owned(),
+        state,
+        passed: number(report.count(TestOutcome::Passed)),
+        failed: number(report.count(TestOutcome::Failed)) - flaky,
+        skipped: number(report.count(TestOutcome::Skipped)),
+        flaky,
+        advice: advice.filter(|_| state == BaseState::Runs && strength == Strength::ExitStatusOnly),
+        strength,
+        took_ms: 0,
+    }
+}

@@ -1,0 +1,93 @@
+//! What a checkout of a tree needs besides the tree: filters that git calls for some files, and repositories within it.
+//!
+//! Looks names up and starts nothing.
+
+use crate::{Error, PathPatterns, Repository, TreeId};
+use std::path::Path;
+
+/// The mode of a repository within a repository.
+const NESTED: &str = "160000";
+/// So many kinds of files in attributes are looked at.
+const MOST_LINES: usize = 1_000;
+
+/// A filter that attributes in a tree name for some of its files.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FilterNeed {
+    /// Its name.
+    pub name: String,
+    /// A file that it is for.
+    pub file: String,
+    /// The command that git is told to start for it; `None` where it is told of none.
+    pub command: Option<String>,
+}
+
+impl Repository {
+    /// Returns the paths of the repositories within a tree (submodules).
+    ///
+    /// # Errors
+    /// There is no such tree.
+    pub fn nested_repositories(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
+        let nested = self.entries(tree)?.into_iter().filter(|(mode, _, _)| mode == NESTED);
+        Ok(nested.map(|(_, _, path)| path).collect())
+    }
+
+    /// Returns the filters that attributes in a tree name for files which it has, each once.
+    ///
+    /// # Errors
+    /// There is no such tree, or git refused.
+    pub fn filters(&self, tree: &TreeId) -> Result<Vec<FilterNeed>, Error> {
+        let paths = self.paths(tree)?;
+        let mut found: Vec<FilterNeed> = Vec::new();
+        for attributes in paths.iter().filter(|path| path.rsplit('/').next() == Some(".gitattributes")) {
+            let text = self.text_in_tree(tree, attributes)?.unwrap_or_default();
+            let folder = attributes.strip_suffix(".gitattributes").unwrap_or_default();
+            for (pattern, name) in text.lines().take(MOST_LINES).filter_map(filter_of) {
+                if found.iter().any(|known| known.name == name) {
+                    continue;
+                }
+                // What git can't read either is for nobody.
+                let Ok(patterns) = PathPatterns::new(&[pattern]) else { continue };
+                let is_meant =
+                    |path: &&String| path.strip_prefix(folder).is_some_and(|path| patterns.covers(Path::new(path)));
+                if let Some(file) = paths.iter().find(is_meant) {
+                    let command = self.filter_command(name)?;
+                    found.push(FilterNeed { name: name.to_owned(), file: file.clone(), command });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn filter_command(&self, name: &str) -> Result<Option<String>, Error> {
+        for key in ["process", "smudge", "clean"] {
+            let key = format!("filter.{name}.{key}");
+            let command = self.git().args(["config", "--get", &key]).text_if_any()?;
+            if let Some(command) = command.filter(|command| !command.trim().is_empty()) {
+                return Ok(Some(command));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The pattern and the filter that a line of attributes names.
+fn filter_of(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let mut words = line.split_whitespace().filter(|_| !line.starts_with(['#', '[', '"']));
+    let pattern = words.next()?;
+    let name = words.find_map(|word| word.strip_prefix("filter="))?;
+    Some((pattern, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filter_of;
+
+    #[test]
+    fn attributes_name_filters() {
+        assert_eq!(filter_of("*.bin filter=lfs diff=lfs -text"), Some(("*.bin", "lfs")));
+        for line in ["*.txt text", "# *.bin filter=lfs", "[attr]x filter=lfs", "", "*.bin -filter"] {
+            assert_eq!(filter_of(line), None, "{line}");
+        }
+    }
+}
