@@ -11,10 +11,11 @@ use std::path::Path;
 use tm_executors::process::UnderWay;
 use tm_executors::testing::{TestCommand, TestPlace, how_to_report, run_tests};
 use tm_runtime::preflight::{look_first, no_test_command};
-use tm_runtime::{JournalHeader, Measurements, now};
+use tm_runtime::{JournalHeader, Measurements, now, replay};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, judge_base};
 use tm_scheduler::{CommitId, Task, TaskId};
 use tm_store::run::{ActivityLog, RunDirectory, write_json};
+use tm_worktrees::WorktreePool;
 
 /// What becomes of a run whose base can't be tested.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -101,6 +102,27 @@ pub(crate) fn looked(
     preflight.problems.extend(commands.is_missing.then(no_test_command));
     preflight.is_overridden = !preflight.is_good() && broken == BrokenBase::Allowed;
     Ok(preflight)
+}
+
+/// Removes the checkouts of runs that were killed before they began, such as while their bases were looked at: nobody takes
+/// those up. The project has to be locked.
+pub(crate) fn remove_what_never_began(project: &Project) -> Result<(), CommandFailure> {
+    let live = project.directory.live()?;
+    for id in project.directory.runs()?.into_iter().filter(|id| live.as_ref() != Some(id)) {
+        let folder = project.directory.worktrees_folder().join(id.as_str());
+        if folder.exists() && never_began(&project.directory.run(&id)?.journal()) {
+            WorktreePool::open(&project.repository, &folder)?.close()?;
+        }
+    }
+    Ok(())
+}
+
+fn never_began(journal: &Path) -> bool {
+    match replay(journal) {
+        Ok(replayed) => replayed.scheduler.tasks().all(|view| view.attempts.is_empty()),
+        Err(tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) => true,
+        Err(_) => !journal.exists(),
+    }
 }
 
 /// Runs the tests in the checkout before a loop that works there and has them run after each iteration.

@@ -8,7 +8,7 @@ use super::loop_command::end_abandoned;
 use super::lost_landings::refuse_lost_landings;
 use super::moved::take_along;
 use super::plan::{Planned, overrides, plan_text, planned};
-use super::preflight::FirstLook;
+use super::preflight::{FirstLook, remove_what_never_began};
 use super::proving_again::{JournalTrust, prove_again};
 use super::reporting::report;
 use super::setup::{History, preflight, run_setup};
@@ -67,6 +67,7 @@ pub(crate) fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandF
             }
         }
     }
+    remove_what_never_began(&project)?;
     let planned = planned(&project, &arguments.choice, arguments.base.as_deref())?;
     planned.start.write(&planned.source, &planned.backlog.tag, &planned.backlog.tasks)?;
     if planned.plan.tasks.is_empty() {
