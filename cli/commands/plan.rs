@@ -15,8 +15,8 @@ use tm_config::{Override, Settings};
 use tm_executors::testing::{Reading, TestCommand, expected_reading, how_to_report};
 use tm_runtime::now;
 use tm_scheduler::{
-    AtBreaker, Breaker, Cycles, Dispatch, Landing, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TddMode, Unit,
-    WavePlan,
+    AtBreaker, Breaker, Cycles, Dispatch, Landing, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TddMode,
+    Unit, WavePlan,
 };
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::new_run_id;

@@ -133,7 +133,7 @@ pub(crate) fn before_loop(project: &Project, command: &TestCommand, broken: Brok
     let (scratch, under_way) = (tempfile::tempdir()?, UnderWay::new(project.directory.under_way()));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let report = runtime.block_on(async {
-        let place = TestPlace { worktree: root, scratch: scratch.path(), under_way: &under_way };
+        let place = TestPlace { worktree: root, scratch: scratch.path(), under_way: &under_way, variables: &[] };
         tokio::select! {
             report = run_tests(command, place, "base") => Ok(report),
             _ = tokio::signal::ctrl_c() => {
