@@ -35,7 +35,7 @@ pub struct ReviewContext {
 }
 
 const NAME: &str = "review";
-const TEXT: &str = include_str!("../prompts/review.md");
+const TEXT: &str = include_str!("../gates/review.md");
 
 /// Returns the prompt of a reviewer.
 ///

@@ -182,7 +182,8 @@ fn the_json_has_every_key_of_the_contract() {
             "coverage": null,
             "strength": "per-test",
             "waived": [],
-            "notes": []
+            "notes": [],
+            "gates": []
           },
           "refactor": null,
           "tokens": {

@@ -6,6 +6,7 @@ use crate::Settings;
 use crate::key::Key;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// What may stand at one key.
@@ -113,7 +114,9 @@ fn words_without_null(schema: &Value) -> String {
 /// A list of texts, or of maps with these keys.
 fn list(items: &Value) -> String {
     let Some(keys) = items["properties"].as_object() else { return "a list of texts".to_owned() };
-    let keys: Vec<String> = keys.keys().map(|key| format!("`{key}`")).collect();
+    // By name, since whether a map keeps its order depends on what else is built with it.
+    let keys: BTreeSet<String> = keys.keys().map(|key| format!("`{key}`")).collect();
+    let keys: Vec<String> = keys.into_iter().collect();
     format!("a list of maps with {}", keys.join(", "))
 }
 

@@ -61,6 +61,11 @@ impl World {
         let attempt = AttemptNumber(self.scheduler.attempt_number(rank).0.saturating_sub(self.random.u32(..2)));
         let files = if self.random.bool() { vec![self.file()] } else { Vec::new() };
         let foreseen = Foreseen { task: self.scheduler.id(rank), attempt, files, with: Vec::new() };
+        // A pause that is over ends with whatever comes in.
+        self.input(Input::Tick);
+        if self.scheduler.ended().is_some() {
+            return;
+        }
         let before = self.scheduler.states.clone();
         self.input(Input::Foreseen(foreseen));
         assert_eq!(self.scheduler.states, before, "what is foreseen changes nothing");
