@@ -79,6 +79,11 @@ impl Scheduler {
         }
     }
 
+    /// Whether as much in a row ended the same way as is allowed.
+    pub(super) fn is_all_the_same(&self) -> bool {
+        self.streak.as_ref().is_some_and(|streak| self.too_much(streak).is_some())
+    }
+
     fn too_much(&self, streak: &Streak) -> Option<String> {
         let breaker = self.limits.breaker;
         let (attempts, given_up) = (streak.attempts, count_u32(streak.given_up.len()));

@@ -209,7 +209,13 @@ impl World {
             Effect::SetStatus { task, status } => {
                 self.statuses.insert(task, status);
             }
-            Effect::Tell(event) => self.ledger.hear(&event, self.now),
+            Effect::Tell(event) => {
+                self.ledger.hear(&event, self.now);
+                // A run that had ended with enough of the same counts anew when it is taken up.
+                if matches!(event, Event::RunResumed { .. }) && self.scheduler.streak.is_none() {
+                    self.ledger.count_nothing_before();
+                }
+            }
             Effect::StopAgent { .. } | Effect::Release { .. } => {}
         }
     }

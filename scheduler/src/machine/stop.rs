@@ -45,7 +45,8 @@ impl Scheduler {
         self.life = Life::Running;
         self.limits = limits;
         self.stop_order = None;
-        if self.stop_reason == Some(StopReason::Breaker) {
+        // Whoever takes it up has seen how it ended; otherwise the count outlives the process.
+        if self.stop_reason == Some(StopReason::Breaker) || self.is_all_the_same() {
             self.reset_breaker();
         }
         self.stop_reason = None;

@@ -77,12 +77,16 @@ impl Ledger {
             Event::AttemptEnded { failure: Some(failure), reason, .. } => self.note_end(*failure, reason),
             Event::AttemptEnded { failure: None, reason, .. } if reason.is_empty() => self.same = None,
             Event::RunPaused { why: Some(_) } | Event::RunStopping { why: StopReason::Breaker } => self.note_break(),
-            Event::RunContinued | Event::RunResumed { .. } if self.is_broken => {
-                (self.same, self.is_broken) = (None, false);
-            }
+            Event::RunContinued => self.count_nothing_before(),
+            Event::RunResumed { .. } if self.is_broken => self.count_nothing_before(),
             Event::TaskReopened { task } => *self.opened.entry(task.clone()).or_default() += 1,
             _ => {}
         }
+    }
+
+    /// Somebody looked after the run.
+    pub(super) fn count_nothing_before(&mut self) {
+        (self.same, self.is_broken) = (None, false);
     }
 
     /// Counts ends in a row that are the same, but for those that tell nothing of the surroundings.
