@@ -60,7 +60,8 @@ fn submodules(ground: &Ground, folder: &Path) -> Result<Vec<Problem>, Error> {
         check: "submodules".to_owned(),
         what: format!("nothing is in {}", empty.join(", ")),
         last_lines: Vec::new(),
-        hint: "`worktree.setup` in .taskmaster/tm.yaml has to fill them: `git submodule update --init --recursive`"
+        hint: "`worktree.submodules: auto` in .taskmaster/tm.yaml fills them from your own checkout; `git submodule update \
+               --init` brings there what is missing"
             .to_owned(),
     }])
 }
