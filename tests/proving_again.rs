@@ -135,7 +135,7 @@ fn in_doubt(scene: &Scene, task: &str) -> String {
     let json = scene.report();
     assert_eq!(json["doubts"][0]["task"], task, "{json:#}");
     assert_eq!(crate::scene::task(&json, task)["landed"], false, "{json:#}");
-    words(&report)
+    String::from_utf8_lossy(&report.stdout).into_owned()
 }
 
 #[test]

@@ -178,6 +178,11 @@ impl Repository {
         Self { content_rules, ..self.clone() }
     }
 
+    /// Tells whether what submodules hold is wanted in worktrees.
+    pub fn brings_submodules(&self) -> bool {
+        self.content_rules.submodules != crate::Bring::Off
+    }
+
     pub(crate) const fn content_rules(&self) -> ContentRules {
         self.content_rules
     }

@@ -49,6 +49,9 @@ fn filters(ground: &Ground) -> Result<Vec<Problem>, Error> {
 
 /// Repositories within the repository of which a checkout has an empty folder.
 fn submodules(ground: &Ground, folder: &Path) -> Result<Vec<Problem>, Error> {
+    if !ground.repository.brings_submodules() {
+        return Ok(Vec::new());
+    }
     let nested = ground.repository.nested_repositories(&ground.tree)?;
     let is_empty =
         |path: &String| std::fs::read_dir(folder.join(path)).map_or(true, |mut entries| entries.next().is_none());
