@@ -23,6 +23,10 @@ docs:
 bench:
     cargo bench -p tm-benches
 
+# Measures what proving a pair costs; with another tm, what it cost there: just bench-judge OLD_TM [NEW_TM].
+bench-judge *programs:
+    benches/judge.sh {{programs}}
+
 # Runs the demo.
 demo:
     cargo run --release -- demo

@@ -1,0 +1,217 @@
+"""Makes the repositories of `benches/judge.sh`, runs the pairs, and prints what they cost."""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+FOLDER = pathlib.Path(sys.argv[1])
+PROGRAMS = dict(zip(("new", "old"), (os.path.abspath(path) for path in sys.argv[2:])))
+PAIRS = int(os.environ.get("PAIRS", "8"))
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+SLOTS = [int(slots) for slots in os.environ.get("PARALLEL", "1 2").split()]
+FILES = int(os.environ.get("FILES", "20000"))
+KINDS = os.environ.get("KINDS", "files rust").split()
+MODULES = 40
+
+PYTHON_TEST = """import unittest
+
+
+class Part{n}(unittest.TestCase):
+    def test_part_{n}(self):
+        from app.part_{n} import part
+        self.assertEqual(part(), {n})
+"""
+RUST_TEST = """#[test]
+fn part_{n}_is_{n}() {{
+    assert_eq!(project::part_{n}::part(), {n});
+}}
+"""
+RUST_MODULE = """//! Module {n}.
+
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record{n} {{
+    pub name: String,
+    pub values: BTreeMap<String, Vec<u64>>,
+}}
+
+impl Record{n} {{
+    pub fn add(&mut self, name: &str, value: u64) -> &mut Self {{
+        self.values.entry(name.to_owned()).or_default().push(value);
+        self
+    }}
+
+    pub fn total(&self) -> u64 {{
+        self.values.values().flatten().sum()
+    }}
+
+    pub fn describe(&self) -> String {{
+        let parts: Vec<String> = self.values.iter().map(|(name, values)| format!("{{name}}: {{values:?}}")).collect();
+        format!("{{}} ({{}})", self.name, parts.join(", "))
+    }}
+}}
+"""
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def git(root, *words):
+    subprocess.run(["git", *words], cwd=root, check=True, stdout=subprocess.DEVNULL)
+
+
+def files_project(root):
+    """So many files, and a test in Python."""
+    for n in range(FILES):
+        name = f"app/lib_{n // 100}/module_{n}.py" if n % 2 else f"data/part_{n // 100}/record_{n}.txt"
+        write(root / name, f"# {n}\nVALUE = {n}\n" + "".join(f"# line {m} of {n}\n" for m in range(10)))
+    write(root / "app/__init__.py", "")
+    write(root / "app/part_0.py", "def part():\n    return 0\n")
+    write(root / "tests/__init__.py", "")
+    write(root / "tests/test_part_0.py", PYTHON_TEST.format(n=0))
+    write(root / ".gitignore", "__pycache__/\n")
+    write(root / "tm.yaml", "test: { command: python3 -m unittest discover -s tests -t . }\n")
+    return """
+    red) sed "s/@/$n/g" "$BENCH_TEST" > "tests/test_part_$n.py" ;;
+    *) printf 'def part():\\n    return %s\\n' "$n" > "app/part_$n.py" ;;"""
+
+
+def rust_project(root, has_caches):
+    """A library of some modules, each of its tests a file of its own."""
+    write(root / "Cargo.toml", '[package]\nname = "project"\nversion = "0.1.0"\nedition = "2021"\n')
+    write(root / "Cargo.lock", 'version = 3\n\n[[package]]\nname = "project"\nversion = "0.1.0"\n')
+    modules, parts = [f"module_{n}" for n in range(MODULES)], [f"part_{n}" for n in range(PAIRS + 2)]
+    write(root / "src/lib.rs", "".join(f"pub mod {name};\n" for name in modules + parts))
+    for n, name in enumerate(modules):
+        write(root / f"src/{name}.rs", RUST_MODULE.format(n=n))
+    for name in parts:
+        write(root / f"src/{name}.rs", "// To be written.\n")
+    write(root / "src/part_0.rs", "pub fn part() -> u32 {\n    0\n}\n")
+    write(root / "tests/part_0.rs", RUST_TEST.format(n=0))
+    write(root / ".gitignore", "/target\n")
+    write(root / "tm.yaml", "test: { command: cargo test --offline }\n" + "worktree: { cache: [/target] }\n" * has_caches)
+    return """
+    red) sed "s/@/$n/g" "$BENCH_TEST" > "tests/part_$n.rs" ;;
+    *) printf 'pub fn part() -> u32 {\\n    %s\\n}\\n' "$n" > "src/part_$n.rs" ;;"""
+
+
+def has_caches(program):
+    """An older tm keeps what is ignored anyway."""
+    folder = FOLDER / "asked"
+    write(folder / "tm.yaml", "worktree: { cache: [/target] }\n")
+    git(folder, "init", "--quiet")
+    return subprocess.run([program, "config", "list"], cwd=folder, capture_output=True).returncode == 0
+
+
+def project(kind, name, program):
+    """Makes the repository for a tm, with the agent that works in it."""
+    root = FOLDER / f"{kind}-{name}"
+    steps = files_project(root) if kind == "files" else rust_project(root, has_caches(program))
+    test = PYTHON_TEST if kind == "files" else RUST_TEST
+    write(root.with_suffix(".test"), test.format(n="@"))
+    agent = f'n=${{TM_TASK_ID%%:*}}\ncase $TM_PHASE in{steps}\nesac\n'
+    write(root.with_suffix(".sh"), agent)
+    git(root, "init", "--quiet", "--initial-branch=main")
+    git(root, "config", "user.name", "Somebody")
+    git(root, "config", "user.email", "somebody@example.org")
+    git(root, "config", "gc.auto", "0")
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message", "start")
+    git(root, "gc", "--quiet")
+    return root
+
+
+def backlog(root, pairs):
+    """Tasks of which each is split into a RED and a GREEN."""
+    task = lambda n: {"id": n, "title": f"Add part {n}", "description": "A function.", "status": "pending",
+                      "priority": "medium", "dependencies": [], "subtasks": []}
+    write(root / ".taskmaster/tasks/tasks.json",
+          json.dumps({"master": {"tasks": [task(n) for n in range(1, pairs + 1)]}}, indent=2))
+    write(root / ".git/info/exclude", ".taskmaster\n")
+
+
+def run(root, program, pairs, slots):
+    """Runs so many pairs; returns wall and CPU seconds, and the folder that the run left."""
+    home = FOLDER / "tm-home"
+    shutil.rmtree(home, ignore_errors=True)
+    backlog(root, pairs)
+    environment = {**os.environ, "TM_HOME": str(home), "BENCH_TEST": str(root.with_suffix(".test"))}
+    command = [program, "waves", "run", "--yes", "--tdd", "auto", "--retries", "0", "--max-parallel", str(slots),
+               "--agent-command", f"sh {root.with_suffix('.sh')}"]
+    log = root.with_suffix(".log")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begun = time.monotonic()
+    with open(log, "w") as opened:
+        code = subprocess.run(command, cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=opened,
+                              stderr=opened).returncode
+    wall = time.monotonic() - begun
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if code:
+        sys.exit(f"{program} ended with exit code {code}:\n{log.read_text()[-3000:]}")
+    left = next(home.glob("projects/*/runs/*"))
+    for branch in subprocess.run(["git", "for-each-ref", "--format=%(refname)", "refs/heads/tm", "refs/tm"], cwd=root,
+                                 check=True, capture_output=True, text=True).stdout.split():
+        git(root, "update-ref", "-d", branch)
+    return wall, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, left
+
+
+STEPS = {"prepared": "prepare", "agent_ended": "agent", "proved": "prove", "committed": "commit", "landed": "land"}
+
+
+def steps(left):
+    """The mean time of each step but of the first pair's, from the journal of a run with one slot."""
+    spent, before = {}, None
+    for line in (left / "journal.jsonl").read_text().splitlines()[1:]:
+        entry = json.loads(line)
+        text = json.dumps(entry["record"])
+        step = next((step for word, step in STEPS.items() if f'"{word}"' in text), None)
+        if step and before:
+            spent.setdefault((step, "red" if ':red"' in text else "green"), []).append(entry["at"] - before)
+        before = entry["at"]
+    return {key: sum(values[1:]) / max(len(values) - 1, 1) for key, values in spent.items()}
+
+
+def measure(kind, slots, roots):
+    """The least seconds of a pair, wall and CPU, by tm."""
+    least, left = {}, {}
+    for _ in range(ROUNDS):
+        for name, program in PROGRAMS.items():
+            for pairs in (1, 1 + PAIRS):
+                wall, cpu, folder = run(roots[name], program, pairs, slots)
+                known = least.get((name, pairs), (wall, cpu))
+                least[name, pairs] = (min(known[0], wall), min(known[1], cpu))
+            left[name] = steps(folder)
+            if keep := os.environ.get("KEEP"):
+                shutil.copytree(folder, f"{keep}/{kind}-{slots}-{name}", dirs_exist_ok=True)
+    cost = lambda name, which: (least[name, 1 + PAIRS][which] - least[name, 1][which]) / PAIRS
+    return {name: (cost(name, 0), cost(name, 1)) for name in PROGRAMS}, left
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1000:9.0f} ms"
+
+
+for kind in KINDS:
+    roots = {name: project(kind, name, program) for name, program in PROGRAMS.items()}
+    for slots in SLOTS:
+        costs, spent = measure(kind, slots, roots)
+        for which, what in enumerate(("wall", "CPU")):
+            line = f"{kind}, {slots} slot{'s' * (slots > 1)}: {what} a pair".ljust(36)
+            line += "".join(f"{name:>6}{milliseconds(costs[name][which])}" for name in reversed(PROGRAMS))
+            if "old" in costs:
+                line += f"{costs['new'][which] / costs['old'][which]:9.2f} x"
+            print(line, flush=True)
+        if slots == 1:
+            for name in reversed(PROGRAMS):
+                of = sorted(spent[name].items(), key=lambda item: (item[0][1] != "red", list(STEPS.values()).index(item[0][0])))
+                print(f"  {name}: " + ", ".join(f"{phase} {step} {value:.0f}" for (step, phase), value in of) + " ms", flush=True)
+    for root in roots.values():
+        shutil.rmtree(root)

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Measures what proving a RED/GREEN pair costs, in wall time and in CPU time of tm with all that it starts: in a
+# repository of 20,000 files with a short test, and in a Rust project whose `target` stays (`worktree.cache`).
+#
+#   benches/judge.sh                    this tm alone, and where the time goes by step
+#   benches/judge.sh OLD_TM [NEW_TM]    an older tm and this one in turn, and their ratio
+#
+# A pair costs what a run of 1 + PAIRS (8) pairs takes longer than a run of one, so that neither the start of a run nor
+# what is done once counts. Agents are scripts that write a file. Each number is the least of ROUNDS (3) rounds, in which
+# everything that is compared takes turns; PARALLEL ("1 2") are the slots, FILES (20000) the files, KINDS ("files rust")
+# the repositories. Needs python3, and cargo for Rust. KEEP=FOLDER keeps what the runs left there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+old=${1:-} new=${2:-${TM:-}}
+if [ -z "$new" ]; then
+    cargo build --quiet --release --bin tm
+    new=${CARGO_TARGET_DIR:-$PWD/target}/release/tm
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+# Wrappers that choose a Python or a toolchain each time would be measured as tests.
+PATH=$(dirname "$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')"):$PATH
+export PATH CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
+export HOME=$folder/home GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+mkdir -p "$HOME"
+python3 benches/judge.py "$folder" "$new" ${old:+"$old"}
