@@ -140,7 +140,7 @@ fn landed_work_that_was_collected_with_its_branch_is_told_with_the_command_that_
     // The agent has let go of its worktree, and the branch of its task holds the merge too.
     let deleted = format!(
         "git update-ref -d 'refs/heads/{branch}'; git worktree list --porcelain | sed -n 's/^worktree //p' | sed 1d | \
-         while read -r path; do git worktree unlock \"$path\"; git worktree remove --force \"$path\"; done\n\
+         while read -r path; do git worktree unlock \"$path\"; rm -r \"$path\"; done; git worktree prune\n\
          git branch --list --format='%(refname)' 'tm/*/task-2-*' | xargs -n 1 git update-ref -d\n\
          git gc --quiet --prune=now; ! git cat-file -e {merge}"
     );

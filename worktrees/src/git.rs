@@ -49,6 +49,7 @@ pub(crate) struct Git {
     folder: PathBuf,
     words: Vec<String>,
     input: Option<Vec<u8>>,
+    output: Option<PathBuf>,
     retries: u32,
     refused: Option<Error>,
 }
@@ -134,7 +135,8 @@ impl Git {
         if hooks == Hooks::Off {
             command.args(["-c", "core.hooksPath=/dev/null"]);
         }
-        Self { command, folder: folder.to_owned(), words: Vec::new(), input: None, retries: RETRIES, refused: None }
+        let (folder, words) = (folder.to_owned(), Vec::new());
+        Self { command, folder, words, input: None, output: None, retries: RETRIES, refused: None }
     }
 
     /// Adds one argument.
@@ -191,6 +193,12 @@ impl Git {
     /// Sets what the call reads from stdin.
     pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());
+        self
+    }
+
+    /// Writes what it prints into a file instead of returning it: it may be more than fits into memory.
+    pub(crate) fn output_to(mut self, path: PathBuf) -> Self {
+        self.output = Some(path);
         self
     }
 
@@ -303,6 +311,9 @@ impl Git {
             Some(bytes) => self.command.stdin(file_with(bytes)?),
             None => self.command.stdin(Stdio::null()),
         };
+        if let Some(path) = &self.output {
+            self.command.stdout(std::fs::File::create(path).map_err(Error::file("write", path))?);
+        }
         let changes = self.words.iter().any(|word| CHANGING.contains(&word.as_str()));
         if changes && let Err(error) = tm_faults::check("git: before") {
             // As git itself says it, so that what is made of git's words is tried as well.

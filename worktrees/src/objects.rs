@@ -47,15 +47,17 @@ impl Repository {
 
     /// Packs objects, and returns the names that follow from what is in the pack.
     fn names_by_content(&self, names: Vec<u8>, folder: &Path, check: ObjectCheck) -> Result<BTreeSet<String>, Error> {
-        // Small deltas are for what is kept, and this is not.
-        let pack = self.git_on_objects().args(["pack-objects", "-q", "--window=0", "--compression=0"]);
-        let id = pack.arg(folder.join("given")).input(names).text().map_err(not_as_named)?;
+        // Small deltas are for what is kept, and this is not. Under a name, git would make the pack beside the objects and
+        // rename it, which may lead from one file system to another.
+        let given = folder.join("given.pack");
+        let pack = self.git_on_objects().args(["pack-objects", "-q", "--window=0", "--compression=0", "--stdout"]);
+        pack.input(names).output_to(given.clone()).done().map_err(not_as_named)?;
         let mut index = self.git_on_objects().arg("index-pack");
         if check == ObjectCheck::NamesAndForm {
             index = index.arg("--fsck-objects");
         }
         let listed = folder.join("found.idx");
-        index.arg("-o").arg(&listed).arg(folder.join(format!("given-{id}.pack"))).done().map_err(not_as_named)?;
+        index.arg("-o").arg(&listed).arg(&given).done().map_err(not_as_named)?;
         let bytes = tm_untrusted::read(&listed, u64::MAX).map_err(Error::file("read", &listed))?;
         let text = self.git_on_objects().arg("show-index").input(bytes).text()?;
         Ok(text.lines().filter_map(|line| line.split(' ').nth(1)).map(ToOwned::to_owned).collect())

@@ -11,6 +11,7 @@
 //! skipped blocks exactly its dependants, no attempt that ran into a wall was charged, no RED was questioned twice for the
 //! same cause or more than twice, no status is left `in-progress`.
 
+mod blocked;
 mod conflicts;
 mod hostile;
 mod ledger;
@@ -425,27 +426,6 @@ impl World {
         for view in self.scheduler.tasks().filter(done) {
             assert_eq!(self.statuses.get(&view.placed.task.backlog_id), Some(&Status::Done));
         }
-    }
-
-    /// What failed, or was left out, on the way back from a task to what it needs.
-    fn failed_before(&self, id: &TaskId) -> BTreeSet<TaskId> {
-        let mut stack = vec![self.scheduler.ranks[id]];
-        let mut failed = BTreeSet::new();
-        let mut seen = BTreeSet::new();
-        while let Some(rank) = stack.pop() {
-            for &before in &self.scheduler.dependencies[rank] {
-                if seen.insert(before) {
-                    match &self.scheduler.states[before] {
-                        State::Failed { .. } | State::Skipped { dependants: Dependants::Blocked } => {
-                            failed.insert(self.scheduler.id(before));
-                        }
-                        State::Skipped { dependants: Dependants::Released } => {}
-                        _ => stack.push(before),
-                    }
-                }
-            }
-        }
-        failed
     }
 }
 
