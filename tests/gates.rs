@@ -59,6 +59,16 @@ fn gates_are_asked_for_the_phases_that_they_name_and_for_what_lands() {
 }
 
 #[test]
+fn a_gate_of_landing_alone_refuses_what_the_work_itself_brings() {
+    let scene = Scene::new(&PLAIN, HONEST);
+    let never = "test ! -e docs/1 || { echo no documents; exit 1; }";
+    settings(&scene, &json!({"gates": [{"name": "never", "command": never, "phases": ["landing"]}]}));
+    let report = scene.runs(&["--retries", "0"], 3);
+    assert_eq!(attempts(&report, "1")[0]["failure"], "gate-failed", "{report}");
+    assert_eq!(report["integration_commit"], report["base_commit"]);
+}
+
+#[test]
 fn a_gate_that_can_not_be_run_stops_the_run_and_charges_nobody() {
     let scene = Scene::new(&PLAIN, HONEST);
     settings(&scene, &json!({"gates": [{"name": "lint", "command": "no-such-linter ."}]}));

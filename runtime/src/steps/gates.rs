@@ -99,11 +99,18 @@ async fn by_command(
     let after = run_of(brief, gate, &commit, measurements).await?;
     let mut before = Vec::new();
     if !after.succeeded && gate.new_only {
-        for commit in work.before {
+        for commit in compared_with(gate, work, brief.phase()) {
             before.push(run_of(brief, gate, commit, measurements).await?);
         }
     }
     Ok(judge_gate(&gate.name, &before, &after))
+}
+
+/// What the findings of a gate are compared with. What lands may have findings of its own only where the gate was asked
+/// about it before; else it would never be asked about them.
+fn compared_with<'a>(gate: &Gate, work: &Gated<'a>, phase: Phase) -> &'a [CommitId] {
+    let knows_it_alone = work.phase != GatePhase::Landing || gate.is_asked_for(gate_phase(phase));
+    if knows_it_alone { work.before } else { &work.before[..1] }
 }
 
 /// Runs a gate on a commit, unless its tree is known.
