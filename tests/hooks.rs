@@ -129,7 +129,7 @@ fn a_hook_whose_interpreter_is_not_there_is_told_before_any_agent() {
 }
 
 /// Has the repository sign with a key of ssh that is thrown away.
-fn signs_with_ssh(scene: &Scene) {
+pub(crate) fn signs_with_ssh(scene: &Scene) {
     let key = scene.path("key").display().to_string();
     let made = scene.shell(&format!("ssh-keygen -q -t ed25519 -N '' -C somebody@example.org -f '{key}'")).status();
     assert!(made.expect("ssh-keygen").success());

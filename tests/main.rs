@@ -14,6 +14,7 @@ mod bending;
 mod breaking_off;
 mod cheating;
 mod ci_jobs;
+mod combined;
 mod conflicts;
 mod crashes;
 mod frameworks;

@@ -127,7 +127,7 @@ impl<'a> Statuses<'a> {
             self.header.run_id,
             changed.path
         );
-        Ok(repository.commit_on(on, &tree, &message)?)
+        Ok(repository.commit_as_user(&tree, &[on], &message)?)
     }
 }
 

@@ -67,7 +67,8 @@ impl Repository {
         Ok(listing.lines().map(CommitId::new).collect())
     }
 
-    /// Takes the changes of commits back, one after the other, from the tree of `onto`. It moves nothing.
+    /// Takes the changes of commits back, one after the other, from the tree of `onto`; lines that they only added also
+    /// where others added lines next to them. It moves nothing.
     ///
     /// # Errors
     /// One of them is not there, or has no parent; or git refused.
@@ -78,9 +79,11 @@ impl Repository {
             match self.carried_over(&tree, &self.tree_of(commit)?, &before)? {
                 Landing::Clean(preview) => tree = preview.tree,
                 Landing::AlreadyLanded => {}
-                Landing::Conflict(conflict) => {
-                    return Ok(TakenBackTree::Conflict { commit: commit.clone(), conflict });
-                }
+                // Lines that were added next to each other, by work that was put together, conflict when one of them goes.
+                Landing::Conflict(conflict) => match self.without_lines_of(&conflict)? {
+                    Some(without) => tree = without,
+                    None => return Ok(TakenBackTree::Conflict { commit: commit.clone(), conflict }),
+                },
             }
         }
         Ok(TakenBackTree::Clean(tree))
@@ -115,7 +118,8 @@ impl Repository {
         self.land(&ours, &theirs)
     }
 
-    /// Makes a commit of a tree on top of another one. It is on no branch yet.
+    /// Makes a commit of a tree on top of another one. It is on no branch yet, and signed by nobody: what becomes part of
+    /// the user's history is made by `commit_as_user`.
     ///
     /// # Errors
     /// The object store can't be written.

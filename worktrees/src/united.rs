@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use tm_scheduler::CommitId;
-use tm_scheduler::merging::{Resolution, Segment, is_joined_by_lines, marker_size, segments, union};
+use tm_scheduler::merging::{Resolution, Segment, is_joined_by_lines, marker_size, segments, union, without_removed};
 use tm_scheduler::verdict::is_test_path;
 
 /// What a file becomes in a merged tree.
@@ -82,6 +82,21 @@ impl Repository {
             text.truncate(text.trim_end_matches(['\n', '\r']).len());
         }
         Ok(Some(text.into_bytes()))
+    }
+
+    /// Returns the tree without the lines that are taken back, with those that others added around them; `None` where any
+    /// other line is at odds.
+    pub(crate) fn without_lines_of(&self, conflict: &Conflict) -> Result<Option<TreeId>, Error> {
+        let Some(texts) = &conflict.texts else { return Ok(None) };
+        let mut files = Vec::new();
+        for of in texts {
+            if of.base.is_none() || !is_joined_by_lines(&of.path.to_string_lossy()) {
+                return Ok(None);
+            }
+            let Some(text) = self.segments(of)?.as_deref().and_then(without_removed) else { return Ok(None) };
+            files.push(MergedFile { of, content: text.into_bytes() });
+        }
+        self.with_merged(&conflict.marked, &files).map(Some)
     }
 
     /// Returns what is settled in a file and what is not; `None` where a version is no text.

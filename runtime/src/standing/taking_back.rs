@@ -139,7 +139,7 @@ fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
                 return Ok(Tried::Conflict { group: position, commit, files: conflict.files });
             }
         };
-        onto = taking.repository.commit_on(&onto, &tree, &message(group, taking.run))?;
+        onto = taking.repository.commit_as_user(&tree, &[&onto], &message(group, taking.run))?;
         taken_back.push(TakenBack {
             task: group.task.clone(),
             tag: group.tag.clone(),

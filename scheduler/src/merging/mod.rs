@@ -10,7 +10,7 @@ mod union;
 pub use gate::wrong_resolution;
 pub use lock_files::{LockFile, lock_file};
 pub use segments::{Segment, marker_size, segments};
-pub use union::{is_joined_by_lines, union};
+pub use union::{is_joined_by_lines, union, without_removed};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Takes both sides of a conflict where both only added lines.
+//! Takes both sides of a conflict where both only added lines, or where one only removes lines that the other has added to.
 
 use super::Segment;
 
@@ -31,6 +31,34 @@ pub fn union(segments: &[Segment]) -> Option<String> {
         }
     }
     Some(text)
+}
+
+/// Returns a text without what `theirs` removes, where all else that conflicts are lines that `ours` added around it;
+/// `None` where lines are changed, or it can't be told which ones go.
+pub fn without_removed(segments: &[Segment]) -> Option<String> {
+    let mut text = String::new();
+    for segment in segments {
+        match segment {
+            Segment::Settled(settled) => text.push_str(settled),
+            Segment::Conflict { ours, base, theirs } if theirs.is_empty() => {
+                text.push_str(&without_block(ours, base)?);
+            }
+            Segment::Conflict { .. } => return None,
+        }
+    }
+    Some(text)
+}
+
+/// A text without some lines that stand in it, next to each other, just once.
+fn without_block(text: &str, block: &str) -> Option<String> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let block: Vec<&str> = block.split_inclusive('\n').collect();
+    if block.is_empty() {
+        return None;
+    }
+    let mut places = lines.windows(block.len()).enumerate().filter(|(_, window)| *window == block.as_slice());
+    let (place, None) = (places.next()?.0, places.next()) else { return None };
+    Some([&lines[..place], &lines[place + block.len()..]].concat().concat())
 }
 
 /// How the lines of a text end.
@@ -101,6 +129,23 @@ mod tests {
         ] {
             let expected = expected.map(|middle| format!("top\n{middle}end\n"));
             assert_eq!(union(&conflict(ours, base, theirs)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn lines_that_are_taken_back_go_from_among_those_that_others_added() {
+        for (name, ours, base, theirs, expected) in [
+            ("the last one", "1\n11\n2\n", "2\n", "", Some("1\n11\n")),
+            ("one in the middle", "1\n2\n3\n", "2\n", "", Some("1\n3\n")),
+            ("an item", "\nfn a() {\n}\n\nfn b() {\n}\n", "\nfn a() {\n}\n", "", Some("\nfn b() {\n}\n")),
+            ("twice the same", "2\n1\n2\n", "2\n", "", None),
+            ("changed since", "1\n2 more\n", "2\n", "", None),
+            ("no longer next to each other", "1\n2\n3\n", "1\n3\n", "", None),
+            ("a changed line comes back", "1\n2\n", "2\n", "0\n", None),
+            ("nothing goes", "1\n", "", "", None),
+        ] {
+            let expected = expected.map(|middle| format!("top\n{middle}end\n"));
+            assert_eq!(without_removed(&conflict(ours, base, theirs)), expected, "{name}");
         }
     }
 
