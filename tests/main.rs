@@ -34,6 +34,7 @@ mod models;
 mod nights;
 mod one_run;
 mod pairs;
+mod parts;
 mod preflight;
 mod preparing;
 mod proving_again;

@@ -1,6 +1,6 @@
 //! `tm audit`: shows again, from the history alone, what runs proved.
 
-use super::setup::{checkouts, test_command};
+use super::setup::{checkouts, parts};
 use super::verify::overrides;
 use crate::arguments::AuditArguments;
 use crate::display::{print_data, print_line};
@@ -46,7 +46,7 @@ pub(crate) fn audit(start: &Path, arguments: &AuditArguments) -> Result<u8, Comm
     let order = AuditOrder {
         from: range.from,
         to: range.to,
-        command: test_command(&project)?,
+        command: parts(&project)?.all(),
         rules: rules(&project.loaded.settings),
         tests: arguments.sample.map_or(AuditTests::All, |most| AuditTests::Sample(most.get())),
         parallel: parallel(&project, arguments.max_parallel),

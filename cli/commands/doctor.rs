@@ -3,7 +3,7 @@
 use super::commit_trial::{Trial, hooks, signing};
 use super::plan::planned;
 use super::preflight::{BrokenBase, TestCommands, looked};
-use super::setup::{checkouts, find_program, test_command};
+use super::setup::{checkouts, find_program, parts, test_command};
 use crate::arguments::{DoctorArguments, PlanChoice};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
@@ -104,7 +104,7 @@ fn of_project(project: &Project, findings: &mut Vec<Finding>) {
         }
         Err(failure) => findings.push(Finding::failed("backlog", &failure)),
     }
-    findings.push(tests(project));
+    findings.extend(tests_of_parts(project));
     commits(project, findings);
     gates(project, findings);
     findings.extend(super::surroundings::findings(project));
@@ -136,6 +136,15 @@ fn commits(project: &Project, findings: &mut Vec<Finding>) {
     findings.push(
         signing(project).map_or_else(|failure| Finding::failed("signing", &failure), |trial| of("signing", trial)),
     );
+}
+
+/// The test command of the project, or those of its parts and of all else.
+fn tests_of_parts(project: &Project) -> Vec<Finding> {
+    match parts(project) {
+        Ok(parts) if parts.is_empty() => vec![tests(project)],
+        Ok(parts) => parts.lines().into_iter().map(|line| Finding::good("tests", line)).collect(),
+        Err(failure) => vec![Finding::failed("tests", &failure)],
+    }
 }
 
 fn tests(project: &Project) -> Finding {
@@ -178,7 +187,7 @@ fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
     let under_way = UnderWay::new(project.directory.under_way());
     let checkouts = checkouts(project, pool.clone(), base.clone(), scratch.path())?;
     let measurements = Measurements::new(checkouts, scratch.path().join("baselines"), under_way);
-    let commands = TestCommands::of_project(test_command(project)?);
+    let commands = TestCommands::of_project(project)?;
     let seen = looked(&base, &commands, &measurements, scratch.path(), BrokenBase::Refused);
     pool.close()?;
     let preflight = seen?;

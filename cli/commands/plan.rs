@@ -2,7 +2,7 @@
 
 use super::agents::{agents_lines, agents_of_plan};
 use super::run::entropy;
-use super::setup::test_command;
+use super::setup::{parts, test_command};
 use super::starting::{Asked, Start};
 use crate::arguments::{PlanArguments, PlanChoice, PlanFormat, TddArgument, UnitArgument};
 use crate::display::{print_data, print_line};
@@ -46,6 +46,10 @@ pub(crate) fn plan(start: &Path, arguments: &PlanArguments) -> Result<u8, Comman
                 || json!(null),
                 |(command, reading)| json!({"command": command.to_string(), "results": reading.as_str()}),
             );
+            let lines = parts(&project)?.lines();
+            if !lines.is_empty() {
+                json["test_parts"] = json!(lines);
+            }
             format!("{}\n", serde_json::to_string_pretty(&json)?)
         }
     };
@@ -71,6 +75,10 @@ fn reading_of(project: &Project) -> Option<(TestCommand, Reading)> {
 
 /// How work will be proven.
 fn tests_line(project: &Project) -> String {
+    let of_parts = parts(project).map(|parts| parts.lines()).unwrap_or_default();
+    if !of_parts.is_empty() {
+        return format!("\nTests\n  {}\n", of_parts.join("\n  "));
+    }
     let line = match reading_of(project) {
         None => "no test command: nothing is proven".to_owned(),
         Some((command, reading @ Reading::PerTest)) => format!("`{command}`, {}", reading.as_str()),

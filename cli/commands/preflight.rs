@@ -1,6 +1,6 @@
 //! Looks at the base before agents are paid, says what was seen, and refuses what could prove nothing.
 
-use super::setup::test_command;
+use super::setup::{parts, test_command};
 use crate::display::{Output, json_event, print_line, print_toned};
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
@@ -165,20 +165,23 @@ pub(crate) struct TestCommands {
 }
 
 impl TestCommands {
-    /// Returns the one that the project has.
-    pub(crate) fn of_project(command: Option<TestCommand>) -> Self {
-        Self { is_missing: command.is_none(), known: command.into_iter().collect() }
+    /// Returns those that the project has.
+    pub(crate) fn of_project(project: &Project) -> Result<Self, CommandFailure> {
+        let known = parts(project)?.each();
+        Ok(Self { is_missing: known.is_empty(), known })
     }
 }
 
 fn commands(project: &Project, header: &JournalHeader, tasks: &[Task]) -> Result<TestCommands, CommandFailure> {
     let like = test_command(project)?;
     let own = |id: &TaskId| tasks.iter().find(|task| task.id == *id).and_then(|task| task.test_command.as_ref());
-    let mut found = TestCommands::default();
+    let parts = parts(project)?;
+    // Which of them a task touches is known when it is done.
+    let mut found = TestCommands { known: if parts.is_empty() { Vec::new() } else { parts.each() }, is_missing: false };
     for placed in &header.plan.tasks {
         let own = own(&placed.task.backlog_id).map(|text| TestCommand::shell(text, like.as_ref()));
         match own.or_else(|| like.clone()) {
-            None => found.is_missing = true,
+            None => found.is_missing |= parts.is_empty(),
             Some(command) if found.known.iter().any(|known| known.identity() == command.identity()) => {}
             Some(command) => found.known.push(command),
         }

@@ -3,7 +3,7 @@
 
 use super::audit::parallel;
 use super::moved::now_at;
-use super::setup::{by_id, checkouts, test_command};
+use super::setup::{by_id, checkouts, parts};
 use crate::display::print_line;
 use crate::failure::CommandFailure;
 use crate::project::Project;
@@ -91,7 +91,7 @@ fn not_shown(
     let order = AuditOrder {
         from: base.clone(),
         to: tips.first().unwrap_or(base).clone(),
-        command: test_command(project)?,
+        command: parts(project)?.all(),
         rules: rules(&project.loaded.settings),
         tests: AuditTests::All,
         parallel: parallel(project, None),

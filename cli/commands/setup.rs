@@ -15,7 +15,7 @@ use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_presets::{Recipe, recipe};
 use tm_runtime::standing::{Ledger, Rejected, kept_tests, standing};
-use tm_runtime::{AgentChoice, Checkouts, Integration, JournalHeader, Measurements, RunSetup, rules};
+use tm_runtime::{AgentChoice, Checkouts, Integration, JournalHeader, Measurements, Parts, RunSetup, rules};
 use tm_scheduler::{CommitId, Phase, PlacedTask, Task, TaskId, Unit, of_unit};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
@@ -72,6 +72,7 @@ pub(crate) fn run_setup(
         planning: options(&PlanChoice::default(), &settings),
         rejections: rejections(project, &header)?,
         kept_tests: kept(&repository, &header)?,
+        parts: parts(project)?,
         rules: rules(&settings),
         never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
         own_files,
@@ -191,7 +192,9 @@ pub(crate) fn preflight(
     }
     tm_presets::check_prompts(&project.repository.checkout_root().join(".taskmaster/prompts"))?;
     let test_command = test_command(project)?;
-    check_tests(header, test_command.as_ref(), tasks)?;
+    if parts(project)?.is_empty() {
+        check_tests(header, test_command.as_ref(), tasks)?;
+    }
     Ok((agents, test_command))
 }
 
@@ -241,6 +244,11 @@ pub(crate) fn find_program(recipe: &Recipe) -> Result<PathBuf, CommandFailure> {
         CommandFailure::new(format!("find the program `{program}` of the agent `{}`", recipe.name))
             .hint(CHOOSE_AN_AGENT)
     })
+}
+
+/// The parts of the project that have test commands of their own, and the command for all else.
+pub(crate) fn parts(project: &Project) -> Result<Parts, CommandFailure> {
+    Ok(Parts::of(&project.loaded.settings, project.repository.checkout_root())?)
 }
 
 /// The command of the settings, or the one that is found.

@@ -1,6 +1,6 @@
 //! `tm verify`: the judgement of a run, by hand, on any work.
 
-use super::setup::{checkouts, never_commit, test_command};
+use super::setup::{checkouts, never_commit, parts, test_command};
 use crate::arguments::{StrictnessArgument, VerifyArguments};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
@@ -122,16 +122,33 @@ fn of_task(project: &Project, arguments: &VerifyArguments, id: &str) -> Result<T
     let (_, backlog) =
         project.backlog(Some(Path::new(&replayed.header.backlog)), Some(replayed.header.tag.as_str()), None)?;
     let like = test_command(project)?;
+    let (base, tree) = (base(project, arguments)?.unwrap_or(own_base), project.repository.tree_of(&commit)?);
     let own = backlog.tasks.iter().find(|one| one.id == view.placed.task.backlog_id);
     let own = own.and_then(|one| one.test_command.as_ref()).map(|text| TestCommand::shell(text, like.as_ref()));
     Ok(Target {
         name: format!("task {id}"),
         phase: phase(arguments).unwrap_or(view.placed.task.phase),
-        base: base(project, arguments)?.unwrap_or(own_base),
-        tree: project.repository.tree_of(&commit)?,
+        command: match own.filter(|_| arguments.test_command.is_none()) {
+            Some(own) => Some(own),
+            None => of_parts(project, arguments, (&base, &tree), red.as_ref())?,
+        },
+        base,
+        tree,
         red,
-        command: own.filter(|_| arguments.test_command.is_none()).or(like),
     })
+}
+
+/// The command that was asked for, or those of the parts that the work touches.
+fn of_parts(
+    project: &Project,
+    arguments: &VerifyArguments,
+    (base, tree): (&CommitId, &TreeId),
+    red: Option<&RedCommit>,
+) -> Result<Option<TestCommand>, CommandFailure> {
+    if arguments.test_command.is_some() {
+        return test_command(project);
+    }
+    Ok(parts(project)?.of_work(&project.repository, base, tree, red)?)
 }
 
 fn red_of(red: &TaskView<'_>) -> Option<RedCommit> {
@@ -162,13 +179,18 @@ fn of_checkout(project: &Project, arguments: &VerifyArguments, folder: &Path) ->
     let left_out: Vec<String> =
         changes.into_iter().map(|change| change.path).filter(|path| never_commit.covers(Path::new(path))).collect();
     let commit = repository.with_files_of(&whole, &left_out, &base)?;
+    let tree = repository.tree_of(&commit)?;
+    // A GREEN without a run is built on its RED.
+    let below = if phase == Phase::Green { repository.first_parent(&base)? } else { None };
+    let red =
+        below.map(|below| RedCommit { base: below, commit: base.clone(), tests: Vec::new(), unloaded: Vec::new() });
     Ok(Target {
         name: folder.display().to_string(),
         phase,
+        command: of_parts(project, arguments, (&base, &tree), red.as_ref())?,
         base,
-        tree: repository.tree_of(&commit)?,
+        tree,
         red: None,
-        command: test_command(project)?,
     })
 }
 

@@ -35,8 +35,8 @@ pub use phase::{ByPhase, PhaseAgent};
 pub use scalar::{CoverageThreshold, Dollars, Text};
 pub use settings::{
     Attest, Autopilot, Bring, Canary, CommitBacklog, CommitHooks, Compat, Dispatch, Escape, Git, Landing, Overlap,
-    Settings, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, TestHome, Unit, Verify, Waves,
-    Worktree, schema,
+    Settings, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, TestHome, TestPart, Unit, Verify,
+    Waves, Worktree, schema,
 };
 pub use source::{Source, Warning};
 

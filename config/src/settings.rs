@@ -171,6 +171,18 @@ pub struct Test {
     pub env: BTreeMap<String, Option<scalar::Text>>,
     /// Whose home folder and variables the command has.
     pub home: TestHome,
+    /// Parts of the project with a test command of their own; `command` is for what lies in none of them.
+    pub parts: Vec<TestPart>,
+}
+
+/// A part of the project that has a test command of its own.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestPart {
+    /// The files that belong to it, as patterns of `.gitignore` from the top of the project.
+    pub paths: Vec<String>,
+    /// The command, run at the top of the project, for work that touches any of them.
+    pub command: CommandLine,
 }
 
 /// Whose home folder and variables the tests have.

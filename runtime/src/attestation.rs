@@ -6,6 +6,7 @@
 use crate::steps::{Brief, blocking};
 use serde_json::{Value, json};
 use tm_config::Attest;
+use tm_executors::testing::TestCommand;
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::{Canary, Strictness};
 use tm_worktrees::MergePreview;
@@ -14,12 +15,12 @@ use tm_worktrees::MergePreview;
 const PREDICATE_TYPE: &str = "tm://docs/audit.md#landed-task/v1";
 
 /// Writes the statement; whatever stands in the way is a warning, since the work has landed.
-pub(crate) async fn attest(brief: &Brief, merge: &CommitId, preview: &MergePreview) {
+pub(crate) async fn attest(brief: &Brief, merge: &CommitId, preview: &MergePreview, command: Option<&TestCommand>) {
     let how = brief.setup.settings.git.attest;
     if how == Attest::Off {
         return;
     }
-    let (inner, merge, statement) = (brief.clone(), merge.clone(), statement(brief, merge, preview));
+    let (inner, merge, statement) = (brief.clone(), merge.clone(), statement(brief, merge, preview, command));
     let written = blocking(move || write(&inner, &merge, &statement, how)).await;
     if let Err(trouble) = written {
         brief.tell_warning(format!("what was proven of task {} is not attested: {trouble}", brief.id()));
@@ -35,7 +36,7 @@ fn write(brief: &Brief, merge: &CommitId, statement: &Value, how: Attest) -> Res
     Ok(())
 }
 
-fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
+fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview, test: Option<&TestCommand>) -> Value {
     let header = &brief.setup.header;
     let (record, rules) = (brief.record.as_ref(), brief.setup.rules);
     let proof = record.and_then(|record| record.proof.as_ref());
@@ -44,7 +45,6 @@ fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
         Strictness::Normal => "normal",
         Strictness::Relaxed => "relaxed",
     };
-    let test = brief.test_command();
     json!({
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{
@@ -63,7 +63,7 @@ fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
             "commit": preview.commit,
             "resolution": preview.resolution,
             "tree": proof.and_then(|proof| proof.tree.clone()),
-            "testCommand": test.as_ref().map(ToString::to_string),
+            "testCommand": test.map(ToString::to_string),
             "passed": proof.map(|proof| proof.passed),
             "failed": proof.map(|proof| proof.failed),
             "failedBefore": proof.map(|proof| proof.baseline_failed),
@@ -78,8 +78,8 @@ fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview) -> Value {
                 "strictness": strictness,
                 "coverageThreshold": rules.coverage_threshold,
                 "canary": rules.canary == Canary::On,
-                "testFormat": test.as_ref().map(|command| command.format.as_str()),
-                "testResults": test.as_ref().and_then(|command| command.results.clone()),
+                "testFormat": test.map(|command| command.format.as_str()),
+                "testResults": test.and_then(|command| command.results.clone()),
             },
         },
     })

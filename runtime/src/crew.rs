@@ -234,7 +234,8 @@ impl Crew {
         let planned = addition(&backlog.tasks, id, planning, run).map_err(|refusal| Reply::refused(&refusal))?;
         let task = of_unit(&backlog.tasks, planning.unit).into_iter().find(|task| task.id == *id);
         let task = task.expect("the addition was found in this backlog");
-        let has_command = self.setup.test_command.is_some() || task.test_command.is_some();
+        let has_command =
+            self.setup.test_command.is_some() || !self.setup.parts.is_empty() || task.test_command.is_some();
         if !has_command && planned.iter().any(|planned| planned.phase != Phase::None) {
             return Err(failed("no-test-command", "there is no test command to prove it with"));
         }

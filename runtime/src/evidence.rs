@@ -41,7 +41,7 @@ pub(crate) fn prompt_context(
         tm: tm_presets::shell_word(&setup.tm_program.display().to_string()),
         result_file: brief.recipe().output.writes_results().then(|| brief.directory.result().display().to_string()),
         context_file: brief.directory.context().display().to_string(),
-        test_command: brief.test_command().map(|command| command.to_string()),
+        test_command: brief.test_words(),
         learnt: learnt(&tm_untrusted::clean(&String::from_utf8_lossy(&found_out)), &brief.kin, LEARNT_BYTES),
         red_report: brief.red.as_ref().map(|red| RedReport { files: red_files, tests: red.tests.clone() }),
         rejected,

@@ -6,11 +6,12 @@ use crate::checkouts::{Checkouts, NotReady};
 use crate::steps::blocking;
 use crate::trouble::Trouble;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tm_executors::process::UnderWay;
-use tm_executors::testing::{TestCommand, TestPlace, run_tests};
+use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
 use tm_worktrees::{JudgeCheckout, Repository, TreeId};
 use tokio::sync::OnceCell;
@@ -66,7 +67,14 @@ impl Measurements {
             Err(trouble) => return unmeasured(trouble.into()),
         };
         let measure = || async {
-            let log = format!("baseline-{tree}");
+            if !command.parts.is_empty() {
+                let mut reports = Vec::new();
+                for part in &command.parts {
+                    reports.push(Box::pin(self.at(commit, part)).await);
+                }
+                return put_together(command, reports);
+            }
+            let log = log_of(&tree, command);
             self.measure(commit, command, &self.scratch, &log)
                 .await
                 .unwrap_or_else(|trouble| unmeasured(trouble.into()))
@@ -116,6 +124,24 @@ impl Measurements {
         scratch: &Path,
         name: &str,
     ) -> Result<TestReport, Trouble> {
+        if command.parts.is_empty() {
+            return self.measure_one(commit, command, scratch, name).await;
+        }
+        let mut reports = Vec::new();
+        for (number, part) in command.parts.iter().enumerate() {
+            reports.push(self.measure_one(commit, part, scratch, &format!("{name}-{}", number + 1)).await?);
+        }
+        Ok(put_together(command, reports))
+    }
+
+    /// Each command has a checkout of its own, so that none sees what another left.
+    async fn measure_one(
+        &self,
+        commit: &CommitId,
+        command: &TestCommand,
+        scratch: &Path,
+        name: &str,
+    ) -> Result<TestReport, Trouble> {
         let checkout = match self.checkouts.judge(commit).await {
             Ok(checkout) => checkout,
             Err(NotReady::OfTree(why)) => return Ok(unmeasured(why)),
@@ -124,7 +150,7 @@ impl Measurements {
         std::fs::create_dir_all(scratch).map_err(|source| Trouble::of(&source))?;
         let report = self.run_in(checkout.path(), command, scratch, name).await;
         checkout.release();
-        Ok(report)
+        Ok(labelled(command, report))
     }
 
     /// Gives out a clean checkout of a commit that no agent ever had, and tells why there is none.
@@ -167,6 +193,18 @@ impl Measurements {
 /// The name under which results are known: the tree, and all that decides how the tests are run.
 fn name(tree: &TreeId, command: &TestCommand) -> String {
     format!("{tree} {}", command.identity())
+}
+
+/// The name of a log that two commands on the same tree do not share.
+fn log_of(tree: &TreeId, command: &TestCommand) -> String {
+    match &command.label {
+        None => format!("baseline-{tree}"),
+        Some(_) => {
+            let mut hasher = DefaultHasher::new();
+            command.identity().hash(&mut hasher);
+            format!("baseline-{tree}-{:016x}", hasher.finish())
+        }
+    }
 }
 
 /// The results of tests that could not be run.

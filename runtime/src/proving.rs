@@ -10,12 +10,12 @@ use crate::trouble::Trouble;
 use files::kind;
 use std::path::PathBuf;
 use tm_executors::environment::Home;
-use tm_executors::testing::{RunnerFile, TestCommand, runner_file};
+use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
 use tm_scheduler::verdict::{
     AsBefore, Change, RedWork, Rules, Strictness, is_test_path, judge_plain, judge_plain_as_before, judge_red,
     lead_out, needs_rerun, old_tests_got_worse, test_files_of_red,
 };
-use tm_scheduler::{CommitId, Failure, Phase, Proof, Reason, TestReport};
+use tm_scheduler::{CommitId, Failure, Phase, Proof, Reason, Strength, TestReport};
 use tm_worktrees::{Error, Repository, TreeId};
 
 /// The RED that a GREEN has to satisfy.
@@ -105,10 +105,21 @@ pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, Tr
     if command.environment.home == Home::User {
         proof.notes.push(NOTE_OF_HOME.to_owned());
     }
+    let proof = with_weakest(proof, command, &after);
     if proof.holds() {
         measurements.remember_proven(&work.tree, command, after);
     }
     Ok(of_tree(proof, work))
+}
+
+/// A proof by several commands is as strong as the weakest of them.
+fn with_weakest(mut proof: Proof, command: &TestCommand, after: &TestReport) -> Proof {
+    let weak = told_by_exit_status(command, after);
+    if !weak.is_empty() {
+        proof.strength = Strength::ExitStatusOnly;
+        proof.notes.push(format!("judged by exit status only: {}", weak.join(", ")));
+    }
+    proof
 }
 
 /// Says which tree a proof is of.
@@ -133,6 +144,7 @@ pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &Measurement
         return Ok(Proof::refused(Failure::TestsTampered, Reason::RedTestsChanged, why));
     }
     let (proof, after) = prover.plain().await?;
+    let proof = with_weakest(proof, command, &after);
     if proof.holds() {
         measurements.remember_proven(&work.tree, command, after);
     }

@@ -1,5 +1,6 @@
 //! Everything that a run is carried out with, put together by the caller before the loop begins.
 
+use crate::parts::Parts;
 use crate::{Checkouts, Integration, JournalHeader, Measurements};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -104,6 +105,8 @@ pub struct RunSetup {
     pub agents: AgentChoice,
     /// The command that runs the tests, when there is one.
     pub test_command: Option<TestCommand>,
+    /// The parts of the project with test commands of their own.
+    pub parts: Parts,
     /// What is asked of RED and GREEN.
     pub rules: Rules,
     /// Paths that are never committed.
@@ -126,22 +129,29 @@ pub(crate) type Shared = Arc<RunSetup>;
 /// # Errors
 /// There is no such format of results.
 pub fn test_command(settings: &Settings, root: &Path) -> Result<Option<TestCommand>, UnknownFormat> {
-    let test = &settings.test;
-    let format: ResultFormat = test.format.as_str().parse()?;
-    let found = match &test.command {
-        Some(command) => {
-            let argv = command.arguments().into_iter().map(Into::into).collect();
-            Some(TestCommand { argv, ..TestCommand::shell("", None) })
-        }
+    let found = match &settings.test.command {
+        Some(command) => Some(of_line(command)),
         None => detect_test_command(root).map(|found| found.command),
     };
-    Ok(found.map(|found| TestCommand {
+    found.map(|found| with_settings(found, &settings.test)).transpose()
+}
+
+/// Returns the command of a line of the settings.
+pub(crate) fn of_line(line: &tm_config::CommandLine) -> TestCommand {
+    let argv = line.arguments().into_iter().map(Into::into).collect();
+    TestCommand { argv, ..TestCommand::shell("", None) }
+}
+
+/// Returns a command as the settings have it run and read.
+pub(crate) fn with_settings(found: TestCommand, test: &tm_config::Test) -> Result<TestCommand, UnknownFormat> {
+    let format: ResultFormat = test.format.as_str().parse()?;
+    Ok(TestCommand {
         format: if format == ResultFormat::Auto { found.format } else { format },
         timeout: test.timeout,
-        results: test.results.clone().or(found.results),
+        results: test.results.clone().or(found.results.clone()),
         environment: environment(test),
-        argv: found.argv,
-    }))
+        ..found
+    })
 }
 
 /// Returns how the settings have the environment of a project's commands built.

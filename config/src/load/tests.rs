@@ -103,6 +103,7 @@ fn built_in_settings() -> Settings {
             results: None,
             env: BTreeMap::new(),
             home: crate::TestHome::Private,
+            parts: Vec::new(),
         },
         worktree: Worktree {
             setup: None,

@@ -16,6 +16,7 @@ mod references;
 mod results;
 mod run;
 mod runner;
+mod together;
 
 pub use advice::{Reading, expected_reading, how_to_report};
 pub use canary::{Canary, canary};
@@ -24,6 +25,7 @@ pub use detect::{DetectedTestCommand, detect_test_command};
 pub use reached::{Closure, TreeFiles};
 pub use run::{TestPlace, run_tests};
 pub use runner::{RunnerFile, is_tool_settings, runner_file, runner_settings};
+pub use together::{labelled, put_together, told_by_exit_status};
 
 use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;

@@ -39,14 +39,16 @@ impl Closure {
     pub fn of(command: &TestCommand, tree: &TreeFiles<'_>, tests: &[String]) -> Self {
         let mut walk =
             Walk { tree, tested: tested(tree, tests), closure: Self::default(), queue: Vec::new(), reads: 0 };
-        for word in &command.argv {
-            let word = word.to_string_lossy();
-            walk.named(&word);
-            walk.text("", &word);
-        }
-        if command.argv.len() > 1 {
-            let words: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
-            walk.text("", &words.join(" "));
+        for command in command.each() {
+            for word in &command.argv {
+                let word = word.to_string_lossy();
+                walk.named(&word);
+                walk.text("", &word);
+            }
+            if command.argv.len() > 1 {
+                let words: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
+                walk.text("", &words.join(" "));
+            }
         }
         walk.follow();
         walk.closure

@@ -203,7 +203,7 @@ async fn uncommitted(
         PastCommit { id, parents: vec![base.clone()], tree, subject: task.title.clone(), trailers: Vec::new() };
     let claims = Claims {
         task: Some(task.id.clone()),
-        test_command: own_commands.get(&task.backlog_id).cloned(),
+        test_commands: own_commands.get(&task.backlog_id).cloned().into_iter().collect(),
         ..Claims::default()
     };
     let kind = match task.phase {

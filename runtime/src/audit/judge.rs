@@ -1,6 +1,6 @@
 //! Does the proof of one commit of a history again, with the judgement of a run.
 
-use super::structure::{PastMerge, TaskWork, item};
+use super::structure::{PastMerge, TaskWork, item, words_of};
 use crate::measurements::Measurements;
 use crate::proving::{Work, prove, prove_same_behaviour, red_commit};
 use crate::steps::{Landed, judged_merge};
@@ -26,7 +26,7 @@ const KNOWN_TREE: &str = "its tree is what its parents give, and was shown befor
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
     pub(super) measurements: Arc<Measurements>,
-    /// The project's test command.
+    /// All of the project's test commands.
     pub(super) command: Option<TestCommand>,
     pub(super) rules: Rules,
     pub(super) scratch: PathBuf,
@@ -51,18 +51,19 @@ impl Judge {
     /// Judges the merged tree as a landing does.
     pub(super) async fn merge(&self, merge: &PastMerge) -> AuditItem {
         let kind = if merge.claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
-        let item = AuditItem { test_command: merge.test_command.clone(), ..item(&merge.commit, &merge.claims, kind) };
+        let item =
+            AuditItem { test_command: words_of(&merge.test_commands), ..item(&merge.commit, &merge.claims, kind) };
         self.merge_again(merge, item.clone()).await.unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
     }
 
-    /// Judges a history as a whole, by the project's own command: whatever tasks had commands of their own.
+    /// Judges a history as a whole, by all of the project's commands: whatever tasks had commands of their own.
     pub(super) async fn whole(&self, from: &CommitId, item: AuditItem) -> AuditItem {
         self.whole_again(from, item.clone()).await.unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
     }
 
     /// What does not hold is judged once more: a test may be flaky.
     async fn task_again(&self, work: &TaskWork, item: AuditItem) -> Result<AuditItem, Trouble> {
-        let Some(command) = self.command(work.claims.test_command.as_deref()) else {
+        let Some(command) = self.command(&work.claims.test_commands) else {
             return Ok(cannot_run(item, NO_COMMAND));
         };
         let case = Case { item, before: &work.base, command: &command, shown: shown(work.kind) };
@@ -113,7 +114,7 @@ impl Judge {
             let what = "its tree is what its parents give; the GREEN that begins there is judged with it".to_owned();
             return Ok(AuditItem { outcome: AuditOutcome::Shown, what, ..item });
         }
-        let Some(command) = self.command(merge.test_command.as_deref()) else {
+        let Some(command) = self.command(&merge.test_commands) else {
             return Ok(cannot_run(item, NO_COMMAND));
         };
         let [head, commit] = merge.commit.parents.as_slice() else {
@@ -172,11 +173,19 @@ impl Judge {
         Ok(self.judged(case, first, again).await)
     }
 
-    fn command(&self, own: Option<&str>) -> Option<TestCommand> {
-        match own {
-            Some(own) => Some(TestCommand::shell(own, self.command.as_ref())),
-            None => self.command.clone(),
+    /// The commands that a commit names, as the settings have them where they know them; all of the project's where it
+    /// names none.
+    fn command(&self, named: &[String]) -> Option<TestCommand> {
+        if named.is_empty() {
+            return self.command.clone();
         }
+        let known = self.command.as_ref().map(TestCommand::each).unwrap_or_default();
+        let one = |text: &String| {
+            let found = known.iter().find(|known| known.to_string() == *text).cloned();
+            let new = || TestCommand::shell(text, self.command.as_ref());
+            found.unwrap_or_else(|| if named.len() > 1 { new().with_label() } else { new() })
+        };
+        TestCommand::together(named.iter().map(one).collect())
     }
 
     /// Puts together what the first judgement says, and the second where there had to be one.

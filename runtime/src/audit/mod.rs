@@ -45,7 +45,7 @@ pub struct AuditOrder {
     pub from: CommitId,
     /// Where it ends.
     pub to: CommitId,
-    /// The project's test command.
+    /// All of the project's test commands.
     pub command: Option<TestCommand>,
     /// How strictly work is judged.
     pub rules: Rules,

@@ -27,8 +27,8 @@ pub(super) struct TaskWork {
 pub(super) struct PastMerge {
     pub(super) commit: PastCommit,
     pub(super) claims: Claims,
-    /// The test command of the task that it lands, where that has one of its own.
-    pub(super) test_command: Option<String>,
+    /// The test commands that it names, or else those of the task that it lands.
+    pub(super) test_commands: Vec<String>,
     /// Whether it brings a RED to where its GREEN begins: its new tests fail there, and GREEN is judged on it.
     pub(super) is_base_with_red: bool,
 }
@@ -61,8 +61,17 @@ pub(super) fn item(commit: &PastCommit, claims: &Claims, kind: AuditKind) -> Aud
         outcome: AuditOutcome::NotTested,
         what: "its place in the history is right".to_owned(),
         evidence: String::new(),
-        test_command: claims.test_command.clone(),
+        test_command: words_of(&claims.test_commands),
         proof: None,
+    }
+}
+
+/// The commands in one line; `None` where there is none.
+pub(super) fn words_of(commands: &[String]) -> Option<String> {
+    match commands {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" && ")),
     }
 }
 
@@ -233,8 +242,12 @@ impl Sorter<'_> {
         {
             return Ok(finding(commit, &claims, kind, why));
         }
-        let test_command = landed.test_command.filter(|_| kind == AuditKind::Landing);
-        Ok(Sorted::Merge(PastMerge { commit: commit.clone(), claims, test_command, is_base_with_red }))
+        let test_commands = match kind {
+            AuditKind::Landing if claims.test_commands.is_empty() => landed.test_commands,
+            AuditKind::Landing => claims.test_commands.clone(),
+            _ => Vec::new(),
+        };
+        Ok(Sorted::Merge(PastMerge { commit: commit.clone(), claims, test_commands, is_base_with_red }))
     }
 }
 

@@ -3,7 +3,7 @@
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::{AuditKind, RunId, TaskId};
 
-/// The trailer of a task that has a test command of its own.
+/// The trailer of work or a merge that was judged by another command than the project's: one for each command.
 pub(crate) const TEST_COMMAND: &str = "Test-Command";
 /// The trailer of a commit of an agent's that is kept as the history of its task's: run, task and attempt.
 pub(crate) const MADE_IN: &str = "Made-In";
@@ -15,7 +15,8 @@ pub(super) struct Claims {
     pub(super) run: Option<RunId>,
     /// The kind of work; `None` for merges.
     pub(super) phase: Option<String>,
-    pub(super) test_command: Option<String>,
+    /// The test commands that judged it, where it names any.
+    pub(super) test_commands: Vec<String>,
     /// The attempt in which an agent made it.
     pub(super) made_in: Option<String>,
     /// How a merge came about where merging lines alone gives none.
@@ -32,7 +33,7 @@ impl Claims {
             task: one(trailers, "Task")?.map(TaskId::from),
             run: one(trailers, "Run")?.map(RunId::from),
             phase: one(trailers, "Phase")?.map(ToOwned::to_owned),
-            test_command: one(trailers, TEST_COMMAND)?.map(command_of),
+            test_commands: each(trailers, TEST_COMMAND).map(command_of).collect(),
             made_in: one(trailers, MADE_IN)?.map(ToOwned::to_owned),
             resolution: one(trailers, Resolution::TRAILER)?.and_then(Resolution::of),
         })
@@ -60,6 +61,10 @@ fn one<'a>(trailers: &'a [(String, String)], name: &str) -> Result<Option<&'a st
     let mut values = trailers.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let Some(first) = values.next() else { return Ok(None) };
     if values.any(|other| other != first) { Err(name.to_owned()) } else { Ok(Some(first)) }
+}
+
+fn each<'a>(trailers: &'a [(String, String)], name: &str) -> impl Iterator<Item = &'a str> {
+    trailers.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
 /// Returns a test command as the value of a trailer: as it is where one line holds it, else as a text of JSON.

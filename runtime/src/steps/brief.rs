@@ -1,6 +1,7 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
 use crate::at_work::AtWork;
+use crate::audit::{TEST_COMMAND, as_value};
 use crate::cleaned::cleaned;
 use crate::crew::{Heard, Told};
 use crate::proving::RedCommit;
@@ -116,13 +117,57 @@ impl Brief {
         carried_over(&self.setup.repository, base, proven)
     }
 
-    /// Returns the command that proves the task: its own, or the project's.
+    /// Returns the command that proves the task as far as that is known before its work is: its own, or the project's.
     pub(crate) fn test_command(&self) -> Option<TestCommand> {
-        let of_project = self.setup.test_command.clone();
-        match &self.task.test_command {
-            Some(own) => Some(TestCommand::shell(own, of_project.as_ref())),
-            None => of_project,
+        self.own_command().or_else(|| self.setup.test_command.clone().filter(|_| self.setup.parts.is_empty()))
+    }
+
+    /// Returns the words for that, or for how the work will decide it.
+    pub(crate) fn test_words(&self) -> Option<String> {
+        let of_parts = || (!self.setup.parts.is_empty()).then(|| self.setup.parts.lines().join("; "));
+        self.test_command().map(|command| command.to_string()).or_else(of_parts)
+    }
+
+    fn own_command(&self) -> Option<TestCommand> {
+        let own = self.task.test_command.as_ref()?;
+        Some(TestCommand::shell(own, self.setup.test_command.as_ref()))
+    }
+
+    /// Returns what proves work: the task's own command, or those of the parts that the work and its RED touch.
+    ///
+    /// # Errors
+    /// git refused.
+    pub(crate) fn command_of_work(
+        &self,
+        base: &CommitId,
+        tree: &TreeId,
+    ) -> Result<Option<TestCommand>, tm_worktrees::Error> {
+        match self.own_command() {
+            Some(own) => Ok(Some(own)),
+            None => self.setup.parts.of_work(&self.setup.repository, base, tree, self.red.as_ref()),
         }
+    }
+
+    /// Returns what proves a merge: the task's own command, or those of the parts that either side touches.
+    ///
+    /// # Errors
+    /// git refused.
+    pub(crate) fn command_of_merge(
+        &self,
+        head: &CommitId,
+        commit: &CommitId,
+    ) -> Result<Option<TestCommand>, tm_worktrees::Error> {
+        match self.own_command() {
+            Some(own) => Ok(Some(own)),
+            None => self.setup.parts.of_merge(&self.setup.repository, head, commit),
+        }
+    }
+
+    /// Returns the trailers that name what proved something, where it is not just the project's command.
+    pub(crate) fn command_trailers(&self, command: Option<&TestCommand>) -> String {
+        let is_said = self.task.test_command.is_some() || !self.setup.parts.is_empty();
+        let each = command.filter(|_| is_said).map(TestCommand::each).unwrap_or_default();
+        each.iter().map(|one| format!("{TEST_COMMAND}: {}\n", as_value(&one.to_string()))).collect()
     }
 
     /// Returns the recipe of the agent that makes the attempt.

@@ -7,7 +7,6 @@ use super::prepare::at_hand;
 use super::prove::work;
 use super::trailers::{with_own_trailers, without_words_of_ours};
 use super::{blocking, words};
-use crate::audit::{TEST_COMMAND, as_value};
 use crate::conventional::{commit_type, scope};
 use crate::measurements::Measurements;
 use crate::proving::prove as prove_work;
@@ -15,6 +14,7 @@ use crate::trouble::Trouble;
 use std::sync::Arc;
 use std::time::Duration;
 use tm_config::{CommitHooks, GatePhase};
+use tm_executors::testing::TestCommand;
 use tm_presets::CommitWords;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::{Answer, CommitId, Phase, Proof, TITLE};
@@ -101,11 +101,11 @@ pub(super) async fn committed(
     measurements: &Measurements,
 ) -> Result<Committed, NotCommitted> {
     let message = message(brief, &proven, on).await?;
-    let hooked = hooked(brief, worktree, &proven, on, message, measurements).await?;
+    let mut hooked = hooked(brief, worktree, &proven, on, message, measurements).await?;
     let proof = if hooked.tree == proven.tree {
         None
     } else {
-        let work = work(brief, on.clone(), hooked.tree.clone());
+        let work = work(brief, on.clone(), hooked.tree.clone()).await?;
         let proof = prove_work(&work, measurements).await?;
         let phase = if proven.phase == REFACTOR { GatePhase::Refactor } else { gate_phase(brief.phase()) };
         let before = [on.clone()];
@@ -115,6 +115,11 @@ pub(super) async fn committed(
             let why =
                 format!("the project's commit hooks changed the work, and then it does not hold:\n{}", proof.evidence);
             return Err(NotCommitted::Refused(why));
+        }
+        if !brief.setup.parts.is_empty() {
+            // What the hooks changed may lie in other parts, and then other commands have judged it.
+            let proven = Proven { tree: hooked.tree.clone(), phase: proven.phase };
+            hooked.message = with_own_trailers(&hooked.message, &self::message(brief, &proven, on).await?);
         }
         Some(proof)
     };
@@ -214,12 +219,16 @@ const HOOK_BYTES: usize = 8 * 1024;
 /// The words are the template's, else the task's title; the trailers say what was proven.
 async fn message(brief: &Brief, proven: &Proven, on: &CommitId) -> Result<String, Trouble> {
     let (repository, tree, on) = (brief.setup.repository.clone(), proven.tree.clone(), on.clone());
-    let changed = blocking(move || repository.changed_files_to_tree(&on, &tree)).await?;
+    let inner = brief.clone();
+    let (changed, command) = blocking(move || {
+        Ok::<_, Error>((repository.changed_files_to_tree(&on, &tree)?, inner.command_of_work(&on, &tree)?))
+    })
+    .await?;
     let files: Vec<String> = changed.into_iter().map(|file| file.path).collect();
     let templated = templated(brief, &files, proven.phase);
     if proven.phase == REFACTOR {
         let subject = templated.unwrap_or_else(|| format!("Refactor: {}", one_line(&brief.planned.title)));
-        return Ok(format!("{subject}\n\n{}", trailers(brief, REFACTOR)));
+        return Ok(format!("{subject}\n\n{}", trailers(brief, REFACTOR, command.as_ref())));
     }
     let proof = brief.record.as_ref().and_then(|record| record.proof.as_ref());
     let tests =
@@ -230,7 +239,7 @@ async fn message(brief: &Brief, proven: &Proven, on: &CommitId) -> Result<String
         Phase::Red => format!("Add tests for: {}", one_line(&brief.planned.title)),
         Phase::Green | Phase::None => one_line(&brief.planned.title),
     });
-    Ok(format!("{subject}\n\n{}Tests: {tests}\n{coverage}", trailers(brief, proven.phase)))
+    Ok(format!("{subject}\n\n{}Tests: {tests}\n{coverage}", trailers(brief, proven.phase, command.as_ref())))
 }
 
 /// The words of the user's template; `None` without one. It was checked before the run, so where it fails on this task
@@ -262,11 +271,10 @@ fn templated(brief: &Brief, files: &[String], phase: &str) -> Option<String> {
     }
 }
 
-fn trailers(brief: &Brief, phase: &str) -> String {
+fn trailers(brief: &Brief, phase: &str, command: Option<&TestCommand>) -> String {
     let header = &brief.setup.header;
     let (task, tag) = (one_line(brief.id().as_str()), one_line(header.tag.as_str()));
-    let own_command = brief.task.test_command.as_deref();
-    let command = own_command.map_or_else(String::new, |own| format!("{TEST_COMMAND}: {}\n", as_value(own)));
+    let command = brief.command_trailers(command);
     let resolution =
         brief.carried_over().map_or_else(String::new, |_| format!("{}: {}\n", Resolution::TRAILER, Resolution::Agent));
     format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{}{command}{resolution}", header.run_id, title(brief))

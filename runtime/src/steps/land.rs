@@ -116,13 +116,18 @@ async fn resolved_or_refused(
 
 /// Tests a merge, and moves the integration branch there where nothing is wrong with it.
 async fn proven_and_landed(brief: &Brief, preview: &MergePreview, measurements: &Measurements) -> Merged {
-    let merge = match merge_of(brief, preview, measurements).await {
+    let (inner, head, commit) = (brief.clone(), preview.head.clone(), preview.commit.clone());
+    let command = match blocking(move || inner.command_of_merge(&head, &commit)).await {
+        Ok(command) => command,
+        Err(trouble) => return Merged::Over(failed(trouble)),
+    };
+    let merge = match merge_of(brief, preview, command.as_ref(), measurements).await {
         Ok(merge) => merge,
         Err(NotMerged::Refused(why)) => return Merged::Over(refused(LandingRefusal::Failed(why))),
         Err(NotMerged::Trouble(trouble)) => return Merged::Over(failed(trouble)),
     };
-    if let Some(command) = brief.test_command() {
-        let landing = Landed { preview, merge: &merge, command: &command };
+    if let Some(command) = &command {
+        let landing = Landed { preview, merge: &merge, command };
         match regression(brief, landing, measurements).await {
             Ok(None) => {}
             Ok(Some(proof)) => return Merged::Worse(Box::new(proof)),
@@ -144,7 +149,7 @@ async fn proven_and_landed(brief: &Brief, preview: &MergePreview, measurements: 
     })
     .await;
     if let Ok(Ok(merge)) = &finished {
-        attest(brief, merge, preview).await;
+        attest(brief, merge, preview, command.as_ref()).await;
     }
     Merged::Over(match finished {
         Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed { commit, resolution: preview.resolution })),

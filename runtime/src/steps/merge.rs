@@ -7,6 +7,7 @@ use super::trailers::with_own_trailers;
 use crate::measurements::Measurements;
 use crate::trouble::Trouble;
 use tm_config::CommitHooks;
+use tm_executors::testing::TestCommand;
 use tm_scheduler::CommitId;
 use tm_worktrees::{Error, HookedWork, MergePreview};
 
@@ -27,9 +28,10 @@ impl From<Trouble> for NotMerged {
 pub(super) async fn merge_of(
     brief: &Brief,
     preview: &MergePreview,
+    command: Option<&TestCommand>,
     measurements: &Measurements,
 ) -> Result<CommitId, NotMerged> {
-    let message = hooked(brief, preview, measurements).await?;
+    let message = hooked(brief, preview, command, measurements).await?;
     let (repository, preview) = (brief.setup.repository.clone(), preview.clone());
     let made = blocking(move || {
         let merge = repository.merge_commit(&preview, &message)?;
@@ -40,14 +42,19 @@ pub(super) async fn merge_of(
 }
 
 /// The message after the hooks of a merge, where there are any: they are run in a checkout of the merged tree.
-async fn hooked(brief: &Brief, preview: &MergePreview, measurements: &Measurements) -> Result<String, NotMerged> {
+async fn hooked(
+    brief: &Brief,
+    preview: &MergePreview,
+    command: Option<&TestCommand>,
+    measurements: &Measurements,
+) -> Result<String, NotMerged> {
     let setup = &brief.setup;
     if setup.settings.git.hooks == CommitHooks::Off || !setup.repository.may_have_hooks(HookedWork::Merge) {
-        return Ok(message(brief, &format!("Land task {}", brief.id())));
+        return Ok(message(brief, &format!("Land task {}", brief.id()), command));
     }
     // Checks of messages know a merge by git's own words.
     let subject = format!("Merge task {} into {}", brief.id(), setup.header.integration_branch);
-    let message = message(brief, &subject);
+    let message = message(brief, &subject, command);
     let (repository, tree, head) = (setup.repository.clone(), preview.tree.clone(), preview.head.clone());
     let commit = blocking(move || repository.commit_to_test(&tree, &head)).await?;
     let mut checkout = measurements.check_out(&commit).await?;
@@ -66,8 +73,10 @@ async fn hooked(brief: &Brief, preview: &MergePreview, measurements: &Measuremen
     }
 }
 
-fn message(brief: &Brief, subject: &str) -> String {
+fn message(brief: &Brief, subject: &str, command: Option<&TestCommand>) -> String {
     let header = &brief.setup.header;
     let title = brief.planned.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("{subject}: {title}\n\nTask: {}\nRun: {}\n", brief.id(), header.run_id)
+    // A task's own command is named by the task's commit alone.
+    let commands = if brief.setup.parts.is_empty() { String::new() } else { brief.command_trailers(command) };
+    format!("{subject}: {title}\n\nTask: {}\nRun: {}\n{commands}", brief.id(), header.run_id)
 }

@@ -32,8 +32,11 @@ pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements
         Ok((worktree, Err(error))) => return brief.done(not_taken(&error), Some(worktree)),
         Err(error) => return brief.done(lost(&error), None),
     };
-    let work = work(&brief, worktree.base().clone(), captured.tree.clone());
-    match proof_of(&brief, &work, &measurements).await {
+    let proof = match work(&brief, worktree.base().clone(), captured.tree.clone()).await {
+        Ok(work) => proof_of(&brief, &work, &measurements).await,
+        Err(trouble) => Err(trouble),
+    };
+    match proof {
         Ok(proof) => brief.done(Answer::Proved(with_left_out(proof, &captured)), Some(worktree)),
         Err(trouble) => brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
@@ -103,14 +106,16 @@ fn listed(paths: &[PathBuf]) -> String {
 }
 
 /// The work of an attempt as it is judged.
-pub(super) fn work(brief: &Brief, base: CommitId, tree: TreeId) -> Work {
-    Work {
+pub(super) async fn work(brief: &Brief, base: CommitId, tree: TreeId) -> Result<Work, Trouble> {
+    let (inner, on, of) = (brief.clone(), base.clone(), tree.clone());
+    let command = blocking(move || inner.command_of_work(&on, &of)).await?;
+    Ok(Work {
         phase: brief.phase(),
         base,
         tree,
         red: brief.red.clone(),
-        command: brief.test_command(),
+        command,
         rules: brief.setup.rules,
         scratch: brief.directory.path().to_owned(),
-    }
+    })
 }

@@ -164,7 +164,7 @@ async fn judged(
     if brief.setup.repository.tree_of(commit).map_err(|error| Trouble::of(&error))? == captured.tree {
         return Err(Trouble::of_task("nothing was changed"));
     }
-    let work = Work { red: None, ..work(brief, commit.clone(), captured.tree) };
+    let work = Work { red: None, ..work(brief, commit.clone(), captured.tree).await? };
     let proof = prove_same_behaviour(&work, measurements).await?;
     let before = [commit.clone()];
     let gated_work = Gated { phase: GatePhase::Refactor, before: &before, tree: &work.tree };

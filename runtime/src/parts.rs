@@ -1,0 +1,170 @@
+//! Chooses the test commands by which work and merges are judged, where parts of a project have commands of their own.
+//!
+//! Goes by the paths that changed, and by nothing that an agent says.
+
+use crate::proving::RedCommit;
+use crate::setup::{of_line, test_command, with_settings};
+use std::path::Path;
+use tm_config::Settings;
+use tm_executors::testing::{TestCommand, UnknownFormat};
+use tm_scheduler::CommitId;
+use tm_worktrees::{Error, PathPatterns, Repository, TreeId};
+
+/// The parts of a project, and the command for what lies in none of them.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    parts: Vec<Part>,
+    elsewhere: Option<TestCommand>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    patterns: Vec<String>,
+    paths: PathPatterns,
+    command: TestCommand,
+}
+
+/// Why the settings name no parts.
+#[derive(Debug, thiserror::Error)]
+pub enum WrongParts {
+    /// There is no such format of results.
+    #[error(transparent)]
+    Format(#[from] UnknownFormat),
+    /// A pattern is none.
+    #[error("read `test.parts`: {0}")]
+    Pattern(#[from] Error),
+}
+
+impl Parts {
+    /// Returns the parts of the settings; a command for the rest that they do not name is looked for in `root`.
+    ///
+    /// # Errors
+    /// A pattern is none, or there is no such format of results.
+    pub fn of(settings: &Settings, root: &Path) -> Result<Self, WrongParts> {
+        let part = |part: &tm_config::TestPart| {
+            let command = with_settings(of_line(&part.command), &settings.test)?.with_label();
+            let paths = PathPatterns::new(&from_top(&part.paths))?;
+            Ok::<_, WrongParts>(Part { patterns: part.paths.clone(), paths, command })
+        };
+        let parts = settings.test.parts.iter().map(part).collect::<Result<_, _>>()?;
+        Ok(Self { parts, elsewhere: test_command(settings, root)? })
+    }
+
+    /// Tells whether the project has none.
+    pub const fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Returns every command, each once.
+    pub fn each(&self) -> Vec<TestCommand> {
+        self.all().map_or_else(Vec::new, |all| all.each().to_vec())
+    }
+
+    /// Returns all commands as one; `None` where there is none.
+    pub fn all(&self) -> Option<TestCommand> {
+        let commands = self.elsewhere.iter().chain(self.parts.iter().map(|part| &part.command));
+        TestCommand::together(commands.cloned().collect())
+    }
+
+    /// Returns what judges a change of these paths; `None` where nothing does.
+    pub fn of_paths(&self, paths: &[String]) -> Option<TestCommand> {
+        let is_touched = |part: &&Part| paths.iter().any(|path| part.paths.covers(Path::new(path)));
+        let is_elsewhere = |path: &String| !self.parts.iter().any(|part| part.paths.covers(Path::new(path)));
+        let touched = self.parts.iter().filter(is_touched).map(|part| &part.command);
+        let elsewhere = self.elsewhere.iter().filter(|_| paths.is_empty() || paths.iter().any(is_elsewhere));
+        TestCommand::together(touched.chain(elsewhere).cloned().collect())
+    }
+
+    /// Returns what judges work: by the paths that it changed, and those that its RED did.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn of_work(
+        &self,
+        repository: &Repository,
+        base: &CommitId,
+        tree: &TreeId,
+        red: Option<&RedCommit>,
+    ) -> Result<Option<TestCommand>, Error> {
+        if self.is_empty() {
+            return Ok(self.elsewhere.clone());
+        }
+        let mut changed = repository.changed_files_to_tree(base, tree)?;
+        if let Some(red) = red {
+            changed.extend(repository.changed_files(&red.base, &red.commit)?);
+        }
+        Ok(self.of_paths(&changed.into_iter().map(|file| file.path).collect::<Vec<_>>()))
+    }
+
+    /// Returns what judges a merge: by the paths that either side changed since they parted.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn of_merge(
+        &self,
+        repository: &Repository,
+        head: &CommitId,
+        commit: &CommitId,
+    ) -> Result<Option<TestCommand>, Error> {
+        if self.is_empty() {
+            return Ok(self.elsewhere.clone());
+        }
+        let Some(parted) = repository.merge_base(head, commit)? else { return Ok(self.all()) };
+        let mut changed = repository.changed_files(&parted, head)?;
+        changed.extend(repository.changed_files(&parted, commit)?);
+        Ok(self.of_paths(&changed.into_iter().map(|file| file.path).collect::<Vec<_>>()))
+    }
+
+    /// Returns lines for people and agents that say which command is for which files; none without parts.
+    pub fn lines(&self) -> Vec<String> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let of_parts = self.parts.iter().map(|part| format!("{}: {}", part.patterns.join(", "), part.command));
+        let elsewhere = self.elsewhere.iter().map(|command| format!("all else: {command}"));
+        of_parts.chain(elsewhere).collect()
+    }
+}
+
+/// A pattern without a folder in it is one of the top as well: `api` is the folder there, and no file of that name below.
+fn from_top(patterns: &[String]) -> Vec<String> {
+    patterns.iter().map(|pattern| format!("/{}", pattern.trim_start_matches('/'))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(elsewhere: Option<&str>) -> Parts {
+        let defaults = tm_config::load(&tm_config::Inputs::default());
+        let mut settings = defaults.expect("the settings that are built in").settings;
+        settings.test.command = elsewhere.map(|line| tm_config::CommandLine::Shell(line.to_owned()));
+        settings.test.parts = [(&["a/", "shared"][..], "test a"), (&["b/**", "shared"], "test b")]
+            .map(|(paths, command)| tm_config::TestPart {
+                paths: paths.iter().map(ToString::to_string).collect(),
+                command: tm_config::CommandLine::Shell(command.to_owned()),
+            })
+            .to_vec();
+        Parts::of(&settings, Path::new("/nowhere")).expect("parts")
+    }
+
+    #[test]
+    fn work_is_judged_by_the_parts_that_it_touches_and_by_the_rest_where_it_lies_in_none() {
+        for (changed, with_rest, without) in [
+            (&["a/src/x.js"][..], "test a", "test a"),
+            (&["b/x"], "test b", "test b"),
+            (&["b/x", "a/x"], "(test a) && (test b)", "(test a) && (test b)"),
+            (&["shared/x"], "(test a) && (test b)", "(test a) && (test b)"),
+            (&["lib/shared/x"], "make", ""),
+            (&["README.md"], "make", ""),
+            (&["README.md", "a/x"], "(test a) && (make)", "test a"),
+            (&["ab/x"], "make", ""),
+            (&[], "make", ""),
+        ] {
+            let changed: Vec<String> = changed.iter().map(ToString::to_string).collect();
+            let words = |parts: &Parts| parts.of_paths(&changed).map(|found| found.to_string()).unwrap_or_default();
+            assert_eq!(words(&parts(Some("make"))), with_rest, "{changed:?}");
+            assert_eq!(words(&parts(None)), without, "{changed:?}");
+        }
+    }
+}
