@@ -25,12 +25,12 @@ pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestRepo
         let words = part.to_string();
         if report.detail == Detail::ExitStatusOnly {
             let outcome = if report.end.succeeded() { TestOutcome::Passed } else { TestOutcome::Failed };
-            add(&mut all, words.clone(), outcome, Some(report.output_tail.clone()).filter(|tail| !tail.is_empty()));
+            add(&mut all, &words, outcome, Some(report.output_tail.clone()).filter(|tail| !tail.is_empty()));
         }
         let mut messages = report.messages;
         for (name, outcome) in report.tests {
             let message = messages.remove(&name);
-            add(&mut all, name, outcome, message);
+            add(&mut all, &name, outcome, message);
         }
         all.broken = all.broken.or_else(|| report.broken.map(|why| format!("`{words}`: {why}")));
         all.load_errors.extend(report.load_errors);
@@ -51,8 +51,8 @@ pub fn told_by_exit_status(command: &TestCommand, report: &TestReport) -> Vec<St
 }
 
 /// A name that two commands have stays two tests.
-fn add(all: &mut TestReport, name: String, outcome: TestOutcome, message: Option<String>) {
-    let mut unique = name.clone();
+fn add(all: &mut TestReport, name: &str, outcome: TestOutcome, message: Option<String>) {
+    let mut unique = name.to_owned();
     let mut number = 1;
     while all.tests.contains_key(&unique) {
         number += 1;
