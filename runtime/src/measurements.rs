@@ -197,14 +197,12 @@ fn name(tree: &TreeId, command: &TestCommand) -> String {
 
 /// The name of a log that two commands on the same tree do not share.
 fn log_of(tree: &TreeId, command: &TestCommand) -> String {
-    match &command.label {
-        None => format!("baseline-{tree}"),
-        Some(_) => {
-            let mut hasher = DefaultHasher::new();
-            command.identity().hash(&mut hasher);
-            format!("baseline-{tree}-{:016x}", hasher.finish())
-        }
+    if command.label.is_none() {
+        return format!("baseline-{tree}");
     }
+    let mut hasher = DefaultHasher::new();
+    command.identity().hash(&mut hasher);
+    format!("baseline-{tree}-{:016x}", hasher.finish())
 }
 
 /// The results of tests that could not be run.

@@ -167,7 +167,8 @@ impl Brief {
     pub(crate) fn command_trailers(&self, command: Option<&TestCommand>) -> String {
         let is_said = self.task.test_command.is_some() || !self.setup.parts.is_empty();
         let each = command.filter(|_| is_said).map(TestCommand::each).unwrap_or_default();
-        each.iter().map(|one| format!("{TEST_COMMAND}: {}\n", as_value(&one.to_string()))).collect()
+        let line = |one: &TestCommand| [TEST_COMMAND, ": ", &as_value(&one.to_string()), "\n"].concat();
+        each.iter().map(line).collect()
     }
 
     /// Returns the recipe of the agent that makes the attempt.
