@@ -76,6 +76,18 @@ fn from(loaded: &Loaded, key: &str) -> String {
     format!("{} {}", explained.value, explained.source)
 }
 
+fn built_in_test() -> Test {
+    Test {
+        command: None,
+        format: TestFormat::Auto,
+        timeout: Duration::from_mins(5),
+        results: None,
+        env: BTreeMap::new(),
+        home: crate::TestHome::Private,
+        parts: Vec::new(),
+    }
+}
+
 fn built_in_settings() -> Settings {
     Settings {
         waves: Waves {
@@ -96,15 +108,7 @@ fn built_in_settings() -> Settings {
             red_early: false,
             canary: Canary::On,
         },
-        test: Test {
-            command: None,
-            format: TestFormat::Auto,
-            timeout: Duration::from_mins(5),
-            results: None,
-            env: BTreeMap::new(),
-            home: crate::TestHome::Private,
-            parts: Vec::new(),
-        },
+        test: built_in_test(),
         worktree: Worktree {
             setup: None,
             // As long as it is: which names are in it is asked of some of them.
