@@ -138,14 +138,14 @@ fn a_set_up_that_fails_is_refused_before_any_agent_and_one_that_works_is_timed()
 }
 
 #[test]
-fn empty_submodules_and_missing_filters_are_refused_with_what_fills_them() {
+fn submodules_out_of_reach_and_missing_filters_are_refused_with_what_to_set() {
     let scene = scene_with_tests(include_str!("../cli/demo/repository/run-tests.sh"));
     let head = scene.git(&["rev-parse", "HEAD"]);
     write(&scene.root().join(".gitmodules"), "[submodule \"lib\"]\n\tpath = lib\n\turl = ./nowhere\n");
     scene.git(&["add", ".gitmodules"]);
     scene.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},lib")]);
     scene.git(&["commit", "--quiet", "--message", "a submodule"]);
-    refuses(&scene, &[], &["submodules: nothing is in `lib`", "git submodule update --init"]);
+    refuses(&scene, &[], &["get the submodule `lib`", "`worktree.submodules: off` leaves its folder empty"]);
     let scene = scene_with_tests(include_str!("../cli/demo/repository/run-tests.sh"));
     write(&scene.root().join(".gitattributes"), "*.bin filter=nowhere\n");
     write(&scene.root().join("a.bin"), "1\n");
