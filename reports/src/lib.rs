@@ -15,6 +15,7 @@ mod loop_summary;
 mod lower_bound;
 mod markdown;
 mod metrics;
+mod moment;
 mod plan;
 mod plan_graph;
 mod pull_request;

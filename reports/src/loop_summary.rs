@@ -1,7 +1,7 @@
 //! The summary of a loop: one value for people and programs.
 
 use crate::human_duration;
-use crate::summary::moment;
+use crate::moment::moment;
 use serde::Serialize;
 use std::fmt::Write as _;
 use tm_scheduler::iteration::{Iteration, IterationRecord, IterationStatus, LoopStatus, WorkChanges};

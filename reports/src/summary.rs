@@ -8,14 +8,14 @@ use crate::doubts::DoubtSummary;
 use crate::facts::RunFacts;
 use crate::foundation::SetupSummary;
 use crate::lower_bound::lower_bound;
+use crate::moment::moment;
 use crate::walls::{WallSummary, wall_summaries};
-use jiff::Timestamp as Moment;
 use serde::{Deserialize, Serialize};
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
     AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, GateResult, Phase, Proof, Reason,
-    ResultFile, RunStatus, Scheduler, State, Strength, TaskId, TaskView, Timestamp,
+    ResultFile, RunStatus, Scheduler, State, Strength, TaskId, TaskView,
 };
 
 /// What became of a task.
@@ -447,10 +447,4 @@ fn totals(tasks: &[TaskSummary], views: &[TaskView<'_>]) -> Totals {
         tokens: tokens.map(|tokens| tokens.input + tokens.output).sum(),
         cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
     }
-}
-
-/// Returns the moment as RFC 3339 in UTC with milliseconds.
-pub(crate) fn moment(timestamp: Timestamp) -> String {
-    let milliseconds = i64::try_from(timestamp.0).unwrap_or(i64::MAX);
-    Moment::from_millisecond(milliseconds).map_or_else(|_| timestamp.0.to_string(), |moment| format!("{moment:.3}"))
 }

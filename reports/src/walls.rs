@@ -1,6 +1,6 @@
 //! Limits of services that stand, for whoever asks where a run stands.
 
-use crate::summary::moment;
+use crate::moment::moment;
 use serde::{Deserialize, Serialize};
 use tm_scheduler::{Scheduler, Timestamp};
 
