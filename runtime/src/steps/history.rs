@@ -4,6 +4,7 @@
 
 use super::brief::Brief;
 use super::commit::one_line;
+use super::trailers::is_of_tm;
 use crate::audit::MADE_IN;
 use crate::trouble::Trouble;
 use std::path::Path;
@@ -16,8 +17,6 @@ const BOUNDS: HistoryBounds = HistoryBounds { commits: 200, bytes: 8 << 20 };
 /// The modes of files and programs; links are looked into.
 const MODES: [&str; 3] = ["100644", "100755", LINK];
 const LINK: &str = "120000";
-/// The trailers by which tm says what it proved.
-const OF_TM: [&str; 9] = ["Task", "Phase", "Tag", "Run", "Tests", "Coverage", "Test-Command", "Proof", MADE_IN];
 
 /// What becomes of an agent's own commits.
 #[derive(Debug, Default)]
@@ -109,11 +108,8 @@ fn fault(commit: &AgentCommit, attempt: &str, never_commit: &PathPatterns) -> Op
         return Some(format!("brings {bytes} bytes, and {} are the most", BOUNDS.bytes));
     }
     let is_own = |name: &str, value: &str| name == MADE_IN && value == attempt;
-    let forged = commit
-        .past
-        .trailers
-        .iter()
-        .find(|(name, value)| OF_TM.iter().any(|own| own.eq_ignore_ascii_case(name)) && !is_own(name, value));
+    let mut trailers = commit.past.trailers.iter();
+    let forged = trailers.find(|(name, value)| is_of_tm(name) && !is_own(name, value));
     if let Some((name, _)) = forged {
         return Some(format!("has the trailer `{name}`, which is tm's"));
     }
@@ -185,6 +181,7 @@ mod tests {
             ),
             (commit("one", "", &[], &[("phase", "green")]), Some("has the trailer `phase`, which is tm's")),
             (commit("one", "", &[], &[(MADE_IN, "r/2/1")]), Some("has the trailer `Made-In`, which is tm's")),
+            (commit("one", "", &[], &[("Takes-Back", "a 1")]), Some("has the trailer `Takes-Back`, which is tm's")),
             (commit("one", "", &[], &[(MADE_IN, ATTEMPT)]), None),
             (commit("one", &key, &[], &[]), Some("holds what looks like a key or a password")),
             (commit(&key, "", &[], &[]), Some("holds what looks like a key or a password")),

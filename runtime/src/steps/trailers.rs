@@ -2,19 +2,24 @@
 //!
 //! Decides alone: by these lines the history says what was proven.
 
+use crate::audit::{MADE_IN, TEST_COMMAND};
+use tm_scheduler::merging::Resolution;
+use tm_scheduler::{TAKES_BACK, TITLE};
+
 /// The names of tm's trailers; nobody else writes them.
-const OWN: [&str; 11] = [
+const OWN: [&str; 12] = [
     "Task",
     "Phase",
     "Tag",
     "Run",
-    "Title",
-    "Takes-Back",
-    "Made-In",
-    "Resolution",
-    "Test-Command",
+    TITLE,
+    TAKES_BACK,
+    MADE_IN,
+    Resolution::TRAILER,
+    TEST_COMMAND,
     "Tests",
     "Coverage",
+    "Proof",
 ];
 
 /// Beginnings of lines that history takes for a word on a task wherever they stand in a message.
@@ -67,7 +72,12 @@ fn is_trailer(line: &str) -> bool {
 }
 
 fn is_own(line: &str) -> bool {
-    line.split_once(':').is_some_and(|(name, _)| OWN.iter().any(|own| own.eq_ignore_ascii_case(name.trim())))
+    line.split_once(':').is_some_and(|(name, _)| is_of_tm(name))
+}
+
+/// Tells whether a trailer is tm's, as git compares names.
+pub(super) fn is_of_tm(name: &str) -> bool {
+    OWN.iter().any(|own| own.eq_ignore_ascii_case(name.trim()))
 }
 
 /// A paragraph in the midst of which tm's trailers stand, since something was written right behind them.
