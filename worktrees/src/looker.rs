@@ -1,9 +1,10 @@
 //! Looks at what is in a worktree while its agent works, for whoever has not the worktree itself.
 
+use crate::all_but::all_but;
 use crate::changes::copy_with_time;
 use crate::git::{Git, GitPlace, Hooks};
+
 use crate::{Error, Repository, TreeId};
-use std::ffi::OsString;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
 
@@ -29,12 +30,7 @@ impl Looker {
         copy_with_time(&own, &copy).map_err(Error::file("copy", &own))?;
         let place = GitPlace { index: Some(copy), ..self.place.clone() };
         let git = || Git::new(self.repository.environment(), &self.path, Hooks::Off).at(&place).once();
-        let excluded = self.kept.iter().map(|kept| {
-            let mut exclusion = OsString::from(":(top,exclude,literal)");
-            exclusion.push(kept);
-            exclusion
-        });
-        git().args(["add", "--all", "--", "."]).args(excluded).done()?;
+        git().args(["add", "--all", "--"]).args(all_but(&self.kept, || git().reading())?).done()?;
         let tree = TreeId(git().arg("write-tree").object_id()?);
         self.repository.commit_to_test(&tree, &self.base)
     }

@@ -4,6 +4,7 @@
 //! are elsewhere (`own.rs`), what git's own files in the folder say is only ever written, and nothing is deleted before
 //! the folder is asserted to be the one that tm made.
 
+use crate::all_but::all_but;
 use crate::clean::clean;
 use crate::content::of_lfs;
 use crate::files::{Identity, beginning, replace};
@@ -15,7 +16,6 @@ use crate::published::{OwnedHead, point_head, remove_what_was_left, replace_what
 use crate::{Error, Repository, TreeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::CommitId;
@@ -277,12 +277,7 @@ impl OwnedFolder {
     pub(crate) fn tree(&self, forced: &[PathBuf]) -> Result<TreeId, Error> {
         self.assert_own()?;
         self.repository.own().map_or(Ok(()), OwnGit::put_alternates_back)?;
-        let mut paths = vec![OsString::from(".")];
-        paths.extend(self.kept_in_sight()?.iter().map(|kept| {
-            let mut exclusion = OsString::from(":(top,exclude,literal)");
-            exclusion.push(kept);
-            exclusion
-        }));
+        let paths = all_but(&self.record.kept, || self.git(Hooks::Off).reading())?;
         self.git(Hooks::Off).args(["add", "--all", "--"]).args(paths).done()?;
         if !forced.is_empty() {
             let paths = crate::git::joined(forced);
@@ -290,20 +285,6 @@ impl OwnedFolder {
             git.args(["add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"]).input(paths).done()?;
         }
         self.write_tree()
-    }
-
-    /// The kept paths that no rule leaves out: git refuses to be told to pass over one that it passes over anyway.
-    fn kept_in_sight(&self) -> Result<Vec<PathBuf>, Error> {
-        if self.record.kept.is_empty() {
-            return Ok(Vec::new());
-        }
-        let git = self.git(Hooks::Off).reading().args(["check-ignore", "-z", "--stdin"]);
-        let answer = git.input(crate::git::joined(&self.record.kept)).answer()?;
-        if !matches!(answer.code, 0 | 1) {
-            return Err(answer.into_error(&["check-ignore".to_owned()]));
-        }
-        let ignored: Vec<PathBuf> = fields(&answer.stdout).map(path_of).collect();
-        Ok(self.record.kept.iter().filter(|kept| !ignored.contains(kept)).cloned().collect())
     }
 
     /// Returns what tm's index holds as a tree.

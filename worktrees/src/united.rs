@@ -6,7 +6,9 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use tm_scheduler::CommitId;
-use tm_scheduler::merging::{Resolution, Segment, is_joined_by_lines, marker_size, segments, union, without_removed};
+use tm_scheduler::merging::{
+    Resolution, Segment, is_joined_by_lines, marker_size, segments, union, with_ended_line, without_removed,
+};
 use tm_scheduler::verdict::is_test_path;
 
 /// What a file becomes in a merged tree.
@@ -74,11 +76,12 @@ impl Repository {
         if !is_joined_by_lines(&path) || of.base.is_none() && !is_test_path(&path) {
             return Ok(None);
         }
-        let Some(segments) = self.segments(of)? else { return Ok(None) };
+        let versions = self.versions(of)?;
+        let Some(segments) = self.segments_of(&versions)? else { return Ok(None) };
         let Some(mut text) = union(&segments) else { return Ok(None) };
-        let [_, ours, theirs] = self.versions(of)?;
+        let [_, ours, theirs] = &versions;
         // Where no side ends its last line, neither does the merged text.
-        if [&ours, &theirs].iter().all(|version| !version.ends_with(b"\n")) {
+        if [ours, theirs].iter().all(|version| !version.ends_with(b"\n")) {
             text.truncate(text.trim_end_matches(['\n', '\r']).len());
         }
         Ok(Some(text.into_bytes()))
@@ -104,10 +107,14 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn segments(&self, of: &ConflictedText) -> Result<Option<Vec<Segment>>, Error> {
+        self.segments_of(&self.versions(of)?)
+    }
+
+    fn segments_of(&self, versions: &[Vec<u8>; 3]) -> Result<Option<Vec<Segment>>, Error> {
         let mut texts = Vec::new();
-        for version in self.versions(of)? {
-            match String::from_utf8(version) {
-                Ok(text) if !text.contains('\0') => texts.push(with_ended_line(text)),
+        for version in versions {
+            match std::str::from_utf8(version) {
+                Ok(text) if !text.contains('\0') => texts.push(with_ended_line(text.to_owned())),
                 Ok(_) | Err(_) => return Ok(None),
             }
         }
@@ -195,12 +202,4 @@ impl VersionFiles {
 /// An entry in the form of `update-index --index-info`.
 fn entry(mode: &str, blob: &str, path: &Path) -> Vec<u8> {
     [format!("{mode} {blob}\t").as_bytes(), path.as_os_str().as_bytes(), b"\0"].concat()
-}
-
-/// Ends the last line, as the others are ended, so that lines added after it are no change of it.
-fn with_ended_line(mut text: String) -> String {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push_str(if text.contains("\r\n") { "\r\n" } else { "\n" });
-    }
-    text
 }

@@ -77,6 +77,9 @@ pub fn doubts_of_looks(repository: &Repository, base: &CommitId, branch: &str, r
         why: why.to_owned(),
     };
     let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
+    if merges.is_empty() {
+        return Vec::new();
+    }
     let gone = repository.missing(&merges).unwrap_or_else(|_| merges.clone());
     let lost = landed(run).filter(|(_, _, merge)| gone.contains(merge));
     let lost: Vec<Doubt> =
@@ -88,10 +91,12 @@ pub fn doubts_of_looks(repository: &Repository, base: &CommitId, branch: &str, r
         let why = crate::trouble::words(&error);
         landed(run).map(|(view, _, merge)| doubt(&view, merge, &why)).collect()
     });
+    if !found.is_empty() {
+        return found;
+    }
     let tip = BranchName::new(branch).ok().and_then(|branch| repository.branch_tip(&branch).ok().flatten());
     let is_on = |merge: &CommitId| tip.as_ref().is_none_or(|tip| repository.is_ancestor(merge, tip).unwrap_or(false));
-    let newest = repository.newest(base, &merges);
-    if !found.is_empty() || newest.is_ok_and(|newest| is_on(&newest)) {
+    if repository.newest(base, &merges).is_ok_and(|newest| is_on(&newest)) {
         return found;
     }
     let off = landed(run).filter(|(_, _, merge)| !is_on(merge));

@@ -255,7 +255,8 @@ const fn resolved(resolution: Resolution) -> &'static str {
     }
 }
 
-const fn shown(kind: AuditKind) -> &'static str {
+/// What is said of what holds.
+pub(super) const fn shown(kind: AuditKind) -> &'static str {
     match kind {
         AuditKind::Red => "its new tests fail for what is missing",
         AuditKind::Green => "the tests of its RED are unchanged and pass, nothing that passed before fails",

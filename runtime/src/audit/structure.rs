@@ -3,6 +3,7 @@
 //! The rule that makes an audit whole: each commit of the range is in exactly one of the three, so nothing is in what a
 //! stranger clones that is not judged, is not what merging its parents gives, or is not named.
 
+use super::judge::shown;
 use super::statuses::{STATUSES_PHASE, other_than_statuses};
 use super::trailers::Claims;
 use crate::standing::takes_back_as_said;
@@ -131,10 +132,11 @@ impl Sorter<'_> {
 
     fn work(&self, commit: &PastCommit, claims: Claims, base: &CommitId) -> Result<Sorted, Error> {
         if claims.phase.as_deref() == Some(TAKEN_BACK_PHASE) {
-            return self.taken_back(commit, &claims);
+            return Ok(looked_at(commit, &claims, AuditKind::TakenBack, takes_back_as_said(self.repository, commit)?));
         }
         if claims.phase.as_deref() == Some(STATUSES_PHASE) {
-            return self.statuses(commit, &claims, base);
+            let fault = other_than_statuses(self.repository, commit, base)?;
+            return Ok(looked_at(commit, &claims, AuditKind::Statuses, fault));
         }
         let Some(kind) = claims.kind() else {
             let why = match &claims.phase {
@@ -157,32 +159,6 @@ impl Sorter<'_> {
             return Ok(finding(commit, &claims, kind, why));
         }
         Ok(Sorted::Task(TaskWork { commit: commit.clone(), claims, kind, base: base.clone(), red }))
-    }
-
-    /// A commit of tm's that sets statuses.
-    fn statuses(&self, commit: &PastCommit, claims: &Claims, base: &CommitId) -> Result<Sorted, Error> {
-        let kind = AuditKind::Statuses;
-        Ok(match other_than_statuses(self.repository, commit, base)? {
-            Some(why) => finding(commit, claims, kind, why),
-            None => Sorted::Finding(Box::new(AuditItem {
-                outcome: AuditOutcome::Shown,
-                what: "it changes statuses of the backlog and nothing else".to_owned(),
-                ..item(commit, claims, kind)
-            })),
-        })
-    }
-
-    /// A commit of tm's that takes work back: nothing else is in its tree.
-    fn taken_back(&self, commit: &PastCommit, claims: &Claims) -> Result<Sorted, Error> {
-        let kind = AuditKind::TakenBack;
-        Ok(match takes_back_as_said(self.repository, commit)? {
-            Some(why) => finding(commit, claims, kind, why),
-            None => Sorted::Finding(Box::new(AuditItem {
-                outcome: AuditOutcome::Shown,
-                what: "its tree is what taking back gives".to_owned(),
-                ..item(commit, claims, kind)
-            })),
-        })
     }
 
     /// The REDs that a base is made of: itself, or what was merged into it without having landed.
@@ -261,6 +237,18 @@ fn wrong_landing(merge: &Claims, landed: &Claims) -> Option<String> {
         Some(AuditKind::Red) => Some("it lands a RED without its GREEN".to_owned()),
         Some(_) if landed.task == merge.task && landed.run == merge.run => None,
         Some(_) => Some("what it lands is of another task, or of another run".to_owned()),
+    }
+}
+
+/// A commit of tm's of which its place in the history says everything: no test is run for it.
+fn looked_at(commit: &PastCommit, claims: &Claims, kind: AuditKind, fault: Option<String>) -> Sorted {
+    match fault {
+        Some(why) => finding(commit, claims, kind, why),
+        None => Sorted::Finding(Box::new(AuditItem {
+            outcome: AuditOutcome::Shown,
+            what: shown(kind).to_owned(),
+            ..item(commit, claims, kind)
+        })),
     }
 }
 

@@ -186,21 +186,22 @@ impl OpenRun<'_> {
         let mut preconditions = vec![one("on-branch", "the checkout is on the run's branch", on_branch)];
         let holds = self.holds_its_commits().unwrap_or(false);
         preconditions.push(one("commits", "the branch holds everything that the run has committed", holds));
-        let tree = self.tree()?;
-        if !matches!(action, Action::Red { .. }) {
+        // What is there is taken as a tree only where something is asked of it.
+        let tree = if matches!(action, Action::Red { .. }) { None } else { Some(self.tree()?) };
+        if let Some(tree) = &tree {
             let files = self.state.red_kept.as_ref().map_or(0, |red| red.files.len());
-            let is_there = files > 0 && self.tests_changed(&tree)?.is_empty();
+            let is_there = files > 0 && self.tests_changed(tree)?.is_empty();
             preconditions.push(one("tests", "the tests of RED are there, as RED left them", is_there));
         }
-        preconditions.push(match action {
-            Action::Red { .. } => one(
+        preconditions.push(match (action, &tree) {
+            (_, None) => one(
                 "clean",
                 "nothing but tests of an earlier try is uncommitted",
                 is_clean || self.state.attempts().0 > 1,
             ),
-            Action::Green { .. } => self.red_complete(),
-            _ => {
-                let is_same = self.state.green_kept.is_some() && self.changed_since_green(&tree)?.is_empty();
+            (Action::Green { .. }, Some(_)) => self.red_complete(),
+            (_, Some(tree)) => {
+                let is_same = self.state.green_kept.is_some() && self.changed_since_green(tree)?.is_empty();
                 one("green-complete", "what is there is what GREEN held with", is_same)
             }
         });

@@ -85,9 +85,7 @@ impl OpenRun<'_> {
         let Some(green) = self.state.green_kept.as_ref().filter(|green| green.as_str() != tree.to_string()) else {
             return Ok(Vec::new());
         };
-        let repository = self.project.checkout.repository();
-        let green = repository.commit_to_test(&TreeId::new(green.clone()), &self.state.head)?;
-        Ok(repository.changed_files_to_tree(&green, tree)?.into_iter().map(|file| file.path).collect())
+        Ok(self.project.checkout.repository().changed_between(&TreeId::new(green.clone()), tree)?)
     }
 
     /// Judges what a report on RED says by what is there; `None` when nothing speaks against it.

@@ -34,40 +34,20 @@ const VARIABLES: [(&str, &str); 13] = [
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
-/// A command for `sh` that is run as those of a set-up are.
+/// Where and how commands are run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ToRun<'a> {
-    pub(crate) command: &'a str,
+pub(crate) struct CommandPlace<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) log: &'a Path,
     pub(crate) limit: Duration,
     pub(crate) environment: &'a EnvironmentRules,
     pub(crate) under_way: &'a UnderWay,
-}
-
-impl ToRun<'_> {
-    /// Runs it to its end; `Error::Setup` says how it failed.
-    pub(crate) async fn run(self) -> Result<(), Error> {
-        let Self { command, folder, log, limit, environment, under_way } = self;
-        let place = CommandPlace { folder, log, limit, environment, under_way, variables: &[] };
-        place.run_all(&[CommandLine::Shell(command.to_owned())]).await
-    }
-}
-
-/// Where and how commands are run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CommandPlace<'a> {
-    pub(super) folder: &'a Path,
-    pub(super) log: &'a Path,
-    pub(super) limit: Duration,
-    pub(super) environment: &'a EnvironmentRules,
-    pub(super) under_way: &'a UnderWay,
-    pub(super) variables: &'a [(OsString, OsString)],
+    pub(crate) variables: &'a [(OsString, OsString)],
 }
 
 impl CommandPlace<'_> {
     /// Runs the commands until one fails.
-    pub(super) async fn run_all(self, commands: &[CommandLine]) -> Result<(), Error> {
+    pub(crate) async fn run_all(self, commands: &[CommandLine]) -> Result<(), Error> {
         self.under_way.end_abandoned().await?;
         // What an earlier, interrupted set-up printed is no part of this one.
         match std::fs::remove_file(self.log) {

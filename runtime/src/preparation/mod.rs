@@ -18,9 +18,7 @@ mod tests;
 
 pub use error::{Error, SetupEnd, SetupFailed};
 
-pub(crate) use commands::ToRun;
-
-use commands::CommandPlace;
+pub(crate) use commands::CommandPlace;
 use folder::Folder;
 use manifest::{Manifest, hexadecimal};
 use sha2::{Digest as _, Sha256};

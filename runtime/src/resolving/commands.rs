@@ -2,10 +2,11 @@
 //!
 //! They run as tests do, in an environment that is built; what they leave is taken only where they were to write.
 
-use crate::preparation::ToRun;
+use crate::preparation::CommandPlace;
 use crate::steps::{Brief, blocking};
 use crate::trouble::{Trouble, words};
 use std::path::Path;
+use tm_config::CommandLine;
 use tm_scheduler::merging::lock_file;
 use tm_worktrees::{ConflictedText, Error, TreeId};
 
@@ -101,15 +102,15 @@ pub(super) async fn locked_again(
 /// Runs a command for `sh`; the inner error says how it failed.
 async fn run(brief: &Brief, command: &str, folder: &Path, name: &str) -> Result<Result<(), String>, Trouble> {
     let settings = &brief.setup.settings;
-    let to_run = ToRun {
-        command,
+    let place = CommandPlace {
         folder,
         log: &brief.directory.path().join(format!("{name}.log")),
         limit: settings.worktree.setup_timeout,
         environment: &crate::environment(&settings.test),
         under_way: &brief.setup.under_way,
+        variables: &[],
     };
-    match to_run.run().await {
+    match place.run_all(&[CommandLine::Shell(command.to_owned())]).await {
         Ok(()) => Ok(Ok(())),
         Err(error @ crate::preparation::Error::Setup(_)) => Ok(Err(words(&error))),
         Err(error) => Err(Trouble::of(&error)),

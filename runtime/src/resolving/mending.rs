@@ -4,7 +4,7 @@
 //! Everything here follows from two commits, so a step that is done again after a crash comes to the same.
 
 use tm_scheduler::CommitId;
-use tm_scheduler::merging::{Segment, lock_file, wrong_resolution};
+use tm_scheduler::merging::{Segment, lock_file, with_ended_line, wrong_resolution};
 use tm_scheduler::verdict::is_test_path;
 use tm_worktrees::{Conflict, ConflictedText, Error, MergedFile, Repository, TreeId};
 
@@ -86,12 +86,4 @@ pub(crate) fn mending(repository: &Repository, conflict: &Conflict) -> Result<Op
     let united: Vec<MergedFile<'_>> = united.into_iter().map(|(file, _)| file).collect();
     let tree = repository.with_merged(&conflict.marked, &united)?;
     Ok(Some(Mending { tree, open }))
-}
-
-/// As the versions are read: a last line that does not end is no other line.
-fn with_ended_line(mut text: String) -> String {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text
 }

@@ -49,8 +49,13 @@ pub(super) async fn gated(
     if !proof.holds() || wanted().next().is_none() {
         return Ok(proof);
     }
+    let mut commit = None;
     for gate in wanted().filter(|gate| gate.command.is_some()) {
-        let result = Box::pin(by_command(brief, gate, work, measurements)).await?;
+        let commit = match &commit {
+            Some(commit) => commit,
+            None => commit.insert(commit_of(brief, work).await?),
+        };
+        let result = Box::pin(by_command(brief, gate, (work, commit), measurements)).await?;
         proof = with_gate(proof, result);
     }
     for gate in wanted().filter(|gate| gate.agent.is_some()) {
@@ -88,15 +93,19 @@ fn first(result: &GateResult) -> &str {
     result.findings.first().map_or("it says nothing", String::as_str)
 }
 
+/// The work as a commit on no branch, which can be checked out.
+async fn commit_of(brief: &Brief, work: &Gated<'_>) -> Result<CommitId, Trouble> {
+    let (repository, tree, on) = (brief.setup.repository.clone(), work.tree.clone(), work.before[0].clone());
+    blocking(move || repository.commit_to_test(&tree, &on)).await
+}
+
 async fn by_command(
     brief: &Brief,
     gate: &Gate,
-    work: &Gated<'_>,
+    (work, commit): (&Gated<'_>, &CommitId),
     measurements: &Measurements,
 ) -> Result<GateResult, Trouble> {
-    let (repository, tree, on) = (brief.setup.repository.clone(), work.tree.clone(), work.before[0].clone());
-    let commit = blocking(move || repository.commit_to_test(&tree, &on)).await?;
-    let after = run_of(brief, gate, &commit, measurements).await?;
+    let after = run_of(brief, gate, commit, measurements).await?;
     let mut before = Vec::new();
     if !after.succeeded && gate.new_only {
         for commit in compared_with(gate, work, brief.phase()) {
@@ -147,8 +156,8 @@ async fn run_now(
     };
     let name = format!("gate-{}", gate.name);
     let scratch = brief.directory.path();
-    let checkout = measurements.check_out(commit).await?;
     std::fs::create_dir_all(scratch).map_err(|error| Trouble::of(&error))?;
+    let checkout = measurements.check_out(commit).await?;
     let report = measurements.run_in(checkout.path(), &command, scratch, &name).await;
     let run = read(gate, &report, &scratch.join(format!("{name}.log")), checkout.path());
     checkout.release();

@@ -233,6 +233,16 @@ mod tests {
     }
 
     #[test]
+    fn a_last_line_without_an_end_is_no_change_whatever_ends_the_others() {
+        for end in ["\n", "\r\n"] {
+            let settled = Segment::Settled(format!("# end{end}"));
+            let title = Segment::Conflict { ours: format!("a{end}"), base: String::new(), theirs: format!("b{end}") };
+            let left = super::super::with_ended_line(format!("a{end}b{end}# end"));
+            assert_eq!(wrong_resolution(&[title, settled], &left), None, "{end:?}");
+        }
+    }
+
+    #[test]
     fn one_of_two_values_can_not_be_kept_so_nobody_but_a_fresh_attempt_decides() {
         let version = Segment::Conflict { ours: "v = 2\n".into(), base: "v = 1\n".into(), theirs: "v = 3\n".into() };
         assert_eq!(wrong_resolution(&[version], "v = 3\n").expect("a fault"), "`2`, which a side added, is gone");

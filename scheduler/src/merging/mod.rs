@@ -9,7 +9,7 @@ mod union;
 
 pub use gate::wrong_resolution;
 pub use lock_files::{LockFile, lock_file};
-pub use segments::{Segment, marker_size, segments};
+pub use segments::{Segment, marker_size, segments, with_ended_line};
 pub use union::{is_joined_by_lines, union, without_removed};
 
 use serde::{Deserialize, Serialize};

@@ -16,6 +16,14 @@ pub enum Segment {
     },
 }
 
+/// Ends the last line, as the others are ended, so that lines added after it are no change of it.
+pub fn with_ended_line(mut text: String) -> String {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push_str(if text.contains("\r\n") { "\r\n" } else { "\n" });
+    }
+    text
+}
+
 /// Returns a size of markers that no line of these texts has at its beginning.
 pub fn marker_size(texts: &[&str]) -> usize {
     const SMALLEST: usize = 7;

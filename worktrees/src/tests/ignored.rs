@@ -63,3 +63,20 @@ fn files_of_a_tree_are_listed_with_what_is_in_them() {
     scene.git(&["commit", "--quiet", "-am", "change"]);
     assert_ne!(listed(&scene), before);
 }
+
+#[test]
+fn what_is_kept_and_ignored_is_in_nobodys_way_who_looks() {
+    let scene = Scene::new();
+    write(&scene.repository.checkout_root().join(".gitignore"), "made/\n");
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "--message", "rules"]);
+    let mut worktree = scene.check_out("tm/1", &scene.head());
+    for file in ["made/by-setup", "kept.txt", "work.txt"] {
+        write(&worktree.path().join(file), "x\n");
+    }
+    worktree.keep(vec!["made".into(), "kept.txt".into()]).expect("kept");
+    let seen = worktree.looker().commit().expect("a look");
+    let taken = worktree.capture(&PathPatterns::default()).expect("captured").tree;
+    assert_eq!(scene.repository.tree_of(&seen).expect("a tree"), taken);
+    assert_eq!(scene.git(&["ls-tree", "-r", "--name-only", seen.as_str()]), ".gitignore\na.txt\nwork.txt");
+}
