@@ -124,6 +124,13 @@ async fn half_a_result_and_rubbish_are_malformed() {
 }
 
 #[tokio::test]
+async fn an_agent_that_writes_its_result_without_end_is_ended_at_its_time() {
+    let scene =
+        Scene::new("while :; do echo > \"$RESULT\"; done").limits(|limits| limits.timeout = Duration::from_millis(300));
+    assert_eq!(scene.run().await.ended, Ended::TimedOut);
+}
+
+#[tokio::test]
 async fn grandchildren_in_sessions_of_their_own_are_found_and_ended() {
     let report = Scene::new(&format!("(setsid sleep 1000 &) ; setsid sleep 1000 & {PASS}")).run().await;
     assert_eq!(report.ended, Ended::Exited(Some(0)));

@@ -6,7 +6,12 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// The shortest time between two changes that are told of. Whoever writes all the time takes no time from anything else.
+const AT_MOST_EVERY: Duration = Duration::from_millis(5);
 
 type Watched = Arc<Mutex<BTreeMap<PathBuf, Arc<Notify>>>>;
 
@@ -23,6 +28,10 @@ fn watcher() -> &'static Watcher {
         let folders = Arc::clone(&watched);
         let told = move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
+            // Reading is no change: tm's own look would be answered by another one, without an end.
+            if event.kind.is_access() {
+                return;
+            }
             let folders = folders.lock().unwrap_or_else(PoisonError::into_inner);
             for folder in event.paths.iter().filter_map(|path| path.parent()) {
                 if let Some(waiting) = folders.get(folder) {
@@ -38,6 +47,7 @@ fn watcher() -> &'static Watcher {
 pub(super) struct WatchedFolder {
     folder: PathBuf,
     changed: Arc<Notify>,
+    told_at: Mutex<Option<Instant>>,
 }
 
 impl WatchedFolder {
@@ -50,12 +60,17 @@ impl WatchedFolder {
             // Where this fails, as on some network file systems, polling does.
             let _polling_does = system.watch(folder, RecursiveMode::NonRecursive);
         }
-        Self { folder: folder.to_owned(), changed }
+        Self { folder: folder.to_owned(), changed, told_at: Mutex::default() }
     }
 
     /// Waits until something in the folder changed.
     pub(super) async fn changed(&self) {
+        let told_at = *self.told_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(told_at) = told_at {
+            tokio::time::sleep_until(told_at + AT_MOST_EVERY).await;
+        }
         self.changed.notified().await;
+        *self.told_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 }
 
@@ -67,5 +82,25 @@ impl Drop for WatchedFolder {
             // The folder may be gone already.
             let _gone = system.unwatch(&self.folder);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[tokio::test]
+    async fn a_reader_changes_nothing() {
+        let (read, written) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let file = read.path().join("file");
+        File::create(&file).expect("a file");
+        let (of_read, of_written) = (WatchedFolder::new(read.path()), WatchedFolder::new(written.path()));
+        std::fs::read(&file).expect("read");
+        File::create(written.path().join("file")).expect("a file");
+        // Events come in their order.
+        of_written.changed().await;
+        let told = tokio::time::timeout(Duration::ZERO, of_read.changed()).await;
+        assert!(told.is_err() || watcher().system.lock().expect("a watcher").is_none());
     }
 }
