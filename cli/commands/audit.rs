@@ -1,6 +1,6 @@
 //! `tm audit`: shows again, from the history alone, what runs proved.
 
-use super::setup::{checkouts, parts};
+use super::setup::{checkouts, close, parts};
 use super::verify::overrides;
 use crate::arguments::AuditArguments;
 use crate::display::{print_data, print_line};
@@ -41,7 +41,7 @@ pub(crate) fn audit(start: &Path, arguments: &AuditArguments) -> Result<u8, Comm
     let pool = WorktreePool::open(&project.repository, &worktrees)?;
     let scratch = tempfile::tempdir()?;
     let under_way = UnderWay::new(project.directory.under_way());
-    let checkouts = checkouts(&project, pool.clone(), range.from.clone(), scratch.path())?;
+    let checkouts = checkouts(&project, pool, range.from.clone(), scratch.path())?;
     let measurements = Arc::new(Measurements::new(checkouts, scratch.path().join("baselines"), under_way));
     let order = AuditOrder {
         from: range.from,
@@ -54,7 +54,7 @@ pub(crate) fn audit(start: &Path, arguments: &AuditArguments) -> Result<u8, Comm
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let audit = runtime.block_on(look_through(&order, &measurements));
-    pool.close()?;
+    close(&measurements)?;
     let audit = audit.map_err(|why| CommandFailure::new(format!("audit the history: {why}")))?;
     let audit = cleaned_audit(audit);
     if let Some(path) = &arguments.junit {

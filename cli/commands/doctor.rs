@@ -3,7 +3,7 @@
 use super::commit_trial::{Trial, hooks, signing};
 use super::plan::planned;
 use super::preflight::{BrokenBase, TestCommands, looked};
-use super::setup::{checkouts, find_program, parts, test_command};
+use super::setup::{checkouts, close, find_program, parts, test_command};
 use crate::arguments::{DoctorArguments, PlanChoice};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
@@ -185,11 +185,11 @@ fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
     let pool = WorktreePool::open(&project.repository, &folder)?;
     let scratch = tempfile::tempdir()?;
     let under_way = UnderWay::new(project.directory.under_way());
-    let checkouts = checkouts(project, pool.clone(), base.clone(), scratch.path())?;
+    let checkouts = checkouts(project, pool, base.clone(), scratch.path())?;
     let measurements = Measurements::new(checkouts, scratch.path().join("baselines"), under_way);
     let commands = TestCommands::of_project(project)?;
     let seen = looked(&base, &commands, &measurements, scratch.path(), BrokenBase::Refused);
-    pool.close()?;
+    close(&measurements)?;
     let preflight = seen?;
     let good = preflight.lines().into_iter().filter(|_| preflight.is_good());
     let good = good.map(|line| Finding::good("base", line.strip_prefix("base: ").unwrap_or(&line)));

@@ -57,7 +57,7 @@ pub(crate) fn run_setup(
     if let Some(look) = look
         && let Err(failure) = before_run(project, &header, tasks, &measurements, (&directory, look))
     {
-        pool.close()?;
+        close(&measurements)?;
         return Err(failure);
     }
     let integration = BranchName::new(header.integration_branch.clone())?;
@@ -100,6 +100,15 @@ pub(crate) fn checkouts(
     let own = vec![project.directory.path().to_owned()];
     let under_way = UnderWay::new(project.directory.under_way());
     Ok(Checkouts::open(pool, base, &project.loaded.settings, folder.to_owned(), own, under_way)?)
+}
+
+/// Ends what checkouts were made ready for, and removes them; what people should know is told.
+pub(crate) fn close(measurements: &Measurements) -> Result<(), CommandFailure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    for warning in runtime.block_on(measurements.close()) {
+        print_line(&format!("warning: {warning}"));
+    }
+    Ok(())
 }
 
 /// What people rejected of earlier work on the tasks of the plan: as this folder knows it, and as the repository does.

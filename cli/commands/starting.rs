@@ -5,6 +5,7 @@
 use crate::display::print_line;
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
+use crate::words::short;
 use std::collections::BTreeSet;
 use tm_runtime::standing::{CleanBase, NotTakenBack, Taken, TakenBack, Taking, clean_base, standing};
 use tm_runtime::{now, replay};
@@ -125,7 +126,7 @@ fn reopen(tasks: &mut [Task], taken_back: &[TakenBack], tag: &Tag) {
 
 fn words_of(taken: &TakenBack) -> String {
     let TakenBack { task, why, by, .. } = taken;
-    let short = &by.as_str()[..by.as_str().len().min(10)];
+    let short = short(by.as_str());
     tm_untrusted::clean(&match why {
         Taken::Rejected(reason) => {
             let first = reason.lines().next().unwrap_or_default();

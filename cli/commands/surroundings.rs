@@ -88,7 +88,7 @@ fn repository(project: &Project) -> Vec<Finding> {
             hint,
         ));
     }
-    if repository.common_dir().join("shallow").exists() {
+    if repository.is_shallow().unwrap_or(false) {
         let hint = "`git fetch --unshallow`, where something asks for history";
         findings.push(Finding::with_hint("history", Weight::Note, "the clone is shallow", hint));
     }

@@ -1,6 +1,6 @@
 //! `tm verify`: the judgement of a run, by hand, on any work.
 
-use super::setup::{checkouts, never_commit, parts, test_command};
+use super::setup::{checkouts, close, never_commit, parts, test_command};
 use crate::arguments::{StrictnessArgument, VerifyArguments};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
@@ -44,10 +44,10 @@ pub(crate) fn verify(start: &Path, arguments: &VerifyArguments) -> Result<u8, Co
     let scratch = tempfile::tempdir()?;
     let (name, phase) = (target.name.clone(), target.phase);
     let (baselines, under_way) = (scratch.path().join("baselines"), UnderWay::new(project.directory.under_way()));
-    let checkouts = checkouts(&project, pool.clone(), target.base.clone(), scratch.path())?;
+    let checkouts = checkouts(&project, pool, target.base.clone(), scratch.path())?;
     let measurements = Measurements::new(checkouts, baselines, under_way);
     let judged = judge(&project, &measurements, target, scratch.path());
-    pool.close()?;
+    close(&measurements)?;
     let proof = judged?;
     if arguments.json {
         let document = json!({"target": name, "phase": phase, "holds": proof.holds(), "strength": proof.rests_on(),

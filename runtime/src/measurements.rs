@@ -158,6 +158,11 @@ impl Measurements {
         self.checkouts.judge(commit).await
     }
 
+    /// Runs the tear-down in every checkout that is ready, and removes them; returns what people should know.
+    pub async fn close(&self) -> Vec<String> {
+        self.checkouts.close().await
+    }
+
     /// Tells whether commands make checkouts ready.
     pub(crate) fn has_setup(&self) -> bool {
         self.checkouts.has_setup()

@@ -3,10 +3,21 @@
 //! git's own cleaning passes over pipes, sockets and folders that can't be read, all of which an agent can leave.
 
 use crate::Error;
+use crate::git::{Git, fields, path_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+/// Returns the paths of an index, with whether each is a repository within.
+pub(crate) fn known(git: Git) -> Result<BTreeMap<PathBuf, bool>, Error> {
+    let listing = git.args(["ls-files", "--stage", "-z"]).bytes()?;
+    let entry = |entry: &[u8]| {
+        let tab = entry.iter().position(|&byte| byte == b'\t')?;
+        Some((path_of(&entry[tab + 1..]), entry.starts_with(b"160000")))
+    };
+    Ok(fields(&listing).filter_map(entry).collect())
+}
 
 /// Removes everything below `root` but the known files, what is kept, and git's own file there. Links are never followed.
 ///

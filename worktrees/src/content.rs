@@ -2,7 +2,7 @@
 
 use crate::error::says_trouble_of_disk;
 use crate::git::fields;
-use crate::{Error, Repository, TreeId};
+use crate::{Environment, Error, Repository, TreeId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -108,8 +108,7 @@ fn is_of_lfs(line: &str) -> bool {
 
 /// Whether the program is in the search path.
 pub(crate) fn is_lfs_there() -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join("git-lfs").is_file())
+    Environment::default().finds("git-lfs")
 }
 
 /// Returns what git's own settings say of LFS on top of the user's: `None` where those count.

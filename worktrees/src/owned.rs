@@ -5,10 +5,10 @@
 //! the folder is asserted to be the one that tm made.
 
 use crate::all_but::all_but;
-use crate::clean::clean;
+use crate::clean::{clean, known};
 use crate::content::of_lfs;
 use crate::files::{Identity, beginning, replace};
-use crate::git::{Git, GitPlace, Hooks, fields, path_of};
+use crate::git::{Git, GitPlace, Hooks, path_of};
 use crate::lister::Lister;
 use crate::looker::Looker;
 use crate::own::OwnGit;
@@ -252,12 +252,7 @@ impl OwnedFolder {
         if !self.own.join("index").exists() {
             return Ok(BTreeMap::new());
         }
-        let listing = self.git(Hooks::Off).reading().args(["ls-files", "--stage", "-z"]).bytes()?;
-        let entries = fields(&listing).filter_map(|entry| {
-            let tab = entry.iter().position(|&byte| byte == b'\t')?;
-            Some((path_of(&entry[tab + 1..]), entry.starts_with(b"160000")))
-        });
-        Ok(entries.collect())
+        known(self.git(Hooks::Off).reading())
     }
 
     /// Removes what is in the folder and not in the index, but for what is kept.

@@ -4,6 +4,7 @@
 //! Installers of hooks write into the settings that all checkouts share. So where tm runs a project's commands, `.git`
 //! names a folder of this kind, made anew for each use; refs and objects are the repository's. tm only writes here.
 
+use crate::changes::copy_with_time;
 use crate::files::{Identity, beginning, replace};
 use crate::git::{Git, GitPlace, Hooks};
 use crate::own::OwnGit;
@@ -84,13 +85,7 @@ impl OwnedFolder {
         let Some(own) = self.repository().own() else { return Ok(()) };
         let git_dir = own.make_sealed(Path::new(self.path().file_name().unwrap_or_default()))?;
         replace(&git_dir.join("gitdir"), format!("{}\n", self.path().join(".git").display()).as_bytes())?;
-        let index = fs::read(self.index_file()).map_err(Error::file("read", self.index_file()))?;
-        let modified = fs::metadata(self.index_file()).and_then(|metadata| metadata.modified());
-        replace(&git_dir.join("index"), &index)?;
-        if let Ok(modified) = modified {
-            let file = fs::File::options().write(true).open(git_dir.join("index"));
-            file.and_then(|file| file.set_modified(modified)).map_err(Error::file("write", &git_dir))?;
-        }
+        copy_with_time(&self.index_file(), &git_dir.join("index")).map_err(Error::file("copy", self.index_file()))?;
         if own.is_reftable() {
             let place = GitPlace { git_dir: git_dir.clone(), work_tree: None, index: None };
             point_head(Git::new(self.repository().environment(), &git_dir, Hooks::Off).at(&place), head)?;

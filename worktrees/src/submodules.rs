@@ -4,7 +4,7 @@
 //! What is fetched is kept in a store of the run's, one for each submodule, which all checkouts read. As with the folder
 //! of a worktree, tm's own index decides, and what lies in a submodule's folder is only written and never believed.
 
-use crate::clean::clean;
+use crate::clean::{clean, known};
 use crate::content::{Bring, is_plain};
 use crate::files::replace;
 use crate::git::{Git, GitPlace, Hooks, fields, path_of};
@@ -298,16 +298,6 @@ impl Repository {
         let of_remote = self.git_on_objects().args(["config", "--get", "remote.origin.url"]).text_if_any()?;
         Ok(of_remote.or_else(|| Some(self.checkout_root().display().to_string())))
     }
-}
-
-/// The paths of an index, with whether each is a repository within.
-fn known(git: Git) -> Result<BTreeMap<PathBuf, bool>, Error> {
-    let listing = git.args(["ls-files", "--stage", "-z"]).bytes()?;
-    let entry = |entry: &[u8]| {
-        let tab = entry.iter().position(|&byte| byte == b'\t')?;
-        Some((path_of(&entry[tab + 1..]), entry.starts_with(b"160000")))
-    };
-    Ok(fields(&listing).filter_map(entry).collect())
 }
 
 /// A name for a folder that belongs to a path.

@@ -22,7 +22,7 @@ pub(super) async fn measure(
 ) -> Result<(), Error> {
     // The agent may have committed its work itself: it is judged since the run's last commit.
     let head = session.open.state.head.clone();
-    let (pool, measurements) = measurements(session, &head)?;
+    let measurements = measurements(session, &head)?;
     let project = session.project();
     let red = session.open.state.red_proven.clone();
     let work = Work {
@@ -35,7 +35,7 @@ pub(super) async fn measure(
         scratch: scratch(session),
     };
     let proof = prove(&work, &measurements).await;
-    pool.close()?;
+    close(&measurements).await;
     let proof = proof.map_err(|trouble| Error::Measuring(trouble.into()))?;
     if phase == TddPhase::Red && proof.holds() {
         session.open.state.red_proven = Some(proven_red(session, tree, &head, &proof)?);
@@ -50,17 +50,22 @@ fn scratch(session: &Session<'_>) -> PathBuf {
     session.open.run.path().join("test-results")
 }
 
+async fn close(measurements: &Measurements) {
+    for warning in measurements.close().await {
+        tracing::warn!("{warning}");
+    }
+}
+
 /// What measures in checkouts of tm's own.
-fn measurements(session: &Session<'_>, head: &CommitId) -> Result<(WorktreePool, Measurements), Error> {
+fn measurements(session: &Session<'_>, head: &CommitId) -> Result<Measurements, Error> {
     let (project, scratch) = (session.project(), scratch(session));
     let repository = project.checkout.repository().with_content(crate::content_rules(&project.settings.worktree));
     let pool = WorktreePool::open(&repository, &session.open.run.path().join("worktrees"))?;
     let (under_way, own_folders) = (UnderWay::new(project.waves.under_way()), vec![project.waves.path().to_owned()]);
     let copies = scratch.join("prepared");
-    let checkouts =
-        Checkouts::open(pool.clone(), head.clone(), &project.settings, copies, own_folders, under_way.clone())
-            .map_err(|error| Error::Measuring(words(&error)))?;
-    Ok((pool, Measurements::new(checkouts, scratch, under_way)))
+    let checkouts = Checkouts::open(pool, head.clone(), &project.settings, copies, own_folders, under_way.clone())
+        .map_err(|error| Error::Measuring(words(&error)))?;
+    Ok(Measurements::new(checkouts, scratch, under_way))
 }
 
 /// Judges the whole suite at the end by running it. A coverage that the tests wrote counts more than one that was told.
@@ -72,9 +77,9 @@ pub(super) async fn suite(
     let project = session.project();
     let command = project.test_command(Some(&session.open.task())).ok_or(Error::NoTestCommand)?;
     let head = session.open.state.head.clone();
-    let (pool, measurements) = measurements(session, &head)?;
+    let measurements = measurements(session, &head)?;
     let report = measurements.measure(&head, &command, &scratch(session), "final-suite").await;
-    pool.close()?;
+    close(&measurements).await;
     let report = report.map_err(|trouble| Error::Measuring(trouble.into()))?;
     let number = |outcome| count(report.count(outcome));
     let counts = TestCounts::of(number(TestOutcome::Passed), number(TestOutcome::Failed), number(TestOutcome::Skipped));

@@ -4,7 +4,7 @@
 
 use super::brief::Brief;
 use super::commit::one_line;
-use super::trailers::is_of_tm;
+use super::trailers::{is_of_tm, without_words_of_ours};
 use crate::audit::MADE_IN;
 use crate::trouble::Trouble;
 use std::path::Path;
@@ -128,8 +128,9 @@ fn links_out(repository: &Repository, on: &CommitId, commit: &AgentCommit) -> Re
 
 /// The agent's own words, without orders to a terminal, and where they come from.
 fn message(commit: &AgentCommit, attempt: &str) -> String {
-    let words = tm_untrusted::shown(&commit.message).trim().to_owned();
     let own = format!("{MADE_IN}: {attempt}");
+    // A squash of the branch has them among tm's own, wherever they stand.
+    let words = without_words_of_ours(&tm_untrusted::shown(&commit.message), "").trim().to_owned();
     if words.lines().last() == Some(own.as_str()) {
         return words;
     }
@@ -196,6 +197,8 @@ mod tests {
         let plain = commit("one\n\nwords\u{1b}[2J\n", "", &[], &[]);
         assert_eq!(message(&plain, ATTEMPT).lines().last(), Some("Made-In: r/1/1"));
         assert!(!message(&plain, ATTEMPT).contains('\u{1b}'));
+        let forged = commit("one\n\n    Task: 9\n    Phase: green\nand more\n", "", &[], &[]);
+        assert_eq!(message(&forged, ATTEMPT), "one\n\nand more\n\nMade-In: r/1/1\n");
         let with_trailers = commit("one\n\nSigned-off-by: A\n", "", &[], &[("Signed-off-by", "A")]);
         assert_eq!(message(&with_trailers, ATTEMPT), "one\n\nSigned-off-by: A\nMade-In: r/1/1\n");
         assert_eq!(message(&commit("one\n\nMade-In: r/1/1\n", "", &[], &[]), ATTEMPT), "one\n\nMade-In: r/1/1");
