@@ -11,7 +11,7 @@ use tm_store::run::{Home, ProjectDirectory, RunDirectory};
 use tm_worktrees::Repository;
 
 /// A project.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Project {
     pub(crate) repository: Repository,
     pub(crate) loaded: Loaded,
@@ -38,6 +38,11 @@ impl Project {
             directory.ignore_itself()?;
         }
         Ok(Self { repository, loaded, directory })
+    }
+
+    /// Returns the project for finding out alone: what git makes for it is never signed, so nobody is asked for a key.
+    pub(crate) fn for_looking(&self) -> Self {
+        Self { repository: self.repository.unsigned(), ..self.clone() }
     }
 
     /// Returns the model that was asked for on the command line.

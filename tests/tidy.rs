@@ -90,3 +90,21 @@ fn every_file_begins_by_saying_what_it_is() {
         assert!(production <= 450, "{} has {production} lines", file.display());
     }
 }
+
+#[test]
+fn the_design_names_every_failure_and_every_reason() {
+    let read = |path: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file");
+    let design = read("DESIGN.md");
+    for (source, place) in [
+        ("scheduler/src/failure.rs", "(`scheduler/src/failure.rs`): "),
+        ("scheduler/src/reason.rs", "(`scheduler/src/reason.rs`): "),
+    ] {
+        let list = design.split_once(place).expect("the list").1.split_once('.').expect("its end").0;
+        let listed: Vec<&str> = list.split(", ").collect();
+        let source = read(source);
+        let words: Vec<&str> =
+            source.lines().filter_map(|line| line.trim().split_once(" => \"")?.1.strip_suffix("\",")).collect();
+        assert!(!words.is_empty());
+        assert_eq!(listed, words, "{place}");
+    }
+}

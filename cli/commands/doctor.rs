@@ -90,7 +90,7 @@ fn git() -> Finding {
 
 fn of_project(project: &Project, findings: &mut Vec<Finding>) {
     findings.push(Finding::good("project", project.repository.checkout_root().display()));
-    match planned(project, &PlanChoice::default(), None) {
+    match planned(&project.for_looking(), &PlanChoice::default(), None) {
         Ok(planned) => {
             let counts = format!(
                 "{}: tag `{}`, {} tasks, {} planned in {} waves",
@@ -148,7 +148,7 @@ fn tests_of_parts(project: &Project) -> Vec<Finding> {
 }
 
 fn tests(project: &Project) -> Finding {
-    let hint = "set `test.command` in .taskmaster/tm.yaml; without one only `--tdd off` can run, and little is proven";
+    let hint = "set `test.command` in .taskmaster/tm.yaml; without one only `--tdd off --allow-broken-base` can run, and little is proven";
     match test_command(project) {
         Ok(Some(command)) => {
             let found = detect_test_command(project.repository.checkout_root());

@@ -4,7 +4,6 @@ use super::reporting::whole_summary;
 use crate::display::print_line;
 use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
-use std::io::IsTerminal as _;
 use tm_reports::{DoubtSummary, Summary, with_doubts};
 use tm_runtime::Replayed;
 use tm_runtime::audit::doubts_of_looks;
@@ -38,15 +37,13 @@ fn doubts(project: &Project, directory: &RunDirectory, replayed: &Replayed) -> V
     seen.chain(refused).collect()
 }
 
-/// Says on stderr what is in doubt, in red on a terminal; returns the exit code of whoever reports it.
+/// Says on stderr what is in doubt; returns the exit code of whoever reports it.
 pub(crate) fn tell_doubts(summary: &Summary) -> u8 {
     if summary.doubts.is_empty() {
         return 0;
     }
-    let is_coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let (red, plain) = if is_coloured { ("\u{1b}[31m", "\u{1b}[0m") } else { ("", "") };
     print_line(&format!(
-        "{red}warning: the journal of the run {} says of work that it has landed, and git does not show it{plain}",
+        "warning: the journal of the run {} says of work that it has landed, and git does not show it",
         summary.run_id
     ));
     print_line(&format!("hint: {}", next(summary)));

@@ -65,7 +65,11 @@ fn tell(proposal: &Proposal) {
     }
     match &proposal.tests {
         Some((command, because)) => print_line(&format!("found tests: {command} ({because})")),
-        None => print_line("found no tests: set `test.command`, without which only `--tdd off` can run"),
+        None => {
+            print_line(
+                "found no tests: set `test.command`, without which only `--tdd off --allow-broken-base` can run",
+            );
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Planned {
 }
 
 pub(crate) fn plan(start: &Path, arguments: &PlanArguments) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, overrides(&arguments.choice))?;
+    let project = Project::open(start, overrides(&arguments.choice))?.for_looking();
     let planned = planned(&project, &arguments.choice, None)?;
     let text = match arguments.format {
         PlanFormat::Text => plan_text(&project, &planned),

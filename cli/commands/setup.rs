@@ -279,7 +279,7 @@ fn check_tests(header: &JournalHeader, command: Option<&TestCommand>, tasks: &[T
             "prove `{}`: there is no test command, and none was found",
             placed.task.id
         ))
-        .hint("set `test.command` in .taskmaster/tm.yaml, pass `--test-command`, or run without pairs: `--tdd off`")),
+        .hint("set `test.command` in .taskmaster/tm.yaml, pass `--test-command`, or run without pairs and proof: `--tdd off --allow-broken-base`")),
     }
 }
 

@@ -37,10 +37,13 @@ pub(crate) struct Asked<'a> {
 impl Start {
     /// Finds where a run starts, and sets the statuses of the tasks that were read to what is true there.
     pub(crate) fn find(project: &Project, asked: &Asked<'_>, backlog: &mut Backlog) -> Result<Self, CommandFailure> {
-        let before = match asked.base {
-            Some(revision) => project.repository.resolve(revision)?,
+        let (before, words) = match asked.base {
+            Some(revision) => (project.repository.resolve(revision)?, None),
             None => start_commit(project, &backlog.tag)?,
         };
+        if let Some(words) = words {
+            print_line(&words);
+        }
         let taking = Taking { repository: &project.repository, start: &before, run: asked.run };
         let CleanBase { commit, taken_back, standing } = clean_base(taking, &[]).map_err(in_the_way)?;
         reopen(&mut backlog.tasks, &taken_back, &backlog.tag);
@@ -158,30 +161,29 @@ fn in_the_way(error: NotTakenBack) -> CommandFailure {
 
 /// HEAD, or the integration branch of the last run where that holds landed work which HEAD has not: tasks that are done
 /// must be in what their dependants start from. A clone in which there has been no run finds the branch of the last one
-/// among those of its remotes.
-pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<CommitId, CommandFailure> {
+/// among those of its remotes. With it comes what people should know of it.
+pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<(CommitId, Option<String>), CommandFailure> {
     let head = project.repository.resolve("HEAD")?;
-    let Some((name, tip)) = last_branch(project, tag)? else { return Ok(head) };
+    let Some((name, tip)) = last_branch(project, tag)? else { return Ok((head, None)) };
     if project.repository.is_ancestor(&tip, &head)? {
-        return Ok(head);
+        return Ok((head, None));
     }
     if project.repository.is_ancestor(&head, &tip)? {
-        print_line(&format!(
-            "starting from `{name}`, where the work of the last run landed; `--base HEAD` leaves it out"
-        ));
-        return Ok(tip);
+        let words =
+            format!("starting from `{name}`, where the work of the last run landed; `--base HEAD` leaves it out");
+        return Ok((tip, Some(words)));
     }
     if is_all_in(project, &tip, &head)? {
-        return Ok(head);
+        return Ok((head, None));
     }
     let message = format!("Merge {name} into where the next run starts\n");
-    match project.repository.combine(&[head, tip], &message, Conflicts::Told)? {
+    match project.repository.combine_as_user(&[head, tip], &message, Conflicts::Told)? {
         MergeOutcome::Merged(both) => {
-            print_line(&format!(
+            let words = format!(
                 "starting from HEAD together with `{name}`, where the work of the last run landed; `--base HEAD` leaves it \
                  out"
-            ));
-            Ok(both)
+            );
+            Ok((both, Some(words)))
         }
         MergeOutcome::Conflict(conflict) => Err(CommandFailure::new(format!(
             "start: `{name}` holds landed work that HEAD has not, HEAD has moved on, and they conflict in `{}`",

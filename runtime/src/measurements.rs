@@ -149,7 +149,7 @@ impl Measurements {
         };
         std::fs::create_dir_all(scratch).map_err(|source| Trouble::of(&source))?;
         let report = self.run_in(checkout.path(), command, scratch, name).await;
-        checkout.release();
+        drop(checkout);
         Ok(labelled(command, report))
     }
 

@@ -9,7 +9,7 @@ use crate::{BranchName, Error, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
-/// A checkout of a judge's; given back with `release`.
+/// A checkout of a judge's; given back when it is dropped.
 #[derive(Debug)]
 pub struct JudgeCheckout {
     pool: WorktreePool,
@@ -102,9 +102,13 @@ impl JudgeCheckout {
     pub fn commit_mark(&self) -> (&'static str, String) {
         hooks::mark(self.folder.path())
     }
+}
 
-    /// Gives it back.
-    pub fn release(self) {
-        self.pool.give_back_judge(self.folder, self.holds);
+impl Drop for JudgeCheckout {
+    fn drop(&mut self) {
+        // Somebody else's folder in its place is nobody's to use or to remove.
+        if self.folder.assert_own().is_ok() {
+            self.pool.give_back_judge(self.folder.clone(), self.holds.take());
+        }
     }
 }

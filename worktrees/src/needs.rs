@@ -2,6 +2,7 @@
 //!
 //! Looks names up and starts nothing.
 
+use crate::content::lfs_settings;
 use crate::{Error, PathPatterns, Repository, TreeId};
 use std::path::Path;
 
@@ -42,7 +43,9 @@ impl Repository {
             let text = self.text_in_tree(tree, attributes)?.unwrap_or_default();
             let folder = attributes.strip_suffix(".gitattributes").unwrap_or_default();
             for (pattern, name) in text.lines().take(MOST_LINES).filter_map(filter_of) {
-                if found.iter().any(|known| known.name == name) {
+                // What tm's own settings say of LFS needs nothing of the user's.
+                let is_given = name == "lfs" && lfs_settings(self.content_rules()).is_some();
+                if is_given || found.iter().any(|known| known.name == name) {
                     continue;
                 }
                 // What git can't read either is for nobody.

@@ -45,7 +45,7 @@ struct Record {
 }
 
 /// A worktree of tm's own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OwnedFolder {
     repository: Repository,
     path: PathBuf,

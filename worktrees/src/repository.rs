@@ -57,8 +57,10 @@ pub struct Repository {
     default_branch: Arc<OnceLock<String>>,
     /// The trees of commits that were asked for: a commit never gets another one.
     trees: Arc<Mutex<BTreeMap<CommitId, TreeId>>>,
-    /// What is brought into checkouts besides files of trees, and what trees say of it.
     is_nameless: bool,
+    /// Whether what it makes is looked at and never kept, so that nobody is asked for a key.
+    pub(crate) is_unsigned: bool,
+    /// What is brought into checkouts besides files of trees, and what trees say of it.
     content_rules: ContentRules,
     known_content: KnownContent,
 }
@@ -100,6 +102,7 @@ impl Repository {
             default_branch: Arc::default(),
             trees: Arc::default(),
             is_nameless: false,
+            is_unsigned: false,
             content_rules: ContentRules::default(),
             known_content: KnownContent::default(),
         };
@@ -176,6 +179,12 @@ impl Repository {
     #[must_use]
     pub fn with_content(&self, content_rules: ContentRules) -> Self {
         Self { content_rules, ..self.clone() }
+    }
+
+    /// Returns the repository for looking alone: what it makes is named by nothing, and never signed.
+    #[must_use]
+    pub fn unsigned(&self) -> Self {
+        Self { is_unsigned: true, ..self.clone() }
     }
 
     /// Tells whether what submodules hold is wanted in worktrees.

@@ -27,6 +27,9 @@ const SETTINGS: [&str; 3] = ["commit.gpgsign", "gpg.format", "user.signingkey"];
 impl Repository {
     /// Tells whether the user's git signs commits.
     fn signs_commits(&self) -> Result<bool, Error> {
+        if self.is_unsigned {
+            return Ok(false);
+        }
         let signs = self.git().args(["config", "--type=bool", "--get", "commit.gpgsign"]).text_if_any()?;
         Ok(signs.as_deref() == Some("true"))
     }

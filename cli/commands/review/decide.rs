@@ -183,10 +183,11 @@ fn take_back(run: &ReviewedRun, branch: &TaskBranch) -> Result<(), CommandFailur
 fn stands(run: &ReviewedRun, branch: &TaskBranch) -> Result<bool, CommandFailure> {
     let header = &run.replayed.header;
     // Where it is not clear where that is, nothing can have been taken back there.
-    let Ok(start) = start_commit(&run.project, &header.tag) else { return Ok(true) };
-    let works = standing(&run.project.repository, &start)?;
+    let project = run.project.for_looking();
+    let Ok((start, _)) = start_commit(&project, &header.tag) else { return Ok(true) };
+    let works = standing(&project.repository, &start)?;
     let is_it = |work: &Work| (&work.run, &work.task) == (&header.run_id, &branch.id());
-    Ok(works.iter().any(is_it) || !run.project.repository.is_ancestor(&branch.commit, &start)?)
+    Ok(works.iter().any(is_it) || !project.repository.is_ancestor(&branch.commit, &start)?)
 }
 
 fn backlog_id(run: &ReviewedRun, branch: &TaskBranch) -> TaskId {

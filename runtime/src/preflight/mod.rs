@@ -58,7 +58,7 @@ pub async fn look_first(
     preflight.setup_ms = measurements.has_setup().then(|| milliseconds(begun));
     preflight.problems = checks::of_checkout(&ground, checkout.path()).await?;
     let advice: Vec<String> = commands.iter().map(|command| how_to_report(command, checkout.path())).collect();
-    checkout.release();
+    drop(checkout);
     let (repository, tree) = (ground.repository, ground.tree);
     let paths: Vec<String> = blocking(move || Ok::<_, Error>(repository.paths(&tree)?.into_iter().collect())).await?;
     for (command, advice) in commands.iter().zip(advice) {

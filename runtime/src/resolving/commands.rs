@@ -2,12 +2,12 @@
 //!
 //! They run as tests do, in an environment that is built; what they leave is taken only where they were to write.
 
+use super::{is_lock, lock_command};
 use crate::preparation::CommandPlace;
 use crate::steps::{Brief, blocking};
 use crate::trouble::{Trouble, words};
 use std::path::Path;
 use tm_config::CommandLine;
-use tm_scheduler::merging::lock_file;
 use tm_worktrees::{ConflictedText, Error, TreeId};
 
 /// So much of a merged file is read.
@@ -65,13 +65,10 @@ pub(super) async fn locked_again(
     let on = on.map_err(|error| Trouble::of(&error))?;
     let commit = blocking(move || repository.commit_to_test(&to_lock, &on)).await?;
     let mut checkout = brief.setup.checkouts.unprepared(&commit).await?;
-    let own = &brief.setup.settings.git.lock_files;
     let mut wrong = None;
     for lock in locks {
         let path = lock.path.to_string_lossy().into_owned();
-        let Some(known) = lock_file(&path) else { continue };
-        let command = own.get(known.name).cloned().unwrap_or_else(|| Some(known.command.to_owned()));
-        let Some(command) = command else {
+        let Some(command) = lock_command(brief, &path) else {
             wrong = Some(format!("`git.lock_files` leaves `{path}` alone"));
             break;
         };
@@ -85,12 +82,11 @@ pub(super) async fn locked_again(
     let left = blocking(move || {
         let tree = checkout.tree()?;
         let changed = repository.changed_between(&before, &tree)?;
-        checkout.release();
         Ok::<_, Error>((tree, changed))
     })
     .await?;
     let (tree, changed) = left;
-    let is_lock_in_conflict = |path: &&String| in_conflict.contains(path) && lock_file(path).is_some();
+    let is_lock_in_conflict = |path: &&String| in_conflict.contains(path) && is_lock(brief, path);
     let others: Vec<&str> = changed.iter().filter(|path| !is_lock_in_conflict(path)).map(String::as_str).collect();
     Ok(match wrong {
         Some(why) => Err(why),

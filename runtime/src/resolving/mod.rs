@@ -51,7 +51,7 @@ pub(crate) async fn climb(brief: &Brief, conflict: &Conflict, rung: Rung) -> Res
     let Some(texts) = &conflict.texts else { return Ok(Climbed::No) };
     let driver = brief.setup.settings.git.merge_driver.as_deref();
     let (locks, others): (Vec<&ConflictedText>, Vec<&ConflictedText>) =
-        texts.iter().partition(|of| lock_file(&of.path.to_string_lossy()).is_some());
+        texts.iter().partition(|of| is_lock(brief, &of.path.to_string_lossy()));
     let mut merged = Vec::new();
     for of in &others {
         let content = match (rung, driver) {
@@ -78,6 +78,23 @@ pub(crate) async fn climb(brief: &Brief, conflict: &Conflict, rung: Rung) -> Res
         Ok(tree) => Climbed::Tree(tree, how),
         Err(why) => Climbed::Failed(why),
     })
+}
+
+/// Whether a path is a lock file, by the settings or the table of known ones.
+fn is_lock(brief: &Brief, path: &str) -> bool {
+    brief.setup.settings.git.lock_files.contains_key(file_name(path)) || lock_file(path).is_some()
+}
+
+/// Returns the command that makes a lock file again; `None` where it is left alone.
+fn lock_command(brief: &Brief, path: &str) -> Option<String> {
+    match brief.setup.settings.git.lock_files.get(file_name(path)) {
+        Some(own) => own.clone(),
+        None => lock_file(path).map(|known| known.command.to_owned()),
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 async fn united(brief: &Brief, of: &ConflictedText) -> Result<Option<Vec<u8>>, Trouble> {

@@ -167,7 +167,7 @@ async fn hooked(
     let hooked = tokio::task::block_in_place(|| {
         checkout.run_commit_hooks(worktree.branch(), &unchanged.tree, &unchanged.message)
     });
-    checkout.release();
+    drop(checkout);
     let hooked = hooked.map_err(|error| if is_red { refused_red(error) } else { refused(error) })?;
     Ok(Hooked { message: with_own_trailers(&hooked.message, &unchanged.message), ..hooked })
 }

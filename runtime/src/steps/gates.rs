@@ -160,7 +160,7 @@ async fn run_now(
     let checkout = measurements.check_out(commit).await?;
     let report = measurements.run_in(checkout.path(), &command, scratch, &name).await;
     let run = read(gate, &report, &scratch.join(format!("{name}.log")), checkout.path());
-    checkout.release();
+    drop(checkout);
     run
 }
 

@@ -61,7 +61,7 @@ async fn hooked(
     let (name, value) = checkout.commit_mark();
     let _while_hooks_run = setup.under_way.begin(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))?;
     let hooked = tokio::task::block_in_place(|| checkout.run_merge_hooks(&preview.head, &preview.tree, &message));
-    checkout.release();
+    drop(checkout);
     match hooked {
         Ok(hooked) if hooked.tree == preview.tree => Ok(with_own_trailers(&hooked.message, &message)),
         Ok(_changed) => {

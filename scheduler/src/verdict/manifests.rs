@@ -1,6 +1,9 @@
-//! Files by which a project says what it is made of and how it is built, and what package managers and git have: one table.
+//! Files by which a project says what it is made of and how it is built, and what package managers and git have: one
+//! table, beside that of lock files.
 //!
 //! None of them is data of tests. Some hold, among other things, how tests are found and run.
+
+use crate::merging::lock_file;
 
 /// What such a file holds that decides how tests are found and run, and in which form.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -19,7 +22,7 @@ pub enum TestSettings {
     Rules,
 }
 
-const MANIFESTS: [(&str, TestSettings); 27] = [
+const MANIFESTS: [(&str, TestSettings); 18] = [
     ("package.json", TestSettings::Package),
     ("Cargo.toml", TestSettings::Cargo),
     ("pyproject.toml", TestSettings::PyProject),
@@ -32,19 +35,10 @@ const MANIFESTS: [(&str, TestSettings); 27] = [
     ("Justfile", TestSettings::Rules),
     (".justfile", TestSettings::Rules),
     ("go.mod", TestSettings::None),
-    ("go.sum", TestSettings::None),
-    ("Cargo.lock", TestSettings::None),
-    ("package-lock.json", TestSettings::None),
-    ("pnpm-lock.yaml", TestSettings::None),
-    ("yarn.lock", TestSettings::None),
     ("bun.lock", TestSettings::None),
-    ("poetry.lock", TestSettings::None),
-    ("uv.lock", TestSettings::None),
     ("Pipfile", TestSettings::None),
     ("Pipfile.lock", TestSettings::None),
     ("composer.json", TestSettings::None),
-    ("composer.lock", TestSettings::None),
-    ("Gemfile.lock", TestSettings::None),
     (".gitignore", TestSettings::None),
     (".gitattributes", TestSettings::None),
 ];
@@ -53,5 +47,6 @@ const MANIFESTS: [(&str, TestSettings); 27] = [
 pub fn manifest(path: &str) -> Option<TestSettings> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let known = MANIFESTS.iter().find(|(known, _)| *known == name).map(|(_, settings)| *settings);
-    known.or_else(|| name.starts_with("requirements").then_some(TestSettings::None))
+    let is_other = || lock_file(name).is_some() || name.starts_with("requirements");
+    known.or_else(|| is_other().then_some(TestSettings::None))
 }
