@@ -12,6 +12,7 @@ import time
 FOLDER = pathlib.Path(sys.argv[1])
 PROGRAMS = dict(zip(("new", "old"), (os.path.abspath(path) for path in sys.argv[2:])))
 PAIRS = int(os.environ.get("PAIRS", "8"))
+WARM = int(os.environ.get("WARM", "3"))
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 SLOTS = [int(slots) for slots in os.environ.get("PARALLEL", "1 2").split()]
 FILES = int(os.environ.get("FILES", "20000"))
@@ -88,7 +89,7 @@ def rust_project(root, has_caches):
     """A library of some modules, each of its tests a file of its own."""
     write(root / "Cargo.toml", '[package]\nname = "project"\nversion = "0.1.0"\nedition = "2021"\n')
     write(root / "Cargo.lock", 'version = 3\n\n[[package]]\nname = "project"\nversion = "0.1.0"\n')
-    modules, parts = [f"module_{n}" for n in range(MODULES)], [f"part_{n}" for n in range(PAIRS + 2)]
+    modules, parts = [f"module_{n}" for n in range(MODULES)], [f"part_{n}" for n in range(WARM + PAIRS + 1)]
     write(root / "src/lib.rs", "".join(f"pub mod {name};\n" for name in modules + parts))
     for n, name in enumerate(modules):
         write(root / f"src/{name}.rs", RUST_MODULE.format(n=n))
@@ -167,7 +168,7 @@ STEPS = {"prepared": "prepare", "agent_ended": "agent", "proved": "prove", "comm
 
 
 def steps(left):
-    """The mean time of each step but of the first pair's, from the journal of a run with one slot."""
+    """The mean time of each step but of the warm pairs', from the journal of a run with one slot."""
     spent, before = {}, None
     for line in (left / "journal.jsonl").read_text().splitlines()[1:]:
         entry = json.loads(line)
@@ -176,7 +177,7 @@ def steps(left):
         if step and before:
             spent.setdefault((step, "red" if ':red"' in text else "green"), []).append(entry["at"] - before)
         before = entry["at"]
-    return {key: sum(values[1:]) / max(len(values) - 1, 1) for key, values in spent.items()}
+    return {key: sum(values[WARM:]) / max(len(values[WARM:]), 1) for key, values in spent.items()}
 
 
 def measure(kind, slots, roots):
@@ -184,14 +185,14 @@ def measure(kind, slots, roots):
     least, left = {}, {}
     for _ in range(ROUNDS):
         for name, program in PROGRAMS.items():
-            for pairs in (1, 1 + PAIRS):
+            for pairs in (WARM, WARM + PAIRS):
                 wall, cpu, folder = run(roots[name], program, pairs, slots)
                 known = least.get((name, pairs), (wall, cpu))
                 least[name, pairs] = (min(known[0], wall), min(known[1], cpu))
             left[name] = steps(folder)
             if keep := os.environ.get("KEEP"):
                 shutil.copytree(folder, f"{keep}/{kind}-{slots}-{name}", dirs_exist_ok=True)
-    cost = lambda name, which: (least[name, 1 + PAIRS][which] - least[name, 1][which]) / PAIRS
+    cost = lambda name, which: (least[name, WARM + PAIRS][which] - least[name, WARM][which]) / PAIRS
     return {name: (cost(name, 0), cost(name, 1)) for name in PROGRAMS}, left
 
 

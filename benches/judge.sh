@@ -5,10 +5,10 @@
 #   benches/judge.sh                    this tm alone, and where the time goes by step
 #   benches/judge.sh OLD_TM [NEW_TM]    an older tm and this one in turn, and their ratio
 #
-# A pair costs what a run of 1 + PAIRS (8) pairs takes longer than a run of one, so that neither the start of a run nor
-# what is done once counts. Agents are scripts that write a file. Each number is the least of ROUNDS (3) rounds, in which
-# everything that is compared takes turns; PARALLEL ("1 2") are the slots, FILES (20000) the files, KINDS ("files rust")
-# the repositories. Needs python3, and cargo for Rust. KEEP=FOLDER keeps what the runs left there.
+# A pair costs what a run of WARM + PAIRS (3 + 8) pairs takes longer than a run of WARM, so that neither the start of a
+# run counts nor the first checkouts. Agents are scripts that write a file. Each number is the least of ROUNDS (3)
+# rounds, in which everything that is compared takes turns; PARALLEL ("1 2") are the slots, FILES (20000) the files,
+# KINDS ("files rust") the repositories. Needs python3, and cargo for Rust. KEEP=FOLDER keeps what the runs left there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 old=${1:-} new=${2:-${TM:-}}

@@ -2,6 +2,7 @@
 
 use crate::git::{Hooks, fields};
 use crate::own::OwnGit;
+use crate::reader::{Difference, DifferenceKind, Found};
 use crate::{Error, Repository, TreeId};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -61,6 +62,11 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn text_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<String>, Error> {
+        match self.reader().and_then(|reader| reader.file(&tree.0, path)) {
+            Some(Found::Here(content)) => return Ok(String::from_utf8(content).ok()),
+            Some(Found::Nothing) => return Ok(None),
+            None => {}
+        }
         let answer = self.git().args(["cat-file", "blob", &format!("{}:{path}", tree.0)]).answer()?;
         if answer.code != 0 {
             // Either there is no such file, or no such tree.
@@ -171,24 +177,23 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn parents(&self, commit: &CommitId) -> Result<Vec<CommitId>, Error> {
+        if let Some(parents) = self.reader().and_then(|reader| reader.parents(commit)) {
+            return Ok(parents);
+        }
         let parents = self.git().args(["log", "-1", "--format=%P"]).commit(commit).text()?;
         Ok(parents.split(' ').filter(|id| !id.is_empty()).map(CommitId::new).collect())
     }
 
     fn changes(&self, from: &CommitId, to: &str) -> Result<Vec<ChangedFile>, Error> {
-        let listing =
-            self.git().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]).commit(from).arg(to).bytes()?;
-        let mut entries = fields(&listing);
-        let mut changes = Vec::new();
-        while let (Some(status), Some(path)) = (entries.next(), entries.next()) {
-            let change = match status.first() {
-                Some(b'A') => Change::Added,
-                Some(b'D') => Change::Deleted,
-                _ => Change::Modified,
-            };
-            changes.push(ChangedFile { path: String::from_utf8_lossy(path).into_owned(), change });
-        }
-        Ok(changes)
+        let change = |Difference { path, kind }: Difference| ChangedFile {
+            path: String::from_utf8_lossy(&path).into_owned(),
+            change: match kind {
+                DifferenceKind::Added => Change::Added,
+                DifferenceKind::Deleted => Change::Deleted,
+                DifferenceKind::Modified => Change::Modified,
+            },
+        };
+        Ok(self.differing(from.as_str(), to)?.into_iter().map(change).collect())
     }
 }
 

@@ -4,45 +4,51 @@
 
 use crate::Error;
 use crate::git::{Git, fields, path_of};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Metadata};
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, FileType};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Returns the paths of an index, with whether each is a repository within.
-pub(crate) fn known(git: Git) -> Result<BTreeMap<PathBuf, bool>, Error> {
+/// The paths of an index, with whether each is a repository within.
+pub(crate) type Known = HashMap<OsString, bool>;
+
+/// Returns the paths of an index.
+pub(crate) fn known(git: Git) -> Result<Known, Error> {
     let listing = git.args(["ls-files", "--stage", "-z"]).bytes()?;
     let entry = |entry: &[u8]| {
         let tab = entry.iter().position(|&byte| byte == b'\t')?;
-        Some((path_of(&entry[tab + 1..]), entry.starts_with(b"160000")))
+        Some((path_of(&entry[tab + 1..]).into_os_string(), entry.starts_with(b"160000")))
     };
     Ok(fields(&listing).filter_map(entry).collect())
 }
 
 /// Removes everything below `root` but the known files, what is kept, and git's own file there. Links are never followed.
 ///
-/// Known paths that are repositories of their own are left as empty folders.
-pub(crate) fn clean(root: &Path, known: &BTreeMap<PathBuf, bool>, kept: &[PathBuf]) -> Result<(), Error> {
-    let mut folders: BTreeSet<&Path> = BTreeSet::new();
-    for path in known.keys().chain(kept) {
-        folders.extend(path.ancestors().skip(1));
+/// Known paths that are repositories of their own are left as empty folders. Of a file nothing is asked but what the
+/// folder says of it: whether it is as it should be is for git to find out.
+pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<(), Error> {
+    let mut folders: HashSet<&OsStr> = HashSet::from([OsStr::new("")]);
+    for path in known.keys().map(Path::new).chain(kept.iter().map(PathBuf::as_path)) {
+        // Where a folder is known, those above it are.
+        let _all_above = path.ancestors().skip(1).all(|folder| folders.insert(folder.as_os_str()));
     }
-    folders.insert(Path::new(""));
-    let kept: BTreeSet<&Path> = kept.iter().map(PathBuf::as_path).collect();
+    let kept: HashSet<&OsStr> = kept.iter().map(|path| path.as_os_str()).collect();
     let mut stack = vec![PathBuf::new()];
     while let Some(folder) = stack.pop() {
         let path = root.join(&folder);
         for entry in entries(&path)? {
             let relative = folder.join(entry.file_name());
-            let metadata = entry.metadata().map_err(Error::file("look at", entry.path()))?;
-            match known.get(&relative) {
-                Some(false) if metadata.is_file() || metadata.is_symlink() => {}
-                Some(true) if metadata.is_dir() && kept.contains(relative.as_path()) => {}
-                Some(true) if metadata.is_dir() => empty(&entry.path())?,
-                Some(true) => remove_it(&entry.path(), &metadata)?,
-                _ if kept.contains(relative.as_path()) || relative == Path::new(".git") => {}
-                _ if metadata.is_dir() && folders.contains(relative.as_path()) => stack.push(relative),
-                _ => remove_it(&entry.path(), &metadata)?,
+            let kind = entry.file_type().map_err(Error::file("look at", entry.path()))?;
+            let name = relative.as_os_str();
+            match known.get(name) {
+                Some(false) if kind.is_file() || kind.is_symlink() => {}
+                Some(true) if kind.is_dir() && kept.contains(name) => {}
+                Some(true) if kind.is_dir() => empty(&entry.path())?,
+                Some(true) => remove_it(&entry.path(), kind)?,
+                _ if kept.contains(name) || name == ".git" => {}
+                _ if kind.is_dir() && folders.contains(name) => stack.push(relative),
+                _ => remove_it(&entry.path(), kind)?,
             }
         }
     }
@@ -52,11 +58,11 @@ pub(crate) fn clean(root: &Path, known: &BTreeMap<PathBuf, bool>, kept: &[PathBu
 /// Removes a file or a folder with all that is in it.
 pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     let metadata = fs::symlink_metadata(path).map_err(Error::file("look at", path))?;
-    remove_it(path, &metadata)
+    remove_it(path, metadata.file_type())
 }
 
-fn remove_it(path: &Path, metadata: &Metadata) -> Result<(), Error> {
-    if !metadata.is_dir() {
+fn remove_it(path: &Path, kind: FileType) -> Result<(), Error> {
+    if !kind.is_dir() {
         return fs::remove_file(path).map_err(Error::file("remove", path));
     }
     if fs::remove_dir_all(path).is_ok() {
@@ -69,8 +75,8 @@ fn remove_it(path: &Path, metadata: &Metadata) -> Result<(), Error> {
 
 fn empty(path: &Path) -> Result<(), Error> {
     for entry in entries(path)? {
-        let metadata = entry.metadata().map_err(Error::file("look at", entry.path()))?;
-        remove_it(&entry.path(), &metadata)?;
+        let kind = entry.file_type().map_err(Error::file("look at", entry.path()))?;
+        remove_it(&entry.path(), kind)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What belongs to a tree and lies in no object of the repository: files that Git LFS keeps, and submodules.
 
 use crate::error::says_trouble_of_disk;
-use crate::git::fields;
+use crate::reader::{Entry, NESTED};
 use crate::{Environment, Error, Repository, TreeId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -76,16 +76,13 @@ impl Repository {
     }
 
     fn read_content(&self, tree: &TreeId) -> Result<Content, Error> {
-        let listing = self.git_on_objects().args(["ls-tree", "-r", "-z", &tree.0]).bytes()?;
         let mut content = Content::default();
-        for entry in fields(&listing) {
-            let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else { continue };
-            let (facts, path) = (String::from_utf8_lossy(&entry[..tab]), crate::git::path_of(&entry[tab + 1..]));
-            let Some(id) = facts.split(' ').nth(2) else { continue };
-            if facts.starts_with("160000") {
+        for Entry { mode, id, path } in self.files(tree)? {
+            let path = crate::git::path_of(&path);
+            if mode == NESTED {
                 content.links.push((path, CommitId::new(id)));
             } else if !content.has_lfs && path.file_name().is_some_and(|name| name == ATTRIBUTES) {
-                content.has_lfs = self.git_on_objects().args(["cat-file", "blob", id]).text()?.lines().any(is_of_lfs);
+                content.has_lfs = String::from_utf8_lossy(&self.blob(&id)?).lines().any(is_of_lfs);
             }
         }
         Ok(content)

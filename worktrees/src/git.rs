@@ -69,11 +69,13 @@ pub(crate) struct Answer {
 /// hold them for a moment (milliseconds).
 ///
 /// Files are compared with what git knows of them by all that the system says, the time of change of the inode
-/// included, which a program can't set; and nothing lets git leave a file out of sight.
-const SETTINGS: [&str; 15] = [
+/// included, which a program can't set; and nothing lets git leave a file out of sight. Parents are what commits say:
+/// the file that says it again for all of them can be written by anybody.
+const SETTINGS: [&str; 16] = [
     "gc.auto=0",
     "maintenance.auto=false",
     "core.fsmonitor=false",
+    "core.commitGraph=false",
     "advice.detachedHead=false",
     "core.filesRefLockTimeout=1000",
     "core.packedRefsTimeout=2000",

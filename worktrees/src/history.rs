@@ -1,6 +1,7 @@
 //! Reads what a history is made of, all at once: its commits with parents, tree and trailers.
 
 use crate::git::{fields, unexpected};
+use crate::reader::{Difference, DifferenceKind, Found};
 use crate::{Conflict, Error, Landing, Repository, TreeId};
 use tm_scheduler::CommitId;
 use tm_scheduler::merging::{Resolution, lock_file};
@@ -109,9 +110,28 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn changed_between(&self, one: &TreeId, other: &TreeId) -> Result<Vec<String>, Error> {
-        let git = self.git().args(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
-        let listing = git.args([one.to_string(), other.to_string()]).bytes()?;
-        Ok(fields(&listing).map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+        let found = self.differing(&one.0, &other.0)?;
+        Ok(found.into_iter().map(|difference| String::from_utf8_lossy(&difference.path).into_owned()).collect())
+    }
+
+    /// Returns the files that differ between two trees, or those of two commits.
+    pub(crate) fn differing(&self, one: &str, other: &str) -> Result<Vec<Difference>, Error> {
+        if let Some(found) = self.reader().and_then(|reader| reader.differences(one, other)) {
+            return Ok(found);
+        }
+        let arguments = ["diff-tree", "-r", "-z", "--no-renames", "--name-status", "--end-of-options", one, other];
+        let listing = self.git().args(arguments).bytes()?;
+        let mut entries = fields(&listing);
+        let mut differences = Vec::new();
+        while let (Some(status), Some(path)) = (entries.next(), entries.next()) {
+            let kind = match status.first() {
+                Some(b'A') => DifferenceKind::Added,
+                Some(b'D') => DifferenceKind::Deleted,
+                _ => DifferenceKind::Modified,
+            };
+            differences.push(Difference { path: path.to_owned(), kind });
+        }
+        Ok(differences)
     }
 
     /// Returns the content of a file in a tree; `None` where there is none.
@@ -119,6 +139,11 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn bytes_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        match self.reader().and_then(|reader| reader.file(&tree.0, path)) {
+            Some(Found::Here(content)) => return Ok(Some(content)),
+            Some(Found::Nothing) => return Ok(None),
+            None => {}
+        }
         let answer = self.git().args(["cat-file", "blob", &format!("{tree}:{path}")]).answer()?;
         Ok((answer.code == 0).then_some(answer.stdout))
     }

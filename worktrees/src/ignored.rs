@@ -3,6 +3,7 @@
 //! git decides both what a pattern means and what is ignored. Does not know what the paths are wanted for.
 
 use crate::git::{Git, fields, path_of};
+use crate::reader::{Entry, NESTED};
 use crate::{Error, PathPatterns, Repository, TreeId};
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -56,10 +57,12 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn files_covered(&self, tree: &TreeId, patterns: &PathPatterns) -> Result<Vec<String>, Error> {
-        let listing = self.git().args(["ls-tree", "-r", "-z", "--full-tree", &tree.to_string()]).bytes()?;
-        let path = |entry: &[u8]| entry.iter().position(|&byte| byte == b'\t').map(|tab| path_of(&entry[tab + 1..]));
-        let is_covered = |entry: &&[u8]| path(entry).is_some_and(|path| patterns.covers(&path));
-        Ok(fields(&listing).filter(is_covered).map(|entry| String::from_utf8_lossy(entry).into_owned()).collect())
+        let covered = self.files(tree)?.into_iter().filter(|file| patterns.covers(&path_of(&file.path)));
+        let line = |Entry { mode, id, path }: Entry| {
+            let kind = if mode == NESTED { "commit" } else { "blob" };
+            format!("{mode:06o} {kind} {id}\t{}", String::from_utf8_lossy(&path))
+        };
+        Ok(covered.map(line).collect())
     }
 }
 

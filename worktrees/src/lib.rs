@@ -39,6 +39,7 @@ mod patterns;
 mod pool;
 mod prune;
 mod published;
+mod reader;
 mod refs;
 mod remote;
 mod repository;

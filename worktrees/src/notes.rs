@@ -35,7 +35,7 @@ impl Repository {
     }
 
     fn write_note_once(&self, commit: &CommitId, blob: &str) -> Result<(), Error> {
-        let before = self.git().args(["rev-parse", "--verify", "--quiet", NOTES]).text_if_any()?.map(CommitId::new);
+        let before = self.at_reference(NOTES)?;
         let tree = match &before {
             Some(notes) => self.tree_of(notes)?,
             None => TreeId::new(self.git_on_objects().arg("mktree").input("").object_id()?),

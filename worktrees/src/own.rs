@@ -5,6 +5,7 @@
 //! layout is that of a repository with linked worktrees, whose `refs` and `objects` are links to the real ones.
 
 use crate::files::{Identity, beginning, is_link_to, replace};
+use crate::reader::Reader;
 use crate::settings::{self, Settings};
 use crate::{Environment, Error, Repository};
 use std::ffi::OsStr;
@@ -17,7 +18,7 @@ const SHARED: [&str; 4] = ["objects", "refs", "packed-refs", "logs"];
 /// A HEAD that names nothing: what is asked of the shared folder never asks where HEAD is.
 const NO_HEAD: &str = "ref: refs/heads/.invalid\n";
 /// A file `HEAD` is no longer than this.
-const HEAD_BYTES: usize = 4 * 1024;
+pub(crate) const HEAD_BYTES: usize = 4 * 1024;
 
 /// The git folders of one run.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct OwnGit {
     hooks: PathBuf,
     /// Held while a store of a submodule is made or added to.
     modules: Mutex<()>,
+    /// Opened when all is in its place.
+    reader: Option<Reader>,
 }
 
 impl OwnGit {
@@ -44,6 +47,7 @@ impl OwnGit {
             is_reftable: repository.common_dir().join("reftable").is_dir(),
             hooks: folder.join(settings::HOOKS),
             modules: Mutex::new(()),
+            reader: None,
         };
         let common = own.common();
         for path in [folder.join("worktrees"), folder.join("views"), common.join("info")] {
@@ -70,7 +74,13 @@ impl OwnGit {
         own.share(&common)?;
         own.put_alternates_back()?;
         replace(&common.join("HEAD"), NO_HEAD.as_bytes())?;
+        own.reader = Some(Reader::open(&folder.join("reading"), &common, &own.common_dir)?);
         Ok(own)
+    }
+
+    /// Returns what reads refs and objects without a process.
+    pub(crate) const fn reader(&self) -> Option<&Reader> {
+        self.reader.as_ref()
     }
 
     /// Links what is shared with the repository's; again where the repository was moved.

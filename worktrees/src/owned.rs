@@ -5,7 +5,7 @@
 //! the folder is asserted to be the one that tm made.
 
 use crate::all_but::all_but;
-use crate::clean::{clean, known};
+use crate::clean::{Known, clean, known};
 use crate::content::of_lfs;
 use crate::files::{Identity, beginning, replace};
 use crate::git::{Git, GitPlace, Hooks, path_of};
@@ -15,7 +15,6 @@ use crate::own::OwnGit;
 use crate::published::{OwnedHead, point_head, remove_what_was_left, replace_whatever, text_of};
 use crate::{Error, Repository, TreeId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::CommitId;
@@ -248,9 +247,13 @@ impl OwnedFolder {
     }
 
     /// Returns the paths that tm's index has, with whether each is a repository within.
-    fn known(&self) -> Result<BTreeMap<PathBuf, bool>, Error> {
-        if !self.own.join("index").exists() {
-            return Ok(BTreeMap::new());
+    fn known(&self) -> Result<Known, Error> {
+        let index = self.own.join("index");
+        if !index.exists() {
+            return Ok(Known::new());
+        }
+        if let Some(known) = self.repository.reader().and_then(|reader| reader.paths_of_index(&index)) {
+            return Ok(known);
         }
         known(self.git(Hooks::Off).reading())
     }

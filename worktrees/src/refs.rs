@@ -1,5 +1,6 @@
 //! Moves branches by compare-and-swap, and never one that is not tm's to touch.
 
+use crate::reader::Found;
 use crate::{BranchName, Error, Protection, Repository};
 use tm_scheduler::CommitId;
 
@@ -44,8 +45,18 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn branch_tip(&self, branch: &BranchName) -> Result<Option<CommitId>, Error> {
-        let tip = self.git().args(["rev-parse", "--verify", "--quiet", &branch.reference()]).text_if_any()?;
-        Ok(tip.map(CommitId::new))
+        self.at_reference(&branch.reference())
+    }
+
+    /// Returns the commit at a full name of a reference, `None` where there is none.
+    pub(crate) fn at_reference(&self, name: &str) -> Result<Option<CommitId>, Error> {
+        match self.reader().and_then(|reader| reader.reference(name)) {
+            Some(Found::Here(id)) => return Ok(Some(CommitId::new(id))),
+            Some(Found::Nothing) => return Ok(None),
+            None => {}
+        }
+        let id = self.git().args(["rev-parse", "--verify", "--quiet", name]).text_if_any()?;
+        Ok(id.map(CommitId::new))
     }
 
     /// Returns the names of all branches.
@@ -91,6 +102,9 @@ impl Repository {
             }
         }
         let below = format!("{}/", wanted.reference());
+        if let Some(found) = self.reader().and_then(|reader| reader.references(&below)) {
+            return found.first().map_or(Ok(()), |(name, _)| clash(name.strip_prefix("refs/heads/").unwrap_or(name)));
+        }
         let first = self.git().args(["for-each-ref", "--count=1", "--format=%(refname:short)", &below]).text()?;
         if first.is_empty() { Ok(()) } else { clash(&first) }
     }

@@ -3,6 +3,7 @@
 use crate::content::{ContentRules, KnownContent, of_lfs};
 use crate::git::{Git, GitPlace, Hooks, fields, is_object_id, path_of};
 use crate::own::OwnGit;
+use crate::reader::{Found, Reader};
 use crate::settings::TAKEN;
 use crate::watched::ListedSettings;
 use crate::{Environment, Error};
@@ -204,6 +205,11 @@ impl Repository {
         self.own.as_deref()
     }
 
+    /// What reads without a process: in a run, and where the library can read the repository.
+    pub(crate) fn reader(&self) -> Option<&Reader> {
+        self.own.as_ref().and_then(|own| own.reader())
+    }
+
     /// Returns git's own folder of the user's checkout.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
@@ -293,6 +299,9 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn head(&self) -> Result<Head, Error> {
+        if let Some(head) = self.reader().and_then(|reader| reader.head(&self.git_dir)) {
+            return Ok(head);
+        }
         let answer = self.git().args(["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"]).text()?;
         let (commit, reference) = answer.split_once('\n').unwrap_or((&answer, ""));
         let branch = reference.strip_prefix("refs/heads/").map(ToOwned::to_owned);
@@ -331,6 +340,11 @@ impl Repository {
     /// # Errors
     /// It names none.
     pub fn resolve(&self, revision: &str) -> Result<CommitId, Error> {
+        match self.reader().and_then(|reader| reader.commit(revision)) {
+            Some(Found::Here(commit)) => return Ok(commit),
+            Some(Found::Nothing) => return Err(Error::UnknownRevision { revision: revision.to_owned() }),
+            None => {}
+        }
         self.object(&format!("{revision}^{{commit}}"), revision).map(CommitId::new)
     }
 
@@ -353,7 +367,10 @@ impl Repository {
         if let Some(tree) = known().get(commit) {
             return Ok(tree.clone());
         }
-        let tree = TreeId(self.object(&format!("{commit}^{{tree}}"), commit.as_str())?);
+        let tree = match self.reader().and_then(|reader| reader.tree_of(commit.as_str())) {
+            Some(tree) => TreeId(tree),
+            None => TreeId(self.object(&format!("{commit}^{{tree}}"), commit.as_str())?),
+        };
         if is_object_id(commit.as_str()) {
             known().insert(commit.clone(), tree.clone());
         }
@@ -384,6 +401,9 @@ impl Repository {
     pub fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool, Error> {
         if ancestor == descendant {
             return Ok(true);
+        }
+        if let Some(answer) = self.reader().and_then(|reader| reader.is_ancestor(ancestor, descendant)) {
+            return Ok(answer);
         }
         self.git().args(["merge-base", "--is-ancestor"]).commit(ancestor).commit(descendant).yes_or_no()
     }

@@ -4,6 +4,7 @@ mod history;
 mod hooks;
 mod ignored;
 mod objects;
+mod reader;
 mod reading;
 mod safety;
 mod united;

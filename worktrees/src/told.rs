@@ -132,6 +132,10 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn references_below(&self, below: &str) -> Result<Vec<(String, CommitId)>, Error> {
+        let folder = format!("{}/", below.trim_end_matches('/'));
+        if let Some(found) = self.reader().and_then(|reader| reader.references(&folder)) {
+            return Ok(found.into_iter().map(|(name, id)| (name, CommitId::new(id))).collect());
+        }
         let listing = self.git().args(["for-each-ref", "--format=%(refname) %(objectname)", below]).text()?;
         let reference = |line: &str| line.split_once(' ').map(|(name, id)| (name.to_owned(), CommitId::new(id)));
         Ok(listing.lines().filter_map(reference).collect())

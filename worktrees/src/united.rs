@@ -136,7 +136,7 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn versions(&self, of: &ConflictedText) -> Result<[Vec<u8>; 3], Error> {
-        let content = |blob: &str| self.git_on_objects().args(["cat-file", "blob", blob]).bytes();
+        let content = |blob: &str| self.blob(blob);
         let base = of.base.as_deref().map_or_else(|| Ok(Vec::new()), content)?;
         Ok([base, content(&of.ours)?, content(&of.theirs)?])
     }

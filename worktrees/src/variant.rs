@@ -1,6 +1,7 @@
 //! What a tree holds, and trees that differ from another one in the text of some files.
 
 use crate::git::fields;
+use crate::reader::Entry;
 use crate::{Error, Repository, TreeId};
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::CommitId;
@@ -23,8 +24,7 @@ impl Repository {
     /// There is no such tree.
     pub fn links(&self, tree: &TreeId) -> Result<BTreeMap<String, String>, Error> {
         let links = self.entries(tree)?.into_iter().filter(|(mode, _, _)| mode == LINK);
-        let target = |id: &str| self.git().args(["cat-file", "blob", id]).bytes();
-        links.map(|(_, id, path)| Ok((path, String::from_utf8_lossy(&target(&id)?).into_owned()))).collect()
+        links.map(|(_, id, path)| Ok((path, String::from_utf8_lossy(&self.blob(&id)?).into_owned()))).collect()
     }
 
     /// Makes a commit, on no branch, of a tree in which these files have these texts. A file that is there keeps its
@@ -48,14 +48,32 @@ impl Repository {
 
     /// Mode, id and path of every file.
     pub(crate) fn entries(&self, tree: &TreeId) -> Result<Vec<(String, String, String)>, Error> {
+        let entry =
+            |Entry { mode, id, path }: Entry| (format!("{mode:06o}"), id, String::from_utf8_lossy(&path).into_owned());
+        Ok(self.files(tree)?.into_iter().map(entry).collect())
+    }
+
+    /// Every file of a tree.
+    pub(crate) fn files(&self, tree: &TreeId) -> Result<Vec<Entry>, Error> {
+        if let Some(found) = self.reader().and_then(|reader| reader.entries(tree)) {
+            return Ok(found);
+        }
         let listing = self.git().args(["ls-tree", "-r", "-z", "--full-tree", &tree.0]).bytes()?;
         let entry = |bytes: &[u8]| {
-            let line = String::from_utf8_lossy(bytes);
-            let (head, path) = line.split_once('\t')?;
-            let mut words = head.split(' ');
-            let (mode, id) = (words.next()?, words.nth(1)?);
-            Some((mode.to_owned(), id.to_owned(), path.to_owned()))
+            let tab = bytes.iter().position(|&byte| byte == b'\t')?;
+            let facts = String::from_utf8_lossy(&bytes[..tab]).into_owned();
+            let mut words = facts.split(' ');
+            let mode = i32::from_str_radix(words.next()?, 8).ok()?;
+            Some(Entry { mode, id: words.nth(1)?.to_owned(), path: bytes[tab + 1..].to_owned() })
         };
         Ok(fields(&listing).filter_map(entry).collect())
+    }
+
+    /// The content of a blob.
+    pub(crate) fn blob(&self, id: &str) -> Result<Vec<u8>, Error> {
+        match self.reader().and_then(|reader| reader.blob(id)) {
+            Some(content) => Ok(content),
+            None => self.git_on_objects().args(["cat-file", "blob", id]).bytes(),
+        }
     }
 }
