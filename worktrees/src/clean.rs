@@ -28,6 +28,8 @@ pub(crate) fn known(git: Git) -> Result<Known, Error> {
 /// Known paths that are repositories of their own are left as empty folders. Of a file nothing is asked but what the
 /// folder says of it: whether it is as it should be is for git to find out.
 pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<(), Error> {
+    // However they are written, with a slash at the end or without.
+    let kept: Vec<PathBuf> = kept.iter().map(|path| path.components().collect()).collect();
     let mut folders: HashSet<&OsStr> = HashSet::from([OsStr::new("")]);
     for path in known.keys().map(Path::new).chain(kept.iter().map(PathBuf::as_path)) {
         // Where a folder is known, those above it are.

@@ -11,6 +11,7 @@ mod changes;
 mod checkout;
 mod clean;
 mod collection;
+mod commits;
 mod content;
 mod created;
 mod diffstat;
