@@ -10,7 +10,6 @@ use serde_json::json;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
-use tm_executors::process::UnderWay;
 use tm_reports::{audit_junit, audit_text, cleaned_audit};
 use tm_runtime::audit::{AuditOrder, AuditTests, audit as look_through};
 use tm_runtime::{Measurements, replay, rules};
@@ -40,9 +39,9 @@ pub(crate) fn audit(start: &Path, arguments: &AuditArguments) -> Result<u8, Comm
     let worktrees = project.directory.worktrees_folder().join(format!("audit-{}", std::process::id()));
     let pool = WorktreePool::open(&project.repository, &worktrees)?;
     let scratch = tempfile::tempdir()?;
-    let under_way = UnderWay::new(project.directory.under_way());
+    let executor = tm_runtime::executor(&project.directory);
     let checkouts = checkouts(&project, pool, range.from.clone(), scratch.path())?;
-    let measurements = Arc::new(Measurements::new(checkouts, scratch.path().join("baselines"), under_way));
+    let measurements = Arc::new(Measurements::new(checkouts, scratch.path().join("baselines"), executor));
     let order = AuditOrder {
         from: range.from,
         to: range.to,

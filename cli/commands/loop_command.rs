@@ -14,7 +14,6 @@ use crate::project::Project;
 use std::path::Path;
 use std::time::Duration;
 use tm_executors::environment::remove_abandoned_folders;
-use tm_executors::process::UnderWay;
 use tm_reports::{LaneFacts, LoopFacts, LoopSummary, loop_text, summarize_loop};
 use tm_runtime::loops::{CutOff, LaneOutcome, LoopSetup, carry_out_loops, clean_up};
 use tm_runtime::notices::{Channel, Notice};
@@ -104,8 +103,8 @@ pub(crate) fn end_abandoned(project: &Project) -> Result<(), CommandFailure> {
 }
 
 fn found_cut_off(runtime: &Runtime, project: &Project) -> Result<Vec<CutOff>, CommandFailure> {
-    let under_way = UnderWay::new(project.directory.under_way());
-    match runtime.block_on(under_way.end_abandoned())? {
+    let executor = tm_runtime::executor(&project.directory);
+    match runtime.block_on(executor.end_abandoned())? {
         0 => {}
         1 => print_line("one process of tests or of a commit of before was still there and has been ended"),
         count => print_line(&format!(

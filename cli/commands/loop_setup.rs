@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_config::{AgentCommand, Argument, Override, PromptDelivery};
 use tm_executors::agent::AttemptLimits;
-use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe, shell_word};
 use tm_runtime::loops::{CutOff, LoopHeader, LoopSetup, Place, ProgressFile, SharedCost};
@@ -216,7 +215,7 @@ impl Common<'_> {
             hooks: tm_runtime::run_hooks(settings),
             place,
             progress,
-            under_way: UnderWay::new(self.project.directory.under_way()),
+            executor: tm_runtime::executor(&self.project.directory),
             directory: self.directory.clone(),
             tm_program,
             cost: self.cost.clone(),

@@ -8,7 +8,6 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::Path;
-use tm_executors::process::UnderWay;
 use tm_executors::testing::{TestCommand, TestPlace, how_to_report, run_tests};
 use tm_runtime::preflight::{look_first, no_test_command};
 use tm_runtime::{JournalHeader, Measurements, now, replay};
@@ -130,10 +129,10 @@ pub(crate) fn before_loop(project: &Project, command: &TestCommand, broken: Brok
     let root = project.repository.checkout_root();
     let tree = project.repository.tree_of_checkout(root)?;
     let paths: Vec<String> = project.repository.paths(&tree)?.into_iter().collect();
-    let (scratch, under_way) = (tempfile::tempdir()?, UnderWay::new(project.directory.under_way()));
+    let (scratch, executor) = (tempfile::tempdir()?, tm_runtime::executor(&project.directory));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let report = runtime.block_on(async {
-        let place = TestPlace { worktree: root, scratch: scratch.path(), under_way: &under_way, variables: &[] };
+        let place = TestPlace { worktree: root, scratch: scratch.path(), executor: &executor, variables: &[] };
         tokio::select! {
             report = run_tests(command, place, "base") => Ok(report),
             _ = tokio::signal::ctrl_c() => {

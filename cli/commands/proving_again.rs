@@ -10,7 +10,6 @@ use crate::project::Project;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use tm_executors::process::UnderWay;
 use tm_reports::DoubtSummary;
 use tm_runtime::audit::{AuditOrder, AuditTests, Doubt, doubts, landed_since, proven_tips};
 use tm_runtime::{Measurements, Replayed, rules};
@@ -85,9 +84,9 @@ fn not_shown(
     let (base, run) = (&replayed.header.base_commit, &replayed.scheduler);
     let tips = proven_tips(pool.repository(), base, run)?;
     let scratch = directory.path().join("proven-again");
-    let under_way = UnderWay::new(project.directory.under_way());
+    let executor = tm_runtime::executor(&project.directory);
     let checkouts = checkouts(project, pool, base.clone(), directory.path())?;
-    let measurements = Arc::new(Measurements::new(checkouts, scratch.join("baselines"), under_way));
+    let measurements = Arc::new(Measurements::new(checkouts, scratch.join("baselines"), executor));
     let order = AuditOrder {
         from: base.clone(),
         to: tips.first().unwrap_or(base).clone(),

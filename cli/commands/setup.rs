@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_config::Settings;
-use tm_executors::process::UnderWay;
 use tm_executors::testing::TestCommand;
 use tm_presets::{Recipe, recipe};
 use tm_runtime::standing::{Ledger, Rejected, kept_tests, standing};
@@ -50,10 +49,10 @@ pub(crate) fn run_setup(
     // The same for whoever looks at the work when the run is over: agents may have named programs of theirs.
     project.repository.with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header, tasks)?;
-    let under_way = UnderWay::new(project.directory.under_way());
+    let executor = tm_runtime::executor(&project.directory);
     let checkouts = checkouts(project, pool.clone(), header.base_commit.clone(), directory.path())?;
     let scratch = directory.path().join("baselines");
-    let measurements = Arc::new(Measurements::new(checkouts.clone(), scratch, under_way.clone()));
+    let measurements = Arc::new(Measurements::new(checkouts.clone(), scratch, executor.clone()));
     if let Some(look) = look
         && let Err(failure) = before_run(project, &header, tasks, &measurements, (&directory, look))
     {
@@ -76,7 +75,7 @@ pub(crate) fn run_setup(
         rules: rules(&settings),
         never_commit: never_commit(&settings, backlog.path(), repository.checkout_root())?,
         own_files,
-        under_way,
+        executor,
         tm_program: std::env::current_exe()?,
         stall: settings.agent.stall,
         grace: settings.agent.grace,
@@ -98,8 +97,8 @@ pub(crate) fn checkouts(
     folder: &Path,
 ) -> Result<Checkouts, CommandFailure> {
     let own = vec![project.directory.path().to_owned()];
-    let under_way = UnderWay::new(project.directory.under_way());
-    Ok(Checkouts::open(pool, base, &project.loaded.settings, folder.to_owned(), own, under_way)?)
+    let executor = tm_runtime::executor(&project.directory);
+    Ok(Checkouts::open(pool, base, &project.loaded.settings, folder.to_owned(), own, executor)?)
 }
 
 /// Ends what checkouts were made ready for, and removes them; what people should know is told.

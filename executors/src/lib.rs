@@ -6,6 +6,7 @@
 pub mod acp;
 pub mod agent;
 pub mod coverage;
+pub mod engine;
 pub mod environment;
 mod error;
 pub mod findings;

@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tm_config::Settings;
-use tm_executors::process::UnderWay;
+use tm_executors::engine::Executor;
 use tm_scheduler::CommitId;
 use tm_worktrees::{BranchName, BranchStart, JudgeCheckout, Lister, Worktree, WorktreePool};
 use tokio::sync::mpsc::UnboundedSender;
@@ -78,7 +78,7 @@ impl Checkouts {
         settings: &Settings,
         folder: PathBuf,
         own_folders: Vec<PathBuf>,
-        under_way: UnderWay,
+        executor: Executor,
     ) -> Result<Self, Error> {
         let preparation = Preparation::begin(PreparationBasis {
             repository: pool.repository().clone(),
@@ -86,7 +86,7 @@ impl Checkouts {
             folder: folder.join("copies"),
             own_folders,
             environment: environment(&settings.test),
-            under_way,
+            executor,
         })?;
         let ports = Ports::of(pool.folder());
         let (known, noticed, told) = (Arc::default(), Arc::default(), Arc::default());

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use tm_config::{PoliteStop, PromptDelivery};
 use tm_executors::agent::{AgentCommand, AttemptLimits, OutputFormat, RefusalPatterns};
+use tm_executors::engine::Executor;
 use tm_executors::process::{Inherited, Stdin, StopSignal, TreeCommand};
 use tm_presets::{Placeholders, Recipe};
 use tm_scheduler::{AgentReport, Ended};
@@ -16,6 +17,7 @@ use tm_store::run::AttemptDirectory;
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {
     pub(crate) recipe: &'a Recipe,
+    pub(crate) executor: &'a Executor,
     pub(crate) directory: &'a AttemptDirectory,
     pub(crate) worktree: &'a Path,
     pub(crate) prompt: &'a str,
@@ -64,6 +66,7 @@ impl Launch<'_> {
             identity_file: directory.agent(),
             result_file: directory.result(),
             agent: recipe.name.clone(),
+            executor: self.executor.clone(),
             limits: self.limits,
             polite_stop: match recipe.stop {
                 PoliteStop::Int => StopSignal::Interrupt,

@@ -50,5 +50,5 @@ pub use measurements::Measurements;
 pub use parts::{Parts, WrongParts};
 pub use proving::{RedCommit, Work, prove, red_commit};
 pub use replay::{Replayed, replay};
-pub use setup::{AgentChoice, RunSetup, content_rules, environment, rules, run_hooks, test_command};
+pub use setup::{AgentChoice, RunSetup, content_rules, environment, executor, rules, run_hooks, test_command};
 pub use trouble::Trouble;

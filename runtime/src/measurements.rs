@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tm_executors::process::UnderWay;
+use tm_executors::engine::Executor;
 use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
 use tm_worktrees::{JudgeCheckout, Repository, TreeId};
@@ -28,7 +28,7 @@ pub struct Measurements {
     /// Where raw output goes that belongs to no attempt.
     scratch: PathBuf,
     /// Where tests are written down while they run.
-    under_way: UnderWay,
+    executor: Executor,
     by_tree: Mutex<BTreeMap<String, Cell>>,
     /// Trees that were judged, and held.
     proven: Mutex<BTreeSet<String>>,
@@ -38,11 +38,11 @@ pub struct Measurements {
 
 impl Measurements {
     /// Returns what measures in `checkouts`; raw output that belongs to no attempt goes into `scratch`.
-    pub const fn new(checkouts: Checkouts, scratch: PathBuf, under_way: UnderWay) -> Self {
+    pub const fn new(checkouts: Checkouts, scratch: PathBuf, executor: Executor) -> Self {
         Self {
             checkouts,
             scratch,
-            under_way,
+            executor,
             by_tree: Mutex::new(BTreeMap::new()),
             proven: Mutex::new(BTreeSet::new()),
             gates: Mutex::new(BTreeMap::new()),
@@ -183,7 +183,7 @@ impl Measurements {
         name: &str,
     ) -> TestReport {
         let variables = self.checkouts.variables(worktree);
-        let place = TestPlace { worktree, scratch, under_way: &self.under_way, variables: &variables };
+        let place = TestPlace { worktree, scratch, executor: &self.executor, variables: &variables };
         for pause in START_AGAIN_AFTER {
             let report = run_tests(command, place, name).await;
             if !matches!(report.end, CommandEnd::NotStarted(_)) {

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tm_config::{CommitHooks, CoverageThreshold, Settings, Strictness as Strict, TestHome};
+use tm_executors::engine::Executor;
 use tm_executors::environment::{EnvironmentRules, Home};
-use tm_executors::process::UnderWay;
 use tm_executors::testing::{ResultFormat, TestCommand, UnknownFormat, detect_test_command};
 use tm_presets::Recipe;
 use tm_scheduler::verdict::{Canary, Rules, Strictness};
 use tm_scheduler::{AgentName, CommitId, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
 use tm_store::backlog::BacklogSource;
-use tm_store::run::{Rejection, RunDirectory};
+use tm_store::run::{ProjectDirectory, Rejection, RunDirectory};
 use tm_worktrees::{Bring, ContentRules, PathPatterns, Repository, RunHooks};
 
 /// The agents of a run by kind of work, the first choice first, none of them empty.
@@ -86,8 +86,8 @@ pub struct RunSetup {
     pub checkouts: Checkouts,
     /// What is known of trees: of the base, where it was looked at before the start.
     pub measurements: Arc<Measurements>,
-    /// Where tests and commits are written down while they go on.
-    pub under_way: UnderWay,
+    /// Where agents, set-ups, gates and tests are started.
+    pub executor: Executor,
     /// The run's folder.
     pub directory: RunDirectory,
     /// The backlog.
@@ -119,6 +119,11 @@ pub struct RunSetup {
     pub stall: Option<Duration>,
     /// The time to end after the result, or when the run stops.
     pub grace: Duration,
+}
+
+/// Returns where the jobs of a project are started.
+pub fn executor(project: &ProjectDirectory) -> Executor {
+    Executor::local(project.under_way())
 }
 
 /// The setup as all steps share it.

@@ -1,14 +1,14 @@
 //! Ends what an agent left running whose tm is gone.
 
 use super::identity::AgentIdentity;
-use crate::process::{ProcessIdentity, ProcessTree};
+use crate::engine::{Executor, end_all};
 use std::path::Path;
+use std::time::Duration;
 
 /// Ends the agent that `identity_file` names, with everything that its marks tell to be its own; returns how many
 /// processes that were. A process that has its number by now and is another is left alone.
-pub async fn end_abandoned(identity_file: &Path, marks: &[(String, String)]) -> u32 {
-    let leader = AgentIdentity::read(identity_file).map(AgentIdentity::process);
-    let was_alive = leader.is_some_and(ProcessIdentity::is_alive);
-    let leftovers = ProcessTree::adopt(leader, marks).kill().await.leftovers;
-    leftovers + u32::from(was_alive)
+pub async fn end_abandoned(executor: &Executor, identity_file: &Path, marks: &[(String, String)]) -> u32 {
+    let identity = AgentIdentity::read(identity_file);
+    let job = executor.adopt(identity.as_ref().map(|identity| &identity.handle), marks).await;
+    end_all(job, Duration::ZERO).await
 }

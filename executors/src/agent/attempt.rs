@@ -6,19 +6,17 @@ use super::output::{last_line, last_words, refusal, tail};
 use super::result_file::MOST_RESULT_BYTES;
 use super::stall::signs_of_life;
 use super::stream::{Heard, Listener};
-use super::watch::WatchedFolder;
 use super::{AgentCommand, Order, OutputFormat, Progress, RefusalPatterns, parse_result};
 use crate::Error;
-use crate::process::ProcessTree;
+use crate::engine::{Job, JobEnd};
 use std::io::Write as _;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tm_scheduler::{AgentReport, Ended, ResultFile, ServiceRefusal, Timestamp};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How often output is looked at, and the result file where nothing notifies of it.
+/// How often output and the result file are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// A result file that can't be read is read again after these pauses, about two seconds in all.
 const REREAD_AFTER: [u64; 7] = [10, 20, 40, 80, 160, 320, 1_280];
@@ -39,22 +37,22 @@ pub async fn run_attempt(
 ) -> Result<AgentReport, Error> {
     let started_at = now();
     clear(&command);
-    let mut tree = match ProcessTree::spawn(&command.tree) {
-        Ok(tree) => tree,
+    let mut job = match command.executor.start(&command.tree).await {
+        Ok(job) => job,
         Err(error) if error.is_of_surroundings() => return Err(error),
         Err(error) => {
             let listener = Listener::new(command.output);
             return Ok(report(&command, started_at, Ended::NotStarted(error.with_causes()), 0, listener).await);
         }
     };
-    if let Some(leader) = tree.leader()
-        && let Err(error) = AgentIdentity::new(leader, started_at.0).write(&command.identity_file)
+    if let Some(handle) = job.handle()
+        && let Err(error) = AgentIdentity::new(handle, started_at.0).write(&command.identity_file)
     {
-        tree.kill().await;
+        job.end(Duration::ZERO).await;
         return Err(error);
     }
     let deadline = Instant::now() + command.limits.timeout;
-    let report = see_to_the_end(&command, tree, started_at, deadline, orders, progress).await;
+    let report = see_to_the_end(&command, job, started_at, deadline, orders, progress).await;
     with_room_for_a_result(&command, report)
 }
 
@@ -68,15 +66,15 @@ pub async fn adopt_attempt(
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
     let identity = AgentIdentity::read(&command.identity_file);
-    let leader = identity.map(AgentIdentity::process);
-    let started_at = identity.map_or_else(now, |identity| Timestamp(identity.started_at));
-    let mut tree = ProcessTree::adopt(leader, &command.tree.marks);
-    if !leader.is_some_and(crate::process::ProcessIdentity::is_alive) {
-        let leftovers = tree.kill().await.leftovers;
+    let started_at = identity.as_ref().map_or_else(now, |identity| Timestamp(identity.started_at));
+    let handle = identity.as_ref().map(|identity| &identity.handle);
+    let mut job = command.executor.adopt(handle, &command.tree.marks).await;
+    if !job.is_running().await {
+        let leftovers = job.end(Duration::ZERO).await.leftovers;
         return Ok(report(&command, started_at, Ended::Lost, leftovers, Listener::new(command.output)).await);
     }
     let left = command.limits.timeout.saturating_sub(Duration::from_millis(now().since(started_at)));
-    let report = see_to_the_end(&command, tree, started_at, Instant::now() + left, orders, progress).await;
+    let report = see_to_the_end(&command, job, started_at, Instant::now() + left, orders, progress).await;
     with_room_for_a_result(&command, report)
 }
 
@@ -98,8 +96,8 @@ fn with_room_for_a_result(command: &AgentCommand, report: AgentReport) -> Result
 
 /// Why the wait for an agent is over.
 enum Over {
-    /// It ended; how, when that can be learnt.
-    Ended(Option<ExitStatus>),
+    /// It ended.
+    Ended(JobEnd),
     TimedOut,
     Stalled,
     Lingered,
@@ -108,25 +106,26 @@ enum Over {
 
 async fn see_to_the_end(
     command: &AgentCommand,
-    mut tree: ProcessTree,
+    mut job: Box<dyn Job>,
     started_at: Timestamp,
     deadline: Instant,
     mut orders: watch::Receiver<Order>,
     progress: impl FnMut(Progress) + Send,
 ) -> AgentReport {
     let mut listener = Listener::new(command.output);
-    let over = wait(command, &mut tree, deadline, &mut orders, &mut listener, progress).await;
+    let over = wait(command, &mut *job, deadline, &mut orders, &mut listener, progress).await;
     let (ended, leftovers) = match over {
-        Over::Ended(status) => {
-            let leftovers = tree.kill().await.leftovers;
-            (status.map_or(Ended::Lost, |status| Ended::Exited(status.code())), leftovers)
+        Over::Ended(end) => {
+            let leftovers = job.end(Duration::ZERO).await.leftovers;
+            let ended = if end == JobEnd::Unknown { Ended::Lost } else { Ended::Exited(end.code()) };
+            (ended, leftovers)
         }
-        Over::TimedOut => (Ended::TimedOut, stop(command, &mut tree).await),
-        Over::Stalled => (Ended::Stalled, stop(command, &mut tree).await),
-        Over::Lingered => (Ended::Lingered, stop(command, &mut tree).await),
+        Over::TimedOut => (Ended::TimedOut, stop(command, &mut *job).await),
+        Over::Stalled => (Ended::Stalled, stop(command, &mut *job).await),
+        Over::Lingered => (Ended::Lingered, stop(command, &mut *job).await),
         // TERM to its whole tree would end the program before its turn can be cancelled.
-        Over::Stopped if command.output == OutputFormat::Acp => (Ended::Killed, stop(command, &mut tree).await),
-        Over::Stopped => (Ended::Killed, tree.terminate(ASK_FOR.min(command.limits.grace)).await.leftovers),
+        Over::Stopped if command.output == OutputFormat::Acp => (Ended::Killed, stop(command, &mut *job).await),
+        Over::Stopped => (Ended::Killed, job.end(ASK_FOR.min(command.limits.grace)).await.leftovers),
     };
     report(command, started_at, ended, leftovers, listener).await
 }
@@ -134,13 +133,12 @@ async fn see_to_the_end(
 /// Waits for whatever comes first.
 async fn wait(
     command: &AgentCommand,
-    tree: &mut ProcessTree,
+    job: &mut dyn Job,
     deadline: Instant,
     orders: &mut watch::Receiver<Order>,
     listener: &mut Listener,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Over {
-    let folder = command.result_file.parent().map(WatchedFolder::new);
     let mut looks = tokio::time::interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut logs = logs(command);
@@ -153,7 +151,7 @@ async fn wait(
         let grace_ends = result_at.map(|at| at + command.limits.grace);
         tokio::select! {
             biased;
-            status = tree.wait() => return Over::Ended(status.ok().flatten()),
+            end = job.wait() => return Over::Ended(end.unwrap_or(JobEnd::Unknown)),
             () = until(Some(deadline)) => return Over::TimedOut,
             () = until(grace_ends) => return Over::Lingered,
             () = until(stop_at) => return Over::Stopped,
@@ -162,12 +160,11 @@ async fn wait(
                 Order::StopWithin(time) => stop_at = Some(Instant::now() + time),
                 Order::StopNow => return Over::Stopped,
             },
-            () = changed(folder.as_ref()), if result_at.is_none() => {
-                result_at = result_at.or_else(|| has_result(command).then(Instant::now));
-            }
             _ = looks.tick() => {
                 result_at = result_at.or_else(|| has_result(command).then(Instant::now));
-                logs.iter_mut().for_each(BoundedLog::keep_within);
+                for log in &mut logs {
+                    log.keep_within(&command.executor);
+                }
                 let size = tm_untrusted::size(&command.tree.stdout);
                 if size != printed {
                     printed = size;
@@ -194,24 +191,17 @@ fn logs(command: &AgentCommand) -> [BoundedLog; 2] {
 }
 
 /// Asks the agent to stop as it likes to be asked, then ends what is left of it.
-async fn stop(command: &AgentCommand, tree: &mut ProcessTree) -> u32 {
-    tree.ask_to_stop(command.polite_stop);
+async fn stop(command: &AgentCommand, job: &mut dyn Job) -> u32 {
+    job.signal(command.polite_stop);
     let patience = ASK_FOR.min(command.limits.grace);
     // Whether it listened or not, what is left is ended.
-    let _listened = tokio::time::timeout(patience, tree.wait()).await;
-    tree.terminate(patience).await.leftovers
+    let _listened = tokio::time::timeout(patience, job.wait()).await;
+    job.end(patience).await.leftovers
 }
 
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn changed(folder: Option<&WatchedFolder>) {
-    match folder {
-        Some(folder) => folder.changed().await,
         None => std::future::pending().await,
     }
 }

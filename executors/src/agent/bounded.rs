@@ -1,9 +1,10 @@
 //! Keeps a log within its limit: its head and its tail stay.
 //!
 //! An agent writes into its log itself, so that it outlives tm. While it lives nothing in the file is moved: what lies
-//! between head and tail is given back to the file system where that can be done (Linux), and reads as zeros. Once
+//! between head and tail is given back to the file system where the engine can do that, and reads as zeros. Once
 //! everybody who writes is gone, head and tail are put together.
 
+use crate::engine::Executor;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -25,10 +26,11 @@ impl BoundedLog {
     }
 
     /// Gives back what lies between head and tail, once it is worth it.
-    pub(super) fn keep_within(&mut self) {
+    pub(super) fn keep_within(&mut self, executor: &Executor) {
         let length = tm_untrusted::size(&self.path);
         let tail = length.saturating_sub(self.half);
-        if tail.saturating_sub(self.given_back) > self.half / 4 && give_back(&self.path, self.given_back, tail).is_ok()
+        if tail.saturating_sub(self.given_back) > self.half / 4
+            && executor.give_back(&self.path, self.given_back..tail).is_ok()
         {
             self.given_back = tail;
         }
@@ -57,20 +59,6 @@ impl BoundedLog {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn give_back(path: &Path, from: u64, to: u64) -> std::io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    let file = tm_untrusted::open_writable(path)?;
-    fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, from, to - from)?;
-    Ok(())
-}
-
-/// Without a portable way, the log is bounded once its agent is gone.
-#[cfg(not(target_os = "linux"))]
-fn give_back(_path: &Path, _from: u64, _to: u64) -> std::io::Result<()> {
-    Err(std::io::ErrorKind::Unsupported.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,7 +72,7 @@ mod tests {
         let path = folder.path().join("log");
         File::create(&path).and_then(|mut file| file.write_all(b"one\ntwo\n")).expect("a log");
         let mut log = BoundedLog::new(&path, LIMIT);
-        log.keep_within();
+        log.keep_within(&Executor::local(folder.path().to_owned()));
         log.close().expect("closed");
         assert_eq!(std::fs::read(&path).expect("a log"), b"one\ntwo\n");
         BoundedLog::new(&folder.path().join("nothing"), LIMIT).close().expect("nothing to do");
@@ -101,7 +89,7 @@ mod tests {
         file.write_all(b"the head\n").expect("written");
         for _ in 0..40 {
             file.write_all(&vec![b'x'; 64 * 1024]).expect("written");
-            log.keep_within();
+            log.keep_within(&Executor::local(folder.path().to_owned()));
             let room = file.metadata().expect("metadata").blocks() * 512;
             assert!(room <= 2 * LIMIT, "{room}");
         }

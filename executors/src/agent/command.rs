@@ -1,5 +1,6 @@
 //! Everything that starting and watching one agent needs.
 
+use crate::engine::Executor;
 use crate::process::{StopSignal, TreeCommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +11,8 @@ use tm_scheduler::Tokens;
 pub struct AgentCommand {
     /// The agent's name, for reports.
     pub agent: String,
+    /// Where it is started.
+    pub executor: Executor,
     /// The program, and the variables by which every process of the attempt is known.
     pub tree: TreeCommand,
     /// Where it is written down who the process is, so that another tm finds it.

@@ -1,7 +1,7 @@
 //! Who the agent of an attempt is, written down so that another tm can find it.
 
 use crate::Error;
-use crate::process::ProcessIdentity;
+use crate::engine::JobHandle;
 use serde::{Deserialize, Serialize};
 use std::io::Write as _;
 use std::path::Path;
@@ -10,37 +10,33 @@ use std::path::Path;
 const MOST_BYTES: u64 = 4 * 1024;
 
 /// The content of `agent.json`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub(super) struct AgentIdentity {
-    pub(super) version: u32,
-    pub(super) pid: u32,
-    pub(super) start_time: u64,
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AgentIdentity {
+    pub(crate) version: u32,
     /// Milliseconds since the epoch.
-    pub(super) started_at: u64,
+    pub(crate) started_at: u64,
+    #[serde(flatten)]
+    pub(crate) handle: JobHandle,
 }
 
 impl AgentIdentity {
-    pub(super) const fn new(process: ProcessIdentity, started_at: u64) -> Self {
-        Self { version: 1, pid: process.pid, start_time: process.start_time, started_at }
-    }
-
-    pub(super) const fn process(self) -> ProcessIdentity {
-        ProcessIdentity { pid: self.pid, start_time: self.start_time }
+    pub(crate) const fn new(handle: JobHandle, started_at: u64) -> Self {
+        Self { version: 1, started_at, handle }
     }
 
     /// Writes it; renamed into place, so that it is there whole or not at all.
-    pub(super) fn write(self, path: &Path) -> Result<(), Error> {
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
         let failed = |source: std::io::Error| Error::Write { path: path.to_owned(), source };
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        serde_json::to_writer(&mut file, &self).map_err(|source| Error::Json { path: path.to_owned(), source })?;
+        serde_json::to_writer(&mut file, self).map_err(|source| Error::Json { path: path.to_owned(), source })?;
         tm_faults::check("agent: rename").and_then(|()| file.flush()).map_err(failed)?;
         file.persist(path).map_err(|error| failed(error.error))?;
         Ok(())
     }
 
     /// Reads it; `None` when the agent was never started, or nobody can tell.
-    pub(super) fn read(path: &Path) -> Option<Self> {
+    pub(crate) fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&tm_untrusted::read(path, MOST_BYTES).ok()?).ok()
     }
 }

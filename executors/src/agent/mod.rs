@@ -19,11 +19,12 @@ mod stall;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 pub use abandoned::end_abandoned;
 pub use attempt::{adopt_attempt, run_attempt};
 pub use closing::{Closing, closing};
 pub use command::{AgentCommand, AttemptLimits, Order, OutputFormat, Progress, RefusalPatterns};
 pub use follow::{Follower, LogEnd};
+#[cfg(test)]
+pub(crate) use identity::AgentIdentity;
 pub use result_file::{ResultDraft, parse_result};

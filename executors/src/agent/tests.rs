@@ -1,6 +1,7 @@
 //! Agents as shell scripts, each with a habit of its own.
 
 use super::*;
+use crate::engine::{Executor, JobHandle};
 use crate::process::{StopSignal, TreeCommand};
 use std::path::Path;
 use std::time::Duration;
@@ -20,6 +21,7 @@ impl Scene {
         let mark = folder.path().display().to_string();
         let command = AgentCommand {
             agent: "scripted".into(),
+            executor: Executor::local(path("records")),
             tree: TreeCommand {
                 program: "sh".into(),
                 arguments: vec!["-c".into(), script.into()],
@@ -221,7 +223,9 @@ fn started_before(scene: &Scene) -> std::process::Child {
         .spawn()
         .expect("a process");
     let process = crate::process::ProcessIdentity::of(child.id()).expect("a living process");
-    super::identity::AgentIdentity::new(process, 0).write(&scene.command.identity_file).expect("written");
+    super::identity::AgentIdentity::new(JobHandle::new("local", &process), 0)
+        .write(&scene.command.identity_file)
+        .expect("written");
     child
 }
 

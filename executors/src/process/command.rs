@@ -60,7 +60,7 @@ pub struct TreeCommand {
 
 impl TreeCommand {
     /// Starts the program in a process group of its own.
-    pub(super) fn spawn(&self) -> Result<(Child, ProcessIdentity), Error> {
+    pub(crate) fn spawn(&self) -> Result<(Child, ProcessIdentity), Error> {
         let mut command = self.prepare()?;
         let child = command.spawn().map_err(|source| self.not_started(source))?;
         let pid = child.id().ok_or_else(|| self.not_started(std::io::Error::other("it has no process number")))?;

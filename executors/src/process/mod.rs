@@ -18,7 +18,6 @@ mod signal;
 mod subreaper;
 mod table;
 mod tree;
-mod under_way;
 
 #[cfg(not(target_os = "linux"))]
 #[path = "table_ps.rs"]
@@ -36,7 +35,6 @@ pub use program::{RunningProgram, running};
 pub use signal::StopSignal;
 pub use subreaper::become_subreaper;
 pub use tree::{ProcessTree, Terminated};
-pub use under_way::{TreeRecord, UnderWay};
 
 /// The variable that spares a process of tm's own: an orphan that has it in its environment is nobody's leftover.
 ///

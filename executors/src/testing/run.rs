@@ -7,8 +7,9 @@ use super::results::{self, SetAside, Written};
 use super::{Parsed, TestCommand, reading};
 use crate::Error;
 use crate::coverage;
+use crate::engine::Executor;
 use crate::environment::{CommandEnvironment, PrivateFolder};
-use crate::process::{ProcessTree, Stdin, TreeCommand, TreeRecord, UnderWay};
+use crate::process::{Stdin, TreeCommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -26,8 +27,8 @@ pub struct TestPlace<'a> {
     pub worktree: &'a Path,
     /// The folder for raw output and results.
     pub scratch: &'a Path,
-    /// Where the run is written down as long as it goes on.
-    pub under_way: &'a UnderWay,
+    /// Where they are started.
+    pub executor: &'a Executor,
     /// Variables of the place, on top of those of the command.
     pub variables: &'a [(OsString, OsString)],
 }
@@ -39,7 +40,7 @@ pub struct TestPlace<'a> {
 pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) -> TestReport {
     let log = place.scratch.join(format!("{name}.log"));
     // Nothing of before may write into the log, the results or the worktree any more.
-    if let Err(error) = place.under_way.end_abandoned().await {
+    if let Err(error) = place.executor.end_abandoned().await {
         return TestReport::without_results(CommandEnd::NotStarted(error.with_causes()));
     }
     // A log of an earlier, interrupted measurement must not be read as part of this one.
@@ -139,22 +140,8 @@ async fn run(prepared: &Prepared, limit: Duration, place: TestPlace<'_>, log: &P
         stderr: log.to_owned(),
         marks: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
     };
-    // Dropped after the tree: as long as anything of it may be left, it is written down.
-    let mut record = place.under_way.begin(&tree_command.marks)?;
-    let mut tree = ProcessTree::spawn(&tree_command)?;
-    let end = see_to_the_end(&mut tree, &mut record, limit).await;
-    tree.kill().await;
-    end
-}
-
-async fn see_to_the_end(tree: &mut ProcessTree, record: &mut TreeRecord, limit: Duration) -> Result<CommandEnd, Error> {
-    if let Some(leader) = tree.leader() {
-        record.started(leader)?;
-    }
-    match tokio::time::timeout(limit, tree.wait()).await {
-        Ok(status) => Ok(CommandEnd::Exited(status?.and_then(|status| status.code()))),
-        Err(_elapsed) => Ok(CommandEnd::TimedOut),
-    }
+    let ended = place.executor.run(&tree_command, limit).await?;
+    Ok(ended.map_or(CommandEnd::TimedOut, |end| CommandEnd::Exited(end.code())))
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {
@@ -188,9 +175,8 @@ mod tests {
     async fn run_here(text: &str, timeout: Duration) -> TestReport {
         let folder = tempfile::tempdir().expect("a folder");
         let command = TestCommand { timeout, ..TestCommand::shell(text, None) };
-        let under_way = UnderWay::new(folder.path().join("under-way"));
-        let place =
-            TestPlace { worktree: folder.path(), scratch: folder.path(), under_way: &under_way, variables: &[] };
+        let executor = Executor::local(folder.path().join("under-way"));
+        let place = TestPlace { worktree: folder.path(), scratch: folder.path(), executor: &executor, variables: &[] };
         run_tests(&command, place, "work").await
     }
 

@@ -8,7 +8,6 @@ use super::state::ProvenRed;
 use crate::trouble::words;
 use crate::{Checkouts, Measurements, RedCommit, Work, prove};
 use std::path::PathBuf;
-use tm_executors::process::UnderWay;
 use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
 use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, TestOutcome};
 use tm_worktrees::{TreeId, WorktreePool};
@@ -61,11 +60,11 @@ fn measurements(session: &Session<'_>, head: &CommitId) -> Result<Measurements, 
     let (project, scratch) = (session.project(), scratch(session));
     let repository = project.checkout.repository().with_content(crate::content_rules(&project.settings.worktree));
     let pool = WorktreePool::open(&repository, &session.open.run.path().join("worktrees"))?;
-    let (under_way, own_folders) = (UnderWay::new(project.waves.under_way()), vec![project.waves.path().to_owned()]);
+    let (executor, own_folders) = (crate::executor(&project.waves), vec![project.waves.path().to_owned()]);
     let copies = scratch.join("prepared");
-    let checkouts = Checkouts::open(pool, head.clone(), &project.settings, copies, own_folders, under_way.clone())
+    let checkouts = Checkouts::open(pool, head.clone(), &project.settings, copies, own_folders, executor.clone())
         .map_err(|error| Error::Measuring(words(&error)))?;
-    Ok(Measurements::new(checkouts, scratch, under_way))
+    Ok(Measurements::new(checkouts, scratch, executor))
 }
 
 /// Judges the whole suite at the end by running it. A coverage that the tests wrote counts more than one that was told.

@@ -145,6 +145,7 @@ fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Resul
     let prompt = setup.prompt.render(&context).map_err(|error| Trouble::of(&error))?;
     let launch = Launch {
         recipe: &setup.recipe,
+        executor: &setup.executor,
         directory,
         worktree: setup.place.folder(),
         prompt: &prompt,

@@ -203,8 +203,8 @@ async fn give_back(setup: Arc<LoopSetup>) -> Option<String> {
 async fn verify(setup: Arc<LoopSetup>, iteration: u32, attempt: u32, mut orders: watch::Receiver<Order>) -> LoopInput {
     let Some(command) = &setup.test_command else { return LoopInput::Verified(Ok(())) };
     let directory = setup.directory.attempt(setup.lane.as_str(), iteration, attempt);
-    let under_way = &setup.under_way;
-    let place = TestPlace { worktree: setup.place.folder(), scratch: directory.path(), under_way, variables: &[] };
+    let executor = &setup.executor;
+    let place = TestPlace { worktree: setup.place.folder(), scratch: directory.path(), executor, variables: &[] };
     tokio::select! {
         report = run_tests(command, place, "tests") => {
             LoopInput::Verified(if is_green(&report) { Ok(()) } else { Err(what_fails(&report)) })

@@ -66,7 +66,7 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
         let cut_off = state.clone();
         let attempt = directory.attempt(state.lane.as_str(), state.iteration, state.attempt);
         let marks = marks(&state.id, &state.lane, state.iteration, state.attempt);
-        let ended_processes = end_abandoned(&attempt.agent(), &marks).await;
+        let ended_processes = end_abandoned(&crate::executor(project), &attempt.agent(), &marks).await;
         if let Err(error) = ProgressFile::new(state.progress_file.clone()).cut_off(&state, now()) {
             // A progress file that somebody has removed with its folder needs no note.
             tracing::warn!(%error, "the progress file can't be written");

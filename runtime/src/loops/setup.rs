@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tm_config::Escape;
 use tm_executors::agent::AttemptLimits;
-use tm_executors::process::UnderWay;
+use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe};
 use tm_scheduler::iteration::{Goal, LoopLimits};
@@ -56,8 +56,8 @@ pub struct LoopSetup {
     pub hooks: tm_worktrees::RunHooks,
     /// The memory of the loop.
     pub progress: ProgressFile,
-    /// Where tests are written down while they run.
-    pub under_way: UnderWay,
+    /// Where agents and tests are started.
+    pub executor: Executor,
     /// The loop's folder.
     pub directory: LoopDirectory,
     /// This program.

@@ -7,8 +7,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::CommandLine;
+use tm_executors::engine::{Executor, JobEnd};
 use tm_executors::environment::{CommandEnvironment, EnvironmentRules};
-use tm_executors::process::{ProcessTree, Stdin, TreeCommand, UnderWay};
+use tm_executors::process::{Stdin, TreeCommand};
 use tokio::time::Instant;
 
 /// So much of the end of what a command printed is looked at.
@@ -41,14 +42,14 @@ pub(crate) struct CommandPlace<'a> {
     pub(crate) log: &'a Path,
     pub(crate) limit: Duration,
     pub(crate) environment: &'a EnvironmentRules,
-    pub(crate) under_way: &'a UnderWay,
+    pub(crate) executor: &'a Executor,
     pub(crate) variables: &'a [(OsString, OsString)],
 }
 
 impl CommandPlace<'_> {
     /// Runs the commands until one fails.
     pub(crate) async fn run_all(self, commands: &[CommandLine]) -> Result<(), Error> {
-        self.under_way.end_abandoned().await?;
+        self.executor.end_abandoned().await?;
         // What an earlier, interrupted set-up printed is no part of this one.
         match std::fs::remove_file(self.log) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file("remove", self.log)(error)),
@@ -70,25 +71,14 @@ impl CommandPlace<'_> {
         let environment =
             CommandEnvironment::fresh(self.environment).map_err(Error::file("make an environment for", self.folder))?;
         let command = self.tree_command(command, &environment);
-        // Dropped after the tree: as long as anything of it may be left, it is written down.
-        let mut record = self.under_way.begin(&command.marks)?;
-        let mut tree = match ProcessTree::spawn(&command) {
-            Ok(tree) => tree,
-            Err(error @ tm_executors::Error::Start { .. }) => {
-                return Ok(Some(SetupEnd::NotStarted(error.with_causes())));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let written_down = tree.leader().map_or(Ok(()), |leader| record.started(leader));
-        let ended = tokio::time::timeout_at(deadline, tree.wait()).await;
-        tree.kill().await;
-        written_down?;
-        let Ok(status) = ended else { return Ok(Some(SetupEnd::TimedOut(self.limit))) };
-        Ok(match status?.and_then(|status| status.code()) {
-            Some(0) => None,
-            Some(code) => Some(SetupEnd::Exited(code)),
-            None => Some(SetupEnd::Killed),
-        })
+        match self.executor.run(&command, deadline - Instant::now()).await {
+            Ok(None) => Ok(Some(SetupEnd::TimedOut(self.limit))),
+            Ok(Some(JobEnd::Exited(0))) => Ok(None),
+            Ok(Some(JobEnd::Exited(code))) => Ok(Some(SetupEnd::Exited(code))),
+            Ok(Some(JobEnd::Killed | JobEnd::Unknown)) => Ok(Some(SetupEnd::Killed)),
+            Err(error @ tm_executors::Error::Start { .. }) => Ok(Some(SetupEnd::NotStarted(error.with_causes()))),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn tree_command(self, command: &CommandLine, environment: &CommandEnvironment) -> TreeCommand {

@@ -29,8 +29,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tm_config::{CommandLine, Commands, Worktree};
+use tm_executors::engine::Executor;
 use tm_executors::environment::EnvironmentRules;
-use tm_executors::process::UnderWay;
 use tm_worktrees::{PathPatterns, Repository};
 
 /// Lists what in a checkout is in no commit, ignored or not, from its root; a folder of which nothing is tracked is one
@@ -50,7 +50,7 @@ struct Shared {
     caches: PathPatterns,
     snapshot: Snapshot,
     environment: EnvironmentRules,
-    under_way: UnderWay,
+    executor: Executor,
 }
 
 /// What is needed to begin.
@@ -67,7 +67,7 @@ pub struct PreparationBasis {
     /// How the environment of commands is built.
     pub environment: EnvironmentRules,
     /// Where commands are written down while they run.
-    pub under_way: UnderWay,
+    pub executor: Executor,
 }
 
 /// Who works in a checkout.
@@ -156,12 +156,12 @@ impl Preparation {
     /// # Errors
     /// A pattern can't be read, something can't be copied, or copies of this run were changed since they were made.
     pub fn begin(basis: PreparationBasis) -> Result<Self, Error> {
-        let PreparationBasis { repository, settings, folder, own_folders, environment, under_way } = basis;
+        let PreparationBasis { repository, settings, folder, own_folders, environment, executor } = basis;
         let (setup_when, caches) = (PathPatterns::new(&settings.setup_when)?, PathPatterns::new(&settings.cache)?);
         let (copy, link) = (&settings.copy, &settings.link);
         let wanted = Wanted { repository: &repository, copy, link, own_folders: &own_folders };
         let snapshot = Snapshot::begin(&wanted, &folder)?;
-        let shared = Shared { settings, setup_when, caches, snapshot, environment, under_way };
+        let shared = Shared { settings, setup_when, caches, snapshot, environment, executor };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -260,9 +260,9 @@ impl Preparation {
         }
         let shared = &self.shared;
         let (limit, environment) = (shared.settings.setup_timeout, &shared.environment);
-        let under_way = &shared.under_way;
+        let executor = &shared.executor;
         let (folder, log, variables) = (&place.folder, &place.log, &place.variables);
-        CommandPlace { folder, log, limit, environment, under_way, variables }.run_all(commands).await
+        CommandPlace { folder, log, limit, environment, executor, variables }.run_all(commands).await
     }
 }
 

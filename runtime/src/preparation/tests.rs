@@ -45,7 +45,7 @@ impl Scene {
             folder: self.folder.path().join("run"),
             own_folders: vec![self.user("node_modules/tm-home")],
             environment: EnvironmentRules::default(),
-            under_way: UnderWay::new(self.folder.path().join("under-way")),
+            executor: Executor::local(self.folder.path().join("under-way")),
         }
     }
 

@@ -103,7 +103,7 @@ async fn run(brief: &Brief, command: &str, folder: &Path, name: &str) -> Result<
         log: &brief.directory.path().join(format!("{name}.log")),
         limit: settings.worktree.setup_timeout,
         environment: &crate::environment(&settings.test),
-        under_way: &brief.setup.under_way,
+        executor: &brief.setup.executor,
         variables: &[],
     };
     match place.run_all(&[CommandLine::Shell(command.to_owned())]).await {

@@ -138,6 +138,7 @@ pub(super) async fn command(
     let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| Trouble::of(&error))?;
     let launch = Launch {
         recipe,
+        executor: &brief.setup.executor,
         directory: &brief.directory,
         worktree,
         prompt: &prompt,

@@ -163,7 +163,7 @@ async fn hooked(
     let (name, value) = checkout.commit_mark();
     // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
     let _while_hooks_run =
-        brief.setup.under_way.begin(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))?;
+        brief.setup.executor.record(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))?;
     let hooked = tokio::task::block_in_place(|| {
         checkout.run_commit_hooks(worktree.branch(), &unchanged.tree, &unchanged.message)
     });

@@ -59,7 +59,7 @@ async fn hooked(
     let commit = blocking(move || repository.commit_to_test(&tree, &head)).await?;
     let mut checkout = measurements.check_out(&commit).await?;
     let (name, value) = checkout.commit_mark();
-    let _while_hooks_run = setup.under_way.begin(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))?;
+    let _while_hooks_run = setup.executor.record(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))?;
     let hooked = tokio::task::block_in_place(|| checkout.run_merge_hooks(&preview.head, &preview.tree, &message));
     drop(checkout);
     match hooked {

@@ -227,6 +227,7 @@ fn launch(
     let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings).map_err(|error| Trouble::of(&error))?;
     let launch = Launch {
         recipe: &recipe,
+        executor: &brief.setup.executor,
         directory,
         worktree: folder,
         prompt,

@@ -1,0 +1,77 @@
+//! The engine of this machine: jobs are process trees, known by the number of their first process and the moment it was
+//! started. How a tree is held together is in `process`.
+
+use super::{Engine, Job, JobEnd, JobHandle, Pending};
+use crate::Error;
+use crate::process::{ProcessIdentity, ProcessTree, StopSignal, Terminated, TreeCommand};
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+/// The name in handles.
+pub(super) const NAME: &str = "local";
+
+/// Runs jobs on this machine, as whoever runs tm.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalEngine;
+
+impl Engine for LocalEngine {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// The start of the machine, where the system tells it (Linux).
+    fn epoch(&self) -> String {
+        std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+    }
+
+    fn start<'a>(&'a self, command: &'a TreeCommand) -> Pending<'a, Result<Box<dyn Job>, Error>> {
+        Box::pin(async { Ok(Box::new(ProcessTree::spawn(command)?) as Box<dyn Job>) })
+    }
+
+    fn adopt<'a>(&'a self, handle: Option<&'a JobHandle>, marks: &'a [(String, String)]) -> Pending<'a, Box<dyn Job>> {
+        let leader = handle.and_then(JobHandle::job::<ProcessIdentity>);
+        Box::pin(async move { Box::new(ProcessTree::adopt(leader, marks)) as Box<dyn Job> })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn give_back(&self, log: &Path, part: Range<u64>) -> io::Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        let file = tm_untrusted::open_writable(log)?;
+        let length = part.end - part.start;
+        fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, part.start, length)?;
+        Ok(())
+    }
+
+    /// There is no portable way.
+    #[cfg(not(target_os = "linux"))]
+    fn give_back(&self, _log: &Path, _part: Range<u64>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl Job for ProcessTree {
+    fn handle(&self) -> Option<JobHandle> {
+        self.leader().map(|leader| JobHandle::new(NAME, &leader))
+    }
+
+    fn is_running(&self) -> Pending<'_, bool> {
+        Box::pin(async { self.leader().is_some_and(ProcessIdentity::is_alive) })
+    }
+
+    fn wait(&mut self) -> Pending<'_, Result<JobEnd, Error>> {
+        Box::pin(async {
+            let status = Self::wait(self).await?;
+            Ok(status.map_or(JobEnd::Unknown, |status| status.code().map_or(JobEnd::Killed, JobEnd::Exited)))
+        })
+    }
+
+    fn signal(&self, signal: StopSignal) {
+        self.ask_to_stop(signal);
+    }
+
+    fn end(&mut self, grace: Duration) -> Pending<'_, Terminated> {
+        Box::pin(async move { if grace.is_zero() { self.kill().await } else { self.terminate(grace).await } })
+    }
+}

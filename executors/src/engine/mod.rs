@@ -1,0 +1,94 @@
+//! The seam for processes: whatever starts an agent, a set-up, a gate or a test asks an [`Executor`], and that an
+//! [`Engine`]. Knows neither agents nor tests, and nothing of where processes run; that is the engine's.
+//!
+//! A further engine is one folder beside `local.rs`. DESIGN.md says what it owes, `contract.rs` tries it on each.
+
+#[cfg(test)]
+mod contract;
+mod executor;
+mod handle;
+mod local;
+
+pub(crate) use executor::end_all;
+pub use executor::{Executor, JobRecord};
+pub use handle::JobHandle;
+pub use local::LocalEngine;
+
+use crate::Error;
+use crate::process::{StopSignal, Terminated, TreeCommand};
+use std::fmt::Debug;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// An answer that comes later.
+pub type Pending<'a, Answer> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+
+/// Where jobs run: this machine, a sandbox on it, a cluster.
+pub trait Engine: Debug + Send + Sync {
+    /// Returns its name, which stands in the handles of its jobs.
+    fn name(&self) -> &'static str;
+
+    /// Tells one life of the place from another: nothing that was started in an earlier one is left.
+    fn epoch(&self) -> String;
+
+    /// Starts a command as a job, which goes on when this process dies.
+    ///
+    /// # Errors
+    /// It could not be started; nothing of it is there.
+    fn start<'a>(&'a self, command: &'a TreeCommand) -> Pending<'a, Result<Box<dyn Job>, Error>>;
+
+    /// Takes over a job that an earlier process started; with no handle, whatever has the marks of its command.
+    fn adopt<'a>(&'a self, handle: Option<&'a JobHandle>, marks: &'a [(String, String)]) -> Pending<'a, Box<dyn Job>>;
+
+    /// Gives the room of a part of a log back while a job appends to it; the part reads as zeros from then on.
+    ///
+    /// # Errors
+    /// That can't be done here; the log is shortened once its job is gone.
+    fn give_back(&self, log: &Path, part: Range<u64>) -> io::Result<()>;
+}
+
+/// A program with everything that it started, wherever that has gone since. Dropping it ends all of it.
+pub trait Job: Debug + Send {
+    /// Returns who it is, for whoever comes after this process; `None` when it was adopted without a handle.
+    fn handle(&self) -> Option<JobHandle>;
+
+    /// Tells whether the program goes on.
+    fn is_running(&self) -> Pending<'_, bool>;
+
+    /// Waits until the program has ended; what it started may go on. May be dropped and called again.
+    ///
+    /// # Errors
+    /// It can't be watched.
+    fn wait(&mut self) -> Pending<'_, Result<JobEnd, Error>>;
+
+    /// Asks the program politely to stop, as a terminal does.
+    fn signal(&self, signal: StopSignal);
+
+    /// Ends everything that is left: asks all of it, and kills what is still there after `grace`; at once when that is
+    /// zero. Returns what was left.
+    fn end(&mut self, grace: Duration) -> Pending<'_, Terminated>;
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum JobEnd {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal.
+    Killed,
+    /// Nobody can tell any more.
+    Unknown,
+}
+
+impl JobEnd {
+    /// Returns its exit code, where it has one.
+    pub const fn code(self) -> Option<i32> {
+        match self {
+            Self::Exited(code) => Some(code),
+            Self::Killed | Self::Unknown => None,
+        }
+    }
+}
