@@ -6,7 +6,7 @@
 //! its tests.
 
 use crate::home;
-use crate::steering::{Ask, call};
+use crate::waves::steering::{Ask, call};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use tm_config::Inputs;

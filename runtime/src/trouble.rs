@@ -109,6 +109,19 @@ pub(crate) fn words(error: &dyn StdError) -> String {
     words
 }
 
+/// Runs what waits for the disk or for git away from the loop.
+pub(crate) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Trouble>
+where
+    T: Send + 'static,
+    E: std::error::Error + Send + 'static,
+{
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(Trouble::of(&error)),
+        Err(error) => Err(Trouble::of_task(error.to_string())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,9 @@
 //! Does the proof of one commit of a history again, with the judgement of a run.
 
 use super::structure::{PastMerge, TaskWork, item, words_of};
-use crate::measurements::Measurements;
-use crate::proving::{Work, prove, prove_same_behaviour, red_commit};
-use crate::steps::{Landed, judged_merge};
+use crate::proving::{Measurements, Work, prove, prove_same_behaviour, red_commit};
 use crate::trouble::Trouble;
+use crate::waves::{Landed, judged_merge};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;

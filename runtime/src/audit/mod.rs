@@ -13,9 +13,8 @@ pub use journal::{Doubt, doubts, doubts_of_looks, landed_since, proven_tips};
 pub use statuses::{STATUSES_PHASE, is_same_but_for_statuses};
 pub(crate) use trailers::{MADE_IN, TEST_COMMAND, as_value};
 
-use crate::measurements::Measurements;
-use crate::steps::blocking;
-use crate::trouble::Trouble;
+use crate::proving::Measurements;
+use crate::trouble::{Trouble, blocking};
 use judge::Judge;
 use sample::Sample;
 use std::path::PathBuf;

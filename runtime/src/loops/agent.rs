@@ -1,9 +1,8 @@
 //! One try at an iteration: prompt, agent, what it said last, what it changed.
 
 use super::{LoopEvent, LoopSetup, Place};
-use crate::launch::{Launch, not_started};
-use crate::steps::blocking;
-use crate::trouble::Trouble;
+use crate::attempt::{Launch, not_started};
+use crate::trouble::{Trouble, blocking};
 use std::ffi::OsString;
 use std::sync::Arc;
 use tm_config::Escape;

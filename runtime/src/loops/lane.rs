@@ -188,7 +188,7 @@ async fn give_back(setup: Arc<LoopSetup>) -> Option<String> {
     let reference = format!("refs/tm/salvage/{}/{}/1", setup.id, tm_store::run::safe_name(&setup.lane.as_str().into()));
     let rest = format!("loop: what was left uncommitted\n\nTag: {}\nRun: {}\n", setup.lane, setup.id);
     let (never_commit, hooks) = (setup.never_commit, setup.hooks);
-    let given_back = crate::steps::blocking(move || {
+    let given_back = crate::trouble::blocking(move || {
         // A loop that was cut off may have left something, and a hook may refuse it.
         if worktree.commit_rest(&never_commit, &rest, hooks).is_err() || !worktree.is_clean()? {
             worktree.salvage(&reference, "tm: work of a loop that could not be committed")?;

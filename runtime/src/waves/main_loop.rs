@@ -5,9 +5,9 @@
 
 use crate::callers::refusal_of;
 use crate::clock::SteadyClock;
-use crate::crew::{Crew, Heard, Taken, Told};
-use crate::setup::RunSetup;
-use crate::steering::{Ask, Reply, Steer, stop_order};
+use crate::waves::crew::{Crew, Heard, Taken, Told};
+use crate::waves::run_setup::RunSetup;
+use crate::waves::steering::{Ask, Reply, Steer, stop_order};
 use crate::{Error, Replayed};
 use std::time::Duration;
 use tm_scheduler::{Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Task, TaskId, Timestamp};

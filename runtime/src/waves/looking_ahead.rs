@@ -2,7 +2,7 @@
 //!
 //! Costs something only when the integration branch moves: one look into each worktree in which somebody works.
 
-use crate::setup::Shared;
+use crate::waves::run_setup::Shared;
 use std::collections::BTreeMap;
 use tm_scheduler::{AttemptNumber, CommitId, Foreseen, Input, Scheduler, TaskId};
 use tm_worktrees::{Error, Landing, Looker, Worktree};

@@ -3,8 +3,7 @@
 //! Nothing of before is believed: results are known for as long as this process lives.
 
 use crate::checkouts::{Checkouts, NotReady};
-use crate::steps::blocking;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, blocking};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};

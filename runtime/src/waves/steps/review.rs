@@ -5,7 +5,7 @@ use super::agent::{escape, marks, placeholders, snapshot, variables};
 use super::blocking;
 use super::brief::Brief;
 use super::gates::Gated;
-use crate::launch::Launch;
+use crate::attempt::Launch;
 use crate::trouble::Trouble;
 use serde::Deserialize;
 use std::path::Path;

@@ -3,14 +3,14 @@
 //! A checkout is set up from the commit that the run began with wherever that has the same lock files, so that nothing of
 //! an agent's decides what dependencies are.
 
-use crate::crew::{Heard, Told};
-use crate::ports::Ports;
-use crate::preparation::{
-    Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role, SetupFailed,
-};
+mod ports;
+pub mod preparation;
+
 use crate::setup::environment;
-use crate::steps::blocking;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, blocking};
+use crate::waves::{Heard, Told};
+use ports::Ports;
+use preparation::{Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role, SetupFailed};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

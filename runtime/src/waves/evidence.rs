@@ -1,7 +1,7 @@
 //! Puts the prompt of an attempt together: the task, what earlier tasks found out, what went wrong before.
 
-use crate::learnt::{LEARNT_BYTES, learnt};
-use crate::steps::Brief;
+use crate::waves::shared_notes::{LEARNT_BYTES, learnt};
+use crate::waves::steps::Brief;
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork};

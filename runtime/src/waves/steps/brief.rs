@@ -1,13 +1,13 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
-use crate::at_work::AtWork;
+use crate::attempt::AtWork;
 use crate::audit::{TEST_COMMAND, as_value};
-use crate::cleaned::cleaned;
-use crate::crew::{Heard, Told};
 use crate::proving::RedCommit;
-use crate::resolving::{Mending, carried_over};
-use crate::setup::Shared;
-use crate::statuses::Ledger;
+use crate::waves::cleaned::cleaned;
+use crate::waves::crew::{Heard, Told};
+use crate::waves::resolving::{Mending, carried_over};
+use crate::waves::run_setup::Shared;
+use crate::waves::statuses::Ledger;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;

@@ -2,14 +2,15 @@
 //!
 //! Worktrees travel with the steps: a step is given the worktree that it works in and gives it back with its answer.
 
-use crate::at_work::AtWork;
+use crate::attempt::AtWork;
 use crate::callers::AgentCaller;
-use crate::looking_ahead::LookingAhead;
-use crate::measurements::Measurements;
-use crate::setup::{RunSetup, Shared};
-use crate::statuses::StatusWriter;
-use crate::steering::Reply;
-use crate::steps::{self, Brief, StepDone};
+use crate::proving::Measurements;
+use crate::trouble::blocking;
+use crate::waves::looking_ahead::LookingAhead;
+use crate::waves::run_setup::{RunSetup, Shared};
+use crate::waves::statuses::StatusWriter;
+use crate::waves::steering::Reply;
+use crate::waves::steps::{self, Brief, StepDone};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tm_executors::agent::Order;
@@ -227,7 +228,7 @@ impl Crew {
     pub(crate) async fn addition(&self, id: &TaskId, run: &Scheduler) -> Result<(Vec<PlannedTask>, Task), Reply> {
         let setup = Arc::clone(&self.setup);
         let options = ReadOptions { tag: Some(setup.header.tag.clone()), ..ReadOptions::default() };
-        let read = steps::blocking(move || setup.backlog.read(&options)).await;
+        let read = blocking(move || setup.backlog.read(&options)).await;
         let failed = |reason, why: &str| Reply::failed(reason, format!("add task `{id}`: {why}"));
         let backlog = read.map_err(|trouble| failed("backlog", &trouble.to_string()))?;
         let planning = &self.setup.planning;

@@ -2,8 +2,8 @@
 
 use super::blocking;
 use super::brief::{Brief, StepDone};
-use crate::resolving::carried_over;
 use crate::trouble::Trouble;
+use crate::waves::resolving::carried_over;
 use tm_scheduler::{Answer, AttemptNumber, CommitId, Phase, PrepareRefusal};
 use tm_worktrees::{BranchName, BranchStart, Conflicts, Error, MergeOutcome, Worktree, branch_from_pattern, slug};
 

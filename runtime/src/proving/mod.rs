@@ -2,11 +2,14 @@
 
 mod files;
 mod green;
+mod measurements;
+mod parts;
 mod tried;
 
-use crate::measurements::Measurements;
-use crate::steps::blocking;
-use crate::trouble::Trouble;
+pub use measurements::Measurements;
+pub use parts::{Parts, WrongParts};
+
+use crate::trouble::{Trouble, blocking};
 use files::kind;
 use std::path::PathBuf;
 use tm_executors::environment::Home;

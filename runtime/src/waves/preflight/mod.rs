@@ -8,10 +8,9 @@
 mod checks;
 
 use crate::checkouts::NotReady;
-use crate::measurements::Measurements;
-use crate::preparation::SetupFailed;
-use crate::steps::blocking;
-use crate::trouble::Trouble;
+use crate::checkouts::preparation::SetupFailed;
+use crate::proving::Measurements;
+use crate::trouble::{Trouble, blocking};
 use std::path::Path;
 use std::time::Instant;
 use tm_executors::testing::{TestCommand, how_to_report};

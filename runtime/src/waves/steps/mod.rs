@@ -24,18 +24,4 @@ pub(crate) use prove::prove;
 pub(crate) use refactor::refactor;
 pub(crate) use release::release;
 
-use crate::trouble::Trouble;
-pub(crate) use crate::trouble::words;
-
-/// Runs what waits for the disk or for git away from the loop.
-pub(crate) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Trouble>
-where
-    T: Send + 'static,
-    E: std::error::Error + Send + 'static,
-{
-    match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(Trouble::of(&error)),
-        Err(error) => Err(Trouble::of_task(error.to_string())),
-    }
-}
+use crate::trouble::{blocking, words};

@@ -3,7 +3,7 @@
 use super::blocking;
 use super::brief::Brief;
 use super::review::review;
-use crate::measurements::Measurements;
+use crate::proving::Measurements;
 use crate::setup::environment;
 use crate::trouble::Trouble;
 use std::fmt::Write as _;

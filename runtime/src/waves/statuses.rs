@@ -2,10 +2,10 @@
 //!
 //! A status that can't be written now is written with the next one, and again when the run is taken up.
 
-use crate::crew::{Heard, Told};
 use crate::now;
-use crate::setup::{RunSetup, Shared};
 use crate::trouble::words;
+use crate::waves::crew::{Heard, Told};
+use crate::waves::run_setup::{RunSetup, Shared};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

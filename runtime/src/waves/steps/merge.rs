@@ -4,7 +4,7 @@ use super::blocking;
 use super::brief::Brief;
 use super::commit::hook_words;
 use super::trailers::with_own_trailers;
-use crate::measurements::Measurements;
+use crate::proving::Measurements;
 use crate::trouble::Trouble;
 use tm_config::CommitHooks;
 use tm_executors::testing::TestCommand;

@@ -2,8 +2,7 @@
 //! `of_tree`, or in `of_checkout` where it needs the files.
 
 use super::Ground;
-use crate::steps::blocking;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, blocking};
 use std::path::Path;
 use tm_scheduler::preflight::Problem;
 use tm_worktrees::Error;

@@ -8,8 +8,8 @@ mod mending;
 
 pub(crate) use mending::{Mending, carried_over, mending};
 
-use crate::steps::{Brief, blocking};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, blocking};
+use crate::waves::steps::Brief;
 use tm_scheduler::merging::{Resolution, lock_file};
 use tm_worktrees::{Conflict, ConflictedText, Error, MergedFile, TreeId};
 

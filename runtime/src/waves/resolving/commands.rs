@@ -3,9 +3,10 @@
 //! They run as tests do, in an environment that is built; what they leave is taken only where they were to write.
 
 use super::{is_lock, lock_command};
-use crate::preparation::CommandPlace;
-use crate::steps::{Brief, blocking};
+use crate::checkouts::preparation::CommandPlace;
+use crate::trouble::blocking;
 use crate::trouble::{Trouble, words};
+use crate::waves::steps::Brief;
 use std::path::Path;
 use tm_config::CommandLine;
 use tm_worktrees::{ConflictedText, Error, TreeId};
@@ -108,7 +109,7 @@ async fn run(brief: &Brief, command: &str, folder: &Path, name: &str) -> Result<
     };
     match place.run_all(&[CommandLine::Shell(command.to_owned())]).await {
         Ok(()) => Ok(Ok(())),
-        Err(error @ crate::preparation::Error::Setup(_)) => Ok(Err(words(&error))),
+        Err(error @ crate::checkouts::preparation::Error::Setup(_)) => Ok(Err(words(&error))),
         Err(error) => Err(Trouble::of(&error)),
     }
 }

@@ -3,7 +3,8 @@
 //! It is a claim of tm's about itself, for those who collect such claims; who wants to know does the proof again
 //! (`tm audit`).
 
-use crate::steps::{Brief, blocking};
+use crate::trouble::blocking;
+use crate::waves::steps::Brief;
 use serde_json::{Value, json};
 use tm_config::Attest;
 use tm_executors::testing::TestCommand;

@@ -1,7 +1,7 @@
 //! Gives a worktree back, keeping work that is on no branch.
 
 use super::words;
-use crate::setup::RunSetup;
+use crate::waves::run_setup::RunSetup;
 use tm_scheduler::{AttemptNumber, Keep, TaskId};
 use tm_store::run::safe_name;
 use tm_worktrees::Worktree;

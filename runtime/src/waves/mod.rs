@@ -1,0 +1,29 @@
+//! A run of waves: performs the scheduler's effects and feeds it what happened, in one loop.
+//!
+//! Knows how an attempt goes from its worktree to its landing; what is done next is decided in the scheduler.
+
+mod attestation;
+mod cleaned;
+mod crew;
+mod evidence;
+mod header;
+mod integration;
+mod looking_ahead;
+mod main_loop;
+pub mod preflight;
+mod replay;
+mod resolving;
+mod run_setup;
+mod shared_notes;
+mod statuses;
+pub mod steering;
+mod steps;
+
+pub(crate) use crew::Heard;
+pub use crew::Told;
+pub use header::JournalHeader;
+pub use integration::{Integration, Tip};
+pub use main_loop::{Outcome, Run};
+pub use replay::{Replayed, replay};
+pub use run_setup::{AgentChoice, RunSetup};
+pub(crate) use steps::{Landed, judged_merge};

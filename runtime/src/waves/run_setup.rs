@@ -1,0 +1,125 @@
+//! Everything that a run is carried out with, put together by the caller before the loop begins.
+
+use super::{Integration, JournalHeader};
+use crate::checkouts::Checkouts;
+use crate::proving::{Measurements, Parts};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tm_config::Settings;
+use tm_executors::engine::Executor;
+use tm_executors::testing::TestCommand;
+use tm_presets::Recipe;
+use tm_scheduler::verdict::Rules;
+use tm_scheduler::{AgentName, CommitId, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
+use tm_store::backlog::BacklogSource;
+use tm_store::run::{Rejection, RunDirectory};
+use tm_worktrees::{PathPatterns, Repository};
+
+/// The agents of a run by kind of work, the first choice first, none of them empty.
+#[derive(Clone, Debug)]
+pub struct AgentChoice {
+    /// Who writes failing tests.
+    pub red: Vec<Recipe>,
+    /// Who makes them pass.
+    pub green: Vec<Recipe>,
+    /// Who does everything else.
+    pub plain: Vec<Recipe>,
+}
+
+impl AgentChoice {
+    const fn of_phase(&self, phase: Phase) -> &Vec<Recipe> {
+        match phase {
+            Phase::Red => &self.red,
+            Phase::Green => &self.green,
+            Phase::None => &self.plain,
+        }
+    }
+
+    /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
+    pub(crate) fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
+        let recipes = self.of_phase(phase);
+        let named = agent.and_then(|agent| recipes.iter().find(|recipe| recipe.name == agent.as_str()));
+        named.or_else(|| recipes.first()).expect("every kind of work has an agent")
+    }
+
+    /// Returns what the scheduler is to know of them.
+    pub fn roster(&self, run_id: &RunId) -> Roster {
+        let seats = |recipes: &[Recipe]| recipes.iter().map(seat).collect();
+        Roster {
+            red: seats(&self.red),
+            green: seats(&self.green),
+            plain: seats(&self.plain),
+            seed: Roster::seed_of(run_id.as_str()),
+        }
+    }
+
+    /// Returns the agents, each once, in the order of their first mention.
+    pub fn all(&self) -> Vec<&Recipe> {
+        let mut all: Vec<&Recipe> = Vec::new();
+        for recipe in self.red.iter().chain(&self.green).chain(&self.plain) {
+            if !all.iter().any(|known| known.name == recipe.name) {
+                all.push(recipe);
+            }
+        }
+        all
+    }
+}
+
+fn seat(recipe: &Recipe) -> Seat {
+    Seat { agent: recipe.name.as_str().into(), account: recipe.account().into(), if_refused: recipe.if_refused.clone() }
+}
+
+/// What a run is carried out with.
+#[derive(Debug)]
+pub struct RunSetup {
+    /// What the run was started with.
+    pub header: JournalHeader,
+    /// The settings.
+    pub settings: Settings,
+    /// The repository.
+    pub repository: Repository,
+    /// The integration branch.
+    pub integration: Integration,
+    /// The worktrees of the run, and the checkouts in which work is judged.
+    pub checkouts: Checkouts,
+    /// What is known of trees: of the base, where it was looked at before the start.
+    pub measurements: Arc<Measurements>,
+    /// Where agents, set-ups, gates and tests are started.
+    pub executor: Executor,
+    /// The run's folder.
+    pub directory: RunDirectory,
+    /// The backlog.
+    pub backlog: BacklogSource,
+    /// The tasks of the backlog by id, of the unit of the run.
+    pub tasks: BTreeMap<TaskId, Task>,
+    /// How tasks that join the run are planned.
+    pub planning: PlanOptions,
+    /// Earlier work that people rejected, by the backlog id of its task.
+    pub rejections: BTreeMap<TaskId, Vec<Rejection>>,
+    /// Tests of pairs that stay as they are although their implementation is done again, by the planned task: the commit
+    /// that brought them.
+    pub kept_tests: BTreeMap<TaskId, CommitId>,
+    /// The agents.
+    pub agents: AgentChoice,
+    /// The command that runs the tests, when there is one.
+    pub test_command: Option<TestCommand>,
+    /// The parts of the project with test commands of their own.
+    pub parts: Parts,
+    /// What is asked of RED and GREEN.
+    pub rules: Rules,
+    /// Paths that are never committed.
+    pub never_commit: PathPatterns,
+    /// Files in the user's checkout that tm itself writes.
+    pub own_files: Vec<PathBuf>,
+    /// This program.
+    pub tm_program: PathBuf,
+    /// The limit without output and without file changes.
+    pub stall: Option<Duration>,
+    /// The time to end after the result, or when the run stops.
+    pub grace: Duration,
+}
+
+/// The setup as all steps share it.
+pub(crate) type Shared = Arc<RunSetup>;
