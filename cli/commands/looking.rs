@@ -7,9 +7,9 @@ use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
 use crate::project::Project;
 use serde_json::json;
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
+use tm_executors::agent::{LogEnd, LogReader};
 use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
 use tm_runtime::{Replayed, now, replay};
 use tm_scheduler::preflight::Preflight;
@@ -18,8 +18,6 @@ use tm_store::run::{RunDirectory, RunLock, read_json};
 
 /// How often a log that is followed is read again.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
-/// So much of a log is shown at once.
-const PIECE_BYTES: u64 = 1024 * 1024;
 /// So much of the end of what an agent complained about is shown.
 const MOST_ERRORS: u64 = 16 * 1024 * 1024;
 
@@ -142,10 +140,10 @@ pub(crate) fn logs(start: &Path, arguments: &LogsArguments) -> Result<u8, Comman
         return Err(CommandFailure::new(format!("show what `{task}` printed: it has not been started")));
     };
     let attempt_directory = directory.attempt(&task, attempt);
-    let mut shown = 0;
+    let mut log = LogReader::new(attempt_directory.stdout());
     loop {
         let is_over = !arguments.follow || has_ended(&directory.journal(), &task, attempt);
-        shown += print_from(&attempt_directory.stdout(), shown, is_over)?;
+        print_fresh(&mut log, if is_over { LogEnd::Final } else { LogEnd::Growing })?;
         if is_over {
             break;
         }
@@ -173,26 +171,15 @@ fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
     ended || replayed.scheduler.ended().is_some()
 }
 
-/// Prints a log from a position and returns how much that was: whole lines while it grows, so that nothing is taken
-/// apart that has to be left out.
-fn print_from(path: &Path, position: u64, is_over: bool) -> Result<u64, CommandFailure> {
-    let mut file = match tm_untrusted::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(CommandFailure::new(format!("read `{}`: {error}", path.display()))),
-    };
-    let mut printed = 0;
+/// Prints what has been added to a log since: whole lines while it grows, so that nothing is taken apart that has to be
+/// left out.
+fn print_fresh(log: &mut LogReader, end: LogEnd) -> Result<(), CommandFailure> {
     loop {
-        file.seek(SeekFrom::Start(position + printed))?;
-        let mut bytes = Vec::new();
-        file.by_ref().take(PIECE_BYTES).read_to_end(&mut bytes)?;
-        let whole_lines = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        let is_last = (bytes.len() as u64) < PIECE_BYTES;
-        let end = if is_last && is_over || !is_last && whole_lines == 0 { bytes.len() } else { whole_lines };
-        print_data(&tm_untrusted::clean(&String::from_utf8_lossy(&bytes[..end])));
-        printed += end as u64;
-        if is_last {
-            return Ok(printed);
+        let read = log.read(end);
+        let text = read.map_err(|error| CommandFailure::new(format!("read what it printed: {error}")))?;
+        if text.is_empty() {
+            return Ok(());
         }
+        print_data(&tm_untrusted::clean(&text));
     }
 }

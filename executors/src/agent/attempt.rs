@@ -41,7 +41,7 @@ pub async fn run_attempt(
         Ok(job) => job,
         Err(error) if error.is_of_surroundings() => return Err(error),
         Err(error) => {
-            let listener = Listener::new(command.output);
+            let listener = listener(&command);
             return Ok(report(&command, started_at, Ended::NotStarted(error.with_causes()), 0, listener).await);
         }
     };
@@ -71,7 +71,7 @@ pub async fn adopt_attempt(
     let mut job = command.executor.adopt(handle, &command.tree.marks).await;
     if !job.is_running().await {
         let leftovers = job.end(Duration::ZERO).await.leftovers;
-        return Ok(report(&command, started_at, Ended::Lost, leftovers, Listener::new(command.output)).await);
+        return Ok(report(&command, started_at, Ended::Lost, leftovers, listener(&command)).await);
     }
     let left = command.limits.timeout.saturating_sub(Duration::from_millis(now().since(started_at)));
     let report = see_to_the_end(&command, job, started_at, Instant::now() + left, orders, progress).await;
@@ -112,7 +112,7 @@ async fn see_to_the_end(
     mut orders: watch::Receiver<Order>,
     progress: impl FnMut(Progress) + Send,
 ) -> AgentReport {
-    let mut listener = Listener::new(command.output);
+    let mut listener = listener(command);
     let over = wait(command, &mut *job, deadline, &mut orders, &mut listener, progress).await;
     let (ended, leftovers) = match over {
         Over::Ended(end) => {
@@ -169,7 +169,7 @@ async fn wait(
                 if size != printed {
                     printed = size;
                     alive_at = Instant::now();
-                    let heard = listener.listen(&command.tree.stdout, now());
+                    let heard = listener.listen(now());
                     progress(Progress { last_line: line_of(heard, command), tokens: heard.tokens });
                 }
                 let Some(stall) = command.limits.stall else { continue };
@@ -184,6 +184,10 @@ async fn wait(
             }
         }
     }
+}
+
+fn listener(command: &AgentCommand) -> Listener {
+    Listener::new(command.output, &command.tree.stdout)
 }
 
 fn logs(command: &AgentCommand) -> [BoundedLog; 2] {
@@ -235,7 +239,7 @@ async fn report(
     listener: Listener,
 ) -> AgentReport {
     let result = read_result(&command.result_file).await;
-    let heard = listener.finish(&command.tree.stdout, now());
+    let heard = listener.finish(now());
     let (stdout, stderr) = (tail(&command.tree.stdout), tail(&command.tree.stderr));
     let printed = last_words(&stdout, &stderr);
     for log in logs(command) {

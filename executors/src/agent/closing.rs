@@ -24,7 +24,7 @@ pub struct Closing {
 
 /// Reads the closing of an agent from the log of what it printed; a log that is not there says nothing.
 pub fn closing(stdout_log: &Path, format: OutputFormat) -> Closing {
-    let heard = Listener::new(format).finish(stdout_log, Timestamp(0));
+    let heard = Listener::new(format, stdout_log).finish(Timestamp(0));
     let message = if heard.prints_events { heard.message } else { last_lines(&end_of(stdout_log)) };
     Closing { message: tm_untrusted::clean(&message), prints_events: heard.prints_events }
 }

@@ -2,58 +2,30 @@
 //!
 //! Of a program that prints events, what it says and which tools it uses is shown, and nothing else.
 
+use super::{LogEnd, LogReader};
 use serde_json::Value;
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
-/// So much is read at once; what an agent prints beyond that between two looks is skipped.
-const MOST_BYTES: u64 = 256 * 1024;
+/// What an agent prints between two looks is skipped beyond this.
+const MOST_BEHIND: u64 = 1024 * 1024;
 /// A line for people has so many characters at the most.
 const LINE_CHARACTERS: usize = 400;
 
-/// A log that grows.
+/// A log that grows, as people read it.
 #[derive(Debug)]
-pub struct Follower {
-    path: PathBuf,
-    offset: u64,
-}
+pub struct Follower(LogReader);
 
 impl Follower {
     /// Begins at the start of a log, which need not be there yet.
-    pub const fn new(path: PathBuf) -> Self {
-        Self { path, offset: 0 }
+    pub fn new(path: PathBuf) -> Self {
+        Self(LogReader::new(path).at_most_behind(MOST_BEHIND))
     }
 
     /// Returns the lines that have been finished since; at the end, the unfinished one too.
-    pub fn lines(&mut self, is_over: LogEnd) -> Vec<String> {
-        let Ok(bytes) = self.fresh() else { return Vec::new() };
-        let end = match is_over {
-            LogEnd::Growing => bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1),
-            LogEnd::Final => bytes.len(),
-        };
-        self.offset += end as u64;
-        let text = tm_untrusted::clean(&String::from_utf8_lossy(&bytes[..end]));
+    pub fn lines(&mut self, end: LogEnd) -> Vec<String> {
+        let text = tm_untrusted::clean(&self.0.read(end).unwrap_or_default());
         text.lines().flat_map(shown).map(|line| line.chars().take(LINE_CHARACTERS).collect()).collect()
     }
-
-    fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
-        let mut file = tm_untrusted::open(&self.path)?;
-        let length = file.metadata()?.len();
-        self.offset = self.offset.max(length.saturating_sub(MOST_BYTES));
-        file.seek(SeekFrom::Start(self.offset))?;
-        let mut bytes = Vec::new();
-        file.take(MOST_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-}
-
-/// Whether a log still grows.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum LogEnd {
-    /// Its last line may be half written.
-    Growing,
-    /// Nothing more comes.
-    Final,
 }
 
 fn shown(line: &str) -> Vec<String> {
@@ -92,23 +64,6 @@ fn texts_of(event: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
-    use std::io::Write as _;
-
-    #[test]
-    fn whole_lines_are_shown_once_and_the_rest_at_the_end() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("log");
-        let mut follower = Follower::new(path.clone());
-        assert!(follower.lines(LogEnd::Growing).is_empty());
-        let mut file = File::create(path).expect("a log");
-        file.write_all(b"one\n\x1b[1mtwo\x1b[0m\nthr").expect("written");
-        assert_eq!(follower.lines(LogEnd::Growing), ["one", "two"]);
-        file.write_all(b"ee\nfour").expect("written");
-        assert_eq!(follower.lines(LogEnd::Growing), ["three"]);
-        assert_eq!(follower.lines(LogEnd::Final), ["four"]);
-        assert!(follower.lines(LogEnd::Final).is_empty());
-    }
 
     #[test]
     fn of_events_the_words_and_the_tools_are_shown() {

@@ -13,6 +13,7 @@ mod follow;
 #[cfg(test)]
 mod hostile;
 mod identity;
+mod log_reader;
 mod output;
 mod result_file;
 mod stall;
@@ -24,7 +25,8 @@ pub use abandoned::end_abandoned;
 pub use attempt::{adopt_attempt, run_attempt};
 pub use closing::{Closing, closing};
 pub use command::{AgentCommand, AttemptLimits, Order, OutputFormat, Progress, RefusalPatterns};
-pub use follow::{Follower, LogEnd};
+pub use follow::Follower;
 #[cfg(test)]
 pub(crate) use identity::AgentIdentity;
+pub use log_reader::{LogEnd, LogReader};
 pub use result_file::{ResultDraft, parse_result};

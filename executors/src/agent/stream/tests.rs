@@ -248,12 +248,12 @@ proptest! {
     fn a_log_says_the_same_however_it_comes(which in 0..SUCCESSES.len(), cut in 0_usize..4_000) {
         let (format, text, ..) = SUCCESSES[which];
         let log = tempfile::NamedTempFile::new().expect("a file");
-        let mut listener = Listener::new(format);
+        let mut listener = Listener::new(format, log.path());
         let cut = cut.min(text.len());
         let mut writer = log.reopen().expect("a file");
         std::io::Write::write_all(&mut writer, &text.as_bytes()[..cut]).expect("written");
-        listener.listen(log.path(), NOW);
+        listener.listen(NOW);
         std::io::Write::write_all(&mut writer, &text.as_bytes()[cut..]).expect("written");
-        prop_assert_eq!(listener.finish(log.path(), NOW), heard(format, text));
+        prop_assert_eq!(listener.finish(NOW), heard(format, text));
     }
 }
