@@ -8,6 +8,7 @@ mod audit;
 pub mod autopilot;
 mod check;
 mod claim;
+mod cooldown;
 mod effect;
 mod estimate;
 mod failure;

@@ -89,6 +89,8 @@ pub enum LoopInput {
     Woke,
     /// Somebody else spent so many dollars of the same budget.
     SpentElsewhere(f64),
+    /// The service behind its agent refused somebody else until then.
+    LimitedElsewhere(Timestamp),
     /// Somebody wants the loop to stop.
     Stop,
 }
@@ -142,6 +144,8 @@ pub struct Iteration {
     same_failure: Option<(IterationFailure, u32)>,
     cost_usd: f64,
     cost_elsewhere_usd: f64,
+    limited_until: Option<Timestamp>,
+    limited_elsewhere: Option<Timestamp>,
     /// Whether the tests failed when they ran last; nothing is complete then.
     is_unverified: bool,
     at_first: Option<BacklogView>,
@@ -165,6 +169,8 @@ impl Iteration {
             same_failure: None,
             cost_usd: 0.0,
             cost_elsewhere_usd: 0.0,
+            limited_until: None,
+            limited_elsewhere: None,
             is_unverified: false,
             at_first: None,
             last: BacklogView::default(),
@@ -192,8 +198,12 @@ impl Iteration {
             (State::LookingAfter(_), LoopInput::Looked(view)) => self.settle(now, Ok(view), &mut effects),
             (State::LookingBefore, LoopInput::Unreadable(why)) => self.end(LoopStatus::Error, why, &mut effects),
             (State::LookingAfter(_), LoopInput::Unreadable(why)) => self.settle(now, Err(why), &mut effects),
-            (State::Ended(_), LoopInput::SpentElsewhere(_) | LoopInput::Stop | LoopInput::Woke) => {}
+            (
+                State::Ended(_),
+                LoopInput::SpentElsewhere(_) | LoopInput::LimitedElsewhere(_) | LoopInput::Stop | LoopInput::Woke,
+            ) => {}
             (_, LoopInput::SpentElsewhere(dollars)) => self.cost_elsewhere_usd = dollars,
+            (_, LoopInput::LimitedElsewhere(until)) => self.limited_elsewhere = Some(until),
             (_, LoopInput::Stop) => self.stop(&mut effects),
             (state, input) => {
                 return Err(IllegalInput { what: format!("`{input:?}`"), stands: format!("the loop is {state:?}") });
@@ -235,6 +245,11 @@ impl Iteration {
     /// Returns the dollars that its agents reported.
     pub const fn cost_usd(&self) -> f64 {
         self.cost_usd
+    }
+
+    /// Returns until when the service behind its agent refused it, if it did when it was asked last.
+    pub const fn limited_until(&self) -> Option<Timestamp> {
+        self.limited_until
     }
 
     /// Returns how it ended, once it has.

@@ -5,7 +5,8 @@ use super::{
     AgentEnd, BacklogView, Goal, Iteration, IterationFailure, IterationRecord, IterationStatus, LoopEffect, LoopStatus,
     Verification, find_marker,
 };
-use crate::{AgentVerdict, Pause, Timestamp, judge_agent};
+use crate::cooldown::{LONGEST_DECLARED_MS, declared_reset};
+use crate::{AgentVerdict, Failure, Pause, Timestamp, judge_agent};
 
 /// Where the loop stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +53,9 @@ impl Iteration {
         }
         if let Some((status, reason)) = self.used_up(now) {
             return self.end(status, reason, effects);
+        }
+        if let Some(until) = self.limited_elsewhere.filter(|&until| until > now) {
+            return self.sleep(until, Some(IterationFailure::Attempt(Failure::RateLimited)), effects);
         }
         self.state = State::Running { before: view };
         effects.push(LoopEffect::RunAgent { iteration: self.number, attempt: self.attempt });
@@ -132,6 +136,7 @@ impl Iteration {
 
     fn go_on(&mut self, now: Timestamp, judged: &Judged, effects: &mut Vec<LoopEffect>) {
         self.tally(judged);
+        self.limited_until = None;
         let stopped = self.is_stopping.then(|| (LoopStatus::Interrupted, "stopped".to_owned()));
         let given_up = (self.failures_in_a_row > self.limits.retries).then(|| {
             let failures = count(self.failures_in_a_row.into(), "failure", "failures in a row");
@@ -141,11 +146,17 @@ impl Iteration {
             return self.end(status, reason, effects);
         }
         let (until, is_pause) = self.pause(now, judged);
+        let is_limited = judged.failure == Some(IterationFailure::Attempt(Failure::RateLimited));
+        self.limited_until = is_limited.then_some(until);
+        self.sleep(until, judged.failure.filter(|_| is_pause), effects);
+    }
+
+    fn sleep(&mut self, until: Timestamp, waits_out: Option<IterationFailure>, effects: &mut Vec<LoopEffect>) {
         if self.limits.deadline.is_some_and(|deadline| until >= deadline) {
             return self.end(LoopStatus::Deadline, "the time is used up before the next iteration".to_owned(), effects);
         }
         self.state = State::Sleeping;
-        effects.push(LoopEffect::Sleep { until, waits_out: judged.failure.filter(|_| is_pause) });
+        effects.push(LoopEffect::Sleep { until, waits_out });
     }
 
     /// Counts the try, or not, and the failures in a row.
@@ -182,7 +193,8 @@ impl Iteration {
                 Pause::None.milliseconds(1)
             }
         };
-        let until = judged.not_before.unwrap_or_else(|| now.plus(pause));
+        let declared = declared_reset(now, judged.not_before, LONGEST_DECLARED_MS);
+        let until = declared.unwrap_or_else(|| now.plus(pause));
         (usual.max(until), until > usual)
     }
 

@@ -5,6 +5,7 @@
 
 use super::conflicts::Beside;
 use super::{Scheduler, State};
+use crate::cooldown::{LONGEST_DECLARED_MS, declared_reset};
 use crate::{
     AccountName, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch, Edition, Effect, Event, Failure, Keep,
     Overlap, Pause, Seat, StopReason, TaskId, Timestamp, judge_agent,
@@ -12,9 +13,6 @@ use crate::{
 
 /// A declared reset that is so much later than the one before is told again.
 const TOLD_AGAIN_AFTER_MS: u64 = 5_000;
-
-/// A service that declares a longer limit is asked again after so long: what it declares may be wrong, or an agent's word.
-const LONGEST_DECLARED_MS: u64 = 24 * 3_600_000;
 
 /// The longest pause where a service declares nothing. Since attempts are bounded, their pauses together have to reach
 /// further than limits of services do, some of which last for hours.
@@ -153,7 +151,7 @@ impl Scheduler {
             Edition::First => (u64::MAX, Pause::LONGEST_MS),
             Edition::Second | Edition::Third => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
         };
-        let declared = declared.filter(|&until| until > now).map(|until| until.min(now.plus(longest)));
+        let declared = declared_reset(now, declared, longest);
         let is_declared = declared.is_some();
         if let Some(wall) = self.walls.get_mut(&account) {
             // Others ran into the same wall before it was seen.
