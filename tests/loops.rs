@@ -300,6 +300,27 @@ fn tags_are_looped_over_side_by_side() {
 }
 
 #[test]
+fn agents_of_lanes_side_by_side_are_named_when_the_checkout_changes_and_other_worktrees_are_looked_at() {
+    // The second lane's agent is at work until the first has written where neither may.
+    let agent = "case \"$TM_TAG $TM_ITERATION\" in\n\
+                 'a 1') cat \"$AGENT_FOLDER/gate\" > /dev/null; echo mine > \"$AGENT_FOLDER/other/from-agent\"\n\
+                 echo hello > \"$AGENT_FOLDER/checkout/hello.txt\" ;;\n\
+                 'b 1') echo go > \"$AGENT_FOLDER/gate\"\n\
+                 until [ -e \"$AGENT_FOLDER/checkout/hello.txt\" ]; do sleep 0.02; done ;;\n\
+                 esac\necho '<loop-complete>OK</loop-complete>'\n";
+    let json = serde_json::json!({"a": backlog("a", 1), "b": backlog("b", 1)});
+    let scene = Scene::with_backlog(&json.to_string(), agent);
+    write(&scene.root().join("any.md"), "Anything.\n");
+    scene.git(&["worktree", "add", "--quiet", "--detach", &scene.path("other").display().to_string()]);
+    scene.pipe("gate");
+    let text = words(&looped(&scene, &["--parallel", "-p", "any.md"], 0));
+    for part in ["hello.txt", "`b iteration-1` attempt 1", "`a iteration-1` attempt 1", "other/from-agent"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(scene.root().join("hello.txt").exists(), "nothing is reverted");
+}
+
+#[test]
 fn presets_of_ones_own_are_made_listed_and_used() {
     let scene = scene(1, "cat > \"$AGENT_FOLDER/prompt\"; echo '<loop-complete>OK</loop-complete>'\n");
     let tm = |arguments: &[&str]| scene.tm(arguments).output().expect("tm");

@@ -1,7 +1,9 @@
 //! One attempt of an agent, whoever asks for it: a wave, a review, an iteration of a loop.
 
-mod at_work;
+mod concurrent;
 mod launch;
+mod runner;
 
-pub(crate) use at_work::AtWork;
+pub(crate) use concurrent::ConcurrentAttempts;
 pub(crate) use launch::{Launch, not_started};
+pub(crate) use runner::{Attempt, AttemptRunner, Ran, Start, Workplace};

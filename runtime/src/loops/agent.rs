@@ -1,16 +1,16 @@
 //! One try at an iteration: prompt, agent, what it said last, what it changed.
 
 use super::{LoopEvent, LoopSetup, Place};
-use crate::attempt::{Launch, not_started};
+use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, Start, Workplace, not_started};
 use crate::trouble::{Trouble, blocking};
 use std::ffi::OsString;
 use std::sync::Arc;
-use tm_config::Escape;
-use tm_executors::agent::{AgentCommand, Follower, LogEnd, Order, Progress, closing, run_attempt};
+use tm_executors::agent::{AgentCommand, Follower, LogEnd, Order, Progress, closing};
 use tm_presets::LoopContext;
+use tm_scheduler::AttemptNumber;
 use tm_scheduler::iteration::{AgentEnd, WorkChanges};
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::{CheckoutSnapshot, Work, WorkSnapshot};
+use tm_worktrees::{Work, WorkSnapshot};
 use tokio::sync::watch;
 
 /// Which try at which iteration, and what went wrong before.
@@ -26,6 +26,7 @@ pub(super) struct Try {
 pub(super) async fn run_agent(
     setup: Arc<LoopSetup>,
     this: Try,
+    concurrent: Arc<ConcurrentAttempts>,
     orders: watch::Receiver<Order>,
     tell: impl Fn(LoopEvent) + Send + Sync,
 ) -> Result<AgentEnd, Trouble> {
@@ -39,21 +40,16 @@ pub(super) async fn run_agent(
     let progress = |_: Progress| {
         follower.lines(LogEnd::Growing).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
     };
-    let checkout = checkout(&setup).await;
     let output = command.output;
-    let mut report = match run_attempt(command, orders, progress).await {
-        Ok(report) => report,
-        Err(error) => return ended_before_it_began(&setup, Trouble::of(&error)),
+    let task = format!("{} iteration-{}", setup.lane, this.iteration).into();
+    let attempt = Attempt { task, number: AttemptNumber(this.attempt), start: Start::New, command, orders };
+    let Ran { mut report, warnings } = match runner(&setup, concurrent).run(attempt, progress).await {
+        Ok(ran) => ran,
+        Err(trouble) => return ended_before_it_began(&setup, trouble),
     };
     follower.lines(LogEnd::Final).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
-    let escaped = escape(&setup, checkout).await;
-    match setup.escape {
-        Escape::Fail => report.escape = escaped,
-        Escape::Warn => {
-            for path in escaped {
-                tell(LoopEvent::Warning { message: format!("the user's checkout changed: {path}") });
-            }
-        }
+    for message in warnings.into_iter().chain(report.noticed.iter().cloned()) {
+        tell(LoopEvent::Warning { message });
     }
     let said = closing(&directory.stdout(), output);
     if said.prints_events && !said.message.is_empty() {
@@ -86,22 +82,18 @@ fn snapshot_now(setup: &LoopSetup) -> Result<WorkSnapshot, tm_worktrees::Error> 
     }
 }
 
-/// The user's checkout as it is now, where the agent works elsewhere; `None` when it can't be looked at.
-async fn checkout(setup: &Arc<LoopSetup>) -> Option<CheckoutSnapshot> {
-    let Place::Worktree { .. } = &setup.place else { return None };
-    let setup = Arc::clone(setup);
-    blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files))
-        .await
-        .inspect_err(|error| tracing::warn!(%error, "nobody sees what agents change in the checkout"))
-        .ok()
-}
-
-/// What changed there since.
-async fn escape(setup: &Arc<LoopSetup>, before: Option<CheckoutSnapshot>) -> Vec<String> {
-    let (Some(before), Some(after)) = (before, checkout(setup).await) else { return Vec::new() };
-    let repository = setup.repository.clone();
-    let changed = blocking(move || Ok::<_, std::io::Error>(before.changes(&after, &repository))).await;
-    changed.unwrap_or_default()
+fn runner(setup: &LoopSetup, concurrent: Arc<ConcurrentAttempts>) -> AttemptRunner {
+    AttemptRunner {
+        repository: setup.repository.clone(),
+        own_files: setup.own_files.clone(),
+        own_folder: AttemptRunner::project_of(setup.directory.path()),
+        workplace: match &setup.place {
+            Place::Checkout(_) => Workplace::Checkout,
+            Place::Worktree { .. } => Workplace::Elsewhere,
+        },
+        escape: setup.escape,
+        concurrent,
+    }
 }
 
 async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<WorkChanges, String> {

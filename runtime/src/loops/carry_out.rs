@@ -2,7 +2,9 @@
 
 use super::lane::Lane;
 use super::{LoopEvent, LoopSetup, LoopTold};
+use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
+use std::sync::Arc;
 use tm_scheduler::iteration::{Iteration, LoopStatus};
 use tm_scheduler::{StopOrder, Tag, Timestamp};
 use tm_store::run::ActivityLog;
@@ -39,7 +41,7 @@ pub async fn carry_out_loops(
     let mut activity = ActivityLog::open(&first.directory.activity())?;
     let (stop, stopping) = watch::channel(false);
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    let mut running = JoinSet::new();
+    let (mut running, concurrent) = (JoinSet::new(), Arc::<ConcurrentAttempts>::default());
     for setup in lanes {
         let events = tagged(setup.lane.clone(), sender.clone());
         let _nobody_listens = events.send(LoopEvent::Started {
@@ -49,7 +51,7 @@ pub async fn carry_out_loops(
             branch: setup.place.branch(),
         });
         let stopping = stopping.clone();
-        running.spawn(Lane::new(setup, events).carry_out(stopping));
+        running.spawn(Lane::new(setup, Arc::clone(&concurrent), events).carry_out(stopping));
     }
     drop(sender);
     let mut heard = |told: LoopTold, activity: &mut ActivityLog| -> Result<(), Error> {

@@ -2,7 +2,9 @@
 
 use super::agent::{Try, run_agent};
 use super::backlog::look;
+use super::setup::Standing;
 use super::{LaneOutcome, LoopEvent, LoopSetup, LoopState, Place};
+use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ pub(super) struct Lane {
     machine: Iteration,
     step: Step,
     orders: watch::Sender<Order>,
+    concurrent: Arc<ConcurrentAttempts>,
     events: mpsc::UnboundedSender<LoopEvent>,
     /// The progress file's length before the agent.
     before: u64,
@@ -31,13 +34,18 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(setup: LoopSetup, events: mpsc::UnboundedSender<LoopEvent>) -> Self {
+    pub(super) fn new(
+        setup: LoopSetup,
+        concurrent: Arc<ConcurrentAttempts>,
+        events: mpsc::UnboundedSender<LoopEvent>,
+    ) -> Self {
         let verification = if setup.test_command.is_some() { Verification::Each } else { Verification::Off };
         Self {
             machine: Iteration::new(setup.goal, verification, setup.limits.clone()),
             setup: Arc::new(setup),
             step: Box::pin(std::future::ready(LoopInput::Begin)),
             orders: watch::channel(Order::GoOn).0,
+            concurrent,
             events,
             before: 0,
             iteration: 0,
@@ -55,14 +63,20 @@ impl Lane {
                 Ok(_) = stop.wait_for(|stop| *stop), if !self.is_stopping() => self.stopping(),
                 input = &mut self.step => input,
             };
-            let spent = self.setup.cost.exchange(&self.setup.lane, self.machine.cost_usd());
-            self.machine.handle(now(), LoopInput::SpentElsewhere(spent))?;
+            for told in self.setup.cost.exchange(&self.setup.lane, self.standing()) {
+                self.machine.handle(now(), told)?;
+            }
             let effects = self.machine.handle(now(), input)?;
             if let Some(end) = self.perform(effects)? {
                 break end;
             }
         };
         self.finish(status, reason).await
+    }
+
+    fn standing(&self) -> Standing {
+        let (spent, limited_until) = (self.machine.cost_usd(), self.machine.limited_until());
+        Standing { spent, account: self.setup.recipe.account(), limited_until }
     }
 
     fn is_stopping(&self) -> bool {
@@ -117,11 +131,12 @@ impl Lane {
         let failed = self.machine.records().last().filter(|record| record.status == IterationStatus::Error);
         let this = Try { iteration, attempt, last_failure: failed.map(|record| record.message.clone()) };
         let (events, orders) = (self.events.clone(), self.orders.subscribe());
+        let concurrent = Arc::clone(&self.concurrent);
         let tell = move |event| {
             let _nobody_listens = events.send(event);
         };
         self.step = Box::pin(async move {
-            match run_agent(setup, this, orders, tell).await {
+            match run_agent(setup, this, concurrent, orders, tell).await {
                 Ok(end) => LoopInput::AgentEnded(end),
                 Err(trouble) => LoopInput::Surroundings(trouble.into()),
             }

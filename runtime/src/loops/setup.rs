@@ -9,8 +9,8 @@ use tm_executors::agent::AttemptLimits;
 use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe};
-use tm_scheduler::iteration::{Goal, LoopLimits};
-use tm_scheduler::{RunId, Status, Tag};
+use tm_scheduler::iteration::{Goal, LoopInput, LoopLimits};
+use tm_scheduler::{RunId, Status, Tag, Timestamp};
 use tm_store::backlog::{BacklogSource, ReadOptions};
 use tm_store::run::LoopDirectory;
 use tm_worktrees::{PathPatterns, Repository, Worktree, WorktreePool};
@@ -98,16 +98,31 @@ impl Place {
     }
 }
 
-/// What each lane has spent in US dollars.
+/// What each lane has spent in US dollars, and which services refuse for now.
 #[derive(Clone, Debug, Default)]
-pub struct SharedCost(Arc<Mutex<BTreeMap<Tag, f64>>>);
+pub struct SharedCost(Arc<Mutex<BTreeMap<Tag, Standing>>>);
+
+/// Where a lane stands, as far as that bears on others.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Standing {
+    pub(super) spent: f64,
+    /// The account of its agent.
+    pub(super) account: String,
+    /// Until when the service behind that refused it.
+    pub(super) limited_until: Option<Timestamp>,
+}
 
 impl SharedCost {
-    /// Records what a lane has spent, and returns what the others have.
-    pub(super) fn exchange(&self, lane: &Tag, spent: f64) -> f64 {
+    /// Records where a lane stands, and returns what the machine is to know of the others.
+    pub(super) fn exchange(&self, lane: &Tag, own: Standing) -> Vec<LoopInput> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(lane.clone(), spent);
-        all.iter().filter(|(other, _)| *other != lane).map(|(_, spent)| spent).sum()
+        let others = || all.iter().filter(|(other, _)| *other != lane).map(|(_, standing)| standing);
+        let spent = others().map(|other| other.spent).sum();
+        let limited =
+            others().filter(|other| other.account == own.account).filter_map(|other| other.limited_until).max();
+        all.insert(lane.clone(), own);
+        let limited = limited.map(LoopInput::LimitedElsewhere);
+        std::iter::once(LoopInput::SpentElsewhere(spent)).chain(limited).collect()
     }
 }
 

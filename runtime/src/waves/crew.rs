@@ -2,7 +2,7 @@
 //!
 //! Worktrees travel with the steps: a step is given the worktree that it works in and gives it back with its answer.
 
-use crate::attempt::AtWork;
+use crate::attempt::ConcurrentAttempts;
 use crate::callers::AgentCaller;
 use crate::proving::Measurements;
 use crate::trouble::blocking;
@@ -83,7 +83,7 @@ pub(crate) struct Crew {
     joined: BTreeMap<TaskId, Task>,
     measurements: Arc<Measurements>,
     statuses: StatusWriter,
-    at_work: Arc<AtWork>,
+    concurrent: Arc<ConcurrentAttempts>,
     ahead: LookingAhead,
     sender: mpsc::UnboundedSender<Heard>,
     receiver: mpsc::UnboundedReceiver<Heard>,
@@ -102,7 +102,7 @@ impl Crew {
         Self {
             measurements: Arc::clone(&setup.measurements),
             statuses: StatusWriter::start(&setup, sender.clone()),
-            at_work: Arc::default(),
+            concurrent: Arc::default(),
             ahead: LookingAhead::default(),
             setup,
             joined: BTreeMap::new(),
@@ -212,7 +212,7 @@ impl Crew {
             scheduler,
             self.sender.clone(),
             ledger,
-            Arc::clone(&self.at_work),
+            Arc::clone(&self.concurrent),
         );
         if let Some(joined) = self.joined.get(&brief.planned.backlog_id) {
             brief.task = joined.clone();
@@ -251,7 +251,7 @@ impl Crew {
 
     /// Notes what was refused to an agent, or to something that it started; tells whether that is news.
     pub(crate) fn note_refusal(&self, caller: &AgentCaller, words: &str) -> bool {
-        self.at_work.notice(caller.attempt.as_ref(), words)
+        self.concurrent.notice(caller.attempt.as_ref(), words)
     }
 
     fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {

@@ -4,7 +4,7 @@ use super::blocking;
 use super::brief::{Brief, StepDone};
 use super::kept::taken_over;
 use super::prepare::at_hand;
-use crate::attempt::{Launch, not_started};
+use crate::attempt::{Launch, Start, not_started};
 use crate::callers::REPOSITORY;
 use crate::trouble::Trouble;
 use crate::waves::evidence::{prompt_context, prompt_of};
@@ -13,20 +13,12 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tm_config::Escape;
-use tm_executors::agent::{AgentCommand, AttemptLimits, Order, Progress, adopt_attempt, run_attempt};
+use tm_executors::agent::{AgentCommand, AttemptLimits, Order};
 use tm_presets::{Prompt, PromptContext, RejectedWork};
-use tm_scheduler::{Answer, AttemptNumber, TaskId};
+use tm_scheduler::Answer;
 use tm_store::run::Rejection;
-use tm_worktrees::{CheckoutSnapshot, OtherWorktrees, Worktree};
+use tm_worktrees::Worktree;
 use tokio::sync::watch;
-
-/// Whether an agent is started, or taken over.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Start {
-    New,
-    Adopt,
-}
 
 pub(crate) async fn run_agent(
     brief: Brief,
@@ -62,41 +54,18 @@ async fn see_to_its_end(
         Ok(None) => {}
         Err(trouble) => return brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
-    let command = match command_of(&brief, &worktree, timeout_ms).await {
-        Ok(command) => command,
+    let ran = match command_of(&brief, &worktree, timeout_ms).await {
+        Ok(command) => brief.run_agent(start, command, orders, |progress| brief.tell_agent(progress)).await,
+        Err(trouble) => Err(trouble),
+    };
+    let mut report = match ran {
+        Ok(report) => report,
         Err(trouble) => {
             let answer = trouble.answer(|why| Answer::AgentEnded(not_started(brief.recipe(), why)));
             return brief.done(answer, Some(worktree));
         }
     };
-    let (before, elsewhere_before) = (snapshot(&brief).await, elsewhere(&brief).await);
-    brief.at_work.begin(brief.id(), brief.attempt);
-    let teller = brief.clone();
-    let progress = move |progress: Progress| {
-        if let Some(line) = progress.last_line {
-            teller.tell_progress(line, progress.tokens);
-        }
-    };
-    let ended = match start {
-        Start::New => run_attempt(command, orders, progress).await,
-        Start::Adopt => adopt_attempt(command, orders, progress).await,
-    };
-    let mut report = match ended {
-        Ok(report) => report,
-        Err(error) => {
-            brief.at_work.end(brief.id(), brief.attempt);
-            let answer = Trouble::of(&error).answer(|why| Answer::AgentEnded(not_started(brief.recipe(), why)));
-            return brief.done(answer, Some(worktree));
-        }
-    };
-    report.escape = escape(&brief, before).await;
-    report.noticed.extend(brief.at_work.noticed(brief.id(), brief.attempt));
-    let others = brief.at_work.end(brief.id(), brief.attempt);
-    if !report.escape.is_empty() && !others.is_empty() {
-        report.noticed.push(suspects(&others));
-    }
     report.noticed.extend(brief.setup.checkouts.look_at_hooks().await);
-    report.noticed.extend(changed_elsewhere(&brief, elsewhere_before).await);
     report.noticed.extend(set_back_statuses(&brief).await);
     collect_learnings(&brief);
     clean_what_it_wrote(&brief);
@@ -230,59 +199,9 @@ const NO_HOOKS: [(&str, &str); 5] = [
     ("OVERCOMMIT_DISABLE", "1"),
 ];
 
-/// Says who else may have changed the user's checkout.
-fn suspects(others: &[(TaskId, AttemptNumber)]) -> String {
-    let names: Vec<String> = others.iter().map(|(task, attempt)| format!("`{task}` attempt {attempt}")).collect();
-    format!("it can't be told which agent changed the checkout: at work in the same time were {}", names.join(", "))
-}
-
-/// The user's checkout as it is now; `None` when it can't be looked at.
-pub(super) async fn snapshot(brief: &Brief) -> Option<CheckoutSnapshot> {
-    let setup = Arc::clone(&brief.setup);
-    blocking(move || CheckoutSnapshot::take(&setup.repository, &setup.own_files))
-        .await
-        .inspect_err(|error| tracing::warn!(%error, "nobody sees what agents change in the checkout"))
-        .ok()
-}
-
-/// What changed in the user's checkout since.
-pub(super) async fn escape(brief: &Brief, before: Option<CheckoutSnapshot>) -> Vec<String> {
-    let (Some(before), Some(after)) = (before, snapshot(brief).await) else { return Vec::new() };
-    let repository = brief.setup.repository.clone();
-    let changed = blocking(move || Ok::<_, std::io::Error>(before.changes(&after, &repository))).await;
-    let changes = changed.unwrap_or_default();
-    match brief.setup.settings.git.escape {
-        Escape::Fail => changes,
-        Escape::Warn => {
-            for change in changes {
-                brief.tell_output(format!("the user's checkout changed: {change}"));
-            }
-            Vec::new()
-        }
-    }
-}
-
-/// The user's other worktrees as they are now; `None` when they can't be looked at.
-async fn elsewhere(brief: &Brief) -> Option<OtherWorktrees> {
-    let setup = Arc::clone(&brief.setup);
-    // A project's folder holds the folders of its runs, and all worktrees of tm's own.
-    let own = setup.directory.path().ancestors().nth(2).unwrap_or(setup.directory.path()).to_owned();
-    blocking(move || OtherWorktrees::take(&setup.repository, &own))
-        .await
-        .inspect_err(|error| tracing::warn!(%error, "nobody sees what agents change in other worktrees"))
-        .ok()
-}
-
-/// What changed there since, one sentence.
-async fn changed_elsewhere(brief: &Brief, before: Option<OtherWorktrees>) -> Option<String> {
-    let changes = before?.changes(&elsewhere(brief).await?);
-    let words = format!("while it worked, other worktrees changed: {}", changes.join(", "));
-    (!changes.is_empty()).then_some(words)
-}
-
-/// So much of what one agent found out is kept.
 /// So much of what an agent wrote for tm is cleaned; longer files are shown to nobody.
 const CLEANED_BYTES: u64 = 4 * 1024 * 1024;
+/// So much of what one agent found out is kept.
 const FOUND_OUT_BYTES: u64 = 64 * 1024;
 
 /// Takes secrets and orders to the terminal out of what the agent wrote for tm, which people and programs read later.

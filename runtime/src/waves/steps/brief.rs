@@ -1,22 +1,25 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
-use crate::attempt::AtWork;
+use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Ran, Start, Workplace};
 use crate::audit::{TEST_COMMAND, as_value};
 use crate::proving::RedCommit;
+use crate::trouble::Trouble;
 use crate::waves::cleaned::cleaned;
 use crate::waves::crew::{Heard, Told};
 use crate::waves::resolving::{Mending, carried_over};
 use crate::waves::run_setup::Shared;
 use crate::waves::statuses::Ledger;
 use std::sync::Arc;
+use tm_executors::agent::{AgentCommand, Order, Progress};
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::{
-    Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Scheduler, Task, TaskId, Tokens,
+    AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Scheduler, Task, TaskId,
+    Tokens,
 };
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::{TreeId, Worktree};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// A step that is over.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ pub(crate) struct Brief {
     pub(crate) kin: Vec<TaskId>,
     pub(crate) directory: AttemptDirectory,
     pub(crate) ledger: Arc<Ledger>,
-    pub(crate) at_work: Arc<AtWork>,
+    concurrent: Arc<ConcurrentAttempts>,
     told: mpsc::UnboundedSender<Heard>,
 }
 
@@ -61,7 +64,7 @@ impl Brief {
         scheduler: &Scheduler,
         told: mpsc::UnboundedSender<Heard>,
         ledger: Arc<Ledger>,
-        at_work: Arc<AtWork>,
+        concurrent: Arc<ConcurrentAttempts>,
     ) -> Self {
         let view = scheduler.task(id).expect("the scheduler asks only for tasks of its plan");
         let planned = view.placed.task.clone();
@@ -90,7 +93,7 @@ impl Brief {
             attempt,
             setup,
             ledger,
-            at_work,
+            concurrent,
             told,
         }
     }
@@ -205,6 +208,34 @@ impl Brief {
         }
     }
 
+    /// Runs an agent of the attempt to its end.
+    ///
+    /// # Errors
+    /// It could not be started, or its end not be seen.
+    pub(crate) async fn run_agent(
+        &self,
+        start: Start,
+        command: AgentCommand,
+        orders: watch::Receiver<Order>,
+        progress: impl FnMut(Progress) + Send,
+    ) -> Result<AgentReport, Trouble> {
+        let setup = &self.setup;
+        let runner = AttemptRunner {
+            repository: setup.repository.clone(),
+            own_files: setup.own_files.clone(),
+            own_folder: AttemptRunner::project_of(setup.directory.path()),
+            workplace: Workplace::Elsewhere,
+            escape: setup.settings.git.escape,
+            concurrent: Arc::clone(&self.concurrent),
+        };
+        let attempt = Attempt { task: self.id().clone(), number: self.attempt, start, command, orders };
+        let Ran { report, warnings } = runner.run(attempt, progress).await?;
+        for words in warnings {
+            self.tell_output(words);
+        }
+        Ok(report)
+    }
+
     pub(crate) fn done(self, answer: Answer, worktree: Option<Worktree>) -> StepDone {
         StepDone { task: self.planned.id, attempt: self.attempt, answer: Some(cleaned(answer)), worktree }
     }
@@ -213,7 +244,13 @@ impl Brief {
         self.tell_progress(line, None);
     }
 
-    pub(crate) fn tell_progress(&self, line: String, tokens: Option<Tokens>) {
+    pub(crate) fn tell_agent(&self, progress: Progress) {
+        if let Some(line) = progress.last_line {
+            self.tell_progress(line, progress.tokens);
+        }
+    }
+
+    fn tell_progress(&self, line: String, tokens: Option<Tokens>) {
         let told = Told::Output { task: self.id().clone(), line, tokens };
         // Nobody listens once the run has ended.
         let _nobody_listens = self.told.send(Heard::Told(told));

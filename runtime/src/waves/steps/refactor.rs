@@ -2,18 +2,19 @@
 //!
 //! Nothing that goes wrong here costs GREEN its work: whatever is not kept is put aside, and GREEN's commit stands.
 
-use super::agent::{command, escape, snapshot};
+use super::agent::command;
 use super::brief::{Brief, StepDone};
 use super::commit::{Committed, Proven, REFACTOR, committed};
 use super::gates::{Gated, gated};
 use super::prepare::at_hand;
 use super::prove::work;
 use super::words;
+use crate::attempt::Start;
 use crate::proving::{Measurements, Work, prove_same_behaviour};
 use crate::trouble::Trouble;
 use std::sync::Arc;
 use tm_config::GatePhase;
-use tm_executors::agent::{Order, Progress, adopt_attempt, run_attempt};
+use tm_executors::agent::{Order, adopt_attempt};
 use tm_presets::Prompt;
 use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Proof, Refactored, in_a_line, judge_agent};
 use tm_worktrees::{Error, TreeId, Worktree};
@@ -116,18 +117,10 @@ async fn improve(
         Ok(command) => command,
         Err(trouble) => return nothing(trouble),
     };
-    let before = snapshot(brief).await;
-    let teller = brief.clone();
-    let progress = move |progress: Progress| {
-        if let Some(line) = progress.last_line {
-            teller.tell_progress(line, progress.tokens);
-        }
-    };
-    let mut report = match run_attempt(command, orders, progress).await {
+    let report = match brief.run_agent(Start::New, command, orders, |progress| brief.tell_agent(progress)).await {
         Ok(report) => report,
-        Err(error) => return nothing(Trouble::of(&error)),
+        Err(trouble) => return nothing(trouble),
     };
-    report.escape = escape(brief, before).await;
     let verdict = judge_agent(&report);
     let report = Some(report);
     match verdict {

@@ -1,17 +1,17 @@
 //! Has another agent read a piece of work before it lands: with the task, the difference, and files that it can't commit
 //! to. Its verdict is a file, and nothing but a verdict that can be read lets work pass.
 
-use super::agent::{escape, marks, placeholders, snapshot, variables};
+use super::agent::{marks, placeholders, variables};
 use super::blocking;
 use super::brief::Brief;
 use super::gates::Gated;
-use crate::attempt::Launch;
+use crate::attempt::{Launch, Start};
 use crate::trouble::Trouble;
 use serde::Deserialize;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::Gate;
-use tm_executors::agent::{AttemptLimits, Order, Progress, adopt_attempt, run_attempt};
+use tm_executors::agent::{AttemptLimits, Order, Progress, adopt_attempt};
 use tm_presets::{ReviewContext, recipe, review_prompt};
 use tm_scheduler::{AgentReport, Ended, GateOutcome, GateResult, Tokens};
 use tm_store::run::AttemptDirectory;
@@ -136,23 +136,21 @@ async fn asked(
     let diff = laid_out(brief, work, folder.path(), directory).await?;
     let prompt = prompt(brief, gate, &diff, directory)?;
     let command = launch(brief, gate, directory, folder.path(), (&prompt, gate.limit()))?;
-    let before = snapshot(brief).await;
     let (sender, orders) = watch::channel(Order::GoOn);
-    let (teller, most) = (brief.clone(), gate.max_tokens);
-    let progress = move |progress: Progress| {
+    let most = gate.max_tokens;
+    let bounded = move |progress: Progress| {
         let used = progress.tokens.map_or(0, |tokens| tokens.input.saturating_add(tokens.output));
         if most.is_some_and(|most| used > most) {
             sender.send_replace(Order::StopNow);
         }
         if let Some(line) = progress.last_line {
-            teller.tell_output(line);
+            brief.tell_output(line);
         }
     };
-    let report = run_attempt(command, orders, progress).await.map_err(|error| Trouble::of(&error))?;
+    let report = brief.run_agent(Start::New, command, orders, bounded).await?;
     spent.add(&report);
-    let escaped = escape(brief, before).await;
-    if !escaped.is_empty() {
-        return Ok(Err(format!("the user's checkout changed while it worked: {}", escaped.join(", "))));
+    if !report.escape.is_empty() {
+        return Ok(Err(format!("the user's checkout changed while it worked: {}", report.escape.join(", "))));
     }
     Ok(match &report.ended {
         Ended::Exited(Some(0)) => verdict(&directory.result()),

@@ -1,0 +1,145 @@
+//! Which agents were at work when: for changes in the user's checkout, which nobody can trace to one of several.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tm_scheduler::{AttemptNumber, TaskId};
+
+/// The attempts of a run or of a loop, with the times in which their agents were at work.
+#[derive(Debug, Default)]
+pub(crate) struct ConcurrentAttempts {
+    agents: Mutex<Vec<Agent>>,
+}
+
+#[derive(Debug)]
+struct Agent {
+    /// Unlike that of any other agent.
+    began: (Instant, usize),
+    task: TaskId,
+    attempt: AttemptNumber,
+    ended: Option<Instant>,
+    /// What people should know of it, a sentence each.
+    noticed: Vec<String>,
+}
+
+/// So many things are noticed of one agent at the most.
+const NOTICED: usize = 20;
+
+/// An agent that is at work; dropping it says that it is not any more.
+#[derive(Debug)]
+pub(crate) struct AtWork {
+    all: Arc<ConcurrentAttempts>,
+    began: (Instant, usize),
+}
+
+/// What there was in the time of an agent.
+#[derive(Debug, Default)]
+pub(crate) struct Meanwhile {
+    /// What was noticed of it.
+    pub(crate) noticed: Vec<String>,
+    /// Who else was at work.
+    pub(crate) others: Vec<(TaskId, AttemptNumber)>,
+}
+
+impl ConcurrentAttempts {
+    /// Notes that the agent of an attempt begins.
+    pub(crate) fn begin(self: &Arc<Self>, task: &TaskId, attempt: AttemptNumber) -> AtWork {
+        let mut agents = self.agents();
+        let began = (Instant::now(), agents.last().map_or(0, |last| last.began.1 + 1));
+        agents.push(Agent { began, task: task.clone(), attempt, ended: None, noticed: Vec::new() });
+        AtWork { all: Arc::clone(self), began }
+    }
+
+    /// Notes something about an agent, or about all that are at work where it can't be told which one it was; tells
+    /// whether that is news.
+    pub(crate) fn notice(&self, of: Option<&(TaskId, AttemptNumber)>, words: &str) -> bool {
+        let is_meant = |agent: &Agent| match of {
+            Some((task, attempt)) => agent.task == *task && agent.attempt == *attempt,
+            None => agent.ended.is_none(),
+        };
+        let mut is_news = false;
+        for agent in self.agents().iter_mut().filter(|agent| is_meant(agent)) {
+            if agent.noticed.len() < NOTICED && !agent.noticed.iter().any(|known| known == words) {
+                agent.noticed.push(words.to_owned());
+                is_news = true;
+            }
+        }
+        is_news
+    }
+
+    fn agents(&self) -> MutexGuard<'_, Vec<Agent>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AtWork {
+    /// Ends the agent's time, and tells what there was in it.
+    pub(crate) fn end(self) -> Meanwhile {
+        let agents = self.all.agents();
+        let Some(own) = agents.iter().find(|agent| agent.began == self.began) else { return Meanwhile::default() };
+        let others = agents.iter().filter(|agent| agent.task != own.task);
+        let meanwhile = others.filter(|agent| agent.ended.is_none_or(|ended| ended >= own.began.0));
+        let mut others: Vec<_> = meanwhile.map(|agent| (agent.task.clone(), agent.attempt)).collect();
+        others.dedup();
+        Meanwhile { noticed: own.noticed.clone(), others }
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        let mut agents = self.all.agents();
+        if let Some(own) = agents.iter_mut().find(|agent| agent.began == self.began) {
+            own.ended = Some(Instant::now());
+        }
+        forget(&mut agents);
+    }
+}
+
+/// Drops those that ended before any began that is still at work: nobody asks for them any more.
+fn forget(agents: &mut Vec<Agent>) {
+    let oldest = agents.iter().filter(|agent| agent.ended.is_none()).map(|agent| agent.began.0).min();
+    agents.retain(|agent| match (agent.ended, oldest) {
+        (None, _) => true,
+        (Some(ended), Some(oldest)) => ended >= oldest,
+        (Some(_), None) => false,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: AttemptNumber = AttemptNumber(1);
+
+    #[test]
+    fn what_is_noticed_is_kept_once_and_of_whom_it_was() {
+        let all = Arc::<ConcurrentAttempts>::default();
+        let [one, other] = ["1", "2"].map(TaskId::from);
+        let (first, second) = (all.begin(&one, FIRST), all.begin(&other, FIRST));
+        assert!(all.notice(Some(&(one.clone(), FIRST)), "a"));
+        assert!(!all.notice(Some(&(one.clone(), FIRST)), "a"));
+        assert!(all.notice(None, "b"));
+        for number in 0..100 {
+            all.notice(Some(&(one.clone(), FIRST)), &number.to_string());
+        }
+        assert!(!all.notice(Some(&("3".into(), FIRST)), "c"));
+        assert_eq!(first.end().noticed.len(), NOTICED);
+        assert_eq!(second.end().noticed, ["b"]);
+    }
+
+    #[test]
+    fn only_those_are_named_who_were_at_work_in_the_same_time() {
+        let all = Arc::<ConcurrentAttempts>::default();
+        let begin = |task: &str| all.begin(&task.into(), FIRST);
+        let names = |agent: AtWork| -> Vec<String> {
+            agent.end().others.into_iter().map(|(task, _)| task.to_string()).collect()
+        };
+        assert_eq!(names(begin("1")), [] as [&str; 0]);
+        let (second, third) = (begin("2"), begin("3"));
+        assert_eq!(names(second), ["3"]);
+        let (first, again) = (begin("1"), begin("1"));
+        assert_eq!(names(first), ["3"]);
+        drop(again);
+        assert_eq!(names(third), ["2", "1"]);
+        assert_eq!(all.agents().len(), 0, "nothing is kept for ever");
+    }
+}
