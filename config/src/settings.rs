@@ -219,6 +219,8 @@ pub enum TestFormat {
     Pytest,
     /// The text of `python3 -m unittest -v`.
     Unittest,
+    /// The JSON of rspec.
+    Rspec,
     /// The exit status alone, which proves less.
     ExitStatus,
 }
@@ -237,6 +239,7 @@ impl TestFormat {
             Self::Node => "node",
             Self::Pytest => "pytest",
             Self::Unittest => "unittest",
+            Self::Rspec => "rspec",
             Self::ExitStatus => "exit-status",
         }
     }

@@ -70,6 +70,8 @@ const fn flags(runner: Runner) -> &'static str {
         Runner::Jest => "`jest --json --outputFile=\"$TM_RESULTS\"`",
         Runner::Vitest => "`vitest --run --reporter=json --outputFile=\"$TM_RESULTS\"`",
         Runner::Mocha => "`mocha --reporter xunit --reporter-options output=\"$TM_RESULTS\"`",
+        Runner::Bun => "`bun test --reporter=junit --reporter-outfile=\"$TM_RESULTS\"`",
+        Runner::Rspec => "`rspec --format json --out \"$TM_RESULTS\"`",
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) enum Runner {
     Jest,
     Vitest,
     Mocha,
+    Bun,
+    Rspec,
 }
 
 impl Runner {
@@ -59,6 +61,8 @@ impl Runner {
             Self::Jest => &[ResultFormat::Jest, ResultFormat::Junit],
             Self::Vitest => &[ResultFormat::Jest, ResultFormat::Junit, ResultFormat::Tap],
             Self::Mocha => &[ResultFormat::Junit, ResultFormat::Tap],
+            Self::Bun => &[ResultFormat::Junit],
+            Self::Rspec => &[ResultFormat::Rspec, ResultFormat::Junit],
         }
     }
 
@@ -68,7 +72,8 @@ impl Runner {
             Self::Pytest => &["junitxml", "junit-xml"],
             Self::Node => &["--test-reporter"],
             Self::Jest | Self::Vitest | Self::Mocha => &["--reporter", "--json", "outputFile", "-R", "-O"],
-            Self::Unittest | Self::Cargo | Self::Nextest | Self::Go => &[RESULTS_VARIABLE],
+            Self::Bun => &["--reporter"],
+            Self::Unittest | Self::Cargo | Self::Nextest | Self::Go | Self::Rspec => &[RESULTS_VARIABLE],
         }
     }
 
@@ -98,6 +103,8 @@ impl Runner {
             "react-scripts" if second == Some("test") => Some(Self::Jest),
             "vitest" => Some(Self::Vitest),
             "mocha" => Some(Self::Mocha),
+            "bun" if second == Some("test") => Some(Self::Bun),
+            "rspec" => Some(Self::Rspec),
             _ => None,
         }
     }
@@ -105,7 +112,7 @@ impl Runner {
 
 /// Programs that run another one, in the same environment.
 fn is_wrapper(word: &str) -> bool {
-    const NAMES: [&str; 30] = [
+    const NAMES: [&str; 31] = [
         "env",
         "command",
         "exec",
@@ -119,6 +126,7 @@ fn is_wrapper(word: &str) -> bool {
         "pnpm",
         "yarn",
         "bun",
+        "bundle",
         "cross-env",
         "dotenv",
         "xvfb-run",
@@ -225,6 +233,16 @@ impl Request<'_> {
                 let options = format!("output={file},suiteName={}", self.name);
                 let arguments = ["--reporter", "xunit", "--reporter-options", &options].map(ToOwned::to_owned);
                 self.by_arguments(call, &arguments, self.named_report())
+            }
+            Runner::Bun => {
+                let arguments = ["--reporter=junit".to_owned(), format!("--reporter-outfile={file}")];
+                self.by_arguments(call, &arguments, Expected::Report(ResultFormat::Junit, None))
+            }
+            Runner::Rspec => {
+                // What it says of files that can't be loaded is printed.
+                let options = format!("--no-fail-fast --format progress --format json --out '{file}'");
+                let variable = self.appended("SPEC_OPTS", &options);
+                Some(self.by_variable(variable, Expected::Report(ResultFormat::Rspec, None)))
             }
             Runner::Unittest => self.unless_said(call, &["-v", "--verbose"], "-v", ResultFormat::Unittest),
             Runner::Go => self.unless_said(call, &["-json", "-v"], "-json", ResultFormat::Go),

@@ -30,13 +30,15 @@ pub enum ResultFormat {
     Pytest,
     /// The text of `python3 -m unittest -v`.
     Unittest,
+    /// The JSON of rspec.
+    Rspec,
     /// Nothing is read but the exit status.
     ExitStatus,
 }
 
 impl ResultFormat {
     /// Every format.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Auto,
         Self::Tap,
         Self::Cargo,
@@ -47,6 +49,7 @@ impl ResultFormat {
         Self::Node,
         Self::Pytest,
         Self::Unittest,
+        Self::Rspec,
         Self::ExitStatus,
     ];
 
@@ -63,6 +66,7 @@ impl ResultFormat {
             Self::Node => "node",
             Self::Pytest => "pytest",
             Self::Unittest => "unittest",
+            Self::Rspec => "rspec",
             Self::ExitStatus => "exit-status",
         }
     }

@@ -118,22 +118,17 @@ fn results_of(because: &str) -> Option<String> {
 
 fn phpunit(root: &Path) -> Found {
     let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"].into_iter().find(|name| has(root, name))?;
-    let program =
-        if has(root, "composer.json") || has(root, "composer.lock") { "vendor/bin/phpunit" } else { "phpunit" };
+    let is_installed = ["composer.json", "composer.lock"].iter().any(|name| mentions(root, name, "phpunit/phpunit"));
+    let program = if is_installed { "vendor/bin/phpunit" } else { "phpunit" };
     Some((format!("{program} --log-junit \"$TM_RESULTS\""), ResultFormat::Junit, file))
 }
 
-/// Its own formats can't be read test by test; the one that can comes with a gem.
 fn rspec(root: &Path) -> Found {
     if !has(root, ".rspec") && !holds(&root.join("spec"), |name| name.ends_with("_spec.rb")) {
         return None;
     }
     let bundle = if has(root, "Gemfile.lock") { "bundle exec " } else { "" };
-    if mentions(root, "Gemfile.lock", "rspec_junit_formatter") {
-        let command = format!("{bundle}rspec --format RspecJunitFormatter --out \"$TM_RESULTS\"");
-        return Some((command, ResultFormat::Junit, "spec/"));
-    }
-    Some((format!("{bundle}rspec"), ResultFormat::ExitStatus, "spec/"))
+    Some((format!("{bundle}rspec"), ResultFormat::Auto, "spec/"))
 }
 
 fn dotnet(root: &Path) -> Found {

@@ -107,6 +107,7 @@ mod tests {
             (vec![PACKAGE, ("pnpm-lock.yaml", "")], "pnpm install --frozen-lockfile", "pnpm run test"),
             (vec![PACKAGE, ("yarn.lock", "")], "yarn install --frozen-lockfile", "yarn run test"),
             (vec![PACKAGE, ("yarn.lock", ""), (".yarnrc.yml", "")], "yarn install --immutable", "yarn run test"),
+            (vec![PACKAGE, ("yarn.lock", "__metadata:\n  version: 8\n")], "yarn install --immutable", "yarn run test"),
             (vec![PACKAGE, ("bun.lock", "")], "bun install --frozen-lockfile", "bun run test"),
             (vec![("package.json", r#"{"scripts":{"test":"node --test"}}"#)], "", "npm test --silent"),
             (vec![("Cargo.toml", ""), ("Cargo.lock", "")], "cargo fetch --locked", "cargo test --no-fail-fast"),
@@ -142,11 +143,16 @@ mod tests {
             (
                 vec![("Gemfile.lock", "    rspec_junit_formatter (0.6.0)\n"), (".rspec", ""), ("spec/a_spec.rb", "")],
                 "bundle install",
-                "bundle exec rspec --format RspecJunitFormatter --out \"$TM_RESULTS\"",
+                "bundle exec rspec",
             ),
             (vec![("spec/a_spec.rb", "")], "", "rspec"),
             (
-                vec![("composer.lock", ""), ("phpunit.xml.dist", "")],
+                vec![("composer.lock", "{}"), ("phpunit.xml", "")],
+                "composer install --no-interaction",
+                "phpunit --log-junit \"$TM_RESULTS\"",
+            ),
+            (
+                vec![("composer.lock", r#"{"name": "phpunit/phpunit"}"#), ("phpunit.xml.dist", "")],
                 "composer install --no-interaction",
                 "vendor/bin/phpunit --log-junit \"$TM_RESULTS\"",
             ),

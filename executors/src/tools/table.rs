@@ -30,7 +30,7 @@ const fn row(
 /// Every tool but those of Python.
 static TABLE: [Row; 15] = [
     row("pnpm", &["pnpm-lock.yaml"], "pnpm install --frozen-lockfile", "pnpm", "javascript"),
-    row("Yarn", &[".yarnrc.yml"], "yarn install --immutable", "yarn", "javascript"),
+    row("Yarn", &[".yarnrc.yml"], NEW_YARN, "yarn", "javascript"),
     row("Yarn", &["yarn.lock"], "yarn install --frozen-lockfile", "yarn", "javascript"),
     row("Bun", &["bun.lock", "bun.lockb"], "bun install --frozen-lockfile", "bun", "javascript"),
     row("npm", &["package-lock.json", "npm-shrinkwrap.json"], "npm ci", "npm", "javascript"),
@@ -57,10 +57,19 @@ pub(super) fn found(root: &Path) -> Vec<FoundTool> {
         }
         let wrapper = [("Maven", "mvnw"), ("Gradle", "gradlew")].into_iter().find(|(name, _)| *name == row.name);
         let program = wrapper.filter(|(_, file)| has(root, file)).map_or(row.program, |_| "sh");
-        let (setup, cache) = (row.setup.map(ToOwned::to_owned), row.cache.to_vec());
+        let setup = row.setup.map(|setup| if is_of_new_yarn(root, &file) { NEW_YARN } else { setup }.to_owned());
+        let cache = row.cache.to_vec();
         found.push((row.one_of, FoundTool { name: row.name, file, setup, program, cache }));
     }
     found.into_iter().map(|(_, tool)| tool).collect()
+}
+
+/// How Yarn is told since its second version, which refuses what the first was told.
+const NEW_YARN: &str = "yarn install --immutable";
+
+/// The lock files of the second version on say so themselves; settings there need not be.
+fn is_of_new_yarn(root: &Path, file: &str) -> bool {
+    file == "yarn.lock" && text(root, file).is_some_and(|text| text.contains("__metadata:"))
 }
 
 /// The name of a file that is there.

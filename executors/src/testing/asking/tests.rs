@@ -33,6 +33,9 @@ fn runners_are_asked_by_variables_where_they_read_them() {
     );
     assert_eq!(expected, Expected::Report(ResultFormat::Junit, Some("n".to_owned())));
     assert_eq!(auto("python3 -m pytest -xq").0, "python3 -m pytest -xq --maxfail=0");
+    let (_, variables, expected) = auto("bundle exec rspec --fail-fast");
+    assert_eq!(variables, ["SPEC_OPTS=--no-fail-fast --format progress --format json --out '/r/f'"]);
+    assert_eq!(expected, Expected::Report(ResultFormat::Rspec, None));
     let (_, variables, expected) = auto("node --test test/*.js");
     assert!(variables[0].starts_with("NODE_OPTIONS="), "{variables:?}");
     assert_eq!(expected, Expected::Report(ResultFormat::Tap, None));
@@ -48,6 +51,7 @@ fn runners_are_asked_by_arguments_where_these_reach_them() {
     let (text, _, expected) = of("CI=1 npx vitest");
     assert_eq!((text.as_str(), expected), ("CI=1 npx vitest --run --reporter=json --outputFile=/r/f", report));
     assert_eq!(of("pnpm unit").0, "pnpm unit --reporter xunit --reporter-options output=/r/f,suiteName=n");
+    assert_eq!(of("bun test").0, "bun test --reporter=junit --reporter-outfile=/r/f");
     assert_eq!(of("go test ./...").0, "go test ./... -json");
     assert_eq!(of("go test -v ./...").0, "go test -v ./...");
     assert_eq!(of("python -m unittest").0, "python -m unittest -v");

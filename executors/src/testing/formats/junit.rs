@@ -36,6 +36,7 @@ fn read(output: &str, parsed: &mut Parsed) -> Result<(), String> {
     let mut reader = Reader::from_str(output.trim_start_matches('\u{feff}').trim_start());
     let (mut levels, mut suites) = (0, 0_u32);
     let mut case: Option<Case> = None;
+    let mut is_of_bun = false;
     loop {
         match reader.read_event().map_err(|error| error.to_string())? {
             Event::Start(element) => {
@@ -44,11 +45,12 @@ fn read(output: &str, parsed: &mut Parsed) -> Result<(), String> {
                     return Err("it is nested too deep".to_owned());
                 }
                 suites += u32::from(element.name().as_ref().starts_with("testsuite"));
-                begin(&element, &mut case);
+                is_of_bun |= levels == 1 && attribute(&element, "name") == "bun test";
+                begin(&element, &mut case, is_of_bun);
             }
             Event::Empty(element) => {
                 suites += u32::from(element.name().as_ref().starts_with("testsuite"));
-                begin(&element, &mut case);
+                begin(&element, &mut case, is_of_bun);
                 if element.name().as_ref() == "testcase" {
                     finish(&mut case, parsed);
                 }
@@ -86,10 +88,13 @@ fn entity_text(name: &str) -> &str {
     }
 }
 
-fn begin(element: &BytesStart<'_>, case: &mut Option<Case>) {
+fn begin(element: &BytesStart<'_>, case: &mut Option<Case>, is_of_bun: bool) {
     let outcome = match element.name().as_ref() {
         "testcase" => {
-            *case = Some(Case { name: case_name(element), outcome: TestOutcome::Passed, said: String::new() });
+            // The classes of bun are the suites within a file, so tests of two files may have one name.
+            let file = if is_of_bun { attribute(element, "file") + "::" } else { String::new() };
+            let name = file + &case_name(element);
+            *case = Some(Case { name, outcome: TestOutcome::Passed, said: String::new() });
             return;
         }
         "failure" | "error" => TestOutcome::Failed,

@@ -7,6 +7,7 @@ mod junit;
 mod nextest;
 mod node;
 mod pytest;
+mod rspec;
 mod tap;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub(super) fn parse(formats: &[ResultFormat], output: &str) -> Option<Parsed> {
         ResultFormat::Pytest => Some(pytest::parse(output)),
         ResultFormat::Unittest => Some(unittest::parse(output)),
         ResultFormat::Node => Some(node::parse(output)),
+        ResultFormat::Rspec => Some(rspec::parse(output)),
         ResultFormat::Auto | ResultFormat::ExitStatus => None,
     }
 }
@@ -42,9 +44,10 @@ pub(super) fn parse(formats: &[ResultFormat], output: &str) -> Option<Parsed> {
 /// The format among some that an output is in; the most telling signs first. TAP comes last, since any code can print it.
 fn told_by_looking(among: &[ResultFormat], output: &str) -> Option<ResultFormat> {
     type Sign = fn(&str) -> bool;
-    let signs: [(Sign, ResultFormat); 9] = [
+    let signs: [(Sign, ResultFormat); 10] = [
         (junit::looks_like_junit, ResultFormat::Junit),
         (jest::looks_like_jest, ResultFormat::Jest),
+        (rspec::looks_like_rspec, ResultFormat::Rspec),
         (go::looks_like_go, ResultFormat::Go),
         (nextest::looks_like_nextest, ResultFormat::Nextest),
         (node::looks_like_node, ResultFormat::Node),

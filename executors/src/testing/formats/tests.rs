@@ -62,6 +62,20 @@ const UNITTEST: &str = "test_a (tests.test_x.T.test_a) ... ok\ntest_b (tests.tes
     test_c (tests.test_x.T) ... skipped 'later'\ntest_d (tests.test_x.T.test_d) ... some words\nok\n\
     test_e (tests.test_x.T.test_e) ... ERROR\n\n======\nFAIL: test_b (tests.test_x.T.test_b)\n------\n\nRan 5 tests in 0.001s\n\nFAILED (failures=1)\n";
 
+const RSPEC: &str = r#"{"version":"3.12.0","examples":[{"id":"./spec/old_spec.rb[1:1]","description":"is one","full_description":"Old is one","status":"passed","file_path":"./spec/old_spec.rb","line_number":4,"run_time":0.0007,"pending_message":null},{"id":"./spec/p_spec.rb[1:1]","description":"fails","full_description":"Part fails","status":"failed","file_path":"./spec/p_spec.rb","line_number":5,"run_time":0.03,"pending_message":null,"exception":{"class":"RSpec::Expectations::ExpectationNotMetError","message":"\nexpected: 2\n     got: 1\n","backtrace":["ROOT/spec/p_spec.rb:6:in `block'"]}},{"id":"./spec/p_spec.rb[1:2]","description":"later","full_description":"Part later","status":"pending","file_path":"./spec/p_spec.rb","line_number":8,"run_time":0.0,"pending_message":"Not yet implemented"}],"summary":{"duration":0.04,"example_count":3,"failure_count":1,"pending_count":1,"errors_outside_of_examples_count":0},"summary_line":"3 examples, 1 failure, 1 pending"}"#;
+
+const BUN_XML: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="bun test" tests="4" assertions="2" failures="1" skipped="1" time="0.03">
+  <testsuite name="test/old.test.js" file="test/old.test.js" tests="1"><testcase name="old" classname="" file="test/old.test.js" line="3" assertions="1" /></testsuite>
+  <testsuite name="test/part.test.js" file="test/part.test.js" tests="3">
+    <testsuite name="d" file="test/part.test.js" line="2" tests="3">
+      <testcase name="old" classname="d" file="test/part.test.js" line="2"><failure type="AssertionError" message="expect(received).toBe(expected)&#10;">at test/part.test.js:2:33&#10;</failure></testcase>
+      <testcase name="s" classname="d" file="test/part.test.js" line="2"><skipped /></testcase>
+      <testsuite name="e" file="test/part.test.js" line="2" tests="1"><testcase name="deep" classname="e &gt; d" file="test/part.test.js" line="2" /></testsuite>
+    </testsuite>
+  </testsuite>
+</testsuites>"#;
+
 fn parse(format: ResultFormat, output: &str) -> Option<Parsed> {
     super::parse(&[format], output)
 }
@@ -82,6 +96,38 @@ fn check(sample: &str, format: ResultFormat, expected: &[&str]) -> Parsed {
     assert_eq!(parsed.broken, None);
     assert_eq!(parse(ResultFormat::Auto, sample), Some(parsed.clone()), "told by looking");
     parsed
+}
+
+#[test]
+fn rspec_is_read() {
+    let lines = ["+spec/old_spec.rb > Old is one", "-spec/p_spec.rb > Part fails", "~spec/p_spec.rb > Part later"];
+    let parsed = check(RSPEC, ResultFormat::Rspec, &lines);
+    let message = &parsed.messages["spec/p_spec.rb > Part fails"];
+    assert!(message.contains("     got: 1") && message.contains("spec/p_spec.rb:6"), "{message}");
+    for (change, to) in [
+        ("\"example_count\":3", "\"example_count\":4"),
+        ("of_examples_count\":0", "of_examples_count\":1"),
+        ("\"pending\"", "1"),
+    ] {
+        let parsed = parse(ResultFormat::Rspec, &RSPEC.replace(change, to)).expect("results");
+        assert!(parsed.broken.is_some(), "{change}");
+    }
+}
+
+#[test]
+fn tests_of_two_files_of_bun_are_told_apart() {
+    let lines = [
+        "+test/old.test.js::old",
+        "+test/part.test.js::e > d::deep",
+        "-test/part.test.js::d::old",
+        "~test/part.test.js::d::s",
+    ];
+    let parsed = parse(ResultFormat::Junit, BUN_XML).expect("results");
+    let mut found = super::tests::lines(&parsed);
+    found.sort_unstable();
+    let mut lines = lines.map(ToOwned::to_owned);
+    lines.sort_unstable();
+    assert_eq!(found, lines);
 }
 
 #[test]

@@ -19,12 +19,14 @@ static C_MISSING: LazyLock<Regex> = LazyLock::new(|| {
 static LINKER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?:^|[/ ])([\w./-]+\.(?:c|cc|cpp|cxx))(?::\d+)?:.*(undefined reference to .+)$"));
 static JAVA: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:\[ERROR\] )?(\S+\.(?:java|kt)):\[?\d+(?:,\d+\])?:? (?:error: )?(.+)$"));
+    LazyLock::new(|| pattern(r"^(?:\[ERROR\] |:[\w:-]+)?(\S+\.(?:java|kt)):\[?\d+(?:,\d+\])?:? (?:error: )?(.+)$"));
 static JAVA_MISSING: LazyLock<Regex> = LazyLock::new(|| pattern(r"cannot find symbol|Unresolved reference"));
+static JAVA_PACKAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^package ([\w.]+) does not exist$"));
 
 pub(super) fn find(output: &str, found: &mut Found<'_>) {
-    let (go, java) =
-        (output.contains("[build failed]") || output.contains("[setup failed]"), output.contains("COMPILATION ERROR"));
+    let go = output.contains("[build failed]") || output.contains("[setup failed]");
+    // In the words of Maven, and of Gradle.
+    let java = output.contains("COMPILATION ERROR") || output.contains("Compilation failed; see the compiler");
     let is_linked_or_compiled = output.contains(" error: ") || output.contains("undefined reference");
     if !go && !java && !is_linked_or_compiled {
         return;
@@ -37,7 +39,7 @@ pub(super) fn find(output: &str, found: &mut Found<'_>) {
         } else if let Some(error) = LINKER.captures(line) {
             found.add(cause(true), Some(&error[1]), &error[2]);
         } else if let Some(error) = JAVA.captures(line).filter(|_| java) {
-            found.add(cause(JAVA_MISSING.is_match(&error[2])), Some(&error[1]), line);
+            found.add(cause(is_missing_in_java(&error[1], &error[2], found)), Some(&error[1]), line);
         }
     }
 }
@@ -47,4 +49,16 @@ fn is_missing_in_go(words: &str, found: &Found<'_>) -> bool {
         Some(package) => found.project.owns_path(&package[1]),
         None => GO_MISSING.is_match(words),
     }
+}
+
+/// A package is the project's own where its first two names are a folder of its sources.
+fn is_missing_in_java(file: &str, words: &str, found: &Found<'_>) -> bool {
+    let Some(package) = JAVA_PACKAGE.captures(words) else { return JAVA_MISSING.is_match(words) };
+    let file = found.project.relative(file);
+    let module = file.find("src/").map_or("", |at| &file[..at]);
+    let top: Vec<&str> = package[1].split('.').take(2).collect();
+    let top = top.join("/");
+    ["main/java", "test/java", "main/kotlin", "test/kotlin"]
+        .into_iter()
+        .any(|sources| found.project.has_folder(&format!("{module}src/{sources}/{top}")))
 }

@@ -3,11 +3,13 @@
 //! Knows what compilers and frameworks print; whether such an error is welcome (a test that comes before its
 //! implementation) or not is decided in the scheduler.
 
+mod bun;
 mod compiled;
 mod javascript;
 mod mistakes;
 mod project;
 mod python;
+mod ruby;
 mod rust;
 mod sources;
 mod tap;
@@ -30,6 +32,8 @@ pub(super) fn load_errors(output: &str, worktree: &Path) -> Vec<LoadError> {
     rust::find(output, &mut found);
     python::find(output, &mut found);
     javascript::find(output, &mut found);
+    bun::find(output, &mut found);
+    ruby::find(output, &mut found);
     compiled::find(output, &mut found);
     tap::find(output, &mut found);
     found.errors

@@ -31,6 +31,7 @@ impl Project {
         project.read_package_json();
         project.read_go_mod();
         project.read_requirements();
+        project.read_gems();
         project
     }
 
@@ -71,6 +72,16 @@ impl Project {
         }
     }
 
+    /// In the lock file four spaces stand before each gem; a Gemfile alone has calls of `gem`.
+    fn read_gems(&mut self) {
+        let locked = self.text("Gemfile.lock").unwrap_or_default();
+        let gems = locked.lines().filter_map(|line| line.strip_prefix("    ")?.split_once(" (")).map(|(name, _)| name);
+        self.dependencies.extend(gems.map(|name| plain(name.trim())));
+        let text = self.text("Gemfile").unwrap_or_default();
+        let named = text.lines().filter_map(|line| line.trim().strip_prefix("gem ")?.split(['"', '\'']).nth(1));
+        self.dependencies.extend(named.map(plain));
+    }
+
     fn sources(&self) -> &Sources {
         self.sources.get_or_init(|| Sources::read(&self.root))
     }
@@ -98,6 +109,17 @@ impl Project {
     /// Whether a package is one that the project says it needs.
     pub(super) fn depends_on(&self, name: &str) -> bool {
         self.dependencies.contains(&plain(name))
+    }
+
+    /// Whether a file, by its whole path, is the project's own and not one that was installed.
+    pub(super) fn holds(&self, path: &str) -> bool {
+        let relative = self.relative(path);
+        !relative.starts_with('/') && !relative.contains("node_modules/")
+    }
+
+    /// Whether there is a folder of that name.
+    pub(super) fn has_folder(&self, path: &str) -> bool {
+        self.root.join(path).is_dir()
     }
 
     /// Returns a path as seen from the project, where it lies within.

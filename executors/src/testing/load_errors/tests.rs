@@ -8,8 +8,10 @@ use std::path::Path;
 fn check(files: &[(&str, &str)], output: &str, expected: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
         #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
-        std::fs::write(folder.path().join(name), text).expect("a file");
+        std::fs::write(path, text).expect("a file");
     }
     let output = output.replace("ROOT", folder.path().to_str().expect("a path"));
     let found: Vec<String> = load_errors(&output, folder.path())
@@ -188,6 +190,77 @@ fn other_compilers_are_read_line_by_line() {
         &[
             "+src/test/java/AppTest.java: [ERROR] ROOT/src/test/java/AppTest.java:[5,9] cannot find symbol",
             "-src/test/java/BTest.java: [ERROR] ROOT/src/test/java/BTest.java:[5,9] ';' expected",
+        ],
+    );
+}
+
+#[test]
+fn gradle_is_read_although_its_own_words_stand_before_those_of_the_compiler() {
+    let gradle = ":compileTestJavaROOT/src/test/java/demo/Part1Test.java:5: error: cannot find symbol\n    \
+        @Test public void part() { assertEquals(\"1\", Part1.value()); }\n  symbol:   variable Part1\n\
+        ROOT/src/test/java/demo/Part2Test.java:2: error: package demo.part does not exist\n\
+        ROOT/src/test/java/demo/Part3Test.java:2: error: package com.google.gson does not exist\n\
+        ROOT/src/test/java/demo/Part4Test.java:2: error: ';' expected\n2 errors\n FAILED\n\n\
+        FAILURE: Build failed with an exception.\n\n* What went wrong:\nExecution failed for task ':compileTestJava'.\n\
+        > Compilation failed; see the compiler error output for details.\n";
+    check(
+        &[("src/main/java/demo/part/Old.java", "")],
+        gradle,
+        &[
+            "+src/test/java/demo/Part1Test.java: :compileTestJavaROOT/src/test/java/demo/Part1Test.java:5: error: cannot find symbol",
+            "+src/test/java/demo/Part2Test.java: ROOT/src/test/java/demo/Part2Test.java:2: error: package demo.part does not exist",
+            "-src/test/java/demo/Part3Test.java: ROOT/src/test/java/demo/Part3Test.java:2: error: package com.google.gson does not exist",
+            "-src/test/java/demo/Part4Test.java: ROOT/src/test/java/demo/Part4Test.java:2: error: ';' expected",
+        ],
+    );
+}
+
+#[test]
+fn rspec_says_of_each_file_what_its_loading_ended_with() {
+    let rspec = "\nAn error occurred while loading ./spec/a_spec.rb. - Did you mean?\n                    rspec ./spec/b_spec.rb\n\n\
+        Failure/Error: require \"part1\"\n\nLoadError:\n  cannot load such file -- part1\n\
+        # ./spec/a_spec.rb:1:in `<top (required)>'\n\n\
+        An error occurred while loading ./spec/b_spec.rb.\nFailure/Error:\n  RSpec.describe Part3 do\n  end\n\nNameError:\n  \
+        uninitialized constant Part3\n\n  RSpec.describe Part3 do\n                 ^^^^^\n# ./spec/b_spec.rb:1:in `<top (required)>'\n\n\
+        An error occurred while loading ./spec/c_spec.rb.\nFailure/Error: __send__(method, file)\n\nSyntaxError:\n  \
+        ROOT/spec/c_spec.rb:2: syntax error, unexpected end-of-input, expecting ')'\n# rspec/core/configuration.rb:2117:in `load'\n\n\
+        An error occurred while loading ./spec/d_spec.rb.\nFailure/Error: require \"active_support/all\"\n\nLoadError:\n  \
+        cannot load such file -- active_support/all\n\n\
+        An error occurred while loading ./spec/e_spec.rb.\nFailure/Error: require_relative \"../lib/gone\"\n\nLoadError:\n  \
+        cannot load such file -- ROOT/lib/gone\n# ./spec/e_spec.rb:1:in `require_relative'\n\n\
+        0 examples, 0 failures, 5 errors occurred outside of examples\n";
+    check(
+        &[("Gemfile", "gem 'active_support'\n")],
+        rspec,
+        &[
+            "+spec/a_spec.rb: LoadError: cannot load such file -- part1",
+            "+spec/b_spec.rb: NameError: uninitialized constant Part3",
+            "-spec/c_spec.rb: SyntaxError: ROOT/spec/c_spec.rb:2: syntax error, unexpected end-of-input, expecting ')'",
+            "-spec/d_spec.rb: LoadError: cannot load such file -- active_support/all",
+            "+spec/e_spec.rb: LoadError: cannot load such file -- ROOT/lib/gone",
+        ],
+    );
+}
+
+#[test]
+fn bun_is_read_file_by_file() {
+    let bun = "\ntest/a.test.js:\n\n# Unhandled error between tests\n-------------------------------\n\
+        error: Cannot find module '../src/part1.js' from 'ROOT/test/a.test.js'\n-------------------------------\n\n\n\
+        test/old.test.js:\n(pass) old [0.81ms]\n\ntest/b.test.js:\n\n# Unhandled error between tests\n\
+        -------------------------------\n1 | test('\n         ^\nerror: Unterminated string literal\n    \
+        at ROOT/test/b.test.js:1:6\n-------------------------------\n\n\ntest/c.test.js:\n\n\
+        # Unhandled error between tests\n-------------------------------\n\
+        SyntaxError: Export named 'other' not found in module 'ROOT/src/old.js'.\n-------------------------------\n\n\
+        test/d.test.js:\n\n# Unhandled error between tests\n-------------------------------\n\
+        SyntaxError: Export named 'x' not found in module 'ROOT/node_modules/ms/index.js'.\n-------------------------------\n";
+    check(
+        &[],
+        bun,
+        &[
+            "+test/a.test.js: error: Cannot find module '../src/part1.js' from 'ROOT/test/a.test.js'",
+            "-test/b.test.js: error: Unterminated string literal",
+            "+test/c.test.js: SyntaxError: Export named 'other' not found in module 'ROOT/src/old.js'.",
+            "-test/d.test.js: SyntaxError: Export named 'x' not found in module 'ROOT/node_modules/ms/index.js'.",
         ],
     );
 }

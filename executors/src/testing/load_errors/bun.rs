@@ -1,0 +1,30 @@
+//! What bun says of a test file that can't be loaded, where its words are its own; a module that is not there it tells of
+//! as others do.
+
+use super::{Found, cause, pattern};
+use regex::Regex;
+use std::sync::LazyLock;
+
+static FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\S+\.[cm]?[jt]sx?):$"));
+static NO_EXPORT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^SyntaxError: Export named '[^']+' not found in module '([^']+)'"));
+static RAISED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:error|\w*Error): .+$"));
+
+/// The errors stand between two lines of dashes, behind the name of the file.
+pub(super) fn find(output: &str, found: &mut Found<'_>) {
+    let mut file: Option<&str> = None;
+    let mut lines = output.lines();
+    while let Some(line) = lines.next() {
+        if let Some(named) = FILE.captures(line) {
+            file = named.get(1).map(|file| file.as_str());
+        } else if line == "# Unhandled error between tests" {
+            let block = lines.by_ref().skip(1).take_while(|line| !line.starts_with("-----"));
+            let errors: Vec<&str> = block.filter(|line| RAISED.is_match(line)).collect();
+            for error in errors.into_iter().filter(|error| !error.contains("Cannot find ")) {
+                let module = NO_EXPORT.captures(error);
+                let is_own = module.is_some_and(|module| found.project.holds(&module[1]));
+                found.add(cause(is_own), file, error);
+            }
+        }
+    }
+}
