@@ -39,14 +39,33 @@ fn husky(scene: &Scene, script: &str) {
 fn a_red_that_a_hook_refuses_names_the_setting_with_which_it_lands() {
     let scene = Scene::new(&PAIR, HONEST);
     husky(&scene, "sh run-tests.sh\n");
-    let report = scene.runs(&["--retries", "0"], 3);
-    let words = evidence(&report, "1:red");
-    let first = words.lines().next().unwrap_or_default();
-    assert!(first.contains("`pre-commit`") && first.contains("not ok") && !first.contains("TAP version"), "{words}");
-    assert!(words.contains("git.hooks: commit"), "{words}");
+    let output = scene.run(&["--retries", "3"]);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(
+        words.contains("failed to commit the tests of `1:red`, which are proven: the hook `pre-commit`"),
+        "{words}"
+    );
+    assert!(words.contains("git.hooks: commit") && words.contains("not ok"), "{words}");
     settings(&scene, "git: { hooks: commit }\n");
     let report = scene.runs(&[], 0);
     assert_eq!(report["tdd"]["compliant"], 1, "{report}");
+    assert_eq!(task(&report, "1:red")["attempts"].as_array().expect("attempts").len(), 1, "nobody writes them again");
+}
+
+#[test]
+fn a_red_that_a_hook_refuses_for_its_looks_is_tried_again_with_what_the_hook_said() {
+    let scene = Scene::new(&PAIR, HONEST);
+    husky(
+        &scene,
+        "git diff --cached --name-only | grep -q '^t/1.t' || exit 0; echo 't/1.t:2: 1 works: line too long'; exit 1\n",
+    );
+    let report = scene.runs(&["--retries", "1"], 3);
+    assert_eq!(task(&report, "1:red")["attempts"].as_array().expect("attempts").len(), 2, "{report:#}");
+    let words = evidence(&report, "1:red");
+    let first = words.lines().next().unwrap_or_default();
+    assert!(first.contains("`pre-commit`") && first.contains("line too long"), "{words}");
+    assert!(words.contains("git.hooks: commit"), "{words}");
 }
 
 #[test]

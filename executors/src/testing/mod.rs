@@ -17,6 +17,7 @@ mod results;
 mod run;
 mod runner;
 mod together;
+mod told_by_hook;
 
 pub use advice::{Reading, expected_reading, how_to_report};
 pub use canary::{Canary, canary};
@@ -26,6 +27,7 @@ pub use reached::{Closure, TreeFiles};
 pub use run::{TestPlace, run_tests};
 pub use runner::{RunnerFile, is_tool_settings, runner_file, runner_settings};
 pub use together::{labelled, put_together, told_by_exit_status};
+pub use told_by_hook::tells_of_failing_tests;
 
 use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;

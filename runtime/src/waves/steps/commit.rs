@@ -10,10 +10,11 @@ use super::{blocking, words};
 use crate::conventional::{commit_type, scope};
 use crate::proving::{Measurements, prove as prove_work};
 use crate::trouble::Trouble;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tm_config::{CommitHooks, GatePhase};
-use tm_executors::testing::TestCommand;
+use tm_executors::testing::{TestCommand, tells_of_failing_tests};
 use tm_presets::CommitWords;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::{Answer, CommitId, Phase, Proof, TITLE};
@@ -166,8 +167,10 @@ async fn hooked(
     let hooked = tokio::task::block_in_place(|| {
         checkout.run_commit_hooks(worktree.branch(), &unchanged.tree, &unchanged.message)
     });
+    let place = checkout.path();
+    let hooked = hooked.map_err(|error| if is_red { refused_red(brief, place, error) } else { refused(error) });
     drop(checkout);
-    let hooked = hooked.map_err(|error| if is_red { refused_red(error) } else { refused(error) })?;
+    let hooked = hooked?;
     Ok(Hooked { message: with_own_trailers(&hooked.message, &unchanged.message), ..hooked })
 }
 
@@ -180,8 +183,20 @@ fn runs_hooks(brief: &Brief, is_red: bool) -> bool {
     }
 }
 
-/// A hook may run the tests, and those of a RED fail: who reads of it is told how to go on.
-fn refused_red(error: Error) -> NotCommitted {
+/// A hook may run the tests, and those of a RED fail. Where it says so, no attempt of an agent mends that: the proven
+/// tests stay to be committed until the setting is another one. Else who reads of it is told how to go on.
+fn refused_red(brief: &Brief, place: &Path, error: Error) -> NotCommitted {
+    if let Error::HookRefused { hook, why, output } = &error
+        && let Some(proof) = brief.record.as_ref().and_then(|record| record.proof.as_ref())
+        && tells_of_failing_tests(output, place, &proof.new, &proof.unloaded)
+    {
+        let id = brief.id();
+        return NotCommitted::Trouble(Trouble::of_surroundings(format!(
+            "failed to commit the tests of `{id}`, which are proven: {}\n\n{RED_AND_HOOKS} Then `tm waves run` goes on, \
+             and no agent writes them again.",
+            hook_words(hook, why, output)
+        )));
+    }
     let is_of_hook = matches!(error, Error::HookRefused { .. });
     match refused(error) {
         NotCommitted::Refused(why) if is_of_hook => NotCommitted::Refused(format!("{why}\n\n{RED_AND_HOOKS}")),
