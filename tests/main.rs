@@ -43,6 +43,7 @@ mod questioned;
 mod real_agents;
 mod refactoring;
 mod rejected;
+mod rejected_landings;
 mod reports;
 mod resolving;
 mod review;

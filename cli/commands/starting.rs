@@ -148,7 +148,7 @@ fn words_of(taken: &TakenBack) -> String {
 
 fn in_the_way(error: NotTakenBack) -> CommandFailure {
     match error {
-        NotTakenBack::InTheWay { ref task, ref commit, .. } => {
+        NotTakenBack::InTheWay { ref task, ref commit, .. } | NotTakenBack::NotApart { ref task, ref commit, .. } => {
             let hint = format!(
                 "`git revert {commit}` and resolve it, `tm review approve {task}` where it is good as it is now, or `--base \
                  COMMIT` from before it"

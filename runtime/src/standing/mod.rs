@@ -1,6 +1,7 @@
 //! What stands in a history, and what of that somebody rejected. The trailers of commits are the truth: no journal, no
 //! folder of a run.
 
+mod by_landing;
 mod kept;
 mod ledger;
 mod taking_back;

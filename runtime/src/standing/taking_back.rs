@@ -2,8 +2,10 @@
 //! first, a commit of tm's for each task. Moves no branch: the run's begins there, or nothing has happened.
 //!
 //! Where later work stands on the same lines, that is taken back too, and done again: going on back to the rejected work
-//! that always ends, at the latest with the tree from before it. What people committed is never taken back.
+//! that always ends, at the latest with the tree from before it. Where lines alone did not put work together with what
+//! had landed, the merge by which it landed is taken back. What people committed never is.
 
+use super::by_landing::{by_its_landing, people_changed};
 use super::ledger::{KEEPS, quoted};
 use super::{Ledger, Rejected, standing};
 use std::collections::BTreeMap;
@@ -71,6 +73,16 @@ pub enum NotTakenBack {
         /// Where.
         files: Vec<String>,
     },
+    /// It can't be told any more which lines are whose.
+    #[error("take back `{task}`, which was rejected: it can't be told from what landed since, in `{}`", files.join("`, `"))]
+    NotApart {
+        /// The task.
+        task: TaskId,
+        /// The commit that can't be taken back.
+        commit: CommitId,
+        /// Where.
+        files: Vec<String>,
+    },
     /// git refused.
     #[error(transparent)]
     Git(#[from] Error),
@@ -78,7 +90,7 @@ pub enum NotTakenBack {
 
 /// All work on a task in one run.
 #[derive(Clone, Debug)]
-struct Group {
+pub(super) struct Group {
     task: TaskId,
     title: String,
     tag: Tag,
@@ -86,9 +98,18 @@ struct Group {
     /// Its place in the history, counted from the newest work on.
     position: usize,
     /// The newest first, with the task as their trailers name it.
-    commits: Vec<(CommitId, TaskId)>,
+    pub(super) commits: Vec<(CommitId, TaskId)>,
+    /// The merge by which they landed, where that is taken back instead.
+    pub(super) landing: Option<CommitId>,
     /// The tests that come back as they were.
     keeps: Option<(CommitId, TaskId)>,
+}
+
+impl Group {
+    /// What is taken back, with the task as its trailers name it.
+    fn taken(&self) -> impl Iterator<Item = (&CommitId, &TaskId)> {
+        self.commits.iter().map(|(commit, task)| (self.landing.as_ref().unwrap_or(commit), task))
+    }
 }
 
 /// Returns where a run starts: `start`, and on top of it what takes back the rejected work that stands there, and tests
@@ -113,9 +134,19 @@ pub fn clean_base(taking: Taking<'_>, alone: &[Work]) -> Result<CleanBase, NotTa
                 return Ok(CleanBase { commit, taken_back, standing });
             }
             Tried::Conflict { group, commit, files } => {
+                if let Some(landing) = by_its_landing(repository, start, &works, &groups[group])? {
+                    groups[group].landing = Some(landing);
+                    continue;
+                }
                 let more = in_the_way(repository, &works, &groups, group, &files)?;
                 if more.is_empty() {
-                    return Err(NotTakenBack::InTheWay { task: groups[group].task.clone(), commit, files });
+                    let (task, by_people) =
+                        (groups[group].task.clone(), people_changed(repository, &commit, start, &files)?);
+                    return Err(if by_people {
+                        NotTakenBack::InTheWay { task, commit, files }
+                    } else {
+                        NotTakenBack::NotApart { task, commit, files }
+                    });
                 }
                 groups.extend(more);
             }
@@ -132,7 +163,8 @@ fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
     let mut onto = taking.start.clone();
     let mut taken_back = Vec::new();
     for (position, group) in groups.iter().enumerate() {
-        let commits: Vec<CommitId> = group.commits.iter().map(|(commit, _)| commit.clone()).collect();
+        let mut commits: Vec<CommitId> = group.taken().map(|(commit, _)| commit.clone()).collect();
+        commits.dedup();
         let tree = match taking.repository.taken_back(&onto, &commits)? {
             TakenBackTree::Clean(tree) => tree,
             TakenBackTree::Conflict { commit, conflict } => {
@@ -159,7 +191,7 @@ fn message(group: &Group, run: &RunId) -> String {
         ),
         Taken::TestsAlone => "Its tests come back with what makes them pass.".to_owned(),
     };
-    let commits = group.commits.iter().map(|(commit, task)| format!("{TAKES_BACK}: {commit} {task}\n"));
+    let commits = group.taken().map(|(commit, task)| format!("{TAKES_BACK}: {commit} {task}\n"));
     let keeps = group.keeps.iter().map(|(commit, task)| format!("{KEEPS}: {commit} {task}\n"));
     format!(
         "Take back task {}: {}\n\n{why}\n\nTask: {}\nPhase: {TAKEN_BACK_PHASE}\nTag: {}\nRun: {run}\n{}",
@@ -180,6 +212,7 @@ fn of_rejected(rejected: &Rejected, own: &[Work], works: &[Work]) -> Group {
         why: Taken::Rejected(rejected.reason.clone()),
         position: own.iter().map(|work| position(work, works)).min().unwrap_or_default(),
         commits: own.iter().map(commit).collect(),
+        landing: None,
         keeps: rejected.keeps.as_ref().map(|kept| (kept.commit.clone(), kept.task.clone())),
     }
 }
@@ -194,6 +227,7 @@ fn of_work(named_by: &Work, own: &[&Work], works: &[Work], why: Taken) -> Group 
         why,
         position: own.iter().map(|work| position(work, works)).min().unwrap_or_default(),
         commits: own.iter().map(|work| (work.commit.clone(), work.task.clone())).collect(),
+        landing: None,
         keeps,
     }
 }
@@ -256,8 +290,10 @@ fn whole<'w>(repository: &Repository, work: &'w Work, works: &'w [Work]) -> Resu
 pub fn takes_back_as_said(repository: &Repository, commit: &PastCommit) -> Result<Option<String>, Error> {
     let [parent] = commit.parents.as_slice() else { return Ok(Some("it has not just one parent".to_owned())) };
     let values = commit.trailers.iter().filter(|(name, _)| name == TAKES_BACK);
-    let commits: Vec<CommitId> =
+    let mut commits: Vec<CommitId> =
         values.map(|(_, value)| CommitId::new(value.split(' ').next().unwrap_or_default())).collect();
+    // One merge may have brought the work of several.
+    commits.dedup();
     if commits.is_empty() {
         return Ok(Some(format!("no trailer `{TAKES_BACK}` says what it takes back")));
     }
