@@ -190,6 +190,10 @@ fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
     let seen = looked(&base, &commands, &measurements, scratch.path(), BrokenBase::Refused);
     close(&measurements)?;
     let preflight = seen?;
+    if !preflight.is_good() {
+        // A hint may name a file in it.
+        let _kept = scratch.keep();
+    }
     let good = preflight.lines().into_iter().filter(|_| preflight.is_good());
     let good = good.map(|line| Finding::good("base", line.strip_prefix("base: ").unwrap_or(&line)));
     let bad = preflight.problems.iter().map(|problem| {

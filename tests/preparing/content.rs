@@ -8,7 +8,7 @@ use std::path::Path;
 const FILE: &[&str] = &["-c", "protocol.file.allow=always"];
 
 /// A test that passes where a file holds this.
-fn reads(path: &str, text: &str) -> String {
+pub(super) fn reads(path: &str, text: &str) -> String {
     format!(
         "echo 1..1\n[ \"$(cat {path})\" = '{text}' ] && echo ok - content || {{ echo not ok - content; exit 1; }}\n"
     )
@@ -114,7 +114,7 @@ fn a_commit_of_a_submodule_that_only_its_agent_has_is_refused_in_words() {
 }
 
 /// A project one of whose files is kept by LFS; `None` where the program is not there.
-fn with_lfs(settings: &str, tests: &str) -> Option<Scene> {
+pub(super) fn with_lfs(settings: &str, tests: &str) -> Option<Scene> {
     folder_of("git-lfs")?;
     let scene = one_task(settings, tests);
     scene.git(&["lfs", "install", "--local", "--skip-repo"]);
@@ -173,7 +173,7 @@ fn a_missing_git_lfs_stops_the_run_in_words() {
 }
 
 /// Makes the scene's checkout a clone of what it was, with these arguments.
-fn cloned(scene: &Scene, arguments: &[&str]) {
+pub(super) fn cloned(scene: &Scene, arguments: &[&str]) {
     let origin = scene.path("origin");
     std::fs::rename(scene.root(), &origin).expect("moved");
     let at = origin.display().to_string();

@@ -1,7 +1,9 @@
 //! Checkouts as projects need them: what commands of tm's own see and leave, slots and ports, submodules, files that
 //! Git LFS keeps, clones that have not everything.
 
+mod audited;
 mod content;
+mod doctor;
 mod projects;
 mod settings;
 mod slots;

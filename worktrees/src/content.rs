@@ -1,6 +1,7 @@
 //! What belongs to a tree and lies in no object of the repository: files that Git LFS keeps, and submodules.
 
 use crate::error::says_trouble_of_disk;
+use crate::git::{Git, Hooks};
 use crate::reader::{Entry, NESTED};
 use crate::{Environment, Error, Repository, TreeId};
 use std::collections::BTreeMap;
@@ -88,6 +89,16 @@ impl Repository {
         Ok(content)
     }
 
+    /// Brings the files of a commit that LFS keeps into the repository, as the user would by hand; tells whether there is
+    /// anywhere to bring them from.
+    pub(crate) fn fetch_lfs(&self, commit: &CommitId) -> Result<bool, Error> {
+        let Some(remote) = self.remote()? else { return Ok(false) };
+        // Named places would be taken for those of a remote that is a folder.
+        let git = Git::new(self.environment(), self.checkout_root(), Hooks::Off);
+        git.args(["lfs", "fetch", &remote]).commit(commit).done()?;
+        Ok(true)
+    }
+
     /// Refuses a tree whose files can't be written as they are, because the program that keeps them is not there.
     pub(crate) fn assert_lfs(&self, tree: &TreeId) -> Result<(), Error> {
         let lfs = self.content_rules().lfs;
@@ -144,7 +155,8 @@ fn is_of_filter(message: &str) -> bool {
 
 /// The lines that say why, without those that say where to look for more.
 fn told(message: &str) -> String {
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Errors logged"));
+    let is_said_besides = |line: &str| ["Errors logged", "hint:"].iter().any(|words| line.starts_with(words));
+    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !is_said_besides(line));
     lines.filter(|line| !line.starts_with("Use `git lfs logs")).take(6).collect::<Vec<_>>().join("; ")
 }
 

@@ -101,5 +101,5 @@ fn forget_places(command: &mut Command) {
 
 /// Objects are what their names say: nothing stands in for another object, and history is not rewritten on the fly.
 fn see_what_is_there(command: &mut Command) {
-    command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
+    command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null/none");
 }

@@ -234,7 +234,7 @@ pub enum Error {
     LfsMissing,
     /// Git LFS can't bring a file.
     #[error(
-        "check out files that Git LFS keeps: {message}; `git lfs fetch` brings them, `worktree.lfs: off` does without"
+        "check out files that Git LFS keeps: {message}; `git lfs fetch --all` brings them, `worktree.lfs: off` does without"
     )]
     LfsObjects {
         /// What it said.

@@ -1,7 +1,8 @@
 //! Finds in what a hook or git printed the line that says why: it is rarely the first one.
 
 /// Beginnings of lines that say what is being done, and not what is wrong.
-const NOISE: [&str; 22] = [
+const NOISE: [&str; 23] = [
+    "hint: ",
     "TAP version",
     "ok ",
     "1..",

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::verdict::{Rules, judge_plain, needs_rerun};
-use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, LoadCause, Phase, Proof, TestReport};
+use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommandEnd, CommitId, LoadCause, Phase, Proof, TestReport};
 use tm_worktrees::MergePreview;
 
 /// What is wanting where there is no test command.
@@ -231,6 +231,9 @@ fn says_nothing(report: &TestReport) -> bool {
 }
 
 fn last_words(report: &TestReport) -> String {
+    if let CommandEnd::NotStarted(why) = &report.end {
+        return format!(": {why}");
+    }
     let last = report.output_tail.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or_else(String::new, |line| format!(": {}", line.trim()))
 }
