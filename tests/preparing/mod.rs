@@ -4,6 +4,7 @@
 mod audited;
 mod content;
 mod doctor;
+mod kinds;
 mod projects;
 mod settings;
 mod slots;

@@ -10,9 +10,9 @@ use std::process::Command;
 
 /// The folder with the packages; says so when there is none.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn packages() -> Option<PathBuf> {
+pub(super) fn packages() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/packages");
-    let is_there = folder.join("done").is_file();
+    let is_there = ["done", "ms-2.1.3.tgz"].iter().all(|name| folder.join(name).is_file());
     if !is_there {
         eprintln!("skipped: there are no packages to install in `{}`", folder.display());
     }
@@ -20,8 +20,8 @@ fn packages() -> Option<PathBuf> {
 }
 
 /// A project in a folder of its own, and how its machine is set up.
-struct Fresh {
-    scene: Scene,
+pub(super) struct Fresh {
+    pub(super) scene: Scene,
     variables: Vec<(&'static str, String)>,
     /// Variables for the project's own commands.
     passed: String,
@@ -29,7 +29,7 @@ struct Fresh {
 
 impl Fresh {
     /// Puts the files into a folder in which nothing else is but the backlog, and begins a repository there.
-    fn new(files: &[(&str, &str)], agent: &str, second_depends: &[&str]) -> Self {
+    pub(super) fn new(files: &[(&str, &str)], agent: &str, second_depends: &[&str]) -> Self {
         let scene =
             Scene::new(&[("1", "Give the first part", &[]), ("2", "Give the second part", second_depends)], agent);
         for name in [".git", "t"] {
@@ -46,13 +46,13 @@ impl Fresh {
         Self { scene, variables: Vec::new(), passed: "AGENT_FOLDER: null".to_owned() }
     }
 
-    fn with(mut self, name: &'static str, value: impl std::fmt::Display) -> Self {
+    pub(super) fn with(mut self, name: &'static str, value: impl std::fmt::Display) -> Self {
         self.variables.push((name, value.to_string()));
         self
     }
 
     /// What a user of this machine has in files of the home folder.
-    fn passing(mut self, name: &'static str, value: impl std::fmt::Display) -> Self {
+    pub(super) fn passing(mut self, name: &'static str, value: impl std::fmt::Display) -> Self {
         self.passed = format!("{}, {name}: \"{value}\"", self.passed);
         self
     }
@@ -63,13 +63,13 @@ impl Fresh {
         command
     }
 
-    fn prepare(&self, command: &mut Command) {
+    pub(super) fn prepare(&self, command: &mut Command) {
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env("TM_TEST_ENV", format!("{{{}}}", self.passed));
     }
 
-    /// The whole way: `tm init` in a repository without a commit, `tm doctor`, a run of two pairs.
-    fn goes_all_the_way(&self, expected: &[&str]) {
+    /// The whole way: `tm init` in a repository without a commit, `tm doctor --tests`, a run of two pairs.
+    pub(super) fn goes_all_the_way(&self, expected: &[&str]) {
         let made = self.tm(&["init"]).output().expect("tm");
         assert_eq!(made.status.code(), Some(0), "{}", words(&made));
         let settings = std::fs::read_to_string(self.scene.root().join(".taskmaster/tm.yaml")).expect("settings");
@@ -78,10 +78,13 @@ impl Fresh {
         }
         self.scene.git(&["add", "--all"]);
         self.scene.git(&["commit", "--quiet", "--message", "start"]);
-        let looked = self.tm(&["doctor"]).output().expect("tm");
+        let looked = self.tm(&["doctor", "--tests"]).output().expect("tm");
         let found = String::from_utf8_lossy(&looked.stdout).into_owned();
         assert_eq!(looked.status.code(), Some(0), "{found}");
-        assert!(found.contains("worktrees are made ready by the settings"), "{found}");
+        let is_made_ready = settings.contains("\n  setup:");
+        assert_eq!(found.contains("worktrees are made ready by the settings"), is_made_ready, "{found}");
+        let base = found.lines().find(|line| line.starts_with("ok    base ")).unwrap_or_else(|| panic!("{found}"));
+        assert!(base.contains(" pass, 0 fail") && !base.contains(" 0 pass"), "{base}");
         let mut run = self.scene.run_command(&["--max-parallel", "5", "--retries", "1"]);
         self.prepare(&mut run);
         let ran = run.output().expect("tm");
@@ -99,7 +102,7 @@ impl Fresh {
     }
 }
 
-const PYTHON: &str = r#"
+pub(super) const PYTHON: &str = r#"
 name=part$(printf %s "$TM_TASK_ID" | tr -dc 0-9)
 .venv/bin/python -c 'import pytest' || exit 9
 case $TM_PHASE in
@@ -125,7 +128,7 @@ fn a_project_of_python_with_packages_of_pip_lands_with_what_init_wrote() {
     project.goes_all_the_way(&["python3 -m venv .venv", "-r requirements.txt", ".venv/bin/python -m pytest"]);
 }
 
-const NODE: &str = r#"
+pub(super) const NODE: &str = r#"
 name=part$(printf %s "$TM_TASK_ID" | tr -dc 0-9)
 [ -d node_modules/ms ] || exit 9
 case $TM_PHASE in
