@@ -22,14 +22,6 @@ fn audit(scene: &Scene, base: &str) -> Output {
 }
 
 #[test]
-fn an_audit_gets_files_of_lfs_from_the_remote_of_the_clone() {
-    let Some((scene, base)) = clone_without_objects() else { return };
-    let output = audit(&scene, &base);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{said}{}", words(&output));
-}
-
-#[test]
 fn an_audit_without_the_files_of_lfs_says_what_to_type() {
     let Some((scene, base)) = clone_without_objects() else { return };
     std::fs::remove_dir_all(scene.path("origin/.git/lfs")).expect("removed");

@@ -1,7 +1,6 @@
 //! What belongs to a tree and lies in no object of the repository: files that Git LFS keeps, and submodules.
 
 use crate::error::says_trouble_of_disk;
-use crate::git::{Git, Hooks};
 use crate::reader::{Entry, NESTED};
 use crate::{Environment, Error, Repository, TreeId};
 use std::collections::BTreeMap;
@@ -87,16 +86,6 @@ impl Repository {
             }
         }
         Ok(content)
-    }
-
-    /// Brings the files of a commit that LFS keeps into the repository, as the user would by hand; tells whether there is
-    /// anywhere to bring them from.
-    pub(crate) fn fetch_lfs(&self, commit: &CommitId) -> Result<bool, Error> {
-        let Some(remote) = self.remote()? else { return Ok(false) };
-        // Named places would be taken for those of a remote that is a folder.
-        let git = Git::new(self.environment(), self.checkout_root(), Hooks::Off);
-        git.args(["lfs", "fetch", &remote]).commit(commit).done()?;
-        Ok(true)
     }
 
     /// Refuses a tree whose files can't be written as they are, because the program that keeps them is not there.

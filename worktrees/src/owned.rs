@@ -213,12 +213,6 @@ impl OwnedFolder {
                 self.forget_files()?;
                 switch()?;
             }
-            // A remote that is a folder is found from the user's own checkout alone, not from folders of tm's.
-            Err(Error::LfsObjects { message }) => match self.repository.fetch_lfs(commit) {
-                Ok(true) => switch()?,
-                Ok(false) => return Err(Error::LfsObjects { message }),
-                Err(why) => return Err(Error::LfsObjects { message: format!("{message}; {why}") }),
-            },
             switched => switched?,
         }
         self.bring_submodules(&tree)?;
