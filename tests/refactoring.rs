@@ -90,10 +90,14 @@ fn a_full_disk_at_the_start_of_a_refactoring_stops_the_run_and_the_next_one_does
     // RED's, GREEN's and the one that improves the code: the last one is written down as the last.
     let written = names.iter().rposition(|name| *name == "agent: rename?").expect("a third agent");
     let spawned = names[..written].iter().rposition(|name| *name == "spawn: before?").expect("its start");
-    for point in [spawned, written] {
+    let nth = |name: &str, at: usize| {
+        let many = names[..=at].iter().filter(|found| found.trim_end_matches('?') == name).count();
+        format!("{name}#{many}")
+    };
+    for point in [nth("spawn: before", spawned), nth("agent: rename", written)] {
         let scene = make();
         let mut command = scene.run_command(&[]);
-        let output = command.env("FAULT_POINT", (point + 1).to_string()).output().expect("tm");
+        let output = command.env("FAULT_POINT", point).output().expect("tm");
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{words}");
         assert!(words.contains("o space left"), "{words}");

@@ -69,5 +69,7 @@ fn with_the_earlier_of_two_the_later_goes_too_and_both_are_done_again() {
     write(&scene.path("refused"), "");
     let report = scene.runs(&BOTH_AT_ONCE, 0);
     let branch = report["integration_branch"].as_str().expect("a branch");
-    assert_eq!(shown(&scene, branch), "# words\nall: a 1 2\n# end");
+    // Nobody waits for anybody this time: task 1 has landed once before.
+    let all = shown(&scene, branch);
+    assert!(["# words\nall: a 1 2\n# end", "# words\nall: a 2 1\n# end"].contains(&all.as_str()), "{all}");
 }
