@@ -37,7 +37,7 @@ pub fn check(_name: &'static str) -> std::io::Result<()> {
 /// The test wants one.
 #[cfg(feature = "crash-points")]
 pub fn check(name: &'static str) -> std::io::Result<()> {
-    counted::fail(counted::reach(name, "?"))
+    counted::fail(&counted::reach(name, "?"))
 }
 
 #[cfg(feature = "crash-points")]
@@ -113,7 +113,7 @@ mod counted {
         Reached { name, number, of_name }
     }
 
-    pub(super) fn fail(reached: Reached) -> std::io::Result<()> {
+    pub(super) fn fail(reached: &Reached) -> std::io::Result<()> {
         let Some(fault) = FAULT.as_ref() else { return Ok(()) };
         let number = match &fault.name {
             Some(name) if name != reached.name => return Ok(()),

@@ -33,8 +33,14 @@ pub fn tells_of_failing_tests(output: &str, worktree: &Path, tests: &[String], f
     failed.iter().any(|name| tests.contains(name)) || tests.iter().any(|test| is_said_to_fail(own_name(test), output))
 }
 
-/// What a test is called within its file or class.
+/// What a test is called within its file, its class, or its program: cargo's stands before the name, with a space.
 fn own_name(test: &str) -> &str {
+    if let Some((program, name)) = test.split_once(' ')
+        && program.contains("::")
+        && !name.contains(' ')
+    {
+        return name.rsplit("::").next().unwrap_or(name);
+    }
     let last = test.rsplit(" > ").next().unwrap_or(test);
     last.rsplit("::").next().unwrap_or(last).trim()
 }
