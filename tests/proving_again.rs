@@ -55,13 +55,7 @@ fn forge(scene: &Scene, more: Vec<Answer>) {
     let replayed = replay(&path).expect("a journal");
     let at = Timestamp(replayed.last_input_at.0 + 1);
     let mut journal = JournalWriter::append_to(&path, replayed.end).expect("opened");
-    let claim = Claim {
-        status: ClaimStatus::Pass,
-        tests_passed: None,
-        tests_failed: None,
-        files: Vec::new(),
-        issues: Vec::new(),
-    };
+    let claim = Claim::of(ClaimStatus::Pass);
     let ended = AgentReport {
         result: ResultFile::Claimed(claim),
         ..AgentReport::new("custom", at, at, Ended::Exited(Some(0)))

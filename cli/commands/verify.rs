@@ -10,7 +10,7 @@ use std::path::Path;
 use tm_config::Override;
 use tm_executors::testing::TestCommand;
 use tm_runtime::{Measurements, RedCommit, Work, prove, red_commit, rules};
-use tm_scheduler::{AttemptRecord, CommitId, Phase, Proof, Strength, TaskId, TaskView};
+use tm_scheduler::{CommitId, Phase, Proof, Strength, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::safe_name;
 use tm_worktrees::{Repository, TreeId, WorktreePool};
@@ -117,7 +117,13 @@ fn of_task(project: &Project, arguments: &VerifyArguments, id: &str) -> Result<T
         None => project.repository.resolve(&kept).map_err(|_| nothing())?,
     };
     let own_base = record.place.as_ref().map(|place| place.base.clone()).ok_or_else(nothing)?;
-    let red = view.placed.task.pair.as_ref().and_then(|red| replayed.scheduler.task(red)).and_then(|red| red_of(&red));
+    let red = view
+        .placed
+        .task
+        .pair
+        .as_ref()
+        .and_then(|red| replayed.scheduler.task(red))
+        .and_then(|red| RedCommit::of(red.attempts.last()?));
     let (_, backlog) =
         project.backlog(Some(Path::new(&replayed.header.backlog)), Some(replayed.header.tag.as_str()), None)?;
     let like = test_command(project)?;
@@ -148,17 +154,6 @@ fn of_parts(
         return test_command(project);
     }
     Ok(parts(project)?.of_work(&project.repository, base, tree, red)?)
-}
-
-fn red_of(red: &TaskView<'_>) -> Option<RedCommit> {
-    let record: &AttemptRecord = red.attempts.last()?;
-    let proof = record.proof.as_ref()?;
-    Some(RedCommit {
-        base: record.place.as_ref()?.base.clone(),
-        commit: record.commit.clone()?,
-        tests: proof.new.clone(),
-        unloaded: proof.unloaded.clone(),
-    })
 }
 
 /// Everything in a checkout, committed or not, but for what is never committed.

@@ -2,7 +2,7 @@
 
 use crate::git::{Hooks, fields};
 use crate::own::OwnGit;
-use crate::reader::{Difference, DifferenceKind, Found};
+use crate::reader::{Difference, DifferenceKind};
 use crate::{Error, Repository, TreeId};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -62,18 +62,18 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn text_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<String>, Error> {
-        match self.reader().and_then(|reader| reader.file(&tree.0, path)) {
-            Some(Found::Here(content)) => return Ok(String::from_utf8(content).ok()),
-            Some(Found::Nothing) => return Ok(None),
-            None => {}
+        match self.bytes_in_tree(tree, path)? {
+            Some(content) => Ok(String::from_utf8(content).ok()),
+            None if self.has_tree(tree)? => Ok(None),
+            None => Err(unknown(&tree.0)),
         }
-        let answer = self.git().args(["cat-file", "blob", &format!("{}:{path}", tree.0)]).answer()?;
-        if answer.code != 0 {
-            // Either there is no such file, or no such tree.
-            self.git().args(["cat-file", "-e", &tree.0]).done().map_err(|_| unknown(&tree.0))?;
-            return Ok(None);
+    }
+
+    fn has_tree(&self, tree: &TreeId) -> Result<bool, Error> {
+        match self.reader().and_then(|reader| reader.has_tree(&tree.0)) {
+            Some(()) => Ok(true),
+            None => Ok(self.git().args(["cat-file", "-e", &tree.0]).answer()?.code == 0),
         }
-        Ok(String::from_utf8(answer.stdout).ok())
     }
 
     /// Makes a commit, on no branch, of a tree in which these files are as they are in `from`: with its content, or not

@@ -32,8 +32,12 @@ pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<(), 
     let kept: Vec<PathBuf> = kept.iter().map(|path| path.components().collect()).collect();
     let mut folders: HashSet<&OsStr> = HashSet::from([OsStr::new("")]);
     for path in known.keys().map(Path::new).chain(kept.iter().map(PathBuf::as_path)) {
-        // Where a folder is known, those above it are.
-        let _all_above = path.ancestors().skip(1).all(|folder| folders.insert(folder.as_os_str()));
+        for folder in path.ancestors().skip(1) {
+            if !folders.insert(folder.as_os_str()) {
+                // So are those above it.
+                break;
+            }
+        }
     }
     let kept: HashSet<&OsStr> = kept.iter().map(|path| path.as_os_str()).collect();
     let mut stack = vec![PathBuf::new()];

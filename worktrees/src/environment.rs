@@ -101,5 +101,6 @@ fn forget_places(command: &mut Command) {
 
 /// Objects are what their names say: nothing stands in for another object, and history is not rewritten on the fly.
 fn see_what_is_there(command: &mut Command) {
+    // A file that can't be there: of one that is, even an empty one, git says a word to whoever runs a hook.
     command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null/none");
 }

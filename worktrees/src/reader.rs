@@ -155,6 +155,11 @@ impl Reader {
         Some(Head { commit, branch: named.and_then(|name| name.strip_prefix("refs/heads/")).map(ToOwned::to_owned) })
     }
 
+    /// Tells that a tree is here.
+    pub(crate) fn has_tree(&self, tree: &str) -> Option<()> {
+        self.library()?.find_tree(id(tree)?).ok().map(drop)
+    }
+
     /// Returns the parents of a commit.
     pub(crate) fn parents(&self, commit: &CommitId) -> Option<Vec<CommitId>> {
         let library = self.library()?;

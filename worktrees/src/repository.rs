@@ -332,7 +332,7 @@ impl Repository {
         }
         let configured = self.git().args(["config", "--get", "init.defaultBranch"]).text_if_any()?;
         for name in configured.as_deref().into_iter().chain(["main", "master"]) {
-            if self.git().args(["rev-parse", "--verify", "--quiet", &format!("refs/heads/{name}")]).yes_or_no()? {
+            if self.at_reference(&format!("refs/heads/{name}"))?.is_some() {
                 return Ok(Some(name.to_owned()));
             }
         }

@@ -18,7 +18,7 @@ use tm_scheduler::verdict::{
     AsBefore, Change, RedWork, Rules, Strictness, is_test_path, judge_plain, judge_plain_as_before, judge_red,
     lead_out, needs_rerun, old_tests_got_worse, test_files_of_red,
 };
-use tm_scheduler::{CommitId, Failure, Phase, Proof, Reason, Strength, TestReport};
+use tm_scheduler::{AttemptRecord, CommitId, Failure, Phase, Proof, Reason, Strength, TestReport};
 use tm_worktrees::{Error, Repository, TreeId};
 
 /// The RED that a GREEN has to satisfy.
@@ -32,6 +32,19 @@ pub struct RedCommit {
     pub tests: Vec<String>,
     /// The files of its tests that could not be loaded.
     pub unloaded: Vec<String>,
+}
+
+impl RedCommit {
+    /// Returns that of an attempt, as it is written down; `None` before it was proven and committed.
+    pub fn of(attempt: &AttemptRecord) -> Option<Self> {
+        let proof = attempt.proof.as_ref()?;
+        Some(Self {
+            base: attempt.place.as_ref()?.base.clone(),
+            commit: attempt.commit.clone()?,
+            tests: proof.new.clone(),
+            unloaded: proof.unloaded.clone(),
+        })
+    }
 }
 
 /// Work to be judged.

@@ -377,13 +377,7 @@ fn an_agent_that_says_itself_that_it_failed_is_an_error() {
     script.begins(&["run 1#1"]);
     let mut end = well("");
     let issues = vec!["no compiler".to_owned()];
-    end.report.result = ResultFile::Claimed(Claim {
-        status: ClaimStatus::Fail,
-        tests_passed: None,
-        tests_failed: None,
-        files: Vec::new(),
-        issues,
-    });
+    end.report.result = ResultFile::Claimed(Claim { issues, ..Claim::of(ClaimStatus::Fail) });
     script.ends(end, &["1#1 error: claimed-fail: no compiler", "sleep until 5000"]);
 }
 

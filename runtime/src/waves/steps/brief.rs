@@ -70,16 +70,11 @@ impl Brief {
         let planned = view.placed.task.clone();
         let task = setup.tasks.get(&planned.backlog_id).cloned();
         let record = view.attempts.last().cloned();
-        let red = planned.pair.as_ref().filter(|_| planned.phase == Phase::Green).and_then(|red| {
-            let record = scheduler.task(red)?.attempts.last()?;
-            let proof = record.proof.as_ref()?;
-            Some(RedCommit {
-                base: record.place.as_ref()?.base.clone(),
-                commit: record.commit.clone()?,
-                tests: proof.new.clone(),
-                unloaded: proof.unloaded.clone(),
-            })
-        });
+        let red = planned
+            .pair
+            .as_ref()
+            .filter(|_| planned.phase == Phase::Green)
+            .and_then(|red| RedCommit::of(scheduler.task(red)?.attempts.last()?));
         Self {
             task: task.unwrap_or_else(|| Task::new(planned.backlog_id.clone(), planned.title.clone())),
             directory: setup.directory.attempt(id, attempt),

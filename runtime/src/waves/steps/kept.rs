@@ -31,13 +31,6 @@ pub(super) async fn taken_over(brief: &Brief, worktree: &Worktree) -> Result<Opt
     };
     tokio::task::block_in_place(|| worktree.go_back_to(&commit)).map_err(|error| Trouble::of(&error))?;
     brief.tell_output("the tests are kept as they are; no agent is asked".to_owned());
-    let claim = Claim {
-        status: ClaimStatus::Pass,
-        tests_passed: None,
-        tests_failed: None,
-        files: Vec::new(),
-        issues: Vec::new(),
-    };
     let report = AgentReport::new(NOBODY.to_owned(), begun, now(), Ended::Exited(Some(0)));
-    Ok(Some(AgentReport { result: ResultFile::Claimed(claim), ..report }))
+    Ok(Some(AgentReport { result: ResultFile::Claimed(Claim::of(ClaimStatus::Pass)), ..report }))
 }

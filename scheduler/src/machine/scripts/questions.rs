@@ -41,13 +41,8 @@ fn refused(reason: Reason, tests: &[&str]) -> Proof {
 /// A GREEN that fails so; its agent says that the test is wrong.
 fn green_fails(script: &mut Script, proof: Proof) -> Vec<String> {
     let Answer::AgentEnded(report) = exited(0) else { unreachable!("an agent's end") };
-    let claim = Claim {
-        status: ClaimStatus::Partial,
-        tests_passed: None,
-        tests_failed: None,
-        files: Vec::new(),
-        issues: vec!["test_a calls sumup, which it never imports".into()],
-    };
+    let issues = vec!["test_a calls sumup, which it never imports".into()];
+    let claim = Claim { issues, ..Claim::of(ClaimStatus::Partial) };
     give(script, "1", prepared());
     give(script, "1", Answer::AgentEnded(AgentReport { result: ResultFile::Claimed(claim), ..report }));
     give(script, "1", Answer::Proved(proof))
