@@ -9,9 +9,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
-/// The message of a commit that is made of a tree only to be tested.
-const TREE_TO_TEST: &str = "tm: a tree to be tested";
-
 /// What happened to a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Change {
@@ -74,25 +71,6 @@ impl Repository {
             Some(()) => Ok(true),
             None => Ok(self.git().args(["cat-file", "-e", &tree.0]).answer()?.code == 0),
         }
-    }
-
-    /// Makes a commit, on no branch, of a tree in which these files are as they are in `from`: with its content, or not
-    /// there at all.
-    ///
-    /// # Errors
-    /// There is no such tree or commit, or the object store can't be written.
-    pub fn with_files_of(&self, tree: &TreeId, files: &[String], from: &CommitId) -> Result<CommitId, Error> {
-        let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
-        let made = self.with_paths_of(tree, &files, from)?;
-        self.commit_to_test(&made, from)
-    }
-
-    /// Makes a commit of a tree, on no branch, so that it can be checked out and tested.
-    ///
-    /// # Errors
-    /// There is no such tree or commit, or the object store can't be written.
-    pub fn commit_to_test(&self, tree: &TreeId, on: &CommitId) -> Result<CommitId, Error> {
-        self.commit_tree(tree, &[on], &format!("{TREE_TO_TEST}\n"))
     }
 
     /// Makes a tree in which these paths are as they are in `from`: with its content, or not there at all.

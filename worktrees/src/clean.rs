@@ -3,62 +3,59 @@
 //! git's own cleaning passes over pipes, sockets and folders that can't be read, all of which an agent can leave.
 
 use crate::Error;
-use crate::git::{Git, fields, path_of};
-use std::collections::{HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use crate::indexed::{Indexed, Known, KnownFolder};
+use std::collections::HashSet;
 use std::fs::{self, FileType};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// The paths of an index, with whether each is a repository within.
-pub(crate) type Known = HashMap<OsString, bool>;
-
-/// Returns the paths of an index.
-pub(crate) fn known(git: Git) -> Result<Known, Error> {
-    let listing = git.args(["ls-files", "--stage", "-z"]).bytes()?;
-    let entry = |entry: &[u8]| {
-        let tab = entry.iter().position(|&byte| byte == b'\t')?;
-        Some((path_of(&entry[tab + 1..]).into_os_string(), entry.starts_with(b"160000")))
-    };
-    Ok(fields(&listing).filter_map(entry).collect())
+/// What the known files are found to be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum KnownFiles {
+    /// All of them are there, and none was written since the index was.
+    AsIndexed,
+    /// Some are not, or nobody can tell.
+    Unsure,
 }
 
-/// Removes everything below `root` but the known files, what is kept, and git's own file there. Links are never followed.
+/// Removes everything below `root` but the known files, what is kept, and git's own file there, and says of the known
+/// ones whether they are as the index knows them. Links are never followed.
 ///
-/// Known paths that are repositories of their own are left as empty folders. Of a file nothing is asked but what the
-/// folder says of it: whether it is as it should be is for git to find out.
-pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<(), Error> {
+/// Known paths that are repositories of their own are left as empty folders.
+pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<KnownFiles, Error> {
     // However they are written, with a slash at the end or without.
-    let kept: Vec<PathBuf> = kept.iter().map(|path| path.components().collect()).collect();
-    let mut folders: HashSet<&OsStr> = HashSet::from([OsStr::new("")]);
-    for path in known.keys().map(Path::new).chain(kept.iter().map(PathBuf::as_path)) {
-        for folder in path.ancestors().skip(1) {
-            if !folders.insert(folder.as_os_str()) {
-                // So are those above it.
-                break;
-            }
-        }
-    }
-    let kept: HashSet<&OsStr> = kept.iter().map(|path| path.as_os_str()).collect();
+    let kept: HashSet<PathBuf> = kept.iter().map(|path| path.components().collect()).collect();
+    let above_kept: HashSet<&Path> = kept.iter().flat_map(|path| path.ancestors().skip(1)).collect();
+    let nothing = KnownFolder::new();
     let mut stack = vec![PathBuf::new()];
+    let mut as_indexed = 0;
     while let Some(folder) = stack.pop() {
-        let path = root.join(&folder);
-        for entry in entries(&path)? {
-            let relative = folder.join(entry.file_name());
-            let kind = entry.file_type().map_err(Error::file("look at", entry.path()))?;
-            let name = relative.as_os_str();
-            match known.get(name) {
-                Some(false) if kind.is_file() || kind.is_symlink() => {}
-                Some(true) if kind.is_dir() && kept.contains(name) => {}
-                Some(true) if kind.is_dir() => empty(&entry.path())?,
-                Some(true) => remove_it(&entry.path(), kind)?,
-                _ if kept.contains(name) || name == ".git" => {}
-                _ if kind.is_dir() && folders.contains(name) => stack.push(relative),
-                _ => remove_it(&entry.path(), kind)?,
+        let known_here = known.folder(&folder).unwrap_or(&nothing);
+        for entry in entries(&root.join(&folder))? {
+            let (name, kind) = (entry.file_name(), entry.file_type().map_err(Error::file("look at", entry.path()))?);
+            match known_here.get(&*name) {
+                Some(Indexed::File(stamp)) if kind.is_file() || kind.is_symlink() => {
+                    let is_same = stamp.is_some_and(|stamp| entry.metadata().is_ok_and(|found| stamp.is_of(&found)));
+                    as_indexed += usize::from(is_same);
+                }
+                Some(Indexed::Repository) if !kind.is_dir() => remove_it(&entry.path(), kind)?,
+                Some(Indexed::Repository) if kept.contains(&folder.join(&name)) => {}
+                Some(Indexed::Repository) => empty(&entry.path())?,
+                Some(Indexed::File(_)) | None => {
+                    let path = folder.join(&name);
+                    if kept.contains(&path) || path == Path::new(".git") {
+                        continue;
+                    }
+                    if kind.is_dir() && (known.folder(&path).is_some() || above_kept.contains(&*path)) {
+                        stack.push(path);
+                    } else {
+                        remove_it(&entry.path(), kind)?;
+                    }
+                }
             }
         }
     }
-    Ok(())
+    Ok(if as_indexed == known.files() { KnownFiles::AsIndexed } else { KnownFiles::Unsure })
 }
 
 /// Removes a file or a folder with all that is in it.

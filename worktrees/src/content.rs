@@ -1,7 +1,8 @@
 //! What belongs to a tree and lies in no object of the repository: files that Git LFS keeps, and submodules.
 
 use crate::error::says_trouble_of_disk;
-use crate::reader::{Entry, NESTED};
+use crate::reader::Entry;
+use crate::trees::NESTED;
 use crate::{Environment, Error, Repository, TreeId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ pub(crate) struct Content {
     pub(crate) links: Vec<(PathBuf, CommitId)>,
     /// Whether a file is kept by LFS.
     pub(crate) has_lfs: bool,
+    /// The objects of the files that say how files are written, by path.
+    pub(crate) attributes: BTreeMap<Vec<u8>, String>,
 }
 
 /// What belongs to the commit that the user's checkout is at and lies in no object of the repository.
@@ -50,8 +53,8 @@ pub struct ContentAtHead {
 /// What is known of trees, which never change.
 pub(crate) type KnownContent = Arc<Mutex<BTreeMap<TreeId, Arc<Content>>>>;
 
-/// The file that says which files LFS keeps.
-const ATTRIBUTES: &str = ".gitattributes";
+/// The name of the files that say how files are written, and which ones LFS keeps.
+const ATTRIBUTES: &[u8] = b".gitattributes";
 
 impl Repository {
     /// Returns what a tree says of it, looked up once.
@@ -77,12 +80,12 @@ impl Repository {
 
     fn read_content(&self, tree: &TreeId) -> Result<Content, Error> {
         let mut content = Content::default();
-        for Entry { mode, id, path } in self.files(tree)? {
-            let path = crate::git::path_of(&path);
+        for Entry { mode, id, path } in self.files(tree, &|mode, path| mode == NESTED || is_attributes(path))? {
             if mode == NESTED {
-                content.links.push((path, CommitId::new(id)));
-            } else if !content.has_lfs && path.file_name().is_some_and(|name| name == ATTRIBUTES) {
-                content.has_lfs = String::from_utf8_lossy(&self.blob(&id)?).lines().any(is_of_lfs);
+                content.links.push((crate::git::path_of(&path), CommitId::new(id)));
+            } else {
+                content.has_lfs |= String::from_utf8_lossy(&self.blob(&id)?).lines().any(is_of_lfs);
+                content.attributes.insert(path, id);
             }
         }
         Ok(content)
@@ -96,6 +99,11 @@ impl Repository {
         }
         Err(Error::LfsMissing)
     }
+}
+
+/// Whether a file says how files are written.
+pub(crate) fn is_attributes(path: &[u8]) -> bool {
+    path.rsplit(|&byte| byte == b'/').next() == Some(ATTRIBUTES)
 }
 
 /// Whether a line of attributes gives files to LFS.

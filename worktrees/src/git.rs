@@ -71,7 +71,7 @@ pub(crate) struct Answer {
 /// Files are compared with what git knows of them by all that the system says, the time of change of the inode
 /// included, which a program can't set; and nothing lets git leave a file out of sight. Parents are what commits say:
 /// the file that says it again for all of them can be written by anybody.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 17] = [
     "gc.auto=0",
     "maintenance.auto=false",
     "core.fsmonitor=false",
@@ -86,6 +86,7 @@ const SETTINGS: [&str; 16] = [
     "core.untrackedCache=false",
     "core.splitIndex=false",
     "index.sparse=false",
+    "index.version=2",
     "submodule.recurse=false",
     "log.showSignature=false",
 ];

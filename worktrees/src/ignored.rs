@@ -3,7 +3,8 @@
 //! git decides both what a pattern means and what is ignored. Does not know what the paths are wanted for.
 
 use crate::git::{Git, fields, path_of};
-use crate::reader::{Entry, NESTED};
+use crate::reader::Entry;
+use crate::trees::NESTED;
 use crate::{Error, PathPatterns, Repository, TreeId};
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -57,7 +58,7 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn files_covered(&self, tree: &TreeId, patterns: &PathPatterns) -> Result<Vec<String>, Error> {
-        let covered = self.files(tree)?.into_iter().filter(|file| patterns.covers(&path_of(&file.path)));
+        let covered = self.files(tree, &|_, path| patterns.covers(&path_of(path)))?.into_iter();
         let line = |Entry { mode, id, path }: Entry| {
             let kind = if mode == NESTED { "commit" } else { "blob" };
             format!("{mode:06o} {kind} {id}\t{}", String::from_utf8_lossy(&path))

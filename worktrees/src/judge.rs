@@ -33,8 +33,8 @@ impl JudgeCheckout {
     /// # Errors
     /// The folder is not tm's any more, or git refused.
     pub fn check_out(&mut self, commit: &CommitId, kept: &[PathBuf]) -> Result<(), Error> {
-        self.holds = None;
-        self.folder.check_out(commit, &OwnedHead::Detached(commit), kept)?;
+        let held = self.holds.take();
+        self.folder.check_out(commit, &OwnedHead::Detached(commit), kept, held.as_ref())?;
         self.folder.seal(&OwnedHead::Detached(commit))?;
         self.holds = Some(self.folder.repository().tree_of(commit)?);
         Ok(())

@@ -25,6 +25,7 @@ mod history;
 mod hook_trial;
 mod hooks;
 mod ignored;
+mod indexed;
 mod judge;
 mod left;
 mod lister;
@@ -54,8 +55,10 @@ mod submodules;
 mod surrounding;
 #[cfg(test)]
 mod tests;
+mod to_test;
 mod told;
 mod trailers;
+mod trees;
 mod united;
 mod variant;
 mod version;

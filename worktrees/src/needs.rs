@@ -3,11 +3,11 @@
 //! Looks names up and starts nothing.
 
 use crate::content::lfs_settings;
+use crate::reader::Entry;
+use crate::trees::NESTED;
 use crate::{Error, PathPatterns, Repository, TreeId};
 use std::path::Path;
 
-/// The mode of a repository within a repository.
-const NESTED: &str = "160000";
 /// So many kinds of files in attributes are looked at.
 const MOST_LINES: usize = 1_000;
 
@@ -28,8 +28,7 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn nested_repositories(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
-        let nested = self.entries(tree)?.into_iter().filter(|(mode, _, _)| mode == NESTED);
-        Ok(nested.map(|(_, _, path)| path).collect())
+        Ok(self.files(tree, &|mode, _| mode == NESTED)?.into_iter().map(Entry::name).collect())
     }
 
     /// Returns the filters that attributes in a tree name for files which it has, each once.

@@ -5,10 +5,11 @@
 //! the folder is asserted to be the one that tm made.
 
 use crate::all_but::all_but;
-use crate::clean::{Known, clean, known};
+use crate::clean::{KnownFiles, clean};
 use crate::content::of_lfs;
 use crate::files::{Identity, beginning, replace};
 use crate::git::{Git, GitPlace, Hooks, path_of};
+use crate::indexed::{Known, leave_its_moment};
 use crate::lister::Lister;
 use crate::looker::Looker;
 use crate::own::OwnGit;
@@ -192,32 +193,51 @@ impl OwnedFolder {
         changed
     }
 
-    /// Checks a commit out: every file as it is there, and nothing else but what is kept.
-    pub(crate) fn check_out(&self, commit: &CommitId, head: &OwnedHead<'_>, kept: &[PathBuf]) -> Result<(), Error> {
+    /// Checks a commit out: every file as it is there, and nothing else but what is kept. `held` is the tree that the
+    /// index holds, where that is known.
+    pub(crate) fn check_out(
+        &self,
+        commit: &CommitId,
+        head: &OwnedHead<'_>,
+        kept: &[PathBuf],
+        held: Option<&TreeId>,
+    ) -> Result<(), Error> {
         self.assert_own()?;
-        if self.has_other_attributes(commit)? {
-            // What a file looks like follows from them too: all of them are written anew.
-            self.forget_files()?;
-        }
         let tree = self.repository.tree_of(commit)?;
         self.repository.assert_lfs(&tree)?;
+        let mut known = self.known()?;
+        if !known.is_empty() && *known.attributes() != self.repository.content_of(&tree)?.attributes {
+            // What a file looks like follows from them too: all of them are written anew.
+            self.forget_files()?;
+            known = Known::default();
+        }
         let kept: Vec<PathBuf> = self.places_of_submodules(&tree)?.into_iter().chain(kept.iter().cloned()).collect();
-        clean(&self.path, &self.known()?, &kept)?;
-        let switch = || {
-            let git = self.git(Hooks::Off).args(["read-tree", "--reset", "-u"]).commit(commit);
-            git.done().map_err(of_lfs)
-        };
-        match switch() {
-            Err(error) if error.is_of_collected_objects() => {
-                // The index names objects that another git has collected.
-                self.forget_files()?;
-                switch()?;
-            }
-            switched => switched?,
+        let files = clean(&self.path, &known, &kept)?;
+        if files != KnownFiles::AsIndexed || held != Some(&tree) {
+            self.switch(commit, files)?;
         }
         self.bring_submodules(&tree)?;
         self.set_head(head)?;
         self.publish(head)
+    }
+
+    /// Has git write the files of a commit. Where all of them are as the index knows them, those that differ between the
+    /// two trees are all that it looks at.
+    fn switch(&self, commit: &CommitId, files: KnownFiles) -> Result<(), Error> {
+        let read_tree = |how| self.git(Hooks::Off).args(["read-tree", how, "-u"]).commit(commit).done().map_err(of_lfs);
+        let switched = match files {
+            KnownFiles::AsIndexed => read_tree("-m").or_else(|_| read_tree("--reset")),
+            KnownFiles::Unsure => read_tree("--reset"),
+        };
+        match switched {
+            Err(error) if error.is_of_collected_objects() => {
+                // The index names objects that another git has collected.
+                self.forget_files()?;
+                read_tree("--reset")?;
+            }
+            switched => switched?,
+        }
+        leave_its_moment(&self.index_file())
     }
 
     /// Returns the folder's name, which is unlike that of any other of the run.
@@ -230,15 +250,6 @@ impl OwnedFolder {
         &self.own
     }
 
-    /// Tells whether another `.gitattributes` than the commit's had a part in how files were written.
-    fn has_other_attributes(&self, commit: &CommitId) -> Result<bool, Error> {
-        if !self.own.join("index").exists() {
-            return Ok(false);
-        }
-        let git = self.git(Hooks::Off).reading().args(["diff-index", "--cached", "--quiet"]).commit(commit);
-        git.args(["--", ":(top,glob)**/.gitattributes"]).yes_or_no().map(|is_same| !is_same)
-    }
-
     fn forget_files(&self) -> Result<(), Error> {
         match std::fs::remove_file(self.own.join("index")) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &self.own)(error)),
@@ -246,22 +257,20 @@ impl OwnedFolder {
         }
     }
 
-    /// Returns the paths that tm's index has, with whether each is a repository within.
+    /// Returns what tm's index knows.
     fn known(&self) -> Result<Known, Error> {
-        let index = self.own.join("index");
+        let index = self.index_file();
         if !index.exists() {
-            return Ok(Known::new());
+            return Ok(Known::default());
         }
-        if let Some(known) = self.repository.reader().and_then(|reader| reader.paths_of_index(&index)) {
-            return Ok(known);
-        }
-        known(self.git(Hooks::Off).reading())
+        let read = self.repository.reader().and_then(|reader| reader.index(&index));
+        read.map_or_else(|| Known::list(self.git(Hooks::Off).reading()), Ok)
     }
 
     /// Removes what is in the folder and not in the index, but for what is kept.
     pub(crate) fn clean(&self, kept: &[PathBuf]) -> Result<(), Error> {
         self.assert_own()?;
-        clean(&self.path, &self.known()?, kept)
+        clean(&self.path, &self.known()?, kept).map(drop)
     }
 
     /// Returns what is in the folder and not in the index, a folder where nothing in it is.

@@ -108,7 +108,7 @@ impl WorktreePool {
         folder.keep(kept.clone())?;
         let head = OwnedHead::Branch(branch);
         let placed =
-            self.repository.move_branch(branch, base, start).and_then(|()| folder.check_out(base, &head, &kept));
+            self.repository.move_branch(branch, base, start).and_then(|()| folder.check_out(base, &head, &kept, None));
         if let Err(error) = placed {
             // A folder that can't be brought into order is left as it is: somebody may want to see why.
             if matches!(error, Error::Moved { .. }) {

@@ -1,27 +1,20 @@
 //! Reads refs, commits, trees and files in this process, where the library can read the repository.
 //!
 //! An answer is one that git would give: what the library can't read, or finds damaged or missing, has no answer here,
-//! and git is asked. Nothing is written, and no file that an agent can write decides what is read besides refs and
+//! and git is asked. Nothing but objects is written, and no file that an agent can write decides what is read besides refs and
 //! objects: the library opens a git folder of tm's own, whose objects are those of the repository by `alternates`, so
 //! that its commit graph is none; what an object holds is compared with its name by the library at each reading.
 
-use crate::clean::Known;
 use crate::files::{beginning, is_link_to, replace};
-use crate::git::path_of;
+use crate::indexed::Known;
 use crate::own::HEAD_BYTES;
+use crate::trees::{FOLDER, Fresh, Library};
 use crate::{Error, Head, TreeId};
 use git2::{ErrorCode, ObjectType, Oid, RepositoryOpenFlags};
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tm_scheduler::CommitId;
-
-/// The modes that git writes into trees; older ones are git's to read.
-const MODES: [i32; 5] = [0o040_000, 0o100_644, 0o100_755, 0o120_000, 0o160_000];
-const FOLDER: i32 = 0o040_000;
-/// The mode of a repository within a repository.
-pub(crate) const NESTED: i32 = 0o160_000;
 
 /// One file of a tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -29,6 +22,13 @@ pub(crate) struct Entry {
     pub(crate) mode: i32,
     pub(crate) id: String,
     pub(crate) path: Vec<u8>,
+}
+
+impl Entry {
+    /// Returns its path as text; what is no UTF-8 in it is replaced.
+    pub(crate) fn name(self) -> String {
+        String::from_utf8(self.path).unwrap_or_else(|bytes| String::from_utf8_lossy(bytes.as_bytes()).into_owned())
+    }
 }
 
 /// A file that differs between two trees.
@@ -55,12 +55,15 @@ pub(crate) enum Found<T> {
 
 /// The library, opened once for a run.
 pub(crate) struct Reader {
-    library: Option<Mutex<git2::Repository>>,
+    folder: PathBuf,
+    library: Option<Mutex<Library>>,
+    /// Opened where objects can be written: they are those of the repository.
+    writer: Option<Mutex<git2::Repository>>,
 }
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Reader").field("reads", &self.library.is_some()).finish()
+        formatter.debug_struct("Reader").field("reads", &self.library.is_some()).finish_non_exhaustive()
     }
 }
 
@@ -87,10 +90,10 @@ impl Reader {
         // A path with a line feed is none that `alternates` can name. Where history ends, git knows.
         let is_plain = !objects.as_os_str().as_encoded_bytes().contains(&b'\n');
         let is_readable = is_plain && !of_repository.join("shallow").exists();
-        let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_DOTGIT;
-        let nowhere: [&OsStr; 0] = [];
-        let library = git2::Repository::open_ext(folder, flags, nowhere).ok().filter(|_| is_readable);
-        Ok(Self { library: library.map(Mutex::new) })
+        let library = open(folder).filter(|_| is_readable);
+        let library = library.map(|git| Mutex::new(Library::new(git)));
+        let writer = open(common).filter(|_| is_readable).map(Mutex::new);
+        Ok(Self { folder: folder.to_owned(), library, writer })
     }
 
     /// Tells whether the library can read the repository.
@@ -99,14 +102,19 @@ impl Reader {
         self.library.is_some()
     }
 
-    fn library(&self) -> Option<MutexGuard<'_, git2::Repository>> {
+    fn library(&self) -> Option<MutexGuard<'_, Library>> {
         // It is only read, so whoever died with it left it whole.
         Some(self.library.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Returns what makes objects in the repository's own store.
+    pub(crate) fn writer(&self) -> Option<MutexGuard<'_, git2::Repository>> {
+        Some(self.writer.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Returns the id at a full name of a reference. One that names another one is git's to follow.
     pub(crate) fn reference(&self, name: &str) -> Option<Found<String>> {
-        match self.library()?.find_reference(name) {
+        match self.library()?.git.find_reference(name) {
             Ok(reference) => Some(Found::Here(reference.target()?.to_string())),
             Err(error) if error.code() == ErrorCode::NotFound => Some(Found::Nothing),
             Err(_) => None,
@@ -117,7 +125,7 @@ impl Reader {
     pub(crate) fn references(&self, beginning: &str) -> Option<Vec<(String, String)>> {
         let library = self.library()?;
         let mut found = Vec::new();
-        for reference in library.references().ok()? {
+        for reference in library.git.references().ok()? {
             let reference = reference.ok()?;
             let name = std::str::from_utf8(reference.name_bytes()).ok()?;
             if name.starts_with(beginning) {
@@ -131,7 +139,7 @@ impl Reader {
 
     /// Returns the tree of a commit.
     pub(crate) fn tree_of(&self, commit: &str) -> Option<String> {
-        Some(self.library()?.find_commit(id(commit)?).ok()?.tree_id().to_string())
+        Some(self.library()?.git.find_commit(id(commit)?).ok()?.tree_id().to_string())
     }
 
     /// Returns the commit that a whole id or a full name of a reference stands for.
@@ -142,7 +150,7 @@ impl Reader {
         };
         let Found::Here(named) = named else { return Some(Found::Nothing) };
         // What is no commit may lead to one.
-        let commit = self.library()?.find_commit(id(&named)?).ok()?.id();
+        let commit = self.library()?.git.find_commit(id(&named)?).ok()?.id();
         Some(Found::Here(CommitId::new(commit.to_string())))
     }
 
@@ -157,13 +165,13 @@ impl Reader {
 
     /// Tells that a tree is here.
     pub(crate) fn has_tree(&self, tree: &str) -> Option<()> {
-        self.library()?.find_tree(id(tree)?).ok().map(drop)
+        self.library()?.git.find_tree(id(tree)?).ok().map(drop)
     }
 
     /// Returns the parents of a commit.
     pub(crate) fn parents(&self, commit: &CommitId) -> Option<Vec<CommitId>> {
         let library = self.library()?;
-        let commit = library.find_commit(id(commit.as_str())?).ok()?;
+        let commit = library.git.find_commit(id(commit.as_str())?).ok()?;
         Some(commit.parent_ids().map(|parent| CommitId::new(parent.to_string())).collect())
     }
 
@@ -171,65 +179,71 @@ impl Reader {
     pub(crate) fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Option<bool> {
         let (ancestor, descendant) = (id(ancestor.as_str())?, id(descendant.as_str())?);
         let library = self.library()?;
-        library.find_commit(ancestor).ok()?;
-        library.graph_descendant_of(descendant, ancestor).ok()
+        library.git.find_commit(ancestor).ok()?;
+        library.git.graph_descendant_of(descendant, ancestor).ok()
     }
 
-    /// Returns every file of a tree, in git's order.
-    pub(crate) fn entries(&self, tree: &TreeId) -> Option<Vec<Entry>> {
-        let library = self.library()?;
+    /// Returns the files of a tree that are wanted by mode and path, in git's order.
+    pub(crate) fn entries(&self, tree: &TreeId, is_wanted: &dyn Fn(i32, &[u8]) -> bool) -> Option<Vec<Entry>> {
         let mut found = Vec::new();
-        collect(&library, id(&tree.0)?, &mut Vec::new(), &mut |mode, id, path| {
-            found.push(Entry { mode, id: id.to_string(), path: path.to_owned() });
+        self.library()?.collect(id(&tree.0)?, &mut Vec::new(), &mut |mode, id, path| {
+            if is_wanted(mode, path) {
+                found.push(Entry { mode, id: id.to_string(), path: path.to_owned() });
+            }
         })?;
         Some(found)
     }
 
     /// Returns what differs between two trees, in git's order.
     pub(crate) fn differences(&self, one: &str, other: &str) -> Option<Vec<Difference>> {
-        let library = self.library()?;
+        let mut library = self.library()?;
+        let tree = |library: &Library, id: Oid| library.git.find_commit(id).map_or(id, |commit| commit.tree_id());
+        let (one, other) = (tree(&library, id(one)?), tree(&library, id(other)?));
         let mut found = Vec::new();
-        let tree = |id: Oid| library.find_commit(id).map_or(id, |commit| commit.tree_id());
-        differ(&library, Some(tree(id(one)?)), Some(tree(id(other)?)), &mut Vec::new(), &mut found)?;
+        library.differ(Some(one), Some(other), &mut Vec::new(), &mut found)?;
         found.sort_by(|one, other| one.path.cmp(&other.path));
         Some(found)
     }
 
-    /// Returns the paths of an index of tm's own.
-    pub(crate) fn paths_of_index(&self, index: &Path) -> Option<Known> {
+    /// Tells that all objects of a commit or tree that `known` does not have are here, and are what their names say. They
+    /// are read from the disk, whatever is known of them.
+    pub(crate) fn are_as_named(&self, of: &str, known: &str) -> Option<()> {
+        self.library.as_ref()?;
+        Fresh::new(open(&self.folder)?).are_as_named(id(of)?, id(known)?)
+    }
+
+    /// Returns what an index of tm's own knows.
+    pub(crate) fn index(&self, index: &Path) -> Option<Known> {
         // One whose ids are of another kind is not known as such.
         self.library.as_ref()?;
-        let index = git2::Index::open(index).ok()?;
-        let nested = u32::try_from(NESTED).ok()?;
-        Some(index.iter().map(|entry| (path_of(&entry.path).into_os_string(), entry.mode == nested)).collect())
+        Known::read(index)
     }
 
     /// Returns the content of a file, or the target of a link, in a tree.
     pub(crate) fn file(&self, tree: &str, path: &str) -> Option<Found<Vec<u8>>> {
-        let library = self.library()?;
+        let mut library = self.library()?;
         let mut at = id(tree)?;
         let mut names = path.split('/').peekable();
         while let Some(name) = names.next() {
-            let Some((mode, found)) =
-                library.find_tree(at).ok()?.get_name(name).map(|entry| (entry.filemode_raw(), entry.id()))
-            else {
+            let tree = library.tree(at)?;
+            let Some(found) = tree.iter().find(|entry| *entry.name == *name.as_bytes()) else {
                 return Some(Found::Nothing);
             };
-            if names.peek().is_some() && mode != FOLDER {
+            if names.peek().is_some() && found.mode != FOLDER {
                 return Some(Found::Nothing);
             }
-            at = found;
+            at = found.id;
         }
-        content(&library, at).map(Found::Here)
+        content(&library.git, at).map(Found::Here)
     }
 
     /// Returns the content of a blob.
     pub(crate) fn blob(&self, blob: &str) -> Option<Vec<u8>> {
-        content(&*self.library()?, id(blob)?)
+        content(&self.library()?.git, id(blob)?)
     }
 }
 
-fn content(library: &git2::Repository, blob: Oid) -> Option<Vec<u8>> {
+pub(crate) fn content(library: &git2::Repository, blob: Oid) -> Option<Vec<u8>> {
     let odb = library.odb().ok()?;
     let object = odb.read(blob).ok()?;
     (object.kind() == ObjectType::Blob).then(|| object.data().to_owned())
@@ -240,78 +254,9 @@ fn id(text: &str) -> Option<Oid> {
     (text.len() == 40).then(|| Oid::from_str(text).ok())?
 }
 
-/// Tells each file below a tree.
-fn collect(
-    library: &git2::Repository,
-    tree: Oid,
-    folder: &mut Vec<u8>,
-    tell: &mut impl FnMut(i32, Oid, &[u8]),
-) -> Option<()> {
-    let tree = library.find_tree(tree).ok()?;
-    for entry in &tree {
-        let mode = entry.filemode_raw();
-        if !MODES.contains(&mode) {
-            return None;
-        }
-        let length = folder.len();
-        folder.extend_from_slice(entry.name_bytes());
-        if mode == FOLDER {
-            folder.push(b'/');
-            collect(library, entry.id(), folder, tell)?;
-        } else {
-            tell(mode, entry.id(), folder);
-        }
-        folder.truncate(length);
-    }
-    Some(())
-}
-
-type Names = BTreeMap<Vec<u8>, (i32, Oid)>;
-
-fn names(library: &git2::Repository, tree: Option<Oid>) -> Option<Names> {
-    let Some(tree) = tree else { return Some(Names::new()) };
-    let tree = library.find_tree(tree).ok()?;
-    let named: Names =
-        tree.iter().map(|entry| (entry.name_bytes().to_owned(), (entry.filemode_raw(), entry.id()))).collect();
-    named.values().all(|(mode, _)| MODES.contains(mode)).then_some(named)
-}
-
-/// Compares two trees, below which only what differs is looked at.
-fn differ(
-    library: &git2::Repository,
-    one: Option<Oid>,
-    other: Option<Oid>,
-    folder: &mut Vec<u8>,
-    found: &mut Vec<Difference>,
-) -> Option<()> {
-    if one == other {
-        // It is there, or git is to say that it is not.
-        return library.find_tree(one?).ok().map(drop);
-    }
-    let (before, after) = (names(library, one)?, names(library, other)?);
-    let all: BTreeSet<&Vec<u8>> = before.keys().chain(after.keys()).collect();
-    for name in all {
-        let (old, new) = (before.get(name), after.get(name));
-        if old == new {
-            continue;
-        }
-        let length = folder.len();
-        folder.extend_from_slice(name);
-        let is_folder = |entry: Option<&(i32, Oid)>| entry.filter(|(mode, _)| *mode == FOLDER).map(|(_, id)| *id);
-        let is_file = |entry: Option<&(i32, Oid)>| entry.is_some_and(|(mode, _)| *mode != FOLDER);
-        let kind = match (is_file(old), is_file(new)) {
-            (true, true) => Some(DifferenceKind::Modified),
-            (true, false) => Some(DifferenceKind::Deleted),
-            (false, true) => Some(DifferenceKind::Added),
-            (false, false) => None,
-        };
-        found.extend(kind.map(|kind| Difference { path: folder.clone(), kind }));
-        let (old, new) = (is_folder(old), is_folder(new));
-        if old.is_some() || new.is_some() {
-            folder.push(b'/');
-            differ(library, old, new, folder, found)?;
-        }
-        folder.truncate(length);
-    }
-    Some(())
+/// Opens the library on a folder that was made for it, with nothing read yet.
+fn open(folder: &Path) -> Option<git2::Repository> {
+    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_DOTGIT;
+    let nowhere: [&OsStr; 0] = [];
+    git2::Repository::open_ext(folder, flags, nowhere).ok()
 }

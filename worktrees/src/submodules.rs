@@ -4,10 +4,11 @@
 //! What is fetched is kept in a store of the run's, one for each submodule, which all checkouts read. As with the folder
 //! of a worktree, tm's own index decides, and what lies in a submodule's folder is only written and never believed.
 
-use crate::clean::{Known, clean, known};
+use crate::clean::clean;
 use crate::content::{Bring, is_plain};
 use crate::files::replace;
 use crate::git::{Git, GitPlace, Hooks, fields, path_of};
+use crate::indexed::Known;
 use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
 use crate::published::replace_whatever;
@@ -255,8 +256,8 @@ impl OwnedFolder {
             let git = Git::new(self.repository().environment(), &root, Hooks::Off).at(&place);
             git.args(["-c", &format!("lfs.storage={}", submodule.users.join("lfs").display())])
         };
-        let known = if index.exists() { known(git())? } else { Known::new() };
-        clean(&root, &known, &[])?;
+        let known = if index.exists() { Known::list(git())? } else { Known::default() };
+        let _all_are_looked_at = clean(&root, &known, &[])?;
         git().args(["read-tree", "--reset", "-u"]).commit(&submodule.commit).done()?;
         self.publish_submodule(store, submodule, &index)
     }

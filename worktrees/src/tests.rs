@@ -3,6 +3,7 @@
 mod history;
 mod hooks;
 mod ignored;
+mod judging;
 mod objects;
 mod reader;
 mod reading;

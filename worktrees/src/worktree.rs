@@ -105,7 +105,7 @@ impl Worktree {
         let start = BranchStart::Reuse { expected: self.base.clone() };
         self.repository().move_branch(&self.branch, base, &start)?;
         self.base = base.clone();
-        self.folder.check_out(base, &OwnedHead::Branch(&self.branch), self.folder.kept())
+        self.folder.check_out(base, &OwnedHead::Branch(&self.branch), self.folder.kept(), None)
     }
 
     /// Takes everything that the agent left as a tree, but for what is never committed, whose content is the base's.
@@ -234,7 +234,7 @@ impl Worktree {
     /// # Errors
     /// git refused.
     pub fn go_back_to(&self, commit: &CommitId) -> Result<(), Error> {
-        self.folder.check_out(commit, &OwnedHead::Branch(&self.branch), self.folder.kept())
+        self.folder.check_out(commit, &OwnedHead::Branch(&self.branch), self.folder.kept(), None)
     }
 
     /// Tells whether everything that would be committed is.

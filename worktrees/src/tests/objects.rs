@@ -11,19 +11,33 @@ fn overwrite(scene: &Scene, id: &str, by: &str) {
 
 #[test]
 fn an_object_that_was_overwritten_is_named_and_what_is_known_is_not_looked_at() {
-    let scene = Scene::new();
-    let base = scene.head();
-    let one = scene.task("tm/one", &base, "b.txt", "b\n");
-    let other = scene.task("tm/other", &base, "c.txt", "weaker\n");
-    let check = |of: &CommitId, known: &CommitId| scene.repository.check_new_objects(of, known, ObjectCheck::Names);
-    check(&one, &base).expect("as named");
-    check(&base, &base).expect("nothing is new");
-    let blob = scene.git(&["rev-parse", &format!("{one}:b.txt")]);
-    overwrite(&scene, &blob, &scene.git(&["rev-parse", &format!("{other}:c.txt")]));
-    let error = check(&one, &base).expect_err("another content");
-    assert!(error.to_string().ends_with(&blob) && error.is_of_surroundings(), "{error}");
-    check(&one, &one).expect("it is known");
-    check(&other, &base).expect("as named");
+    for is_in_a_run in [false, true] {
+        let scene = Scene::new();
+        let repository = if is_in_a_run { scene.pool.repository() } else { &scene.repository };
+        assert_eq!(repository.reader().is_some(), is_in_a_run);
+        let base = scene.head();
+        let one = scene.task("tm/one", &base, "folder/b.txt", "b\n");
+        let other = scene.task("tm/other", &base, "c.txt", "weaker\n");
+        let check =
+            |of: &dyn std::fmt::Display, known: &CommitId| repository.check_new_objects(of, known, ObjectCheck::Names);
+        let tree = repository.tree_of(&one).expect("a tree");
+        check(&one, &base).expect("as named");
+        check(&tree, &base).expect("as named");
+        check(&base, &base).expect("nothing is new");
+        // What was read before is read again.
+        repository.text_at(&one, "folder/b.txt").expect("a text");
+        let blob = scene.git(&["rev-parse", &format!("{one}:folder/b.txt")]);
+        overwrite(&scene, &blob, &scene.git(&["rev-parse", &format!("{other}:c.txt")]));
+        for error in [check(&one, &base), check(&tree, &base)] {
+            let error = error.expect_err("another content");
+            assert!(error.to_string().ends_with(&blob) && error.is_of_surroundings(), "{error}");
+        }
+        check(&one, &one).expect("it is known");
+        check(&other, &base).expect("as named");
+        let folder = scene.git(&["rev-parse", &format!("{one}:folder")]);
+        overwrite(&scene, &folder, &scene.git(&["rev-parse", &format!("{other}^{{tree}}")]));
+        check(&tree, &base).expect_err("a folder with other files");
+    }
 }
 
 #[test]

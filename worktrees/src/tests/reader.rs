@@ -23,8 +23,8 @@ fn assert_same(scene: &Scene) {
         assert_eq!(library.tree_of(commit).map_err(words), git.tree_of(commit).map_err(words));
         assert_eq!(library.parents(commit).ok(), git.parents(commit).ok(), "{commit}");
         let Ok(tree) = git.tree_of(commit) else { continue };
-        let files = git.files(&tree).expect("files");
-        assert_eq!(library.files(&tree).expect("files"), files);
+        let files = git.files(&tree, &|_, _| true).expect("files");
+        assert_eq!(library.files(&tree, &|_, _| true).expect("files"), files);
         let paths = files.iter().map(|file| String::from_utf8_lossy(&file.path).into_owned());
         for path in paths.chain(["nowhere", "a.txt/b", "", "/", "folder"].map(ToOwned::to_owned)) {
             assert_eq!(library.bytes_in_tree(&tree, &path).ok(), git.bytes_in_tree(&tree, &path).ok(), "{path}");
@@ -189,5 +189,34 @@ proptest! {
             commits.push(CommitId::new(commit));
         }
         assert_same(&scene);
+    }
+}
+
+#[test]
+fn trees_to_test_are_made_alike() {
+    let scene = Scene::new();
+    let root = scene.repository.checkout_root().to_owned();
+    write(&root.join("folder/run"), "#!/bin/sh\n");
+    std::fs::set_permissions(root.join("folder/run"), std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    std::os::unix::fs::symlink("a.txt", root.join("link")).expect("a link");
+    scene.git(&["add", "--all"]);
+    scene.git(&["commit", "--quiet", "--message", "kinds"]);
+    let (library, git) = both(&scene);
+    let head = scene.head();
+    let tree = git.tree_of(&head).expect("a tree");
+    for paths in [
+        &["a.txt"][..],
+        &["folder/run", "folder/new"],
+        &["link"],
+        &["new/deep/er", "a.txt"],
+        &["a.txt/within"],
+        &["folder"],
+    ] {
+        let texts: Vec<(String, String)> = paths.iter().map(|path| ((*path).to_owned(), format!("{path}\n"))).collect();
+        let made = |repository: &Repository| {
+            let commit = repository.with_texts(&tree, &texts, &head).expect("a commit");
+            repository.tree_of(&commit).expect("a tree")
+        };
+        assert_eq!(made(&library), made(&git), "{paths:?}");
     }
 }

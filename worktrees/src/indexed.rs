@@ -1,0 +1,253 @@
+//! What an index of tm's own says: which paths are known, and what their files were when they were written.
+
+use crate::Error;
+use crate::content::is_attributes;
+use crate::git::{Git, fields};
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::{File, Metadata};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// The kinds of entries that git writes.
+const KIND: u32 = 0o170_000;
+const LINK: u32 = 0o120_000;
+const REPOSITORY: u32 = 0o160_000;
+/// The bit by which git tells files that can be run.
+const BY_OWNER: u32 = 0o100;
+
+/// How an index begins, and the forms of those whose entries hold whole paths.
+const MARK: &[u8] = b"DIRC";
+const FORMS: [u32; 2] = [2, 3];
+const HEADER: usize = 12;
+/// Where an entry's mode, object and flags are; its path comes after the flags, of which there may be more.
+const MODE: usize = 24;
+const ID: usize = 40;
+const FLAGS: usize = 60;
+const PATH: usize = 62;
+/// The flag of an entry that has more flags, such as that it is left out of the folder.
+const EXTENDED: u16 = 0x4000;
+/// A file system keeps times by ticks of so many milliseconds at the most, where it is worth the wait.
+const LONGEST_TICK: u64 = 20;
+
+/// What an index knows of one folder, by name.
+pub(crate) type KnownFolder = HashMap<Box<OsStr>, Indexed>;
+
+/// The paths that an index knows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Known {
+    /// Every folder in which something is, however deep.
+    folders: HashMap<Box<OsStr>, KnownFolder>,
+    /// The objects of the files that say how files are written, by path.
+    attributes: BTreeMap<Vec<u8>, String>,
+    files: usize,
+}
+
+/// What an index says of a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Indexed {
+    /// A repository within.
+    Repository,
+    /// A file or a link, and what it was when it was written, where that is known for certain.
+    File(Option<Stamp>),
+}
+
+/// What nobody changes in a file and leaves as it was: the time at which anything of it was changed is the kernel's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Stamp {
+    changed: (i32, u32),
+    modified: (i32, u32),
+    inode: u32,
+    size: u32,
+    is_link: bool,
+    is_executable: bool,
+}
+
+/// One entry of an index, in the form that git documents (gitformat-index).
+struct Entry<'a> {
+    /// The part of fixed length.
+    fixed: &'a [u8],
+    path: &'a [u8],
+    /// How long it is in all.
+    length: usize,
+}
+
+impl<'a> Entry<'a> {
+    fn first_of(bytes: &'a [u8]) -> Option<Self> {
+        let fixed = bytes.get(..PATH)?;
+        let mut entry = Self { fixed, path: &[], length: 0 };
+        let start = if entry.is_extended() { PATH + 2 } else { PATH };
+        let rest = bytes.get(start..)?;
+        let end = start + rest.iter().position(|&byte| byte == 0)?;
+        entry.path = &bytes[start..end];
+        // Filled up with zeroes to a multiple of eight, by one at the least.
+        entry.length = (end + 8) / 8 * 8;
+        Some(entry)
+    }
+
+    /// Returns the number at a position in the fixed part.
+    fn number(&self, position: usize) -> u32 {
+        self.fixed[position..position + 4].iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+    }
+
+    fn mode(&self) -> u32 {
+        self.number(MODE)
+    }
+
+    fn id(&self) -> &[u8] {
+        &self.fixed[ID..FLAGS]
+    }
+
+    fn is_extended(&self) -> bool {
+        u16::from_be_bytes([self.fixed[FLAGS], self.fixed[FLAGS + 1]]) & EXTENDED != 0
+    }
+}
+
+fn hex(id: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in id {
+        let _always_written = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+impl Stamp {
+    fn of_entry(entry: &Entry<'_>) -> Self {
+        let number = |position| entry.number(position);
+        let time = |position| (number(position).cast_signed(), number(position + 4));
+        let is_link = entry.mode() & KIND == LINK;
+        Self {
+            changed: time(0),
+            modified: time(8),
+            inode: number(20),
+            size: number(36),
+            is_link,
+            is_executable: !is_link && entry.mode() & BY_OWNER != 0,
+        }
+    }
+
+    fn of_file(file: &Metadata) -> Self {
+        let is_link = file.is_symlink();
+        Self {
+            changed: time(file.ctime(), file.ctime_nsec()),
+            modified: time(file.mtime(), file.mtime_nsec()),
+            inode: low(file.ino()),
+            size: low(file.len()),
+            is_link,
+            is_executable: !is_link && file.mode() & BY_OWNER != 0,
+        }
+    }
+
+    /// Tells whether a file is what was written.
+    pub(crate) fn is_of(self, file: &Metadata) -> bool {
+        self == Self::of_file(file)
+    }
+}
+
+/// As git keeps them: the lower half.
+#[expect(clippy::cast_possible_truncation, reason = "an index has room for the lower half")]
+const fn low(number: u64) -> u32 {
+    number as u32
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index has room for the lower half")]
+const fn time(seconds: i64, nanoseconds: i64) -> (i32, u32) {
+    (seconds as i32, nanoseconds as u32)
+}
+
+impl Known {
+    /// Reads an index of tm's own; `None` for one of a form that only git reads.
+    ///
+    /// What was written in the moment in which the index was may have been written again in the same one: nothing is
+    /// certain of such a file.
+    pub(crate) fn read(index: &Path) -> Option<Self> {
+        let written = Stamp::of_file(&std::fs::symlink_metadata(index).ok()?).modified;
+        let bytes = std::fs::read(index).ok()?;
+        let number = |position| Some(u32::from_be_bytes(bytes.get(position..position + 4)?.try_into().ok()?));
+        if !bytes.starts_with(MARK) || !FORMS.contains(&number(MARK.len())?) {
+            return None;
+        }
+        let mut known = Self::default();
+        let mut rest = bytes.get(HEADER..)?;
+        for _ in 0..number(8)? {
+            let entry = Entry::first_of(rest)?;
+            let stamp = Some(Stamp::of_entry(&entry)).filter(|stamp| stamp.changed < written && !entry.is_extended());
+            known.add(entry.path, entry.mode(), stamp, || hex(entry.id()));
+            rest = rest.get(entry.length..)?;
+        }
+        Some(known)
+    }
+
+    /// Has git list an index; nothing is certain of files then.
+    pub(crate) fn list(git: Git) -> Result<Self, Error> {
+        let listing = git.args(["ls-files", "--stage", "-z"]).bytes()?;
+        let mut known = Self::default();
+        for entry in fields(&listing) {
+            let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else { continue };
+            let said = String::from_utf8_lossy(&entry[..tab]).into_owned();
+            let (mode, id) = said.split_once(' ').unwrap_or_default();
+            let id = || id.split(' ').next().unwrap_or_default().to_owned();
+            known.add(&entry[tab + 1..], u32::from_str_radix(mode, 8).unwrap_or_default(), None, id);
+        }
+        Ok(known)
+    }
+
+    fn add(&mut self, path: &[u8], mode: u32, stamp: Option<Stamp>, id: impl FnOnce() -> String) {
+        if is_attributes(path) {
+            self.attributes.insert(path.to_owned(), id());
+        }
+        let indexed = if mode & KIND == REPOSITORY { Indexed::Repository } else { Indexed::File(stamp) };
+        self.files += usize::from(indexed != Indexed::Repository);
+        let at = path.iter().rposition(|&byte| byte == b'/');
+        let (folder, name) = at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]));
+        let (folder, name) = (OsStr::from_bytes(folder), OsStr::from_bytes(name));
+        if let Some(known) = self.folders.get_mut(folder) {
+            known.insert(name.into(), indexed);
+            return;
+        }
+        for above in Path::new(folder).ancestors().skip(1) {
+            self.folders.entry(above.as_os_str().into()).or_default();
+        }
+        self.folders.entry(folder.into()).or_default().insert(name.into(), indexed);
+    }
+
+    /// Returns what is known of a folder; `None` where nothing in it is.
+    pub(crate) fn folder(&self, path: &Path) -> Option<&KnownFolder> {
+        self.folders.get(path.as_os_str())
+    }
+
+    /// Returns how many of them are files or links.
+    pub(crate) const fn files(&self) -> usize {
+        self.files
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.folders.is_empty()
+    }
+
+    /// Returns the objects of the files that say how files are written, by path.
+    pub(crate) const fn attributes(&self) -> &BTreeMap<Vec<u8>, String> {
+        &self.attributes
+    }
+}
+
+/// Waits for the file system's clock to leave the moment in which an index was written, so that whatever is written from
+/// now on bears a later time than all that the index knows. Where its clock is too slow for that, nothing is certain of
+/// the files that were written last.
+pub(crate) fn leave_its_moment(index: &Path) -> Result<(), Error> {
+    let failed = |error| Error::file("look at", index)(error);
+    let written = std::fs::metadata(index).and_then(|file| file.modified()).map_err(failed)?;
+    let folder = index.parent().unwrap_or(index);
+    for _ in 0..LONGEST_TICK {
+        // The clock by which files are stamped is a coarser one than any that could be asked.
+        let now = tempfile::tempfile_in(folder).and_then(|file| file.metadata()?.modified()).map_err(failed)?;
+        if now > written {
+            return File::options().write(true).open(index).and_then(|file| file.set_modified(now)).map_err(failed);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}

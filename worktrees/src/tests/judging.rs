@@ -1,0 +1,182 @@
+//! A judge's checkout is as its tree again, whatever was done to it.
+
+use super::*;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::time::SystemTime;
+
+/// What a test can do to the folder that it runs in.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    /// Writes other content of the same length, and gives the file its old time back.
+    Overwrite,
+    Remove,
+    Replace,
+    LinkInPlace,
+    FolderInPlace,
+    LinkForFolder,
+    Executable,
+    Unreadable,
+    New,
+    NewFolder,
+    NewRules,
+    TouchOnly,
+}
+
+const DEEDS: [Deed; 12] = [
+    Deed::Overwrite,
+    Deed::Remove,
+    Deed::Replace,
+    Deed::LinkInPlace,
+    Deed::FolderInPlace,
+    Deed::LinkForFolder,
+    Deed::Executable,
+    Deed::Unreadable,
+    Deed::New,
+    Deed::NewFolder,
+    Deed::NewRules,
+    Deed::TouchOnly,
+];
+const FILES: [&str; 5] = ["a.txt", "one/b.txt", "one/two/c.txt", "d.sh", "link"];
+
+/// Does it, as far as what others did before lets it.
+#[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+fn do_to(folder: &Path, deed: Deed, file: &str) {
+    let path = folder.join(file);
+    let time = fs::symlink_metadata(&path).and_then(|metadata| metadata.modified());
+    let gone = || fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+    let _as_far_as_it_goes = match deed {
+        Deed::Overwrite => fs::symlink_metadata(&path).and_then(|metadata| {
+            fs::write(&path, "x".repeat(usize::try_from(metadata.len()).expect("short")))?;
+            fs::File::options().write(true).open(&path)?.set_modified(time.unwrap_or_else(|_| SystemTime::now()))
+        }),
+        Deed::Remove => gone(),
+        Deed::Replace => gone().and_then(|()| fs::write(&path, "other\n")),
+        Deed::LinkInPlace => gone().and_then(|()| symlink("/dev/null", &path)),
+        Deed::FolderInPlace => gone().and_then(|()| fs::create_dir(&path)),
+        Deed::LinkForFolder => {
+            fs::rename(folder.join("one"), folder.join("moved")).and_then(|()| symlink("moved", folder.join("one")))
+        }
+        Deed::Executable => fs::set_permissions(&path, fs::Permissions::from_mode(0o777)),
+        Deed::Unreadable => fs::set_permissions(&path, fs::Permissions::from_mode(0o000)),
+        Deed::New => fs::write(folder.join("new.txt"), "new\n"),
+        Deed::NewFolder => fs::create_dir_all(folder.join("one/new/deep")),
+        Deed::NewRules => fs::write(folder.join("one/.gitattributes"), "* text eol=crlf\n"),
+        Deed::TouchOnly => fs::File::options()
+            .write(true)
+            .open(&path)
+            .and_then(|file| file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1))),
+    };
+}
+
+/// The mode and the content of everything in a folder.
+type Found = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
+/// All that is in the folder but git's own file: what kind of thing, and its content.
+fn found(folder: &Path) -> Found {
+    let mut all = BTreeMap::new();
+    let mut stack = vec![folder.to_owned()];
+    while let Some(path) = stack.pop() {
+        for entry in fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            let metadata = entry.symlink_metadata().expect("it is there");
+            let relative = entry.strip_prefix(folder).expect("within").to_owned();
+            if relative == Path::new(".git") {
+                continue;
+            }
+            let content = match () {
+                () if metadata.is_symlink() => {
+                    fs::read_link(&entry).expect("a link").into_os_string().into_encoded_bytes()
+                }
+                () if metadata.is_dir() => {
+                    stack.push(entry.clone());
+                    Vec::new()
+                }
+                () => fs::read(&entry).expect("a file"),
+            };
+            all.insert(relative, (metadata.mode() & 0o170_100, content));
+        }
+    }
+    all
+}
+
+/// A scene with two commits, and what a fresh checkout of each looks like.
+fn two_commits() -> (Scene, [(CommitId, Found); 2]) {
+    let scene = Scene::new();
+    let root = scene.repository.checkout_root().to_owned();
+    for file in &FILES[1..4] {
+        write(&root.join(file), &format!("{file}\nfirst\n"));
+    }
+    fs::set_permissions(root.join("d.sh"), fs::Permissions::from_mode(0o755)).expect("set");
+    symlink("one/b.txt", root.join("link")).expect("a link");
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "-m", "second"]);
+    let first = scene.head();
+    write(&root.join("one/b.txt"), "two, changed\n");
+    write(&root.join("three/.gitattributes"), "*.txt text eol=crlf\n");
+    write(&root.join("three/e.txt"), "a line\n");
+    scene.git(&["rm", "--quiet", "a.txt"]);
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "-m", "third"]);
+    let second = scene.head();
+    let fresh = |commit: CommitId| {
+        let tree = scene.repository.tree_of(&commit).expect("a tree");
+        // Not given back while the other is made: both are new.
+        let mut judge = scene.pool_anew().judge(&tree, &commit).expect("a checkout");
+        judge.check_out(&commit, &[]).expect("checked out");
+        let files = found(judge.path());
+        (commit, files)
+    };
+    let both = [fresh(first), fresh(second)];
+    (scene, both)
+}
+
+#[test]
+fn whatever_was_done_to_a_checkout_the_next_one_is_as_a_fresh_one() {
+    let (scene, commits) = two_commits();
+    let deeds = proptest::collection::vec((0..DEEDS.len(), 0..FILES.len()), 0..4);
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(40));
+    // One checkout goes through all of it: what one case leaves, the next one finds.
+    let walked = runner.run(&(any::<bool>(), deeds), |(is_second, deeds)| {
+        let (commit, expected) = &commits[usize::from(is_second)];
+        let tree = scene.repository.tree_of(commit).expect("a tree");
+        let mut judge = scene.pool.judge(&tree, commit).expect("a checkout");
+        judge.check_out(commit, &[]).expect("checked out");
+        prop_assert_eq!(&found(judge.path()), expected);
+        for (deed, file) in deeds {
+            do_to(judge.path(), DEEDS[deed], FILES[file]);
+        }
+        Ok(())
+    });
+    walked.expect("as a fresh one");
+}
+
+#[test]
+fn what_is_written_in_the_moment_of_the_checkout_is_seen() {
+    let (scene, commits) = two_commits();
+    for round in 0..60 {
+        let (commit, expected) = &commits[round % 2];
+        let tree = scene.repository.tree_of(commit).expect("a tree");
+        let mut judge = scene.pool.judge(&tree, commit).expect("a checkout");
+        judge.check_out(commit, &[]).expect("checked out");
+        assert_eq!(&found(judge.path()), expected, "round {round}");
+        do_to(judge.path(), Deed::Overwrite, "one/b.txt");
+    }
+}
+
+#[test]
+fn files_that_nobody_touched_are_not_written_again() {
+    let (scene, [(first, _), (second, _)]) = two_commits();
+    let mut written = Vec::new();
+    for commit in [&first, &first, &second, &first] {
+        let tree = scene.repository.tree_of(commit).expect("a tree");
+        let mut judge = scene.pool.judge(&tree, commit).expect("a checkout");
+        judge.check_out(commit, &[]).expect("checked out");
+        let metadata = |file: &str| fs::metadata(judge.path().join(file)).expect("it is there");
+        written.push((metadata("d.sh").ino(), metadata("one/b.txt").ctime_nsec()));
+    }
+    assert_eq!(written[0], written[1], "nothing was written");
+    assert_ne!(written[1].1, written[2].1, "what differs was");
+}
