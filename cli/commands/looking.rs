@@ -10,6 +10,7 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 use tm_executors::agent::{LogEnd, LogReader};
+use tm_executors::process::run_attended;
 use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
 use tm_runtime::{Replayed, now, replay};
 use tm_scheduler::preflight::Preflight;
@@ -37,7 +38,7 @@ pub(crate) fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, Co
     if form.open {
         write_reports(&summary, directory.path())?;
         print_line(&directory.report().display().to_string());
-        opener::open(directory.report())?;
+        open(&directory)?;
         return Ok(tell_doubts(&summary));
     }
     print_data(&match form {
@@ -47,6 +48,21 @@ pub(crate) fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, Co
         ReportForm { .. } => summary_markdown(&summary),
     });
     Ok(tell_doubts(&summary))
+}
+
+/// Shows the report in the program that this desktop has for it.
+fn open(directory: &RunDirectory) -> Result<(), CommandFailure> {
+    let programs = ["wslview", "xdg-open", "open"];
+    let Some(program) = programs.into_iter().find(|program| which::which(program).is_ok()) else {
+        return Err(CommandFailure::new(format!("open the report: there is none of {}", programs.join(", "))));
+    };
+    let report = directory.report().display().to_string();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(run_attended(program, &[&report], directory.path()))?;
+    if !ended.success() {
+        return Err(CommandFailure::new(format!("open the report: `{program}` ended with {ended}")));
+    }
+    Ok(())
 }
 
 pub(crate) fn metrics(start: &Path, run: Option<&str>) -> Result<u8, CommandFailure> {

@@ -1,7 +1,7 @@
 //! An audit of a history as text and as `JUnit` XML.
 
 use crate::cleaned::cleaned;
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use crate::junit_document::{JunitCase, JunitDocument, JunitFault, JunitSuite};
 use std::fmt::Write as _;
 use tm_scheduler::{Audit, AuditItem, AuditOutcome};
 
@@ -39,36 +39,28 @@ pub fn audit_text(audit: &Audit) -> String {
 
 /// Returns the audit as `JUnit` XML: a suite, with a case for each commit.
 pub fn audit_junit(audit: &Audit) -> String {
-    let mut suite = TestSuite::new(format!("{}..{}", short(audit.from.as_str()), short(audit.to.as_str())));
-    for item in &audit.items {
-        let name = format!("{} {} {}", item.kind.as_str(), short(item.commit.as_str()), item.subject);
-        let mut case = TestCase::new(name, status(item));
-        case.set_classname(item.task.as_ref().map_or("tm.audit", |task| task.as_str()));
-        suite.add_test_case(case);
-    }
-    let mut report = Report::new("tm audit");
-    report.add_test_suite(suite);
-    report.to_string().expect("a report in memory can be written")
+    let name = format!("{}..{}", short(audit.from.as_str()), short(audit.to.as_str()));
+    let suite = JunitSuite { name, properties: Vec::new(), cases: audit.items.iter().map(case).collect() };
+    JunitDocument { name: "tm audit", seconds: None, suites: vec![suite] }.to_xml()
 }
 
-fn status(item: &AuditItem) -> TestCaseStatus {
-    let kind = match item.outcome {
-        AuditOutcome::Shown | AuditOutcome::Flaky => {
-            return TestCaseStatus::success();
-        }
-        AuditOutcome::NotTested => {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message(item.what.as_str());
-            return status;
-        }
-        AuditOutcome::NotShown => NonSuccessKind::Failure,
-        AuditOutcome::CannotRun => NonSuccessKind::Error,
-    };
-    let mut status = TestCaseStatus::non_success(kind);
-    status.set_type(item.outcome.as_str());
-    status.set_message(item.what.as_str());
-    status.set_description(item.evidence.as_str());
-    status
+fn case(item: &AuditItem) -> JunitCase {
+    JunitCase {
+        name: format!("{} {} {}", item.kind.as_str(), short(item.commit.as_str()), item.subject),
+        class: item.task.as_ref().map_or("tm.audit", |task| task.as_str()).to_owned(),
+        seconds: None,
+        fault: match item.outcome {
+            AuditOutcome::Shown | AuditOutcome::Flaky => None,
+            AuditOutcome::NotTested => Some(JunitFault::skipped(item.what.clone())),
+            AuditOutcome::NotShown => Some(fault(item, "failure")),
+            AuditOutcome::CannotRun => Some(fault(item, "error")),
+        },
+    }
+}
+
+fn fault(item: &AuditItem, tag: &'static str) -> JunitFault {
+    let (message, details) = (item.what.clone(), item.evidence.clone());
+    JunitFault { tag, kind: Some(item.outcome.as_str()), message, details }
 }
 
 fn row(item: &AuditItem) -> [String; 6] {
@@ -189,7 +181,7 @@ mod tests {
         insta::assert_snapshot!(audit_junit(&audit()), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="tm audit" tests="4" skipped="1" failures="1" errors="0">
-            <testsuite name="from56789012..to3456789012" tests="4" skipped="1" errors="0" failures="1">
+            <testsuite name="from56789012..to3456789012" tests="4" skipped="1" failures="1" errors="0">
                 <testcase name="red 1:redred0123 Add &lt;it&gt;" classname="1:red"/>
                 <testcase name="green 1green012345 Add &lt;it&gt;" classname="1">
                     <failure message="red-tests-fail: tests of RED fail" type="not-shown">- works

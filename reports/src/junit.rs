@@ -1,19 +1,17 @@
 //! The summary of a run as `JUnit` XML: a pair is a suite; its RED, its GREEN and their landing are the cases.
 
 use crate::html::milliseconds;
+use crate::junit_document::{JunitCase, JunitDocument, JunitFault, JunitSuite};
 use crate::{Summary, TaskSummary, Verdict};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
-use tm_scheduler::{GateResult, Phase, in_a_line};
+use tm_scheduler::{Failure, GateResult, Phase, in_a_line};
 
 /// Returns the summary as `JUnit` XML. What XML can't hold is left out of it.
 pub fn junit_xml(summary: &Summary) -> String {
-    let mut report = Report::new("tm");
-    report.set_time(Duration::from_millis(summary.wall_ms));
-    for task in summary.tasks.iter().filter(|task| task.phase != Phase::Red || !has_green(summary, task)) {
-        report.add_test_suite(suite(summary, task));
-    }
-    report.to_string().expect("a report in memory can be written")
+    let tasks = summary.tasks.iter().filter(|task| task.phase != Phase::Red || !has_green(summary, task));
+    let suites = tasks.map(|task| suite(summary, task)).collect();
+    let seconds = Duration::from_millis(summary.wall_ms).as_secs_f64();
+    JunitDocument { name: "tm", seconds: Some(seconds), suites }.to_xml()
 }
 
 /// Whether the RED is a case of another suite.
@@ -21,95 +19,66 @@ fn has_green(summary: &Summary, red: &TaskSummary) -> bool {
     red.pair.as_ref().is_some_and(|green| summary.tasks.iter().any(|task| task.id == *green))
 }
 
-fn suite(summary: &Summary, task: &TaskSummary) -> TestSuite {
-    let mut suite = TestSuite::new(format!("{} {}", task.id, task.title));
+fn suite(summary: &Summary, task: &TaskSummary) -> JunitSuite {
     let red = task.pair.as_ref().and_then(|id| summary.tasks.iter().find(|red| red.id == *id));
-    if let Some(red) = red {
-        suite.add_test_case(case("RED", red));
-    }
     let name = match task.phase {
         Phase::Red => "RED",
         Phase::Green => "GREEN",
         Phase::None => "work",
     };
-    suite.add_test_case(case(name, task));
+    let mut cases: Vec<_> = red.map(|red| of_work("RED", red)).into_iter().collect();
+    cases.push(of_work(name, task));
     let last = task.attempts.last().and_then(|attempt| attempt.proof.as_ref());
-    for gate in last.iter().flat_map(|proof| &proof.gates) {
-        suite.add_test_case(of_gate(gate, task));
-    }
-    suite.add_test_case(landing(task));
-    let time: Duration = suite.test_cases.iter().filter_map(|case| case.time).sum();
-    suite.set_time(time);
-    let facts = [("tm.branch", &task.branch), ("tm.commit", &task.commit)];
-    for (name, value) in facts {
-        if let Some(value) = value {
-            suite.add_property((name, value.as_str()));
-        }
-    }
-    if let Some(strength) = task.strength() {
-        suite.add_property(("tm.proof", strength.as_str()));
-    }
-    suite
+    cases.extend(last.iter().flat_map(|proof| &proof.gates).map(|gate| of_gate(gate, task)));
+    cases.push(case("landing".to_owned(), task, landing(task)));
+    let strength = task.strength().map(|strength| strength.as_str().to_owned());
+    let facts = [("tm.branch", task.branch.clone()), ("tm.commit", task.commit.clone()), ("tm.proof", strength)];
+    let properties = facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    JunitSuite { name: format!("{} {}", task.id, task.title), properties, cases }
 }
 
-fn case(name: &str, task: &TaskSummary) -> TestCase {
-    let status = match task.verdict {
-        Verdict::Pass | Verdict::Partial => TestCaseStatus::success(),
+fn case(name: String, task: &TaskSummary, fault: Option<JunitFault>) -> JunitCase {
+    JunitCase { name, class: task.id.clone(), seconds: None, fault }
+}
+
+fn of_work(name: &str, task: &TaskSummary) -> JunitCase {
+    let fault = match task.verdict {
+        Verdict::Pass | Verdict::Partial => None,
         Verdict::Fail => {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            let failure = task.failure.map_or("failed", tm_scheduler::Failure::as_str);
-            status.set_type(failure);
+            let kind = task.failure.map_or("failed", Failure::as_str);
             let reason = task.reason.clone().unwrap_or_default();
-            status.set_message(format!("{failure} after {} attempts: {}", task.attempts.len(), in_a_line(&reason)));
-            status.set_description(reason);
-            status
+            let message = format!("{kind} after {} attempts: {}", task.attempts.len(), in_a_line(&reason));
+            Some(failed(kind, message, reason))
         }
-        Verdict::Blocked => skipped(format!("blocked by {}", task.blocked_by.join(", "))),
-        Verdict::NotRun => skipped(task.state.clone()),
+        Verdict::Blocked => Some(JunitFault::skipped(format!("blocked by {}", task.blocked_by.join(", ")))),
+        Verdict::NotRun => Some(JunitFault::skipped(task.state.clone())),
     };
-    let mut case = TestCase::new(name, status);
-    case.set_classname(task.id.as_str());
-    case.set_time(work(task));
-    case
+    JunitCase { seconds: Some(work(task).as_secs_f64()), ..case(name.to_owned(), task, fault) }
 }
 
 /// What a gate said of the last attempt's work.
-fn of_gate(gate: &GateResult, task: &TaskSummary) -> TestCase {
-    let status = if gate.outcome.holds() {
-        TestCaseStatus::success()
-    } else {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_type(gate.outcome.as_str());
-        status.set_message(format!("the gate {} is {}", gate.name, gate.outcome.as_str()));
-        status.set_description(gate.findings.join("\n"));
-        status
-    };
-    let mut case = TestCase::new(format!("gate {}", gate.name), status);
-    case.set_classname(task.id.as_str());
-    case
+fn of_gate(gate: &GateResult, task: &TaskSummary) -> JunitCase {
+    let kind = gate.outcome.as_str();
+    let message = format!("the gate {} is {kind}", gate.name);
+    let fault = (!gate.outcome.holds()).then(|| failed(kind, message, gate.findings.join("\n")));
+    case(format!("gate {}", gate.name), task, fault)
 }
 
-fn landing(task: &TaskSummary) -> TestCase {
-    let status = match task.verdict {
+fn landing(task: &TaskSummary) -> Option<JunitFault> {
+    match task.verdict {
         Verdict::Fail if task.failure.is_none() => {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_type("in doubt");
-            status.set_message(task.reason.clone().unwrap_or_default());
-            status
+            Some(failed("in doubt", task.reason.clone().unwrap_or_default(), String::new()))
         }
-        _ if task.landed => TestCaseStatus::success(),
-        Verdict::Pass | Verdict::Partial => skipped("the work stays on its own branch"),
-        Verdict::Fail | Verdict::Blocked | Verdict::NotRun => skipped("there is nothing to land"),
-    };
-    let mut case = TestCase::new("landing", status);
-    case.set_classname(task.id.as_str());
-    case
+        _ if task.landed => None,
+        Verdict::Pass | Verdict::Partial => Some(JunitFault::skipped("the work stays on its own branch".to_owned())),
+        Verdict::Fail | Verdict::Blocked | Verdict::NotRun => {
+            Some(JunitFault::skipped("there is nothing to land".to_owned()))
+        }
+    }
 }
 
-fn skipped(why: impl Into<quick_junit::XmlString>) -> TestCaseStatus {
-    let mut status = TestCaseStatus::skipped();
-    status.set_message(why);
-    status
+fn failed(kind: &'static str, message: String, details: String) -> JunitFault {
+    JunitFault { tag: "failure", kind: Some(kind), message, details }
 }
 
 /// How long its agents worked, all attempts together.
@@ -132,7 +101,7 @@ mod tests {
         insta::assert_snapshot!(junit_xml(&summary()), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="tm" tests="6" skipped="2" failures="1" errors="0" time="7.000">
-            <testsuite name="1 Add numbers" tests="3" skipped="0" errors="0" failures="0" time="7.000">
+            <testsuite name="1 Add numbers" tests="3" skipped="0" failures="0" errors="0" time="7.000">
                 <properties>
                     <property name="tm.branch" value="tm/b"/>
                     <property name="tm.commit" value="green0123456789"/>
@@ -142,7 +111,7 @@ mod tests {
                 <testcase name="GREEN" classname="1" time="5.000"/>
                 <testcase name="landing" classname="1"/>
             </testsuite>
-            <testsuite name="2 Subtract | numbers" tests="3" skipped="2" errors="0" failures="1" time="2.000">
+            <testsuite name="2 Subtract | numbers" tests="3" skipped="2" failures="1" errors="0" time="2.000">
                 <testcase name="RED" classname="2:red" time="2.000">
                     <failure message="red-passed after 1 attempts: no new test fails" type="red-passed">no new test fails</failure>
                 </testcase>

@@ -11,6 +11,7 @@ mod facts;
 mod foundation;
 mod html;
 mod junit;
+mod junit_document;
 mod loop_summary;
 mod lower_bound;
 mod markdown;

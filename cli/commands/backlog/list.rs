@@ -6,12 +6,14 @@ use crate::display::print_data;
 use crate::failure::CommandFailure;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::sync::mpsc;
 use std::time::Duration;
 use tm_scheduler::{Status, Task, TaskId, blocks, ready};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 
+/// How often a backlog that is watched is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// A change is often several writes in a row: they are shown as one.
 const SETTLE: Duration = Duration::from_millis(100);
 /// Narrow enough for every terminal and for a page of a log.
@@ -23,19 +25,21 @@ pub(crate) fn list(start: &Path, arguments: &ListArguments) -> Result<u8, Comman
     if !arguments.watch {
         return list_once(&source, arguments, &filter);
     }
-    let (sender, receiver) = mpsc::channel();
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // The receiver is gone only when the command ends.
-        let _ended = sender.send(event.is_ok_and(|event| !event.kind.is_access()));
-    })?;
-    // The file is replaced when it is written, so its folder is what can be watched.
-    let folder = if source.path().is_dir() { source.path() } else { source.path().parent().unwrap_or(start) };
-    notify::Watcher::watch(&mut watcher, folder, notify::RecursiveMode::NonRecursive)?;
     loop {
+        let shown = stamps(source.path());
         list_once(&source, arguments, &filter)?;
-        while !receiver.recv()? {}
-        while receiver.recv_timeout(SETTLE).is_ok() {}
+        while stamps(source.path()) == shown {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        std::thread::sleep(SETTLE);
     }
+}
+
+/// What changes when a file, or one in a folder, is written: its inode, when it was written last, and its length.
+fn stamps(path: &Path) -> Vec<(u64, i64, i64, u64)> {
+    let within = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = within.chain([path.to_owned()]).filter_map(|path| path.metadata().ok());
+    files.map(|file| (file.ino(), file.mtime(), file.mtime_nsec(), file.len())).collect()
 }
 
 /// Which tasks are shown.

@@ -14,9 +14,15 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
 use page::Page;
+use serde::Serialize;
 
 /// Returns the report as HTML.
 pub fn report_html(summary: &Summary) -> String {
+    rendered("report.html", &Page::new(summary))
+}
+
+/// Returns what a template makes of a value; whatever is filled in is escaped.
+pub(crate) fn rendered(template: &str, context: &impl Serialize) -> String {
     let mut environment = Environment::new();
     let mut syntax = SyntaxConfig::builder();
     syntax.trim_blocks(true).lstrip_blocks(true);
@@ -28,12 +34,13 @@ pub fn report_html(summary: &Summary) -> String {
         ("graph.html", include_str!("templates/graph.html")),
         ("task.html", include_str!("templates/task.html")),
         ("style.html", include_str!("templates/style.html")),
+        ("junit.xml", include_str!("templates/junit.xml")),
     ];
     for (name, text) in templates {
         environment.add_template(name, text).expect("the embedded templates are well formed");
     }
-    let template = environment.get_template("report.html").expect("it was added");
-    template.render(Serde(&Page::new(summary))).expect("the page has what the template names")
+    let template = environment.get_template(template).expect("it was added");
+    template.render(Serde(context)).expect("the value has what the template names")
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! the time in milliseconds, a number that counts up from 1 and a CRC-32 of the line's values. What header and
 //! records are is the business of whoever writes them; here they are anything that serde can write.
 
-mod checksum;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -12,8 +11,6 @@ mod writer;
 
 pub use reader::{JournalContents, JournalRecord, TornLine, read_journal};
 pub use writer::JournalWriter;
-
-use checksum::Checksum;
 
 /// The version of the format that is written, the newest that is read. 2 has records of more kinds: what others asked
 /// of the live run, and walls of agents. A tm that reads 1 alone would take such a record for damage. In 3, records have
@@ -42,10 +39,12 @@ impl JournalEnd {
     }
 }
 
-fn header_checksum(version: u64, header: &[u8]) -> Checksum {
-    Checksum::of(&[&version.to_le_bytes(), header])
-}
-
-fn record_checksum(at: u64, sequence: u64, record: &[u8]) -> Checksum {
-    Checksum::of(&[&at.to_le_bytes(), &sequence.to_le_bytes(), record])
+/// Returns the CRC-32 of the numbers and of what follows them, as eight hex digits.
+fn checksum(numbers: &[u64], json: &[u8]) -> String {
+    let mut hasher = crc32fast::Hasher::new();
+    for number in numbers {
+        hasher.update(&number.to_le_bytes());
+    }
+    hasher.update(json);
+    format!("{:08x}", hasher.finalize())
 }

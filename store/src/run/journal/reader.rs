@@ -1,6 +1,6 @@
 //! Reads a journal back: each record that was written, or an error, and never one that was not.
 
-use super::{JournalEnd, MOST_BYTES, OLDEST_VERSION, VERSION, header_checksum, record_checksum};
+use super::{JournalEnd, MOST_BYTES, OLDEST_VERSION, VERSION, checksum};
 use crate::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -134,7 +134,7 @@ fn readable_version(path: &Path, first_line: &[u8]) -> Result<u64, Error> {
 /// Returns the header of a first line as it was written.
 pub(super) fn header_of(first_line: &[u8]) -> Result<&RawValue, String> {
     let line: HeaderLine<'_> = serde_json::from_slice(first_line).map_err(|error| error.to_string())?;
-    if header_checksum(line.version, line.header.get().as_bytes()).to_string() != line.crc {
+    if checksum(&[line.version], line.header.get().as_bytes()) != line.crc {
         return Err("its checksum does not match".to_owned());
     }
     Ok(line.header)
@@ -148,7 +148,7 @@ fn parse_record<R: DeserializeOwned>(line: &[u8], sequence: u64) -> Result<Journ
     let whole = line.strip_suffix(b"\n").ok_or_else(|| LineFault::Torn("it has no end".to_owned()))?;
     let line: RecordLine<'_> = serde_json::from_slice(whole).map_err(|error| LineFault::Torn(error.to_string()))?;
     let wrong = |why: String| Err(LineFault::Wrong(why));
-    if record_checksum(line.at.0, line.seq, line.record.get().as_bytes()).to_string() != line.crc {
+    if checksum(&[line.at.0, line.seq], line.record.get().as_bytes()) != line.crc {
         return wrong("its checksum does not match".to_owned());
     }
     if line.seq != sequence {

@@ -3,7 +3,7 @@
 //! Knows nothing of when that must happen: who acts on a record that can't be undone calls `sync` before.
 
 use super::reader::header_of;
-use super::{JournalEnd, MOST_BYTES, VERSION, header_checksum, record_checksum};
+use super::{JournalEnd, MOST_BYTES, VERSION, checksum};
 use crate::Error;
 use crate::atomic::{folder_of, replace_as_only_writer, sync_folder};
 use serde::Serialize;
@@ -56,7 +56,7 @@ impl JournalWriter {
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(Error::write(path))?;
         let mut writer = Self::new(path, file, JournalEnd { version: VERSION, length: 0, next_sequence: 1 });
         writer.put_json(header)?;
-        let checksum = header_checksum(VERSION, &writer.json);
+        let checksum = checksum(&[VERSION], &writer.json);
         writer.put_line(format_args!("{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":"));
         Ok(writer)
     }
@@ -80,7 +80,7 @@ impl JournalWriter {
     pub fn append(&mut self, at: Timestamp, record: &impl Serialize) -> Result<(), Error> {
         self.put_json(record)?;
         let (at, sequence) = (at.0, self.end.next_sequence);
-        let checksum = record_checksum(at, sequence, &self.json);
+        let checksum = checksum(&[at, sequence], &self.json);
         self.put_line(format_args!("{{\"at\":{at},\"seq\":{sequence},\"crc\":\"{checksum}\",\"record\":"));
         self.end.next_sequence += 1;
         if self.unwritten.len() >= BUFFER { self.flush() } else { Ok(()) }
@@ -166,7 +166,7 @@ fn raise(path: &Path, end: JournalEnd) -> Result<JournalEnd, Error> {
         .and_then(|whole| whole.split_at_checked(whole.iter().position(|byte| *byte == b'\n')?))
         .ok_or_else(|| damaged("it is shorter than it was".to_owned()))?;
     let header = header_of(first).map_err(damaged)?.get();
-    let checksum = header_checksum(VERSION, header.as_bytes());
+    let checksum = checksum(&[VERSION], header.as_bytes());
     let mut raised = format!("{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":{header}}}").into_bytes();
     raised.extend_from_slice(records);
     replace_as_only_writer(path, &raised).map_err(Error::write(path))?;
