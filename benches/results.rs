@@ -3,7 +3,8 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use std::fmt::Write as _;
 use std::hint::black_box;
-use tm_executors::testing::{ResultFormat, read_output};
+use tm_executors::testing::read_output;
+use tm_scheduler::ResultFormat;
 
 const TESTS: usize = 100_000;
 
@@ -63,8 +64,8 @@ fn reading(criterion: &mut Criterion) {
     for format in formats {
         let text = output(format);
         let read = read_output(format, &text).expect("results");
-        assert_eq!(read.len(), TESTS, "{}", format.as_str());
-        group.bench_with_input(BenchmarkId::new(format.as_str(), TESTS), &text, |bencher, text| {
+        assert_eq!(read.len(), TESTS, "{format:?}");
+        group.bench_with_input(BenchmarkId::new(format!("{format:?}"), TESTS), &text, |bencher, text| {
             bencher.iter(|| black_box(read_output(format, text)));
         });
     }

@@ -3,8 +3,8 @@
 use crate::display::print_line;
 use crate::project::Project;
 use std::collections::BTreeSet;
-use tm_config::OutputFormat;
 use tm_presets::recipe;
+use tm_scheduler::OutputFormat;
 
 /// Notes each agent of the run whose output does not say what one of its budgets counts.
 pub(crate) fn note_what_is_not_measured(project: &Project) {

@@ -14,10 +14,7 @@ use std::path::Path;
 use tm_config::{Override, Settings};
 use tm_executors::testing::{Reading, TestCommand, expected_reading, how_to_report};
 use tm_runtime::now;
-use tm_scheduler::{
-    AtBreaker, Breaker, Cycles, Dispatch, Landing, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TddMode,
-    Unit, WavePlan,
-};
+use tm_scheduler::{AtBreaker, Breaker, Cycles, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, WavePlan};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::new_run_id;
 
@@ -68,7 +65,7 @@ pub(crate) fn plan_text(project: &Project, planned: &Planned) -> String {
 
 /// The test command and how its results will be read, as far as that is known before it is run.
 fn reading_of(project: &Project) -> Option<(TestCommand, Reading)> {
-    let command = test_command(project).ok().flatten()?;
+    let command = test_command(project)?;
     let reading = expected_reading(&command, project.repository.checkout_root());
     Some((command, reading))
 }
@@ -122,15 +119,8 @@ pub(crate) fn planned(project: &Project, choice: &PlanChoice, base: Option<&str>
 /// How a backlog is planned, by the settings and the flags.
 pub(crate) fn options(choice: &PlanChoice, settings: &Settings) -> PlanOptions {
     PlanOptions {
-        unit: match settings.waves.unit {
-            tm_config::Unit::Task => Unit::Task,
-            tm_config::Unit::Subtask => Unit::Subtask,
-        },
-        tdd: match settings.tdd.mode {
-            tm_config::TddMode::Auto => TddMode::Auto,
-            tm_config::TddMode::Explicit => TddMode::Explicit,
-            tm_config::TddMode::Off => TddMode::Off,
-        },
+        unit: settings.waves.unit,
+        tdd: settings.tdd.mode,
         red_start: if settings.tdd.red_early { RedStart::Early } else { RedStart::AfterDependencies },
         cycles: if choice.break_cycles { Cycles::Cut } else { Cycles::Refuse },
         only: choice.ids.iter().map(|id| id.trim().into()).collect(),
@@ -143,15 +133,9 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
     Limits {
         slots: settings.waves.max_parallel,
         retries: settings.waves.retries,
-        dispatch: match settings.waves.dispatch {
-            tm_config::Dispatch::Rolling => Dispatch::Rolling,
-            tm_config::Dispatch::Barrier => Dispatch::Barrier,
-        },
+        dispatch: settings.waves.dispatch,
         refactor: if settings.tdd.refactor { Refactor::On } else { Refactor::Off },
-        landing: match settings.git.land {
-            tm_config::Landing::Each => Landing::Each,
-            tm_config::Landing::Off => Landing::Off,
-        },
+        landing: settings.git.land,
         attempt_timeout_ms: settings.agent.timeout.map(milliseconds),
         deadline: settings.waves.deadline.map(|deadline| now().plus(milliseconds(deadline))),
         max_cost_usd: settings.agent.max_cost.map(tm_config::Dollars::amount),
@@ -162,10 +146,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         // Who works is known once the agents have been looked for.
         agents: tm_scheduler::Roster::default(),
         conflict_rounds: settings.waves.conflict_rounds,
-        overlap: match settings.waves.overlap {
-            tm_config::Overlap::Allow => tm_scheduler::Overlap::Allow,
-            tm_config::Overlap::Avoid => tm_scheduler::Overlap::Avoid,
-        },
+        overlap: settings.waves.overlap,
         edition: tm_scheduler::Edition::NEWEST,
     }
 }

@@ -199,7 +199,7 @@ pub(crate) fn preflight(
         tm_presets::check_commit_template(template)?;
     }
     tm_presets::check_prompts(&project.repository.checkout_root().join(".taskmaster/prompts"))?;
-    let test_command = test_command(project)?;
+    let test_command = test_command(project);
     if parts(project)?.is_empty() {
         check_tests(header, test_command.as_ref(), tasks)?;
     }
@@ -260,8 +260,8 @@ pub(crate) fn parts(project: &Project) -> Result<Parts, CommandFailure> {
 }
 
 /// The command of the settings, or the one that is found.
-pub(crate) fn test_command(project: &Project) -> Result<Option<TestCommand>, CommandFailure> {
-    Ok(tm_runtime::test_command(&project.loaded.settings, project.repository.checkout_root())?)
+pub(crate) fn test_command(project: &Project) -> Option<TestCommand> {
+    tm_runtime::test_command(&project.loaded.settings, project.repository.checkout_root())
 }
 
 /// Pairs can't be proven without tests.

@@ -2,8 +2,8 @@
 
 use super::doctor::{Finding, Weight};
 use crate::project::Project;
-use tm_config::Bring;
 use tm_executors::tools::propose;
+use tm_scheduler::Bring;
 
 /// Looks at everything, in the order in which a run needs it.
 pub(super) fn findings(project: &Project) -> Vec<Finding> {

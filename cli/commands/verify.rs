@@ -126,7 +126,7 @@ fn of_task(project: &Project, arguments: &VerifyArguments, id: &str) -> Result<T
         .and_then(|red| RedCommit::of(red.attempts.last()?));
     let (_, backlog) =
         project.backlog(Some(Path::new(&replayed.header.backlog)), Some(replayed.header.tag.as_str()), None)?;
-    let like = test_command(project)?;
+    let like = test_command(project);
     let (base, tree) = (base(project, arguments)?.unwrap_or(own_base), project.repository.tree_of(&commit)?);
     let own = backlog.tasks.iter().find(|one| one.id == view.placed.task.backlog_id);
     let own = own.and_then(|one| one.test_command.as_ref()).map(|text| TestCommand::shell(text, like.as_ref()));
@@ -151,7 +151,7 @@ fn of_parts(
     red: Option<&RedCommit>,
 ) -> Result<Option<TestCommand>, CommandFailure> {
     if arguments.test_command.is_some() {
-        return test_command(project);
+        return Ok(test_command(project));
     }
     Ok(parts(project)?.of_work(&project.repository, base, tree, red)?)
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
+use tm_scheduler::{OutputFormat, StopSignal};
 
 /// Which agents work, and within which limits.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -108,7 +109,7 @@ pub struct AgentRecipe {
     /// Arguments that make its program print its version.
     pub version: Option<Vec<String>>,
     /// The signal that asks it to stop.
-    pub polite_stop: Option<PoliteStop>,
+    pub polite_stop: Option<StopSignal>,
     /// How long it may go on after its result, or after it was asked to stop; without one `agent.grace`.
     #[serde(deserialize_with = "duration::any_optional", serialize_with = "duration::write_optional")]
     #[schemars(with = "Option<duration::Any>")]
@@ -135,57 +136,6 @@ pub enum PromptDelivery {
     Arg,
     /// In the file `{prompt_file}`, which is also `$TM_PROMPT_FILE`; its standard input is closed.
     File,
-}
-
-/// How the output of an agent is written.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutputFormat {
-    /// Lines for people, or events of one of the other formats.
-    Text,
-    /// Claude Code's `--output-format stream-json`.
-    ClaudeStreamJson,
-    /// Codex's `exec --json`.
-    CodexJsonl,
-    /// Gemini CLI's `-o stream-json`.
-    GeminiStreamJson,
-    /// opencode's `run --format json`.
-    OpencodeJson,
-    /// Qwen Code's `-o stream-json`.
-    QwenStreamJson,
-    /// Cline's `--json`.
-    ClineJson,
-    /// Aider's lines.
-    Aider,
-    /// None: tm speaks the Agent Client Protocol with it.
-    Acp,
-}
-
-impl OutputFormat {
-    /// Whether it tells what the attempt cost in dollars, whatever the agent.
-    pub const fn tells_cost(self) -> bool {
-        matches!(self, Self::ClaudeStreamJson | Self::OpencodeJson | Self::ClineJson | Self::Aider)
-    }
-
-    /// Whether it tells how many tokens the attempt took, whatever the agent.
-    pub const fn tells_tokens(self) -> bool {
-        !matches!(self, Self::Text | Self::Acp)
-    }
-
-    /// Whether a program that prints so can write a result, which lies outside of its repository.
-    pub const fn writes_results(self) -> bool {
-        !matches!(self, Self::Aider)
-    }
-}
-
-/// The signal that asks an agent to stop.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PoliteStop {
-    /// SIGTERM.
-    Term,
-    /// SIGINT.
-    Int,
 }
 
 /// Words in the output of an agent by which a refusal of the service behind it is known, whatever their case.

@@ -24,7 +24,7 @@ mod source;
 mod task_master;
 mod yaml;
 
-pub use agent::{Agent, AgentRecipe, OutputFormat, PermissionMode, PoliteStop, PromptDelivery, RefusalPatterns};
+pub use agent::{Agent, AgentRecipe, PermissionMode, PromptDelivery, RefusalPatterns};
 pub use breaker::Breaker;
 pub use command::{AgentCommand, Argument, CommandLine, Commands};
 pub use error::Error;
@@ -34,9 +34,8 @@ pub use load::{Explained, Loaded, load};
 pub use phase::{ByPhase, PhaseAgent};
 pub use scalar::{CoverageThreshold, Dollars, Text};
 pub use settings::{
-    Attest, Autopilot, Bring, Canary, CommitBacklog, CommitHooks, Compat, Dispatch, Escape, Git, Landing, Overlap,
-    Settings, Storage, StorageLocation, Strictness, Tdd, TddMode, Test, TestFormat, TestHome, TestPart, Unit, Verify,
-    Waves, Worktree, schema,
+    Attest, Autopilot, CommitBacklog, CommitHooks, Compat, Escape, Git, Settings, Storage, StorageLocation, Tdd, Test,
+    TestPart, Verify, Waves, Worktree, schema,
 };
 pub use source::{Source, Warning};
 

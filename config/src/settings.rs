@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
+use tm_scheduler::verdict::{Canary, Strictness};
+use tm_scheduler::{Bring, Dispatch, Landing, Overlap, ResultFormat, TddMode, TestHome, Unit};
 
 /// Returns the JSON schema of a settings file, defaults included.
 pub fn schema() -> serde_json::Value {
@@ -71,36 +73,6 @@ pub struct Waves {
     pub breaker: Breaker,
 }
 
-/// When a task may start.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Dispatch {
-    /// As soon as everything it depends on has landed and a slot is free.
-    Rolling,
-    /// When every task of the waves before has settled.
-    Barrier,
-}
-
-/// Whether tasks that will touch the same files work side by side.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Overlap {
-    /// They may.
-    Allow,
-    /// Not where other work is ready.
-    Avoid,
-}
-
-/// What one agent is given at a time.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// A task with all its subtasks.
-    Task,
-    /// One subtask; its parent is done when all its subtasks are.
-    Subtask,
-}
-
 /// How tests are paired with implementations, and how strictly the pairs are judged.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -119,40 +91,6 @@ pub struct Tdd {
     pub canary: Canary,
 }
 
-/// Whether tests that can't pass are tried.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Canary {
-    /// They are, wherever tm knows how.
-    On,
-    /// They are not, and the proof says so.
-    Off,
-}
-
-/// Which tasks become a RED and a GREEN task.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TddMode {
-    /// Those that the backlog pairs, and every other one that tests can be written for.
-    Auto,
-    /// Those that the backlog pairs.
-    Explicit,
-    /// None.
-    Off,
-}
-
-/// What follows from RED tests that pass, or that GREEN changed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Strictness {
-    /// Either one fails the attempt.
-    Strict,
-    /// Tests that pass are a warning, tests that were changed fail the attempt.
-    Normal,
-    /// Tests that pass are a note, tests that were changed are a warning.
-    Relaxed,
-}
-
 /// How tm runs the project's tests.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -160,7 +98,7 @@ pub struct Test {
     /// The command: a text for `sh`, or a list; without one it is found by looking at the project.
     pub command: Option<CommandLine>,
     /// How its results are written.
-    pub format: TestFormat,
+    pub format: ResultFormat,
     /// How long one run of the tests may take.
     #[serde(deserialize_with = "duration::positive", serialize_with = "duration::write")]
     #[schemars(with = "duration::Positive")]
@@ -183,66 +121,6 @@ pub struct TestPart {
     pub paths: Vec<String>,
     /// The command, run at the top of the project, for work that touches any of them.
     pub command: CommandLine,
-}
-
-/// Whose home folder and variables the tests have.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TestHome {
-    /// A home of their own, empty each time, and the variables of tm's list.
-    Private,
-    /// The user's home, and every variable that tm was started with but those of git and of tm.
-    User,
-}
-
-/// How results of tests are written.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TestFormat {
-    /// Found by looking at the command and its output.
-    Auto,
-    /// The Test Anything Protocol.
-    Tap,
-    /// The text of `cargo test`.
-    Cargo,
-    /// The text of `cargo nextest run`.
-    Nextest,
-    /// `JUnit` XML.
-    Junit,
-    /// The JSON of jest and vitest.
-    Jest,
-    /// The JSON or the text of `go test`.
-    Go,
-    /// The `spec` reporter of `node --test`.
-    Node,
-    /// The text of pytest with `-v` or `-rA`.
-    Pytest,
-    /// The text of `python3 -m unittest -v`.
-    Unittest,
-    /// The JSON of rspec.
-    Rspec,
-    /// The exit status alone, which proves less.
-    ExitStatus,
-}
-
-impl TestFormat {
-    /// Returns the name that stands in a settings file.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Tap => "tap",
-            Self::Cargo => "cargo",
-            Self::Nextest => "nextest",
-            Self::Junit => "junit",
-            Self::Jest => "jest",
-            Self::Go => "go",
-            Self::Node => "node",
-            Self::Pytest => "pytest",
-            Self::Unittest => "unittest",
-            Self::Rspec => "rspec",
-            Self::ExitStatus => "exit-status",
-        }
-    }
 }
 
 /// How a worktree is made ready before it is used.
@@ -269,18 +147,6 @@ pub struct Worktree {
     pub submodules: Bring,
     /// Whether files that Git LFS keeps are.
     pub lfs: Bring,
-}
-
-/// Whether something that lies in no object of the repository is brought into worktrees.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Bring {
-    /// Where the tree says that there is any.
-    Auto,
-    /// Always; what can't be brought is an error.
-    On,
-    /// Never.
-    Off,
 }
 
 /// What tm names, commits and lands.
@@ -347,16 +213,6 @@ pub enum CommitBacklog {
     Land,
     /// At the end of each run, too.
     Each,
-}
-
-/// Whether proven work is merged into the integration branch.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Landing {
-    /// Each task as soon as it is proven.
-    Each,
-    /// None: every task stays on its own branch.
-    Off,
 }
 
 /// What follows when an agent wrote into the checkout of the user.

@@ -24,7 +24,7 @@ pub use checkouts::{Checkouts, preparation};
 pub use clock::now;
 pub use error::Error;
 pub use home::home;
-pub use proving::{Measurements, Parts, RedCommit, Work, WrongParts, prove, red_commit};
+pub use proving::{Measurements, Parts, RedCommit, Work, prove, red_commit};
 pub use setup::{content_rules, environment, executor, rules, run_hooks, test_command};
 pub use trouble::Trouble;
 pub use waves::{AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunSetup, Tip, Told, replay};

@@ -1,14 +1,15 @@
 //! The limits of a run, as one value.
 
 use crate::{PlannedTask, Roster, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// When tasks whose dependencies have landed may start.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+/// When a task may start.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Dispatch {
-    /// As soon as a slot is free.
+    /// As soon as everything it depends on has landed and a slot is free.
     #[default]
     Rolling,
     /// When every task of the waves before has settled.
@@ -16,7 +17,7 @@ pub enum Dispatch {
 }
 
 /// Whether proven work is merged into the integration branch.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Landing {
     /// Each task as soon as it is proven.
@@ -38,10 +39,10 @@ pub enum Refactor {
 }
 
 /// Whether tasks that will touch the same files work side by side.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Overlap {
-    /// Yes: conflicts are dealt with as they come.
+    /// They may: conflicts are dealt with as they come.
     #[default]
     Allow,
     /// Not where other work is ready.

@@ -4,19 +4,20 @@
 
 use crate::named_files::named_files;
 use crate::{Complexity, Phase, Priority, Status, Task, TaskId, TddHalf};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which tasks become pairs.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+/// Which tasks become a RED and a GREEN task.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TddMode {
-    /// Explicit pairs, and every other eligible task is split into a RED and a GREEN task.
+    /// Those that the backlog pairs, and every other one that tests can be written for.
     #[default]
     Auto,
-    /// Pairs that the backlog names, nothing else.
+    /// Those that the backlog pairs.
     Explicit,
-    /// No pairs.
+    /// None.
     Off,
 }
 

@@ -3,17 +3,18 @@
 //! Knows nothing of statuses beyond passing a closed parent's on to its subtasks.
 
 use crate::{Task, TaskId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a run plans and gives to agents.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+/// What one agent is given at a time.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// A task, its subtasks being steps of it.
+    /// A task with all its subtasks, which are steps of it.
     #[default]
     Task,
-    /// A subtask; a task without subtasks counts as one.
+    /// One subtask, or a task without any; a parent is done when all its subtasks are.
     Subtask,
 }
 

@@ -32,10 +32,11 @@ pub use red::{RedWork, judge_red};
 pub use red_again::{RedAgain, only_settings_pass, red_again, red_does_not_fail};
 
 use crate::{Detail, TestOutcome, TestReport};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How strictly RED and GREEN are judged.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strictness {
     /// Every new test of RED has to fail; GREEN may not touch RED's test files.
@@ -59,9 +60,10 @@ pub struct Rules {
 }
 
 /// Whether a GREEN that holds is measured once more with tests that can't pass, to see that results come from the tests.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Canary {
-    /// It is.
+    /// It is, wherever tm knows how.
     #[default]
     On,
     /// It is not, and the proof says so.

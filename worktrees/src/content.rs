@@ -7,19 +7,7 @@ use crate::{Environment, Error, Repository, TreeId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tm_scheduler::CommitId;
-
-/// Whether something of that kind is brought into checkouts.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Bring {
-    /// Where the tree says that there is any.
-    #[default]
-    Auto,
-    /// Always; what can't be brought is an error.
-    On,
-    /// Never: submodules are empty folders, and files that LFS keeps are the few lines that name them.
-    Off,
-}
+use tm_scheduler::{Bring, CommitId};
 
 /// What is brought into checkouts besides the files of their trees.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -72,7 +72,7 @@ pub use branch::BranchName;
 pub use bring::BringHow;
 pub use changes::{Change, ChangedFile};
 pub use checkout::{Checkout, CommitFiles, RunHooks};
-pub use content::{Bring, ContentAtHead, ContentRules};
+pub use content::{ContentAtHead, ContentRules};
 pub use created::{apply_patch, create_repository};
 pub use diffstat::Diffstat;
 pub use elsewhere::OtherWorktrees;

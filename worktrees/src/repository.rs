@@ -190,7 +190,7 @@ impl Repository {
 
     /// Tells whether what submodules hold is wanted in worktrees.
     pub fn brings_submodules(&self) -> bool {
-        self.content_rules.submodules != crate::Bring::Off
+        self.content_rules.submodules != tm_scheduler::Bring::Off
     }
 
     pub(crate) const fn content_rules(&self) -> ContentRules {

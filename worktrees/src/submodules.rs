@@ -5,7 +5,7 @@
 //! of a worktree, tm's own index decides, and what lies in a submodule's folder is only written and never believed.
 
 use crate::clean::clean;
-use crate::content::{Bring, is_plain};
+use crate::content::is_plain;
 use crate::files::replace;
 use crate::git::{Git, GitPlace, Hooks, fields, path_of};
 use crate::indexed::Known;
@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tm_scheduler::CommitId;
+use tm_scheduler::{Bring, CommitId};
 
 /// The folder of the stores, and that of what a checkout has of its submodules, in tm's own git folders.
 const STORES: &str = "modules";

@@ -4,9 +4,8 @@ mod agents;
 
 use super::*;
 use crate::{
-    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, Canary, CommitBacklog, CommitHooks, Compat,
-    CoverageThreshold, Dispatch, Escape, Git, Landing, Override, Storage, StorageLocation, Strictness, Tdd, TddMode,
-    Test, TestFormat, Unit, Verify, Waves, Worktree,
+    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, CommitBacklog, CommitHooks, Compat, CoverageThreshold,
+    Escape, Git, Override, Storage, StorageLocation, Tdd, Test, Verify, Waves, Worktree,
 };
 use crate::{AgentCommand, CommandLine};
 use serde_json::json;
@@ -15,6 +14,8 @@ use std::io::Write as _;
 use std::num::NonZeroU32;
 use std::time::Duration;
 use tempfile::TempDir;
+use tm_scheduler::verdict::{Canary, Strictness};
+use tm_scheduler::{Bring, Dispatch, Landing, Overlap, ResultFormat, TddMode, TestHome, Unit};
 
 /// A project folder, a user's file beside it, and what else a configuration comes from.
 struct Fixture {
@@ -79,11 +80,11 @@ fn from(loaded: &Loaded, key: &str) -> String {
 fn built_in_test() -> Test {
     Test {
         command: None,
-        format: TestFormat::Auto,
+        format: ResultFormat::Auto,
         timeout: Duration::from_mins(5),
         results: None,
         env: BTreeMap::new(),
-        home: crate::TestHome::Private,
+        home: TestHome::Private,
         parts: Vec::new(),
     }
 }
@@ -95,7 +96,7 @@ fn built_in_settings() -> Settings {
             retries: 3,
             dispatch: Dispatch::Rolling,
             conflict_rounds: 3,
-            overlap: crate::Overlap::Allow,
+            overlap: Overlap::Allow,
             unit: Unit::Task,
             deadline: None,
             breaker: crate::Breaker { tasks: NonZeroU32::new(3), attempts: NonZeroU32::new(5) },
@@ -118,8 +119,8 @@ fn built_in_settings() -> Settings {
             copy: Vec::new(),
             link: Vec::new(),
             cache: Vec::new(),
-            submodules: crate::Bring::Auto,
-            lfs: crate::Bring::Auto,
+            submodules: Bring::Auto,
+            lfs: Bring::Auto,
         },
         agent: Agent {
             default: "claude".to_owned(),
@@ -380,8 +381,8 @@ fn variables_of_tests_have_a_value_or_pass_the_users_own() {
     let test = fixture.load().settings.test;
     let values = test.env.iter().map(|(name, value)| (name.as_str(), value.as_ref().map(crate::Text::as_str)));
     assert_eq!(values.collect::<Vec<_>>(), [("A", Some("1")), ("B", Some("y")), ("DATABASE_URL", None)]);
-    assert_eq!(test.home, crate::TestHome::User);
-    assert_eq!(built_in_settings().test.home, crate::TestHome::Private);
+    assert_eq!(test.home, TestHome::User);
+    assert_eq!(built_in_settings().test.home, TestHome::Private);
 }
 
 #[test]
@@ -432,8 +433,9 @@ fn settings_written_as_json_read_back_the_same() {
 
 #[test]
 fn format_of_test_results_is_named_as_in_the_file() {
-    for format in [TestFormat::Auto, TestFormat::Nextest, TestFormat::ExitStatus] {
-        let text = format!("test: {{format: {}}}", format.as_str());
+    let formats = [ResultFormat::Auto, ResultFormat::Nextest, ResultFormat::ExitStatus];
+    for (name, format) in ["auto", "nextest", "exit-status"].into_iter().zip(formats) {
+        let text = format!("test: {{format: {name}}}");
         assert_eq!(Fixture::project(&text).load().settings.test.format, format);
     }
     let mistakes = Fixture::project("test: {format: xml}").mistakes();

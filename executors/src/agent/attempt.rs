@@ -6,13 +6,13 @@ use super::output::{last_line, last_words, refusal, tail};
 use super::result_file::MOST_RESULT_BYTES;
 use super::stall::signs_of_life;
 use super::stream::{Heard, Listener};
-use super::{AgentCommand, Order, OutputFormat, Progress, RefusalPatterns, parse_result};
+use super::{AgentCommand, Order, Progress, RefusalPatterns, parse_result};
 use crate::Error;
 use crate::engine::{Job, JobEnd};
 use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tm_scheduler::{AgentReport, Ended, ResultFile, ServiceRefusal, Timestamp};
+use tm_scheduler::{AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, Timestamp};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

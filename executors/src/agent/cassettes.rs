@@ -3,10 +3,10 @@
 //!
 //! Recorded against models on loopback; paths of the machine and lists of commands were shortened.
 
+use super::RefusalPatterns;
 use super::tests::Scene;
-use super::{OutputFormat, RefusalPatterns};
 use std::path::Path;
-use tm_scheduler::{AgentReport, AgentVerdict, Failure, judge_agent};
+use tm_scheduler::{AgentReport, AgentVerdict, Failure, OutputFormat, judge_agent};
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,9 @@
 //! A program that prints lines for people has its last lines as final message. One that prints events has the text that
 //! its own last event names; what it read or ran on the way is none of its words.
 
-use super::OutputFormat;
 use super::stream::Listener;
 use std::path::Path;
-use tm_scheduler::Timestamp;
+use tm_scheduler::{OutputFormat, Timestamp};
 
 /// So much of the end of a log is looked at.
 const MOST_BYTES: u64 = 64 * 1024;

@@ -1,10 +1,10 @@
 //! Everything that starting and watching one agent needs.
 
 use crate::engine::Executor;
-use crate::process::{StopSignal, TreeCommand};
+use crate::process::TreeCommand;
 use std::path::PathBuf;
 use std::time::Duration;
-use tm_scheduler::Tokens;
+use tm_scheduler::{OutputFormat, StopSignal, Tokens};
 
 /// How one attempt is carried out.
 #[derive(Clone, Debug)]
@@ -54,46 +54,6 @@ pub enum Order {
     StopWithin(Duration),
     /// Be stopped.
     StopNow,
-}
-
-/// How the output of an agent is written.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum OutputFormat {
-    /// Lines for people; once an event of one of the other formats comes, the rest is understood as that.
-    #[default]
-    Text,
-    /// Claude Code's events.
-    ClaudeStreamJson,
-    /// Codex's events.
-    CodexJsonl,
-    /// Gemini CLI's events.
-    GeminiStreamJson,
-    /// opencode's events.
-    OpencodeJson,
-    /// Qwen Code's events.
-    QwenStreamJson,
-    /// Cline's events.
-    ClineJson,
-    /// Aider's lines.
-    Aider,
-    /// What `acp::drive` tells of a session.
-    Acp,
-}
-
-impl OutputFormat {
-    /// Tells whether the program says in events of its own what its service refused.
-    pub(super) const fn has_events(self) -> bool {
-        match self {
-            Self::Text | Self::Aider => false,
-            Self::ClaudeStreamJson
-            | Self::CodexJsonl
-            | Self::GeminiStreamJson
-            | Self::OpencodeJson
-            | Self::QwenStreamJson
-            | Self::ClineJson
-            | Self::Acp => true,
-        }
-    }
 }
 
 /// Words in the output by which a refusal of the service is known, whatever their case.

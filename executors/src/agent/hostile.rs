@@ -1,10 +1,10 @@
 //! Agents that leave something else than files where tm looks.
 
 use super::tests::Scene;
-use super::{Follower, LogEnd, OutputFormat, closing};
+use super::{Follower, LogEnd, closing};
 use crate::Error;
 use std::time::Duration;
-use tm_scheduler::{AgentReport, Ended, ResultFile};
+use tm_scheduler::{AgentReport, Ended, OutputFormat, ResultFile};
 
 /// Runs an agent that has less time than it wants; whatever it leaves, its time limit ends it.
 async fn run(script: &str) -> AgentReport {

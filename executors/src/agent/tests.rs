@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::engine::{Executor, JobHandle};
-use crate::process::{StopSignal, TreeCommand};
+use crate::process::TreeCommand;
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
-use tm_scheduler::{AgentReport, ClaimStatus, Ended, ResultFile};
+use tm_scheduler::{AgentReport, ClaimStatus, Ended, OutputFormat, ResultFile, StopSignal};
 use tokio::sync::watch;
 
 pub(super) struct Scene {

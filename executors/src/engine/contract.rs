@@ -2,9 +2,7 @@
 //! of its own and keeps handles of its own, as a sandbox does.
 
 use super::*;
-use crate::agent::{
-    AgentCommand, AgentIdentity, AttemptLimits, Order, OutputFormat, RefusalPatterns, adopt_attempt, run_attempt,
-};
+use crate::agent::{AgentCommand, AgentIdentity, AttemptLimits, Order, RefusalPatterns, adopt_attempt, run_attempt};
 use crate::process::shell_words;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -12,7 +10,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
-use tm_scheduler::{Ended, ResultFile};
+use tm_scheduler::{Ended, OutputFormat, ResultFile};
 use tokio::process::Child;
 use tokio::sync::watch;
 

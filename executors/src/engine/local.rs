@@ -3,11 +3,12 @@
 
 use super::{Engine, Job, JobEnd, JobHandle, Pending};
 use crate::Error;
-use crate::process::{ProcessIdentity, ProcessTree, StopSignal, Terminated, TreeCommand};
+use crate::process::{ProcessIdentity, ProcessTree, Terminated, TreeCommand};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
+use tm_scheduler::StopSignal;
 
 /// The name in handles.
 pub(super) const NAME: &str = "local";

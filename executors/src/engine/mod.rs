@@ -15,13 +15,14 @@ pub use handle::JobHandle;
 pub use local::LocalEngine;
 
 use crate::Error;
-use crate::process::{StopSignal, Terminated, TreeCommand};
+use crate::process::{Terminated, TreeCommand};
 use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
+use tm_scheduler::StopSignal;
 
 /// An answer that comes later.
 pub type Pending<'a, Answer> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;

@@ -15,22 +15,13 @@ use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use table::{COPIED, FIXED, FOUND, GIVEN, Place};
-
-/// Whose home a command has.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Home {
-    /// One of its own, empty at its start and gone at its end, and the variables of the list.
-    #[default]
-    Private,
-    /// The user's, and all of the user's variables but those of git and of tm.
-    User,
-}
+use tm_scheduler::TestHome;
 
 /// How an environment is built, as the user has set it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct EnvironmentRules {
     /// Whose home it has.
-    pub home: Home,
+    pub home: TestHome,
     /// Variables besides; `None` has the user's value, if there is one.
     pub added: BTreeMap<String, Option<String>>,
 }
@@ -55,8 +46,8 @@ impl CommandEnvironment {
     pub fn fresh(rules: &EnvironmentRules) -> std::io::Result<Self> {
         let user: Variables = std::env::vars_os().collect();
         match rules.home {
-            Home::Private => Self::private(rules, &user),
-            Home::User => Ok(Self::of_user(rules, &user)),
+            TestHome::Private => Self::private(rules, &user),
+            TestHome::User => Ok(Self::of_user(rules, &user)),
         }
     }
 

@@ -98,7 +98,7 @@ fn the_user_adds_values_and_passes_variables_by_name() {
 
 #[test]
 fn with_the_home_of_the_user_everything_but_git_and_tm_is_handed_down() {
-    let open = EnvironmentRules { home: Home::User, ..rules(&[("A", Some("1"))]) };
+    let open = EnvironmentRules { home: TestHome::User, ..rules(&[("A", Some("1"))]) };
     let environment = CommandEnvironment::of_user(&open, &Variables::new());
     assert_eq!(environment.inherited, Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()]));
     assert_eq!((value(&environment, "A").as_deref(), value(&environment, "HOME")), (Some("1"), None));

@@ -32,7 +32,6 @@ pub use detached::Detached;
 pub use identity::ProcessIdentity;
 pub use lineage::{Ancestor, lineage, marks_of};
 pub use program::{RunningProgram, running};
-pub use signal::StopSignal;
 pub use subreaper::become_subreaper;
 pub use tree::{ProcessTree, Terminated};
 

@@ -2,23 +2,13 @@
 
 use super::{ProcessIdentity, system};
 use rustix::process::{Pid, Signal, WaitOptions};
+use tm_scheduler::StopSignal;
 
-/// The signal that asks a program politely to stop.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum StopSignal {
-    /// As Ctrl-C does.
-    Interrupt,
-    /// As `kill` does.
-    #[default]
-    Terminate,
-}
-
-impl StopSignal {
-    pub(super) const fn signal(self) -> Signal {
-        match self {
-            Self::Interrupt => Signal::INT,
-            Self::Terminate => Signal::TERM,
-        }
+/// Returns the signal that asks a program to stop.
+pub(super) const fn of_stop(stop: StopSignal) -> Signal {
+    match stop {
+        StopSignal::Interrupt => Signal::INT,
+        StopSignal::Terminate => Signal::TERM,
     }
 }
 

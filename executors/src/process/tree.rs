@@ -5,12 +5,13 @@
 use super::ownership::{Leader, Tree};
 use super::registry::{self, OBSERVE_EVERY, TreeId};
 use super::table::Process;
-use super::{ProcessIdentity, StopSignal, TreeCommand, become_subreaper, signal};
+use super::{ProcessIdentity, TreeCommand, become_subreaper, signal};
 use crate::Error;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+use tm_scheduler::StopSignal;
 use tokio::process::Child;
 
 /// How long processes are killed again and again before tm gives up on those that the kernel holds.
@@ -97,7 +98,7 @@ impl ProcessTree {
     pub fn ask_to_stop(&self, stop_signal: StopSignal) {
         let Some(leader) = self.leader else { return };
         for process in registry::members(self.id).iter().filter(|process| process.group == leader.pid) {
-            signal::send(process.identity, stop_signal.signal());
+            signal::send(process.identity, signal::of_stop(stop_signal));
         }
     }
 

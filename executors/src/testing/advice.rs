@@ -1,11 +1,12 @@
 //! Says, before a test command is run, how its results will be read, and what makes them readable test by test.
 
+use super::TestCommand;
 use super::asking::{Expected, ask};
 use super::asking::{Runner, runners};
 use super::closure::calls;
-use super::{ResultFormat, TestCommand};
 use crate::environment::CommandEnvironment;
 use std::path::Path;
+use tm_scheduler::ResultFormat;
 
 /// How the results of a command will be read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -3,12 +3,12 @@
 //! Where the runner is known, nothing but what it is known to write is read: whatever else is in the output comes from
 //! the code under test. A report that was asked for and is not there makes the results broken.
 
-use super::ResultFormat;
 use super::closure::{Call, calls};
 use super::command::{RESULTS_VARIABLE, TestCommand};
 use crate::environment::CommandEnvironment;
 use std::ffi::OsString;
 use std::path::Path;
+use tm_scheduler::ResultFormat;
 
 /// Where the results of a run are.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -168,7 +168,7 @@ pub(super) fn ask(
     let calls = calls(command, worktree);
     let runners = runners(&calls);
     let formats: Vec<ResultFormat> = match (command.format, runners.as_slice()) {
-        (ResultFormat::Auto, []) => ResultFormat::ALL.to_vec(),
+        (ResultFormat::Auto, []) => vec![ResultFormat::Auto],
         (ResultFormat::Auto, runners) => runners.iter().flat_map(|(_, runner)| runner.formats()).copied().collect(),
         (format, _) => vec![format],
     };

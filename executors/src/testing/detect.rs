@@ -3,8 +3,9 @@
 //! Where there is a choice, the command is the one whose results can be read test by test. How its runner is asked for
 //! them is not decided here.
 
-use super::{ResultFormat, TestCommand};
+use super::TestCommand;
 use std::path::Path;
+use tm_scheduler::ResultFormat;
 
 /// A test command that was found.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -21,7 +21,7 @@ mod told_by_hook;
 
 pub use advice::{Reading, expected_reading, how_to_report};
 pub use canary::{Canary, canary};
-pub use command::{ResultFormat, TestCommand, UnknownFormat};
+pub use command::TestCommand;
 pub use detect::{DetectedTestCommand, detect_test_command};
 pub use reached::{Closure, TreeFiles};
 pub use run::{TestPlace, run_tests};
@@ -30,7 +30,7 @@ pub use together::{labelled, put_together, told_by_exit_status};
 pub use told_by_hook::tells_of_failing_tests;
 
 use std::collections::BTreeMap;
-use tm_scheduler::TestOutcome;
+use tm_scheduler::{ResultFormat, TestOutcome};
 
 /// Returns the outcome of every test in an output; `None` when only an exit status could tell anything, or when the
 /// results are broken.

@@ -4,8 +4,9 @@
 
 use super::asking::Expected;
 use super::command::TestCommand;
-use super::{Parsed, ResultFormat, formats, reading};
+use super::{Parsed, formats, reading};
 use std::path::{Component, Path, PathBuf};
+use tm_scheduler::ResultFormat;
 
 /// So much is read at the most, of all files together.
 const FILE_BYTES: u64 = 64 * 1024 * 1024;

@@ -3,11 +3,11 @@
 //! A linter may name the same tests and files: only what a runner or a compiler says of a failure counts.
 
 use super::load_errors::{load_errors, pattern};
-use super::{ResultFormat, read_output};
+use super::read_output;
 use regex::Regex;
 use std::path::Path;
 use std::sync::LazyLock;
-use tm_scheduler::{LoadCause, TestOutcome};
+use tm_scheduler::{LoadCause, ResultFormat, TestOutcome};
 
 /// How runners begin or end a line about a failed test: in words, with a sign, or with its number in a list of failures.
 static FAILS: LazyLock<Regex> = LazyLock::new(|| {

@@ -2,7 +2,8 @@
 
 use super::{Recipe, permissions};
 use crate::Error;
-use tm_config::{AgentCommand, Argument, OutputFormat};
+use tm_config::{AgentCommand, Argument};
+use tm_scheduler::OutputFormat;
 
 /// What stands before the program in a command.
 const BEFORE: [&str; 4] = ["{tm}", "acp-agent", permissions::PLACE, END_OF_OWN];

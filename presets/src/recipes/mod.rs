@@ -11,10 +11,8 @@ use crate::Error;
 use crate::placeholders::{self, Part, Placeholders};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use tm_config::{
-    AgentCommand, AgentRecipe, Argument, OutputFormat, PermissionMode, PoliteStop, PromptDelivery, RefusalPatterns,
-    Settings,
-};
+use tm_config::{AgentCommand, AgentRecipe, Argument, PermissionMode, PromptDelivery, RefusalPatterns, Settings};
+use tm_scheduler::{OutputFormat, StopSignal};
 
 /// The built-in recipes.
 const BUILT_IN: [(&str, &str); 10] = [
@@ -81,7 +79,7 @@ pub struct Recipe {
     /// Arguments that make its program print its version; none where nobody knows.
     pub version: Vec<String>,
     /// The signal that asks it to stop.
-    pub stop: PoliteStop,
+    pub stop: StopSignal,
     /// How long it may go on after its result, or after it was asked to stop, when the recipe says so itself.
     pub grace: Option<Duration>,
 }
@@ -174,7 +172,7 @@ impl Recipe {
                 Some(OutputFormat::Acp) => PromptDelivery::Stdin,
                 _ => written.prompt.unwrap_or(PromptDelivery::Stdin),
             },
-            output: written.output.unwrap_or(OutputFormat::Text),
+            output: written.output.unwrap_or_default(),
             environment: written.env.into_iter().map(|(name, value)| (name, value.as_str().to_owned())).collect(),
             dropped: always_dropped.chain(written.drop.unwrap_or_default()).collect(),
             rate_limited: written.refusal.rate_limited.unwrap_or_default(),
@@ -185,7 +183,7 @@ impl Recipe {
             are_permissions_its_own: false,
             permission_modes: written.permission_modes,
             version: written.version.unwrap_or_default(),
-            stop: written.polite_stop.unwrap_or(PoliteStop::Term),
+            stop: written.polite_stop.unwrap_or_default(),
             grace: written.grace,
         }
     }

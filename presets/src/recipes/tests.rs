@@ -96,7 +96,7 @@ fn users_recipe_changes_the_built_in_one_part_by_part() {
     let claude = recipe("claude", &settings).unwrap();
     assert_eq!(claude.environment.keys().collect::<Vec<_>>(), ["A", "DISABLE_AUTOUPDATER"]);
     assert_eq!(claude.dropped.last().map(String::as_str), Some("X"));
-    assert_eq!((claude.stop, claude.grace), (PoliteStop::Term, Some(Duration::from_secs(5))));
+    assert_eq!((claude.stop, claude.grace), (tm_scheduler::StopSignal::Terminate, Some(Duration::from_secs(5))));
     assert_eq!(claude.command, recipe("claude", &self::settings("")).unwrap().command);
 }
 

@@ -5,10 +5,10 @@ use crate::now;
 use crate::trouble::Trouble;
 use std::ffi::OsString;
 use std::path::Path;
-use tm_config::{PoliteStop, PromptDelivery};
-use tm_executors::agent::{AgentCommand, AttemptLimits, OutputFormat, RefusalPatterns};
+use tm_config::PromptDelivery;
+use tm_executors::agent::{AgentCommand, AttemptLimits, RefusalPatterns};
 use tm_executors::engine::Executor;
-use tm_executors::process::{Inherited, Stdin, StopSignal, TreeCommand};
+use tm_executors::process::{Inherited, Stdin, TreeCommand};
 use tm_presets::{Placeholders, Recipe};
 use tm_scheduler::{AgentReport, Ended};
 use tm_store::run::AttemptDirectory;
@@ -68,12 +68,9 @@ impl Launch<'_> {
             agent: recipe.name.clone(),
             executor: self.executor.clone(),
             limits: self.limits,
-            polite_stop: match recipe.stop {
-                PoliteStop::Int => StopSignal::Interrupt,
-                PoliteStop::Term => StopSignal::Terminate,
-            },
+            polite_stop: recipe.stop,
             watched_folder: worktree.to_owned(),
-            output: output_format(recipe.output),
+            output: recipe.output,
             refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
         })
     }
@@ -102,21 +99,6 @@ impl Launch<'_> {
         ];
         let own = own.into_iter().map(|(name, value)| (name.into(), value.into()));
         own.chain(paths).chain(self.variables.iter().cloned()).collect()
-    }
-}
-
-/// The format of a recipe, as the executor calls it.
-pub(crate) const fn output_format(format: tm_config::OutputFormat) -> OutputFormat {
-    match format {
-        tm_config::OutputFormat::Text => OutputFormat::Text,
-        tm_config::OutputFormat::ClaudeStreamJson => OutputFormat::ClaudeStreamJson,
-        tm_config::OutputFormat::CodexJsonl => OutputFormat::CodexJsonl,
-        tm_config::OutputFormat::GeminiStreamJson => OutputFormat::GeminiStreamJson,
-        tm_config::OutputFormat::OpencodeJson => OutputFormat::OpencodeJson,
-        tm_config::OutputFormat::QwenStreamJson => OutputFormat::QwenStreamJson,
-        tm_config::OutputFormat::ClineJson => OutputFormat::ClineJson,
-        tm_config::OutputFormat::Aider => OutputFormat::Aider,
-        tm_config::OutputFormat::Acp => OutputFormat::Acp,
     }
 }
 

@@ -7,12 +7,11 @@ mod parts;
 mod tried;
 
 pub use measurements::Measurements;
-pub use parts::{Parts, WrongParts};
+pub use parts::Parts;
 
 use crate::trouble::{Trouble, blocking};
 use files::kind;
 use std::path::PathBuf;
-use tm_executors::environment::Home;
 use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
 use tm_scheduler::verdict::{
     AsBefore, Change, RedWork, Rules, Strictness, is_test_path, judge_plain, judge_plain_as_before, judge_red,
@@ -118,7 +117,7 @@ pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, Tr
         Phase::Green => prover.green().await?,
         Phase::None => prover.plain().await?,
     };
-    if command.environment.home == Home::User {
+    if command.environment.home == tm_scheduler::TestHome::User {
         proof.notes.push(NOTE_OF_HOME.to_owned());
     }
     let proof = with_weakest(proof, command, &after);

@@ -6,7 +6,7 @@ use crate::proving::RedCommit;
 use crate::setup::{of_line, test_command, with_settings};
 use std::path::Path;
 use tm_config::Settings;
-use tm_executors::testing::{TestCommand, UnknownFormat};
+use tm_executors::testing::TestCommand;
 use tm_scheduler::CommitId;
 use tm_worktrees::{Error, PathPatterns, Repository, TreeId};
 
@@ -24,30 +24,19 @@ struct Part {
     command: TestCommand,
 }
 
-/// Why the settings name no parts.
-#[derive(Debug, thiserror::Error)]
-pub enum WrongParts {
-    /// There is no such format of results.
-    #[error(transparent)]
-    Format(#[from] UnknownFormat),
-    /// A pattern is none.
-    #[error("read `test.parts`: {0}")]
-    Pattern(#[from] Error),
-}
-
 impl Parts {
     /// Returns the parts of the settings; a command for the rest that they do not name is looked for in `root`.
     ///
     /// # Errors
-    /// A pattern is none, or there is no such format of results.
-    pub fn of(settings: &Settings, root: &Path) -> Result<Self, WrongParts> {
+    /// A pattern is none.
+    pub fn of(settings: &Settings, root: &Path) -> Result<Self, Error> {
         let part = |part: &tm_config::TestPart| {
-            let command = with_settings(of_line(&part.command), &settings.test)?.with_label();
+            let command = with_settings(of_line(&part.command), &settings.test).with_label();
             let paths = PathPatterns::new(&from_top(&part.paths))?;
-            Ok::<_, WrongParts>(Part { patterns: part.paths.clone(), paths, command })
+            Ok(Part { patterns: part.paths.clone(), paths, command })
         };
-        let parts = settings.test.parts.iter().map(part).collect::<Result<_, _>>()?;
-        Ok(Self { parts, elsewhere: test_command(settings, root)? })
+        let parts = settings.test.parts.iter().map(part).collect::<Result<_, Error>>()?;
+        Ok(Self { parts, elsewhere: test_command(settings, root) })
     }
 
     /// Tells whether the project has none.

@@ -79,7 +79,7 @@ fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview, test: Opti
                 "strictness": strictness,
                 "coverageThreshold": rules.coverage_threshold,
                 "canary": rules.canary == Canary::On,
-                "testFormat": test.map(|command| command.format.as_str()),
+                "testFormat": test.map(|command| command.format),
                 "testResults": test.and_then(|command| command.results.clone()),
             },
         },

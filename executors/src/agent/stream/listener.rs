@@ -1,9 +1,9 @@
 //! Hears an agent's log line by line while it grows, however much it prints at once.
 
 use super::Heard;
-use crate::agent::{LogEnd, LogReader, OutputFormat};
+use crate::agent::{LogEnd, LogReader};
 use std::path::Path;
-use tm_scheduler::Timestamp;
+use tm_scheduler::{OutputFormat, Timestamp};
 
 /// What is written faster than it can be heard is skipped once it is so much: no program prints events like that.
 const MOST_BEHIND: u64 = 64 * 1024 * 1024;

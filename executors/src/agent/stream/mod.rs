@@ -17,9 +17,8 @@ mod tests;
 
 pub(super) use listener::Listener;
 
-use super::OutputFormat;
 use serde_json::Value;
-use tm_scheduler::{ServiceRefusal, Timestamp, Tokens};
+use tm_scheduler::{OutputFormat, ServiceRefusal, Timestamp, Tokens};
 
 /// A line for people has so many characters at the most.
 const LINE_CHARACTERS: usize = 200;

@@ -86,7 +86,7 @@ fn a_choice_of_the_user_stands() {
 #[test]
 fn names_of_runners_that_are_mere_words_and_several_runners_are_left_alone() {
     for text in ["git commit -m pytest", "docker compose run app pytest", "echo jest", "tox", "sh missing.sh"] {
-        assert_eq!(auto(text).2, Expected::OneOf(ResultFormat::ALL.to_vec()), "{text}");
+        assert_eq!(auto(text).2, Expected::OneOf(vec![ResultFormat::Auto]), "{text}");
     }
     let formats = vec![ResultFormat::Cargo, ResultFormat::Junit, ResultFormat::Pytest];
     assert_eq!(auto("cargo test && pytest"), ("cargo test && pytest".to_owned(), Vec::new(), Expected::OneOf(formats)));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;
 
 /// Tells whether the output is in this format.
-pub(super) fn looks_like_cargo(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     output
         .lines()
         .any(|line| line.starts_with("test result: ") || line.starts_with("running ") && line.contains(" test"))

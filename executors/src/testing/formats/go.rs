@@ -25,7 +25,7 @@ struct Happened {
 }
 
 /// Tells whether the output is in this format.
-pub(super) fn looks_like_go(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     let is_json = |line: &str| line.starts_with('{') && line.contains("\"Action\":");
     output.lines().any(|line| is_json(line) || RESULT.is_match(line) || PACKAGE.is_match(line) && line.contains('\t'))
 }

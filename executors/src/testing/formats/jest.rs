@@ -44,7 +44,7 @@ fn document(output: &str) -> Option<&str> {
 }
 
 /// Tells whether such a document is in the output.
-pub(super) fn looks_like_jest(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     document(output).is_some()
 }
 

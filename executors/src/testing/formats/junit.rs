@@ -12,7 +12,7 @@ use tm_scheduler::TestOutcome;
 const MOST_LEVELS: usize = 64;
 
 /// Tells whether the text is such a document.
-pub(super) fn looks_like_junit(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     let start = output.trim_start_matches('\u{feff}').trim_start();
     start.starts_with('<') && (start.contains("<testsuite") || start.contains("<testsuites"))
 }

@@ -13,8 +13,9 @@ mod tap;
 mod tests;
 mod unittest;
 
-use super::{Parsed, ResultFormat};
+use super::Parsed;
 use regex::Regex;
+use tm_scheduler::ResultFormat;
 
 /// Reads an output in one of these formats: the only one, or that which it looks like. `None` when only the exit status
 /// tells anything.
@@ -22,41 +23,37 @@ pub(super) fn parse(formats: &[ResultFormat], output: &str) -> Option<Parsed> {
     let plain = without_colours(output);
     let output = plain.as_deref().unwrap_or(output);
     let format = match formats {
-        [ResultFormat::Auto] => told_by_looking(&ResultFormat::ALL, output)?,
-        [only] => *only,
+        [only] if *only != ResultFormat::Auto => *only,
         formats => told_by_looking(formats, output)?,
     };
-    match format {
-        ResultFormat::Tap => Some(tap::parse(output)),
-        ResultFormat::Cargo => Some(cargo::parse(output)),
-        ResultFormat::Nextest => Some(nextest::parse(output)),
-        ResultFormat::Junit => Some(junit::parse(output)),
-        ResultFormat::Jest => Some(jest::parse(output)),
-        ResultFormat::Go => Some(go::parse(output)),
-        ResultFormat::Pytest => Some(pytest::parse(output)),
-        ResultFormat::Unittest => Some(unittest::parse(output)),
-        ResultFormat::Node => Some(node::parse(output)),
-        ResultFormat::Rspec => Some(rspec::parse(output)),
-        ResultFormat::Auto | ResultFormat::ExitStatus => None,
-    }
+    READERS.iter().find(|row| row.format == format).map(|row| (row.parse)(output))
 }
 
-/// The format among some that an output is in; the most telling signs first. TAP comes last, since any code can print it.
+/// A format, and how it is known and read.
+struct Reader {
+    format: ResultFormat,
+    looks_like: fn(&str) -> bool,
+    parse: fn(&str) -> Parsed,
+}
+
+/// Every format, the most telling signs first. TAP comes last, since any code can print it.
+const READERS: [Reader; 10] = [
+    Reader { format: ResultFormat::Junit, looks_like: junit::looks_like, parse: junit::parse },
+    Reader { format: ResultFormat::Jest, looks_like: jest::looks_like, parse: jest::parse },
+    Reader { format: ResultFormat::Rspec, looks_like: rspec::looks_like, parse: rspec::parse },
+    Reader { format: ResultFormat::Go, looks_like: go::looks_like, parse: go::parse },
+    Reader { format: ResultFormat::Nextest, looks_like: nextest::looks_like, parse: nextest::parse },
+    Reader { format: ResultFormat::Node, looks_like: node::looks_like, parse: node::parse },
+    Reader { format: ResultFormat::Cargo, looks_like: cargo::looks_like, parse: cargo::parse },
+    Reader { format: ResultFormat::Pytest, looks_like: pytest::looks_like, parse: pytest::parse },
+    Reader { format: ResultFormat::Unittest, looks_like: unittest::looks_like, parse: unittest::parse },
+    Reader { format: ResultFormat::Tap, looks_like: tap::looks_like, parse: tap::parse },
+];
+
+/// The format among some that an output is in.
 fn told_by_looking(among: &[ResultFormat], output: &str) -> Option<ResultFormat> {
-    type Sign = fn(&str) -> bool;
-    let signs: [(Sign, ResultFormat); 10] = [
-        (junit::looks_like_junit, ResultFormat::Junit),
-        (jest::looks_like_jest, ResultFormat::Jest),
-        (rspec::looks_like_rspec, ResultFormat::Rspec),
-        (go::looks_like_go, ResultFormat::Go),
-        (nextest::looks_like_nextest, ResultFormat::Nextest),
-        (node::looks_like_node, ResultFormat::Node),
-        (cargo::looks_like_cargo, ResultFormat::Cargo),
-        (pytest::looks_like_pytest, ResultFormat::Pytest),
-        (unittest::looks_like_unittest, ResultFormat::Unittest),
-        (tap::looks_like_tap, ResultFormat::Tap),
-    ];
-    signs.iter().find(|(sign, format)| among.contains(format) && sign(output)).map(|(_, format)| *format)
+    let is_among = |format| among == [ResultFormat::Auto] || among.contains(&format);
+    READERS.iter().find(|row| is_among(row.format) && (row.looks_like)(output)).map(|row| row.format)
 }
 
 /// The text without the colours that some frameworks print even where there is no terminal; `None` when it has none.

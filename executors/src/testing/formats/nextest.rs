@@ -16,7 +16,7 @@ static RUNNING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*Starting (\d+) 
 static SUMMARY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*Summary \[[^\]]+\] +(?:(\d+)/)?(\d+) tests? run"));
 
 /// Tells whether the output is in this format.
-pub(super) fn looks_like_nextest(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     output.lines().any(|line| RUNNING.is_match(line)) || output.contains("Nextest run ID ")
 }
 

@@ -15,7 +15,7 @@ static COUNT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^ℹ tests (\d+)$"));
 const INDENTATION: usize = 2;
 
 /// Tells whether the output is in this format.
-pub(super) fn looks_like_node(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     output.lines().any(|line| COUNT.is_match(line))
 }
 

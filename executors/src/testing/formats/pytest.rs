@@ -22,7 +22,7 @@ static FAILED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+) failed"));
 static ERRORS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+) error"));
 
 /// Tells whether the output is in this format, with names of all passing tests in it.
-pub(super) fn looks_like_pytest(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     let Some(end) = output.lines().rev().find(|line| END.is_match(line)) else { return false };
     let passed = count(&PASSED, end);
     named(output, "PASSED") == passed && (passed > 0 || output.lines().any(|line| result(line).is_some()))

@@ -45,7 +45,7 @@ fn document(output: &str) -> Option<&str> {
 }
 
 /// Tells whether such a document is in the output.
-pub(super) fn looks_like_rspec(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     document(output).is_some()
 }
 

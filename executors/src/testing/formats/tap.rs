@@ -51,7 +51,7 @@ struct Reader {
 
 /// Tells whether the output is in this format: it begins with such a document, or holds one that is whole. A part of one
 /// in the midst of something else is printed by the code under test.
-pub(super) fn looks_like_tap(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     let has_document = output.lines().any(|line| line.starts_with("TAP version ") || plan(line).is_some())
         && output.lines().any(|line| plan(line).is_some() || result(line).is_some());
     has_document && (begins_with_tap(output) || parse(output).broken.is_none())

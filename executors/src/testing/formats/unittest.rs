@@ -15,7 +15,7 @@ static RAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^Ran (\d+) tests? in ")
 const VERDICTS: [&str; 3] = ["OK", "FAILED", "NO TESTS RAN"];
 
 /// Tells whether the output is in this format, with a line a test.
-pub(super) fn looks_like_unittest(output: &str) -> bool {
+pub(super) fn looks_like(output: &str) -> bool {
     let ran = output.lines().find_map(|line| RAN.captures(line)).and_then(|ran| ran[1].parse::<usize>().ok());
     ran.is_some_and(|ran| parse(output).tests.len() >= ran)
 }

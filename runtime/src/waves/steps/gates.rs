@@ -10,9 +10,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use tm_config::{CommandLine, Gate, GatePhase};
 use tm_executors::findings::{listed_findings, printed_findings};
-use tm_executors::testing::{ResultFormat, TestCommand};
+use tm_executors::testing::TestCommand;
 use tm_scheduler::{
-    CommandEnd, CommitId, Failure, GateOutcome, GateResult, GateRun, Phase, Proof, Reason, TestReport, judge_gate,
+    CommandEnd, CommitId, Failure, GateOutcome, GateResult, GateRun, Phase, Proof, Reason, ResultFormat, TestReport,
+    judge_gate,
 };
 use tm_worktrees::TreeId;
 
