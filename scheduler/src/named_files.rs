@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 /// So many are kept of one task.
 const MOST: usize = 24;
+/// Of a text, so many bytes are looked at.
+const MOST_READ: usize = 64 * 1024;
 
 /// Returns the paths that a task's texts, and those of its subtasks, name: words with a folder or an end that files have.
 pub(crate) fn named_files(task: &Task) -> Vec<String> {
@@ -12,6 +14,7 @@ pub(crate) fn named_files(task: &Task) -> Vec<String> {
     for task in std::iter::once(task).chain(&task.subtasks) {
         let texts = [&task.title, &task.description, &task.details, &task.test_strategy];
         for text in texts.into_iter().chain(&task.acceptance_criteria) {
+            let text = &text[..text.floor_char_boundary(MOST_READ)];
             files.extend(words(text).filter(|word| is_file(word)).map(|word| word.trim_start_matches("./").to_owned()));
         }
     }
