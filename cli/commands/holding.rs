@@ -6,7 +6,7 @@ use crate::failure::{CommandFailure, ExitCode};
 use crate::project::Project;
 use std::time::Duration;
 use tm_runtime::now;
-use tm_scheduler::StopOrder;
+use tm_scheduler::StopMode;
 use tm_store::run::{Holder, RunLock};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -90,13 +90,13 @@ async fn lost(lock: &mut RunLock) -> tm_store::Error {
 }
 
 /// The first signal is a gentle order to stop, the second one to stop now.
-pub(crate) fn stop_orders() -> Result<(UnboundedSender<StopOrder>, UnboundedReceiver<StopOrder>), CommandFailure> {
+pub(crate) fn stop_orders() -> Result<(UnboundedSender<StopMode>, UnboundedReceiver<StopMode>), CommandFailure> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let orders = sender.clone();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
-        let mut order = StopOrder::Gently;
+        let mut order = StopMode::Gently;
         loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
@@ -105,7 +105,7 @@ pub(crate) fn stop_orders() -> Result<(UnboundedSender<StopOrder>, UnboundedRece
             if orders.send(order).is_err() {
                 return;
             }
-            order = StopOrder::Now;
+            order = StopMode::Now;
         }
     });
     Ok((sender, receiver))

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tm_config::Override;
 use tm_runtime::steering::Steer;
 use tm_runtime::{Replayed, Run, replay};
-use tm_scheduler::{CommitId, Limits, RunStatus, Scheduler, State, StopOrder, TaskView, Timestamp};
+use tm_scheduler::{CommitId, Limits, RunStatus, Scheduler, State, StopMode, TaskView, Timestamp};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{RunDirectory, read_json};
 use tokio::sync::mpsc;
@@ -125,7 +125,7 @@ pub(crate) fn put_aside(
         let run = opened(&project, directory, replayed, limits)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let (sender, steers) = mpsc::unbounded_channel();
-        sender.send(Steer::Stop(StopOrder::Now))?;
+        sender.send(Steer::Stop(StopMode::Now))?;
         let outcome = runtime.block_on(run.carry_out(steers, |_, _, _| {}))?;
         runtime.shutdown_timeout(Duration::from_secs(5));
         write_reports(&whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at), directory.path())?;

@@ -19,7 +19,7 @@ use tm_runtime::loops::{CutOff, LaneOutcome, LoopSetup, carry_out_loops, clean_u
 use tm_runtime::notices::{Channel, Notice};
 use tm_runtime::now;
 use tm_scheduler::iteration::{Goal, LoopStatus};
-use tm_scheduler::{StopOrder, Tag, Timestamp};
+use tm_scheduler::{StopMode, Tag, Timestamp};
 use tm_store::run::{RunLock, new_run_id, write_json};
 use tokio::runtime::Runtime;
 
@@ -164,7 +164,7 @@ fn carry_out(
         let (sender, stops) = stop_orders()?;
         let work = carry_out_loops(lanes, stops, |told| display.told(told));
         // A loop that is over hears nothing.
-        let stop = || sender.send(StopOrder::Gently).unwrap_or_default();
+        let stop = || sender.send(StopMode::Gently).unwrap_or_default();
         let (outcomes, kept) = while_held(lock, work, stop).await;
         Ok::<_, CommandFailure>((outcomes?, kept))
     });

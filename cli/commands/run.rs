@@ -27,7 +27,7 @@ use std::time::Duration;
 use tm_config::Override;
 use tm_runtime::steering::Steer;
 use tm_runtime::{JournalHeader, Replayed, Run, now};
-use tm_scheduler::{Limits, StopOrder};
+use tm_scheduler::{Limits, StopMode};
 use tm_store::run::{RunDirectory, RunLock, read_json, write_json};
 use tm_worktrees::branch_from_pattern;
 
@@ -234,7 +234,7 @@ fn carry_out(
             tell_of_pause(told, header, directory, after);
         });
         // A run that is over hears nothing.
-        let stop = || sender.send(Steer::Stop(StopOrder::Gently)).unwrap_or_default();
+        let stop = || sender.send(Steer::Stop(StopMode::Gently)).unwrap_or_default();
         let (outcome, kept) = Box::pin(while_held(lock, work, stop)).await;
         if let Some(socket) = socket {
             socket.close().await;

@@ -4,7 +4,7 @@ use super::*;
 use std::num::NonZeroU32;
 use tm_scheduler::{
     AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Dependants, Ended, Failure, Input, Limits, PlanOptions,
-    Proof, Reason, Request, ResultFile, Scheduler, StopOrder, Task, Timestamp, WavePlan,
+    Proof, Reason, Request, ResultFile, Scheduler, StopMode, Task, Timestamp, WavePlan,
 };
 
 fn report(ended_at: u64) -> Answer {
@@ -104,7 +104,7 @@ fn the_summary_says_what_landed_what_failed_and_what_to_type_next() {
 fn tasks_that_somebody_stopped_or_skipped_are_named_as_such() {
     let plan = WavePlan::new(&["1", "2", "3"].map(|id| Task::new(id, "Document")), &PlanOptions::default());
     let mut scheduler = Scheduler::new(plan.expect("a plan"), Limits::with_slots(NonZeroU32::MIN));
-    let stop = Request::StopTask { task: "2".into(), order: StopOrder::Now };
+    let stop = Request::StopTask { task: "2".into(), order: StopMode::Now };
     let skip = Request::Skip { task: "3".into(), dependants: Dependants::Blocked };
     for input in [Input::Begin, Input::Request(stop), Input::Request(skip)] {
         scheduler.handle(Timestamp(0), input).expect("legal");

@@ -2,7 +2,8 @@
 
 use crate::merging::Resolution;
 use crate::{
-    AccountName, AgentName, AttemptNumber, CommitId, Dependants, Failure, Phase, Status, Strength, TaskId, Timestamp,
+    AccountName, AgentName, AttemptNumber, CommitId, Dependants, Failure, Phase, Status, StopMode, Strength, TaskId,
+    Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +47,8 @@ pub enum Effect {
         task: TaskId,
         /// The attempt.
         attempt: AttemptNumber,
-        /// How the run stops.
-        order: StopAgent,
+        /// How soon.
+        order: StopMode,
     },
     /// Measure the work and judge it.
     Prove {
@@ -103,16 +104,6 @@ pub enum Effect {
     },
     /// Tell people.
     Tell(Event),
-}
-
-/// How an agent is to be stopped.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StopAgent {
-    /// After the grace period, unless it ends before.
-    AfterGrace,
-    /// At once.
-    Now,
 }
 
 /// What is to become of work that is not on the task's branch.

@@ -22,7 +22,7 @@ pub enum Input {
     /// The moment that `Scheduler::next_wake` named has come.
     Tick,
     /// Somebody wants the run to stop.
-    Stop(StopOrder),
+    Stop(StopMode),
     /// Somebody steers the run; what `Scheduler::refusal` refuses never comes.
     Request(Request),
     /// What an attempt has done so far was merged with what has just landed.
@@ -44,13 +44,13 @@ pub struct Foreseen {
     pub with: Vec<TaskId>,
 }
 
-/// How a run is to stop.
+/// How soon a run, a task or an agent is to stop.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum StopOrder {
-    /// Start nothing more, let agents end within the grace period, finish what they finished.
+pub enum StopMode {
+    /// Agents may end within the grace period, and what they finished is finished. A run starts nothing more.
     Gently,
-    /// Stop agents at once.
+    /// Agents are stopped at once.
     Now,
 }
 

@@ -45,7 +45,7 @@ pub use addition::addition;
 pub use audit::{Audit, AuditItem, AuditKind, AuditOutcome, AuditSample};
 pub use check::{CycleRepair, Problem, cycle_with, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
-pub use effect::{Effect, Event, Keep, RunStatus, StopAgent, StopReason};
+pub use effect::{Effect, Event, Keep, RunStatus, StopReason};
 pub use estimate::{Remaining, remaining};
 pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
 pub use formats::{OutputFormat, ResultFormat};
@@ -56,7 +56,7 @@ pub use history::{
 };
 pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
 pub use in_a_line::in_a_line;
-pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopOrder};
+pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopMode};
 pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
 pub use machine::{AttemptRecord, Conflicted, IllegalInput, Place, Scheduler, State, TaskView, Wall};
 pub use next::{Candidates, blocks, next, ready};

@@ -2,7 +2,7 @@
 //!
 //! A request that is not refused is an input like any other: journaled before it is acted on.
 
-use crate::{PlannedTask, Status, StopOrder, TaskId};
+use crate::{PlannedTask, Status, StopMode, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// One thing that somebody asks of a run that goes on.
@@ -19,7 +19,7 @@ pub enum Request {
         /// The task.
         task: TaskId,
         /// How its agent is stopped.
-        order: StopOrder,
+        order: StopMode,
     },
     /// Give a task a fresh attempt: one that failed or was skipped, one under way (whose attempt is stopped and does
     /// not count), or one that waits before its next attempt.

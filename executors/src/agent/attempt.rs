@@ -6,13 +6,13 @@ use super::output::{last_line, last_words, refusal, tail};
 use super::result_file::MOST_RESULT_BYTES;
 use super::stall::signs_of_life;
 use super::stream::{Heard, Listener};
-use super::{AgentCommand, Order, Progress, RefusalPatterns, parse_result};
+use super::{AgentCommand, Progress, RefusalPatterns, parse_result};
 use crate::Error;
 use crate::engine::{Job, JobEnd};
 use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tm_scheduler::{AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, Timestamp};
+use tm_scheduler::{AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, StopMode, Timestamp};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -32,7 +32,7 @@ const ASK_FOR: Duration = Duration::from_secs(5);
 /// leave a result. That says nothing of its work.
 pub async fn run_attempt(
     command: AgentCommand,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<Option<StopMode>>,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
     let started_at = now();
@@ -62,7 +62,7 @@ pub async fn run_attempt(
 /// As [`run_attempt`].
 pub async fn adopt_attempt(
     command: AgentCommand,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<Option<StopMode>>,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
     let identity = AgentIdentity::read(&command.identity_file);
@@ -109,7 +109,7 @@ async fn see_to_the_end(
     mut job: Box<dyn Job>,
     started_at: Timestamp,
     deadline: Instant,
-    mut orders: watch::Receiver<Order>,
+    mut orders: watch::Receiver<Option<StopMode>>,
     progress: impl FnMut(Progress) + Send,
 ) -> AgentReport {
     let mut listener = listener(command);
@@ -135,7 +135,7 @@ async fn wait(
     command: &AgentCommand,
     job: &mut dyn Job,
     deadline: Instant,
-    orders: &mut watch::Receiver<Order>,
+    orders: &mut watch::Receiver<Option<StopMode>>,
     listener: &mut Listener,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Over {
@@ -156,9 +156,9 @@ async fn wait(
             () = until(grace_ends) => return Over::Lingered,
             () = until(stop_at) => return Over::Stopped,
             Ok(()) = orders.changed() => match *orders.borrow_and_update() {
-                Order::GoOn => {}
-                Order::StopWithin(time) => stop_at = Some(Instant::now() + time),
-                Order::StopNow => return Over::Stopped,
+                None => {}
+                Some(StopMode::Gently) => stop_at = Some(Instant::now() + command.limits.grace),
+                Some(StopMode::Now) => return Over::Stopped,
             },
             _ = looks.tick() => {
                 result_at = result_at.or_else(|| has_result(command).then(Instant::now));

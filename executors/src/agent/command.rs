@@ -44,18 +44,6 @@ pub struct AttemptLimits {
     pub log_bytes: u64,
 }
 
-/// What an attempt under way is told.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Order {
-    /// Nothing special.
-    #[default]
-    GoOn,
-    /// End by yourself within this time, or be stopped.
-    StopWithin(Duration),
-    /// Be stopped.
-    StopNow,
-}
-
 /// Words in the output by which a refusal of the service is known, whatever their case.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RefusalPatterns {

@@ -24,7 +24,7 @@ mod tests;
 pub use abandoned::end_abandoned;
 pub use attempt::{adopt_attempt, run_attempt};
 pub use closing::{Closing, closing};
-pub use command::{AgentCommand, AttemptLimits, Order, Progress, RefusalPatterns};
+pub use command::{AgentCommand, AttemptLimits, Progress, RefusalPatterns};
 pub use follow::Follower;
 #[cfg(test)]
 pub(crate) use identity::AgentIdentity;

@@ -6,7 +6,7 @@ use crate::process::TreeCommand;
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
-use tm_scheduler::{AgentReport, ClaimStatus, Ended, OutputFormat, ResultFile, StopSignal};
+use tm_scheduler::{AgentReport, ClaimStatus, Ended, OutputFormat, ResultFile, StopMode, StopSignal};
 use tokio::sync::watch;
 
 pub(super) struct Scene {
@@ -54,7 +54,7 @@ impl Scene {
     }
 
     pub(super) async fn run(&self) -> AgentReport {
-        let (_sender, orders) = watch::channel(Order::GoOn);
+        let (_sender, orders) = watch::channel(None);
         let report = run_attempt(self.command.clone(), orders, |_| {}).await.expect("room");
         self.assert_nothing_left();
         report
@@ -149,17 +149,17 @@ async fn an_agent_that_lives_on_after_its_result_has_ended_well() {
 #[tokio::test]
 async fn an_order_to_stop_ends_it_and_one_within_a_time_lets_it_finish() {
     let scene = Scene::new("echo started; sleep 1000");
-    let (sender, orders) = watch::channel(Order::GoOn);
+    let (sender, orders) = watch::channel(None);
     let report = run_attempt(scene.command.clone(), orders, move |_| {
-        sender.send_replace(Order::StopNow);
+        sender.send_replace(Some(StopMode::Now));
     })
     .await
     .expect("room");
     assert_eq!(report.ended, Ended::Killed);
     scene.assert_nothing_left();
     let scene = Scene::new(&format!("echo started; {PASS}"));
-    let (sender, orders) = watch::channel(Order::GoOn);
-    sender.send_replace(Order::StopWithin(Duration::from_mins(1)));
+    let (sender, orders) = watch::channel(None);
+    sender.send_replace(Some(StopMode::Gently));
     assert_eq!(run_attempt(scene.command.clone(), orders, |_| {}).await.expect("room").ended, Ended::Exited(Some(0)));
 }
 
@@ -230,7 +230,7 @@ fn started_before(scene: &Scene) -> std::process::Child {
 }
 
 async fn adopt(scene: &Scene) -> AgentReport {
-    let (_sender, orders) = watch::channel(Order::GoOn);
+    let (_sender, orders) = watch::channel(None);
     adopt_attempt(scene.command.clone(), orders, |_| {}).await.expect("room")
 }
 

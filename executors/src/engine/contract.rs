@@ -2,7 +2,7 @@
 //! of its own and keeps handles of its own, as a sandbox does.
 
 use super::*;
-use crate::agent::{AgentCommand, AgentIdentity, AttemptLimits, Order, RefusalPatterns, adopt_attempt, run_attempt};
+use crate::agent::{AgentCommand, AgentIdentity, AttemptLimits, RefusalPatterns, adopt_attempt, run_attempt};
 use crate::process::shell_words;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
-use tm_scheduler::{Ended, OutputFormat, ResultFile};
+use tm_scheduler::{Ended, OutputFormat, ResultFile, StopMode};
 use tokio::process::Child;
 use tokio::sync::watch;
 
@@ -215,7 +215,7 @@ async fn a_job_that_is_dropped_has_ended() {
 async fn an_agent_keeps_its_result_its_bounded_log_and_what_it_left_is_counted() {
     for scene in scenes() {
         let script = "yes | head -c 1000000; setsid sleep 1000 & printf 'status: PASS\\n' > result.md; exit 4";
-        let (_sender, orders) = watch::channel(Order::GoOn);
+        let (_sender, orders) = watch::channel(None);
         let report = run_attempt(scene.agent(script), orders, |_| {}).await.expect("room");
         assert_eq!(report.ended, Ended::Exited(Some(4)));
         assert!(matches!(report.result, ResultFile::Claimed(_)) && report.leftovers >= 1, "{report:?}");
@@ -229,8 +229,8 @@ async fn an_agent_is_adopted_by_whoever_knows_its_engine() {
         let (_child, handle) = scene.started_before("echo on > ready; sleep 1000");
         let command = scene.agent("");
         AgentIdentity::new(handle, u64::MAX).write(&command.identity_file).expect("written");
-        let (sender, orders) = watch::channel(Order::GoOn);
-        sender.send_replace(Order::StopNow);
+        let (sender, orders) = watch::channel(None);
+        sender.send_replace(Some(StopMode::Now));
         let report = adopt_attempt(command, orders, |_| {}).await.expect("room");
         assert_eq!(report.ended, Ended::Killed);
     }

@@ -8,8 +8,8 @@ use crate::trouble::{Trouble, blocking};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_config::Escape;
-use tm_executors::agent::{AgentCommand, Order, Progress, adopt_attempt, run_attempt};
-use tm_scheduler::{AgentReport, AttemptNumber, TaskId};
+use tm_executors::agent::{AgentCommand, Progress, adopt_attempt, run_attempt};
+use tm_scheduler::{AgentReport, AttemptNumber, StopMode, TaskId};
 use tm_worktrees::{CheckoutSnapshot, OtherWorktrees, Repository};
 use tokio::sync::watch;
 
@@ -50,7 +50,7 @@ pub(crate) struct Attempt {
     pub(crate) number: AttemptNumber,
     pub(crate) start: Start,
     pub(crate) command: AgentCommand,
-    pub(crate) orders: watch::Receiver<Order>,
+    pub(crate) orders: watch::Receiver<Option<StopMode>>,
 }
 
 /// What came of an agent.

@@ -5,10 +5,10 @@ use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, St
 use crate::trouble::{Trouble, blocking};
 use std::ffi::OsString;
 use std::sync::Arc;
-use tm_executors::agent::{AgentCommand, Follower, LogEnd, Order, Progress, closing};
+use tm_executors::agent::{AgentCommand, Follower, LogEnd, Progress, closing};
 use tm_presets::LoopContext;
-use tm_scheduler::AttemptNumber;
 use tm_scheduler::iteration::{AgentEnd, WorkChanges};
+use tm_scheduler::{AttemptNumber, StopMode};
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::{Work, WorkSnapshot};
 use tokio::sync::watch;
@@ -27,7 +27,7 @@ pub(super) async fn run_agent(
     setup: Arc<LoopSetup>,
     this: Try,
     concurrent: Arc<ConcurrentAttempts>,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<Option<StopMode>>,
     tell: impl Fn(LoopEvent) + Send + Sync,
 ) -> Result<AgentEnd, Trouble> {
     let directory = setup.directory.attempt(setup.lane.as_str(), this.iteration, this.attempt);

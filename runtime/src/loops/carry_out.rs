@@ -6,7 +6,7 @@ use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
 use std::sync::Arc;
 use tm_scheduler::iteration::{Iteration, LoopStatus};
-use tm_scheduler::{StopOrder, Tag, Timestamp};
+use tm_scheduler::{StopMode, Tag, Timestamp};
 use tm_store::run::ActivityLog;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -34,7 +34,7 @@ pub struct LaneOutcome {
 /// A durable file can't be written. Lanes that are under way then are stopped with their agents.
 pub async fn carry_out_loops(
     lanes: Vec<LoopSetup>,
-    mut stops: mpsc::UnboundedReceiver<StopOrder>,
+    mut stops: mpsc::UnboundedReceiver<StopMode>,
     mut tell: impl FnMut(&LoopTold),
 ) -> Result<Vec<LaneOutcome>, Error> {
     let Some(first) = lanes.first() else { return Ok(Vec::new()) };

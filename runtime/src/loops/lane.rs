@@ -8,12 +8,11 @@ use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
 use std::pin::Pin;
 use std::sync::Arc;
-use tm_executors::agent::Order;
 use tm_executors::testing::{TestPlace, run_tests};
 use tm_scheduler::iteration::{
     Iteration, IterationRecord, IterationStatus, LoopEffect, LoopInput, LoopStatus, Verification,
 };
-use tm_scheduler::{CommandEnd, TestOutcome, TestReport};
+use tm_scheduler::{CommandEnd, StopMode, TestOutcome, TestReport};
 use tokio::sync::{mpsc, watch};
 
 type Step = Pin<Box<dyn Future<Output = LoopInput> + Send>>;
@@ -23,7 +22,7 @@ pub(super) struct Lane {
     setup: Arc<LoopSetup>,
     machine: Iteration,
     step: Step,
-    orders: watch::Sender<Order>,
+    orders: watch::Sender<Option<StopMode>>,
     concurrent: Arc<ConcurrentAttempts>,
     events: mpsc::UnboundedSender<LoopEvent>,
     /// The progress file's length before the agent.
@@ -44,7 +43,7 @@ impl Lane {
             machine: Iteration::new(setup.goal, verification, setup.limits.clone()),
             setup: Arc::new(setup),
             step: Box::pin(std::future::ready(LoopInput::Begin)),
-            orders: watch::channel(Order::GoOn).0,
+            orders: watch::channel(None).0,
             concurrent,
             events,
             before: 0,
@@ -80,11 +79,11 @@ impl Lane {
     }
 
     fn is_stopping(&self) -> bool {
-        *self.orders.borrow() == Order::StopNow
+        *self.orders.borrow() == Some(StopMode::Now)
     }
 
     fn stopping(&self) -> LoopInput {
-        self.orders.send_replace(Order::StopNow);
+        self.orders.send_replace(Some(StopMode::Now));
         LoopInput::Stop
     }
 
@@ -215,7 +214,12 @@ async fn give_back(setup: Arc<LoopSetup>) -> Option<String> {
 }
 
 /// Runs the tests where the agent worked; a stop cuts them off.
-async fn verify(setup: Arc<LoopSetup>, iteration: u32, attempt: u32, mut orders: watch::Receiver<Order>) -> LoopInput {
+async fn verify(
+    setup: Arc<LoopSetup>,
+    iteration: u32,
+    attempt: u32,
+    mut orders: watch::Receiver<Option<StopMode>>,
+) -> LoopInput {
     let Some(command) = &setup.test_command else { return LoopInput::Verified(Ok(())) };
     let directory = setup.directory.attempt(setup.lane.as_str(), iteration, attempt);
     let executor = &setup.executor;
@@ -224,7 +228,7 @@ async fn verify(setup: Arc<LoopSetup>, iteration: u32, attempt: u32, mut orders:
         report = run_tests(command, place, "tests") => {
             LoopInput::Verified(if is_green(&report) { Ok(()) } else { Err(what_fails(&report)) })
         }
-        _ = orders.wait_for(|order| *order == Order::StopNow) => LoopInput::Verified(Err("cut off".to_owned())),
+        _ = orders.wait_for(|order| *order == Some(StopMode::Now)) => LoopInput::Verified(Err("cut off".to_owned())),
     }
 }
 

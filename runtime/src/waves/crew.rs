@@ -13,9 +13,8 @@ use crate::waves::steering::Reply;
 use crate::waves::steps::{self, Brief, StepDone};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tm_executors::agent::Order;
 use tm_scheduler::{
-    AttemptNumber, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus, Scheduler, StopAgent, Task,
+    AttemptNumber, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus, Scheduler, StopMode, Task,
     TaskId, Tokens, addition, of_unit,
 };
 use tm_store::backlog::ReadOptions;
@@ -88,7 +87,7 @@ pub(crate) struct Crew {
     sender: mpsc::UnboundedSender<Heard>,
     receiver: mpsc::UnboundedReceiver<Heard>,
     worktrees: BTreeMap<TaskId, Held>,
-    orders: BTreeMap<TaskId, watch::Sender<Order>>,
+    orders: BTreeMap<TaskId, watch::Sender<Option<StopMode>>>,
     steps: JoinSet<()>,
     releases: JoinSet<Option<String>>,
     looks: JoinSet<()>,
@@ -259,8 +258,8 @@ impl Crew {
         (number == attempt).then_some(worktree)
     }
 
-    fn order_line(&mut self, task: &TaskId) -> watch::Receiver<Order> {
-        let (sender, receiver) = watch::channel(Order::GoOn);
+    fn order_line(&mut self, task: &TaskId) -> watch::Receiver<Option<StopMode>> {
+        let (sender, receiver) = watch::channel(None);
         self.orders.insert(task.clone(), sender);
         receiver
     }
@@ -274,13 +273,9 @@ impl Crew {
         });
     }
 
-    fn stop_agent(&self, task: &TaskId, order: StopAgent) {
-        let order = match order {
-            StopAgent::AfterGrace => Order::StopWithin(self.setup.grace),
-            StopAgent::Now => Order::StopNow,
-        };
+    fn stop_agent(&self, task: &TaskId, order: StopMode) {
         if let Some(orders) = self.orders.get(task) {
-            orders.send_replace(order);
+            orders.send_replace(Some(order));
         }
     }
 

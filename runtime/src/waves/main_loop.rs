@@ -7,7 +7,7 @@ use crate::callers::refusal_of;
 use crate::clock::SteadyClock;
 use crate::waves::crew::{Crew, Heard, Taken, Told};
 use crate::waves::run_setup::RunSetup;
-use crate::waves::steering::{Ask, Reply, Steer, stop_order};
+use crate::waves::steering::{Ask, Reply, Steer, stop_mode};
 use crate::{Error, Replayed};
 use std::time::Duration;
 use tm_scheduler::{Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Task, TaskId, Timestamp};
@@ -188,7 +188,7 @@ impl Loop {
         let (request, task) = match ask {
             Ask::Status => return Ok((None, Reply::done("said how the run stands"))),
             Ask::Stop { now } => {
-                return Ok((Some(Input::Stop(stop_order(*now))), Reply::done("asked the run to stop")));
+                return Ok((Some(Input::Stop(stop_mode(*now))), Reply::done("asked the run to stop")));
             }
             Ask::Refused { .. } => {
                 return Err(Reply::failed("malformed", "note a refusal: you are no agent of the run"));

@@ -6,7 +6,7 @@ use super::{IllegalInput, Place, Scheduler, State};
 use crate::failure::last_line;
 use crate::{
     AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, Keep, LandingRefusal, Phase,
-    PrepareRefusal, Proof, Refactor, Refactored, Status, StopOrder, StopReason, TaskId, Timestamp, judge_agent,
+    PrepareRefusal, Proof, Refactor, Refactored, Status, StopMode, StopReason, TaskId, Timestamp, judge_agent,
 };
 
 impl Scheduler {
@@ -140,7 +140,7 @@ impl Scheduler {
         match verdict {
             AgentVerdict::WorthProving => {
                 self.set_state(rank, State::Proving);
-                if self.stop_order != Some(StopOrder::Now) {
+                if self.stop_order != Some(StopMode::Now) {
                     effects.push(Effect::Prove { task: self.id(rank), attempt: self.attempt_number(rank) });
                 }
             }

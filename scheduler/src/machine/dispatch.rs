@@ -2,7 +2,7 @@
 
 use super::{AttemptRecord, Life, Scheduler, State, count_u32};
 use crate::{
-    AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopOrder, StopReason, Timestamp,
+    AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopMode, StopReason, Timestamp,
 };
 use std::num::NonZeroU32;
 
@@ -105,7 +105,7 @@ impl Scheduler {
     }
 
     pub(super) fn land_next(&mut self, effects: &mut Vec<Effect>) {
-        if self.landing_under_way || self.stop_order == Some(StopOrder::Now) {
+        if self.landing_under_way || self.stop_order == Some(StopMode::Now) {
             return;
         }
         let Some(&rank) = self.landing.front() else { return };
@@ -143,8 +143,8 @@ impl Scheduler {
     fn is_at_rest(&self) -> bool {
         let mut under_way = (0..self.states.len()).filter(|rank| !self.parked.contains(rank));
         match self.stop_order {
-            Some(StopOrder::Now) => !under_way.any(|rank| self.states[rank].has_agent()),
-            Some(StopOrder::Gently) | None => {
+            Some(StopMode::Now) => !under_way.any(|rank| self.states[rank].has_agent()),
+            Some(StopMode::Gently) | None => {
                 let lands = self.landing.front().is_some_and(|first| !self.parked.contains(first));
                 !lands && !under_way.any(|rank| self.states[rank].holds_slot())
             }

@@ -26,7 +26,7 @@ pub use state::{AttemptRecord, Conflicted, Place, State};
 
 use crate::{
     AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase, PlacedTask,
-    RunStatus, Status, StopOrder, StopReason, TaskId, Timestamp, WavePlan,
+    RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
 use parting::Parting;
@@ -98,7 +98,7 @@ pub struct Scheduler {
     is_paused: bool,
     /// Tasks under way that somebody stopped, skipped or wants tried again.
     partings: BTreeMap<usize, Parting>,
-    stop_order: Option<StopOrder>,
+    stop_order: Option<StopMode>,
     stop_reason: Option<StopReason>,
     /// Tasks whose step can't be done now for reasons outside of all tasks; they stay where they stand.
     parked: BTreeSet<usize>,

@@ -5,7 +5,7 @@
 
 use super::{IllegalInput, Place, Scheduler, State};
 use crate::{
-    AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, StopAgent, Timestamp, judge_agent,
+    AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, StopMode, Timestamp, judge_agent,
 };
 
 /// What becomes of a task when the step under way is answered.
@@ -31,7 +31,7 @@ impl Parting {
 
 impl Scheduler {
     /// Has the agent stopped, when there is one, and remembers what is to become of the task.
-    pub(super) fn part_later(&mut self, rank: usize, parting: Parting, order: StopAgent, effects: &mut Vec<Effect>) {
+    pub(super) fn part_later(&mut self, rank: usize, parting: Parting, order: StopMode, effects: &mut Vec<Effect>) {
         self.partings.insert(rank, parting);
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         let why = parting.words().to_owned();
@@ -45,7 +45,7 @@ impl Scheduler {
     pub(super) fn part_after_resuming(&self, effects: &mut Vec<Effect>) {
         for &rank in self.partings.keys().filter(|&&rank| self.states[rank].has_agent()) {
             let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-            effects.push(Effect::StopAgent { task, attempt, order: StopAgent::Now });
+            effects.push(Effect::StopAgent { task, attempt, order: StopMode::Now });
         }
     }
 

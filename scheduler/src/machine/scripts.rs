@@ -13,7 +13,7 @@ mod walls;
 use super::*;
 use crate::{
     AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions, PrepareRefusal, Proof,
-    StopAgent, Task, TddMode,
+    StopMode, Task, TddMode,
 };
 use std::num::NonZeroU32;
 
@@ -70,8 +70,8 @@ fn line(effect: &Effect) -> String {
         }
         Effect::RunAgent { task, attempt, .. } => format!("run {task}#{attempt}"),
         Effect::Adopt { task, attempt, .. } => format!("adopt {task}#{attempt}"),
-        Effect::StopAgent { task, order: StopAgent::AfterGrace, .. } => format!("stop {task} after grace"),
-        Effect::StopAgent { task, order: StopAgent::Now, .. } => format!("stop {task} now"),
+        Effect::StopAgent { task, order: StopMode::Gently, .. } => format!("stop {task} after grace"),
+        Effect::StopAgent { task, order: StopMode::Now, .. } => format!("stop {task} now"),
         Effect::Prove { task, attempt } => format!("prove {task}#{attempt}"),
         Effect::Commit { task, attempt } => format!("commit {task}#{attempt}"),
         Effect::Refactor { task, attempt, commit, .. } => format!("refactor {task}#{attempt} {commit}"),
@@ -334,10 +334,10 @@ fn a_gentle_stop_finishes_what_agents_finish_and_gives_the_rest_back() {
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
     script.answer("2", prepared(), &["say attempt:started 2", "run 2#1"]);
     script.gives(
-        Input::Stop(StopOrder::Gently),
+        Input::Stop(StopMode::Gently),
         &["say run:stopping Interrupted", "stop 1 after grace", "stop 2 after grace"],
     );
-    script.gives(Input::Stop(StopOrder::Gently), &[]);
+    script.gives(Input::Stop(StopMode::Gently), &[]);
     script.answer("1", exited(0), &["prove 1#1"]);
     script.answer("1", proved(None), &["say test:run 1", "commit 1#1"]);
     script.answer("2", ended(Ended::Killed), &["release 2#1 Salvage", "say attempt:ended 2 well"]);
@@ -376,7 +376,7 @@ fn a_stop_now_waits_for_agents_alone_and_the_next_process_asks_again_for_every_s
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
     script.answer("2", prepared(), &["say attempt:started 2", "run 2#1"]);
     script.answer("2", exited(0), &["prove 2#1"]);
-    script.gives(Input::Stop(StopOrder::Now), &["say run:stopping Interrupted", "stop 1 now"]);
+    script.gives(Input::Stop(StopMode::Now), &["say run:stopping Interrupted", "stop 1 now"]);
     script.answer(
         "1",
         exited(0),

@@ -152,7 +152,7 @@ impl World {
         let request = match self.random.usize(..12) {
             0 => Request::Pause,
             1..=3 => Request::Continue,
-            4 | 5 => Request::StopTask { task, order: StopOrder::Gently },
+            4 | 5 => Request::StopTask { task, order: StopMode::Gently },
             6..=8 => Request::Retry(task),
             9 => Request::Skip { task, dependants: Dependants::Blocked },
             10 => Request::Skip { task, dependants: Dependants::Released },
@@ -381,8 +381,8 @@ impl World {
             }
             match self.random.usize(..200) {
                 0 => self.crash(),
-                1 if self.hostile.is_none() => self.input(Input::Stop(StopOrder::Gently)),
-                2 if self.hostile.is_none() => self.input(Input::Stop(StopOrder::Now)),
+                1 if self.hostile.is_none() => self.input(Input::Stop(StopMode::Gently)),
+                2 if self.hostile.is_none() => self.input(Input::Stop(StopMode::Now)),
                 _ if self.owed.is_empty() && self.scheduler.next_wake().is_none() && self.scheduler.is_paused() => {
                     self.input(Input::Request(Request::Continue));
                 }

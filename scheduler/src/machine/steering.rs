@@ -4,7 +4,7 @@
 
 use super::parting::Parting;
 use super::{Life, Scheduler, State};
-use crate::{Dependants, Effect, Event, Failure, Phase, Refusal, Request, StopAgent, StopOrder, TaskId, Timestamp};
+use crate::{Dependants, Effect, Event, Failure, Phase, Refusal, Request, StopMode, TaskId, Timestamp};
 use std::collections::BTreeSet;
 
 /// What is said of a task that somebody ended.
@@ -150,12 +150,8 @@ impl Scheduler {
         self.pair(rank).filter(|_| self.phase(rank) == Phase::Green).filter(is_lost)
     }
 
-    fn stop_task(&mut self, now: Timestamp, rank: usize, order: StopOrder, effects: &mut Vec<Effect>) {
-        let how = match order {
-            StopOrder::Gently => StopAgent::AfterGrace,
-            StopOrder::Now => StopAgent::Now,
-        };
-        if !self.part_from(now, rank, Parting::Stopped, how, effects) {
+    fn stop_task(&mut self, now: Timestamp, rank: usize, order: StopMode, effects: &mut Vec<Effect>) {
+        if !self.part_from(now, rank, Parting::Stopped, order, effects) {
             self.fail_unstarted(rank, effects);
         }
     }
@@ -166,7 +162,7 @@ impl Scheduler {
         now: Timestamp,
         rank: usize,
         parting: Parting,
-        order: StopAgent,
+        order: StopMode,
         effects: &mut Vec<Effect>,
     ) -> bool {
         let state = &self.states[rank];
@@ -204,7 +200,7 @@ impl Scheduler {
                 self.reopen(rank, effects);
             }
         } else {
-            self.part_later(rank, Parting::Again, StopAgent::Now, effects);
+            self.part_later(rank, Parting::Again, StopMode::Now, effects);
         }
     }
 
@@ -217,7 +213,7 @@ impl Scheduler {
     }
 
     fn leave_out(&mut self, now: Timestamp, rank: usize, dependants: Dependants, effects: &mut Vec<Effect>) {
-        if !self.part_from(now, rank, Parting::Skipped(dependants), StopAgent::Now, effects) {
+        if !self.part_from(now, rank, Parting::Skipped(dependants), StopMode::Now, effects) {
             self.skip(rank, dependants, effects);
         }
     }

@@ -1,10 +1,10 @@
 //! Stops a run, and takes one over from another process.
 
 use super::{Life, Scheduler, State};
-use crate::{Effect, Event, Limits, Status, StopAgent, StopOrder, StopReason};
+use crate::{Effect, Event, Limits, Status, StopMode, StopReason};
 
 impl Scheduler {
-    pub(super) fn stop(&mut self, order: StopOrder, effects: &mut Vec<Effect>) {
+    pub(super) fn stop(&mut self, order: StopMode, effects: &mut Vec<Effect>) {
         if self.stop_order >= Some(order) {
             return;
         }
@@ -13,13 +13,9 @@ impl Scheduler {
             self.stop_reason = Some(StopReason::Interrupted);
             effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Interrupted }));
         }
-        let order = match order {
-            StopOrder::Gently => StopAgent::AfterGrace,
-            StopOrder::Now => StopAgent::Now,
-        };
         for rank in 0..self.states.len() {
             // An agent that is being stopped already is not given more time.
-            let is_parting = order == StopAgent::AfterGrace && self.partings.contains_key(&rank);
+            let is_parting = order == StopMode::Gently && self.partings.contains_key(&rank);
             if self.states[rank].has_agent() && !is_parting {
                 effects.push(Effect::StopAgent { task: self.id(rank), attempt: self.attempt_number(rank), order });
             }

@@ -8,19 +8,19 @@ mod protocol;
 mod server;
 
 pub use client::{CallError, call};
-pub(crate) use protocol::stop_order;
+pub(crate) use protocol::stop_mode;
 pub use protocol::{Ask, Reply, RunStanding, VERSION};
 pub use server::SteeringSocket;
 
 use crate::callers::AgentCaller;
-use tm_scheduler::StopOrder;
+use tm_scheduler::StopMode;
 use tokio::sync::oneshot;
 
 /// Something that somebody wants of the run that goes on in this process.
 #[derive(Debug)]
 pub enum Steer {
     /// A signal: stop.
-    Stop(StopOrder),
+    Stop(StopMode),
     /// A call over the socket, which is answered once it is done and durable.
     Ask(Ask, oneshot::Sender<Reply>),
     /// Something of this name was refused to an agent of the run; whoever waits goes on once that is noted.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tm_scheduler::{Dependants, Refusal, Request, RunStatus, Scheduler, State, StopOrder, TaskId};
+use tm_scheduler::{Dependants, Refusal, Request, RunStatus, Scheduler, State, StopMode, TaskId};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -98,7 +98,7 @@ impl Ask {
             Self::Status | Self::Stop { .. } | Self::Add { .. } | Self::Refused { .. } => None,
             Self::Pause => Some(Request::Pause),
             Self::Resume => Some(Request::Continue),
-            Self::StopTask { task, now } => Some(Request::StopTask { task: task.clone(), order: stop_order(*now) }),
+            Self::StopTask { task, now } => Some(Request::StopTask { task: task.clone(), order: stop_mode(*now) }),
             Self::Retry { task } => Some(Request::Retry(task.clone())),
             Self::Skip { task, satisfied } => {
                 let dependants = if *satisfied { Dependants::Released } else { Dependants::Blocked };
@@ -109,8 +109,8 @@ impl Ask {
 }
 
 /// How soon a run or a task is to stop.
-pub(crate) const fn stop_order(now: bool) -> StopOrder {
-    if now { StopOrder::Now } else { StopOrder::Gently }
+pub(crate) const fn stop_mode(now: bool) -> StopMode {
+    if now { StopMode::Now } else { StopMode::Gently }
 }
 
 /// The answer to a call.

@@ -13,9 +13,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tm_executors::agent::{AgentCommand, AttemptLimits, Order};
+use tm_executors::agent::{AgentCommand, AttemptLimits};
 use tm_presets::{Prompt, PromptContext, RejectedWork};
-use tm_scheduler::Answer;
+use tm_scheduler::{Answer, StopMode};
 use tm_store::run::Rejection;
 use tm_worktrees::Worktree;
 use tokio::sync::watch;
@@ -24,7 +24,7 @@ pub(crate) async fn run_agent(
     brief: Brief,
     worktree: Option<Worktree>,
     timeout_ms: u64,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<Option<StopMode>>,
 ) -> StepDone {
     Box::pin(see_to_its_end(brief, worktree, timeout_ms, orders, Start::New)).await
 }
@@ -33,7 +33,7 @@ pub(crate) async fn adopt(
     brief: Brief,
     worktree: Option<Worktree>,
     timeout_ms: u64,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<Option<StopMode>>,
 ) -> StepDone {
     Box::pin(see_to_its_end(brief, worktree, timeout_ms, orders, Start::Adopt)).await
 }
@@ -42,7 +42,7 @@ async fn see_to_its_end(
     brief: Brief,
     worktree: Option<Worktree>,
     timeout_ms: u64,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<Option<StopMode>>,
     start: Start,
 ) -> StepDone {
     let worktree = match at_hand(&brief, worktree).await {

@@ -10,12 +10,12 @@ use crate::waves::resolving::{Mending, carried_over};
 use crate::waves::run_setup::Shared;
 use crate::waves::statuses::Ledger;
 use std::sync::Arc;
-use tm_executors::agent::{AgentCommand, Order, Progress};
+use tm_executors::agent::{AgentCommand, Progress};
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Scheduler, Task, TaskId,
-    Tokens,
+    AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Scheduler, StopMode, Task,
+    TaskId, Tokens,
 };
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::{TreeId, Worktree};
@@ -211,7 +211,7 @@ impl Brief {
         &self,
         start: Start,
         command: AgentCommand,
-        orders: watch::Receiver<Order>,
+        orders: watch::Receiver<Option<StopMode>>,
         progress: impl FnMut(Progress) + Send,
     ) -> Result<AgentReport, Trouble> {
         let setup = &self.setup;

@@ -14,9 +14,9 @@ use crate::proving::{Measurements, Work, prove_same_behaviour};
 use crate::trouble::Trouble;
 use std::sync::Arc;
 use tm_config::GatePhase;
-use tm_executors::agent::{Order, adopt_attempt};
+use tm_executors::agent::adopt_attempt;
 use tm_presets::Prompt;
-use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Proof, Refactored, in_a_line, judge_agent};
+use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Proof, Refactored, StopMode, in_a_line, judge_agent};
 use tm_worktrees::{Error, TreeId, Worktree};
 use tokio::sync::watch;
 
@@ -33,7 +33,7 @@ pub(crate) async fn refactor(
     worktree: Option<Worktree>,
     commit: CommitId,
     timeout_ms: u64,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<Option<StopMode>>,
     measurements: Arc<Measurements>,
 ) -> StepDone {
     let green_directory = brief.directory.clone();
@@ -86,7 +86,7 @@ fn put_aside_as(brief: &Brief) -> String {
 
 /// Another process began this: its agent is ended, and what it did is dropped, since nobody saw it proven.
 async fn after_interruption(brief: &Brief, worktree: &Worktree) -> Outcome {
-    let (_sender, orders) = watch::channel(Order::StopNow);
+    let (_sender, orders) = watch::channel(Some(StopMode::Now));
     let report = match command(brief, worktree.path(), 0, Prompt::Refactor, Vec::new()).await {
         Ok(command) => adopt_attempt(command, orders, |_| {}).await.ok(),
         Err(_unknown) => None,
@@ -106,7 +106,7 @@ async fn improve(
     worktree: &Worktree,
     commit: &CommitId,
     timeout_ms: u64,
-    orders: watch::Receiver<Order>,
+    orders: watch::Receiver<Option<StopMode>>,
     measurements: &Measurements,
 ) -> Result<Outcome, Trouble> {
     let nothing = |trouble: Trouble| {

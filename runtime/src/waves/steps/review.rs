@@ -11,9 +11,9 @@ use serde::Deserialize;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::Gate;
-use tm_executors::agent::{AttemptLimits, Order, Progress, adopt_attempt};
+use tm_executors::agent::{AttemptLimits, Progress, adopt_attempt};
 use tm_presets::{ReviewContext, recipe, review_prompt};
-use tm_scheduler::{AgentReport, Ended, GateOutcome, GateResult, Tokens};
+use tm_scheduler::{AgentReport, Ended, GateOutcome, GateResult, StopMode, Tokens};
 use tm_store::run::AttemptDirectory;
 use tokio::sync::watch;
 
@@ -115,7 +115,7 @@ async fn end_what_was_left(brief: &Brief, gate: &Gate) -> Result<(), Trouble> {
         return Ok(());
     }
     let directory = brief.directory.review(&gate.name, number - 1);
-    let (_sender, orders) = watch::channel(Order::GoOn);
+    let (_sender, orders) = watch::channel(None);
     // Its time is over.
     let command = launch(brief, gate, &directory, directory.path(), ("", Duration::ZERO))?;
     // One that has ended is found to be gone.
@@ -136,12 +136,12 @@ async fn asked(
     let diff = laid_out(brief, work, folder.path(), directory).await?;
     let prompt = prompt(brief, gate, &diff, directory)?;
     let command = launch(brief, gate, directory, folder.path(), (&prompt, gate.limit()))?;
-    let (sender, orders) = watch::channel(Order::GoOn);
+    let (sender, orders) = watch::channel(None);
     let most = gate.max_tokens;
     let bounded = move |progress: Progress| {
         let used = progress.tokens.map_or(0, |tokens| tokens.input.saturating_add(tokens.output));
         if most.is_some_and(|most| used > most) {
-            sender.send_replace(Order::StopNow);
+            sender.send_replace(Some(StopMode::Now));
         }
         if let Some(line) = progress.last_line {
             brief.tell_output(line);

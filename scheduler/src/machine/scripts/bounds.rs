@@ -93,7 +93,7 @@ fn an_agent_that_somebody_else_ends_is_lost_and_one_that_the_user_ends_is_not_co
     for number in 1..=50 {
         let (run, prepare) = (format!("run 1#{number}"), format!("prepare 1#{} on [] with []", number + 1));
         script.answer("1", prepared(), &["say attempt:started 1", &run]);
-        script.gives(Input::Stop(StopOrder::Gently), &["say run:stopping Interrupted", "stop 1 after grace"]);
+        script.gives(Input::Stop(StopMode::Gently), &["say run:stopping Interrupted", "stop 1 after grace"]);
         script.answer(
             "1",
             ended(Ended::Killed),

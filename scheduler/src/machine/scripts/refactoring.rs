@@ -43,10 +43,10 @@ fn a_refactored_green_lands_with_the_further_commit_or_without_it() {
 fn a_stopping_run_starts_no_refactoring_and_ends_one_under_way() {
     let mut script = green_proven();
     let mut other = Script { scheduler: script.scheduler.clone(), now: script.now };
-    script.gives(Input::Stop(StopOrder::Gently), &["say run:stopping Interrupted"]);
+    script.gives(Input::Stop(StopMode::Gently), &["say run:stopping Interrupted"]);
     script.answer("1", committed("green"), &["say commit:created 1", "release 1#1 Nothing", "land 1#1 green"]);
     other.answer("1", committed("green"), &["say commit:created 1", "refactor 1#1 green"]);
-    other.gives(Input::Stop(StopOrder::Now), &["say run:stopping Interrupted", "stop 1 now"]);
+    other.gives(Input::Stop(StopMode::Now), &["say run:stopping Interrupted", "stop 1 now"]);
 }
 
 fn red_committed() -> Input {

@@ -83,8 +83,8 @@ fn a_stopped_task_keeps_its_work_and_blocks_its_dependants() {
     let mut script = begun(&[("1", &[]), ("2", &["1"])], TddMode::Off, 2);
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
     let stop = |order| ask(Request::StopTask { task: "1".into(), order });
-    script.gives(stop(StopOrder::Gently), &["say task:stopping 1", "stop 1 after grace"]);
-    script.gives(stop(StopOrder::Now), &["say task:stopping 1", "stop 1 now"]);
+    script.gives(stop(StopMode::Gently), &["say task:stopping 1", "stop 1 after grace"]);
+    script.gives(stop(StopMode::Now), &["say task:stopping 1", "stop 1 now"]);
     script.answer(
         "1",
         ended(Ended::Killed),
@@ -105,7 +105,7 @@ fn work_that_is_landing_when_its_task_is_stopped_lands_or_is_given_up() {
         let mut script = begun(&[("1", &[])], TddMode::Off, 1);
         script.work("1");
         script.answer("1", committed("c1"), &["say commit:created 1", "release 1#1 Nothing", "land 1#1 c1"]);
-        let stop = Request::StopTask { task: "1".into(), order: StopOrder::Now };
+        let stop = Request::StopTask { task: "1".into(), order: StopMode::Now };
         script.gives(ask(stop), &["say task:stopping 1"]);
         let refused =
             LandingRefusal::Conflict { files: vec!["f".into()], with: Vec::new(), mendable: false, tried: Vec::new() };
@@ -132,7 +132,7 @@ fn work_that_waits_to_land_when_its_task_is_stopped_stays_on_its_branch() {
     script.answer("1", committed("c1"), &["say commit:created 1", "release 1#1 Nothing", "land 1#1 c1"]);
     script.answer("2", committed("c2"), &["say commit:created 2", "release 2#1 Nothing"]);
     script.gives(
-        ask(Request::StopTask { task: "2".into(), order: StopOrder::Now }),
+        ask(Request::StopTask { task: "2".into(), order: StopMode::Now }),
         &["say attempt:ended 2 stopped", "say task:failed 2 stopped", "status 2 pending"],
     );
     script.answer(
@@ -251,11 +251,11 @@ fn a_task_that_joins_takes_the_place_of_its_priority() {
 #[test]
 fn what_the_run_does_not_know_or_is_over_with_is_refused_with_the_reason() {
     let mut script = begun(&[("1", &[])], TddMode::Off, 1);
-    let stop = |task: &str| Request::StopTask { task: task.into(), order: StopOrder::Now };
+    let stop = |task: &str| Request::StopTask { task: task.into(), order: StopMode::Now };
     assert_eq!(reason(&script, &stop("7")), "stop task `7`: the run has no task of that id");
     script.work("1");
     script.answer("1", committed("c1"), &["say commit:created 1", "release 1#1 Nothing", "land 1#1 c1"]);
-    script.gives(Input::Stop(StopOrder::Gently), &["say run:stopping Interrupted"]);
+    script.gives(Input::Stop(StopMode::Gently), &["say run:stopping Interrupted"]);
     assert_eq!(reason(&script, &Request::Retry("1".into())), "retry task `1`: the run is stopping");
     script.answer(
         "1",
@@ -270,7 +270,7 @@ fn an_agent_that_was_being_stopped_when_tm_died_is_stopped_again() {
     let mut script = begun(&[("1", &[])], TddMode::Off, 1);
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
     script.gives(
-        ask(Request::StopTask { task: "1".into(), order: StopOrder::Gently }),
+        ask(Request::StopTask { task: "1".into(), order: StopMode::Gently }),
         &["say task:stopping 1", "stop 1 after grace"],
     );
     let limits = script.scheduler.limits().clone();
