@@ -2,7 +2,7 @@
 
 use crate::scene::{HONEST, Scene, write};
 use serde_json::Value;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -200,6 +200,19 @@ fn has_keys_of(ours: &Value, theirs: &Value, place: &str) {
         }
         _ => assert_eq!(std::mem::discriminant(ours), std::mem::discriminant(theirs), "{place}: {ours} and {theirs}"),
     }
+}
+
+#[test]
+fn a_list_that_is_watched_is_shown_again_when_the_backlog_changes() {
+    let scene = Scene::new(&[("1", "Add it", &[])], HONEST);
+    let mut watching = scene.tm(&["list", "--watch", "--format", "json"]).stdout(Stdio::piped()).spawn().expect("tm");
+    let mut lines = BufReader::new(watching.stdout.take().expect("a pipe")).lines();
+    let mut shows = |word: &str| lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(word)));
+    assert!(shows("\"pending\"").is_some());
+    answer(&scene, &["set-status", "--id", "1", "--status", "done"], 0);
+    assert!(shows("\"done\"").is_some());
+    watching.kill().expect("killed");
+    watching.wait().expect("an end");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a run leaves when it is over, read by those for whom it is: a browser, Python, CI systems, a command.
 
-use crate::scene::{HONEST, Scene, write};
+use crate::scene::{HONEST, Scene, executable, write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -73,6 +73,10 @@ fn the_end_of_a_run_is_told_to_whoever_wants_to_know() {
         let again = scene.tm(&["waves", "report", flag]).output().expect("tm");
         assert_eq!(String::from_utf8_lossy(&again.stdout), text(&run_folder(&scene).join(name)));
     }
+    executable(&scene.path("bin/wslview"), "cp \"$1\" \"$AGENT_FOLDER/opened\"");
+    let opened = scene.tm(&["waves", "report", "--open"]).env("PATH", with_notifier(&scene)).output();
+    assert!(opened.expect("tm").status.success());
+    assert_eq!(text(&scene.path("opened")), text(&run_folder(&scene).join("report.html")));
     opens_in_a_browser(&scene, &reports.join("report.html"));
     is_read_by_python(&reports.join("junit.xml"));
 }
