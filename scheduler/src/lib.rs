@@ -27,6 +27,7 @@ mod named_files;
 mod next;
 mod pair;
 mod pair_up;
+mod placeholders;
 mod plan;
 mod positions;
 pub mod preflight;
@@ -62,6 +63,7 @@ pub use machine::{AttemptRecord, Conflicted, IllegalInput, Place, Scheduler, Sta
 pub use next::{Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use pair_up::{AbsentPartner, PairUp, PairUpOptions, Skip, pair_up};
+pub use placeholders::{NoValue, fill, placeholders};
 pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
 pub use proof::{CoverageChange, Proof, Strength};
 pub use reason::Reason;

@@ -71,13 +71,8 @@ pub enum Error {
         why: &'static str,
     },
     /// A branch pattern holds a placeholder that nothing fills.
-    #[error("fill in `{{{placeholder}}}` in the branch pattern `{pattern}`")]
-    UnknownPlaceholder {
-        /// The pattern.
-        pattern: String,
-        /// The placeholder without braces.
-        placeholder: String,
-    },
+    #[error(transparent)]
+    BranchPattern(#[from] tm_scheduler::NoValue),
     /// A branch can't exist beside another one, because one would be a folder and a file at once.
     #[error("create the branch `{wanted}` beside the branch `{existing}`: one name is a folder of the other")]
     BranchClash {

@@ -27,27 +27,10 @@ pub fn slug(title: &str) -> String {
 ///
 /// A value never adds a slash; what git forbids becomes `-`, and parts that come out empty vanish.
 pub fn branch_from_pattern(pattern: &str, values: &[(&str, &str)]) -> Result<BranchName, Error> {
-    let filled = fill(pattern, values)?;
+    let values = values.iter().map(|(name, value)| (*name, value.replace('/', "-"))).collect();
+    let filled = tm_scheduler::fill(pattern, &values)?;
     let parts: Vec<String> = filled.split('/').map(tidy_part).filter(|part| !part.is_empty()).collect();
     BranchName::new(parts.join("/"))
-}
-
-fn fill(pattern: &str, values: &[(&str, &str)]) -> Result<String, Error> {
-    let mut filled = String::new();
-    let mut rest = pattern;
-    while let Some((before, after)) = rest.split_once('{') {
-        let (placeholder, after) = after.split_once('}').unwrap_or((after, ""));
-        let value = values.iter().find(|(name, _)| *name == placeholder);
-        let (_, value) = value.ok_or_else(|| Error::UnknownPlaceholder {
-            pattern: pattern.to_owned(),
-            placeholder: placeholder.to_owned(),
-        })?;
-        filled.push_str(before);
-        filled.extend(value.chars().map(|character| if character == '/' { '-' } else { character }));
-        rest = after;
-    }
-    filled.push_str(rest);
-    Ok(filled)
 }
 
 /// Makes one part of a name valid.
@@ -127,6 +110,6 @@ mod tests {
     #[test]
     fn unknown_placeholder_is_named() {
         let error = branch_from_pattern("tm/{nope}", &[]).expect_err("unknown");
-        assert_eq!(error.to_string(), "fill in `{nope}` in the branch pattern `tm/{nope}`");
+        assert_eq!(error.to_string(), "fill in `{nope}` in `tm/{nope}`");
     }
 }

@@ -8,11 +8,11 @@ mod permissions;
 pub use permissions::Granted;
 
 use crate::Error;
-use crate::placeholders::{self, Part, Placeholders};
+use crate::placeholders::{Placeholders, is_known, known_names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tm_config::{AgentCommand, AgentRecipe, Argument, PermissionMode, PromptDelivery, RefusalPatterns, Settings};
-use tm_scheduler::{OutputFormat, StopSignal};
+use tm_scheduler::{NoValue, OutputFormat, StopSignal, fill, placeholders};
 
 /// The built-in recipes.
 const BUILT_IN: [(&str, &str); 10] = [
@@ -236,8 +236,7 @@ impl Recipe {
                 }
                 Argument::Single(text) => line.push(self.fill(text, values)?),
                 Argument::Optional(texts) => {
-                    let filled: Result<Vec<String>, &str> =
-                        texts.iter().map(|text| placeholders::fill(text, values)).collect();
+                    let filled: Result<Vec<String>, NoValue> = texts.iter().map(|text| fill(text, values)).collect();
                     line.extend(filled.unwrap_or_default());
                 }
             }
@@ -246,13 +245,12 @@ impl Recipe {
     }
 
     fn fill(&self, text: &str, values: &Placeholders) -> Result<String, Error> {
-        let no_value =
-            |placeholder: &str| Error::NoValue { name: self.name.clone(), placeholder: placeholder.to_owned() };
-        placeholders::fill(text, values).map_err(no_value)
+        fill(text, values)
+            .map_err(|NoValue { placeholder, .. }| Error::NoValue { name: self.name.clone(), placeholder })
     }
 
     fn mentions(&self, placeholder: &str) -> bool {
-        self.texts().iter().any(|text| placeholders::parts(text).contains(&Part::Placeholder(placeholder)))
+        self.texts().iter().any(|text| placeholders(text).any(|name| name == placeholder))
     }
 
     /// Returns every text of the command in which placeholders are filled in.
@@ -269,31 +267,20 @@ impl Recipe {
     /// Refuses placeholders that tm does not know, and any that a shell would read.
     fn check(&self) -> Result<(), Error> {
         let values = self.environment.values().map(String::as_str);
-        for part in self.texts().into_iter().chain(values).flat_map(placeholders::parts) {
-            if let Part::Placeholder(placeholder) = part
-                && !placeholders::is_known(placeholder)
-            {
-                return Err(self.unknown_placeholder(placeholder));
-            }
+        let mut all = self.texts().into_iter().chain(values).flat_map(placeholders);
+        if let Some(placeholder) = all.find(|name| !is_known(name)) {
+            return Err(self.unknown_placeholder(placeholder));
         }
         let Some(AgentCommand::Shell(line)) = &self.command else { return Ok(()) };
         // Other braces in it are the shell's own.
-        let known = placeholders::parts(line).into_iter().find_map(|part| match part {
-            Part::Placeholder(placeholder) if placeholders::is_known(placeholder) => Some(placeholder.to_owned()),
-            Part::Placeholder(_) | Part::Text(_) => None,
-        });
-        match known {
-            Some(placeholder) => Err(Error::PlaceholderInShell { name: self.name.clone(), placeholder }),
+        match placeholders(line).find(|name| is_known(name)) {
+            Some(known) => Err(Error::PlaceholderInShell { name: self.name.clone(), placeholder: known.to_owned() }),
             None => Ok(()),
         }
     }
 
     fn unknown_placeholder(&self, placeholder: &str) -> Error {
-        Error::UnknownPlaceholder {
-            name: self.name.clone(),
-            placeholder: placeholder.to_owned(),
-            known: placeholders::known_names(),
-        }
+        Error::UnknownPlaceholder { name: self.name.clone(), placeholder: placeholder.to_owned(), known: known_names() }
     }
 }
 

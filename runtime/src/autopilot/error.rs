@@ -121,11 +121,8 @@ pub enum Error {
     #[error("complete a phase: no results are given")]
     NoResults,
     /// The pattern of commit subjects can't be filled.
-    #[error("fill in `{{{placeholder}}}` in `autopilot.commit_template`")]
-    Template {
-        /// The placeholder.
-        placeholder: String,
-    },
+    #[error("word a commit: {0}")]
+    Template(#[from] tm_scheduler::NoValue),
     /// tm could not run the tests.
     #[error("run the tests: {0}")]
     Measuring(String),
@@ -248,7 +245,7 @@ impl Error {
                 "there are {{ id }}, {{ title }}, {{ description }}, {{ phase }}, {{ type }}, {{ scope }}, {{ tag }}, \
                  {{ run }} and {{ files }}"
             }
-            Self::Template { .. } => "there are {type}, {scope}, {msg} and {taskId}",
+            Self::Template(_) => "there are {type}, {scope}, {msg} and {taskId}",
             Self::Git(tm_worktrees::Error::WrongHead { expected, .. }) => {
                 return Some(format!("`git switch {expected}`"));
             }

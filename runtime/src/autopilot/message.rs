@@ -4,6 +4,7 @@
 
 use super::error::Error;
 use crate::conventional::{commit_type, one_line, scope, summary};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tm_presets::CommitWords;
 use tm_scheduler::Task;
@@ -64,25 +65,15 @@ fn words(subject: &Subject<'_>) -> CommitWords {
 
 fn subject_line(subject: &Subject<'_>) -> Result<String, Error> {
     let scope = scope(subject.files);
-    let values = [
+    let values = BTreeMap::from([
         ("type", commit_type(subject.files, &subject.subtask.title, subject.default_type)),
         ("scope", scope.clone()),
         ("msg", summary(&subject.subtask.title)),
         ("taskId", one_line(subject.subtask.id.as_str())),
-    ];
+    ]);
     // A scope that nothing tells leaves no empty parentheses.
     let template = if scope.is_empty() { subject.template.replace("({scope})", "") } else { subject.template.into() };
-    let mut line = String::new();
-    let mut rest = template.as_str();
-    while let Some((before, after)) = rest.split_once('{') {
-        let (name, after) = after.split_once('}').unwrap_or((after, ""));
-        let value = values.iter().find(|(known, _)| *known == name);
-        let (_, value) = value.ok_or_else(|| Error::Template { placeholder: name.to_owned() })?;
-        line.push_str(before);
-        line.push_str(value);
-        rest = after;
-    }
-    line.push_str(rest);
+    let line = tm_scheduler::fill(&template, &values)?;
     Ok(one_line(&line))
 }
 
