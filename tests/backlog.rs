@@ -1,8 +1,9 @@
 //! The commands on the backlog, with the flags and keys of Task Master.
 
 use crate::scene::{HONEST, Scene, write};
+use crate::skipping::lacks;
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -106,8 +107,7 @@ fn task_master() -> Option<PathBuf> {
     if program.exists() {
         return Some(program);
     }
-    let said = writeln!(std::io::stderr(), "skipped: `task-master` is not installed, `.ci/run` does it");
-    said.expect("somebody listens");
+    lacks("Task Master");
     None
 }
 

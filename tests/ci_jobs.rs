@@ -1,6 +1,7 @@
 //! The jobs of `docs/ci.md`: their commands are taken out and run, their files are checked against their schemas.
 
 use crate::scene::{HONEST, Scene, write};
+use crate::skipping::lacks;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -117,11 +118,10 @@ fn the_job_for_cron_runs() {
 }
 
 /// Checks a file against the schema that the CI system publishes, where the checker is installed.
-#[expect(clippy::print_stderr, reason = "a skipped check says so")]
 fn fits(scene: &Scene, text: &str, schema: &str) {
     let checker: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/python/bin/check-jsonschema");
     if !checker.is_file() {
-        eprintln!("skipped: there is no check-jsonschema");
+        lacks("check-jsonschema");
         return;
     }
     let file = scene.path("job.yml");

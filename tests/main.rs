@@ -49,6 +49,7 @@ mod resolving;
 mod review;
 mod scene;
 mod seeds;
+mod skipping;
 mod steered_by_agents;
 mod steering;
 mod stopping;

@@ -2,6 +2,7 @@
 
 use crate::autopilot::{backlog, reporting, scene};
 use crate::scene::Scene;
+use crate::skipping::lacks;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::Peer;
 use rmcp::transport::TokioChildProcess;
@@ -221,7 +222,7 @@ fn the_official_python_client_does_a_task() {
         output.is_ok_and(|output| output.status.success())
     };
     if !has_client(&python) {
-        println!("skipped: the Python client is not installed; `.ci/run` installs it");
+        lacks("client of MCP in Python");
         return;
     }
     let scene = scene();

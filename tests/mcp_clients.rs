@@ -3,6 +3,7 @@
 use crate::autopilot::scene;
 use crate::mcp::HttpScene;
 use crate::scene::{Scene, write};
+use crate::skipping::lacks;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -113,7 +114,7 @@ fn suite() -> Option<(PathBuf, PathBuf)> {
 #[test]
 fn the_conformance_suite_passes_as_far_as_it_applies() {
     let Some((node, modules)) = suite() else {
-        println!("skipped: the conformance suite is not installed; `.ci/run` installs it");
+        lacks("conformance suite of MCP");
         return;
     };
     let scene = scene();

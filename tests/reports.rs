@@ -1,6 +1,7 @@
 //! What a run leaves when it is over, read by those for whom it is: a browser, Python, CI systems, a command.
 
 use crate::scene::{HONEST, Scene, executable, write};
+use crate::skipping::lacks;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -100,15 +101,10 @@ fn program(names: &[&str]) -> Option<Command> {
     Some(Command::new(found))
 }
 
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
-}
-
 /// The page as a phone shows it: no script error, nothing wider than the screen, headings and pictures.
 fn opens_in_a_browser(scene: &Scene, report: &Path) {
     let Some(mut browser) = program(&["chromium", "chromium-browser", "google-chrome"]) else {
-        skipped("there is no Chromium");
+        lacks("Chromium");
         return;
     };
     // A frame as wide as a phone, and a script beside it that measures what is in the frame.
@@ -154,12 +150,12 @@ fn is_read_by_python(junit: &Path) {
     #[expect(clippy::disallowed_methods, reason = "tests start programs")]
     let output = Command::new(python).args(["-c", script]).arg(junit).output();
     let Ok(output) = output else {
-        skipped("there is no Python");
+        lacks("Python");
         return;
     };
     let read = String::from_utf8_lossy(&output.stdout).into_owned();
     if read.starts_with("skipped") {
-        skipped("Python has no junitparser");
+        lacks("junitparser");
         return;
     }
     assert_eq!(

@@ -1,6 +1,7 @@
 //! `tm waves watch` on a terminal of its own, driven as a person drives it.
 
 use crate::scene::{HONEST, Scene, write};
+use crate::skipping::lacks;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,12 +18,11 @@ struct Terminal<'a> {
 
 impl<'a> Terminal<'a> {
     /// Opens one; `None`, and says so, on a machine without tmux.
-    #[expect(clippy::print_stderr, reason = "whoever runs the tests is to know what was not tested")]
     fn open(scene: &'a Scene) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(tmux) = std::env::split_paths(&path).map(|folder| folder.join("tmux")).find(|tmux| tmux.is_file())
         else {
-            eprintln!("skipped: there is no tmux");
+            lacks("tmux");
             return None;
         };
         let terminal = Self { scene, tmux };

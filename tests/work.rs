@@ -1,6 +1,7 @@
 //! A backlog is worked off: everything lands, nothing else is touched.
 
 use crate::scene::{HONEST, Scene, task};
+use crate::skipping::lacks_what_a_machine_may_have;
 
 const BACKLOG: [(&str, &str, &[&str]); 6] = [
     ("1", "Add the parser", &[]),
@@ -110,7 +111,7 @@ fn a_repository_with_longer_ids_and_another_store_of_refs_is_worked_in_as_any_ot
     std::fs::rename(scene.root().join(".git"), scene.path("first.git")).expect("moved");
     let kind = ["init", "--quiet", "--initial-branch=main", "--object-format=sha256", "--ref-format=reftable"];
     if !scene.try_git(&kind).status.success() {
-        eprintln!("skipped: this git makes no such repository");
+        lacks_what_a_machine_may_have("git that makes such a repository");
         return;
     }
     for arguments in [

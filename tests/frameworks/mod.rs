@@ -8,6 +8,7 @@ mod python;
 mod rust;
 
 use crate::scene::{Scene, write};
+use crate::skipping::lacks_what_a_machine_may_have;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -109,12 +110,15 @@ impl Project {
 }
 
 /// The folder of a program, when it is on this machine; says so when it is not.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn folder_of(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).find(|folder| folder.join(program).is_file());
+    let found = on_this_machine(program);
     if found.is_none() {
-        eprintln!("skipped: `{program}` is not on this machine");
+        lacks_what_a_machine_may_have(program);
     }
     found
+}
+
+pub(crate) fn on_this_machine(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).find(|folder| folder.join(program).is_file())
 }

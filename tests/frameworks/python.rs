@@ -1,6 +1,7 @@
 //! pytest, with its results as `JUnit`.
 
 use super::{Edits, Project, folder_of};
+use crate::skipping::lacks;
 use std::path::{Path, PathBuf};
 
 const CODE: &str = "def one():\n    return 1\n";
@@ -15,12 +16,11 @@ pub(crate) fn tools() -> Option<PathBuf> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests start programs")]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn has_pytest(python: &Path) -> bool {
     let asked = std::process::Command::new(python).args(["-c", "import pytest"]).output();
     let has = asked.is_ok_and(|output| output.status.success());
     if !has {
-        eprintln!("skipped: `{}` has no pytest", python.display());
+        lacks("pytest");
     }
     has
 }

@@ -2,19 +2,22 @@
 //! machine's, without which a test says so.
 
 use super::projects::{Fresh, NODE, PYTHON, packages};
-use crate::frameworks::folder_of;
+use crate::frameworks::{folder_of, on_this_machine};
 use crate::scene::Scene;
+use crate::skipping::lacks;
 use std::path::{Path, PathBuf};
 
 /// The folder of a program that was installed for these tests, or that is in the search path.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn installed(folder: &str, program: &str) -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools").join(folder);
     if own.join(program).is_file() {
         return Some(own);
     }
-    eprintln!("`{program}` was not installed for these tests");
-    folder_of(program)
+    let found = on_this_machine(program);
+    if found.is_none() {
+        lacks(program);
+    }
+    found
 }
 
 impl Fresh {

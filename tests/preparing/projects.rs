@@ -5,16 +5,16 @@
 use super::words;
 use crate::frameworks::folder_of;
 use crate::scene::{Scene, write};
+use crate::skipping::lacks;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folder with the packages; says so when there is none.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(super) fn packages() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/packages");
     let is_there = ["done", "ms-2.1.3.tgz"].iter().all(|name| folder.join(name).is_file());
     if !is_there {
-        eprintln!("skipped: there are no packages to install in `{}`", folder.display());
+        lacks("folder of packages to install");
     }
     is_there.then_some(folder)
 }

@@ -4,8 +4,8 @@
 
 use crate::models::ModelServer;
 use crate::scene::{Scene, write};
+use crate::skipping::lacks;
 use serde_json::json;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -116,9 +116,7 @@ impl Program {
     pub(crate) fn is_installed(&self) -> bool {
         let is_there = installed().join(self.name).exists();
         if !is_there {
-            // Past the test harness, which shows what tests print only where they fail.
-            let said = writeln!(std::io::stderr(), "skipped: `{}` is not installed, `.ci/run` does it", self.name);
-            said.expect("somebody listens");
+            lacks(self.name);
         }
         is_there
     }
