@@ -1,8 +1,7 @@
 //! Says, before a test command is run, how its results will be read, and what makes them readable test by test.
 
 use super::TestCommand;
-use super::asking::{Expected, ask};
-use super::asking::{Runner, runners};
+use super::asking::{Expected, ask, runners};
 use super::closure::calls;
 use crate::environment::CommandEnvironment;
 use std::path::Path;
@@ -48,7 +47,7 @@ pub fn expected_reading(command: &TestCommand, worktree: &Path) -> Reading {
 /// Returns what to add to a command whose results can't be read test by test.
 pub fn how_to_report(command: &TestCommand, worktree: &Path) -> String {
     let calls = calls(command, worktree);
-    let mut known: Vec<&str> = runners(&calls).into_iter().map(|(_, runner)| flags(runner)).collect();
+    let mut known: Vec<&str> = runners(&calls).into_iter().map(|(_, runner)| runner.advice).collect();
     known.dedup();
     match known.as_slice() {
         [flags] => format!("{flags} has its results read test by test"),
@@ -57,22 +56,6 @@ pub fn how_to_report(command: &TestCommand, worktree: &Path) -> String {
             .to_owned(),
         _ => "it runs several test runners: JUnit XML of all of them (`test.results: \"reports/*.xml\"`) is read test by test"
             .to_owned(),
-    }
-}
-
-const fn flags(runner: Runner) -> &'static str {
-    match runner {
-        Runner::Pytest => "`pytest --junitxml=\"$TM_RESULTS\"`",
-        Runner::Unittest => "`python3 -m unittest -v`",
-        Runner::Cargo => "`cargo test` as the last or only runner",
-        Runner::Nextest => "`cargo nextest run` as the only runner",
-        Runner::Go => "`go test -json`",
-        Runner::Node => "`node --test --test-reporter=tap`",
-        Runner::Jest => "`jest --json --outputFile=\"$TM_RESULTS\"`",
-        Runner::Vitest => "`vitest --run --reporter=json --outputFile=\"$TM_RESULTS\"`",
-        Runner::Mocha => "`mocha --reporter xunit --reporter-options output=\"$TM_RESULTS\"`",
-        Runner::Bun => "`bun test --reporter=junit --reporter-outfile=\"$TM_RESULTS\"`",
-        Runner::Rspec => "`rspec --format json --out \"$TM_RESULTS\"`",
     }
 }
 

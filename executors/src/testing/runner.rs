@@ -1,6 +1,7 @@
 //! Which files decide how tests are found and run: a change there can make any test look as if it passed.
 
 use super::Closure;
+use super::frameworks::FRAMEWORKS;
 use serde_json::Value;
 use std::path::Path;
 use tm_scheduler::verdict::{TestSettings, manifest};
@@ -16,17 +17,9 @@ pub enum RunnerFile {
     Partly,
 }
 
-/// Files that are about nothing but how tests, or the tools that run them, work.
-const WHOLE: [&str; 21] = [
-    "conftest.py",
-    "pytest.ini",
-    ".pytest.ini",
-    "phpunit.xml",
-    "phpunit.xml.dist",
-    "phpunit.dist.xml",
-    ".rspec",
-    ".taprc",
-    ".nycrc",
+/// Files that are about nothing but how tests, or the tools that run them, work, of no framework of the table.
+const SETTINGS: [&str; 17] = [
+    ".nycrc*",
     ".c8rc.json",
     ".npmrc",
     ".pnpmfile.cjs",
@@ -37,31 +30,21 @@ const WHOLE: [&str; 21] = [
     ".coveragerc",
     "sitecustomize.py",
     "usercustomize.py",
-    "nextest.toml",
     ".testcaferc.json",
+    "karma.conf.*",
+    "ava.config.*",
+    "wdio.conf.*",
+    "playwright.config.*",
+    "cypress.config.*",
 ];
-const WHOLE_BEGINNINGS: [&str; 12] = [
-    "jest.config.",
-    "jest.setup.",
-    "vitest.config.",
-    "vitest.workspace.",
-    "vitest.setup.",
-    "karma.conf.",
-    "ava.config.",
-    "wdio.conf.",
-    "playwright.config.",
-    "cypress.config.",
-    ".mocharc",
-    ".nycrc",
-];
+
 /// Returns what a file, by its path in the repository, has to do with how tests are found and run.
 pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
     let name = path.rsplit('/').next().unwrap_or(path);
     if holds_settings(path) {
         RunnerFile::Partly
     } else if closure.files.contains(path)
-        || WHOLE.contains(&name)
-        || WHOLE_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        || FRAMEWORKS.iter().flat_map(|row| row.settings).chain(&SETTINGS).any(|pattern| is_meant(pattern, name))
         || Path::new(name).extension().is_some_and(|extension| extension == "pth")
         || matches!(path, ".cargo/config.toml" | ".cargo/config")
     {
@@ -69,6 +52,10 @@ pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
     } else {
         RunnerFile::No
     }
+}
+
+fn is_meant(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |beginning| name.starts_with(beginning))
 }
 
 fn holds_settings(path: &str) -> bool {

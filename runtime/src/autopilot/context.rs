@@ -5,6 +5,7 @@
 use super::project::Project;
 use crate::conventional::stem;
 use std::path::Path;
+use tm_executors::testing::framework_of;
 use tm_scheduler::Task;
 use tm_scheduler::verdict::is_test_path;
 use tm_worktrees::slug;
@@ -13,29 +14,6 @@ use tm_worktrees::slug;
 const MOST_TESTS: usize = 20;
 /// So many files are expected at the most.
 const MOST_FILES: usize = 10;
-
-/// A test framework, with where its tests usually are; `{}` is the name of what is tested.
-struct Framework {
-    name: &'static str,
-    pattern: &'static str,
-    file: &'static str,
-}
-
-const fn framework(name: &'static str, pattern: &'static str, file: &'static str) -> Framework {
-    Framework { name, pattern, file }
-}
-
-const VITEST: Framework = framework("vitest", "**/*.test.ts", "src/{}.test.ts");
-const JEST: Framework = framework("jest", "**/*.test.js", "src/__tests__/{}.test.js");
-const MOCHA: Framework = framework("mocha", "test/**/*.js", "test/{}.test.js");
-const NODE: Framework = framework("node:test", "**/*.test.js", "test/{}.test.js");
-const CARGO: Framework = framework("cargo test", "tests/**/*.rs", "tests/{}.rs");
-const PYTEST: Framework = framework("pytest", "**/test_*.py", "tests/test_{}.py");
-const GO: Framework = framework("go test", "**/*_test.go", "{}_test.go");
-const RSPEC: Framework = framework("rspec", "spec/**/*_spec.rb", "spec/{}_spec.rb");
-const JUNIT: Framework = framework("junit", "src/test/**/*Test.java", "src/test/java/{}Test.java");
-const TAP: Framework = framework("tap", "t/**/*.t", "t/{}.t");
-const UNKNOWN: Framework = framework("unknown", "**/*test*", "tests/{}");
 
 /// What the project shows of its tests.
 pub(super) struct Tests {
@@ -47,11 +25,13 @@ pub(super) struct Tests {
 
 impl Tests {
     pub(super) fn of(project: &Project) -> Self {
-        let found = detect(project.root());
         let files = project.checkout.files().unwrap_or_default();
         let mut existing: Vec<String> = files.into_iter().filter(|path| is_test_path(path)).collect();
         existing.truncate(MOST_TESTS);
-        Self { framework: found.name, pattern: found.pattern, existing, default_file: found.file }
+        match framework_of(project.root()) {
+            Some(found) => Self { framework: found.name, pattern: found.tests, existing, default_file: found.new_test },
+            None => Self { framework: "unknown", pattern: "**/*test*", existing, default_file: "tests/{}" },
+        }
     }
 
     /// Where the tests of a subtask could go: beside the others and named like them.
@@ -75,38 +55,6 @@ fn has_mark(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let lower = name.to_lowercase();
     lower.contains("test") || lower.contains("spec") || lower.strip_suffix(".t").is_some()
-}
-
-/// A longer manifest tells nothing.
-const LONGEST_MANIFEST: u64 = 16 * 1024 * 1024;
-
-fn detect(root: &Path) -> Framework {
-    let text = |name: &str| {
-        let bytes = tm_untrusted::read_within(root, name.as_ref(), LONGEST_MANIFEST).unwrap_or_default();
-        String::from_utf8(bytes).unwrap_or_default()
-    };
-    let has = |name: &str| root.join(name).exists();
-    let package = text("package.json");
-    let in_package = [("vitest", VITEST), ("jest", JEST), ("mocha", MOCHA), ("node --test", NODE)];
-    for (word, framework) in in_package {
-        if package.contains(word) {
-            return framework;
-        }
-    }
-    let files = [("Cargo.toml", CARGO), ("go.mod", GO), ("pom.xml", JUNIT), ("build.gradle", JUNIT), (".rspec", RSPEC)];
-    for (name, framework) in files {
-        if has(name) {
-            return framework;
-        }
-    }
-    let python = ["pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "tox.ini"];
-    if python.into_iter().any(has) {
-        return PYTEST;
-    }
-    if !package.is_empty() {
-        return NODE;
-    }
-    if has("t") { TAP } else { UNKNOWN }
 }
 
 /// What a subtask says about how it is done, a hint a line.
@@ -165,25 +113,8 @@ mod tests {
             (&[], "src/add_schema.test.ts"),
         ] {
             let existing = existing.iter().map(|path| (*path).to_owned()).collect();
-            let tests = Tests { framework: "", pattern: "", existing, default_file: VITEST.file };
+            let tests = Tests { framework: "", pattern: "", existing, default_file: "src/{}.test.ts" };
             assert_eq!(tests.file_for(&subtask("Add schema", "")), expected);
-        }
-    }
-
-    #[test]
-    fn frameworks_are_told_by_the_files_of_the_project() {
-        let cases = [
-            ("package.json", r#"{"devDependencies":{"vitest":"1"}}"#, "vitest"),
-            ("package.json", r#"{"scripts":{"test":"node --test"}}"#, "node:test"),
-            ("Cargo.toml", "", "cargo test"),
-            ("pyproject.toml", "", "pytest"),
-            ("go.mod", "", "go test"),
-            ("notes", "", "unknown"),
-        ];
-        for (name, text, expected) in cases {
-            let root = tempfile::tempdir().unwrap();
-            tm_store::atomic::replace(&root.path().join(name), text.as_bytes()).unwrap();
-            assert_eq!(detect(root.path()).name, expected, "{name}");
         }
     }
 

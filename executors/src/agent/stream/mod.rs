@@ -29,6 +29,55 @@ const MESSAGE_BYTES: usize = 256 * 1024;
 /// So many refused tool calls are named.
 const MOST_REFUSED_TOOLS: usize = 10;
 
+/// The events of one format.
+struct Dialect {
+    format: OutputFormat,
+    /// Turns an event into facts. `now` is what declared waits count from.
+    hear: fn(&mut Heard, &Value, Timestamp),
+    /// Whether an event of this type is one that no other format has, where nothing says which format it is.
+    is_told_by: fn(&Value, &str) -> bool,
+}
+
+/// Every format that has events.
+static DIALECTS: [Dialect; 7] = [
+    Dialect {
+        format: OutputFormat::ClaudeStreamJson,
+        hear: |heard, event, now| claude::hear(heard, event, claude::Input::WithoutCached, now),
+        is_told_by: |event, kind| {
+            kind == "system" && event["subtype"].is_string()
+                || kind == "result" && (event["result"].is_string() || event["total_cost_usd"].is_number())
+        },
+    },
+    Dialect {
+        format: OutputFormat::QwenStreamJson,
+        hear: |heard, event, now| claude::hear(heard, event, claude::Input::WithCached, now),
+        is_told_by: |_, _| false,
+    },
+    Dialect {
+        format: OutputFormat::CodexJsonl,
+        hear: codex::hear,
+        is_told_by: |_, kind| {
+            matches!(kind, "thread.started" | "turn.started" | "turn.completed" | "turn.failed" | "item.completed")
+        },
+    },
+    Dialect {
+        format: OutputFormat::GeminiStreamJson,
+        hear: gemini::hear,
+        is_told_by: |event, kind| kind == "init" && event["session_id"].is_string(),
+    },
+    Dialect {
+        format: OutputFormat::OpencodeJson,
+        hear: opencode::hear,
+        is_told_by: |event, kind| matches!(kind, "step_start" | "step_finish") && event["part"].is_object(),
+    },
+    Dialect {
+        format: OutputFormat::ClineJson,
+        hear: cline::hear,
+        is_told_by: |_, kind| matches!(kind, "agent_event" | "run_result"),
+    },
+    Dialect { format: OutputFormat::Acp, hear: acp::hear, is_told_by: |_, _| false },
+];
+
 /// What an agent has said so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Heard {
@@ -61,18 +110,13 @@ impl Heard {
         }
         let Some(event) = serde_json::from_str::<Value>(line.trim()).ok().filter(Value::is_object) else { return };
         if *format == OutputFormat::Text {
-            *format = dialect(&event);
+            let kind = event["type"].as_str().unwrap_or_default();
+            let told = DIALECTS.iter().find(|row| (row.is_told_by)(&event, kind));
+            *format = told.map_or(OutputFormat::Text, |row| row.format);
         }
         self.prints_events |= *format != OutputFormat::Text;
-        match format {
-            OutputFormat::Text | OutputFormat::Aider => {}
-            OutputFormat::ClaudeStreamJson => claude::hear(self, &event, claude::Input::WithoutCached, now),
-            OutputFormat::QwenStreamJson => claude::hear(self, &event, claude::Input::WithCached, now),
-            OutputFormat::CodexJsonl => codex::hear(self, &event, now),
-            OutputFormat::GeminiStreamJson => gemini::hear(self, &event, now),
-            OutputFormat::OpencodeJson => opencode::hear(self, &event, now),
-            OutputFormat::ClineJson => cline::hear(self, &event, now),
-            OutputFormat::Acp => acp::hear(self, &event, now),
+        if let Some(row) = DIALECTS.iter().find(|row| row.format == *format) {
+            (row.hear)(self, &event, now);
         }
     }
 
@@ -169,21 +213,4 @@ fn sum(value: &Value, keys: &[&str]) -> u64 {
 /// Returns a cost, `None` where it can't be one: less than nothing, or no number.
 fn dollars(value: &Value) -> Option<f64> {
     value.as_f64().filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
-}
-
-/// Tells the dialect of a program whose output was not said to be one, by an event that no other has.
-fn dialect(event: &Value) -> OutputFormat {
-    match event["type"].as_str().unwrap_or_default() {
-        "system" if event["subtype"].is_string() => OutputFormat::ClaudeStreamJson,
-        "result" if event["result"].is_string() || event["total_cost_usd"].is_number() => {
-            OutputFormat::ClaudeStreamJson
-        }
-        "thread.started" | "turn.started" | "turn.completed" | "turn.failed" | "item.completed" => {
-            OutputFormat::CodexJsonl
-        }
-        "init" if event["session_id"].is_string() => OutputFormat::GeminiStreamJson,
-        "step_start" | "step_finish" if event["part"].is_object() => OutputFormat::OpencodeJson,
-        "agent_event" | "run_result" => OutputFormat::ClineJson,
-        _ => OutputFormat::Text,
-    }
 }

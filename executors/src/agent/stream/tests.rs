@@ -257,3 +257,13 @@ proptest! {
         prop_assert_eq!(listener.finish(NOW), heard(format, text));
     }
 }
+
+#[test]
+fn every_format_of_output_is_a_row() {
+    let schema = schemars::schema_for!(OutputFormat).to_value();
+    for name in schema["oneOf"].as_array().expect("formats").iter().map(|format| format["const"].clone()) {
+        let format: OutputFormat = serde_json::from_value(name).expect("a format");
+        let is_row = DIALECTS.iter().any(|row| row.format == format);
+        assert_eq!(is_row, format.has_events(), "{format:?}");
+    }
+}

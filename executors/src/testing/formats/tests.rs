@@ -287,6 +287,16 @@ fn entities_that_refer_to_each_other_do_not_grow() {
     assert!(parsed.messages.get("t").is_none_or(|message| message.len() < 100));
 }
 
+#[test]
+fn every_format_of_results_is_a_row() {
+    let schema = schemars::schema_for!(ResultFormat).to_value();
+    for name in schema["oneOf"].as_array().expect("formats").iter().map(|format| format["const"].clone()) {
+        let format: ResultFormat = serde_json::from_value(name).expect("a format");
+        let is_read = !matches!(format, ResultFormat::Auto | ResultFormat::ExitStatus);
+        assert_eq!(READERS.iter().any(|row| row.format == format), is_read, "{format:?}");
+    }
+}
+
 const SAMPLES: [(&str, ResultFormat); 8] = [
     (PYTEST_XML, ResultFormat::Junit),
     (PYTEST_VERBOSE, ResultFormat::Pytest),

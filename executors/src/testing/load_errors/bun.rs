@@ -11,7 +11,7 @@ static NO_EXPORT: LazyLock<Regex> =
 static RAISED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:error|\w*Error): .+$"));
 
 /// The errors stand between two lines of dashes, behind the name of the file.
-pub(super) fn find(output: &str, found: &mut Found<'_>) {
+pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     let mut file: Option<&str> = None;
     let mut lines = output.lines();
     while let Some(line) = lines.next() {

@@ -23,7 +23,7 @@ static JAVA: LazyLock<Regex> =
 static JAVA_MISSING: LazyLock<Regex> = LazyLock::new(|| pattern(r"cannot find symbol|Unresolved reference"));
 static JAVA_PACKAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^package ([\w.]+) does not exist$"));
 
-pub(super) fn find(output: &str, found: &mut Found<'_>) {
+pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     let go = output.contains("[build failed]") || output.contains("[setup failed]");
     // In the words of Maven, and of Gradle.
     let java = output.contains("COMPILATION ERROR") || output.contains("Compilation failed; see the compiler");

@@ -24,7 +24,7 @@ const LINES_OF_EXCERPT: u32 = 5;
 /// TypeScript's codes for names, modules, exports and properties that are not there.
 const MISSING: [&str; 9] = ["TS2304", "TS2305", "TS2307", "TS2339", "TS2551", "TS2552", "TS2613", "TS2614", "TS2724"];
 
-pub(super) fn find(output: &str, found: &mut Found<'_>) {
+pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     if !["Cannot find", "SyntaxError", "Failed to resolve import", "error TS"].iter().any(|word| output.contains(word))
     {
         return;

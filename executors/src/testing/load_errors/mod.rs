@@ -3,19 +3,20 @@
 //! Knows what compilers and frameworks print; whether such an error is welcome (a test that comes before its
 //! implementation) or not is decided in the scheduler.
 
-mod bun;
-mod compiled;
-mod javascript;
+pub(super) mod bun;
+pub(super) mod compiled;
+pub(super) mod javascript;
 mod mistakes;
 mod project;
-mod python;
-mod ruby;
-mod rust;
+pub(super) mod python;
+pub(super) mod ruby;
+pub(super) mod rust;
 mod sources;
-mod tap;
+pub(super) mod tap;
 
 pub(super) use mistakes::mistakes;
 
+use super::frameworks::FRAMEWORKS;
 use project::Project;
 use regex::Regex;
 use std::path::Path;
@@ -29,18 +30,14 @@ const MOST_BYTES: usize = 600;
 pub(super) fn load_errors(output: &str, worktree: &Path) -> Vec<LoadError> {
     let project = Project::new(worktree);
     let mut found = Found { project: &project, errors: Vec::new() };
-    rust::find(output, &mut found);
-    python::find(output, &mut found);
-    javascript::find(output, &mut found);
-    bun::find(output, &mut found);
-    ruby::find(output, &mut found);
-    compiled::find(output, &mut found);
-    tap::find(output, &mut found);
+    for find in FRAMEWORKS.iter().filter_map(|row| row.load_errors) {
+        find(output, &mut found);
+    }
     found.errors
 }
 
 /// Collects errors, bounded.
-struct Found<'a> {
+pub(super) struct Found<'a> {
     project: &'a Project,
     errors: Vec<LoadError>,
 }

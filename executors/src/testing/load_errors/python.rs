@@ -15,7 +15,7 @@ static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s*(?:E\s+)?File "(
 static NO_FIXTURE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^E\s+(fixture '[^']+' not found)"));
 static FIXTURE_USER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^file (\S+), line \d+"));
 
-pub(super) fn find(output: &str, found: &mut Found<'_>) {
+pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     collecting(output, found);
     fixtures(output, found);
 }

@@ -11,7 +11,7 @@ static NO_FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^cannot load such f
 static NO_METHOD: LazyLock<Regex> = LazyLock::new(|| pattern(r"^undefined method [`'][^']+' for "));
 
 /// One error a file: the exception that its loading ended with, whose name stands on a line of its own.
-pub(super) fn find(output: &str, found: &mut Found<'_>) {
+pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     let mut file: Option<&str> = None;
     let mut lines = output.lines();
     while let Some(line) = lines.next() {

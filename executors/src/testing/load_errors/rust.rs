@@ -24,7 +24,7 @@ const MISSING: [&str; 18] = [
     "E0560", "E0574", "E0576", "E0599", "E0603", "E0609",
 ];
 
-pub(super) fn find(output: &str, found: &mut Found<'_>) {
+pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     if !output.contains("could not compile") {
         return;
     }

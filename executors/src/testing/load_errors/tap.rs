@@ -13,7 +13,7 @@ static FAILED: LazyLock<Regex> =
 static NO_SCRIPT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^Cannot find (?:module|package) '([^']+)'"));
 
 /// Only what is missing of the project counts: a test that fails with any other error has been loaded.
-pub(super) fn find(output: &str, found: &mut Found<'_>) {
+pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     for line in output.lines() {
         let Some(error) = FAILED.captures(line) else { continue };
         let is_missing = match NO_SCRIPT.captures(&error[3]) {

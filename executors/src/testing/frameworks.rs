@@ -1,0 +1,367 @@
+//! The table of test frameworks: by what each is told, where its tests are, what decides how they run, how its runner is
+//! started and asked for a report, and what it prints of tests that can't be loaded.
+
+use super::asking::{Asked, Expected, Request};
+use super::closure::Call;
+use super::command::RESULTS_VARIABLE;
+use super::load_errors::{Found, bun, compiled, javascript, python, ruby, rust, tap};
+use std::path::Path;
+use tm_scheduler::ResultFormat;
+
+/// A test framework.
+#[derive(Debug)]
+pub struct Framework {
+    /// Its name.
+    pub name: &'static str,
+    /// Where its tests usually are.
+    pub tests: &'static str,
+    /// Where a new test could go; `{}` is the name of what is tested.
+    pub new_test: &'static str,
+    /// A word in `package.json` that tells of it.
+    package: Option<&'static str>,
+    /// Files of a project that tell of it.
+    files: &'static [&'static str],
+    /// Files, by name, that are about nothing but how its tests run; a `*` at the end stands for the rest.
+    pub(super) settings: &'static [&'static str],
+    /// Finds what it, or the compiler of its language, says of tests that can't be loaded; once for a language.
+    pub(super) load_errors: Option<fn(&str, &mut Found<'_>)>,
+    /// The program that runs its tests, where tm knows how to ask that for a report.
+    pub(super) runner: Option<Runner>,
+}
+
+/// A runner that tm knows.
+#[derive(Debug)]
+pub(super) struct Runner {
+    /// What a call of it begins with; `?` stands for one word, `*` for any number of them.
+    started_by: &'static [&'static str],
+    /// The formats in which it can write when it is told to.
+    pub(super) formats: &'static [ResultFormat],
+    /// Words in its arguments that say that the user has chosen a report.
+    pub(super) choices: &'static [&'static str],
+    /// Asks it for a report; `None` when there is no way to.
+    pub(super) ask: fn(&Request<'_>, &Call) -> Option<Asked>,
+    /// The command with which its results are read test by test.
+    pub(super) advice: &'static str,
+}
+
+const NONE: Framework = Framework {
+    name: "",
+    tests: "",
+    new_test: "",
+    package: None,
+    files: &[],
+    settings: &[],
+    load_errors: None,
+    runner: None,
+};
+
+/// Every framework, in the order in which the files of a project tell of them.
+pub(super) static FRAMEWORKS: [Framework; 14] = [
+    Framework {
+        name: "cargo test",
+        tests: "tests/**/*.rs",
+        new_test: "tests/{}.rs",
+        files: &["Cargo.toml"],
+        load_errors: Some(rust::find),
+        runner: Some(Runner {
+            started_by: &["cargo test", "cargo t", "cargo ? test", "cargo ? t"],
+            formats: &[ResultFormat::Cargo],
+            choices: &[RESULTS_VARIABLE],
+            ask: |request, _| Some(request.unchanged(Expected::Printed(ResultFormat::Cargo))),
+            advice: "`cargo test` as the last or only runner",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "nextest",
+        tests: "tests/**/*.rs",
+        new_test: "tests/{}.rs",
+        settings: &["nextest.toml"],
+        runner: Some(Runner {
+            started_by: &["cargo * nextest * run", "cargo-nextest"],
+            formats: &[ResultFormat::Nextest],
+            choices: &[RESULTS_VARIABLE],
+            ask: |request, _| {
+                let variable = ("NEXTEST_STATUS_LEVEL".into(), "pass".into());
+                Some(request.by_variable(variable, Expected::Printed(ResultFormat::Nextest)))
+            },
+            advice: "`cargo nextest run` as the only runner",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "go test",
+        tests: "**/*_test.go",
+        new_test: "{}_test.go",
+        files: &["go.mod"],
+        load_errors: Some(compiled::find),
+        runner: Some(Runner {
+            started_by: &["go test"],
+            formats: &[ResultFormat::Go],
+            choices: &[RESULTS_VARIABLE],
+            ask: |request, call| request.unless_said(call, &["-json", "-v"], "-json", ResultFormat::Go),
+            advice: "`go test -json`",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "junit",
+        tests: "src/test/**/*Test.java",
+        new_test: "src/test/java/{}Test.java",
+        files: &["pom.xml", "build.gradle"],
+        ..NONE
+    },
+    Framework {
+        name: "rspec",
+        tests: "spec/**/*_spec.rb",
+        new_test: "spec/{}_spec.rb",
+        files: &[".rspec"],
+        settings: &[".rspec"],
+        load_errors: Some(ruby::find),
+        runner: Some(Runner {
+            started_by: &["rspec"],
+            formats: &[ResultFormat::Rspec, ResultFormat::Junit],
+            choices: &[RESULTS_VARIABLE],
+            // What it says of files that can't be loaded is printed.
+            ask: |request, _| {
+                let file = request.file.display();
+                let options = format!("--no-fail-fast --format progress --format json --out '{file}'");
+                let variable = request.appended("SPEC_OPTS", &options);
+                Some(request.by_variable(variable, Expected::Report(ResultFormat::Rspec, None)))
+            },
+            advice: "`rspec --format json --out \"$TM_RESULTS\"`",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "pytest",
+        tests: "**/test_*.py",
+        new_test: "tests/test_{}.py",
+        files: &["pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "tox.ini"],
+        settings: &["conftest.py", "pytest.ini", ".pytest.ini"],
+        load_errors: Some(python::find),
+        runner: Some(Runner {
+            started_by: &["pytest", "py.test", "-m pytest"],
+            formats: &[ResultFormat::Junit, ResultFormat::Pytest],
+            choices: &["junitxml", "junit-xml"],
+            ask: |request, call| Some(request.pytest(call)),
+            advice: "`pytest --junitxml=\"$TM_RESULTS\"`",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "unittest",
+        tests: "**/test*.py",
+        new_test: "tests/test_{}.py",
+        runner: Some(Runner {
+            started_by: &["-m unittest"],
+            formats: &[ResultFormat::Unittest],
+            choices: &[RESULTS_VARIABLE],
+            ask: |request, call| request.unless_said(call, &["-v", "--verbose"], "-v", ResultFormat::Unittest),
+            advice: "`python3 -m unittest -v`",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "vitest",
+        tests: "**/*.test.ts",
+        new_test: "src/{}.test.ts",
+        package: Some("vitest"),
+        settings: &["vitest.config.*", "vitest.workspace.*", "vitest.setup.*"],
+        runner: Some(Runner {
+            started_by: &["vitest"],
+            formats: &[ResultFormat::Jest, ResultFormat::Junit, ResultFormat::Tap],
+            choices: OF_JAVASCRIPT,
+            ask: |request, call| {
+                let arguments = ["--run", "--reporter=json", &format!("--outputFile={}", request.file.display())];
+                request.by_arguments(call, &arguments, Expected::Report(ResultFormat::Jest, None))
+            },
+            advice: "`vitest --run --reporter=json --outputFile=\"$TM_RESULTS\"`",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "jest",
+        tests: "**/*.test.js",
+        new_test: "src/__tests__/{}.test.js",
+        package: Some("jest"),
+        settings: &["jest.config.*", "jest.setup.*"],
+        runner: Some(Runner {
+            started_by: &["jest", "react-scripts test"],
+            formats: &[ResultFormat::Jest, ResultFormat::Junit],
+            choices: OF_JAVASCRIPT,
+            ask: |request, call| {
+                let arguments = ["--json", &format!("--outputFile={}", request.file.display())];
+                request.by_arguments(call, &arguments, Expected::Report(ResultFormat::Jest, None))
+            },
+            advice: "`jest --json --outputFile=\"$TM_RESULTS\"`",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "mocha",
+        tests: "test/**/*.js",
+        new_test: "test/{}.test.js",
+        package: Some("mocha"),
+        settings: &[".mocharc*"],
+        runner: Some(Runner {
+            started_by: &["mocha"],
+            formats: &[ResultFormat::Junit, ResultFormat::Tap],
+            choices: OF_JAVASCRIPT,
+            ask: |request, call| {
+                let options = format!("output={},suiteName={}", request.file.display(), request.name);
+                let arguments = ["--reporter", "xunit", "--reporter-options", &options];
+                request.by_arguments(call, &arguments, request.named_report())
+            },
+            advice: "`mocha --reporter xunit --reporter-options output=\"$TM_RESULTS\"`",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "node:test",
+        tests: "**/*.test.js",
+        new_test: "test/{}.test.js",
+        package: Some("node --test"),
+        files: &["package.json"],
+        load_errors: Some(javascript::find),
+        runner: Some(Runner {
+            started_by: &["node * --test", "tsx * --test"],
+            formats: &[ResultFormat::Junit, ResultFormat::Node, ResultFormat::Tap],
+            choices: &["--test-reporter"],
+            // The text is for people.
+            ask: |request, _| {
+                let options = format!(
+                    "--test-reporter=spec --test-reporter-destination=stdout --test-reporter=tap \
+                     --test-reporter-destination=\"{}\"",
+                    request.file.display()
+                );
+                let variable = request.appended("NODE_OPTIONS", &options);
+                Some(request.by_variable(variable, Expected::Report(ResultFormat::Tap, None)))
+            },
+            advice: "`node --test --test-reporter=tap`",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "bun test",
+        tests: "**/*.test.ts",
+        new_test: "src/{}.test.ts",
+        package: Some("bun test"),
+        load_errors: Some(bun::find),
+        runner: Some(Runner {
+            started_by: &["bun test"],
+            formats: &[ResultFormat::Junit],
+            choices: &["--reporter"],
+            ask: |request, call| {
+                let arguments = ["--reporter=junit", &format!("--reporter-outfile={}", request.file.display())];
+                request.by_arguments(call, &arguments, Expected::Report(ResultFormat::Junit, None))
+            },
+            advice: "`bun test --reporter=junit --reporter-outfile=\"$TM_RESULTS\"`",
+        }),
+        ..NONE
+    },
+    Framework {
+        name: "phpunit",
+        tests: "tests/**/*Test.php",
+        new_test: "tests/{}Test.php",
+        files: &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
+        settings: &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
+        ..NONE
+    },
+    Framework {
+        name: "tap",
+        tests: "t/**/*.t",
+        new_test: "t/{}.t",
+        files: &["t"],
+        settings: &[".taprc"],
+        load_errors: Some(tap::find),
+        ..NONE
+    },
+];
+
+const OF_JAVASCRIPT: &[&str] = &["--reporter", "--json", "outputFile", "-R", "-O"];
+
+/// Returns the framework that the files of a project tell of: those that its `package.json` names come first.
+pub fn framework_of(root: &Path) -> Option<&'static Framework> {
+    let package = super::text_of(root, "package.json").unwrap_or_default();
+    let is_named = |row: &&Framework| row.package.is_some_and(|word| package.contains(word));
+    let is_there = |row: &&Framework| row.files.iter().any(|name| root.join(name).exists());
+    FRAMEWORKS.iter().find(is_named).or_else(|| FRAMEWORKS.iter().find(is_there))
+}
+
+impl Runner {
+    /// Tells whether a call that begins with these words starts it.
+    pub(super) fn is_started_by(&self, words: &[String]) -> bool {
+        self.started_by.iter().any(|pattern| matches(pattern, words))
+    }
+}
+
+fn matches(pattern: &str, words: &[String]) -> bool {
+    let (mut parts, mut words) = (pattern.split(' '), words.iter().map(String::as_str));
+    if parts.next() != words.next().and_then(|program| program.rsplit('/').next()) {
+        return false;
+    }
+    while let Some(part) = parts.next() {
+        let is_there = match part {
+            "?" => words.next().is_some(),
+            "*" => parts.next().is_some_and(|wanted| words.any(|word| word == wanted)),
+            wanted => words.next() == Some(wanted),
+        };
+        if !is_there {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Closure, RunnerFile, runner_file};
+    use tm_scheduler::verdict::is_test_path;
+
+    #[test]
+    fn every_row_is_complete() {
+        let mut names: Vec<&str> = FRAMEWORKS.iter().map(|row| row.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), FRAMEWORKS.len(), "each has a name of its own");
+        for row in &FRAMEWORKS {
+            assert!(is_test_path(&row.new_test.replace("{}", "x")) && !row.tests.is_empty(), "{row:?}");
+            for setting in row.settings {
+                let name = setting.replace('*', "x");
+                assert_eq!(runner_file(&name, &Closure::default()), RunnerFile::Whole, "{row:?}");
+            }
+            let Some(runner) = &row.runner else { continue };
+            assert!(
+                !runner.formats.is_empty() && !runner.choices.is_empty() && runner.advice.starts_with('`'),
+                "{row:?}"
+            );
+            for pattern in runner.started_by {
+                let words: Vec<String> = pattern.split(' ').map(ToOwned::to_owned).collect();
+                let started = FRAMEWORKS
+                    .iter()
+                    .filter(|row| row.runner.as_ref().is_some_and(|runner| runner.is_started_by(&words)));
+                assert_eq!(started.map(|row| row.name).collect::<Vec<_>>(), [row.name], "{pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn frameworks_are_told_by_the_files_of_the_project() {
+        let cases = [
+            ("package.json", r#"{"devDependencies":{"vitest":"1"}}"#, "vitest"),
+            ("package.json", r#"{"scripts":{"test":"node --test"}}"#, "node:test"),
+            ("Cargo.toml", "", "cargo test"),
+            ("pyproject.toml", "", "pytest"),
+            ("go.mod", "", "go test"),
+            ("notes", "", ""),
+        ];
+        for (name, text, expected) in cases {
+            let root = tempfile::tempdir().unwrap();
+            std::io::Write::write_all(&mut std::fs::File::create(root.path().join(name)).unwrap(), text.as_bytes())
+                .unwrap();
+            assert_eq!(framework_of(root.path()).map_or("", |row| row.name), expected, "{name}");
+        }
+    }
+}
