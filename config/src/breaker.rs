@@ -1,8 +1,7 @@
 //! When a run is broken off because everything ends the same way.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use crate::inlined::inlined;
 use serde::{Deserialize, Serialize, Serializer};
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 /// So many ends in a row that are the same, with nothing passed between; written as a map of `tasks` and `attempts`, or as
@@ -54,33 +53,21 @@ impl Serialize for Breaker {
     }
 }
 
-impl JsonSchema for Breaker {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Breaker".into()
-    }
-
-    // The properties stand within an alternative, so that the whole is one setting and no section.
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [
-                {"title": "`off`", "type": "string", "const": "off"},
-                {
-                    "title": "a map of `tasks` and `attempts`, numbers from 1",
-                    "type": "object",
-                    "properties": {
-                        "tasks": {"type": ["integer", "null"], "minimum": 1},
-                        "attempts": {"type": ["integer", "null"], "minimum": 1},
-                    },
-                    "additionalProperties": false,
-                },
-            ],
-        })
-    }
-}
+// The properties stand within an alternative, so that the whole is one setting and no section.
+inlined!(Breaker, {
+    "anyOf": [
+        {"title": "`off`", "type": "string", "const": "off"},
+        {
+            "title": "a map of `tasks` and `attempts`, numbers from 1",
+            "type": "object",
+            "properties": {
+                "tasks": {"type": ["integer", "null"], "minimum": 1},
+                "attempts": {"type": ["integer", "null"], "minimum": 1},
+            },
+            "additionalProperties": false,
+        },
+    ],
+});
 
 #[cfg(test)]
 mod tests {

@@ -2,9 +2,8 @@
 //!
 //! Neither starts anything, nor fills in placeholders.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use crate::inlined::inlined;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 /// A command without placeholders.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
@@ -136,59 +135,23 @@ impl TryFrom<Written> for CommandLine {
     }
 }
 
-impl JsonSchema for CommandLine {
-    fn inline_schema() -> bool {
-        true
-    }
+inlined!(CommandLine, {
+    "title": "a command: a text for `sh`, or a list of texts",
+    "type": ["string", "array"],
+    "items": {"type": "string"},
+});
 
-    fn schema_name() -> Cow<'static, str> {
-        "CommandLine".into()
-    }
+inlined!(Commands, {
+    "title": "a command for `sh`, or a list of commands: texts for `sh`, or lists of texts",
+    "type": ["string", "array"],
+    "items": {"type": ["string", "array"], "items": {"type": "string"}},
+});
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "title": "a command: a text for `sh`, or a list of texts",
-            "type": ["string", "array"],
-            "items": {"type": "string"},
-        })
-    }
-}
-
-impl JsonSchema for Commands {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Commands".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "title": "a command for `sh`, or a list of commands: texts for `sh`, or lists of texts",
-            "type": ["string", "array"],
-            "items": {"type": ["string", "array"], "items": {"type": "string"}},
-        })
-    }
-}
-
-impl JsonSchema for AgentCommand {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "AgentCommand".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "title": "a command: a text for `sh`, or a list of texts, optional ones in lists of their own",
-            "type": ["string", "array"],
-            "items": {"type": ["string", "array"], "items": {"type": "string"}},
-        })
-    }
-}
+inlined!(AgentCommand, {
+    "title": "a command: a text for `sh`, or a list of texts, optional ones in lists of their own",
+    "type": ["string", "array"],
+    "items": {"type": ["string", "array"], "items": {"type": "string"}},
+});
 
 #[cfg(test)]
 mod tests {

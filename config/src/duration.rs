@@ -2,10 +2,9 @@
 //!
 //! A day is 24 hours; months and years have no fixed length and are refused.
 
+use crate::inlined::inlined;
 use jiff::{SignedDuration, Span, SpanRelativeTo};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serializer, de};
-use std::borrow::Cow;
 use std::time::Duration;
 
 /// The schema of a duration that may be zero.
@@ -14,41 +13,17 @@ pub(crate) struct Any;
 /// The schema of a duration longer than zero.
 pub(crate) struct Positive;
 
-impl JsonSchema for Any {
-    fn inline_schema() -> bool {
-        true
-    }
+inlined!(Any, {
+    "title": "a duration such as `5m`, `90s` or `1h 30m`, or whole seconds",
+    "type": ["string", "integer"],
+    "minimum": 0,
+});
 
-    fn schema_name() -> Cow<'static, str> {
-        "Duration".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "title": "a duration such as `5m`, `90s` or `1h 30m`, or whole seconds",
-            "type": ["string", "integer"],
-            "minimum": 0,
-        })
-    }
-}
-
-impl JsonSchema for Positive {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "PositiveDuration".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "title": "a duration longer than zero such as `5m`, `90s` or `1h 30m`, or whole seconds",
-            "type": ["string", "integer"],
-            "minimum": 1,
-        })
-    }
-}
+inlined!(Positive, {
+    "title": "a duration longer than zero such as `5m`, `90s` or `1h 30m`, or whole seconds",
+    "type": ["string", "integer"],
+    "minimum": 1,
+});
 
 #[derive(Deserialize)]
 #[serde(untagged)]

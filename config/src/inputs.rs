@@ -3,7 +3,6 @@
 //! The only place that looks at the process's own environment is `from_process`.
 
 use crate::environment;
-use crate::key::Key;
 use etcetera::BaseStrategy as _;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -53,12 +52,5 @@ impl Override {
     /// Returns an override of a value that has its type already.
     pub fn new(key: impl Into<String>, flag: impl Into<String>, value: impl Into<Value>) -> Self {
         Self { key: key.into(), flag: flag.into(), value: value.into() }
-    }
-
-    /// Returns an override of a value written as text, read as the value of an environment variable is.
-    pub fn from_text(key: impl Into<String>, flag: impl Into<String>, text: &str) -> Self {
-        let key = key.into();
-        let value = environment::value_of(&Key::from(key.as_str()), text);
-        Self::new(key, flag, value)
     }
 }

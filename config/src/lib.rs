@@ -11,6 +11,7 @@ mod environment;
 mod error;
 mod front_matter;
 mod gate;
+mod inlined;
 mod inputs;
 mod key;
 mod layer;

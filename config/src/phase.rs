@@ -1,8 +1,8 @@
 //! Other agents, or other models, for some kinds of work.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use crate::inlined::inlined;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 /// Other agents for some kinds of work.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -81,27 +81,15 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
 }
 
-impl JsonSchema for PhaseAgent {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "PhaseAgent".into()
-    }
-
-    // The properties stand within an alternative, so that the whole is one setting and no section.
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [
-                {"title": "the name of an agent", "type": "string"},
-                {
-                    "title": "a map of `agent` and `model`",
-                    "type": "object",
-                    "properties": {"agent": {"type": "string"}, "model": {"type": "string"}},
-                    "additionalProperties": false,
-                },
-            ],
-        })
-    }
-}
+// The properties stand within an alternative, so that the whole is one setting and no section.
+inlined!(PhaseAgent, {
+    "anyOf": [
+        {"title": "the name of an agent", "type": "string"},
+        {
+            "title": "a map of `agent` and `model`",
+            "type": "object",
+            "properties": {"agent": {"type": "string"}, "model": {"type": "string"}},
+            "additionalProperties": false,
+        },
+    ],
+});

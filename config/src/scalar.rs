@@ -1,8 +1,7 @@
 //! Values with a range or a spelling of their own: percentages, dollars, texts that may be written as numbers.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use crate::inlined::inlined;
 use serde::{Deserialize, Deserializer, Serialize, de};
-use std::borrow::Cow;
 
 /// A percentage from 0 to 100.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize, Serialize)]
@@ -24,19 +23,7 @@ impl TryFrom<f64> for CoverageThreshold {
     }
 }
 
-impl JsonSchema for CoverageThreshold {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "CoverageThreshold".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"title": "a percentage from 0 to 100", "type": "number", "minimum": 0, "maximum": 100})
-    }
-}
+inlined!(CoverageThreshold, {"title": "a percentage from 0 to 100", "type": "number", "minimum": 0, "maximum": 100});
 
 /// An amount of US dollars, not negative.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize, Serialize)]
@@ -58,19 +45,7 @@ impl TryFrom<f64> for Dollars {
     }
 }
 
-impl JsonSchema for Dollars {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Dollars".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"title": "an amount of dollars, not negative", "type": "number", "minimum": 0})
-    }
-}
+inlined!(Dollars, {"title": "an amount of dollars, not negative", "type": "number", "minimum": 0});
 
 /// A text that may be written as a whole number or a truth value, as the value of an environment variable often is.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -95,22 +70,10 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-impl JsonSchema for Text {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Text".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "title": "a text (in quotes when it looks like a number with a point)",
-            "type": ["string", "integer", "boolean"],
-        })
-    }
-}
+inlined!(Text, {
+    "title": "a text (in quotes when it looks like a number with a point)",
+    "type": ["string", "integer", "boolean"],
+});
 
 #[cfg(test)]
 mod tests {

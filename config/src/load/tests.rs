@@ -416,14 +416,6 @@ autopilot: { max_green_attempts: 3, verify: run }
 }
 
 #[test]
-fn override_from_text_is_read_as_a_variable_is() {
-    let value = |key: &str, text: &str| Override::from_text(key, "--set", text).value;
-    assert_eq!(value("waves.max_parallel", "5"), json!(5));
-    assert_eq!(value("agent.default", "5"), json!("5"));
-    assert_eq!(value("no.such.key", "5"), json!(5));
-}
-
-#[test]
 fn settings_written_as_json_read_back_the_same() {
     let settings =
         Fixture::project("agent: {timeout: 90m}\nagents: {mine: {command: [a, [b]], grace: 1s}}").load().settings;

@@ -290,12 +290,6 @@ impl Scheduler {
     pub const fn slots_in_use(&self) -> u32 {
         self.slots_in_use
     }
-
-    /// Returns the statuses that the backlog is to have now, by backlog id.
-    pub const fn written_statuses(&self) -> &BTreeMap<TaskId, Status> {
-        &self.written
-    }
-
     /// Returns why the run starts nothing more.
     pub const fn stop_reason(&self) -> Option<StopReason> {
         self.stop_reason
