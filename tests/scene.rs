@@ -1,5 +1,6 @@
 //! A repository of its own for each test: own home, own git configuration, an agent that is a shell script.
 
+use rustix::fs::StatVfsMountFlags;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -47,9 +48,12 @@ const ENOUGH: u64 = 4 << 30;
 /// A folder for a test: in memory where the machine has room there, since a third of the time goes into the disk's
 /// flushes otherwise. Whoever sets TMPDIR chooses.
 fn own_folder() -> TempDir {
-    let free = rustix::fs::statvfs(IN_MEMORY).map_or(0, |found| found.f_bavail * found.f_frsize);
-    let in_memory =
-        (free > ENOUGH && std::env::var_os("TMPDIR").is_none()).then(|| tempfile::tempdir_in(IN_MEMORY).ok()).flatten();
+    let has_room = rustix::fs::statvfs(IN_MEMORY).is_ok_and(|found| {
+        // Agents and tests are programs in it.
+        found.f_bavail * found.f_frsize > ENOUGH && !found.f_flag.contains(StatVfsMountFlags::NOEXEC)
+    });
+    let is_chosen = std::env::var_os("TMPDIR").is_some();
+    let in_memory = (has_room && !is_chosen).then(|| tempfile::tempdir_in(IN_MEMORY).ok()).flatten();
     in_memory.unwrap_or_else(|| tempfile::tempdir().expect("a folder"))
 }
 
