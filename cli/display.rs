@@ -1,5 +1,6 @@
 //! What people see while a run goes on: a screen on a terminal, lines without one, one JSON event a line for programs.
 
+use crate::failure::CommandFailure;
 use crate::logging;
 use crate::screen::{Charset, Colours, Live, Screen, clock};
 use crate::words;
@@ -168,6 +169,17 @@ pub(crate) fn print_question(question: &str) {
 /// Prints text on stdout, as data for people or programs. Whatever it tells of, it holds no order to the terminal.
 pub(crate) fn print_data(text: &str) {
     print_own(&tm_untrusted::shown(text));
+}
+
+/// Prints a JSON document on stdout.
+pub(crate) fn print_json(document: &impl serde::Serialize) -> Result<(), CommandFailure> {
+    print_data(&json_text(document)?);
+    Ok(())
+}
+
+/// Returns a JSON document as it is printed.
+pub(crate) fn json_text(document: &impl serde::Serialize) -> Result<String, CommandFailure> {
+    Ok(format!("{}\n", serde_json::to_string_pretty(document)?))
 }
 
 /// Prints what tm alone wrote on stdout, as it is.

@@ -1,5 +1,7 @@
 //! Errors as people see them: what failed, the next command to type, and the exit code.
 
+use crate::advice;
+use crate::display::print_line;
 use std::fmt;
 
 /// Exit codes, as documented in README.md.
@@ -58,6 +60,14 @@ impl CommandFailure {
         self
     }
 
+    /// Prints it.
+    pub(crate) fn print(&self) {
+        print_line(&format!("error: failed to {}", self.message));
+        if let Some(hint) = &self.hint {
+            print_line(&format!("hint: {hint}"));
+        }
+    }
+
     /// Sets the exit code.
     pub(crate) const fn code(mut self, code: ExitCode) -> Self {
         self.code = code;
@@ -65,18 +75,9 @@ impl CommandFailure {
     }
 }
 
-impl<E: std::error::Error> From<E> for CommandFailure {
+impl<E: std::error::Error + 'static> From<E> for CommandFailure {
     fn from(error: E) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            let words = cause.to_string();
-            if !message.contains(&words) {
-                message.push_str(": ");
-                message.push_str(&words);
-            }
-            source = cause.source();
-        }
-        Self::new(message)
+        let (code, hint) = advice::on(&error);
+        Self { message: tm_app::with_causes(&error), hint, code }
     }
 }

@@ -129,7 +129,7 @@ async fn tools_have_schemas_and_tasks_are_read_and_written() {
     let plan = accepted(&client, "waves_plan", json!({})).await;
     assert!(plan["waves"].as_array().is_some_and(|waves| !waves.is_empty()), "{plan:#}");
     let (refused, none) = call(&client, "waves_report", json!({})).await;
-    assert!(refused && none["suggestion"].as_str().expect("words").contains("tm waves run"), "{none:#}");
+    assert!(refused && none["suggestion"].as_str().expect("words").contains("`waves_run`"), "{none:#}");
     client.cancel().await.expect("ended");
 }
 

@@ -67,7 +67,7 @@ async fn a_run_tells_its_progress_and_returns_its_report() {
         "{report:#}"
     );
     assert_eq!(live["run_id"], report["run_id"]);
-    assert!(refused && second["suggestion"].as_str().expect("words").contains("tm waves stop"), "{second:#}");
+    assert!(refused && second["suggestion"].as_str().expect("words").contains("`waves_stop`"), "{second:#}");
     let by_id = accepted(&client, "waves_report", json!({"runId": report["run_id"]})).await;
     assert_eq!(by_id["integration_commit"], report["integration_commit"]);
     assert_eq!(scene.statuses()[1], "done");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The table of DESIGN.md; arrows point down only.
-const MAY_DEPEND_ON: [(&str, &[&str]); 12] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 13] = [
     ("tm-faults", &[]),
     ("tm-untrusted", &[]),
     ("tm-scheduler", &[]),
@@ -19,10 +19,37 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 12] = [
         &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config", "tm-untrusted"],
     ),
     ("tm-reports", &["tm-scheduler", "tm-untrusted"]),
-    ("tm-mcp", &["tm-config", "tm-presets", "tm-executors", "tm-runtime", "tm-scheduler", "tm-store", "tm-untrusted"]),
+    (
+        "tm-app",
+        &[
+            "tm-scheduler",
+            "tm-executors",
+            "tm-worktrees",
+            "tm-store",
+            "tm-presets",
+            "tm-config",
+            "tm-runtime",
+            "tm-reports",
+            "tm-untrusted",
+        ],
+    ),
+    (
+        "tm-mcp",
+        &[
+            "tm-app",
+            "tm-config",
+            "tm-presets",
+            "tm-executors",
+            "tm-runtime",
+            "tm-scheduler",
+            "tm-store",
+            "tm-untrusted",
+        ],
+    ),
     (
         "tm",
         &[
+            "tm-app",
             "tm-config",
             "tm-executors",
             "tm-faults",
@@ -89,6 +116,24 @@ fn every_file_begins_by_saying_what_it_is() {
         let production = text.split("#[cfg(test)]").next().unwrap_or_default().lines().count();
         assert!(production <= 450, "{} has {production} lines", file.display());
     }
+}
+
+/// All that waits in a process waits in one runtime, made where the process begins.
+#[test]
+fn a_process_has_one_runtime() {
+    let mut files = Vec::new();
+    sources(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
+    let is_production = |file: &&PathBuf| {
+        let file = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).expect("a file of ours");
+        !file.starts_with("tests") && !file.starts_with("benches")
+    };
+    let makes_one = |file: &&PathBuf| {
+        let text = std::fs::read_to_string(file).expect("a file");
+        let production = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        ["runtime::Builder", "Runtime::new"].iter().any(|word| production.contains(word))
+    };
+    let found: Vec<&PathBuf> = files.iter().filter(is_production).filter(makes_one).collect();
+    assert!(matches!(found.as_slice(), [main] if main.ends_with("cli/main.rs")), "{found:?}");
 }
 
 #[test]

@@ -28,6 +28,14 @@ pub(crate) struct McpArguments {
     pub(crate) command: Option<McpCommand>,
 }
 
+/// `tm detached-run`.
+#[derive(Args, Debug)]
+pub(crate) struct DetachedArguments {
+    /// Where it stands what is to be run.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
 /// What there is beside serving.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {

@@ -40,18 +40,18 @@ pub(crate) use edits::{
 pub(crate) use landing::LandArguments;
 pub(crate) use loops::LoopArguments;
 pub(crate) use manuals::{CompletionsArguments, ManArguments};
-pub(crate) use mcp::{InstallArguments, InstallScope, McpArguments, McpClient, McpCommand};
+pub(crate) use mcp::{DetachedArguments, InstallArguments, InstallScope, McpArguments, McpClient, McpCommand};
 pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use pull::PullArguments;
-pub(crate) use reports::{AfterRun, CiSystem, ReportArguments, ReportForm};
-pub(crate) use review::{ApproveArguments, RejectArguments, ReviewArguments, ReviewCommand};
+pub(crate) use reports::{AfterArguments, CiSystem, ReportArguments, ReportForm};
+pub(crate) use review::{ReviewArguments, ReviewCommand};
 pub(crate) use steering::{SkipArguments, SteeredTask, StopArguments};
 pub(crate) use tasks::{TasksCheck, TasksCommand, TasksConvert, TasksFix, TasksStats};
 pub(crate) use tdd::{PairArguments, TddCommand};
 pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
     LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, RunOnly,
-    StrictnessArgument, TddArgument, Telling, UnitArgument, Waves,
+    StrictnessArgument, Telling, Waves,
 };
 pub(crate) use worktrees::{MergeArguments, OpenArguments, SalvageArguments, ShowBranch, TaskOfRun, Worktrees};
 
@@ -156,6 +156,9 @@ pub(crate) enum Command {
     /// Speak the Agent Client Protocol with a program: what recipes with `output: acp` start.
     #[command(hide = true)]
     AcpAgent(AcpAgentArguments),
+    /// Carry out a run of waves that a client of `tm mcp` asked for.
+    #[command(hide = true)]
+    DetachedRun(DetachedArguments),
 }
 
 /// A run to look at.

@@ -1,8 +1,9 @@
 //! The arguments of `tm waves report`, and of what a run does when it is over.
 
+use crate::flags::word;
 use clap::{Args, ValueEnum};
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use tm_app::AfterRun;
 
 /// `tm waves report`.
 #[derive(Args, Debug)]
@@ -36,9 +37,8 @@ pub(crate) struct ReportForm {
 
 /// What a run does when it is over, besides writing its own folder. A run that is taken up does the same again, as far
 /// as nothing else is given then.
-#[derive(Args, Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct AfterRun {
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AfterArguments {
     /// Write summary.md, summary.json, report.html and junit.xml into this folder too.
     #[arg(long, value_name = "DIR")]
     pub(crate) report_dir: Option<PathBuf>,
@@ -56,26 +56,20 @@ pub(crate) struct AfterRun {
     pub(crate) notify: Vec<String>,
 }
 
-impl AfterRun {
-    /// Returns what was given, completed by what was given before; a folder is named from the root on, since a run may
-    /// be taken up from elsewhere.
-    ///
-    /// # Errors
-    /// There is no current folder.
-    pub(crate) fn or(&self, before: &Self) -> std::io::Result<Self> {
-        let report_dir = self.report_dir.as_ref().map(std::path::absolute).transpose()?;
-        Ok(Self {
-            report_dir: report_dir.or_else(|| before.report_dir.clone()),
-            ci: self.ci.or(before.ci),
-            on_complete: self.on_complete.as_ref().or(before.on_complete.as_ref()).cloned(),
-            notify: if self.notify.is_empty() { before.notify.clone() } else { self.notify.clone() },
-        })
+impl AfterArguments {
+    /// Returns what is asked for.
+    pub(crate) fn given(&self) -> AfterRun {
+        AfterRun {
+            report_dir: self.report_dir.clone(),
+            ci: word(self.ci),
+            on_complete: self.on_complete.clone(),
+            notify: self.notify.clone(),
+        }
     }
 }
 
 /// CI systems.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum CiSystem {
     /// The one that the environment names.
     Auto,
@@ -87,25 +81,4 @@ pub(crate) enum CiSystem {
     Gitlab,
     /// Buildkite.
     Buildkite,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_given_now_outweighs_what_was_given_before() {
-        let before = AfterRun {
-            report_dir: Some("/reports".into()),
-            ci: Some(CiSystem::Github),
-            on_complete: Some("make done".to_owned()),
-            notify: vec!["desktop".to_owned()],
-        };
-        assert_eq!(AfterRun::default().or(&before).expect("a folder"), before);
-        let now = AfterRun { ci: Some(CiSystem::None), notify: vec!["http://x".to_owned()], ..AfterRun::default() };
-        let both = now.or(&before).expect("a folder");
-        assert_eq!((both.ci, &both.notify, &both.on_complete), (now.ci, &now.notify, &before.on_complete));
-        let relative = AfterRun { report_dir: Some("reports".into()), ..AfterRun::default() };
-        assert!(relative.or(&before).expect("a folder").report_dir.is_some_and(|folder| folder.is_absolute()));
-    }
 }

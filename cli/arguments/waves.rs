@@ -1,7 +1,7 @@
 //! The arguments of `tm waves`.
 
 use super::{
-    AfterRun, JsonOutput, LandArguments, ReportArguments, RunChoice, SkipArguments, SteeredTask, StopArguments,
+    AfterArguments, JsonOutput, LandArguments, ReportArguments, RunChoice, SkipArguments, SteeredTask, StopArguments,
 };
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
@@ -144,17 +144,6 @@ pub(crate) enum StrictnessArgument {
     Relaxed,
 }
 
-impl StrictnessArgument {
-    /// Returns the word of the settings.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Strict => "strict",
-            Self::Normal => "normal",
-            Self::Relaxed => "relaxed",
-        }
-    }
-}
-
 /// What to do with a run that was interrupted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(crate) enum OnInterrupted {
@@ -175,7 +164,7 @@ pub(crate) struct Telling {
     pub(crate) verbose: u8,
     /// What is done when the run is over.
     #[command(flatten)]
-    pub(crate) after: AfterRun,
+    pub(crate) after: AfterArguments,
     /// One event a line on stdout, as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -11,7 +11,7 @@ use tm_executors::acp::{AcpCommand, AcpEnd, Allowed, drive};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Has the program carry out the prompt on standard input; what happens goes to standard output, one JSON object a line.
-pub(crate) fn acp_agent(start: &Path, arguments: &AcpAgentArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn acp_agent(start: &Path, arguments: &AcpAgentArguments) -> Result<u8, CommandFailure> {
     let mut prompt = String::new();
     std::io::stdin()
         .read_to_string(&mut prompt)
@@ -29,22 +29,18 @@ pub(crate) fn acp_agent(start: &Path, arguments: &AcpAgentArguments) -> Result<u
         },
         prompt,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let end = runtime.block_on(async {
-        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        let stop = async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-        };
-        let tell = |line: serde_json::Value| {
-            // A log that can't be written ends nothing: the work counts, not the words about it.
-            let _full_disk = writeln!(std::io::stdout().lock(), "{line}");
-        };
-        Ok::<_, CommandFailure>(drive(command, stop, tell).await?)
-    })?;
-    Ok(match end {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let stop = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    let tell = |line: serde_json::Value| {
+        // A log that can't be written ends nothing: the work counts, not the words about it.
+        let _full_disk = writeln!(std::io::stdout().lock(), "{line}");
+    };
+    Ok(match drive(command, stop, tell).await? {
         AcpEnd::Done => 0,
         AcpEnd::NotDone => 1,
     })

@@ -1,8 +1,8 @@
 //! Says before a run which agents don't tell what its budget counts.
 
 use crate::display::print_line;
-use crate::project::Project;
 use std::collections::BTreeSet;
+use tm_app::Project;
 use tm_presets::recipe;
 use tm_scheduler::OutputFormat;
 

@@ -2,6 +2,7 @@
 
 use crate::arguments::CiSystem;
 use crate::display::{print_data, print_line, print_own};
+use clap::ValueEnum as _;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Duration;
@@ -14,15 +15,16 @@ use tm_store::run::RunDirectory;
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Tells the system that is named; GitHub's step summary is written wherever its variable is set.
-pub(crate) fn tell_ci(system: Option<CiSystem>, summary: &Summary, directory: &RunDirectory) {
+pub(crate) async fn tell_ci(system: Option<&str>, summary: &Summary, directory: &RunDirectory) {
     if let Err(why) = step_summary(summary) {
         print_line(&format!("warning: failed to {why}"));
     }
+    let system = system.and_then(|name| CiSystem::from_str(name, true).ok());
     match chosen(system, |name| std::env::var(name).ok()) {
         Some(CiSystem::Github) => print_data(&github_annotations(summary)),
         Some(CiSystem::Gitlab) => print_own(&gitlab_section(summary)),
         Some(CiSystem::Buildkite) => {
-            if let Err(why) = buildkite(summary, directory) {
+            if let Err(why) = buildkite(summary, directory).await {
                 print_line(&format!("warning: failed to {why}"));
             }
         }
@@ -82,7 +84,7 @@ fn gitlab_section(summary: &Summary) -> String {
 }
 
 /// Puts the summary on the build's page.
-fn buildkite(summary: &Summary, directory: &RunDirectory) -> Result<(), String> {
+async fn buildkite(summary: &Summary, directory: &RunDirectory) -> Result<(), String> {
     let style = match summary.status.as_str() {
         "completed" => "success",
         "failed" => "error",
@@ -99,9 +101,7 @@ fn buildkite(summary: &Summary, directory: &RunDirectory) -> Result<(), String> 
         marks: vec![("TM_CI".to_owned(), summary.run_id.clone())],
         ..TreeCommand::default()
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("tell Buildkite: {error}"))?;
-    match runtime.block_on(run_within(&command, LIMIT)) {
+    match run_within(&command, LIMIT).await {
         Ok(Some(status)) if status.success() => Ok(()),
         Ok(_) => Err(format!("tell Buildkite: `buildkite-agent` failed; `{}` has its words", log.display())),
         Err(error) => Err(format!("tell Buildkite: {error}")),

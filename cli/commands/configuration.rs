@@ -1,20 +1,20 @@
 //! `tm config`: every setting with its source, and the schema.
 
-use crate::display::{print_data, print_line};
+use crate::display::{print_data, print_json, print_line};
 use crate::failure::CommandFailure;
-use crate::project::Project;
+use crate::project::open;
 use serde_json::json;
 use std::path::Path;
 
 pub(crate) fn show(start: &Path, json: bool) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
+    let project = open(start, Vec::new())?;
     let explained = &project.loaded.explained;
     if json {
         let rows: Vec<_> = explained
             .iter()
             .map(|one| json!({"key": one.key, "value": one.value, "source": one.source.to_string()}))
             .collect();
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&rows)?));
+        print_json(&rows)?;
         return Ok(0);
     }
     let width = explained.iter().map(|one| one.key.len()).max().unwrap_or(0);
@@ -28,6 +28,6 @@ pub(crate) fn show(start: &Path, json: bool) -> Result<u8, CommandFailure> {
 }
 
 pub(crate) fn schema() -> Result<u8, CommandFailure> {
-    print_data(&format!("{}\n", serde_json::to_string_pretty(&tm_config::schema())?));
+    print_json(&tm_config::schema())?;
     Ok(0)
 }

@@ -2,7 +2,7 @@
 
 use super::run::run;
 use crate::arguments::{Demo, RunArguments};
-use crate::display::print_line;
+use crate::display::{json_text, print_line};
 use crate::failure::CommandFailure;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ const RECORDINGS: [DemoFile; 18] = recordings![
     "9.1.patch",
 ];
 
-pub(crate) fn demo(arguments: &Demo) -> Result<u8, CommandFailure> {
+pub(crate) async fn demo(arguments: &Demo) -> Result<u8, CommandFailure> {
     let folder = match &arguments.folder {
         Some(folder) => new_folder(folder)?,
         None => tempfile::Builder::new().prefix("tm-demo-").tempdir()?.keep(),
@@ -62,12 +62,12 @@ pub(crate) fn demo(arguments: &Demo) -> Result<u8, CommandFailure> {
         "agents": {"replay": {"env": {"TM_REPLAY_DIR": recordings}}},
     });
     // JSON is YAML.
-    write(&folder.join(".taskmaster/tm.yaml"), &format!("{}\n", serde_json::to_string_pretty(&settings)?))?;
+    write(&folder.join(".taskmaster/tm.yaml"), &json_text(&settings)?)?;
     tm_worktrees::create_repository(&folder, "Start of the demo")?;
     print_line(&format!("a repository with a backlog of 9 tasks is in {}\n", folder.display()));
     let mut run_arguments = RunArguments { yes: true, ..RunArguments::default() };
     run_arguments.choice.max_parallel = Some(arguments.max_parallel);
-    let code = run(&folder, &run_arguments)?;
+    let code = Box::pin(run(&folder, &run_arguments)).await?;
     print_line(&format!("\nlook around: cd {}", folder.display()));
     print_line("  tm waves report                 the summary again");
     print_line("  tm waves logs 4 --attempt 1     the attempt that its tests refused");

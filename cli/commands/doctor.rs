@@ -1,19 +1,14 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
-use super::commit_trial::{Trial, hooks, signing};
-use super::plan::planned;
-use super::preflight::{BrokenBase, TestCommands, looked};
-use super::setup::{checkouts, close, find_program, parts, test_command};
-use crate::arguments::{DoctorArguments, PlanChoice};
-use crate::display::print_data;
+use crate::arguments::DoctorArguments;
+use crate::display::{print_data, print_json};
 use crate::failure::CommandFailure;
-use crate::project::Project;
+use crate::project::open;
 use serde::Serialize;
 use std::path::Path;
+use tm_app::{Error, PlanOrder, Project, Trial, check_gates, find_program, hooks, parts, signing, test_command};
 use tm_executors::testing::{Reading, TestCommand, detect_test_command, expected_reading, how_to_report};
-use tm_runtime::Measurements;
 use tm_store::run::RunLock;
-use tm_worktrees::WorktreePool;
 
 /// Below so many bytes a run may not have room for its worktrees.
 const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
@@ -45,25 +40,26 @@ impl Finding {
         Self { what, weight, found: found.to_string(), hint: Some(hint.to_owned()) }
     }
 
-    fn failed(what: &'static str, failure: &CommandFailure) -> Self {
+    fn failed(what: &'static str, failure: impl Into<CommandFailure>) -> Self {
+        let failure = failure.into();
         let found = format!("failed to {}", failure.message);
-        Self { what, weight: Weight::Bad, found, hint: failure.hint.clone() }
+        Self { what, weight: Weight::Bad, found, hint: failure.hint }
     }
 }
 
-pub(crate) fn doctor(start: &Path, arguments: &DoctorArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn doctor(start: &Path, arguments: &DoctorArguments) -> Result<u8, CommandFailure> {
     let mut findings = vec![git()];
-    match Project::open(start, Vec::new()) {
+    match open(start, Vec::new()) {
         Ok(project) => {
             of_project(&project, &mut findings);
             if arguments.tests {
-                findings.extend(of_base(&project)?);
+                findings.extend(of_base(&project).await?);
             }
         }
-        Err(failure) => findings.push(Finding::failed("project", &failure)),
+        Err(failure) => findings.push(Finding::failed("project", failure)),
     }
     if arguments.json {
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&findings)?));
+        print_json(&findings)?;
     } else {
         for finding in &findings {
             let sign = match finding.weight {
@@ -89,7 +85,7 @@ fn git() -> Finding {
 
 fn of_project(project: &Project, findings: &mut Vec<Finding>) {
     findings.push(Finding::good("project", project.repository.checkout_root().display()));
-    match planned(&project.for_looking(), &PlanChoice::default(), None) {
+    match tm_app::plan(&project.for_looking(), &PlanOrder::default()) {
         Ok(planned) => {
             let counts = format!(
                 "{}: tag `{}`, {} tasks, {} planned in {} waves",
@@ -101,7 +97,7 @@ fn of_project(project: &Project, findings: &mut Vec<Finding>) {
             );
             findings.push(Finding::good("backlog", counts));
         }
-        Err(failure) => findings.push(Finding::failed("backlog", &failure)),
+        Err(failure) => findings.push(Finding::failed("backlog", failure)),
     }
     findings.extend(tests_of_parts(project));
     commits(project, findings);
@@ -115,9 +111,9 @@ fn of_project(project: &Project, findings: &mut Vec<Finding>) {
 /// The gates of the settings; none where there are none.
 fn gates(project: &Project, findings: &mut Vec<Finding>) {
     let settings = &project.loaded.settings;
-    match super::gates::check(settings) {
+    match check_gates(settings) {
         Ok(()) => findings.extend(settings.gates.iter().map(|gate| Finding::good("gate", &gate.name))),
-        Err(failure) => findings.push(Finding::failed("gate", &failure)),
+        Err(failure) => findings.push(Finding::failed("gate", failure)),
     }
 }
 
@@ -125,15 +121,19 @@ fn gates(project: &Project, findings: &mut Vec<Finding>) {
 fn commits(project: &Project, findings: &mut Vec<Finding>) {
     let of = |what, trial| match trial {
         Trial::Good(found) => Finding::good(what, found),
-        Trial::Note(found, hint) => Finding::with_hint(what, Weight::Note, found, &hint),
-        Trial::Bad(failure) => Finding::failed(what, &failure),
+        Trial::NotExecutable(hook) => {
+            let path = hook.path.display();
+            let found = format!("`{}` ({path}) is not executable, so git leaves it out", hook.name);
+            Finding::with_hint(what, Weight::Note, found, &format!("`chmod +x {path}` has git run it"))
+        }
+        Trial::Bad(failure) => Finding::failed(what, failure),
     };
     match hooks(project) {
         Ok(trials) => findings.extend(trials.into_iter().map(|trial| of("hook", trial))),
-        Err(failure) => findings.push(Finding::failed("hook", &failure)),
+        Err(failure) => findings.push(Finding::failed("hook", failure)),
     }
     findings.push(
-        signing(project).map_or_else(|failure| Finding::failed("signing", &failure), |trial| of("signing", trial)),
+        signing(project).map_or_else(|failure| Finding::failed("signing", failure), |trial| of("signing", trial)),
     );
 }
 
@@ -142,7 +142,7 @@ fn tests_of_parts(project: &Project) -> Vec<Finding> {
     match parts(project) {
         Ok(parts) if parts.is_empty() => vec![tests(project)],
         Ok(parts) => parts.lines().into_iter().map(|line| Finding::good("tests", line)).collect(),
-        Err(failure) => vec![Finding::failed("tests", &failure)],
+        Err(failure) => vec![Finding::failed("tests", failure)],
     }
 }
 
@@ -174,25 +174,12 @@ fn results(command: &TestCommand, root: &Path) -> String {
 }
 
 /// What a run sees before its first agent.
-fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
-    let base = match project.repository.resolve("HEAD") {
-        Ok(base) => base,
-        Err(error) => return Ok(vec![Finding::failed("base", &error.into())]),
+async fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
+    let preflight = match tm_app::look_at_head(project).await {
+        Ok(preflight) => preflight,
+        Err(error @ Error::Git(_)) => return Ok(vec![Finding::failed("base", error)]),
+        Err(error) => return Err(error.into()),
     };
-    let folder = project.directory.worktrees_folder().join(format!("doctor-{}", std::process::id()));
-    let pool = WorktreePool::open(&project.repository, &folder)?;
-    let scratch = tempfile::tempdir()?;
-    let executor = tm_runtime::executor(&project.directory);
-    let checkouts = checkouts(project, pool, base.clone(), scratch.path())?;
-    let measurements = Measurements::new(checkouts, scratch.path().join("baselines"), executor);
-    let commands = TestCommands::of_project(project)?;
-    let seen = looked(&base, &commands, &measurements, scratch.path(), BrokenBase::Refused);
-    close(&measurements)?;
-    let preflight = seen?;
-    if !preflight.is_good() {
-        // A hint may name a file in it.
-        let _kept = scratch.keep();
-    }
     let good = preflight.lines().into_iter().filter(|_| preflight.is_good());
     let good = good.map(|line| Finding::good("base", line.strip_prefix("base: ").unwrap_or(&line)));
     let bad = preflight.problems.iter().map(|problem| {
@@ -210,13 +197,10 @@ fn agents(project: &Project, findings: &mut Vec<Finding>) {
         findings.push(Finding::good("agent", format!("{name}: {line}")));
     }
     let chosen = settings.agent.for_phase("none");
-    let found = tm_presets::recipe(chosen, settings).map_err(|error| {
-        let hint = error.hint().unwrap_or_default();
-        CommandFailure::from(error).hint(hint)
-    });
-    findings.push(match found.and_then(|recipe| find_program(&recipe)) {
+    let found = tm_presets::recipe(chosen, settings).map_err(CommandFailure::from);
+    findings.push(match found.and_then(|recipe| Ok(find_program(&recipe)?)) {
         Ok(path) => Finding::good("agent", format!("`{chosen}` is the default: {}", path.display())),
-        Err(failure) => Finding { weight: Weight::Note, ..Finding::failed("agent", &failure) },
+        Err(failure) => Finding { weight: Weight::Note, ..Finding::failed("agent", failure) },
     });
 }
 
@@ -226,7 +210,7 @@ fn lock(project: &Project) -> Finding {
         Ok(Some(holder)) => {
             Finding::with_hint("lock", Weight::Note, format!("a run is live: {holder}"), "`tm waves status` shows it")
         }
-        Err(error) => Finding::failed("lock", &error.into()),
+        Err(error) => Finding::failed("lock", error),
     }
 }
 

@@ -75,6 +75,7 @@ fn of_user(command: &Command) -> Option<OfUser<'_>> {
         },
         Command::Pr(_) => OfUser::run("tm pr"),
         Command::Loop(_) => OfUser::run("tm loop"),
+        Command::DetachedRun(_) => OfUser::run("waves_run"),
         Command::Worktrees(Worktrees::Merge(_)) => OfUser::run("tm worktrees merge"),
         Command::Worktrees(Worktrees::Prune(_)) => OfUser::run("tm worktrees prune"),
         Command::Worktrees(

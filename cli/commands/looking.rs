@@ -1,21 +1,21 @@
 //! Commands that look at runs, live or over: `status`, `list`, `report` and `logs`.
 
-use super::doubted::{shown_summary, tell_doubts};
-use super::reporting::write_reports;
+use crate::advice::first_parents;
 use crate::arguments::{LogsArguments, ReportArguments, ReportForm, RunChoice};
-use crate::display::{print_data, print_line};
-use crate::failure::CommandFailure;
-use crate::project::Project;
+use crate::display::{json_text, print_data, print_json, print_line};
+use crate::failure::{CommandFailure, ExitCode};
+use crate::project::open;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
+use tm_app::{Project, write_reports};
 use tm_executors::agent::{LogEnd, LogReader};
 use tm_executors::process::run_attended;
 use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
-use tm_runtime::{Replayed, now, replay};
+use tm_runtime::replay;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{AttemptNumber, RunId, TaskId};
-use tm_store::run::{RunDirectory, RunLock, read_json};
+use tm_store::run::{RunDirectory, read_json};
 
 /// How often a log that is followed is read again.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
@@ -23,26 +23,24 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(300);
 const MOST_ERRORS: u64 = 16 * 1024 * 1024;
 
 pub(crate) fn status(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
-    let (directory, replayed) = project.replayed(choice.run.as_deref())?;
-    let summary = summary(&project, &directory, &replayed);
-    print_data(&if choice.json { as_json(&summary)? } else { status_text(&summary) });
+    let project = open(start, Vec::new())?;
+    let (_, summary) = tm_app::status(&project, choice.run.as_deref())?;
+    print_data(&if choice.json { json_text(&summary)? } else { status_text(&summary) });
     Ok(0)
 }
 
-pub(crate) fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
-    let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
-    let summary = summary(&project, &directory, &replayed);
+pub(crate) async fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, CommandFailure> {
+    let project = open(start, Vec::new())?;
+    let (directory, summary) = tm_app::status(&project, arguments.run.as_deref())?;
     let form = &arguments.form;
     if form.open {
         write_reports(&summary, directory.path())?;
         print_line(&directory.report().display().to_string());
-        open(&directory)?;
+        show(&directory).await?;
         return Ok(tell_doubts(&summary));
     }
     print_data(&match form {
-        ReportForm { json: true, .. } => as_json(&summary)?,
+        ReportForm { json: true, .. } => json_text(&summary)?,
         ReportForm { html: true, .. } => report_html(&summary),
         ReportForm { junit: true, .. } => junit_xml(&summary),
         ReportForm { .. } => summary_markdown(&summary),
@@ -51,14 +49,13 @@ pub(crate) fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, Co
 }
 
 /// Shows the report in the program that this desktop has for it.
-fn open(directory: &RunDirectory) -> Result<(), CommandFailure> {
+async fn show(directory: &RunDirectory) -> Result<(), CommandFailure> {
     let programs = ["wslview", "xdg-open", "open"];
     let Some(program) = programs.into_iter().find(|program| which::which(program).is_ok()) else {
         return Err(CommandFailure::new(format!("open the report: there is none of {}", programs.join(", "))));
     };
     let report = directory.report().display().to_string();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(run_attended(program, &[&report], directory.path()))?;
+    let ended = run_attended(program, &[&report], directory.path()).await?;
     if !ended.success() {
         return Err(CommandFailure::new(format!("open the report: `{program}` ended with {ended}")));
     }
@@ -66,51 +63,33 @@ fn open(directory: &RunDirectory) -> Result<(), CommandFailure> {
 }
 
 pub(crate) fn metrics(start: &Path, run: Option<&str>) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
-    let (directory, replayed) = project.replayed(run)?;
-    print_data(&metrics_text(&summary(&project, &directory, &replayed)));
+    let project = open(start, Vec::new())?;
+    print_data(&metrics_text(&tm_app::status(&project, run)?.1));
     Ok(0)
 }
 
-fn as_json(summary: &Summary) -> Result<String, CommandFailure> {
-    Ok(format!("{}\n", serde_json::to_string_pretty(summary)?))
-}
-
-/// The summary of a run as its journal tells it; the time of one that goes on runs until now.
-fn summary(project: &Project, directory: &RunDirectory, replayed: &Replayed) -> Summary {
-    let is_live = is_live(project, replayed);
-    let ended_at = if is_live { now() } else { replayed.last_input_at };
-    let mut summary = shown_summary(project, directory, replayed, ended_at, is_live);
-    if replayed.scheduler.ended().is_none() {
-        match (is_live, replayed.scheduler.is_paused()) {
-            (false, _) => "interrupted".clone_into(&mut summary.status),
-            (true, true) => "paused".clone_into(&mut summary.status),
-            (true, false) => {}
-        }
+/// Says on stderr what is in doubt; returns the exit code of whoever reports it.
+fn tell_doubts(summary: &Summary) -> u8 {
+    if summary.doubts.is_empty() {
+        return 0;
     }
-    summary
-}
-
-/// Tells whether a process carries the run out now.
-pub(crate) fn is_live(project: &Project, replayed: &Replayed) -> bool {
-    replayed.scheduler.ended().is_none() && is_held_for(project, &replayed.header.run_id)
-}
-
-/// Tells whether the run lock is held, and for no other run: that of another home may be live.
-fn is_held_for(project: &Project, run: &RunId) -> bool {
-    let holder = RunLock::holder(&project.directory).ok().flatten();
-    holder.is_some_and(|holder| holder.run_id.is_none_or(|held| held == *run))
+    print_line(&format!(
+        "warning: the journal of the run {} says of work that it has landed, and git does not show it",
+        summary.run_id
+    ));
+    print_line(&format!("hint: {}", first_parents(&summary.integration_branch)));
+    ExitCode::Refused.number()
 }
 
 pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
+    let project = open(start, Vec::new())?;
     let mut rows = Vec::new();
     for id in project.directory.runs()? {
         let directory = project.directory.run(&id)?;
         let replayed = replay(&directory.journal());
         rows.push(match replayed {
             Ok(replayed) => {
-                let summary = summary(&project, &directory, &replayed);
+                let summary = tm_app::summary(&project, &directory, &replayed);
                 let landed = summary.tasks.iter().filter(|task| task.landed).count();
                 json!({"run_id": id, "status": summary.status, "tasks": summary.tasks.len(), "landed": landed,
                        "started_at": summary.started_at, "integration_branch": summary.integration_branch})
@@ -122,7 +101,7 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         });
     }
     if json {
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&rows)?));
+        print_json(&rows)?;
         return Ok(0);
     }
     for row in &rows {
@@ -144,7 +123,7 @@ fn refused_before(project: &Project, id: &RunId) -> Option<String> {
 }
 
 pub(crate) fn logs(start: &Path, arguments: &LogsArguments) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
+    let project = open(start, Vec::new())?;
     let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
     let task = TaskId::from(arguments.task.as_str());
     let Some(view) = replayed.scheduler.task(&task) else {

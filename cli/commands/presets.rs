@@ -1,12 +1,12 @@
 //! `tm presets`: what a loop can be told to do, and a file to start from for something else.
 
 use crate::arguments::NewPreset;
-use crate::display::{print_data, print_line};
+use crate::display::{print_data, print_json, print_line};
 use crate::failure::CommandFailure;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use tm_config::Inputs;
-use tm_presets::{PresetFolders, PresetSource, is_path, loop_presets, loop_prompt, new_preset, prompt_templates};
+use tm_app::presets as presets_of;
+use tm_presets::{PresetSource, is_path, loop_presets, loop_prompt, new_preset, prompt_templates};
 use tm_worktrees::Repository;
 
 /// Where prompts of the user's own are.
@@ -15,19 +15,9 @@ fn prompts_folder(start: &Path) -> PathBuf {
     root.join(".taskmaster/prompts")
 }
 
-/// Where presets of the user's own are; outside of a repository, `.taskmaster/presets` of the folder itself.
-pub(crate) fn folders(start: &Path) -> PresetFolders {
-    let root = Repository::discover(start).map_or_else(|_| start.to_owned(), |found| found.checkout_root().to_owned());
-    let config = Inputs::from_process(&root).user_config;
-    PresetFolders {
-        project: root.join(".taskmaster/presets"),
-        user: config.and_then(|file| Some(file.parent()?.join("presets"))),
-    }
-}
-
 pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
-    let presets = loop_presets(&folders(start))?;
-    let prompts = prompt_templates(&prompts_folder(start)).map_err(with_hint)?;
+    let presets = loop_presets(&presets_of(start))?;
+    let prompts = prompt_templates(&prompts_folder(start))?;
     let source = |source: &PresetSource| match source {
         PresetSource::BuiltIn => "built in".to_owned(),
         PresetSource::File(path) => path.display().to_string(),
@@ -41,7 +31,7 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
             json!({"kind": "run", "name": prompt.name, "title": null, "source": own})
         });
         let rows: Vec<_> = of_loops.chain(of_runs).collect();
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&rows)?));
+        print_json(&rows)?;
         return Ok(0);
     }
     let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
@@ -65,12 +55,12 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
 }
 
 pub(crate) fn show(start: &Path, name: &str) -> Result<u8, CommandFailure> {
-    let shown = match loop_prompt(name, start, &folders(start)) {
+    let shown = match loop_prompt(name, start, &presets_of(start)) {
         Ok(prompt) => prompt.text().to_owned(),
         Err(error) => {
-            let prompts = prompt_templates(&prompts_folder(start)).map_err(with_hint)?;
+            let prompts = prompt_templates(&prompts_folder(start))?;
             let prompt = prompts.into_iter().find(|prompt| prompt.name == name);
-            prompt.map(|prompt| prompt.text).ok_or_else(|| with_hint(error))?
+            prompt.map(|prompt| prompt.text).ok_or_else(|| CommandFailure::from(error))?
         }
     };
     print_data(&shown);
@@ -78,10 +68,10 @@ pub(crate) fn show(start: &Path, name: &str) -> Result<u8, CommandFailure> {
 }
 
 pub(crate) fn new(start: &Path, arguments: &NewPreset) -> Result<u8, CommandFailure> {
-    let folders = folders(start);
+    let folders = presets_of(start);
     let in_place = |from: &String| if is_path(from) { start.join(from).display().to_string() } else { from.clone() };
     let from = arguments.from.as_ref().map(in_place);
-    let text = new_preset(&arguments.name, from.as_deref(), &folders).map_err(with_hint)?;
+    let text = new_preset(&arguments.name, from.as_deref(), &folders)?;
     let folder = match (arguments.user, folders.user) {
         (false, _) => folders.project,
         (true, Some(folder)) => folder,
@@ -97,14 +87,4 @@ pub(crate) fn new(start: &Path, arguments: &NewPreset) -> Result<u8, CommandFail
     print_line(&format!("made {}", path.display()));
     print_line(&format!("next: edit it, then `tm loop --prompt {}`", arguments.name));
     Ok(0)
-}
-
-/// The hint that the error itself knows.
-pub(crate) fn with_hint(error: tm_presets::Error) -> CommandFailure {
-    let hint = error.hint();
-    let failure = CommandFailure::from(error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
 }

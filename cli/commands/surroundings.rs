@@ -1,7 +1,7 @@
 //! What `tm doctor` says of what lies around a project: what its checkouts are made ready with, and what git has of it.
 
 use super::doctor::{Finding, Weight};
-use crate::project::Project;
+use tm_app::Project;
 use tm_executors::tools::propose;
 use tm_scheduler::Bring;
 

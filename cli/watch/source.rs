@@ -4,9 +4,10 @@ use super::board::{Board, Link};
 use super::evidence::evidence;
 use super::model::{Model, Tab};
 use crate::failure::CommandFailure;
-use crate::project::Project;
+use crate::project::open;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tm_app::Project;
 use tm_executors::agent::{Follower, LogEnd};
 use tm_runtime::{Replayed, now, replay};
 use tm_scheduler::{AttemptNumber, RunId, TaskId, TaskView};
@@ -51,7 +52,7 @@ struct Diff {
 impl Source {
     /// Opens the run that is named, or the live or last one.
     pub(crate) fn open(start: &Path, run: Option<&str>) -> Result<Self, CommandFailure> {
-        let project = Project::open(start, Vec::new())?;
+        let project = open(start, Vec::new())?;
         let (run_id, directory) = project.run(run)?;
         let replayed = replay(&directory.journal())?;
         let now = Instant::now();

@@ -26,26 +26,23 @@ const TICK: Duration = Duration::from_millis(250);
 /// The exit code of what was interrupted.
 const INTERRUPTED: u8 = 130;
 
-pub(crate) fn watch(start: &Path, choice: &RunOnly) -> Result<u8, CommandFailure> {
+pub(crate) async fn watch(start: &Path, choice: &RunOnly) -> Result<u8, CommandFailure> {
     let source = Source::open(start, choice.run.as_deref())?;
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         let failure = CommandFailure::new("watch the run: this is no terminal").code(ExitCode::Usage);
         return Err(failure.hint("`tm waves status` shows where it stands, `tm waves logs ID -f` follows a task"));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let is_told_to_leave = runtime.block_on(async { leave_on_signals() })?;
-    let mut hung_up = runtime.block_on(async { signal(SignalKind::hangup()) })?;
-    let handle = runtime.handle().clone();
+    let is_told_to_leave = leave_on_signals()?;
+    let mut hung_up = signal(SignalKind::hangup())?;
+    let handle = Handle::current();
     let (tell, mut left) = oneshot::channel();
     let screen = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
         let _unheard = tell.send(show(source, handle, &is_told_to_leave));
     })?;
-    let seen = runtime.block_on(async {
-        tokio::select! {
-            seen = &mut left => seen.ok(),
-            _ = hung_up.recv() => None,
-        }
-    });
+    let seen = tokio::select! {
+        seen = &mut left => seen.ok(),
+        _ = hung_up.recv() => None,
+    };
     match seen {
         Some(seen) => {
             screen.join().expect("the screen has told how it ended");

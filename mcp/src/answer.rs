@@ -1,32 +1,27 @@
 //! What tools answer: structured content, also for a call that came to nothing.
 
+use crate::advice;
 use rmcp::RoleServer;
 use rmcp::handler::server::tool::IntoCallToolResult;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorData, ProgressNotificationParam};
 use rmcp::service::RequestContext;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
 use std::time::Duration;
+use tm_app::with_causes;
 
 /// A call that came to nothing, with what to do about it.
-#[derive(Debug)]
-pub(crate) struct Refusal {
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct Refusal {
     document: Value,
 }
 
 impl Refusal {
     /// Returns a refusal in words.
     pub(crate) fn new(error: &dyn std::error::Error, hint: Option<&str>) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            let words = cause.to_string();
-            if !message.contains(&words) {
-                message = format!("{message}: {words}");
-            }
-            source = cause.source();
-        }
-        Self::words(&message, hint)
+        Self::words(&with_causes(error), hint)
     }
 
     /// Returns a refusal with words of its own.
@@ -34,15 +29,21 @@ impl Refusal {
         Self { document: json!({"success": false, "error": format!("failed to {message}"), "suggestion": hint}) }
     }
 
-    /// Returns a refusal that is told in full by a program.
+    /// Returns a refusal that was told in full elsewhere.
     pub(crate) const fn of(document: Value) -> Self {
         Self { document }
     }
 }
 
+impl From<tm_app::Error> for Refusal {
+    fn from(error: tm_app::Error) -> Self {
+        Self::new(&error, advice::on(&error).as_deref())
+    }
+}
+
 impl From<tm_runtime::autopilot::Error> for Refusal {
     fn from(error: tm_runtime::autopilot::Error) -> Self {
-        let mut refusal = Self::new(&error, error.hint().as_deref());
+        let mut refusal = Self::new(&error, advice::on_autopilot(&error).as_deref());
         if let tm_runtime::autopilot::Error::Refused { verdict, is_paused, .. } = &error {
             refusal.document["validated"] = Value::Bool(false);
             refusal.document["message"] = json!(verdict.message);

@@ -1,14 +1,13 @@
 //! Offers tm's operations over the Model Context Protocol: tools, resources and prompts on stdio, or on HTTP for this
 //! machine alone.
 //!
-//! The only crate that talks to rmcp. Knows names and shapes of tools; what they do is done in `runtime`, and runs of
-//! waves are done by the `tm` program itself.
+//! The only crate that talks to rmcp. Knows names and shapes of tools; what they do is done in `app` and `runtime`.
 
+mod advice;
 mod answer;
 mod autopilot;
 mod completions;
 mod error;
-mod going;
 mod http;
 mod prompts;
 mod resources;
@@ -19,7 +18,9 @@ mod tools;
 mod units;
 mod waves;
 
+pub use answer::Refusal;
 pub use error::Error;
 pub use http::{HttpServer, new_token};
 pub use server::{Place, Server, serve_stdio};
 pub use tools::ToolChoice;
+pub use waves::DETACHED;

@@ -1,16 +1,27 @@
-//! The tools of waves. The `tm` program itself does the work, as a process of its own, and answers in JSON.
+//! The tools of waves. A run is a process of its own, which outlives the call and the server.
 
-use crate::answer::Refusal;
-use crate::going::{Going, Looking, tell};
+use crate::answer::{Refusal, blocking};
 use crate::server::Server;
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::CallToolResult;
+use rmcp::model::{CallToolResult, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
-use std::ffi::OsString;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+use tm_app::{BrokenBase, Caller, PlanOrder, Project, detached, plan_json};
+use tm_config::Override;
+use tm_runtime::callers::{RefusedToAgent, refuse_to_agents};
+use tm_scheduler::{AtBreaker, RunId};
+
+/// The command of `tm` that carries out a run which outlives the server.
+pub const DETACHED: &str = "detached-run";
+/// How often a client that wants to know is told how a run goes.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+/// No log of events is longer.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A project, and a run of waves.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -73,13 +84,13 @@ const fn yes() -> bool {
 }
 
 impl Plan {
-    fn arguments(&self) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = Vec::new();
-        // With `=`, so that no value is ever taken for an option.
-        arguments.extend(self.tag.as_ref().map(|tag| format!("--tag={tag}").into()));
-        arguments.extend(self.ids.iter().map(|id| format!("--id={id}").into()));
-        arguments.extend(self.max_parallel.map(|most| format!("--max-parallel={most}").into()));
-        arguments
+    fn order(&self) -> PlanOrder {
+        let only = self.ids.iter().map(|id| id.trim().into()).collect();
+        PlanOrder { tag: self.tag.clone(), only, ..PlanOrder::default() }
+    }
+
+    fn given(&self) -> Vec<Override> {
+        self.max_parallel.iter().map(|most| Override::new("waves.max_parallel", "maxParallel", *most)).collect()
     }
 }
 
@@ -91,9 +102,12 @@ impl Server {
         annotations(read_only_hint = true, open_world_hint = false)
     )]
     async fn waves_plan(&self, Parameters(plan): Parameters<Plan>) -> Result<CallToolResult, Refusal> {
-        let mut arguments: Vec<OsString> = vec!["plan".into(), "--format=json".into()];
-        arguments.extend(plan.arguments());
-        Looking::new(self, plan.project_root.as_deref(), arguments)?.document().await
+        let server = self.clone();
+        looked(move || {
+            let project = server.waves(plan.project_root.as_deref(), plan.given())?.for_looking();
+            Ok(plan_json(&project, &tm_app::plan(&project, &plan.order())?)?)
+        })
+        .await
     }
 
     #[tool(
@@ -109,31 +123,40 @@ impl Server {
         Parameters(run): Parameters<RunWaves>,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, Refusal> {
-        let mut arguments: Vec<OsString> = vec!["run".into(), "--yes".into(), "--json".into()];
-        arguments.extend(run.plan.arguments());
-        arguments.extend(run.agent.as_ref().map(|agent| format!("--agent={agent}").into()));
-        arguments.extend(run.allow_broken_base.then(|| "--allow-broken-base".into()));
-        let root = run.plan.project_root.as_deref();
-        let mut going = Going::start(self, root, arguments)?;
+        let RunWaves { plan, agent, allow_broken_base, wait } = run;
+        let server = self.clone();
+        let started = blocking(move || {
+            let root = plan.project_root.as_deref();
+            server.refuse_agents("waves_run", root)?;
+            let mut given = plan.given();
+            given.extend(agent.map(|agent| Override::new("agent.default", "agent", agent)));
+            let project = server.waves(root, given)?;
+            let broken = if allow_broken_base { BrokenBase::Allowed } else { BrokenBase::Refused };
+            let going = detached::start(&project, (&server.place.program, DETACHED), plan.order(), broken)?;
+            Ok::<_, Refusal>((project, going))
+        });
+        let (project, mut going) = started.await?;
         let id = going.under_way().await?;
-        match (id, run.wait) {
-            (Some(id), false) => Ok(CallToolResult::structured(json!({
+        if let (Some(id), false) = (&id, wait) {
+            return Ok(CallToolResult::structured(json!({
                 "success": true, "run_id": id, "status": "running",
                 "message": "the run is under way; `waves_status` tells how it stands, `waves_stop` stops it"
-            }))),
-            (Some(id), true) => {
-                let activity = going.activity(&id)?;
-                tokio::select! {
-                    ended = going.ended() => ended?,
-                    () = tell(&activity, &context) => {}
-                    () = context.ct.cancelled() => {
-                        return Err(Refusal::words("wait for the run: the call was cancelled, the run goes on", None));
-                    }
-                }
-                self.report(root, Some(id.as_str())).await
+            })));
+        }
+        let activity = match &id {
+            Some(id) => Some(going.activity(id)?),
+            None => None,
+        };
+        let refusal = tokio::select! {
+            refusal = going.ended() => refusal?,
+            () = tell(activity.as_deref(), &context) => None,
+            () = context.ct.cancelled() => {
+                return Err(Refusal::words("wait for the run: the call was cancelled, the run goes on", None));
             }
-            // It ended before anybody could see it.
-            (None, _) => self.report(root, None).await,
+        };
+        match refusal {
+            Some(document) => Err(Refusal::of(document)),
+            None => looked(move || summary(&project, id.as_ref().map(RunId::as_str))).await,
         }
     }
 
@@ -143,7 +166,7 @@ impl Server {
         annotations(read_only_hint = true, open_world_hint = false)
     )]
     async fn waves_status(&self, Parameters(of): Parameters<OfWaves>) -> Result<CallToolResult, Refusal> {
-        self.look("status", of.project_root.as_deref(), of.run_id.as_deref()).await
+        self.summary(of).await
     }
 
     #[tool(
@@ -152,7 +175,7 @@ impl Server {
         annotations(read_only_hint = true, open_world_hint = false)
     )]
     async fn waves_report(&self, Parameters(of): Parameters<OfWaves>) -> Result<CallToolResult, Refusal> {
-        self.report(of.project_root.as_deref(), of.run_id.as_deref()).await
+        self.summary(of).await
     }
 
     #[tool(
@@ -161,21 +184,65 @@ impl Server {
         annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = true, open_world_hint = false)
     )]
     async fn waves_stop(&self, Parameters(of): Parameters<OfProject>) -> Result<CallToolResult, Refusal> {
-        let words = Looking::new(self, of.project_root.as_deref(), vec!["stop".into()])?.complaints().await?;
-        Ok(CallToolResult::structured(json!({"success": true, "message": words.trim()})))
+        let server = self.clone();
+        looked(move || {
+            let root = of.project_root.as_deref();
+            server.refuse_agents("waves_stop", root)?;
+            let reply = tm_app::stop(&server.waves(root, Vec::new())?, false)?;
+            Ok(json!({"success": reply.ok, "message": reply.message}))
+        })
+        .await
     }
 }
 
 impl Server {
-    async fn report(&self, root: Option<&str>, run: Option<&str>) -> Result<CallToolResult, Refusal> {
-        self.look("report", root, run).await
+    /// Opens the project that a call names for waves; nobody is told what people would be.
+    fn waves(&self, root: Option<&str>, given: Vec<Override>) -> Result<Project, Refusal> {
+        let caller = Caller { tell: |_| {}, at_breaker: AtBreaker::Stop };
+        Ok(Project::open(&self.folder(root), given, caller)?)
     }
 
-    async fn look(&self, what: &str, root: Option<&str>, run: Option<&str>) -> Result<CallToolResult, Refusal> {
-        let mut arguments: Vec<OsString> = vec![what.into(), "--json".into()];
-        if let Some(run) = run {
-            arguments.extend(["--".into(), run.into()]);
+    fn refuse_agents(&self, what: &'static str, root: Option<&str>) -> Result<(), Refusal> {
+        let refused = refuse_to_agents(what, || vec![self.folder(root)]);
+        refused.map_err(|refused| Refusal::new(&refused, Some(RefusedToAgent::HINT)))
+    }
+
+    async fn summary(&self, of: OfWaves) -> Result<CallToolResult, Refusal> {
+        let server = self.clone();
+        looked(move || summary(&server.waves(of.project_root.as_deref(), Vec::new())?, of.run_id.as_deref())).await
+    }
+}
+
+fn summary(project: &Project, run: Option<&str>) -> Result<Value, Refusal> {
+    Ok(json!(tm_app::status(project, run)?.1))
+}
+
+/// Looks at something off the threads that serve, and returns it as structured content.
+async fn looked(look: impl FnOnce() -> Result<Value, Refusal> + Send + 'static) -> Result<CallToolResult, Refusal> {
+    blocking(look).await.map(CallToolResult::structured)
+}
+
+/// Tells a client that asked for it how many events there have been and what the last one was, for ever.
+async fn tell(activity: Option<&Path>, context: &RequestContext<RoleServer>) {
+    let (Some(activity), Some(token)) = (activity, context.meta.get_progress_token()) else {
+        return std::future::pending().await;
+    };
+    let mut told = 0;
+    loop {
+        tokio::time::sleep(TELL_EVERY).await;
+        let text = tm_untrusted::read(activity, MOST_BYTES).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let count = text.matches('\n').count();
+        if count > told {
+            told = count;
+            let event: Value =
+                text.lines().nth(count - 1).and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+            let words = [&event["event"], &event["task"]].map(|part| part.as_str().unwrap_or_default().to_owned());
+            let number = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+            let progress =
+                ProgressNotificationParam::new(token.clone(), number).with_message(words.join(" ").trim().to_owned());
+            // A client that does not listen is told again next time.
+            let _told_next_time = context.peer.notify_progress(progress).await;
         }
-        Looking::new(self, root, arguments)?.document().await
     }
 }

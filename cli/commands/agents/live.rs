@@ -1,11 +1,13 @@
 //! One trivial task, done by an agent in a repository of its own that is thrown away, through `tm waves run` itself.
 
+use crate::display::json_text;
 use crate::failure::CommandFailure;
-use crate::project::Project;
+use crate::project::open;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
+use tm_app::Project;
 use tm_config::Settings;
 use tm_executors::process::{TreeCommand, run_within};
 use tm_reports::Summary;
@@ -108,8 +110,8 @@ fn prepare(folder: &Path, settings: &Settings) -> Result<(), CommandFailure> {
     let files = [
         ("README.md", "A repository in which an agent is tried out.\n".to_owned()),
         // JSON is YAML.
-        (".taskmaster/tm.yaml", format!("{}\n", serde_json::to_string_pretty(&own)?)),
-        (".taskmaster/tasks/tasks.json", format!("{}\n", serde_json::to_string_pretty(&backlog)?)),
+        (".taskmaster/tm.yaml", json_text(&own)?),
+        (".taskmaster/tasks/tasks.json", json_text(&backlog)?),
     ];
     for (name, text) in files {
         let path = repository.join(name);
@@ -136,7 +138,7 @@ fn judged(repository: &Path, has_ended: bool, log: &Path) -> Live {
 }
 
 fn summary(repository: &Path) -> Result<(Project, Summary), CommandFailure> {
-    let project = Project::open(repository, Vec::new())?;
+    let project = open(repository, Vec::new())?;
     let (_, directory) = project.run(None)?;
     let summary = tm_store::run::read_json(&directory.summary_json())?;
     Ok((project, summary))

@@ -4,15 +4,14 @@ mod live;
 mod probe;
 mod show;
 
-pub(crate) use show::{agents_lines, agents_of_plan};
+pub(crate) use show::agents_lines;
 
-use super::presets::with_hint;
 use crate::arguments::{Agents, CheckAgents};
-use crate::display::{print_data, print_line};
+use crate::ask::{confirmed, is_answered};
+use crate::display::{print_data, print_json, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use probe::{Probe, probe};
 use std::collections::BTreeSet;
-use std::io::IsTerminal as _;
 use std::path::Path;
 use tm_config::{Inputs, Loaded, Settings, Source};
 use tm_presets::{Recipe, recipe, recipe_names};
@@ -25,8 +24,7 @@ fn settings(start: &Path) -> Result<Settings, CommandFailure> {
 
 fn loaded(start: &Path) -> Result<Loaded, CommandFailure> {
     let root = Repository::discover(start).map_or_else(|_| start.to_owned(), |found| found.checkout_root().to_owned());
-    tm_config::load(&Inputs::from_process(root))
-        .map_err(|error| CommandFailure::from(error).hint("`tm config schema` lists every setting"))
+    Ok(tm_config::load(&Inputs::from_process(root))?)
 }
 
 /// The agents that a run with these settings may start.
@@ -35,11 +33,11 @@ fn used(settings: &Settings) -> BTreeSet<String> {
     by_phase.into_iter().chain(settings.agent.fallback.iter().cloned()).collect()
 }
 
-pub(crate) fn agents(start: &Path, command: &Agents) -> Result<u8, CommandFailure> {
+pub(crate) async fn agents(start: &Path, command: &Agents) -> Result<u8, CommandFailure> {
     match command {
         Agents::List(output) => list(start, output.json),
         Agents::Show(choice) => show(start, &choice.name, choice.json),
-        Agents::Check(arguments) => check(start, arguments),
+        Agents::Check(arguments) => check(start, arguments).await,
     }
 }
 
@@ -51,7 +49,7 @@ fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         probes.push(Probe::without_starting(&name, &settings, used.contains(&name)));
     }
     if json {
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&probes)?));
+        print_json(&probes)?;
         return Ok(0);
     }
     let width = probes.iter().map(|probe| probe.agent.len()).max().unwrap_or(0);
@@ -68,7 +66,7 @@ fn show(start: &Path, name: &str, json: bool) -> Result<u8, CommandFailure> {
     let found = named(name, &settings)?;
     let shown = show::recipe_json(&found);
     if json {
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&shown)?));
+        print_json(&shown)?;
     } else {
         // Values in JSON are values in YAML.
         for (key, value) in shown.as_object().into_iter().flatten() {
@@ -83,8 +81,8 @@ fn named(name: &str, settings: &Settings) -> Result<Recipe, CommandFailure> {
     match recipe(name, settings) {
         Ok(recipe) => Ok(recipe),
         Err(error) => {
-            let mut all = tm_presets::recipes(settings).map_err(with_hint)?;
-            all.remove(name).ok_or_else(|| with_hint(error).hint("`tm agents list` lists them"))
+            let mut all = tm_presets::recipes(settings)?;
+            all.remove(name).ok_or_else(|| CommandFailure::from(error).hint("`tm agents list` lists them"))
         }
     }
 }
@@ -101,18 +99,15 @@ fn ask_for_trust(loaded: &Loaded, names: &[String], arguments: &CheckAgents) -> 
     let foreign: Vec<&str> = names.iter().filter(is_of_project).map(String::as_str).collect();
     let Some(first) = foreign.first().filter(|_| !arguments.trust) else { return Ok(()) };
     let named = foreign.join("`, `");
-    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        let question = format!("the project's own settings say how to start `{named}`; start it");
-        if dialoguer::Confirm::new().with_prompt(question).default(false).interact()? {
-            return Ok(());
-        }
+    if is_answered() && confirmed(format!("the project's own settings say how to start `{named}`; start it"), false)? {
+        return Ok(());
     }
     Err(CommandFailure::new(format!("start `{named}`: the project's own settings say how, and nobody has read them"))
         .code(ExitCode::Usage)
         .hint(format!("read `tm agents show {first}`, then add `--trust`")))
 }
 
-fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
+async fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
     let loaded = loaded(start)?;
     let settings = &loaded.settings;
     let used = used(settings);
@@ -122,13 +117,12 @@ fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
         named(name, settings)?;
     }
     ask_for_trust(&loaded, &names, arguments)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut probes = Vec::new();
     for name in &names {
-        let mut probe = runtime.block_on(probe(name, settings, used.contains(name)))?;
+        let mut probe = probe(name, settings, used.contains(name)).await?;
         if arguments.live && probe.problem.is_none() {
             print_line(&format!("`{name}` is given one small task"));
-            probe.live = Some(runtime.block_on(live::live(name, arguments.model.as_deref(), settings))?);
+            probe.live = Some(live::live(name, arguments.model.as_deref(), settings).await?);
         }
         if !arguments.json {
             print_data(&probe.report());
@@ -136,7 +130,7 @@ fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
         probes.push(probe);
     }
     if arguments.json {
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&probes)?));
+        print_json(&probes)?;
     }
     Ok(u8::from(!probes.iter().all(Probe::is_good)))
 }

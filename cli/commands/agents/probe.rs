@@ -1,12 +1,12 @@
 //! Whether an agent can be started: its program, its version, what it may do.
 
 use super::live::Live;
-use crate::commands::setup::find_program;
 use crate::failure::CommandFailure;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tm_app::find_program;
 use tm_config::Settings;
 use tm_executors::process::{Inherited, TreeCommand, run_within};
 use tm_presets::{Recipe, recipe};
@@ -71,7 +71,8 @@ impl Probe {
         };
         match find_program(&recipe) {
             Ok(program) => Self { program: Some(program), ..known },
-            Err(failure) => {
+            Err(error) => {
+                let failure = CommandFailure::from(error);
                 Self { problem: Some(format!("failed to {}", failure.message)), hint: failure.hint, ..known }
             }
         }

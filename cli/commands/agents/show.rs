@@ -1,9 +1,9 @@
 //! Recipes and the agents of a plan, for people and for programs.
 
-use crate::project::Project;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use tm_presets::{Recipe, recipe};
+use tm_app::{Project, choices};
+use tm_presets::Recipe;
 use tm_scheduler::Phase;
 
 /// A recipe as its settings would be written, with what follows from them.
@@ -30,24 +30,6 @@ pub(super) fn recipe_json(recipe: &Recipe) -> Value {
         shown["grace"] = format!("{}s", grace.as_secs()).into();
     }
     shown
-}
-
-/// Who does which kind of work: the first choice, then those that take over.
-fn choices(project: &Project) -> Vec<(Phase, Vec<Recipe>)> {
-    let settings = &project.loaded.settings;
-    let of = |phase: Phase| {
-        let first = settings.agent.for_phase(phase.as_str());
-        let model = project.asked_for_model().or_else(|| settings.agent.model_for_phase(phase.as_str()));
-        let others = settings.agent.fallback.iter().map(String::as_str).filter(|name| *name != first);
-        // One that can't be started is refused with a hint where the run is set up.
-        let mut recipes: Vec<Recipe> =
-            std::iter::once(first).chain(others).filter_map(|name| recipe(name, settings).ok()).collect();
-        if let (Some(model), Some(recipe)) = (model, recipes.first_mut().filter(|recipe| recipe.name == first)) {
-            recipe.model = Some(model.to_owned());
-        }
-        recipes
-    };
-    [Phase::Red, Phase::Green, Phase::None].map(|phase| (phase, of(phase))).into()
 }
 
 /// Returns who works, and what each may do without asking, for people.
@@ -86,20 +68,4 @@ fn permissions(recipe: &Recipe) -> String {
         Ok(None) => "may do what its own command lets it do".to_owned(),
         Err(error) => format!("can't be started: failed to {error}"),
     }
-}
-
-/// Returns the same for programs.
-pub(crate) fn agents_of_plan(project: &Project) -> Value {
-    let of = |recipe: &Recipe| {
-        let granted = recipe.granted().ok().flatten();
-        json!({
-            "agent": recipe.name,
-            "model": recipe.model,
-            "account": recipe.account(),
-            "permissions": granted.map(|granted| granted.mode),
-        })
-    };
-    let choices = choices(project);
-    let all = choices.iter().map(|(phase, recipes)| (phase.as_str().to_owned(), recipes.iter().map(of).collect()));
-    Value::Object(all.collect())
 }

@@ -1,7 +1,8 @@
 //! `--interactive`: shows each piece of work and asks on the terminal, or on any standard input, what came of it.
 
-use super::{wait, words};
+use super::words;
 use crate::display::{print_data, print_line};
+use crate::failure::CommandFailure;
 use std::io::BufRead as _;
 use tm_runtime::autopilot::{
     CommitRequest, CompleteRequest, Error, FinalizeRequest, Project, commit, complete, finalize, next, parse_counts,
@@ -12,7 +13,7 @@ const HELP: &str = "type counts such as `failed:3,passed:0`, an empty line where
                     `pause` to stop for now, or `quit` to leave everything as it is";
 
 /// Works through the current run until it is complete, paused, or nothing more is typed.
-pub(super) fn work(project: &Project) -> Result<u8, Error> {
+pub(super) async fn work(project: &Project) -> Result<u8, Error> {
     print_line(HELP);
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
@@ -22,17 +23,11 @@ pub(super) fn work(project: &Project) -> Result<u8, Error> {
                 print_data(&words::ended(&pause(project, None)?));
                 return Ok(0);
             }
-            text => take(project, text),
+            text => take(project, text).await,
         };
         match answer {
             Ok(text) => print_data(&text),
-            Err(error) => {
-                let hint = error.hint();
-                print_line(&format!("error: failed to {error}"));
-                if let Some(hint) = hint {
-                    print_line(&format!("hint: {hint}"));
-                }
-            }
+            Err(error) => CommandFailure::from(error).print(),
         }
         let action = next(project, None)?.action;
         if matches!(action.as_str(), "complete" | "resume" | "start") {
@@ -43,21 +38,21 @@ pub(super) fn work(project: &Project) -> Result<u8, Error> {
 }
 
 /// Does what is next with what was typed.
-fn take(project: &Project, text: &str) -> Result<String, Error> {
+async fn take(project: &Project, text: &str) -> Result<String, Error> {
     let counts = || if text.is_empty() { Ok(None) } else { parse_counts(text).map(Some) };
     match next(project, None)?.action.as_str() {
         "red" | "green" => {
             let request = CompleteRequest { counts: counts()?, ..CompleteRequest::default() };
-            Ok(words::completed(&wait(complete(project, &request))?))
+            Ok(words::completed(&complete(project, &request).await?))
         }
         "commit" => {
             let message = Some(text.to_owned()).filter(|text| !text.is_empty());
             let request = CommitRequest { message, ..CommitRequest::default() };
-            Ok(words::committed(&wait(commit(project, &request))?))
+            Ok(words::committed(&commit(project, &request).await?))
         }
         _ => {
             let request = FinalizeRequest { counts: counts()?, ..FinalizeRequest::default() };
-            Ok(words::ended(&wait(finalize(project, &request))?))
+            Ok(words::ended(&finalize(project, &request).await?))
         }
     }
 }

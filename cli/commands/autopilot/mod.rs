@@ -8,16 +8,15 @@ use crate::arguments::{
     PhaseArgument, ResumeAutopilot, StartArguments,
 };
 use crate::display::{print_data, print_line};
-use crate::failure::{CommandFailure, ExitCode};
+use crate::failure::CommandFailure;
 use serde::Serialize;
 use serde_json::json;
 use std::io::{IsTerminal as _, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 use tm_runtime::autopilot::{
-    Cleanup, CommitRequest, CompleteRequest, Error, ErrorKind, FinalizeRequest, Force, GUIDE, Project, StartRequest,
-    Surroundings, abort, activity, commit, complete, finalize, next, parse_counts, pause, preview, prompt, resume,
-    start, status, under_way,
+    Cleanup, CommitRequest, CompleteRequest, Error, FinalizeRequest, Force, GUIDE, Project, StartRequest, Surroundings,
+    abort, activity, commit, complete, finalize, next, parse_counts, pause, preview, prompt, resume, start, status,
 };
 use tm_scheduler::RunId;
 use tm_scheduler::autopilot::TddPhase;
@@ -26,68 +25,33 @@ use tm_scheduler::autopilot::TddPhase;
 const WATCH_EVERY: Duration = Duration::from_millis(300);
 
 /// Carries out `tm autopilot`.
-pub(crate) fn autopilot(start: &Path, arguments: &AutopilotArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn autopilot(start: &Path, arguments: &AutopilotArguments) -> Result<u8, CommandFailure> {
     if matches!(arguments.command, AutopilotCommand::Guide) {
         print_data(GUIDE);
         return Ok(0);
     }
-    match perform(start, arguments) {
-        Ok(code) => Ok(code),
-        Err(error) if arguments.json => {
-            let hint = error.hint();
-            let failure = failure(error);
-            let document = json!({"success": false, "error": failure.message, "hint": hint,
-                                  "exitCode": failure.code.number()});
+    match Box::pin(perform(start, arguments)).await.map_err(CommandFailure::from) {
+        Err(CommandFailure { message, hint, code }) if arguments.json => {
+            let document = json!({"success": false, "error": message, "hint": hint, "exitCode": code.number()});
             print_data(&format!("{document:#}\n"));
-            Ok(failure.code.number())
+            Ok(code.number())
         }
-        Err(error) => Err(failure(error)),
+        done => done,
     }
 }
 
-/// Refuses other kinds of runs while one of autopilot goes on in the repository: its commits would look like escapes.
-pub(crate) fn refuse_under_way(root: &Path) -> Result<(), CommandFailure> {
-    let project = Project::open(root, Surroundings::of_process()).map_err(failure)?;
-    match under_way(&project).map_err(failure)? {
-        None => Ok(()),
-        Some((run, place)) => {
-            let place = place.display();
-            Err(CommandFailure::new(format!("start: autopilot's run `{run}` is under way in `{place}`"))
-                .code(ExitCode::Busy)
-                .hint(format!(
-                    "`tm autopilot status -p {place}` shows it, `tm autopilot pause -p {place}` stops it for now"
-                )))
-        }
-    }
-}
-
-fn failure(error: Error) -> CommandFailure {
-    let (hint, kind) = (error.hint(), error.kind());
-    let failure = CommandFailure::from(error).code(match kind {
-        ErrorKind::Trouble => ExitCode::Error,
-        ErrorKind::Usage => ExitCode::Usage,
-        ErrorKind::Refused => ExitCode::Refused,
-        ErrorKind::Unstartable => ExitCode::Unplannable,
-        ErrorKind::Busy => ExitCode::Busy,
-    });
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
-}
-
-fn perform(start: &Path, arguments: &AutopilotArguments) -> Result<u8, Error> {
+async fn perform(start: &Path, arguments: &AutopilotArguments) -> Result<u8, Error> {
     let folder = arguments.project_root.as_ref().map_or_else(|| start.to_owned(), |root| start.join(root));
     let backlog = arguments.backlog.as_ref().map(|path| start.join(path));
     let project = Project::open(&folder, Surroundings { backlog, ..Surroundings::of_process() })?;
     let screen = Screen { project: &project, json: arguments.json };
     match &arguments.command {
-        AutopilotCommand::Start(start) => screen.start(start),
-        AutopilotCommand::Resume(resume) => screen.resume(resume),
+        AutopilotCommand::Start(start) => screen.start(start).await,
+        AutopilotCommand::Resume(resume) => screen.resume(resume).await,
         AutopilotCommand::Next(run) => screen.show(&next(&project, id(run.run_id.as_ref()).as_ref())?, words::next),
-        AutopilotCommand::Complete(complete) => screen.complete(complete),
-        AutopilotCommand::Commit(commit) => screen.commit(commit),
-        AutopilotCommand::Finalize(finalize) => screen.finalize(finalize),
+        AutopilotCommand::Complete(complete) => screen.complete(complete).await,
+        AutopilotCommand::Commit(commit) => screen.commit(commit).await,
+        AutopilotCommand::Finalize(finalize) => screen.finalize(finalize).await,
         AutopilotCommand::Status(run) => screen.status(id(run.run_id.as_ref()).as_ref()),
         AutopilotCommand::Watch(run) => screen.watch(id(run.run_id.as_ref()).as_ref()),
         AutopilotCommand::Pause(run) => screen.show(&pause(&project, id(run.run_id.as_ref()).as_ref())?, words::ended),
@@ -99,12 +63,6 @@ fn perform(start: &Path, arguments: &AutopilotArguments) -> Result<u8, Error> {
 
 fn id(text: Option<&String>) -> Option<RunId> {
     text.map(|text| RunId::from(text.as_str()))
-}
-
-/// Runs what waits for tests.
-fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.map_err(|error| Error::Measuring(error.to_string()))?.block_on(future)
 }
 
 /// Where answers go: one JSON document, or words.
@@ -125,7 +83,7 @@ impl Screen<'_> {
         Ok(0)
     }
 
-    fn start(&self, arguments: &StartArguments) -> Result<u8, Error> {
+    async fn start(&self, arguments: &StartArguments) -> Result<u8, Error> {
         let request = StartRequest {
             task: arguments.task.clone(),
             tag: arguments.tag.as_deref().map(Into::into),
@@ -138,7 +96,7 @@ impl Screen<'_> {
         }
         if let Some(run) = self.unfinished(arguments)? {
             let started = resume(self.project, Some(&run))?;
-            return self.begun(&started, arguments.interactive);
+            return self.begun(&started, arguments.interactive).await;
         }
         let asks = !arguments.no_confirm && !self.json;
         if asks && std::io::stdin().is_terminal() {
@@ -146,7 +104,7 @@ impl Screen<'_> {
             print_data(&words::preview(&planned));
             confirm("start the run", "Start?")?;
         }
-        self.begun(&start(self.project, &request)?, arguments.interactive)
+        self.begun(&start(self.project, &request)?, arguments.interactive).await
     }
 
     /// The unfinished run of the task, where `--resume` asks for it.
@@ -160,17 +118,17 @@ impl Screen<'_> {
         Ok(run.map(|view| RunId::from(view.run_id)))
     }
 
-    fn begun(&self, started: &tm_runtime::autopilot::Started, interactive: bool) -> Result<u8, Error> {
+    async fn begun(&self, started: &tm_runtime::autopilot::Started, interactive: bool) -> Result<u8, Error> {
         self.show(started, words::started)?;
-        if interactive { interactive::work(self.project) } else { Ok(0) }
+        if interactive { interactive::work(self.project).await } else { Ok(0) }
     }
 
-    fn resume(&self, arguments: &ResumeAutopilot) -> Result<u8, Error> {
+    async fn resume(&self, arguments: &ResumeAutopilot) -> Result<u8, Error> {
         let run = id(arguments.run.as_ref().or(arguments.run_id.as_ref()));
-        self.begun(&resume(self.project, run.as_ref())?, arguments.interactive)
+        self.begun(&resume(self.project, run.as_ref())?, arguments.interactive).await
     }
 
-    fn complete(&self, arguments: &CompleteArguments) -> Result<u8, Error> {
+    async fn complete(&self, arguments: &CompleteArguments) -> Result<u8, Error> {
         let request = CompleteRequest {
             run: id(arguments.run_id.as_ref()),
             phase: arguments.phase.map(|phase| match phase {
@@ -183,10 +141,10 @@ impl Screen<'_> {
             files: arguments.files.clone(),
             failure: None,
         };
-        self.show(&wait(complete(self.project, &request))?, words::completed)
+        self.show(&complete(self.project, &request).await?, words::completed)
     }
 
-    fn commit(&self, arguments: &CommitArguments) -> Result<u8, Error> {
+    async fn commit(&self, arguments: &CommitArguments) -> Result<u8, Error> {
         let request = CommitRequest {
             run: id(arguments.run_id.as_ref()),
             subtask: arguments.subtask.as_deref().map(Into::into),
@@ -194,16 +152,16 @@ impl Screen<'_> {
             files: arguments.files.clone(),
             made: None,
         };
-        self.show(&wait(commit(self.project, &request))?, words::committed)
+        self.show(&commit(self.project, &request).await?, words::committed)
     }
 
-    fn finalize(&self, arguments: &FinalizeArguments) -> Result<u8, Error> {
+    async fn finalize(&self, arguments: &FinalizeArguments) -> Result<u8, Error> {
         let request = FinalizeRequest {
             run: id(arguments.run_id.as_ref()),
             counts: arguments.results.as_deref().map(parse_counts).transpose()?,
             coverage: arguments.coverage,
         };
-        self.show(&wait(finalize(self.project, &request))?, words::ended)
+        self.show(&finalize(self.project, &request).await?, words::ended)
     }
 
     fn status(&self, run: Option<&RunId>) -> Result<u8, Error> {

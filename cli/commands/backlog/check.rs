@@ -1,7 +1,7 @@
 //! `tm validate-dependencies`: all that is wrong with a backlog's dependencies, in one answer.
 
 use super::edits::reading;
-use super::{failure, options, print_json, source, told, warn};
+use super::{options, print_json, source, told, warn};
 use crate::arguments::{CheckArguments, OutputArgument};
 use crate::display::print_data;
 use crate::failure::{CommandFailure, ExitCode};
@@ -12,8 +12,8 @@ use tm_scheduler::{Problem, problems};
 pub(crate) fn validate(start: &Path, arguments: &CheckArguments) -> Result<u8, CommandFailure> {
     let output = (!arguments.silent).then(|| arguments.choice.output());
     let choice = reading(&arguments.choice);
-    let read = || source(start, &choice)?.read(&options(&choice)).map_err(failure);
-    let backlog = read().map_err(|failure| told(output, failure))?;
+    let read = || Ok(source(start, &choice)?.read(&options(&choice))?);
+    let backlog = read().map_err(|failure: CommandFailure| told(output, failure))?;
     warn(&backlog);
     let problems = problems(&backlog.tasks);
     match output {

@@ -1,6 +1,6 @@
 //! Commands that change which tasks there are and what they depend on.
 
-use super::{confirm, failure, options, print_json, source, status_of, told};
+use super::{confirm, options, print_json, source, status_of, told};
 use crate::arguments::{
     AddSubtask, AddTask, BacklogChoice, Dependency, EditChoice, FixDependencies, MoveTask, NewTask, OutputArgument,
     RemoveTask,
@@ -35,7 +35,7 @@ fn change(
     choose: impl Fn(&Backlog) -> Vec<Change>,
 ) -> Result<Vec<TaskId>, CommandFailure> {
     let choice = reading(choice);
-    let answers = source(start, &choice)?.change(&options(&choice), choose).map_err(failure)?;
+    let answers = source(start, &choice)?.change(&options(&choice), choose)?;
     Ok(answers.into_iter().flat_map(|Changed { ids }| ids).collect())
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn add_dependency(start: &Path, arguments: &Dependency) -> Result<u8,
 pub(crate) fn remove_dependency(start: &Path, arguments: &Dependency) -> Result<u8, CommandFailure> {
     let edge = ends(arguments);
     let choice = reading(&arguments.choice);
-    let backlog = source(start, &choice)?.read(&options(&choice)).map_err(failure)?;
+    let backlog = source(start, &choice)?.read(&options(&choice))?;
     let mut all = backlog.tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks));
     if !all.any(|task| task.id == edge.0 && task.dependencies.contains(&edge.1)) {
         let what = format!("find a dependency of `{}` on `{}`", edge.0, edge.1);

@@ -1,6 +1,6 @@
 //! `tm list`: the tasks of a tag, or of all tags, as a table, as lines, or as one JSON document.
 
-use super::{failure, listed, normalised, options, print_json, source, statuses, warn};
+use super::{listed, normalised, options, print_json, source, statuses, warn};
 use crate::arguments::{ListArguments, OutputArgument};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
@@ -88,7 +88,7 @@ impl Listing {
 }
 
 fn list_once(source: &BacklogSource, arguments: &ListArguments, filter: &Filter) -> Result<u8, CommandFailure> {
-    let first = source.read(&options(&arguments.choice)).map_err(failure)?;
+    let first = source.read(&options(&arguments.choice))?;
     let mut every_tag = vec![options(&arguments.choice)];
     if arguments.all_tags {
         let of_tag = |tag: &tm_scheduler::Tag| ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() };
@@ -103,7 +103,7 @@ fn list_once(source: &BacklogSource, arguments: &ListArguments, filter: &Filter)
     } else {
         Ok(vec![Listing::new(first, filter)])
     };
-    let listings = listings.map_err(failure)?;
+    let listings = listings?;
     for listing in &listings {
         warn(&listing.backlog);
     }
@@ -129,7 +129,7 @@ fn list_as_json(
     let mut tasks = Vec::new();
     let (mut total, mut tag) = (0, json!("all"));
     for options in every_tag {
-        let (backlog, mut entries) = source.read_entries(options).map_err(failure)?;
+        let (backlog, mut entries) = source.read_entries(options)?;
         total += backlog.tasks.len();
         let listing = Listing::new(backlog, filter);
         warn(&listing.backlog);

@@ -17,12 +17,14 @@ pub(crate) use show::{next, show};
 pub(crate) use status::set_status;
 
 use crate::arguments::{BacklogChoice, OutputArgument};
-use crate::display::{print_data, print_line};
+use crate::ask::{confirmed, is_answered};
+pub(crate) use crate::display::print_json;
+use crate::display::print_line;
 use crate::failure::{CommandFailure, ExitCode};
 use serde_json::{Value, json};
 use std::path::Path;
 use tm_scheduler::{Status, Tag, Task};
-use tm_store::backlog::{Backlog, BacklogError, BacklogSource, ReadOptions, Refusal};
+use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 
 /// Finds the backlog that the arguments name.
 pub(crate) fn source(start: &Path, choice: &BacklogChoice) -> Result<BacklogSource, CommandFailure> {
@@ -31,7 +33,7 @@ pub(crate) fn source(start: &Path, choice: &BacklogChoice) -> Result<BacklogSour
         Some(path) => BacklogSource::at(&start.join(path)),
         None => BacklogSource::find(&start),
     };
-    found.map_err(failure)
+    Ok(found?)
 }
 
 pub(crate) fn options(choice: &BacklogChoice) -> ReadOptions {
@@ -42,31 +44,6 @@ pub(crate) fn options(choice: &BacklogChoice) -> ReadOptions {
     }
 }
 
-/// Gives an error of the store the command to type next.
-pub(crate) fn failure(error: BacklogError) -> CommandFailure {
-    let hint = match &error {
-        BacklogError::NotFound { .. } => Some("`tm init` makes one, `--file PATH` names one"),
-        BacklogError::UnknownTasks { .. } => Some("`tm list --with-subtasks` lists the ids"),
-        BacklogError::UnknownTag { .. } => Some("name one of these with `--tag`"),
-        BacklogError::Refused { refusal: Refusal::UnknownTasks(_), .. } => {
-            Some("`tm list --with-subtasks` lists the ids")
-        }
-        BacklogError::Refused { refusal: Refusal::UnknownTag(_), .. } => Some("`tm tags` lists the tags"),
-        BacklogError::Refused { refusal: Refusal::Crosses { .. }, .. } => {
-            Some("`--ignore-dependencies` removes these dependencies")
-        }
-        BacklogError::Syntax { .. } => Some("correct it there; `git log -p` on the file shows what it was"),
-        BacklogError::Refused { refusal: Refusal::Taken(_), .. } => Some("choose another name"),
-        BacklogError::Locked { .. } => Some("try again when the other program has finished"),
-        _ => None,
-    };
-    let failure = CommandFailure::from(error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
-}
-
 /// Prints what is odd about a backlog on stderr.
 fn warn(backlog: &Backlog) {
     for warning in &backlog.warnings {
@@ -74,13 +51,9 @@ fn warn(backlog: &Backlog) {
     }
 }
 
-pub(crate) fn print_json(value: &Value) -> Result<(), CommandFailure> {
-    print_data(&format!("{}\n", serde_json::to_string_pretty(value)?));
-    Ok(())
-}
-
 /// Tells programs on stdout what people are told on stderr, and passes the failure on.
-pub(crate) fn told(output: Option<OutputArgument>, failure: CommandFailure) -> CommandFailure {
+pub(crate) fn told(output: Option<OutputArgument>, failure: impl Into<CommandFailure>) -> CommandFailure {
+    let failure = failure.into();
     if output == Some(OutputArgument::Json) {
         let message = format!("failed to {}", failure.message);
         // Printing a text that has just been made from strings can't fail in any other way than a closed pipe.
@@ -142,15 +115,11 @@ fn listed(title: &str) -> String {
 
 /// Asks before something is removed; where nobody can be asked, `--yes` has to say it.
 fn confirm(question: &str, is_confirmed: bool) -> Result<(), CommandFailure> {
-    use std::io::IsTerminal as _;
     if is_confirmed {
         return Ok(());
     }
-    if !std::io::stdin().is_terminal() {
+    if !is_answered() {
         return Err(CommandFailure::new("ask whether to remove it: there is no terminal").hint("add `--yes`"));
     }
-    if dialoguer::Confirm::new().with_prompt(question).default(false).interact()? {
-        return Ok(());
-    }
-    Err(CommandFailure::new("remove it: you said no"))
+    if confirmed(question, false)? { Ok(()) } else { Err(CommandFailure::new("remove it: you said no")) }
 }

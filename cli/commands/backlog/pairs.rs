@@ -1,6 +1,6 @@
 //! `tm tdd pair`: which tasks get a test task of their own, shown or written into the backlog.
 
-use super::{failure, listed, options, print_json, source, told, warn};
+use super::{listed, options, print_json, source, told, warn};
 use crate::arguments::{OutputArgument, PairArguments};
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
@@ -34,7 +34,7 @@ fn planned(start: &Path, arguments: &PairArguments) -> Result<(Backlog, PairUp),
     let source = source(start, &arguments.choice)?;
     let read = options(&arguments.choice);
     if !arguments.write {
-        let backlog = source.read(&read).map_err(failure)?;
+        let backlog = source.read(&read)?;
         let plan = pair_up(&backlog.tasks, &pairing(&source, &backlog, arguments));
         return Ok((backlog, plan));
     }
@@ -45,7 +45,7 @@ fn planned(start: &Path, arguments: &PairArguments) -> Result<(Backlog, PairUp),
         planned.replace(Some((backlog.clone(), plan)));
         changes
     };
-    source.change(&read, choose).map_err(failure)?;
+    source.change(&read, choose)?;
     planned.into_inner().ok_or_else(|| CommandFailure::new("read the backlog under its lock"))
 }
 

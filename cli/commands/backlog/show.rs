@@ -1,7 +1,7 @@
 //! `tm show` and `tm next`: tasks with all that the backlog says of them.
 
 use super::rivals::Rivals;
-use super::{failure, ids, normalised, options, print_json, source, statuses, told, warn};
+use super::{ids, normalised, options, print_json, source, statuses, told, warn};
 use crate::arguments::{NextArguments, OutputArgument, ShowArguments};
 use crate::display::print_data;
 use crate::failure::{CommandFailure, ExitCode};
@@ -17,7 +17,7 @@ pub(crate) fn show(start: &Path, arguments: &ShowArguments) -> Result<u8, Comman
     let asked = ids(&arguments.ids, &arguments.id)?;
     let filter = statuses(&arguments.status)?;
     let source = source(start, &arguments.choice)?;
-    let (backlog, entries) = source.read_entries(&options(&arguments.choice)).map_err(failure)?;
+    let (backlog, entries) = source.read_entries(&options(&arguments.choice))?;
     let found: Vec<(&Task, Value)> = asked.iter().filter_map(|id| find(&backlog, &entries, id)).collect();
     let is_found = |id: &&String| !found.iter().any(|(task, _)| task.id.as_str() == id.as_str());
     let not_found: Vec<&String> = asked.iter().filter(is_found).collect();
@@ -122,11 +122,11 @@ fn choose(start: &Path, arguments: &NextArguments) -> Result<Chosen, CommandFail
             id.map(|id| StatusChange { id, status: Status::InProgress }).into_iter().collect()
         };
         let (moment, rivals) = (stamp(now()), Rivals::of(source.path()));
-        let written = source.choose_statuses(&options, claim, RollUp::Parents, Some(&moment)).map_err(failure)?;
-        rivals.outlast(&source, &options, &written, &moment).map_err(failure)?;
+        let written = source.choose_statuses(&options, claim, RollUp::Parents, Some(&moment))?;
+        rivals.outlast(&source, &options, &written, &moment)?;
         claimed = chosen.into_inner();
     }
-    let (backlog, entries) = source.read_entries(&options).map_err(failure)?;
+    let (backlog, entries) = source.read_entries(&options)?;
     let id = match (arguments.claim, claimed) {
         (true, claimed) => claimed,
         (false, _) => tm_scheduler::next(&backlog.tasks, Candidates::Open).map(|task| task.id.clone()),

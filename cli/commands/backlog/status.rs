@@ -1,13 +1,14 @@
 //! `tm set-status`: statuses of several tasks in one step, all or none.
 
 use super::rivals::Rivals;
-use super::{failure, ids, options, print_json, source, status_of, told};
+use super::{ids, options, print_json, source, status_of, told};
 use crate::arguments::{OutputArgument, SetStatusArguments};
 use crate::display::print_data;
 use crate::failure::{CommandFailure, ExitCode};
-use crate::project::Project;
+use crate::project::open;
 use serde_json::json;
 use std::path::Path;
+use tm_app::Project;
 use tm_runtime::now;
 use tm_scheduler::{Tag, TaskId};
 use tm_store::backlog::{RollUp, StatusChange, StatusOutcome, stamp};
@@ -54,12 +55,12 @@ fn set(start: &Path, arguments: &SetStatusArguments) -> Result<(Vec<TaskId>, Vec
     let moment = (!arguments.no_timestamps).then_some(moment.as_str());
     let (source, options) = (source(start, &arguments.choice)?, options(&arguments.choice));
     let rivals = Rivals::of(source.path());
-    let outcomes = source.choose_statuses(&options, |_| changes.clone(), RollUp::Parents, moment).map_err(failure)?;
+    let outcomes = source.choose_statuses(&options, |_| changes.clone(), RollUp::Parents, moment)?;
     if let Some(moment) = moment {
-        rivals.outlast(&source, &options, &outcomes, moment).map_err(failure)?;
+        rivals.outlast(&source, &options, &outcomes, moment)?;
     }
-    if let Ok(project) = Project::open(start, Vec::new()) {
-        remember(&project, &source.read(&options).map_err(failure)?.tag, &outcomes)?;
+    if let Ok(project) = open(start, Vec::new()) {
+        remember(&project, &source.read(&options)?.tag, &outcomes)?;
     }
     Ok((asked, outcomes))
 }

@@ -1,6 +1,6 @@
 //! `tm tags`: the tags of a file, and which one is current.
 
-use super::{confirm, failure, options, print_json, source, told};
+use super::{confirm, options, print_json, source, told};
 use crate::arguments::{BacklogChoice, OutputArgument, TagsArguments, TagsCommand};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
@@ -41,12 +41,12 @@ fn perform(
     let (change, words) = match command {
         TagsCommand::List => return list(start, choice, json).map(|_| None),
         TagsCommand::Use { name } => {
-            source(start, choice)?.use_tag(&tag(name)).map_err(failure)?;
+            source(start, choice)?.use_tag(&tag(name))?;
             return Ok(Some(format!("tag {name} is the current one")));
         }
         TagsCommand::Add { name, description, copy_from, copy_from_current, from_branch } => {
             let name = if *from_branch { name_of_branch(start)? } else { name.clone().unwrap_or_default() };
-            let current = source(start, choice)?.read(&options(choice)).map_err(failure)?.tag;
+            let current = source(start, choice)?.read(&options(choice))?.tag;
             let copied = copy_from.as_deref().or_else(|| copy_from_current.then_some(current.as_str()));
             (add(&name, copied, description.as_ref()), format!("added tag {name}"))
         }
@@ -62,13 +62,13 @@ fn perform(
         }
     };
     let source = source(start, choice)?;
-    let current = source.read(&options(choice)).map_err(failure)?.tag;
-    source.change(&options(choice), |_| vec![change.clone()]).map_err(failure)?;
+    let current = source.read(&options(choice))?.tag;
+    source.change(&options(choice), |_| vec![change.clone()])?;
     // What was current stays current under its new name.
     if let TagsCommand::Rename { from, to } = command
         && current.as_str() == from
     {
-        source.use_tag(&tag(to)).map_err(failure)?;
+        source.use_tag(&tag(to))?;
     }
     Ok(Some(words))
 }
@@ -86,11 +86,10 @@ fn name_of_branch(start: &Path) -> Result<String, CommandFailure> {
 
 fn list(start: &Path, choice: &BacklogChoice, json: bool) -> Result<u8, CommandFailure> {
     let source = source(start, choice)?;
-    let current = source.read(&options(choice)).map_err(failure)?;
+    let current = source.read(&options(choice))?;
     let mut entries: Vec<Value> = Vec::new();
     for tag in &current.tags {
-        let backlog =
-            source.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() }).map_err(failure)?;
+        let backlog = source.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() })?;
         let done = backlog.tasks.iter().filter(|task| task.status == Status::Done).count();
         entries.push(json!({"name": tag, "isCurrent": *tag == current.tag, "taskCount": backlog.tasks.len(),
                             "completedTasks": done, "readyTasks": ready(&backlog.tasks).len()}));

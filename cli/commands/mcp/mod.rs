@@ -3,19 +3,23 @@
 mod install;
 mod settings_file;
 
+use super::ci::tell_ci;
 use crate::arguments::{McpArguments, McpCommand};
 use crate::display::print_line;
 use crate::failure::{CommandFailure, ExitCode};
+use crate::{logging, notices};
 use std::net::SocketAddr;
 use std::path::Path;
-use tm_mcp::{HttpServer, Place, Server, ToolChoice, new_token, serve_stdio};
+use tm_app::{Caller, Error, RunOf, detached};
+use tm_mcp::{HttpServer, Place, Refusal, Server, ToolChoice, new_token, serve_stdio};
 use tm_runtime::autopilot::Surroundings;
+use tm_scheduler::AtBreaker;
 
 /// A token is no longer.
 const LONGEST_TOKEN: u64 = 4 * 1024;
 
 /// Carries out `tm mcp`.
-pub(crate) fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, CommandFailure> {
     let program = std::env::current_exe()?;
     if let Some(McpCommand::Install(arguments)) = &arguments.command {
         return install::install(start, arguments);
@@ -25,16 +29,40 @@ pub(crate) fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, CommandF
     let folder = folder.map_or_else(|| start.to_owned(), Into::into);
     let place = Place { folder, surroundings: Surroundings::of_process(), program };
     let server = Server::new(place, &tools(arguments)?);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        match arguments.http {
-            None => Ok(serve_stdio(server).await?),
-            Some(address) => serve_http(server, address, token).await,
-        }
-    })?;
-    // A call that is still at work holds a thread; its client is gone, so nobody waits for it.
-    runtime.shutdown_background();
+    match arguments.http {
+        None => serve_stdio(server).await?,
+        Some(address) => serve_http(server, address, token).await?,
+    }
     Ok(0)
+}
+
+/// Carries out a run that a client of the server asked for; what comes of it is left for the server, in words of tools.
+pub(crate) async fn detached_run(folder: &Path) -> Result<u8, CommandFailure> {
+    let caller = Caller { tell: notices::print, at_breaker: AtBreaker::Stop };
+    let begins = |of: &RunOf| {
+        if let Err(error) = logging::write_into(&of.directory.log()) {
+            tracing::warn!(%error, "the run has no log");
+        }
+    };
+    match carried_out(folder, caller, begins).await {
+        Ok(()) => Ok(0),
+        Err(error) => {
+            let refusal = Refusal::from(error);
+            detached::leave(folder, &refusal);
+            Err(CommandFailure::new(refusal))
+        }
+    }
+}
+
+async fn carried_out(folder: &Path, caller: Caller, begins: impl FnOnce(&RunOf)) -> Result<(), Error> {
+    let Some(ended) = Box::pin(detached::carry_out(folder, caller, begins)).await? else { return Ok(()) };
+    let summary = ended.report();
+    if let Ok(summary) = &summary {
+        tell_ci(None, summary, &ended.of.directory).await;
+        ended.tell(summary).await;
+    }
+    ended.conclude()?;
+    summary.map(drop)
 }
 
 /// The tools that are asked for: a flag has to make sense, a variable that is meant for other servers too need not.

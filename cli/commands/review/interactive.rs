@@ -1,12 +1,12 @@
 //! Asks about one branch after the other, in the way of `git add --patch`. Answers come a line each from stdin, so that
 //! a script can give them too.
 
-use super::branch::{ReviewedRun, TaskBranch, as_text};
-use super::decide::{self, Tests};
+use super::as_text;
 use crate::commands::worktrees::{Tool, open_branch};
 use crate::display::{print_data, print_line, print_question};
 use crate::failure::CommandFailure;
 use std::io::BufRead as _;
+use tm_app::{ReviewedRun, TaskBranch, Tests};
 use tm_scheduler::Phase;
 use tm_store::run::Decision;
 
@@ -51,7 +51,7 @@ pub(crate) enum Asked {
     All,
 }
 
-pub(crate) fn review_all(run: &ReviewedRun, asked: Asked) -> Result<u8, CommandFailure> {
+pub(crate) async fn review_all(run: &ReviewedRun, asked: Asked) -> Result<u8, CommandFailure> {
     let branches = run.branches()?;
     let open: Vec<&TaskBranch> =
         branches.iter().filter(|branch| asked == Asked::All || branch.review.is_none()).collect();
@@ -69,7 +69,7 @@ pub(crate) fn review_all(run: &ReviewedRun, asked: Asked) -> Result<u8, CommandF
             open.len(),
             as_text(&branch, &run.conflicts(&branch)?, &onto)
         ));
-        match ask_until_decided(run, &branch)? {
+        match ask_until_decided(run, &branch).await? {
             Next::End => break,
             Next::Again | Next::Forward => reviewed += 1,
         }
@@ -77,7 +77,7 @@ pub(crate) fn review_all(run: &ReviewedRun, asked: Asked) -> Result<u8, CommandF
     tell_the_end(run, reviewed)
 }
 
-fn ask_until_decided(run: &ReviewedRun, branch: &TaskBranch) -> Result<Next, CommandFailure> {
+async fn ask_until_decided(run: &ReviewedRun, branch: &TaskBranch) -> Result<Next, CommandFailure> {
     loop {
         print_question(&format!(
             "{}: approve, reject, diff, log, open, editor, skip, quit [a,r,d,l,o,e,s,q,?]? ",
@@ -92,23 +92,22 @@ fn ask_until_decided(run: &ReviewedRun, branch: &TaskBranch) -> Result<Next, Com
             continue;
         };
         // What can't be done now, such as rejecting while a run is live, doesn't end the review.
-        match perform(run, branch, answer) {
+        match perform(run, branch, answer).await {
             Ok(Next::Again) => {}
             Ok(next) => return Ok(next),
             Err(failure) => {
-                print_line(&format!("error: failed to {}", failure.message));
-                failure.hint.iter().for_each(|hint| print_line(&format!("hint: {hint}")));
+                failure.print();
             }
         }
     }
 }
 
-fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Result<Next, CommandFailure> {
+async fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Result<Next, CommandFailure> {
     match answer {
-        Answer::Approve => decide::approve(run, branch).map(|_| Next::Forward),
+        Answer::Approve => Ok(run.approve(std::slice::from_ref(branch)).map(|_| Next::Forward)?),
         Answer::Reject(reason) => {
             let reason = if reason.is_empty() { ask_why()? } else { reason };
-            decide::reject(run, branch, &reason, ask_about_tests(run, branch)?)?;
+            run.reject(std::slice::from_ref(branch), &reason, ask_about_tests(run, branch)?)?;
             Ok(Next::Forward)
         }
         Answer::Diff => {
@@ -120,7 +119,7 @@ fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Result<Nex
             Ok(Next::Again)
         }
         Answer::Open(tool) => {
-            open_branch(run, branch, tool)?;
+            open_branch(run, branch, tool).await?;
             Ok(Next::Again)
         }
         Answer::Skip => Ok(Next::Forward),

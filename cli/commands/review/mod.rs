@@ -1,75 +1,52 @@
 //! `tm review`: the work of a run branch after branch, and what a person decides about it.
 
-mod branch;
-mod decide;
-mod doubted;
 mod interactive;
+mod text;
 
-pub(crate) use branch::{ReviewedRun, TaskBranch, as_json, as_text};
-pub(crate) use doubted::Doubted;
+pub(crate) use text::{as_json, as_text};
 
-use decide::Tests;
-use interactive::Asked;
-
-use crate::arguments::{ApproveArguments, RejectArguments, ReviewArguments, ReviewCommand};
-use crate::display::{Output, print_data, print_line};
+use super::landing::doubted;
+use crate::arguments::{ReviewArguments, ReviewCommand};
+use crate::display::{Output, print_json, print_line};
 use crate::failure::CommandFailure;
-use crate::project::Project;
+use crate::project::open;
+use interactive::Asked;
 use serde_json::{Value, json};
 use std::path::Path;
+use tm_app::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
 use tm_scheduler::Phase;
 use tm_store::run::{Decision, Review};
 
-pub(crate) fn review(start: &Path, arguments: &ReviewArguments) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
-    let run = ReviewedRun::open(project, arguments.run.as_deref())?;
+pub(crate) async fn review(start: &Path, arguments: &ReviewArguments) -> Result<u8, CommandFailure> {
+    let run = ReviewedRun::open(open(start, Vec::new())?, arguments.run.as_deref())?;
     let output = Output::from(arguments.json);
     match (&arguments.command, output) {
-        (Some(ReviewCommand::Approve(approve)), _) => tell(output, &approved(&run, approve)?, &[]),
+        (Some(ReviewCommand::Approve(approve)), _) => {
+            let is_open = |branch: &TaskBranch| branch.review.is_none();
+            let branches = if approve.all {
+                run.branches()?.into_iter().filter(is_open).collect()
+            } else {
+                run.named(&approve.tasks)?
+            };
+            tell(output, &run.approve(&branches)?, &[])
+        }
         (Some(ReviewCommand::Reject(reject)), _) => {
-            let decided = rejected(&run, reject)?;
+            let tests = if reject.keep_tests { Tests::Kept } else { Tests::AsReviewed };
+            let decided = run.reject(&run.named(&reject.tasks)?, &reject.reason, tests)?;
             tell(output, &decided, &run.reread()?.doubted())
         }
         (None, Output::Json) => list(&run),
-        (None, Output::People) => interactive::review_all(&run, if arguments.again { Asked::All } else { Asked::Open }),
+        (None, Output::People) => {
+            interactive::review_all(&run, if arguments.again { Asked::All } else { Asked::Open }).await
+        }
     }
 }
 
-fn approved(run: &ReviewedRun, arguments: &ApproveArguments) -> Result<Vec<TaskBranch>, CommandFailure> {
-    let branches = if arguments.all {
-        run.branches()?.into_iter().filter(|branch| branch.review.is_none()).collect()
-    } else {
-        named(run, &arguments.tasks)?
-    };
-    let decided: Result<Vec<_>, _> = branches.iter().map(|branch| decide::approve(run, branch)).collect();
-    Ok(without_twins(decided?.concat()))
-}
-
-fn rejected(run: &ReviewedRun, arguments: &RejectArguments) -> Result<Vec<TaskBranch>, CommandFailure> {
-    let branches = named(run, &arguments.tasks)?;
-    let tests = if arguments.keep_tests { Tests::Kept } else { Tests::AsReviewed };
-    let decided: Result<Vec<_>, _> =
-        branches.iter().map(|branch| decide::reject(run, branch, &arguments.reason, tests)).collect();
-    Ok(without_twins(decided?.concat()))
-}
-
-/// All of them, before anything is decided.
-fn named(run: &ReviewedRun, tasks: &[String]) -> Result<Vec<TaskBranch>, CommandFailure> {
-    tasks.iter().map(|task| run.branch_of(task)).collect()
-}
-
-/// Both halves of a pair may have been named.
-fn without_twins(mut branches: Vec<TaskBranch>) -> Vec<TaskBranch> {
-    let mut seen = std::collections::BTreeSet::new();
-    branches.retain(|branch| seen.insert(branch.task.id.clone()));
-    branches
-}
-
-fn tell(output: Output, decided: &[TaskBranch], doubted: &[String]) -> Result<u8, CommandFailure> {
+fn tell(output: Output, decided: &[TaskBranch], rejected: &[DoubtedWork]) -> Result<u8, CommandFailure> {
     let reviews = || decided.iter().filter_map(|branch| branch.review.as_ref());
     if output == Output::Json {
         let reviews: Vec<&Review> = reviews().collect();
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&reviews)?));
+        print_json(&reviews)?;
         return Ok(0);
     }
     let is_decided = |id: &String| decided.iter().any(|branch| branch.task.id == *id);
@@ -86,8 +63,8 @@ fn tell(output: Output, decided: &[TaskBranch], doubted: &[String]) -> Result<u8
     }
     if reviews().any(|review| matches!(review.decision, Decision::Rejected { .. })) {
         print_line("`tm waves run` takes it back, does it again and tells the agent why");
-        for line in doubted {
-            print_line(line);
+        for work in rejected {
+            print_line(&doubted(work));
         }
     }
     if decided.is_empty() {
@@ -114,6 +91,6 @@ fn list(run: &ReviewedRun) -> Result<u8, CommandFailure> {
         "version": 1, "run_id": run.summary.run_id, "integration_branch": run.summary.integration_branch,
         "onto": run.onto()?, "branches": rows, "without_work": without_work,
     });
-    print_data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+    print_json(&document)?;
     Ok(0)
 }

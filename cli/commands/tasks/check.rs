@@ -1,7 +1,7 @@
 //! `tm tasks check`: what can't be planned, what is odd, and where it stands.
 
 use crate::arguments::{OutputArgument, TasksCheck};
-use crate::commands::backlog::{failure, options, print_json, source, told};
+use crate::commands::backlog::{options, print_json, source, told};
 use crate::display::{print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
 use serde_json::{Value, json};
@@ -15,11 +15,11 @@ pub(crate) fn check(start: &Path, arguments: &TasksCheck) -> Result<u8, CommandF
     let tags = match every_tag(&source, arguments) {
         Ok(tags) => tags,
         Err(error @ BacklogError::Syntax { .. }) => return unreadable(error, arguments),
-        Err(error) => return Err(told(output, failure(error))),
+        Err(error) => return Err(told(output, error)),
     };
     let mut reports = Vec::new();
     for options in &tags {
-        reports.push(Report::new(&source, options).map_err(|error| told(output, failure(error)))?);
+        reports.push(Report::new(&source, options).map_err(|error| told(output, error))?);
     }
     let errors: usize = reports.iter().map(|report| report.errors.len()).sum();
     if arguments.json {
@@ -49,7 +49,7 @@ fn unreadable(error: BacklogError, arguments: &TasksCheck) -> Result<u8, Command
         BacklogError::Syntax { position, .. } => position.clone(),
         _ => None,
     };
-    let failure = failure(error).code(ExitCode::Invalid);
+    let failure = CommandFailure::from(error).code(ExitCode::Invalid);
     if arguments.json {
         let finding = Finding { kind: "syntax", task: None, field: None, message: failure.message.clone(), position };
         print_json(&json!({"valid": false, "tags": [], "errors": [finding.json()], "warnings": []}))?;

@@ -1,7 +1,7 @@
 //! `tm tasks convert`: the backlog in another form, with what that form has no place for.
 
 use crate::arguments::{OutputArgument, TasksConvert};
-use crate::commands::backlog::{failure, options, print_json, source, told};
+use crate::commands::backlog::{options, print_json, source, told};
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ pub(crate) fn convert(start: &Path, arguments: &TasksConvert) -> Result<u8, Comm
 fn converted(start: &Path, arguments: &TasksConvert) -> Result<Conversion, CommandFailure> {
     let source = source(start, &arguments.choice)?;
     let options = ReadOptions { group: arguments.task_group.clone(), ..options(&arguments.choice) };
-    source.convert(&options, &start.join(&arguments.to)).map_err(failure)
+    Ok(source.convert(&options, &start.join(&arguments.to))?)
 }
 
 fn words(loss: &Loss) -> String {

@@ -1,13 +1,13 @@
 //! `tm tasks fix`: repairs what has one right answer.
 
 use crate::arguments::{OutputArgument, TasksFix};
-use crate::commands::backlog::{failure, options, print_json, source, told};
+use crate::commands::backlog::{options, print_json, source, told};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
 use serde_json::{Value, json};
 use std::path::Path;
 use tm_scheduler::{Problem, problems};
-use tm_store::backlog::{BacklogError, Repair};
+use tm_store::backlog::Repair;
 
 pub(crate) fn fix(start: &Path, arguments: &TasksFix) -> Result<u8, CommandFailure> {
     let output = arguments.json.then_some(OutputArgument::Json);
@@ -36,13 +36,10 @@ pub(crate) fn fix(start: &Path, arguments: &TasksFix) -> Result<u8, CommandFailu
 fn repaired(start: &Path, arguments: &TasksFix) -> Result<(Vec<Repair>, Vec<Problem>), CommandFailure> {
     let source = source(start, &arguments.choice)?;
     let options = options(&arguments.choice);
-    let read = || -> Result<(Vec<Repair>, Vec<Problem>), BacklogError> {
-        let repairs = if arguments.dry_run { source.repairs(&options)? } else { source.repair(&options)? };
-        let mut left = problems(&source.read(&options)?.tasks);
-        left.retain(|problem| matches!(problem, Problem::Duplicate { .. } | Problem::Circular { .. }));
-        Ok((repairs, left))
-    };
-    read().map_err(failure)
+    let repairs = if arguments.dry_run { source.repairs(&options)? } else { source.repair(&options)? };
+    let mut left = problems(&source.read(&options)?.tasks);
+    left.retain(|problem| matches!(problem, Problem::Duplicate { .. } | Problem::Circular { .. }));
+    Ok((repairs, left))
 }
 
 fn entry(repair: &Repair) -> Value {

@@ -1,7 +1,7 @@
 //! `tm tasks stats`: how many tasks there are of each kind, and how they depend on each other.
 
 use crate::arguments::{OutputArgument, TasksStats};
-use crate::commands::backlog::{failure, options, print_json, source, told};
+use crate::commands::backlog::{options, print_json, source, told};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ pub(crate) fn stats(start: &Path, arguments: &TasksStats) -> Result<u8, CommandF
 
 fn counted(start: &Path, arguments: &TasksStats) -> Result<Value, CommandFailure> {
     let source = source(start, &arguments.choice)?;
-    let backlog = source.read(&options(&arguments.choice)).map_err(failure)?;
+    let backlog = source.read(&options(&arguments.choice))?;
     let tasks = &backlog.tasks;
     let known = Status::KNOWN.iter().map(Status::as_str);
     let by_status = counts(known, tasks.iter().map(|task| task.status.as_str().to_owned()));
@@ -63,7 +63,7 @@ fn by_tag(source: &BacklogSource, chosen: &Backlog) -> Result<Map<String, Value>
         let count = if *tag == chosen.tag {
             chosen.tasks.len()
         } else {
-            source.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() }).map_err(failure)?.tasks.len()
+            source.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() })?.tasks.len()
         };
         counts.insert(tag.to_string(), json!(count));
     }

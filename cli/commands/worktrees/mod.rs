@@ -4,24 +4,23 @@ mod one;
 
 pub(crate) use one::{Tool, diff, log, merge, open, open_branch, show};
 
-use super::reporting::facts;
 use crate::arguments::{RunChoice, SalvageArguments};
-use crate::display::{print_data, print_line};
-use crate::failure::{CommandFailure, ExitCode};
-use crate::project::Project;
+use crate::display::{print_data, print_json, print_line};
+use crate::failure::CommandFailure;
+use crate::project::open as open_project;
 use serde_json::json;
 use std::path::Path;
+use tm_app::{Project, facts};
 use tm_reports::summarize;
 use tm_scheduler::TaskId;
-use tm_store::run::RunLock;
 use tm_worktrees::{BranchName, Kept, Pruned};
 
 pub(crate) fn list(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
+    let project = open_project(start, Vec::new())?;
     let (_, replayed) = project.replayed(choice.run.as_deref())?;
     let summary = summarize(&replayed.scheduler, &facts(&project, &replayed.header, replayed.last_input_at));
     if choice.json {
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&summary.tasks)?));
+        print_json(&summary.tasks)?;
         return Ok(0);
     }
     for task in summary.tasks.iter().filter(|task| task.branch.is_some()) {
@@ -37,7 +36,7 @@ pub(crate) fn list(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailur
 const SALVAGE: &str = "refs/tm/salvage/";
 
 pub(crate) fn salvage(start: &Path, arguments: &SalvageArguments) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
+    let project = open_project(start, Vec::new())?;
     let kept = project.repository.kept(SALVAGE)?;
     match &arguments.name {
         Some(name) => bring_back(&project, &kept, name, arguments),
@@ -55,7 +54,7 @@ fn list_kept(project: &Project, kept: &[Kept], json: bool) -> Result<u8, Command
             .iter()
             .map(|one| json!({"name": short_name(one), "commit": one.commit, "at": one.at, "subject": one.subject}))
             .collect();
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&rows)?));
+        print_json(&rows)?;
         return Ok(0);
     }
     for one in kept {
@@ -92,7 +91,7 @@ fn bring_back(
     project.repository.create_branch(&branch, &found.commit)?;
     if arguments.json {
         let document = json!({"name": short_name(found), "commit": found.commit, "branch": branch.as_str()});
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+        print_json(&document)?;
     } else {
         print_line(&format!("`{branch}` is at {}; `git log -p -1 {branch}` shows it", found.commit));
     }
@@ -100,19 +99,15 @@ fn bring_back(
 }
 
 pub(crate) fn prune(start: &Path, json: bool) -> Result<u8, CommandFailure> {
-    let project = Project::open(start, Vec::new())?;
-    if let Some(holder) = RunLock::holder(&project.directory)? {
-        return Err(CommandFailure::new(format!("clean up while a run is live: {holder}"))
-            .code(ExitCode::Busy)
-            .hint("wait for its end, or `tm waves stop`"));
-    }
+    let project = open_project(start, Vec::new())?;
+    tm_app::refuse_live(&project, "clean up while a run")?;
     let outcomes = project.repository.prune(&project.directory.worktrees_folder())?;
     if json {
         let rows: Vec<_> = outcomes
             .iter()
             .map(|one| json!({"path": one.path, "removed": one.outcome == Pruned::Removed, "why": one.why}))
             .collect();
-        print_data(&format!("{}\n", serde_json::to_string_pretty(&rows)?));
+        print_json(&rows)?;
         return Ok(0);
     }
     for one in &outcomes {

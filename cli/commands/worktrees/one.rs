@@ -1,22 +1,22 @@
 //! `tm worktrees show|diff|log|open|merge`: the branch of one task.
 
 use crate::arguments::{MergeArguments, OpenArguments, ShowBranch, TaskOfRun};
-use crate::commands::landing::{Asking, bring_in, user_branch};
-use crate::commands::review::{ReviewedRun, TaskBranch, as_json, as_text};
-use crate::display::{print_data, print_line};
+use crate::commands::landing::bring_in;
+use crate::commands::review::{as_json, as_text};
+use crate::display::{json_text, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
-use crate::project::Project;
 use std::io::IsTerminal as _;
 use std::path::Path;
+use tm_app::{ReviewedRun, TaskBranch, user_branch};
 use tm_executors::process::run_attended;
 use tm_store::run::safe_name;
-use tm_worktrees::{BringHow, Opened, Pruned};
+use tm_worktrees::{Opened, Pruned};
 
 pub(crate) fn show(start: &Path, arguments: &ShowBranch) -> Result<u8, CommandFailure> {
     let (run, branch) = branch(start, &arguments.task)?;
     let conflicts = run.conflicts(&branch)?;
     print_data(&if arguments.json {
-        format!("{}\n", serde_json::to_string_pretty(&as_json(&branch, &conflicts))?)
+        json_text(&as_json(&branch, &conflicts))?
     } else {
         as_text(&branch, &conflicts, &run.onto()?)
     });
@@ -36,7 +36,7 @@ pub(crate) fn log(start: &Path, choice: &TaskOfRun) -> Result<u8, CommandFailure
 }
 
 fn branch(start: &Path, choice: &TaskOfRun) -> Result<(ReviewedRun, TaskBranch), CommandFailure> {
-    let run = ReviewedRun::open(Project::open(start, Vec::new())?, choice.run.as_deref())?;
+    let run = ReviewedRun::open(crate::project::open(start, Vec::new())?, choice.run.as_deref())?;
     let branch = run.branch_of(&choice.task)?;
     Ok((run, branch))
 }
@@ -64,7 +64,7 @@ impl Tool {
     }
 }
 
-pub(crate) fn open(start: &Path, arguments: &OpenArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn open(start: &Path, arguments: &OpenArguments) -> Result<u8, CommandFailure> {
     let (run, branch) = branch(start, &arguments.task)?;
     if arguments.print {
         print_data(&format!("{}\n", worktree(&run, &branch)?.path().display()));
@@ -74,18 +74,17 @@ pub(crate) fn open(start: &Path, arguments: &OpenArguments) -> Result<u8, Comman
         let failure = CommandFailure::new("open a shell: there is no terminal").code(ExitCode::Usage);
         return Err(failure.hint("`--print` makes the worktree and prints its folder"));
     }
-    open_branch(&run, &branch, if arguments.editor { Tool::Editor } else { Tool::Shell })?;
+    open_branch(&run, &branch, if arguments.editor { Tool::Editor } else { Tool::Shell }).await?;
     Ok(0)
 }
 
 /// Opens a worktree on the branch, waits until the person is done, and removes it unless something is left in it.
-pub(crate) fn open_branch(run: &ReviewedRun, branch: &TaskBranch, tool: Tool) -> Result<(), CommandFailure> {
+pub(crate) async fn open_branch(run: &ReviewedRun, branch: &TaskBranch, tool: Tool) -> Result<(), CommandFailure> {
     let command = tool.command()?;
     let opened = worktree(run, branch)?;
     print_line(&format!("`{}` is checked out in {}", branch.branch, opened.path().display()));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // However the shell ended, its last command decided that.
-    let _last_command = runtime.block_on(run_attended("sh", &["-c", &command], opened.path()))?;
+    let _last_command = run_attended("sh", &["-c", &command], opened.path()).await?;
     let closed = run.project.repository.close_worktree(&opened);
     if closed.outcome == Pruned::Kept && matches!(opened, Opened::Made(_)) {
         print_line(&format!("the worktree stays, {}; `tm worktrees prune` removes it later", closed.why));
@@ -121,8 +120,7 @@ pub(crate) fn merge(start: &Path, arguments: &MergeArguments) -> Result<u8, Comm
     let (run, branch) = branch(start, &arguments.task)?;
     let onto = user_branch(&run.project)?;
     refuse_rejected(&run, &branch)?;
-    let asking = if arguments.yes { Asking::Never } else { Asking::AtTheTerminal };
     print_data(&as_text(&branch, &run.conflicts(&branch)?, &onto));
-    let how = if arguments.no_ff { BringHow::MergeCommit } else { BringHow::ForwardOrMerge };
-    bring_in(&run.project, &branch.branch, &onto, asking, how)
+    bring_in(&run.project, &branch.branch, &onto, (arguments.yes, arguments.no_ff))?;
+    Ok(0)
 }

@@ -1,4 +1,4 @@
-//! What can go wrong when autopilot is asked for something, and the next command to type.
+//! What can go wrong when autopilot is asked for something; what to do about it is for the caller to say.
 
 use std::path::PathBuf;
 use tm_scheduler::autopilot::{IllegalStep, Unstartable, Verdict};
@@ -159,7 +159,7 @@ pub enum Error {
     Settings(#[from] tm_config::Error),
 }
 
-/// What kind of trouble it is, for exit codes.
+/// What kind of trouble it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ErrorKind {
     /// tm, its settings or its surroundings.
@@ -203,78 +203,5 @@ impl Error {
             }
             _ => ErrorKind::Trouble,
         }
-    }
-
-    /// Returns what to do about it, with the next command to type.
-    pub fn hint(&self) -> Option<String> {
-        let text = match self {
-            Self::Illegal(illegal) => return illegal.next.command().map(|command| format!("`{command}`")),
-            Self::Unstartable(error) => return Some(unstartable(error)),
-            Self::Refused { verdict, is_paused, next, .. } => {
-                let advice = verdict.suggestion.clone().unwrap_or_default();
-                let next = next.as_ref().map(|next| format!("; then `{next}`")).unwrap_or_default();
-                let paused = if *is_paused { "no try is left and the run is paused; " } else { "" };
-                return Some(format!("{paused}{advice}{next}"));
-            }
-            Self::NothingChanged(_) => "the run is back at RED; `tm autopilot next` says what to do",
-            Self::NoRun => "`tm autopilot start ID` begins one",
-            Self::UnknownRun(_) => "`tm autopilot status` names the current one",
-            Self::Unfinished { .. } => {
-                "`tm autopilot resume` goes on with it, `tm autopilot abort` gives it up, `--force` pauses it"
-            }
-            Self::WavesLive { .. } => "`tm waves watch` shows it, `tm waves stop` stops it",
-            Self::Disabled => "set `autopilot.enabled` to true in .taskmaster/tm.yaml",
-            Self::NotOurs(_) => "abort without `--cleanup`",
-            Self::Unclean { .. } | Self::Uncommitted { .. } => "commit them, or `git stash --include-untracked`",
-            Self::NoTestCommand => "set `test.command` in .taskmaster/tm.yaml",
-            Self::NeverCommitted(_) => "leave it out of `--files`; `git.never_commit` lists what is never committed",
-            Self::ForeignCommit(_) => "leave the commit to tm: `tm autopilot commit`",
-            Self::Rewritten { commit } => {
-                return Some(format!("`git reset --soft {}` puts it back and leaves every file", short(commit)));
-            }
-            Self::Unjudged { commit } => {
-                let commit = short(commit);
-                return Some(format!("`git branch kept && git reset --keep {commit}` takes them away and keeps them"));
-            }
-            Self::ChangedSince { .. } => "the run is back at GREEN: `tm autopilot complete green` has it judged again",
-            Self::LeftOut { .. } => "commit without `--files`",
-            Self::Results { .. } | Self::NoResults => {
-                "write `--results failed:3,passed:0`, or JSON such as `{\"passed\":3,\"failed\":0}`"
-            }
-            Self::CommitTemplate(_) => {
-                "there are {{ id }}, {{ title }}, {{ description }}, {{ phase }}, {{ type }}, {{ scope }}, {{ tag }}, \
-                 {{ run }} and {{ files }}"
-            }
-            Self::Template(_) => "there are {type}, {scope}, {msg} and {taskId}",
-            Self::Git(tm_worktrees::Error::WrongHead { expected, .. }) => {
-                return Some(format!("`git switch {expected}`"));
-            }
-            Self::Git(tm_worktrees::Error::RefusedDefaultBranch { .. }) => "choose another name with `--branch`",
-            Self::Git(tm_worktrees::Error::BranchTaken { .. }) => "choose another name with `--branch`, or delete it",
-            Self::Git(tm_worktrees::Error::CommitRefused { .. }) => {
-                "set right what git complains about, then again; `git.hooks: off` in .taskmaster/tm.yaml runs no hook"
-            }
-            Self::Git(tm_worktrees::Error::NoRepository { .. }) => "run `git init`, commit something, then `tm init`",
-            Self::Git(tm_worktrees::Error::NoCommits { .. }) => "make a first commit",
-            Self::Backlog(tm_store::backlog::BacklogError::NotFound { .. }) => {
-                "`tm init` makes one, `--backlog PATH` names one"
-            }
-            Self::NotConfirmed(_) => "`--no-confirm` asks nothing",
-            Self::NoHome => "set TM_HOME",
-            Self::Settings(_) => "`tm config schema` lists every setting",
-            Self::Measuring(_) | Self::Version { .. } | Self::Store(_) | Self::Backlog(_) | Self::Git(_) => {
-                return None;
-            }
-        };
-        Some(text.to_owned())
-    }
-}
-
-fn unstartable(error: &Unstartable) -> String {
-    match error {
-        Unstartable::Subtask { task, .. } => format!("`tm autopilot start {task}` runs its task"),
-        Unstartable::Waiting { .. } => "do that first, or start with `--force`".to_owned(),
-        Unstartable::NothingOpen(_) => "set a subtask back to pending to work on it again".to_owned(),
-        _ => "look at the backlog: `tm waves plan` names what is wrong with it".to_owned(),
     }
 }

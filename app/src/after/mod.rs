@@ -1,0 +1,224 @@
+//! Tells that a run or a loop is over: by a command of the user's, and over channels. Trouble with either is told and
+//! changes nothing about what is over.
+
+#[cfg(feature = "otel")]
+mod traces;
+
+use crate::error::Error;
+use crate::notice;
+use crate::project::Project;
+use crate::run::RunOf;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tm_executors::process::{TreeCommand, run_within, shell_words};
+use tm_reports::Summary;
+use tm_runtime::Told;
+use tm_runtime::notices::{Channel, Notice};
+use tm_scheduler::Event;
+use tm_store::run::RunDirectory;
+
+/// How long the command may take.
+const LIMIT: Duration = Duration::from_mins(10);
+
+/// So much of the end of what it printed is shown.
+const MOST_SHOWN: u64 = 1024 * 1024;
+
+/// What a run does when it is over, besides writing its own folder. A run that is taken up does the same again, as far
+/// as nothing else is given then.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AfterRun {
+    /// Where reports are written besides.
+    pub report_dir: Option<PathBuf>,
+    /// The CI system that is told, in the words of whoever tells it.
+    pub ci: Option<String>,
+    /// A command that `sh` runs.
+    pub on_complete: Option<String>,
+    /// Channels that are told.
+    pub notify: Vec<String>,
+}
+
+impl AfterRun {
+    /// Makes sure that everybody can be told, before anything is done.
+    ///
+    /// # Errors
+    /// A channel is none.
+    pub fn checked(self) -> Result<Self, Error> {
+        channels(&self.notify).map(|_| self)
+    }
+
+    /// Returns what was given, completed by what was given before; a folder is named from the root on, since a run may
+    /// be taken up from elsewhere.
+    ///
+    /// # Errors
+    /// There is no current folder.
+    pub(crate) fn or(&self, before: &Self) -> std::io::Result<Self> {
+        let report_dir = self.report_dir.as_ref().map(std::path::absolute).transpose()?;
+        Ok(Self {
+            report_dir: report_dir.or_else(|| before.report_dir.clone()),
+            ci: self.ci.as_ref().or(before.ci.as_ref()).cloned(),
+            on_complete: self.on_complete.as_ref().or(before.on_complete.as_ref()).cloned(),
+            notify: if self.notify.is_empty() { before.notify.clone() } else { self.notify.clone() },
+        })
+    }
+
+    /// Runs the command, delivers the notices, and sends the traces, when a run is over.
+    pub(crate) async fn tell(&self, project: &Project, summary: &Summary, directory: &RunDirectory) {
+        #[cfg(feature = "otel")]
+        warn(project, traces::export(summary));
+        if let (Some(command), Ok(folder)) = (&self.on_complete, std::env::current_dir()) {
+            let environment = environment(summary, directory);
+            let (log_folder, id) = (directory.path(), summary.run_id.as_str());
+            on_complete(project, OnComplete { command, folder: &folder, log_folder, environment, id }).await;
+        }
+        let notice = Notice { text: in_a_line(summary), summary };
+        deliver(project, &channels(&self.notify).unwrap_or_default(), &notice, directory.path()).await;
+    }
+}
+
+/// The command of `--on-complete`.
+#[derive(Debug)]
+pub(crate) struct OnComplete<'a> {
+    /// As `sh` runs it.
+    pub(crate) command: &'a str,
+    /// Where it works.
+    pub(crate) folder: &'a Path,
+    /// Where its words are kept.
+    pub(crate) log_folder: &'a Path,
+    /// The facts, on top of this process's environment.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What is over; no two have the same.
+    pub(crate) id: &'a str,
+}
+
+/// Reads the channels, before anything begins that would have to tell them.
+///
+/// # Errors
+/// A text names no channel.
+pub(crate) fn channels(texts: &[String]) -> Result<Vec<Channel>, Error> {
+    texts.iter().map(|text| Ok(text.parse()?)).collect()
+}
+
+/// Tells every channel; `scratch` is a folder for what that needs.
+pub(crate) async fn deliver<T: Serialize + Sync>(
+    project: &Project,
+    channels: &[Channel],
+    notice: &Notice<T>,
+    scratch: &Path,
+) {
+    for channel in channels {
+        warn(project, channel.deliver(notice, scratch).await);
+    }
+}
+
+/// Tells every channel that a run is paused by itself; whoever paused it knows.
+pub(crate) fn tell_of_pause(told: &Told, of: &RunOf) {
+    let Told::Event(Event::RunPaused { why: Some(why) }) = told else { return };
+    let channels = channels(&of.after.notify).unwrap_or_default();
+    if channels.is_empty() {
+        return;
+    }
+    let (project, id, why) = (of.project.clone(), of.header.run_id.to_string(), why.clone());
+    let scratch = of.directory.path().to_owned();
+    // The run does not wait for it.
+    tokio::spawn(async move {
+        let text = format!("run {id} is paused: {why}");
+        let summary = serde_json::json!({"run_id": id, "status": "paused", "broken_by": why});
+        deliver(&project, &channels, &Notice { text, summary: &summary }, &scratch).await;
+    });
+}
+
+/// Runs the command to its end, and shows what it printed.
+pub(crate) async fn on_complete(project: &Project, completed: OnComplete<'_>) {
+    warn(project, run(project, completed).await);
+}
+
+async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String> {
+    let command = completed.command;
+    let (program, arguments) = shell_words(command);
+    let log = completed.log_folder.join("on-complete.log");
+    // A run that is taken up ends twice; what was printed the first time has been shown.
+    let shown = tm_untrusted::size(&log);
+    let tree = TreeCommand {
+        program,
+        arguments,
+        working_folder: completed.folder.to_owned(),
+        environment: completed.environment,
+        stdout: log.clone(),
+        stderr: log.clone(),
+        marks: vec![("TM_ON_COMPLETE".to_owned(), completed.id.to_owned())],
+        ..TreeCommand::default()
+    };
+    let ended = run_within(&tree, LIMIT).await.map_err(|error| error.with_causes())?;
+    let fresh = tm_untrusted::size(&log).saturating_sub(shown).min(MOST_SHOWN);
+    let printed = tm_untrusted::read_end(&log, fresh).unwrap_or_default();
+    let printed = tm_untrusted::clean(&String::from_utf8_lossy(&printed));
+    if !printed.is_empty() {
+        project.tell(&notice::Notice::Printed(printed.trim_end()));
+    }
+    match ended {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("run the command `{command}`: {status}; `{}` has its words", log.display())),
+        None => Err(format!("run the command `{command}`: it took longer than {} minutes", LIMIT.as_secs() / 60)),
+    }
+}
+
+pub(crate) fn warn(project: &Project, outcome: Result<(), String>) {
+    if let Err(why) = outcome {
+        project.tell(&notice::Notice::Trouble(&why));
+    }
+}
+
+fn in_a_line(summary: &Summary) -> String {
+    let totals = summary.totals;
+    format!(
+        "run {} {}: {} of {} tasks landed, {} failed, {} blocked",
+        summary.run_id,
+        summary.status,
+        summary.tasks.iter().filter(|task| task.landed).count(),
+        summary.tasks.len(),
+        totals.failed,
+        totals.blocked
+    )
+}
+
+fn environment(summary: &Summary, directory: &RunDirectory) -> Vec<(OsString, OsString)> {
+    let totals = summary.totals;
+    let exit_code = summary.exit_code.map(|code| code.to_string()).unwrap_or_default();
+    [
+        ("TM_RUN_ID", OsString::from(&summary.run_id)),
+        ("TM_STATUS", OsString::from(&summary.status)),
+        ("TM_EXIT_CODE", exit_code.into()),
+        ("TM_PASSED", (totals.passed + totals.partial).to_string().into()),
+        ("TM_FAILED", totals.failed.to_string().into()),
+        ("TM_BLOCKED", totals.blocked.to_string().into()),
+        ("TM_INTEGRATION_BRANCH", OsString::from(&summary.integration_branch)),
+        ("TM_SUMMARY_FILE", directory.summary_json().into()),
+        ("TM_REPORT_FILE", directory.report().into()),
+    ]
+    .map(|(name, value)| (name.into(), value))
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_now_outweighs_what_was_given_before() {
+        let before = AfterRun {
+            report_dir: Some("/reports".into()),
+            ci: Some("github".to_owned()),
+            on_complete: Some("make done".to_owned()),
+            notify: vec!["desktop".to_owned()],
+        };
+        assert_eq!(AfterRun::default().or(&before).expect("a folder"), before);
+        let now = AfterRun { ci: Some("none".to_owned()), notify: vec!["http://x".to_owned()], ..AfterRun::default() };
+        let both = now.or(&before).expect("a folder");
+        assert_eq!((&both.ci, &both.notify, &both.on_complete), (&now.ci, &now.notify, &before.on_complete));
+        let relative = AfterRun { report_dir: Some("reports".into()), ..AfterRun::default() };
+        assert!(relative.or(&before).expect("a folder").report_dir.is_some_and(|folder| folder.is_absolute()));
+    }
+}

@@ -1,0 +1,144 @@
+//! Shows again, from the history alone, what runs proved.
+
+use crate::error::Error;
+use crate::judging::{Judging, close, parallel};
+use crate::project::Project;
+use crate::setup::parts;
+use std::num::NonZeroUsize;
+use tm_reports::cleaned_audit;
+use tm_runtime::audit::{AuditOrder as Order, AuditTests, audit as look_through};
+use tm_runtime::{replay, rules};
+use tm_scheduler::{Audit, CommitId, RunId, TAKEN_BACK_PHASE};
+use tm_worktrees::PastCommit;
+
+/// What is audited.
+#[derive(Clone, Debug, Default)]
+pub struct AuditOrder {
+    /// A range of commits, a run, or a branch; what HEAD has of runs, or the last run, when not given.
+    pub range: Option<String>,
+    /// Of how many tasks the tests are run; of all when not given.
+    pub sample: Option<NonZeroUsize>,
+    /// How many tasks are judged at the same time; as many as agents work when not given.
+    pub parallel: Option<NonZeroUsize>,
+}
+
+/// What is looked at.
+struct Range {
+    from: CommitId,
+    to: CommitId,
+}
+
+/// Looks at a history, and runs the tests again of what stands in it.
+///
+/// # Errors
+/// It is not clear what to look at, or that can't be looked at.
+pub async fn audit(project: &Project, order: &AuditOrder) -> Result<Audit, Error> {
+    if project.repository.is_shallow()? {
+        return Err(Error::ShallowAudit);
+    }
+    let Range { from, to } = range(project, order.range.as_deref())?;
+    let judging = Judging::open(project, "audit", from.clone())?;
+    let order = Order {
+        from,
+        to,
+        command: parts(project)?.all(),
+        rules: rules(&project.loaded.settings),
+        tests: order.sample.map_or(AuditTests::All, |most| AuditTests::Sample(most.get())),
+        parallel: parallel(project, order.parallel),
+        scratch: judging.scratch.path().to_owned(),
+    };
+    let audit = look_through(&order, &judging.measurements).await;
+    close(project, &judging.measurements).await;
+    audit.map(cleaned_audit).map_err(Error::unjudged("audit the history"))
+}
+
+fn range(project: &Project, named: Option<&str>) -> Result<Range, Error> {
+    match named {
+        Some(range) => match range.split_once("..") {
+            Some((_, to)) if to.starts_with('.') => Err(Error::ThreeDots),
+            Some((from, to)) => Ok(Range { from: revision(project, from)?, to: revision(project, to)? }),
+            None => of_run(project, range),
+        },
+        None => of_nothing(project),
+    }
+}
+
+/// The commit that a name stands for: here, or at the remote where only that is known.
+fn revision(project: &Project, name: &str) -> Result<CommitId, Error> {
+    let name = if name.is_empty() { "HEAD" } else { name };
+    let here = project.repository.resolve(name);
+    let found = here.or_else(|_| project.repository.resolve(&format!("refs/remotes/origin/{name}")));
+    found.map_err(Error::UnknownRange)
+}
+
+/// A run of this project, the branch of one, or any branch.
+fn of_run(project: &Project, name: &str) -> Result<Range, Error> {
+    if let Some((base, branch)) = known_run(project, &RunId::from(name))? {
+        return Ok(Range { from: base, to: revision(project, &branch)? });
+    }
+    let references = project.repository.branch_references()?;
+    let of_run = references.iter().find(|reference| reference.ends_with(&format!("run-{name}")));
+    let to = match of_run {
+        Some(reference) => project.repository.resolve(reference)?,
+        None => revision(project, name)?,
+    };
+    let from = parted(project, &to)?.ok_or_else(|| Error::NothingOfItsOwn(name.to_owned()))?;
+    Ok(Range { from, to })
+}
+
+/// What a run began with and the branch that its work landed on, as its journal says.
+fn known_run(project: &Project, id: &RunId) -> Result<Option<(CommitId, String)>, Error> {
+    if !project.directory.runs()?.contains(id) {
+        return Ok(None);
+    }
+    let replayed = replay(&project.directory.run(id)?.journal())?;
+    let base = before_taking_back(project, replayed.header.base_commit)?;
+    Ok(Some((base, replayed.header.integration_branch)))
+}
+
+/// Where a run began before it took back what had been rejected: that is a part of what it did.
+fn before_taking_back(project: &Project, mut base: CommitId) -> Result<CommitId, Error> {
+    let is_of_tm = |(name, value): &(String, String)| name == "Phase" && value.trim() == TAKEN_BACK_PHASE;
+    while project.repository.trailers(&base)?.iter().any(is_of_tm)
+        && let Some(before) = project.repository.first_parent(&base)?
+    {
+        base = before;
+    }
+    Ok(base)
+}
+
+/// What HEAD has of runs, else the last run.
+fn of_nothing(project: &Project) -> Result<Range, Error> {
+    let head = project.repository.resolve("HEAD")?;
+    if let Some(from) = parted(project, &head)?
+        && project.repository.history(&from, std::slice::from_ref(&head))?.iter().any(is_of_run)
+    {
+        return Ok(Range { from, to: head });
+    }
+    let known = match project.directory.live()? {
+        Some(id) => known_run(project, &id)?,
+        None => None,
+    };
+    let (base, branch) = known.ok_or(Error::NothingToAudit)?;
+    let to = revision(project, &branch)?;
+    Ok(Range { from: parted(project, &to)?.unwrap_or(base), to })
+}
+
+fn is_of_run(commit: &PastCommit) -> bool {
+    let says = |name: &str| commit.trailers.iter().any(|(key, _)| key == name);
+    says("Task") && says("Run")
+}
+
+/// Where a history left the default branch, the remote's or the one here; `None` where that has everything.
+fn parted(project: &Project, tip: &CommitId) -> Result<Option<CommitId>, Error> {
+    let Some(name) = project.repository.default_branch()? else { return Ok(None) };
+    for reference in [format!("refs/remotes/origin/{name}"), format!("refs/heads/{name}")] {
+        if let Ok(default) = project.repository.resolve(&reference)
+            && let Some(base) = project.repository.merge_base(tip, &default)?
+            && base != *tip
+        {
+            return Ok(Some(base));
+        }
+    }
+    Ok(None)
+}

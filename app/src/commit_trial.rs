@@ -1,0 +1,72 @@
+//! Whether the commits of a run can be made: the hooks that they run are looked at, and signing is tried once.
+//!
+//! Nothing of the work is known here; a trial that fails is told before any agent is paid.
+
+use crate::error::Error;
+use crate::project::Project;
+use tm_config::CommitHooks;
+use tm_worktrees::{FoundHook, HookState, Signing};
+
+/// So many lines of what signing printed are told.
+const LAST_LINES: usize = 3;
+
+/// What came of a look at one thing.
+#[derive(Debug)]
+pub enum Trial {
+    /// It is as it should be; holds what was found.
+    Good(String),
+    /// A hook that git leaves out.
+    NotExecutable(FoundHook),
+    /// No commit can be made.
+    Bad(Error),
+}
+
+/// Refuses to go on where no commit could be made.
+pub(crate) fn refuse_uncommittable(project: &Project) -> Result<(), Error> {
+    for trial in hooks(project)?.into_iter().chain([signing(project)?]) {
+        if let Trial::Bad(failure) = trial {
+            return Err(failure);
+        }
+    }
+    Ok(())
+}
+
+/// Looks at the hooks that commits and merges run.
+///
+/// # Errors
+/// git refused.
+pub fn hooks(project: &Project) -> Result<Vec<Trial>, Error> {
+    let setting = project.loaded.settings.git.hooks;
+    let found = project.repository.hooks_of_commits()?;
+    Ok(found.into_iter().map(|hook| of_hook(&hook, setting)).collect())
+}
+
+fn of_hook(hook: &FoundHook, setting: CommitHooks) -> Trial {
+    let FoundHook { name, path, state } = hook;
+    let place = format!("`{name}` ({})", path.display());
+    match (state, setting) {
+        (_, CommitHooks::Off) => Trial::Good(format!("{place}: not run (`git.hooks: off`)")),
+        (HookState::Ready, CommitHooks::On) => Trial::Good(place),
+        (HookState::Ready, CommitHooks::Commit) => Trial::Good(format!("{place}: run for all but RED")),
+        (HookState::NotExecutable, _) => Trial::NotExecutable(hook.clone()),
+        (HookState::NoInterpreter(program), _) => {
+            Trial::Bad(Error::HookWithoutInterpreter { place, program: program.clone() })
+        }
+    }
+}
+
+/// Tries to sign, where the user's git signs.
+///
+/// # Errors
+/// git refused.
+pub fn signing(project: &Project) -> Result<Trial, Error> {
+    Ok(match project.repository.try_to_sign()? {
+        Signing::Off => Trial::Good("commits are not signed".to_owned()),
+        Signing::Works(format) => Trial::Good(format!("commits are signed ({format})")),
+        Signing::Fails { output, settings } => {
+            let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+            let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ");
+            Trial::Bad(Error::NotSigned { output: tm_untrusted::clean(&last), settings })
+        }
+    })
+}

@@ -1,0 +1,145 @@
+//! Commits the statuses of what has landed, in a commit of tm's own: where the user has it landed, in a pull request, and
+//! at the end of a run where that is asked for. Nothing but statuses is in it.
+
+use crate::error::Error;
+use crate::moved::now_at;
+use crate::notice::Notice;
+use crate::project::Project;
+use std::collections::BTreeSet;
+use std::path::Path;
+use tm_config::CommitBacklog;
+use tm_runtime::JournalHeader;
+use tm_runtime::audit::{STATUSES_PHASE, is_same_but_for_statuses};
+use tm_runtime::standing::{Ledger, standing};
+use tm_scheduler::{CommitId, Recognised, RunStatus, Scheduler, Status, TaskId};
+use tm_store::backlog::{BacklogSource, ReadOptions, RollUp, StatusChange};
+use tm_worktrees::{BranchName, BranchStart};
+
+/// The backlog of a run, as a file of the repository.
+pub(crate) struct Statuses<'a> {
+    project: &'a Project,
+    header: &'a JournalHeader,
+}
+
+/// A backlog as it is committed, and as it is to be.
+struct Changed {
+    path: String,
+    before: String,
+    after: String,
+    ids: Vec<TaskId>,
+}
+
+impl<'a> Statuses<'a> {
+    pub(crate) const fn of(project: &'a Project, header: &'a JournalHeader) -> Self {
+        Self { project, header }
+    }
+
+    /// Commits them on top of the branch of a run that is over: one that can be taken up owns its branch.
+    pub(crate) fn commit_on_branch(&self, run: &Scheduler) -> Result<(), Error> {
+        let is_over = matches!(run.ended(), Some(RunStatus::Completed | RunStatus::Failed));
+        let branch = BranchName::new(&self.header.integration_branch)?;
+        let repository = &self.project.repository;
+        let Some(tip) = repository.branch_tip(&branch)?.filter(|_| is_over && self.is_wanted()) else { return Ok(()) };
+        let Some(changed) = self.changed(&tip)? else { return Ok(()) };
+        let commit = self.commit(&tip, &changed, &changed.after)?;
+        repository.move_branch(&branch, &commit, &BranchStart::Reuse { expected: tip })?;
+        self.tell(&changed, branch.as_str());
+        Ok(())
+    }
+
+    /// Commits them on the branch that the user is on, where it has the work. Other changes of theirs stay as they are.
+    pub(crate) fn commit_at_head(&self, onto: &str) -> Result<(), Error> {
+        let repository = &self.project.repository;
+        let (head, branch) = (repository.head()?.commit, BranchName::new(&self.header.integration_branch)?);
+        let Some(tip) = repository.branch_tip(&branch)? else { return Ok(()) };
+        if !self.is_wanted() || !repository.is_ancestor(&tip, &head)? {
+            return Ok(());
+        }
+        let Some(changed) = self.changed(&head)? else { return Ok(()) };
+        let file = repository.checkout_root().join(&changed.path);
+        let working = String::from_utf8(tm_untrusted::read_own(&file, 64 * 1024 * 1024)?).unwrap_or_default();
+        let text = self.to_commit(&changed, &working)?;
+        let commit = self.commit(&head, &changed, text)?;
+        if working == changed.before {
+            tm_store::atomic::replace(&file, text.as_bytes())?;
+        }
+        repository.advance_checkout(&head, &commit, &changed.path)?;
+        self.tell(&changed, onto);
+        Ok(())
+    }
+
+    fn tell(&self, changed: &Changed, branch: &str) {
+        self.project.tell(&Notice::StatusesCommitted { ids: &changed.ids, branch });
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.project.loaded.settings.git.commit_backlog != CommitBacklog::Off
+    }
+
+    /// What tm wrote into the user's file is committed as it is, where that is all that differs there.
+    fn to_commit<'t>(&self, changed: &'t Changed, working: &'t str) -> Result<&'t str, Error> {
+        if working == changed.before || !is_same_but_for_statuses(&changed.path, &changed.after, working) {
+            return Ok(&changed.after);
+        }
+        let (_folder, ours) = copy(&changed.path, &changed.after)?;
+        let (_folder, theirs) = copy(&changed.path, working)?;
+        let options = self.options();
+        let is_same = ours.read(&options)?.tasks == theirs.read(&options)?.tasks;
+        Ok(if is_same { working } else { &changed.after })
+    }
+
+    /// The backlog at a commit, with the statuses that follow from the history there; `None` where nothing differs, or
+    /// where it is no file of the repository.
+    fn changed(&self, tip: &CommitId) -> Result<Option<Changed>, Error> {
+        let repository = &self.project.repository;
+        let place = now_at(self.project, Path::new(&self.header.backlog))?;
+        let Ok(path) = place.strip_prefix(repository.checkout_root()) else { return Ok(None) };
+        let Some(path) = path.to_str().map(ToOwned::to_owned) else { return Ok(None) };
+        let Some(before) = repository.text_at(tip, &path)? else { return Ok(None) };
+        let (_folder, source) = copy(&path, &before)?;
+        // A backlog of then that can't be read, or has not the tag, is left alone.
+        let Ok(backlog) = source.read(&self.options()) else { return Ok(None) };
+        let works = standing(repository, tip)?;
+        let mut open: BTreeSet<TaskId> = self.project.directory.reopened(&self.header.tag)?;
+        let rejected = Ledger::read(repository)?.standing_among(&works);
+        open.extend(rejected.into_iter().map(|(rejected, _)| rejected.task));
+        let known = Recognised::of(&backlog.tasks, &self.header.tag, &works, &open);
+        let ids: Vec<TaskId> = known.done.into_iter().map(|(id, _)| id).collect();
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        let changes: Vec<StatusChange> =
+            ids.iter().map(|id| StatusChange { id: id.clone(), status: Status::Done }).collect();
+        source.set_statuses(&self.header.tag, &changes, RollUp::Parents, None)?;
+        let after = std::fs::read_to_string(source.path())?;
+        Ok((after != before).then_some(Changed { path, before, after, ids }))
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions { tag: Some(self.header.tag.clone()), ..ReadOptions::default() }
+    }
+
+    fn commit(&self, on: &CommitId, changed: &Changed, text: &str) -> Result<CommitId, Error> {
+        let repository = &self.project.repository;
+        let texts = [(changed.path.clone(), text.to_owned())];
+        let tree = repository.tree_of(&repository.with_texts(&repository.tree_of(on)?, &texts, on)?)?;
+        let ids: Vec<&str> = changed.ids.iter().map(TaskId::as_str).collect();
+        let message = format!(
+            "Set statuses: {} done\n\nPhase: {STATUSES_PHASE}\nTag: {}\nRun: {}\nBacklog: {}\n",
+            ids.join(", "),
+            self.header.tag,
+            self.header.run_id,
+            changed.path
+        );
+        Ok(repository.commit_as_user(&tree, &[on], &message)?)
+    }
+}
+
+/// A copy of the file elsewhere, which lasts as long as its folder is held.
+fn copy(path: &str, text: &str) -> Result<(tempfile::TempDir, BacklogSource), Error> {
+    let folder = tempfile::tempdir()?;
+    let name = Path::new(path).file_name().unwrap_or_default();
+    let file = folder.path().join(name);
+    tm_store::atomic::replace(&file, text.as_bytes())?;
+    Ok((folder, BacklogSource::at(&file)?))
+}

@@ -1,0 +1,114 @@
+//! Holding the run lock: taken before anything is done, looked after while the work goes on, and what ends that.
+
+use crate::error::Error;
+use crate::notice::Notice;
+use crate::project::Project;
+use std::path::Path;
+use std::time::Duration;
+use tm_runtime::autopilot::{self, Surroundings, under_way};
+use tm_runtime::now;
+use tm_scheduler::StopMode;
+use tm_store::run::{Holder, RunLock};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+
+/// How often a lock that is waited for is tried again.
+const LOCK_PAUSE: Duration = Duration::from_millis(500);
+/// How often the holder makes sure that it still has the lock.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// Whether to wait for a lock that somebody else holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Waiting {
+    /// Yes.
+    Wait,
+    /// No.
+    Refuse,
+}
+
+/// Takes the run lock, or says who has it.
+pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error> {
+    let command_line = std::env::args_os().map(|word| without_secret(&word.to_string_lossy())).collect();
+    let holder = Holder::this_process(now(), command_line);
+    loop {
+        match RunLock::acquire(&project.directory, &holder) {
+            Ok(lock) => {
+                if let Some(system) = lock.unreliable_file_system() {
+                    project.tell(&Notice::UnreliableLock(system));
+                }
+                refuse_under_way(project.repository.checkout_root())?;
+                return Ok(lock);
+            }
+            Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => std::thread::sleep(LOCK_PAUSE),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Refuses other kinds of runs while one of autopilot goes on in the repository: its commits would look like escapes.
+fn refuse_under_way(root: &Path) -> Result<(), Error> {
+    let project = autopilot::Project::open(root, Surroundings::of_process())?;
+    match under_way(&project)? {
+        None => Ok(()),
+        Some((run, place)) => Err(Error::AutopilotUnderWay { run, place }),
+    }
+}
+
+/// A word of the command line as others may see it: the path of a URL, as of a webhook, may be a secret.
+fn without_secret(word: &str) -> String {
+    match word.split_once("://") {
+        Some((scheme, rest)) if rest.contains('/') => {
+            format!("{scheme}://{}/…", rest.split('/').next().unwrap_or_default())
+        }
+        Some(_) | None => word.to_owned(),
+    }
+}
+
+/// Does some work and looks after the lock meanwhile; has the work stopped, once, when the lock is lost. Returns what
+/// came of the work, and whether the lock was kept.
+pub(crate) async fn while_held<T>(
+    lock: &mut RunLock,
+    work: impl Future<Output = T>,
+    stop: impl FnOnce(),
+) -> (T, Result<(), Error>) {
+    let mut work = std::pin::pin!(work);
+    let lost = tokio::select! {
+        done = &mut work => return (done, Ok(())),
+        lost = lost(lock) => lost,
+    };
+    stop();
+    tracing::error!(error = %lost, "the work is stopped");
+    (work.await, Err(Error::LockLost(lost)))
+}
+
+/// Waits until the lock is lost, which may be for ever.
+async fn lost(lock: &mut RunLock) -> tm_store::Error {
+    loop {
+        tokio::time::sleep(HEARTBEAT).await;
+        if let Err(error) = lock.renew() {
+            return error;
+        }
+    }
+}
+
+/// The first signal is a gentle order to stop, the second one to stop now.
+pub(crate) fn stop_orders() -> Result<(UnboundedSender<StopMode>, UnboundedReceiver<StopMode>), Error> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let orders = sender.clone();
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        let mut order = StopMode::Gently;
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if orders.send(order).is_err() {
+                return;
+            }
+            order = StopMode::Now;
+        }
+    });
+    Ok((sender, receiver))
+}

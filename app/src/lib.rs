@@ -1,0 +1,57 @@
+//! Everything that tm offers, as typed calls with typed answers, errors and notices: the command line and MCP turn what
+//! they are given into a call, and what comes of it into words.
+//!
+//! Knows no flag, no terminal and no exit code.
+
+mod abandoned;
+mod after;
+mod audit;
+mod commit_trial;
+mod committing;
+pub mod detached;
+mod error;
+mod gates;
+mod holding;
+mod interrupted;
+mod judging;
+mod landing;
+mod loops;
+mod lost_landings;
+mod moved;
+mod notice;
+mod plan;
+mod preflight;
+mod project;
+mod proving_again;
+mod pull;
+mod report;
+mod review;
+mod run;
+mod setup;
+mod starting;
+mod status;
+mod steering;
+mod verify;
+
+pub use after::AfterRun;
+pub use audit::{AuditOrder, audit};
+pub use commit_trial::{Trial, hooks, signing};
+pub use error::{Error, with_causes};
+pub use gates::check_gates;
+pub use holding::Waiting;
+pub use landing::{Homecoming, Rejected, bring_in, foresee, refuse_live, user_branch};
+pub use loops::{EndedLoop, Loop, LoopOrder};
+pub use lost_landings::LostLandings;
+pub use notice::Notice;
+pub use plan::{PlanOrder, Planned, choices, plan, plan_json, reading};
+pub use preflight::{BaseSeen, BrokenBase, BrokenTests, look_at_head};
+pub use project::{Caller, Project};
+pub use proving_again::JournalTrust;
+pub use pull::{Per, PullOrder, PullRequest, PullRequests};
+pub use report::{facts, write_reports};
+pub use review::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
+pub use run::{Ended, Interrupted, Ready, RunOf, Session};
+pub use setup::{find_program, parts, presets, test_command};
+pub use status::{is_live, status, summary};
+pub use steering::{is_loop, resume_live, steer, stop};
+pub use verify::{Verified, VerifyOrder, WorkOf, verify};

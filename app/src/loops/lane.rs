@@ -1,0 +1,281 @@
+//! Puts together what a loop is carried out with, and checks it before anything is started.
+
+use super::LoopOrder;
+use crate::error::Error;
+use crate::notice::Notice;
+use crate::project::Project;
+use crate::setup::{find_program, never_commit, presets, test_command};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tm_config::{AgentCommand, Argument, PromptDelivery};
+use tm_executors::agent::AttemptLimits;
+use tm_executors::testing::TestCommand;
+use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe, shell_word};
+use tm_runtime::loops::{CutOff, LoopHeader, LoopSetup, Place, ProgressFile, SharedCost};
+use tm_runtime::now;
+use tm_scheduler::iteration::{Goal, LoopLimits};
+use tm_scheduler::{Limits, RunId, Status, Tag, Timestamp};
+use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
+use tm_store::run::LoopDirectory;
+use tm_worktrees::{BranchName, BranchStart, WorktreePool, branch_from_pattern};
+
+/// The line coverage in percent that the preset `test-coverage` goes for when the settings name none.
+const DEFAULT_COVERAGE: &str = "80";
+
+/// What all lanes of a loop have in common.
+pub(crate) struct Common<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) order: &'a LoopOrder,
+    pub(crate) id: RunId,
+    pub(crate) started_at: Timestamp,
+    pub(crate) directory: LoopDirectory,
+    pub(crate) prompt: LoopPrompt,
+    pub(crate) recipe: Recipe,
+    pub(crate) test_command: Option<TestCommand>,
+    pub(crate) backlog: Option<(BacklogSource, Backlog)>,
+    pub(crate) tags: Vec<Option<Tag>>,
+    pub(crate) cut_off: Vec<CutOff>,
+    pub(crate) cost: SharedCost,
+}
+
+/// The prompt, told apart as a preset or a path.
+pub(crate) fn prompt(order: &LoopOrder) -> Result<LoopPrompt, Error> {
+    let prompt = loop_prompt(&order.prompt, &order.start, &presets(&order.start))?;
+    // A mistake in a preset of the user's own is told now.
+    prompt.render(&LoopContext::default())?;
+    Ok(prompt)
+}
+
+/// The preset `default` works through the backlog, whoever wrote it; all others end when the agent says so.
+pub(crate) fn goal(prompt: &LoopPrompt) -> Goal {
+    match prompt {
+        LoopPrompt::Preset(preset) if preset.name == "default" => Goal::Backlog,
+        LoopPrompt::Preset(_) | LoopPrompt::File { .. } => Goal::Marker,
+    }
+}
+
+/// The agent, whose program must be there.
+pub(crate) fn agent(project: &Project, order: &LoopOrder) -> Result<Recipe, Error> {
+    let settings = &project.loaded.settings;
+    if order.sandbox {
+        let claude = recipe("claude", settings)?;
+        let words = ["docker", "sandbox", "run", "claude", "-p"].map(|word| Argument::Single(word.to_owned()));
+        let recipe =
+            Recipe { command: Some(AgentCommand::Arguments(words.into())), prompt: PromptDelivery::Arg, ..claude };
+        find_program(&recipe).map_err(|error| Error::NoSandbox(Box::new(error)))?;
+        return Ok(recipe);
+    }
+    let recipe = recipe(settings.agent.for_phase("none"), settings)?;
+    find_program(&recipe)?;
+    if order.max_cost.is_some() && !recipe.output.tells_cost() {
+        project.tell(&Notice::CostUntold(&recipe.name));
+    }
+    Ok(recipe)
+}
+
+/// The test command, when one must pass after each iteration.
+pub(crate) fn verification(project: &Project, order: &LoopOrder) -> Result<Option<TestCommand>, Error> {
+    if !order.verify {
+        return Ok(None);
+    }
+    test_command(project).map(Some).ok_or(Error::NothingToVerifyWith)
+}
+
+/// The statuses that are asked for.
+fn statuses(order: &LoopOrder) -> Result<Vec<Status>, Error> {
+    let read = |text: &String| match Status::from(text.trim()) {
+        Status::Other(other) => Err(Error::UnknownStatus(other)),
+        status => Ok(status),
+    };
+    order.status.iter().map(read).collect()
+}
+
+/// The tags of the lanes; `None` for the one that is current.
+pub(crate) fn tags(order: &LoopOrder, backlog: Option<&(BacklogSource, Backlog)>) -> Result<Vec<Option<Tag>>, Error> {
+    let mut given: Vec<Tag> = order.tag.iter().map(|tag| Tag::from(tag.as_str())).collect();
+    given.sort();
+    given.dedup();
+    match (order.parallel, given.as_slice()) {
+        (false, []) => Ok(vec![None]),
+        (false, [_]) => Ok(given.into_iter().map(Some).collect()),
+        (false, _) => Err(Error::SeveralTags),
+        (true, []) => {
+            let open = backlog.map(open_tags).transpose()?.unwrap_or_default();
+            if open.is_empty() {
+                return Err(Error::NoOpenTags);
+            }
+            Ok(open.into_iter().map(Some).collect())
+        }
+        (true, _) => Ok(given.into_iter().map(Some).collect()),
+    }
+}
+
+/// The tags that have open tasks.
+fn open_tags((source, backlog): &(BacklogSource, Backlog)) -> Result<Vec<Tag>, Error> {
+    let mut open = Vec::new();
+    for tag in &backlog.tags {
+        let read = source.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() })?;
+        if read.tasks.iter().any(|task| task.status.is_open()) {
+            open.push(tag.clone());
+        }
+    }
+    Ok(open)
+}
+
+impl Common<'_> {
+    /// Puts one lane together; makes its worktree when it works in one.
+    pub(crate) fn lane(&self, tag: Option<&Tag>) -> Result<LoopSetup, Error> {
+        let settings = &self.project.loaded.settings;
+        let root = self.project.repository.checkout_root();
+        let current = || self.backlog.as_ref().map_or_else(|| Tag::from("master"), |(_, backlog)| backlog.tag.clone());
+        let lane = tag.cloned().unwrap_or_else(current);
+        let progress = ProgressFile::new(self.progress_path(&lane));
+        let in_worktree = self.order.worktree || self.order.parallel;
+        let backlog_path = self.backlog.as_ref().map(|(source, _)| std::path::absolute(source.path())).transpose()?;
+        let relative = |path: &Path| path.strip_prefix(root).map(Path::to_owned).ok();
+        let projects = root.join(".taskmaster/projects");
+        let own_files: Vec<PathBuf> =
+            [Some(progress.path().to_owned()), backlog_path.clone(), Some(projects)].into_iter().flatten().collect();
+        let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
+        let statuses = statuses(self.order)?;
+        let tm_program = std::env::current_exe()?;
+        self.begin(&progress, tag, &lane)?;
+        // Last, so that nothing that fails leaves a worktree behind.
+        let place = if in_worktree { self.worktree(&lane)? } else { Place::Checkout(root.to_owned()) };
+        Ok(LoopSetup {
+            id: self.id.clone(),
+            goal: goal(&self.prompt),
+            limits: self.limits(&lane),
+            test_command: self.test_command.clone(),
+            prompt: self.prompt.clone(),
+            context: self.context(tag, &lane, backlog_path.as_deref().filter(|_| in_worktree), &progress),
+            recipe: self.recipe.clone(),
+            attempt_limits: AttemptLimits {
+                timeout: settings.agent.timeout.unwrap_or(Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES)),
+                stall: settings.agent.stall,
+                grace: settings.agent.grace,
+                log_bytes: settings.agent.max_log_bytes(),
+            },
+            backlog: self.backlog.as_ref().map(|(source, _)| {
+                let tag = Some(tag.cloned().unwrap_or_else(|| lane.clone()));
+                (source.clone(), ReadOptions { tag, ..ReadOptions::default() })
+            }),
+            statuses,
+            repository: self.project.repository.clone(),
+            left_out: own_files.iter().filter_map(|path| relative(path)).collect(),
+            // The progress files of other lanes are tm's too.
+            own_files: own_files
+                .into_iter()
+                .chain(self.tags.iter().flatten().map(|tag| self.progress_path(tag)))
+                .collect(),
+            escape: settings.git.escape,
+            never_commit,
+            hooks: tm_runtime::run_hooks(settings),
+            place,
+            progress,
+            executor: tm_runtime::executor(&self.project.directory),
+            directory: self.directory.clone(),
+            tm_program,
+            cost: self.cost.clone(),
+            lane,
+        })
+    }
+
+    fn limits(&self, lane: &Tag) -> LoopLimits {
+        let settings = &self.project.loaded.settings;
+        let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        LoopLimits {
+            iterations: self.order.iterations,
+            first: self.cut_off_in(lane).map_or(1, |iteration| iteration.saturating_add(1)),
+            sleep_ms: self.order.sleep.saturating_mul(1_000),
+            retries: settings.waves.retries,
+            deadline: settings.waves.deadline.map(|deadline| self.started_at.plus(milliseconds(deadline))),
+            max_cost_usd: self.order.max_cost,
+        }
+    }
+
+    /// The iteration in which the loop before was cut off, when it wrote into the same progress file.
+    fn cut_off_in(&self, lane: &Tag) -> Option<u32> {
+        let path = self.progress_path(lane);
+        let before = self.cut_off.iter().find(|cut_off| cut_off.state.progress_file == path)?;
+        Some(before.state.iteration).filter(|iteration| *iteration > 0)
+    }
+
+    fn progress_path(&self, lane: &Tag) -> PathBuf {
+        let root = self.project.repository.checkout_root();
+        let path = match &self.order.progress_file {
+            Some(path) => self.order.start.join(path),
+            None => root.join(".taskmaster/loop-progress.txt"),
+        };
+        if !self.order.parallel {
+            return path;
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let extension = path.extension().map_or_else(String::new, |text| format!(".{}", text.to_string_lossy()));
+        let lane = tm_store::run::safe_name(&lane.as_str().into());
+        path.with_file_name(format!("{stem}-{lane}{extension}"))
+    }
+
+    /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
+    fn worktree(&self, lane: &Tag) -> Result<Place, Error> {
+        let repository = &self.project.repository;
+        let before = self.cut_off.iter().find(|cut_off| cut_off.state.lane == *lane);
+        if let Some((path, branch, base)) = before.and_then(|cut_off| cut_off.state.worktree.clone())
+            && let Some(folder) = path.parent()
+            && path.join(".git").exists()
+        {
+            let pool = WorktreePool::open(repository, folder)?;
+            let worktree = pool.take_over(&path, &BranchName::new(branch.clone())?, &base)?;
+            self.project.tell(&Notice::GoesOnWith(&branch));
+            return Ok(Place::Worktree { pool, worktree: Box::new(worktree) });
+        }
+        // A folder for each lane: a lane that ends cleans up its own.
+        let name = format!("{}-{}", self.id, tm_store::run::safe_name(&lane.as_str().into()));
+        let folder = self.project.directory.worktrees_folder().join(name);
+        let pool = WorktreePool::open(repository, &folder)?;
+        let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
+        let branch = repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;
+        let base = repository.resolve("HEAD")?;
+        let worktree = pool.check_out(&branch, &BranchStart::New, &base, &[], |_, _| Ok(Vec::new()))?;
+        Ok(Place::Worktree { pool, worktree: Box::new(worktree) })
+    }
+
+    fn context(&self, tag: Option<&Tag>, lane: &Tag, elsewhere: Option<&Path>, progress: &ProgressFile) -> LoopContext {
+        let mut flags = String::new();
+        // In a worktree, the backlog is the one of the checkout, which all agents share.
+        let named = self.order.backlog.as_ref().and_then(|path| std::path::absolute(self.order.start.join(path)).ok());
+        if let Some(path) = elsewhere.map(Path::to_owned).or(named) {
+            flags = format!("{flags} --backlog {}", shell_word(&path.display().to_string()));
+        }
+        if let Some(tag) = tag {
+            flags = format!("{flags} --tag {}", shell_word(tag.as_str()));
+        }
+        let first = self.cut_off_in(lane).unwrap_or(0);
+        let threshold = self.project.loaded.settings.tdd.coverage_threshold;
+        LoopContext {
+            iterations: first.saturating_add(self.order.iterations.get()),
+            tag: tag.map(ToString::to_string),
+            tm: std::env::current_exe()
+                .map_or_else(|_| "tm".to_owned(), |path| shell_word(&path.display().to_string())),
+            flags,
+            statuses: self.order.status.join(","),
+            progress_file: progress.path().display().to_string(),
+            test_command: self.test_command.as_ref().map(ToString::to_string),
+            coverage_target: threshold
+                .map_or_else(|| DEFAULT_COVERAGE.to_owned(), |threshold| threshold.percent().to_string()),
+            ..LoopContext::default()
+        }
+    }
+
+    /// Notes the beginning in the progress file.
+    fn begin(&self, progress: &ProgressFile, tag: Option<&Tag>, lane: &Tag) -> Result<(), Error> {
+        let written = progress.begin(&LoopHeader {
+            started_at: now(),
+            prompt: self.prompt.name(),
+            iterations: self.order.iterations.get(),
+            tag: tag.map(Tag::as_str),
+            cut_off: self.cut_off_in(lane),
+        });
+        written.map_err(|source| Error::ProgressUnwritten { path: progress.path().to_owned(), source })
+    }
+}

@@ -1,0 +1,191 @@
+//! Looks at the base before agents are paid, says what was seen, and refuses what could prove nothing.
+
+use crate::error::Error;
+use crate::judging::{Judging, close};
+use crate::notice::Notice;
+use crate::project::Project;
+use crate::setup::{parts, test_command};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+use tm_executors::testing::{TestCommand, TestPlace, how_to_report, run_tests};
+use tm_runtime::preflight::{look_first, no_test_command};
+use tm_runtime::{JournalHeader, Measurements, now, replay};
+use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, judge_base};
+use tm_scheduler::{CommitId, Task, TaskId};
+use tm_store::run::{ActivityLog, RunDirectory, write_json};
+use tm_worktrees::WorktreePool;
+
+/// What becomes of a run whose base can't be tested.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub enum BrokenBase {
+    /// It is not begun.
+    Refused,
+    /// It goes on, and says so.
+    Allowed,
+}
+
+/// A preflight as an event.
+#[derive(Clone, Debug, Serialize)]
+pub struct BaseSeen {
+    event: &'static str,
+    /// What was seen.
+    #[serde(flatten)]
+    pub preflight: Preflight,
+}
+
+impl From<Preflight> for BaseSeen {
+    fn from(preflight: Preflight) -> Self {
+        Self { event: "base:measured", preflight }
+    }
+}
+
+/// Looks at the base of a run that is about to begin; what was seen is its first line, and stays in its folder.
+pub(crate) async fn before_run(
+    project: &Project,
+    header: &JournalHeader,
+    tasks: &[Task],
+    measurements: &Measurements,
+    (directory, broken): (&RunDirectory, BrokenBase),
+) -> Result<(), Error> {
+    let commands = commands(project, header, tasks)?;
+    let scratch = directory.path().join("baselines");
+    let preflight = looked(project, &header.base_commit, &commands, (measurements, &scratch), broken).await?;
+    write_json(&directory.preflight(), &preflight)?;
+    let told = BaseSeen::from(preflight);
+    let mut activity = ActivityLog::open(&directory.activity())?;
+    activity.append(now(), &told)?;
+    activity.flush()?;
+    judged(project, told, broken)
+}
+
+/// Tells what was seen, and refuses what could prove nothing.
+fn judged(project: &Project, seen: BaseSeen, broken: BrokenBase) -> Result<(), Error> {
+    project.tell(&Notice::BaseMeasured(&seen));
+    if seen.preflight.is_good() || broken == BrokenBase::Allowed {
+        return Ok(());
+    }
+    Err(Error::NothingProvable(BrokenTests(seen.preflight.problems)))
+}
+
+/// Looks at a base; ends when somebody interrupts.
+async fn looked(
+    project: &Project,
+    base: &CommitId,
+    commands: &TestCommands,
+    (measurements, scratch): (&Measurements, &Path),
+    broken: BrokenBase,
+) -> Result<Preflight, Error> {
+    project.tell(&Notice::LooksAtBase);
+    let look = look_first(base, &commands.known, measurements, scratch);
+    let mut preflight = unless_interrupted(look).await?.map_err(Error::unjudged("look at the base"))?;
+    preflight.problems.extend(commands.is_missing.then(no_test_command));
+    preflight.is_overridden = !preflight.is_good() && broken == BrokenBase::Allowed;
+    Ok(preflight)
+}
+
+/// Looks at HEAD as a run looks at its base.
+///
+/// # Errors
+/// It can't be looked at.
+pub async fn look_at_head(project: &Project) -> Result<Preflight, Error> {
+    let base = project.repository.resolve("HEAD")?;
+    let Judging { measurements, scratch } = Judging::open(project, "doctor", base.clone())?;
+    let known = parts(project)?.each();
+    let commands = TestCommands { is_missing: known.is_empty(), known };
+    let seen = looked(project, &base, &commands, (&measurements, scratch.path()), BrokenBase::Refused).await;
+    close(project, &measurements).await;
+    if seen.as_ref().is_ok_and(|seen| !seen.is_good()) {
+        // A hint may name a file in it.
+        let _kept = scratch.keep();
+    }
+    seen
+}
+
+async fn unless_interrupted<T>(look: impl Future<Output = T>) -> Result<T, Error> {
+    tokio::select! {
+        seen = look => Ok(seen),
+        _ = tokio::signal::ctrl_c() => Err(Error::Interrupted),
+    }
+}
+
+/// Removes the checkouts of runs that were killed before they began, such as while their bases were looked at: nobody takes
+/// those up. The project has to be locked.
+pub(crate) fn remove_what_never_began(project: &Project) -> Result<(), Error> {
+    let live = project.directory.live()?;
+    for id in project.directory.runs()?.into_iter().filter(|id| live.as_ref() != Some(id)) {
+        let folder = project.directory.worktrees_folder().join(id.as_str());
+        if folder.exists() && never_began(&project.directory.run(&id)?.journal()) {
+            WorktreePool::open(&project.repository, &folder)?.close()?;
+        }
+    }
+    Ok(())
+}
+
+fn never_began(journal: &Path) -> bool {
+    match replay(journal) {
+        Ok(replayed) => replayed.scheduler.tasks().all(|view| view.attempts.is_empty()),
+        Err(tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) => true,
+        Err(_) => !journal.exists(),
+    }
+}
+
+/// Runs the tests in the checkout before a loop that works there and has them run after each iteration.
+pub(crate) async fn before_loop(project: &Project, command: &TestCommand, broken: BrokenBase) -> Result<(), Error> {
+    let root = project.repository.checkout_root();
+    let tree = project.repository.tree_of_checkout(root)?;
+    let paths: Vec<String> = project.repository.paths(&tree)?.into_iter().collect();
+    let (scratch, executor) = (tempfile::tempdir()?, tm_runtime::executor(&project.directory));
+    let place = TestPlace { worktree: root, scratch: scratch.path(), executor: &executor, variables: &[] };
+    let report = unless_interrupted(run_tests(command, place, "base")).await?;
+    let advice = Some(how_to_report(command, root));
+    let words = command.to_string();
+    let (base, problem) =
+        judge_base(BaseMeasured { command: &words, report: &report, again: None, paths: &paths, advice });
+    let is_overridden = problem.is_some() && broken == BrokenBase::Allowed;
+    let preflight =
+        Preflight { bases: vec![base], problems: problem.into_iter().collect(), is_overridden, ..Preflight::default() };
+    judged(project, preflight.into(), broken)
+}
+
+/// The test commands of a plan.
+#[derive(Debug, Default)]
+struct TestCommands {
+    /// Each once.
+    known: Vec<TestCommand>,
+    /// Whether some task has none.
+    is_missing: bool,
+}
+
+fn commands(project: &Project, header: &JournalHeader, tasks: &[Task]) -> Result<TestCommands, Error> {
+    let like = test_command(project);
+    let own = |id: &TaskId| tasks.iter().find(|task| task.id == *id).and_then(|task| task.test_command.as_ref());
+    let parts = parts(project)?;
+    // Which of them a task touches is known when it is done.
+    let mut found = TestCommands { known: if parts.is_empty() { Vec::new() } else { parts.each() }, is_missing: false };
+    for placed in &header.plan.tasks {
+        let own = own(&placed.task.backlog_id).map(|text| TestCommand::shell(text, like.as_ref()));
+        match own.or_else(|| like.clone()) {
+            None => found.is_missing |= parts.is_empty(),
+            Some(command) if found.known.iter().any(|known| known.identity() == command.identity()) => {}
+            Some(command) => found.known.push(command),
+        }
+    }
+    Ok(found)
+}
+
+/// Why nothing could be proven on a base: what was found, with the last lines of what was printed.
+#[derive(Clone, Debug)]
+pub struct BrokenTests(pub Vec<Problem>);
+
+impl fmt::Display for BrokenTests {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in &self.0 {
+            write!(formatter, "\n  {}: {}", problem.check, problem.what)?;
+            for line in &problem.last_lines {
+                write!(formatter, "\n    {line}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! The project that a call is about: its repository, its settings, its folder of runs, and who is told what.
+
+use crate::error::Error;
+use crate::notice::Notice;
+use std::path::{Path, PathBuf};
+use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
+use tm_runtime::{Replayed, home, replay};
+use tm_scheduler::{AtBreaker, RunId, Tag};
+use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
+use tm_store::run::{Home, ProjectDirectory, RunDirectory};
+use tm_worktrees::Repository;
+
+/// Who calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller {
+    /// Is told what people should know.
+    pub tell: fn(&Notice<'_>),
+    /// What a run does that only fails: nobody lets a paused one go on where nobody looks.
+    pub at_breaker: AtBreaker,
+}
+
+/// A project.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// The repository.
+    pub repository: Repository,
+    /// Its settings.
+    pub loaded: Loaded,
+    /// Its folder of runs.
+    pub directory: ProjectDirectory,
+    /// The settings that flags gave.
+    pub(crate) given: Vec<Override>,
+    pub(crate) caller: Caller,
+}
+
+impl Project {
+    /// Opens the project of a folder, with settings given by flags.
+    ///
+    /// # Errors
+    /// There is no repository, or its settings or its folder of runs can't be read.
+    pub fn open(start: &Path, overrides: Vec<Override>, caller: Caller) -> Result<Self, Error> {
+        let repository = Repository::discover(start)?;
+        let inputs = Inputs { overrides: overrides.clone(), ..Inputs::from_process(repository.checkout_root()) };
+        let loaded = tm_config::load(&inputs)?;
+        let repository = repository.with_content(tm_runtime::content_rules(&loaded.settings.worktree));
+        let directory = home_of(&loaded, &repository)?.project(repository.common_dir())?;
+        directory.create()?;
+        if loaded.settings.storage.location == StorageLocation::Project {
+            directory.ignore_itself()?;
+        }
+        Ok(Self { repository, loaded, directory, given: overrides, caller })
+    }
+
+    /// Returns the project for finding out alone: what git makes for it is never signed, so nobody is asked for a key.
+    #[must_use]
+    pub fn for_looking(&self) -> Self {
+        Self { repository: self.repository.unsigned(), ..self.clone() }
+    }
+
+    pub(crate) fn tell(&self, notice: &Notice<'_>) {
+        (self.caller.tell)(notice);
+    }
+
+    /// Returns the model that was asked for by a flag.
+    pub fn asked_for_model(&self) -> Option<&str> {
+        self.loaded.settings.agent.model.as_deref().filter(|_| self.is_from_flag("agent.model"))
+    }
+
+    /// Tells whether a setting was given by a flag.
+    pub(crate) fn is_from_flag(&self, key: &str) -> bool {
+        let explained = self.loaded.explained.iter().find(|setting| setting.key == key);
+        matches!(explained.map(|setting| &setting.source), Some(Source::Flag(_)))
+    }
+
+    /// Reads the backlog that is named or found.
+    ///
+    /// # Errors
+    /// There is none, or it can't be read.
+    pub fn backlog(
+        &self,
+        path: Option<&Path>,
+        tag: Option<&str>,
+        group: Option<&str>,
+    ) -> Result<(BacklogSource, Backlog), Error> {
+        let source = match path {
+            Some(path) => BacklogSource::at(path)?,
+            None => BacklogSource::find(self.repository.checkout_root()).map_err(Error::NoBacklog)?,
+        };
+        let options = ReadOptions {
+            tag: tag.map(Tag::from),
+            environment_tag: std::env::var("TASKMASTER_TAG").ok().filter(|tag| !tag.is_empty()).map(Tag::from),
+            group: group.map(ToOwned::to_owned),
+        };
+        let backlog = source.read(&options)?;
+        Ok((source, backlog))
+    }
+
+    /// Returns the run that is named, or the live or last one.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn run(&self, name: Option<&str>) -> Result<(RunId, RunDirectory), Error> {
+        let id = match name {
+            Some(name) => RunId::from(name),
+            None => match self.directory.live()? {
+                Some(live) => live,
+                None => self.directory.runs()?.pop().ok_or(Error::NoRun)?,
+            },
+        };
+        let directory = self.directory.run(&id)?;
+        if directory.path().is_dir() { Ok((id, directory)) } else { Err(Error::UnknownRun(id)) }
+    }
+
+    /// Returns a run as its journal tells it.
+    ///
+    /// # Errors
+    /// There is none, or its journal can't be read.
+    pub fn replayed(&self, name: Option<&str>) -> Result<(RunDirectory, Replayed), Error> {
+        let (_, directory) = self.run(name)?;
+        let replayed = replay(&directory.journal())
+            .map_err(|error| Error::UnreadableRun { error: Box::new(error), log: directory.log() })?;
+        Ok((directory, replayed))
+    }
+}
+
+/// Where runs are kept: the settings, `TM_HOME` and the home folder decide.
+fn home_of(loaded: &Loaded, repository: &Repository) -> Result<Home, Error> {
+    let tm_home = std::env::var_os("TM_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let user_home = std::env::home_dir();
+    home(&loaded.settings.storage, repository, tm_home.as_deref(), user_home.as_deref()).ok_or(Error::NoHome)
+}

@@ -1,0 +1,105 @@
+//! Before a run is taken up: what its journal says has landed is what git has, and after an unclean end it is proven
+//! again, since nobody watched over the journal while tm was gone.
+
+use crate::error::Error;
+use crate::judging::{checkouts, measurements, parallel};
+use crate::moved::now_at;
+use crate::notice::Notice;
+use crate::project::Project;
+use crate::setup::{by_id, parts};
+use std::collections::BTreeMap;
+use std::path::Path;
+use tm_reports::DoubtSummary;
+use tm_runtime::audit::{AuditOrder, AuditTests, doubts, landed_since, proven_tips};
+use tm_runtime::{Replayed, rules};
+use tm_scheduler::{AuditItem, State, TaskId};
+use tm_store::backlog::{BacklogSource, ReadOptions};
+use tm_store::run::{RunDirectory, write_json};
+use tm_worktrees::WorktreePool;
+
+/// Whether the tests of what a journal says was proven are run again after an unclean end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum JournalTrust {
+    /// They are.
+    Proven,
+    /// The user says that they need not be.
+    Trusted,
+}
+
+/// Refuses a run of which something that is said to have landed, or to be proven, can't be shown again.
+pub(crate) async fn prove_again(
+    project: &Project,
+    directory: &RunDirectory,
+    replayed: &Replayed,
+    trust: JournalTrust,
+) -> Result<(), Error> {
+    let header = &replayed.header;
+    let worktrees = project.directory.worktrees_folder().join(header.run_id.as_str());
+    let pool = WorktreePool::open(&project.repository, &worktrees)?;
+    if let Some(doubt) = doubts(pool.repository(), &header.base_commit, &replayed.scheduler)?.first() {
+        return Err(Error::JournalDoubted { header: Box::new(header.clone()), doubt: Box::new(doubt.clone()) });
+    }
+    let proven = replayed.scheduler.tasks().filter(|view| is_proven(view.state)).count();
+    // A journal that tells of an end which no process reported may have been written by anybody.
+    let ended_cleanly = replayed.scheduler.ended().is_some() && directory.summary_json().exists();
+    if trust == JournalTrust::Trusted && directory.doubts().exists() {
+        // The user knows why it could not be shown.
+        remember(directory, &[])?;
+    }
+    if proven == 0 || ended_cleanly || trust == JournalTrust::Trusted {
+        return Ok(());
+    }
+    project.tell(&Notice::ProvesAgain { run: &header.run_id, tasks: proven });
+    let found = not_shown(project, directory, replayed, pool).await?;
+    remember(directory, &found)?;
+    found.into_iter().next().map_or(Ok(()), |item| {
+        let header = Box::new(header.clone());
+        Err(Error::NotShownAgain { header, item: Box::new(item) })
+    })
+}
+
+/// Writes down what could not be shown, so that no report says of it that it has landed.
+fn remember(directory: &RunDirectory, found: &[AuditItem]) -> Result<(), Error> {
+    let doubt = |item: &AuditItem| DoubtSummary {
+        task: item.task.as_ref().map(ToString::to_string),
+        commit: item.commit.to_string(),
+        why: format!("its work can't be shown again ({}): {}", item.outcome, item.what),
+    };
+    let doubts: Vec<DoubtSummary> = found.iter().map(doubt).collect();
+    Ok(write_json(&directory.doubts(), &doubts)?)
+}
+
+const fn is_proven(state: &State) -> bool {
+    matches!(state, State::Committing) || state.commit().is_some()
+}
+
+async fn not_shown(
+    project: &Project,
+    directory: &RunDirectory,
+    replayed: &Replayed,
+    pool: WorktreePool,
+) -> Result<Vec<AuditItem>, Error> {
+    let (base, run) = (&replayed.header.base_commit, &replayed.scheduler);
+    let tips = proven_tips(pool.repository(), base, run)?;
+    let scratch = directory.path().join("proven-again");
+    let measurements = measurements(project, checkouts(project, pool, base.clone(), directory.path())?, &scratch);
+    let order = AuditOrder {
+        from: base.clone(),
+        to: tips.first().unwrap_or(base).clone(),
+        command: parts(project)?.all(),
+        rules: rules(&project.loaded.settings),
+        tests: AuditTests::All,
+        parallel: parallel(project, None),
+        scratch,
+    };
+    let own = own_commands(project, replayed)?;
+    let found = landed_since(&order, &tips, run, &own, &measurements).await;
+    found.map_err(Error::unjudged("prove again what has landed"))
+}
+
+fn own_commands(project: &Project, replayed: &Replayed) -> Result<BTreeMap<TaskId, String>, Error> {
+    let source = BacklogSource::at(&now_at(project, Path::new(&replayed.header.backlog))?)?;
+    let options = ReadOptions { tag: Some(replayed.header.tag.clone()), ..ReadOptions::default() };
+    let tasks = by_id(&source.read(&options)?.tasks);
+    Ok(tasks.into_iter().filter_map(|(id, task)| Some((id, task.test_command?))).collect())
+}

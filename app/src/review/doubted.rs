@@ -1,0 +1,127 @@
+//! Landed work that was built on work which somebody rejected since: it stays, and a person judges it anew. Follows from
+//! the backlog, the history and the rejections that the repository keeps; nothing of it is written down.
+
+use crate::moved::now_at;
+use crate::project::Project;
+use std::collections::BTreeSet;
+use std::path::Path;
+use tm_reports::Summary;
+use tm_runtime::JournalHeader;
+use tm_runtime::standing::{Ledger, Rejected, standing};
+use tm_scheduler::{RunId, Task, TaskId, Work, WorkKind};
+use tm_store::backlog::{BacklogSource, ReadOptions};
+use tm_store::run::Review;
+
+/// Work that was built on rejected work.
+#[derive(Clone, Debug)]
+struct Doubt {
+    task: TaskId,
+    run: RunId,
+    on: Rejected,
+}
+
+/// Work of which a person is to say anew whether it is good.
+#[derive(Clone, Debug)]
+pub struct DoubtedWork {
+    /// The task.
+    pub task: TaskId,
+    /// The run that did it.
+    pub run: RunId,
+    /// What it was built on.
+    pub why: String,
+}
+
+/// What in the history of a commit was built on work that somebody rejected since.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Doubted {
+    doubts: Vec<Doubt>,
+}
+
+impl Doubted {
+    /// Finds it in the branch of a run, whichever run did the work; what can't be read says nothing.
+    pub(crate) fn of(project: &Project, header: &JournalHeader) -> Self {
+        let ledger = Ledger::read(&project.repository).unwrap_or_default();
+        let tip = project.repository.resolve(&header.integration_branch);
+        let (false, Ok(tip)) = (ledger.is_empty(), tip) else { return Self::default() };
+        let tasks = backlog(project, header).unwrap_or_default();
+        let works = standing(&project.repository, &tip).unwrap_or_default();
+        let mut doubts = Vec::new();
+        for work in works.iter().filter(|work| work.tag == header.tag && work.kind != WorkKind::Refactor) {
+            let found = built_on(project, &ledger, work, &tasks);
+            doubts.extend(found.into_iter().map(|on| Doubt { task: work.task.clone(), run: work.run.clone(), on }));
+        }
+        Self { doubts }
+    }
+
+    /// Returns the rejected tasks that a task's work in a run was built on, unless somebody has looked at it since.
+    pub(crate) fn of_task(&self, task: &TaskId, run: &RunId, review: Option<&Review>) -> Vec<String> {
+        let of_work = |doubt: &&Doubt| (&doubt.task, &doubt.run) == (task, run);
+        let is_newer = |doubt: &&Doubt| review.is_none_or(|review| review.at < doubt.on.at);
+        let found = self.doubts.iter().filter(of_work).filter(is_newer);
+        found.map(|doubt| doubt.on.task.to_string()).collect()
+    }
+
+    /// Returns the work, whichever run did it, that nobody has looked at since.
+    pub(crate) fn works(&self, project: &Project) -> Vec<DoubtedWork> {
+        let works: BTreeSet<(&TaskId, &RunId)> = self.doubts.iter().map(|doubt| (&doubt.task, &doubt.run)).collect();
+        let work = |(task, run): (&TaskId, &RunId)| {
+            let on = self.of_task(task, run, review(project, run, task).as_ref());
+            (!on.is_empty()).then(|| DoubtedWork { task: task.clone(), run: run.clone(), why: words(&on) })
+        };
+        works.into_iter().filter_map(work).collect()
+    }
+
+    /// Says so in the summary of a run.
+    pub(crate) fn tell(&self, project: &Project, run: &RunId, summary: &mut Summary) {
+        for task in &mut summary.tasks {
+            let id = TaskId::from(task.id.as_str());
+            let on = self.of_task(&id, run, review(project, run, &id).as_ref());
+            if let Some(last) = task.attempts.last_mut().filter(|_| !on.is_empty()) {
+                last.differences.push(words(&on));
+            }
+        }
+    }
+}
+
+fn review(project: &Project, run: &RunId, task: &TaskId) -> Option<Review> {
+    project.directory.run(run).ok()?.review(task).ok()?
+}
+
+/// What is said of work that was built on these tasks.
+fn words(on: &[String]) -> String {
+    tm_untrusted::clean(&format!("built on `{}`, which was rejected since: judge it anew", on.join("`, `")))
+}
+
+fn backlog(project: &Project, header: &JournalHeader) -> Option<Vec<Task>> {
+    let source = BacklogSource::at(&now_at(project, Path::new(&header.backlog)).ok()?).ok()?;
+    let options = ReadOptions { tag: Some(header.tag.clone()), ..ReadOptions::default() };
+    Some(source.read(&options).ok()?.tasks)
+}
+
+fn built_on(project: &Project, ledger: &Ledger, work: &Work, tasks: &[Task]) -> Vec<Rejected> {
+    let needs = needed(&work.task, tasks);
+    let is_needed = |rejected: &Rejected| rejected.tag == work.tag && needs.contains(&rejected.task);
+    if !ledger.iter().any(is_needed) {
+        return Vec::new();
+    }
+    // Work that began when it had been taken back was not built on it.
+    let below = standing(&project.repository, &work.commit).unwrap_or_default();
+    let found = ledger.standing_among(&below).into_iter().map(|(rejected, _)| rejected);
+    found.filter(is_needed).collect()
+}
+
+/// All that a task depends on, directly or not; tests are no task of their own there.
+fn needed(task: &TaskId, tasks: &[Task]) -> BTreeSet<TaskId> {
+    let id = TaskId::from(task.as_str().strip_suffix(":red").unwrap_or(task.as_str()));
+    let mut needed = BTreeSet::new();
+    let mut open = vec![&id];
+    while let Some(next) = open.pop() {
+        let found = tasks.iter().chain(tasks.iter().flat_map(|task| &task.subtasks)).find(|task| task.id == *next);
+        for before in found.into_iter().flat_map(|task| &task.dependencies) {
+            if *before != id && needed.insert(before.clone()) {
+                open.push(before);
+            }
+        }
+    }
+    needed
+}

@@ -1,0 +1,259 @@
+//! The way of a run, one value after the other: the lock, what was interrupted, the plan, the run, what it leaves.
+
+use crate::abandoned::end_abandoned;
+use crate::after::{AfterRun, tell_of_pause};
+use crate::commit_trial::refuse_uncommittable;
+use crate::error::Error;
+use crate::holding::{Waiting, lock, while_held};
+use crate::interrupted::{self, Manifest, SavedOverride, as_started, is_resumable, opened, resumed_limits};
+use crate::lost_landings::refuse_lost_landings;
+use crate::moved::take_along;
+use crate::notice::Notice;
+use crate::plan::{PlanOrder, Planned, plan};
+use crate::preflight::{BrokenBase, remove_what_never_began};
+use crate::project::Project;
+use crate::proving_again::{JournalTrust, prove_again};
+use crate::report;
+use crate::setup::{History, preflight, run_setup};
+use crate::steering::steers;
+use tm_reports::Summary;
+use tm_runtime::steering::Steer;
+use tm_runtime::{JournalHeader, Outcome, Replayed, Run, Told, now};
+use tm_scheduler::{RunId, Scheduler, StopMode, Timestamp};
+use tm_store::run::{RunDirectory, RunLock, read_json, write_json};
+use tm_worktrees::branch_from_pattern;
+
+/// A project whose run lock this process holds.
+#[derive(Debug)]
+pub struct Session {
+    /// The project.
+    pub project: Project,
+    after: AfterRun,
+    lock: RunLock,
+}
+
+/// A run that can be taken up.
+#[derive(Debug)]
+pub struct Interrupted {
+    directory: RunDirectory,
+    replayed: Replayed,
+}
+
+/// What is known of a run in this process.
+#[derive(Debug)]
+pub struct RunOf {
+    /// Its project, as it was started.
+    pub project: Project,
+    /// What it is.
+    pub header: JournalHeader,
+    /// Its folder.
+    pub directory: RunDirectory,
+    /// What is done when it is over.
+    pub after: AfterRun,
+}
+
+/// A run that is about to go on.
+#[derive(Debug)]
+pub struct Ready {
+    /// What is known of it.
+    pub of: RunOf,
+    run: Run,
+}
+
+/// A run that is over in this process.
+#[derive(Debug)]
+pub struct Ended {
+    /// What is known of it.
+    pub of: RunOf,
+    /// How it ended.
+    pub outcome: Outcome,
+    kept: Result<(), Error>,
+}
+
+impl Interrupted {
+    /// Returns its name.
+    pub const fn id(&self) -> &RunId {
+        &self.replayed.header.run_id
+    }
+}
+
+impl Session {
+    /// Takes the run lock, and ends what was left running by whoever had it before.
+    ///
+    /// # Errors
+    /// Somebody else has it.
+    pub async fn open(project: Project, after: AfterRun, waiting: Waiting) -> Result<Self, Error> {
+        let lock = lock(&project, waiting)?;
+        take_along(&project)?;
+        end_abandoned(&project).await?;
+        Ok(Self { project, after, lock })
+    }
+
+    /// Returns the last run when it can be taken up.
+    ///
+    /// # Errors
+    /// Its journal can't be read.
+    pub fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
+        let found = interrupted::interrupted(&self.project)?;
+        Ok(found.map(|(directory, replayed)| Interrupted { directory, replayed }))
+    }
+
+    /// Returns the run that is named, or the last one.
+    ///
+    /// # Errors
+    /// There is none, or it has ended.
+    pub fn named(&self, name: Option<&str>) -> Result<Interrupted, Error> {
+        let (directory, replayed) = self.project.replayed(name)?;
+        if is_resumable(&replayed, &directory) {
+            Ok(Interrupted { directory, replayed })
+        } else {
+            Err(Error::RunEnded(replayed.header.run_id))
+        }
+    }
+
+    /// Ends what a run has left running and leaves it as it is, so that another one can begin.
+    ///
+    /// # Errors
+    /// It could not be ended.
+    pub async fn put_aside(&self, interrupted: Interrupted) -> Result<(), Error> {
+        Box::pin(interrupted::put_aside(&self.project, &interrupted.directory, interrupted.replayed)).await
+    }
+
+    /// Gets an interrupted run ready to go on.
+    ///
+    /// # Errors
+    /// Something that is said to have landed can't be shown, or nothing could be committed.
+    pub async fn take_up(&mut self, interrupted: Interrupted, trust: JournalTrust) -> Result<Ready, Error> {
+        let Interrupted { directory, replayed } = interrupted;
+        refuse_lost_landings(&self.project.repository, &replayed)?;
+        let limits = resumed_limits(&self.project, &replayed.header.limits);
+        if replayed.is_torn {
+            self.project.tell(&Notice::TornJournal);
+        }
+        let mut manifest: Manifest = read_json(&directory.manifest())?;
+        manifest.after = self.after.or(&manifest.after)?;
+        write_json(&directory.manifest(), &manifest)?;
+        let header = replayed.header.clone();
+        let project = as_started(&self.project, &directory)?;
+        refuse_uncommittable(&project)?;
+        prove_again(&project, &directory, &replayed, trust).await?;
+        let run = Box::pin(opened(&project, &directory, replayed, limits)).await?;
+        self.ready(RunOf { project, header, directory, after: manifest.after }, run)
+    }
+
+    /// Plans what is to be run, and writes into the backlog what is done already.
+    ///
+    /// # Errors
+    /// There is no backlog, or it can't be planned.
+    pub fn plan(&self, order: &PlanOrder) -> Result<Planned, Error> {
+        remove_what_never_began(&self.project)?;
+        let planned = plan(&self.project, order)?;
+        planned.start.write(&planned.source, &planned.backlog.tag, &planned.backlog.tasks)?;
+        Ok(planned)
+    }
+
+    /// Gets a run ready to begin.
+    ///
+    /// # Errors
+    /// An agent is not there, nothing could be committed, or nothing could be proven on its base.
+    pub async fn begin(&mut self, planned: Planned, broken: BrokenBase) -> Result<Ready, Error> {
+        let Planned { source, backlog, plan, limits, run: run_id, start } = planned;
+        let project = self.project.clone();
+        let pattern = &project.loaded.settings.git.integration;
+        let mut header = JournalHeader {
+            integration_branch: branch_from_pattern(
+                pattern,
+                &[("tag", backlog.tag.as_str()), ("run", run_id.as_str())],
+            )?
+            .to_string(),
+            run_id,
+            tag: backlog.tag,
+            backlog: std::path::absolute(source.path())?.display().to_string(),
+            started_at: now(),
+            base_commit: start.commit,
+            plan,
+            limits,
+        };
+        let (agents, _) = preflight(&project, &header, &backlog.tasks)?;
+        refuse_uncommittable(&project)?;
+        header.limits.agents = agents.roster(&header.run_id);
+        let directory = project.directory.run(&header.run_id)?;
+        directory.create()?;
+        let manifest = Manifest {
+            version: 1,
+            tm_version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+            overrides: project.given.iter().cloned().map(SavedOverride::from).collect(),
+            after: self.after.or(&AfterRun::default())?,
+        };
+        write_json(&directory.manifest(), &manifest)?;
+        let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
+        tm_store::atomic::replace_own(&directory.plan(), plan_text.as_bytes())?;
+        let (history, look) = (History::default(), Some(broken));
+        let setup =
+            run_setup(&project, header.clone(), directory.clone(), source, &backlog.tasks, &history, look).await?;
+        let run = Run::begin(setup)?;
+        self.ready(RunOf { project, header, directory, after: manifest.after }, run)
+    }
+
+    fn ready(&mut self, of: RunOf, run: Run) -> Result<Ready, Error> {
+        self.lock.begin_attempts(&of.header.run_id)?;
+        of.project.directory.set_live(&of.header.run_id)?;
+        Ok(Ready { of, run })
+    }
+
+    /// Carries a run out to its end; `listener` is told everything that people may want to see.
+    ///
+    /// # Errors
+    /// The run can't go on; it can be taken up.
+    pub async fn carry_out(
+        &mut self,
+        ready: Ready,
+        mut listener: impl FnMut(Timestamp, &Told, &Scheduler),
+    ) -> Result<Ended, Error> {
+        let Ready { of, run } = ready;
+        let (socket, sender, steers) = steers(&of.project)?;
+        let work = run.carry_out(steers, |at, told, scheduler| {
+            listener(at, told, scheduler);
+            tell_of_pause(told, &of);
+        });
+        // A run that is over hears nothing.
+        let stop = || sender.send(Steer::Stop(StopMode::Gently)).unwrap_or_default();
+        let (outcome, kept) = Box::pin(while_held(&mut self.lock, work, stop)).await;
+        if let Some(socket) = socket {
+            socket.close().await;
+        }
+        if let Err(error) = self.lock.end_attempts() {
+            tracing::warn!(%error, "what follows the run is taken for a part of it");
+        }
+        let outcome = outcome.map_err(|error| Error::RunBrokenOff(Box::new(error.into())))?;
+        Ok(Ended { of, outcome, kept })
+    }
+}
+
+impl Ended {
+    /// Writes what the run leaves.
+    ///
+    /// # Errors
+    /// It can't be written; the run can be taken up.
+    pub fn report(&self) -> Result<Summary, Error> {
+        report::report(&self.of, &self.outcome)
+    }
+
+    /// Tells whoever is to be told that the run is over.
+    pub async fn tell(&self, summary: &Summary) {
+        self.of.after.tell(&self.of.project, summary, &self.of.directory).await;
+    }
+
+    /// Returns how it ended.
+    ///
+    /// # Errors
+    /// The surroundings ended it, or somebody else has the run lock.
+    pub fn conclude(self) -> Result<Outcome, Error> {
+        self.kept?;
+        match self.outcome.scheduler.trouble() {
+            Some(why) => Err(Error::RunParked(why.strip_prefix("failed to ").unwrap_or(why).to_owned())),
+            None => Ok(self.outcome),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What to do about an error of autopilot.
+
+use super::NO_BACKLOG;
+use tm_runtime::autopilot::Error;
+use tm_scheduler::CommitId;
+use tm_scheduler::autopilot::Unstartable;
+
+fn short(commit: &CommitId) -> &str {
+    commit.as_str().get(..12).unwrap_or_default()
+}
+
+/// Returns what to do about it, with the next command to type.
+pub(super) fn hint(error: &Error) -> Option<String> {
+    let text = match error {
+        Error::Illegal(illegal) => return illegal.next.command().map(|command| format!("`{command}`")),
+        Error::Unstartable(error) => return Some(unstartable(error)),
+        Error::Refused { verdict, is_paused, next, .. } => {
+            let advice = verdict.suggestion.clone().unwrap_or_default();
+            let next = next.as_ref().map(|next| format!("; then `{next}`")).unwrap_or_default();
+            let paused = if *is_paused { "no try is left and the run is paused; " } else { "" };
+            return Some(format!("{paused}{advice}{next}"));
+        }
+        Error::NothingChanged(_) => "the run is back at RED; `tm autopilot next` says what to do",
+        Error::NoRun => "`tm autopilot start ID` begins one",
+        Error::UnknownRun(_) => "`tm autopilot status` names the current one",
+        Error::Unfinished { .. } => {
+            "`tm autopilot resume` goes on with it, `tm autopilot abort` gives it up, `--force` pauses it"
+        }
+        Error::WavesLive { .. } => "`tm waves watch` shows it, `tm waves stop` stops it",
+        Error::Disabled => "set `autopilot.enabled` to true in .taskmaster/tm.yaml",
+        Error::NotOurs(_) => "abort without `--cleanup`",
+        Error::Unclean { .. } | Error::Uncommitted { .. } => "commit them, or `git stash --include-untracked`",
+        Error::NoTestCommand => "set `test.command` in .taskmaster/tm.yaml",
+        Error::NeverCommitted(_) => "leave it out of `--files`; `git.never_commit` lists what is never committed",
+        Error::ForeignCommit(_) => "leave the commit to tm: `tm autopilot commit`",
+        Error::Rewritten { commit } => {
+            return Some(format!("`git reset --soft {}` puts it back and leaves every file", short(commit)));
+        }
+        Error::Unjudged { commit } => {
+            let commit = short(commit);
+            return Some(format!("`git branch kept && git reset --keep {commit}` takes them away and keeps them"));
+        }
+        Error::ChangedSince { .. } => "the run is back at GREEN: `tm autopilot complete green` has it judged again",
+        Error::LeftOut { .. } => "commit without `--files`",
+        Error::Results { .. } | Error::NoResults => {
+            "write `--results failed:3,passed:0`, or JSON such as `{\"passed\":3,\"failed\":0}`"
+        }
+        Error::CommitTemplate(_) => {
+            "there are {{ id }}, {{ title }}, {{ description }}, {{ phase }}, {{ type }}, {{ scope }}, {{ tag }}, \
+                 {{ run }} and {{ files }}"
+        }
+        Error::Template(_) => "there are {type}, {scope}, {msg} and {taskId}",
+        Error::Git(tm_worktrees::Error::WrongHead { expected, .. }) => {
+            return Some(format!("`git switch {expected}`"));
+        }
+        Error::Git(tm_worktrees::Error::RefusedDefaultBranch { .. }) => "choose another name with `--branch`",
+        Error::Git(tm_worktrees::Error::BranchTaken { .. }) => "choose another name with `--branch`, or delete it",
+        Error::Git(tm_worktrees::Error::CommitRefused { .. }) => {
+            "set right what git complains about, then again; `git.hooks: off` in .taskmaster/tm.yaml runs no hook"
+        }
+        Error::Backlog(tm_store::backlog::BacklogError::NotFound { .. }) => NO_BACKLOG,
+        Error::NotConfirmed(_) => "`--no-confirm` asks nothing",
+        Error::NoHome => "set TM_HOME",
+        Error::Settings(error) => return super::on(error).1,
+        Error::Git(error) => return super::on(error).1,
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+fn unstartable(error: &Unstartable) -> String {
+    match error {
+        Unstartable::Subtask { task, .. } => format!("`tm autopilot start {task}` runs its task"),
+        Unstartable::Waiting { .. } => "do that first, or start with `--force`".to_owned(),
+        Unstartable::NothingOpen(_) => "set a subtask back to pending to work on it again".to_owned(),
+        _ => "look at the backlog: `tm waves plan` names what is wrong with it".to_owned(),
+    }
+}

@@ -1,0 +1,131 @@
+//! Notices as words. Pure, but for the printing.
+
+use crate::display::{json_event, print_toned};
+use crate::words::short;
+use std::io::IsTerminal as _;
+use tm_app::Notice;
+use tm_runtime::loops::CutOff;
+use tm_runtime::now;
+use tm_runtime::standing::{Taken, TakenBack};
+use tm_scheduler::TaskId;
+
+/// Prints a notice for people.
+pub(crate) fn print(notice: &Notice<'_>) {
+    for line in words(notice) {
+        print_toned(&line);
+    }
+}
+
+/// Prints a notice for people, and for programs what is an event.
+pub(crate) fn print_for_programs(notice: &Notice<'_>) {
+    match notice {
+        Notice::BaseMeasured(seen) => json_event(now(), seen),
+        other => print(other),
+    }
+}
+
+fn words(notice: &Notice<'_>) -> Vec<String> {
+    vec![match notice {
+        Notice::Warning(words) => format!("warning: {words}"),
+        Notice::Trouble(why) => format!("warning: failed to {why}"),
+        Notice::Printed(text) => (*text).to_owned(),
+        Notice::StartsAt(branch) => {
+            format!("starting from `{branch}`, where the work of the last run landed; `--base HEAD` leaves it out")
+        }
+        Notice::StartsTogetherWith(branch) => format!(
+            "starting from HEAD together with `{branch}`, where the work of the last run landed; `--base HEAD` leaves it \
+             out"
+        ),
+        Notice::TakenBack(taken) => taken_back(taken),
+        Notice::ShallowClone => {
+            "warning: this clone has only a part of its history, so work that landed before is not \
+                                 seen; `git fetch --unshallow` brings the rest"
+                .to_owned()
+        }
+        Notice::DoneAlready(ids) => format!(
+            "done already, by the history that the run starts from: {} (`--again ID` does one once more)",
+            ids.join(", ")
+        ),
+        Notice::OtherTitle(id, work) => {
+            let title = work.titles.first().map_or("another one", String::as_str);
+            tm_untrusted::clean(&format!(
+                "warning: task {id} has the id of work that landed with another title, `{title}` (`{}`), so it is planned; \
+                 `tm set-status --id={id} --status=done` where it is the same",
+                work.commit
+            ))
+        }
+        Notice::UnreliableLock(system) => format!("warning: the run lock is on {system}, where locks may not hold"),
+        Notice::Moved { from, linked } => format!(
+            "the repository was moved from `{}`: its runs are taken along, and {linked} worktrees linked to it again",
+            from.display()
+        ),
+        Notice::ProcessesEnded(1) => {
+            "one process of tests or of a commit of before was still there and has been ended".to_owned()
+        }
+        Notice::ProcessesEnded(count) => {
+            format!("{count} processes of tests or of a commit of before were still there and have been ended")
+        }
+        Notice::LoopCutOff(cut_off) => return loop_cut_off(cut_off),
+        Notice::PutAside(run) => format!(
+            "the run {run} is left as it is, with its branches and its kept work; `tm waves resume {run}` takes it up"
+        ),
+        Notice::TornJournal => "warning: the last line of the journal was cut off and is left out".to_owned(),
+        Notice::ProvesAgain { run, tasks } => format!(
+            "the run {run} ended uncleanly: proving {tasks} tasks again that landed or were about to \
+             (`--trust-journal` leaves that out)"
+        ),
+        Notice::BranchMadeAgain { branch, commit } => {
+            format!("warning: `{branch}` was deleted; it is made again at `{commit}`, where it was")
+        }
+        Notice::LooksAtBase if std::io::stderr().is_terminal() => "looking at the base: set-up, then tests".to_owned(),
+        Notice::BaseMeasured(seen) => return seen.preflight.lines(),
+        Notice::NotSteerable(error) => {
+            format!("warning: the run can't be steered from elsewhere: failed to {}", tm_app::with_causes(*error))
+        }
+        Notice::StatusesCommitted { ids, branch } => {
+            let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
+            format!(
+                "the statuses of {} are committed on `{branch}` (`git.commit_backlog`)",
+                tm_untrusted::clean(&ids.join(", "))
+            )
+        }
+        Notice::StaysOpen(task) => format!("{task} was taken back since, so it stays open and is done again"),
+        Notice::CostUntold(agent) => format!(
+            "note: tm does not know that `{agent}` reports its cost; `--max-cost` counts what it reports, if anything"
+        ),
+        Notice::GoesOnWith(branch) => format!("going on with `{branch}` where the loop before was cut off"),
+        _ => return Vec::new(),
+    }]
+}
+
+fn taken_back(taken: &TakenBack) -> String {
+    let TakenBack { task, why, by, .. } = taken;
+    let short = short(by.as_str());
+    tm_untrusted::clean(&match why {
+        Taken::Rejected(reason) => {
+            let first = reason.lines().next().unwrap_or_default();
+            format!("taking back `{task}` ({short}), which was rejected: {first}")
+        }
+        Taken::InTheWay(other) => {
+            format!("taking back `{task}` too ({short}), and doing it again: it changed the same lines as `{other}`")
+        }
+        Taken::TestsAlone => {
+            format!(
+                "taking back the tests of `{task}` ({short}) until its implementation lands: they come back with it"
+            )
+        }
+    })
+}
+
+fn loop_cut_off(CutOff { state, ended_processes }: &CutOff) -> Vec<String> {
+    let processes = match ended_processes {
+        0 => String::new(),
+        count => format!("; {count} processes of its agent were still there and have been ended"),
+    };
+    let place = if state.is_under_way { "in" } else { "after" };
+    let first = format!("the loop {} was cut off {place} iteration {}{processes}", state.id, state.iteration);
+    let second = state.worktree.as_ref().map(|(path, branch, _)| {
+        format!("its work is on `{branch}`, what it had not committed is in {}", path.display())
+    });
+    std::iter::once(first).chain(second).collect()
+}

@@ -1,0 +1,67 @@
+//! What a client can do about an error, in the words of tools.
+
+use tm_app::Error;
+use tm_runtime::autopilot::Error as AutopilotError;
+use tm_scheduler::autopilot::Unstartable;
+
+/// Returns what to do about it, where that can be said.
+pub(crate) fn on(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::Store(tm_store::Error::Held(_)) => "`waves_status` shows it, `waves_stop` stops it".to_owned(),
+        Error::AutopilotUnderWay { .. } => "`autopilot_status` shows it, `autopilot_pause` stops it for now".to_owned(),
+        Error::NoRun | Error::RunEnded(_) => "`waves_run` starts one".to_owned(),
+        Error::RunBrokenOff(_) | Error::RunParked(_) => {
+            "see to it, then `waves_run` takes the run up where it stopped".to_owned()
+        }
+        Error::NothingProvable(tests) => {
+            let mut hints: Vec<&str> = tests.0.iter().map(|problem| problem.hint.as_str()).collect();
+            hints.dedup();
+            hints.push("`allowBrokenBase` goes on all the same");
+            hints.join("; ")
+        }
+        Error::NoProgram { .. } => "`agent` chooses another agent".to_owned(),
+        Error::NoTests(_) => "set `test.command` in .taskmaster/tm.yaml".to_owned(),
+        Error::Settings(_) => "correct the settings in .taskmaster/tm.yaml".to_owned(),
+        Error::Unplannable { .. } => "correct the ids and dependencies that are named".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Returns what to do about an error of autopilot.
+pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
+    let words = match error {
+        AutopilotError::Illegal(_) => "`autopilot_next` says what is to be done now",
+        AutopilotError::Refused { verdict, is_paused, .. } => {
+            let advice = verdict.suggestion.clone().unwrap_or_default();
+            let paused = "no try is left and the run is paused: `autopilot_resume` goes on with it; ";
+            return Some(if *is_paused { format!("{paused}{advice}") } else { advice });
+        }
+        AutopilotError::Unstartable(Unstartable::Subtask { task, .. }) => {
+            return Some(format!("`autopilot_start` with `taskId` `{task}` runs its task"));
+        }
+        AutopilotError::Unstartable(Unstartable::Waiting { .. }) => "do that first, or start with `force`",
+        AutopilotError::Unstartable(Unstartable::NothingOpen(_)) => {
+            "`set_task_status` sets a subtask back to pending to work on it again"
+        }
+        AutopilotError::Unstartable(_) => "look at the backlog: `waves_plan` names what is wrong with it",
+        AutopilotError::NothingChanged(_) => "the run is back at RED; `autopilot_next` says what to do",
+        AutopilotError::NoRun => "`autopilot_start` begins one",
+        AutopilotError::UnknownRun(_) => "`autopilot_status` names the current one",
+        AutopilotError::Unfinished { .. } => {
+            "`autopilot_resume` goes on with it, `autopilot_abort` gives it up, `force` pauses it"
+        }
+        AutopilotError::WavesLive { .. } => "`waves_status` shows it, `waves_stop` stops it",
+        AutopilotError::Disabled => "set `autopilot.enabled` to true in .taskmaster/tm.yaml",
+        AutopilotError::NotOurs(_) => "abort without `cleanup`",
+        AutopilotError::Unclean { .. } | AutopilotError::Uncommitted { .. } => "commit them, or stash them",
+        AutopilotError::NoTestCommand => "set `test.command` in .taskmaster/tm.yaml",
+        AutopilotError::NeverCommitted(_) | AutopilotError::LeftOut { .. } => "commit without `files`",
+        AutopilotError::ForeignCommit(_) => "leave the commit to tm: `autopilot_commit`",
+        AutopilotError::ChangedSince { .. } => {
+            "the run is back at GREEN: `autopilot_complete_phase` has it judged again"
+        }
+        AutopilotError::Results { .. } | AutopilotError::NoResults => "give `testResults` with `passed` and `failed`",
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
