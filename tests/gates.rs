@@ -40,6 +40,9 @@ fn work_that_a_gate_refuses_is_told_why_and_lands_when_it_is_right() {
     let read = |name: &str| std::fs::read_to_string(scene.waves_folder().join(name)).expect("a report");
     assert!(read("junit.xml").contains("gate lint"), "{}", read("junit.xml"));
     assert!(read("summary.md").contains("| 1 | lint | nothing-new |"), "{}", read("summary.md"));
+    for outcome in ["fail\">failed", "pass\">nothing-new"] {
+        assert!(read("report.html").contains(&format!("<dd>lint <span class=\"word {outcome}</span>")), "{outcome}");
+    }
 }
 
 #[test]
@@ -148,6 +151,25 @@ fn a_reviewer_that_gives_no_verdict_never_approves_and_the_run_says_so() {
         assert_eq!(report["integration_commit"], report["base_commit"], "nothing landed");
         scene.assert_no_process_is_left();
     }
+}
+
+#[test]
+fn what_a_reviewer_without_a_verdict_spent_is_in_every_sum() {
+    let scene = Scene::new(&PLAIN, HONEST);
+    let events = r#"echo '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.25,"usage":{"input_tokens":30,"output_tokens":10}}'"#;
+    write(&scene.path("reviewer.sh"), events);
+    let command = format!("sh '{}'", scene.path("reviewer.sh").display());
+    let critic = json!({"command": command, "output": "claude-stream-json"});
+    settings(&scene, &json!({"gates": [{"name": "review", "agent": "critic"}], "agents": {"critic": critic}}));
+    assert_eq!(scene.run(&[]).status.code(), Some(1), "nothing is approved without a verdict");
+    let (report, attempt) = (scene.report(), &attempts(&scene.report(), "1")[0]);
+    assert_eq!((&report["totals"]["tokens"], &report["totals"]["cost_usd"]), (&json!(120), &json!(0.75)), "{report}");
+    assert_eq!((&attempt["tokens"]["input"], &attempt["cost_usd"]), (&json!(90), &json!(0.75)), "{report}");
+    assert_eq!(attempt["unreviewed"][0]["outcome"], "no-verdict");
+    let html = std::fs::read_to_string(scene.waves_folder().join("report.html")).expect("a report");
+    assert!(html.contains("review <span class=\"word fail\">no-verdict</span>"), "{html}");
+    let output = scene.run(&["--max-cost", "0.5"]);
+    assert_eq!(output.status.code(), Some(6), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

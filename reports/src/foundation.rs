@@ -1,8 +1,8 @@
 //! What the work of a run rests on, in words: the base, the set-ups, and how much its proofs tell.
 
-use crate::{Summary, TaskSummary, human_duration};
+use crate::{AttemptSummary, Summary, TaskSummary, human_duration};
 use serde::{Deserialize, Serialize};
-use tm_scheduler::Strength;
+use tm_scheduler::{GateResult, Strength};
 
 /// The set-ups of a run's checkouts.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,13 @@ impl TaskSummary {
     pub(crate) fn strength(&self) -> Option<Strength> {
         let last = self.attempts.last().filter(|last| last.failure.is_none() && self.commit.is_some())?;
         Some(last.proof.as_ref().map_or(Strength::Nothing, |proof| proof.strength.of(proof.passed, proof.failed)))
+    }
+}
+
+impl AttemptSummary {
+    /// Returns what the gates said of its work, reviews without a verdict first.
+    pub(crate) fn gates(&self) -> impl Iterator<Item = &GateResult> {
+        self.unreviewed.iter().chain(self.proof.iter().flat_map(|proof| &proof.gates))
     }
 }
 

@@ -28,8 +28,7 @@ fn suite(summary: &Summary, task: &TaskSummary) -> JunitSuite {
     };
     let mut cases: Vec<_> = red.map(|red| of_work("RED", red)).into_iter().collect();
     cases.push(of_work(name, task));
-    let last = task.attempts.last().and_then(|attempt| attempt.proof.as_ref());
-    cases.extend(last.iter().flat_map(|proof| &proof.gates).map(|gate| of_gate(gate, task)));
+    cases.extend(task.attempts.last().iter().flat_map(|last| last.gates()).map(|gate| of_gate(gate, task)));
     cases.push(case("landing".to_owned(), task, landing(task)));
     let strength = task.strength().map(|strength| strength.as_str().to_owned());
     let facts = [("tm.branch", task.branch.clone()), ("tm.commit", task.commit.clone()), ("tm.proof", strength)];

@@ -186,19 +186,16 @@ fn skipped(text: &mut String, summary: &Summary) {
 
 /// What the gates of the project said of each task's last attempt.
 fn gates(text: &mut String, summary: &Summary) {
-    let of =
-        |task: &TaskSummary| task.attempts.last().and_then(|attempt| attempt.proof.clone()).map(|proof| proof.gates);
-    let said: Vec<(&TaskSummary, _)> = summary.tasks.iter().filter_map(|task| Some((task, of(task)?))).collect();
-    if said.iter().all(|(_, gates)| gates.is_empty()) {
+    let lasts = summary.tasks.iter().filter_map(|task| Some((task, task.attempts.last()?)));
+    let mut said = lasts.flat_map(|(task, last)| last.gates().map(move |gate| (task, gate))).peekable();
+    if said.peek().is_none() {
         return;
     }
     text.push_str("## Gates\n\n| Task | Gate | Outcome | First finding |\n|---|---|---|---|\n");
-    for (task, gates) in &said {
-        for gate in gates {
-            let first = gate.findings.first().map_or("", String::as_str);
-            let name = cell(&gate.name);
-            let _ = writeln!(text, "| {} | {name} | {} | {} |", task.id, gate.outcome.as_str(), cell(first));
-        }
+    for (task, gate) in said {
+        let first = gate.findings.first().map_or("", String::as_str);
+        let name = cell(&gate.name);
+        let _ = writeln!(text, "| {} | {name} | {} | {} |", task.id, gate.outcome.as_str(), cell(first));
     }
     text.push('\n');
 }

@@ -184,11 +184,14 @@ pub struct AttemptSummary {
     pub noticed: Vec<String>,
     /// What tm saw.
     pub proof: Option<ProofSummary>,
+    /// Reviews that came to no verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreviewed: Vec<GateResult>,
     /// What came of the further agent that may improve the code: `kept`, or why its work was dropped.
     pub refactor: Option<String>,
-    /// Tokens of the attempt.
+    /// Tokens of the attempt: of its agent, and of those that reviewed or improved its work.
     pub tokens: Option<TokensSummary>,
-    /// Its cost in US dollars.
+    /// The cost of all of them in US dollars.
     pub cost_usd: Option<f64>,
 }
 
@@ -304,7 +307,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         setups: facts.setups,
         broken_by: scheduler.broken_by().map(ToOwned::to_owned),
         tdd: tdd_summary(&views),
-        totals: totals(&tasks, &views),
+        totals: totals(&tasks),
         tasks,
     }
 }
@@ -375,6 +378,7 @@ fn claim(record: &AttemptRecord) -> Option<ClaimStatus> {
 
 fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
     let report = record.report.as_ref();
+    let (tokens, cost_usd) = record.spent();
     let claim = claim(record).map_or("none", ClaimStatus::as_str);
     AttemptSummary {
         n: record.number.0,
@@ -393,14 +397,13 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         differences: differences(record, phase),
         noticed: report.map(|report| report.noticed.clone()).unwrap_or_default(),
         proof: record.proof.as_ref().map(proof_summary),
+        unreviewed: record.unreviewed.clone(),
         refactor: record
             .refactor
             .as_ref()
             .map(|refactored| refactored.dropped.clone().unwrap_or_else(|| "kept".to_owned())),
-        tokens: report
-            .and_then(|report| report.tokens)
-            .map(|tokens| TokensSummary { input: tokens.input, output: tokens.output }),
-        cost_usd: report.and_then(|report| report.cost_usd),
+        tokens: tokens.map(|tokens| TokensSummary { input: tokens.input, output: tokens.output }),
+        cost_usd,
     }
 }
 
@@ -430,14 +433,11 @@ fn differences(record: &AttemptRecord, phase: Phase) -> Vec<String> {
     }
 }
 
-fn totals(tasks: &[TaskSummary], views: &[TaskView<'_>]) -> Totals {
+fn totals(tasks: &[TaskSummary]) -> Totals {
     let count = |verdict: Verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
-    let reports = || views.iter().flat_map(|view| view.attempts).filter_map(|record| record.report.as_ref());
-    let proofs = || views.iter().flat_map(|view| view.attempts).filter_map(|record| record.proof.as_ref());
-    let gates = || proofs().flat_map(|proof| &proof.gates);
-    let costs = reports().filter_map(|report| report.cost_usd).chain(gates().filter_map(|gate| gate.cost_usd));
-    let costs: Vec<f64> = costs.collect();
-    let tokens = reports().filter_map(|report| report.tokens).chain(gates().filter_map(|gate| gate.tokens));
+    let attempts = || tasks.iter().flat_map(|task| &task.attempts);
+    let tokens = attempts().filter_map(|attempt| attempt.tokens);
+    let costs = attempts().filter_map(|attempt| attempt.cost_usd);
     Totals {
         passed: count(Verdict::Pass),
         partial: count(Verdict::Partial),
@@ -445,6 +445,6 @@ fn totals(tasks: &[TaskSummary], views: &[TaskView<'_>]) -> Totals {
         blocked: count(Verdict::Blocked),
         skipped: tasks.iter().filter(|task| task.is_skipped()).count(),
         tokens: tokens.map(|tokens| tokens.input + tokens.output).sum(),
-        cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
+        cost_usd: costs.reduce(|sum, more| sum + more),
     }
 }

@@ -5,13 +5,15 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
-use tm_scheduler::Answer;
+use tm_scheduler::{Answer, GateResult};
 
 /// What stood in the way of a step, in words that begin with "failed to".
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trouble {
     why: String,
     cause: Cause,
+    /// A review that came to no verdict, and what it spent.
+    review: Option<Box<GateResult>>,
 }
 
 /// Who is to blame.
@@ -30,17 +32,27 @@ impl Trouble {
     pub(crate) fn of(error: &(dyn StdError + 'static)) -> Self {
         let mut causes = std::iter::successors(Some(error), |&error| error.source());
         let cause = causes.find_map(cause_of).unwrap_or(Cause::Task);
-        Self { why: words(error), cause }
+        Self { why: words(error), cause, review: None }
     }
 
     /// Returns trouble that is the task's own.
     pub(crate) fn of_task(why: impl Into<String>) -> Self {
-        Self { why: why.into(), cause: Cause::Task }
+        Self { why: why.into(), cause: Cause::Task, review: None }
     }
 
     /// Returns trouble that somebody has to see to before anything goes on.
     pub(crate) fn of_surroundings(why: impl Into<String>) -> Self {
-        Self { why: why.into(), cause: Cause::Surroundings }
+        Self { why: why.into(), cause: Cause::Surroundings, review: None }
+    }
+
+    /// Returns the trouble with a review that it left without a verdict.
+    pub(crate) fn with_review(self, review: GateResult) -> Self {
+        Self { review: Some(Box::new(review)), ..self }
+    }
+
+    /// Returns the review that it left without a verdict.
+    pub(crate) fn review(&self) -> Option<&GateResult> {
+        self.review.as_deref()
     }
 
     /// Tells whether the same step may go well later.
@@ -55,9 +67,10 @@ impl Trouble {
 
     /// Returns the answer to a step: that of the surroundings, or another one where they are not to blame.
     pub(crate) fn answer(self, otherwise: impl FnOnce(String) -> Answer) -> Answer {
-        match self.cause {
-            Cause::Surroundings => Answer::Surroundings(self.why),
-            Cause::Collected | Cause::Task => otherwise(self.why),
+        match (self.cause, self.review) {
+            (Cause::Surroundings, Some(review)) => Answer::Unreviewed { why: self.why, review },
+            (Cause::Surroundings, None) => Answer::Surroundings(self.why),
+            (Cause::Collected | Cause::Task, _) => otherwise(self.why),
         }
     }
 }

@@ -40,6 +40,15 @@ pub enum GateOutcome {
     Failed,
     /// A reviewer rejects the work.
     Rejected,
+    /// A reviewer said nothing that can be read, as often as it was asked; it decides nothing.
+    NoVerdict,
+}
+
+impl GateResult {
+    /// Returns what a gate said for which nothing was spent.
+    pub fn new(name: impl Into<String>, outcome: GateOutcome, findings: Vec<String>) -> Self {
+        Self { name: name.into(), outcome, findings, tokens: None, cost_usd: None }
+    }
 }
 
 impl GateOutcome {
@@ -50,6 +59,7 @@ impl GateOutcome {
             Self::NothingNew => "nothing-new",
             Self::Failed => "failed",
             Self::Rejected => "rejected",
+            Self::NoVerdict => "no-verdict",
         }
     }
 
@@ -57,7 +67,7 @@ impl GateOutcome {
     pub const fn holds(self) -> bool {
         match self {
             Self::Passed | Self::NothingNew => true,
-            Self::Failed | Self::Rejected => false,
+            Self::Failed | Self::Rejected | Self::NoVerdict => false,
         }
     }
 }
@@ -73,18 +83,16 @@ pub struct GateRun {
 
 /// Judges a run of a gate against those without the work; without any, all that it found counts.
 pub fn judge_gate(name: &str, before: &[GateRun], after: &GateRun) -> GateResult {
-    let result =
-        |outcome, findings| GateResult { name: name.to_owned(), outcome, findings, tokens: None, cost_usd: None };
     if after.succeeded {
-        return result(GateOutcome::Passed, Vec::new());
+        return GateResult::new(name, GateOutcome::Passed, Vec::new());
     }
     let new = new_findings(before, &after.findings);
     // A gate that passed before and says nothing fails all the same.
     if new.is_empty() && before.iter().any(|run| !run.succeeded) {
-        return result(GateOutcome::NothingNew, Vec::new());
+        return GateResult::new(name, GateOutcome::NothingNew, Vec::new());
     }
     let shown = if new.is_empty() { after.findings.clone() } else { new };
-    result(GateOutcome::Failed, shown.into_iter().take(MOST_FINDINGS).map(cut).collect())
+    GateResult::new(name, GateOutcome::Failed, shown.into_iter().take(MOST_FINDINGS).map(cut).collect())
 }
 
 fn cut(mut finding: String) -> String {

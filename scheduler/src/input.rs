@@ -1,7 +1,7 @@
 //! Everything that can come into the scheduler; each is journaled before it is acted on.
 
 use crate::merging::Resolution;
-use crate::{AgentReport, AttemptNumber, CommitId, Limits, Proof, Request, TaskId};
+use crate::{AgentReport, AttemptNumber, CommitId, GateResult, Limits, Proof, Request, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened.
@@ -100,6 +100,13 @@ pub enum Answer {
     /// The step could not be done for reasons outside of the task, such as a full disk; holds why. It is asked for
     /// again when the run is taken up.
     Surroundings(String),
+    /// A reviewer gave no verdict, and somebody has to see to that; what it spent is spent all the same.
+    Unreviewed {
+        /// Why the step could not be done.
+        why: String,
+        /// What was spent.
+        review: Box<GateResult>,
+    },
 }
 
 impl Answer {
@@ -118,7 +125,8 @@ impl Answer {
             | Self::Landed { .. }
             | Self::LandingRefused(_)
             | Self::WorkLost(_)
-            | Self::Surroundings(_) => {}
+            | Self::Surroundings(_)
+            | Self::Unreviewed { .. } => {}
         }
     }
 }

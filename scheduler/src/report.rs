@@ -57,6 +57,19 @@ pub struct Tokens {
     pub output: u64,
 }
 
+impl Tokens {
+    /// Returns the sum of both.
+    #[must_use]
+    pub const fn plus(self, more: Self) -> Self {
+        Self { input: self.input.saturating_add(more.input), output: self.output.saturating_add(more.output) }
+    }
+
+    /// Returns those read and those written together.
+    pub const fn total(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
 /// What the agent's own output says of a refusal by its service.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -102,7 +115,7 @@ pub struct AgentReport {
 
 impl AgentReport {
     /// Forgets a cost that can't be one: less than nothing, or no number. It would make what was spent any less.
-    pub(crate) fn forget_impossible_figures(&mut self) {
+    pub fn forget_impossible_figures(&mut self) {
         self.cost_usd = self.cost_usd.filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
     }
 

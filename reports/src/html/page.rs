@@ -9,7 +9,7 @@ use crate::{AttemptSummary, PairSummary, Summary, TaskSummary, human_duration};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use tm_scheduler::{Phase, Strength};
+use tm_scheduler::{GateResult, Phase, Strength};
 
 /// Everything that the template names.
 #[derive(Debug, Serialize)]
@@ -54,7 +54,17 @@ struct Attempt<'a> {
     facts: &'a AttemptSummary,
     failure: Option<&'static str>,
     proof: Option<String>,
+    gates: Vec<Gate<'a>>,
     time: Option<String>,
+    cost: Option<String>,
+}
+
+/// What a gate said of an attempt's work.
+#[derive(Debug, Serialize)]
+struct Gate<'a> {
+    facts: &'a GateResult,
+    outcome: &'static str,
+    class: &'static str,
     cost: Option<String>,
 }
 
@@ -167,10 +177,16 @@ fn one_attempt(attempt: &AttemptSummary) -> Attempt<'_> {
             .proof
             .as_ref()
             .map(|proof| proof.strength.words(proof.passed, proof.failed, proof.reason.is_none())),
+        gates: attempt.gates().map(gate).collect(),
         time: moments.map(|(start, end)| human_duration(milliseconds(end).saturating_sub(milliseconds(start)))),
         cost: attempt.cost_usd.map(dollars),
         facts: attempt,
     }
+}
+
+fn gate(facts: &GateResult) -> Gate<'_> {
+    let class = if facts.outcome.holds() { "pass" } else { "fail" };
+    Gate { outcome: facts.outcome.as_str(), class, cost: facts.cost_usd.map(dollars), facts }
 }
 
 fn dollars(cost: f64) -> String {

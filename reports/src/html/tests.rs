@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tests::summary;
+use tm_scheduler::{GateOutcome, GateResult, Tokens};
 
 #[test]
 fn the_page_says_what_happened_in_three_sentences() {
@@ -22,6 +23,25 @@ fn whatever_tasks_and_agents_say_stays_text() {
         assert!(!html.contains(dangerous), "{dangerous}");
     }
     assert!(html.contains("&lt;script&gt;"));
+}
+
+#[test]
+fn every_gate_of_every_attempt_stands_with_what_it_found_and_cost() {
+    let mut summary = summary();
+    let gate = |name: &str, outcome| GateResult::new(name, outcome, vec!["<b>a finding</b>".to_owned()]);
+    let attempt = summary.tasks[0].attempts.last_mut().expect("an attempt");
+    attempt.proof.as_mut().expect("a proof").gates = vec![gate("lint", GateOutcome::Failed)];
+    let tokens = Some(Tokens { input: 7, output: 2 });
+    attempt.unreviewed = vec![GateResult { tokens, cost_usd: Some(0.5), ..gate("critic", GateOutcome::NoVerdict) }];
+    let html = report_html(&summary);
+    for part in [
+        "<dd>lint <span class=\"word fail\">failed</span>",
+        "<dd>critic <span class=\"word fail\">no-verdict</span> 7 tokens read, 2 written $0.50",
+        "<li>&lt;b&gt;a finding&lt;&#x2f;b&gt;</li>",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert_eq!(html.matches("<dt>Gate</dt>").count(), 2);
 }
 
 #[test]

@@ -18,6 +18,10 @@ pub(crate) fn cleaned(mut answer: Answer) -> Answer {
             refactored.proof.iter_mut().for_each(clean_proof);
             refactored.dropped.iter_mut().for_each(clean);
         }
+        Answer::Unreviewed { why, review } => {
+            clean(why);
+            review.findings.iter_mut().for_each(clean);
+        }
         Answer::CommitRefused(words)
         | Answer::WorkLost(words)
         | Answer::Surroundings(words)

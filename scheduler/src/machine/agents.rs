@@ -254,7 +254,10 @@ impl Scheduler {
     }
 
     pub(super) fn is_over_budget(&self, rank: usize) -> bool {
-        let (tokens, cost_usd) = self.attempts[rank].iter().map(AttemptRecord::spent).fold((0, 0.0), sum);
+        let spent = || self.attempts[rank].iter().map(AttemptRecord::spent);
+        let tokens =
+            spent().filter_map(|(tokens, _)| tokens).fold(0, |sum: u64, more| sum.saturating_add(more.total()));
+        let cost_usd = spent().filter_map(|(_, cost)| cost).sum::<f64>();
         self.limits.max_tokens_per_task.is_some_and(|most| tokens >= most)
             || self.limits.max_cost_usd_per_task.is_some_and(|most| cost_usd >= most)
     }
@@ -285,8 +288,4 @@ impl Scheduler {
         let walled = ready.filter(|&rank| matches!(self.free_agent(rank), Err(Barred::Walled)));
         walled.map(|rank| self.id(rank)).collect()
     }
-}
-
-fn sum((tokens, cost_usd): (u64, f64), (more, dearer): (u64, f64)) -> (u64, f64) {
-    (tokens.saturating_add(more), cost_usd + dearer)
 }

@@ -5,8 +5,9 @@
 use super::{IllegalInput, Place, Scheduler, State};
 use crate::failure::last_line;
 use crate::{
-    AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, Keep, LandingRefusal, Phase,
-    PrepareRefusal, Proof, Refactor, Refactored, Status, StopMode, StopReason, TaskId, Timestamp, judge_agent,
+    AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, GateResult, Keep,
+    LandingRefusal, Phase, PrepareRefusal, Proof, Refactor, Refactored, Status, StopMode, StopReason, TaskId,
+    Timestamp, judge_agent,
 };
 
 impl Scheduler {
@@ -27,9 +28,18 @@ impl Scheduler {
             return Err(illegal(format!("attempt {} is under way", self.attempt_number(rank))));
         }
         let is_under_way = self.states[rank].holds_slot() || matches!(self.states[rank], State::Landing { .. });
-        if let (Answer::Surroundings(why), true) = (&answer, is_under_way) {
-            self.park(rank, why.clone(), effects);
-            return Ok(());
+        match (&answer, is_under_way) {
+            (Answer::Surroundings(why), true) => {
+                self.park(rank, why.clone(), effects);
+                return Ok(());
+            }
+            (Answer::Unreviewed { why, review }, true) => {
+                self.spend_on_gates(std::slice::from_ref(review));
+                self.last_attempt(rank).unreviewed.push(review.as_ref().clone());
+                self.park(rank, why.clone(), effects);
+                return Ok(());
+            }
+            (_, _) => {}
         }
         if let Some(&parting) = self.partings.get(&rank) {
             return self.answer_and_part(now, rank, parting, answer, effects);
@@ -115,16 +125,16 @@ impl Scheduler {
 
     pub(super) fn spend(&mut self, report: &AgentReport) {
         if let Some(tokens) = report.tokens {
-            self.tokens = self.tokens.saturating_add(tokens.input).saturating_add(tokens.output);
+            self.tokens = self.tokens.saturating_add(tokens.total());
         }
         self.cost_usd += report.cost_usd.unwrap_or(0.0);
     }
 
     /// Reviewers are agents as well.
-    fn spend_on_gates(&mut self, proof: &Proof) {
-        for gate in &proof.gates {
+    fn spend_on_gates(&mut self, gates: &[GateResult]) {
+        for gate in gates {
             if let Some(tokens) = gate.tokens {
-                self.tokens = self.tokens.saturating_add(tokens.input).saturating_add(tokens.output);
+                self.tokens = self.tokens.saturating_add(tokens.total());
             }
             self.cost_usd += gate.cost_usd.unwrap_or(0.0);
         }
@@ -174,7 +184,7 @@ impl Scheduler {
 
     fn proved(&mut self, now: Timestamp, rank: usize, proof: Proof, effects: &mut Vec<Effect>) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.spend_on_gates(&proof);
+        self.spend_on_gates(&proof.gates);
         self.tell_proof(rank, &proof, effects);
         let (failure, evidence) = (proof.failure, proof.evidence.clone());
         self.last_attempt(rank).proof = Some(proof);
@@ -212,7 +222,7 @@ impl Scheduler {
     /// What was seen of the tree that the hooks made stands in place of what was seen before.
     pub(super) fn take_proof_of_commit(&mut self, rank: usize, proof: Option<Box<Proof>>) {
         if let Some(mut proof) = proof {
-            self.spend_on_gates(&proof);
+            self.spend_on_gates(&proof.gates);
             // What was spent before on the work of the attempt stays spent.
             let before = self.last_attempt(rank).proof.take().map(|proof| proof.gates).unwrap_or_default();
             proof
@@ -258,7 +268,7 @@ impl Scheduler {
         effects: &mut Vec<Effect>,
     ) {
         if let Some(proof) = &refactored.proof {
-            self.spend_on_gates(proof);
+            self.spend_on_gates(&proof.gates);
         }
         if let Some(report) = &refactored.report {
             self.spend(report);

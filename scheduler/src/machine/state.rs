@@ -2,7 +2,8 @@
 
 use crate::merging::Resolution;
 use crate::{
-    AgentName, AgentReport, AttemptNumber, CommitId, Dependants, Failure, Proof, Reason, Refactored, TaskId, Timestamp,
+    AgentName, AgentReport, AttemptNumber, CommitId, Dependants, Failure, GateResult, Proof, Reason, Refactored,
+    TaskId, Timestamp, Tokens,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -160,6 +161,9 @@ pub struct AttemptRecord {
     pub report: Option<AgentReport>,
     /// What tm saw of the work.
     pub proof: Option<Proof>,
+    /// What reviewers spent who gave no verdict on its work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreviewed: Vec<GateResult>,
     /// The commit of the proven work.
     pub commit: Option<CommitId>,
     /// What came of the further attempt that may improve the code.
@@ -199,6 +203,7 @@ impl AttemptRecord {
             place: None,
             report: None,
             proof: None,
+            unreviewed: Vec::new(),
             commit: None,
             refactor: None,
             questioned: None,
@@ -220,17 +225,17 @@ impl AttemptRecord {
         }
     }
 
-    /// Returns the tokens, read and written together, and the dollars that its agents reported.
-    pub(crate) fn spent(&self) -> (u64, f64) {
-        let refactor = self.refactor.as_ref().and_then(|refactored| refactored.report.as_ref());
-        let reports = self.report.iter().chain(refactor).map(|report| (report.tokens, report.cost_usd));
-        let refactored = self.refactor.as_ref().and_then(|refactored| refactored.proof.as_ref());
-        let gates = self.proof.iter().chain(refactored).flat_map(|proof| &proof.gates);
-        let gates = gates.map(|gate| (gate.tokens, gate.cost_usd));
-        reports.chain(gates).fold((0, 0.0), |(tokens, cost_usd), (used, cost)| {
-            let used = used.unwrap_or_default();
-            let more = used.input.saturating_add(used.output);
-            (more.saturating_add(tokens), cost_usd + cost.unwrap_or(0.0))
+    /// Returns the tokens and the dollars that its agents reported, those that review or improve its work among them.
+    pub fn spent(&self) -> (Option<Tokens>, Option<f64>) {
+        let refactor = self.refactor.as_ref();
+        let reports = self.report.iter().chain(refactor.and_then(|refactored| refactored.report.as_ref()));
+        let proofs = self.proof.iter().chain(refactor.and_then(|refactored| refactored.proof.as_ref()));
+        let gates = proofs.flat_map(|proof| &proof.gates).chain(&self.unreviewed);
+        let reports = reports.map(|report| (report.tokens, report.cost_usd));
+        let all = reports.chain(gates.map(|gate| (gate.tokens, gate.cost_usd)));
+        all.fold((None, None), |(tokens, cost_usd), (used, cost)| {
+            let tokens = tokens.into_iter().chain(used).reduce(Tokens::plus);
+            (tokens, cost_usd.into_iter().chain(cost).reduce(|sum, more| sum + more))
         })
     }
 }

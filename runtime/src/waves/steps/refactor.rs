@@ -16,7 +16,9 @@ use std::sync::Arc;
 use tm_config::GatePhase;
 use tm_executors::agent::adopt_attempt;
 use tm_presets::Prompt;
-use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Proof, Refactored, StopMode, in_a_line, judge_agent};
+use tm_scheduler::{
+    AgentReport, AgentVerdict, Answer, CommitId, Failure, Proof, Reason, Refactored, StopMode, in_a_line, judge_agent,
+};
 use tm_worktrees::{Error, TreeId, Worktree};
 use tokio::sync::watch;
 
@@ -141,8 +143,14 @@ async fn improve(
             let why = in_a_line(&proof.evidence);
             Outcome { report, proof: Some(proof), kept: Err(why) }
         }
-        Err(trouble) => Outcome { report, proof: None, kept: Err(trouble.into()) },
+        Err(trouble) => Outcome { report, proof: unreviewed(&trouble), kept: Err(trouble.into()) },
     })
+}
+
+/// What a reviewer without a verdict spent stands where one with a verdict would.
+fn unreviewed(trouble: &Trouble) -> Option<Proof> {
+    let refused = || Proof::refused(Failure::GateFailed, Reason::GateFailed, trouble.to_string());
+    trouble.review().map(|review| Proof { gates: vec![review.clone()], ..refused() })
 }
 
 async fn judged(

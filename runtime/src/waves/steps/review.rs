@@ -45,47 +45,35 @@ enum Decision {
     Reject,
 }
 
-/// What all tries of one review have spent.
-#[derive(Clone, Copy, Default)]
-struct Spent {
-    tokens: Option<Tokens>,
-    cost_usd: Option<f64>,
-}
-
-impl Spent {
-    fn add(&mut self, report: &AgentReport) {
-        if let Some(more) = report.tokens {
-            let tokens = self.tokens.get_or_insert_default();
-            tokens.input = tokens.input.saturating_add(more.input);
-            tokens.output = tokens.output.saturating_add(more.output);
-        }
-        if let Some(more) = report.cost_usd {
-            *self.cost_usd.get_or_insert_default() += more;
-        }
-    }
+/// Adds what one try of a review has spent.
+fn add(spent: &mut GateResult, mut report: AgentReport) {
+    report.forget_impossible_figures();
+    spent.tokens = spent.tokens.into_iter().chain(report.tokens).reduce(Tokens::plus);
+    spent.cost_usd = spent.cost_usd.into_iter().chain(report.cost_usd).reduce(|sum, more| sum + more);
 }
 
 /// Asks the reviewer of a gate, again where there is no verdict.
 pub(super) async fn review(brief: &Brief, gate: &Gate, work: &Gated<'_>) -> Result<GateResult, Trouble> {
-    let (mut spent, mut why) = (Spent::default(), String::new());
+    let mut review = GateResult::new(&gate.name, GateOutcome::NoVerdict, Vec::new());
     end_what_was_left(brief, gate).await?;
     for pause in std::iter::once(Duration::ZERO).chain(AGAIN_AFTER) {
         tokio::time::sleep(pause).await;
         let directory = brief.directory.review(&gate.name, next_number(brief, gate));
-        match asked(brief, gate, work, &directory, &mut spent).await? {
-            Ok(verdict) => return Ok(result(gate, verdict, spent)),
-            Err(no_verdict) => why = no_verdict,
-        }
+        let why = match asked(brief, gate, work, &directory, &mut review).await {
+            Ok(Ok(verdict)) => return Ok(with_verdict(review, verdict)),
+            Ok(Err(why)) => why,
+            Err(trouble) => return Err(trouble.with_review(review)),
+        };
         brief.tell_warning(format!("the gate `{}` has no verdict on {}: {why}", gate.name, brief.id()));
+        review.findings.push(why);
     }
+    let why = review.findings.last().map_or("", String::as_str);
     let agent = gate.agent.as_deref().unwrap_or_default();
-    Err(Trouble::of_surroundings(format!(
-        "failed to get a verdict of the reviewer `{agent}` for the gate `{}`: {why}",
-        gate.name
-    )))
+    let why = format!("failed to get a verdict of the reviewer `{agent}` for the gate `{}`: {why}", gate.name);
+    Err(Trouble::of_surroundings(why).with_review(review))
 }
 
-fn result(gate: &Gate, verdict: Verdict, spent: Spent) -> GateResult {
+fn with_verdict(review: GateResult, verdict: Verdict) -> GateResult {
     let cut = |mut reason: String| {
         reason.truncate(reason.floor_char_boundary(REASON_BYTES));
         reason
@@ -94,13 +82,7 @@ fn result(gate: &Gate, verdict: Verdict, spent: Spent) -> GateResult {
         Decision::Approve => GateOutcome::Passed,
         Decision::Reject => GateOutcome::Rejected,
     };
-    GateResult {
-        name: gate.name.clone(),
-        outcome,
-        findings: verdict.reasons.into_iter().take(MOST_REASONS).map(cut).collect(),
-        tokens: spent.tokens,
-        cost_usd: spent.cost_usd,
-    }
+    GateResult { outcome, findings: verdict.reasons.into_iter().take(MOST_REASONS).map(cut).collect(), ..review }
 }
 
 /// Each start has a folder of its own, so that nothing of before is taken for its verdict.
@@ -129,7 +111,7 @@ async fn asked(
     gate: &Gate,
     work: &Gated<'_>,
     directory: &AttemptDirectory,
-    spent: &mut Spent,
+    spent: &mut GateResult,
 ) -> Result<Result<Verdict, String>, Trouble> {
     directory.create().map_err(|error| Trouble::of(&error))?;
     let folder = tempfile::tempdir_in(directory.path()).map_err(|error| Trouble::of(&error))?;
@@ -139,7 +121,7 @@ async fn asked(
     let (sender, orders) = watch::channel(None);
     let most = gate.max_tokens;
     let bounded = move |progress: Progress| {
-        let used = progress.tokens.map_or(0, |tokens| tokens.input.saturating_add(tokens.output));
+        let used = progress.tokens.map_or(0, Tokens::total);
         if most.is_some_and(|most| used > most) {
             sender.send_replace(Some(StopMode::Now));
         }
@@ -148,11 +130,12 @@ async fn asked(
         }
     };
     let report = brief.run_agent(Start::New, command, orders, bounded).await?;
-    spent.add(&report);
-    if !report.escape.is_empty() {
-        return Ok(Err(format!("the user's checkout changed while it worked: {}", report.escape.join(", "))));
+    let (ended, escape) = (report.ended.clone(), report.escape.clone());
+    add(spent, report);
+    if !escape.is_empty() {
+        return Ok(Err(format!("the user's checkout changed while it worked: {}", escape.join(", "))));
     }
-    Ok(match &report.ended {
+    Ok(match &ended {
         Ended::Exited(Some(0)) => verdict(&directory.result()),
         Ended::Exited(code) => {
             Err(format!("it ended with {}", code.map_or("a signal".to_owned(), |code| code.to_string())))

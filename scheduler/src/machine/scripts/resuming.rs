@@ -1,6 +1,7 @@
 //! Runs that another process takes up.
 
 use super::*;
+use crate::{GateOutcome, GateResult, Reason, Tokens};
 
 #[test]
 fn a_run_that_is_taken_up_before_it_began_begins() {
@@ -71,6 +72,48 @@ fn trouble_around_a_step_stops_the_run_and_the_step_is_asked_for_again() {
         ],
     );
     assert_eq!(script.scheduler.trouble(), None);
+}
+
+#[test]
+fn what_a_reviewer_without_a_verdict_spent_counts_for_the_task_and_the_run() {
+    let mut script = Script::new(&[("1", &[])], TddMode::Off, 1);
+    script.scheduler.handle(Timestamp(0), Input::Begin).expect("begins");
+    script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
+    script.answer("1", exited(0), &["prove 1#1"]);
+    let tokens = Some(Tokens { input: 40, output: 2 });
+    let review =
+        GateResult { tokens, cost_usd: Some(0.5), ..GateResult::new("critic", GateOutcome::NoVerdict, vec![]) };
+    let stops = ["say run:stopping Surroundings", "status 1 pending", "say run:ended stopped 1"];
+    for spent in [42, 84] {
+        let answer = Answer::Unreviewed { why: "no verdict".into(), review: Box::new(review.clone()) };
+        script.answer("1", answer, &stops);
+        assert_eq!((script.scheduler.tokens(), script.scheduler.trouble()), (spent, Some("no verdict")));
+        let mut limits = script.scheduler.limits().clone();
+        limits.max_cost_usd_per_task = Some(1.0);
+        script.gives(
+            Input::Resumed(limits),
+            &["say run:resumed 0 landed, 1 under way", "status 1 in-progress", "prove 1#1"],
+        );
+    }
+    let attempts = script.scheduler.task(&"1".into()).expect("a task").attempts;
+    assert_eq!(
+        attempts.iter().map(AttemptRecord::spent).collect::<Vec<_>>(),
+        [(Some(Tokens { input: 80, output: 4 }), Some(1.0))]
+    );
+    let refused = Proof::refused(Failure::GateFailed, Reason::GateFailed, "lint");
+    script.answer(
+        "1",
+        Answer::Proved(refused),
+        &[
+            "say test:run 1",
+            "release 1#1 Salvage",
+            "say attempt:ended 1 gate-failed",
+            "say task:over-budget 1",
+            "say run:stopping Budget",
+            "status 1 pending",
+            "say run:ended stopped 6",
+        ],
+    );
 }
 
 #[test]

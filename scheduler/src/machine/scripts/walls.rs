@@ -159,7 +159,7 @@ fn a_cost_below_nothing_gives_no_money_back() {
     let mut other = Script { scheduler: script.scheduler.clone(), now: script.now };
     for (script, dollars) in [(&mut script, -1e9), (&mut other, f64::NAN)] {
         script.answer("1", costs(dollars), &["prove 1#1"]);
-        assert_eq!(script.scheduler.task(&"1".into()).expect("a task").attempts[0].spent(), (0, 0.0));
+        assert_eq!(script.scheduler.task(&"1".into()).expect("a task").attempts[0].spent(), (None, None));
         script.answer("2", costs(1.5), &["prove 2#1", "say run:stopping Budget"]);
         assert!((script.scheduler.cost_usd() - 1.5).abs() < 1e-9);
     }
