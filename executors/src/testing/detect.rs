@@ -64,7 +64,7 @@ fn cargo(root: &Path) -> Found {
 fn pytest(root: &Path) -> Found {
     let because = ["pytest.ini", "conftest.py", "tests/conftest.py", "tox.ini", "pyproject.toml", "setup.cfg"]
         .into_iter()
-        .chain(["requirements.txt", "requirements-dev.txt"])
+        .chain(["requirements.txt", "requirements-dev.txt", "Pipfile"])
         .find(|name| {
             name.ends_with("conftest.py") && has(root, name)
                 || *name == "pytest.ini" && has(root, name)

@@ -118,7 +118,13 @@ mod tests {
                 "POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction",
                 pytest,
             ),
+            (vec![("pdm.lock", ""), ("pytest.ini", "")], "PDM_IGNORE_SAVED_PYTHON=1 pdm sync", pytest),
             (vec![("Pipfile.lock", ""), ("pytest.ini", "")], "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev", pytest),
+            (
+                vec![("Pipfile", "[dev-packages]\npytest = \"*\"\n"), ("Pipfile.lock", ""), ("tests/test_a.py", "")],
+                "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev",
+                pytest,
+            ),
             (
                 vec![("requirements.txt", "attrs\n"), ("requirements-dev.txt", "pytest\n")],
                 "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -r requirements.txt -r requirements-dev.txt",

@@ -9,7 +9,8 @@ const INTERPRETER: &str = ".venv/bin/python";
 const LOCKED: [(&str, &str, &str, &str); 4] = [
     ("uv.lock", "uv", "uv", "uv sync --locked"),
     ("poetry.lock", "Poetry", "poetry", "POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction"),
-    ("pdm.lock", "PDM", "pdm", "pdm sync"),
+    // The interpreter that it remembers may be one of the user's own checkout.
+    ("pdm.lock", "PDM", "pdm", "PDM_IGNORE_SAVED_PYTHON=1 pdm sync"),
     ("Pipfile.lock", "Pipenv", "pipenv", "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev"),
 ];
 /// Lists of packages, in the order in which they are installed.
