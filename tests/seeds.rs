@@ -7,7 +7,7 @@ use crate::scene::{HONEST, Scene};
 use fastrand::Rng;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::process::Output;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// So long the suite goes on to the next seed.
@@ -79,18 +79,28 @@ fn end(scene: &Scene, code: Option<i32>) -> End {
 
 const ARGUMENTS: [&str; 2] = ["--max-parallel", "3"];
 
+fn run(scene: &Scene) -> Command {
+    without_breaker(scene.run_command(&ARGUMENTS))
+}
+
+/// Which attempts end one after the other, and so whether a run is broken off, depends on when it was killed.
+fn without_breaker(mut command: Command) -> Command {
+    command.env("TM_WAVES_BREAKER", "off");
+    command
+}
+
 /// Takes the run up, or begins it when it had not begun.
 fn go_on(scene: &Scene, kill_at: Option<u64>) -> Output {
-    let with_kill = |mut command: std::process::Command| {
+    let with_kill = |mut command: Command| {
         if let Some(point) = kill_at {
             command.env("CRASH_POINT", point.to_string());
         }
         command.output().expect("tm")
     };
-    let resumed = with_kill(scene.tm(&["waves", "resume"]));
+    let resumed = with_kill(without_breaker(scene.tm(&["waves", "resume"])));
     let words = String::from_utf8_lossy(&resumed.stderr).into_owned();
     if words.contains("find a run") || words.contains("within its first line") || words.contains("No such file") {
-        return with_kill(scene.run_command(&ARGUMENTS));
+        return with_kill(run(scene));
     }
     resumed
 }
@@ -99,12 +109,11 @@ fn go_on(scene: &Scene, kill_at: Option<u64>) -> Output {
 fn survives(seed: u64) -> usize {
     let calm = scene(seed);
     let log = calm.path("points");
-    let output = calm.run_command(&ARGUMENTS).env("CRASH_POINT_LOG", &log).output().expect("tm");
+    let output = run(&calm).env("CRASH_POINT_LOG", &log).output().expect("tm");
     let expected = end(&calm, output.status.code());
     let points = std::fs::read_to_string(&log).expect("points").lines().count() as u64;
     let (scene, mut random, mut kills) = (scene(seed), Rng::with_seed(!seed), 0);
-    let mut output =
-        scene.run_command(&ARGUMENTS).env("CRASH_POINT", random.u64(..points).to_string()).output().expect("tm");
+    let mut output = run(&scene).env("CRASH_POINT", random.u64(..points).to_string()).output().expect("tm");
     while output.status.code().is_none() {
         kills += 1;
         output = go_on(&scene, (kills < KILLS).then(|| 1 + random.u64(..points)));
