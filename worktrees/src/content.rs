@@ -72,7 +72,7 @@ impl Repository {
             if mode == NESTED {
                 content.links.push((crate::git::path_of(&path), CommitId::new(id)));
             } else {
-                content.has_lfs |= String::from_utf8_lossy(&self.blob(&id)?).lines().any(is_of_lfs);
+                content.has_lfs = content.has_lfs || String::from_utf8_lossy(&self.blob(&id)?).lines().any(is_of_lfs);
                 content.attributes.insert(path, id);
             }
         }

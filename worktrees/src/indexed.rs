@@ -3,25 +3,24 @@
 use crate::Error;
 use crate::content::is_attributes;
 use crate::git::{Git, fields};
+use crate::trees::{LINK, NESTED};
+use git2::Oid;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-/// The kinds of entries that git writes.
-const KIND: u32 = 0o170_000;
-const LINK: u32 = 0o120_000;
-const REPOSITORY: u32 = 0o160_000;
 /// The bit by which git tells files that can be run.
-const BY_OWNER: u32 = 0o100;
+const BY_OWNER: i32 = 0o100;
 
 /// How an index begins, and the forms of those whose entries hold whole paths.
 const MARK: &[u8] = b"DIRC";
 const FORMS: [u32; 2] = [2, 3];
+const FORM: usize = 4;
+const COUNT: usize = 8;
 const HEADER: usize = 12;
 /// Where an entry's mode, object and flags are; its path comes after the flags, of which there may be more.
 const MODE: usize = 24;
@@ -88,17 +87,12 @@ impl<'a> Entry<'a> {
         Some(entry)
     }
 
-    /// Returns the number at a position in the fixed part.
-    fn number(&self, position: usize) -> u32 {
-        self.fixed[position..position + 4].iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+    fn mode(&self) -> i32 {
+        number(self.fixed, MODE).cast_signed()
     }
 
-    fn mode(&self) -> u32 {
-        self.number(MODE)
-    }
-
-    fn id(&self) -> &[u8] {
-        &self.fixed[ID..FLAGS]
+    fn id(&self) -> String {
+        Oid::from_bytes(&self.fixed[ID..FLAGS]).map(|id| id.to_string()).unwrap_or_default()
     }
 
     fn is_extended(&self) -> bool {
@@ -106,19 +100,16 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn hex(id: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in id {
-        let _always_written = write!(text, "{byte:02x}");
-    }
-    text
+/// Returns the number at a position.
+fn number(bytes: &[u8], position: usize) -> u32 {
+    bytes[position..position + 4].iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
 }
 
 impl Stamp {
     fn of_entry(entry: &Entry<'_>) -> Self {
-        let number = |position| entry.number(position);
+        let number = |position| number(entry.fixed, position);
         let time = |position| (number(position).cast_signed(), number(position + 4));
-        let is_link = entry.mode() & KIND == LINK;
+        let is_link = entry.mode() == LINK;
         Self {
             changed: time(0),
             modified: time(8),
@@ -137,7 +128,7 @@ impl Stamp {
             inode: low(file.ino()),
             size: low(file.len()),
             is_link,
-            is_executable: !is_link && file.mode() & BY_OWNER != 0,
+            is_executable: !is_link && file.mode().cast_signed() & BY_OWNER != 0,
         }
     }
 
@@ -166,16 +157,15 @@ impl Known {
     pub(crate) fn read(index: &Path) -> Option<Self> {
         let written = Stamp::of_file(&std::fs::symlink_metadata(index).ok()?).modified;
         let bytes = std::fs::read(index).ok()?;
-        let number = |position| Some(u32::from_be_bytes(bytes.get(position..position + 4)?.try_into().ok()?));
-        if !bytes.starts_with(MARK) || !FORMS.contains(&number(MARK.len())?) {
+        let (header, mut rest) = bytes.split_at_checked(HEADER)?;
+        if !header.starts_with(MARK) || !FORMS.contains(&number(header, FORM)) {
             return None;
         }
         let mut known = Self::default();
-        let mut rest = bytes.get(HEADER..)?;
-        for _ in 0..number(8)? {
+        for _ in 0..number(header, COUNT) {
             let entry = Entry::first_of(rest)?;
             let stamp = Some(Stamp::of_entry(&entry)).filter(|stamp| stamp.changed < written && !entry.is_extended());
-            known.add(entry.path, entry.mode(), stamp, || hex(entry.id()));
+            known.add(entry.path, entry.mode(), stamp, || entry.id());
             rest = rest.get(entry.length..)?;
         }
         Some(known)
@@ -190,16 +180,16 @@ impl Known {
             let said = String::from_utf8_lossy(&entry[..tab]).into_owned();
             let (mode, id) = said.split_once(' ').unwrap_or_default();
             let id = || id.split(' ').next().unwrap_or_default().to_owned();
-            known.add(&entry[tab + 1..], u32::from_str_radix(mode, 8).unwrap_or_default(), None, id);
+            known.add(&entry[tab + 1..], i32::from_str_radix(mode, 8).unwrap_or_default(), None, id);
         }
         Ok(known)
     }
 
-    fn add(&mut self, path: &[u8], mode: u32, stamp: Option<Stamp>, id: impl FnOnce() -> String) {
+    fn add(&mut self, path: &[u8], mode: i32, stamp: Option<Stamp>, id: impl FnOnce() -> String) {
         if is_attributes(path) {
             self.attributes.insert(path.to_owned(), id());
         }
-        let indexed = if mode & KIND == REPOSITORY { Indexed::Repository } else { Indexed::File(stamp) };
+        let indexed = if mode == NESTED { Indexed::Repository } else { Indexed::File(stamp) };
         self.files += usize::from(indexed != Indexed::Repository);
         let at = path.iter().rposition(|&byte| byte == b'/');
         let (folder, name) = at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]));

@@ -1,9 +1,10 @@
 //! Reads refs, commits, trees and files in this process, where the library can read the repository.
 //!
 //! An answer is one that git would give: what the library can't read, or finds damaged or missing, has no answer here,
-//! and git is asked. Nothing but objects is written, and no file that an agent can write decides what is read besides refs and
-//! objects: the library opens a git folder of tm's own, whose objects are those of the repository by `alternates`, so
-//! that its commit graph is none; what an object holds is compared with its name by the library at each reading.
+//! and git is asked. Nothing but objects is written (`to_test.rs`), and no file that an agent can write decides what is
+//! read besides refs and objects: the library opens a git folder of tm's own, whose objects are those of the repository
+//! by `alternates`, so that its commit graph is none; what an object holds is compared with its name by the library at
+//! each reading.
 
 use crate::files::{beginning, is_link_to, replace};
 use crate::indexed::Known;
@@ -56,9 +57,9 @@ pub(crate) enum Found<T> {
 /// The library, opened once for a run.
 pub(crate) struct Reader {
     folder: PathBuf,
+    /// Where objects can be written: they are those of the repository.
+    common: PathBuf,
     library: Option<Mutex<Library>>,
-    /// Opened where objects can be written: they are those of the repository.
-    writer: Option<Mutex<git2::Repository>>,
 }
 
 impl std::fmt::Debug for Reader {
@@ -92,8 +93,7 @@ impl Reader {
         let is_readable = is_plain && !of_repository.join("shallow").exists();
         let library = open(folder).filter(|_| is_readable);
         let library = library.map(|git| Mutex::new(Library::new(git)));
-        let writer = open(common).filter(|_| is_readable).map(Mutex::new);
-        Ok(Self { folder: folder.to_owned(), library, writer })
+        Ok(Self { folder: folder.to_owned(), common: common.to_owned(), library })
     }
 
     /// Tells whether the library can read the repository.
@@ -108,8 +108,9 @@ impl Reader {
     }
 
     /// Returns what makes objects in the repository's own store.
-    pub(crate) fn writer(&self) -> Option<MutexGuard<'_, git2::Repository>> {
-        Some(self.writer.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn writer(&self) -> Option<git2::Repository> {
+        self.library.as_ref()?;
+        open(&self.common)
     }
 
     /// Returns the id at a full name of a reference. One that names another one is git's to follow.

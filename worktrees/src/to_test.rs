@@ -4,7 +4,7 @@
 //! it is made again. What is to last is git's to write.
 
 use crate::reader::{Entry, Reader};
-use crate::variant::LINK;
+use crate::trees::{LINK, PLAIN};
 use crate::{Error, Repository, TreeId};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid};
@@ -12,8 +12,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
 
-/// The mode of a file that is nothing but a file.
-const PLAIN: i32 = 0o100_644;
 /// The message of a commit that is made of a tree only to be tested.
 const TREE_TO_TEST: &str = "tm: a tree to be tested";
 

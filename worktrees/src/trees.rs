@@ -6,8 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The modes that git writes into trees; older ones are git's to read.
-const MODES: [i32; 5] = [0o040_000, 0o100_644, 0o100_755, 0o120_000, 0o160_000];
+const MODES: [i32; 5] = [FOLDER, PLAIN, 0o100_755, LINK, NESTED];
 pub(crate) const FOLDER: i32 = 0o040_000;
+/// The mode of a file that is nothing but a file.
+pub(crate) const PLAIN: i32 = 0o100_644;
+/// The mode of a symbolic link.
+pub(crate) const LINK: i32 = 0o120_000;
 /// The mode of a repository within a repository.
 pub(crate) const NESTED: i32 = 0o160_000;
 

@@ -2,11 +2,9 @@
 
 use crate::git::fields;
 use crate::reader::Entry;
+use crate::trees::LINK;
 use crate::{Error, Repository, TreeId};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The mode of a symbolic link.
-pub(crate) const LINK: i32 = 0o120_000;
 
 impl Repository {
     /// Returns the paths of all files of a tree, symbolic links among them.
