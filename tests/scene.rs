@@ -187,7 +187,8 @@ impl Scene {
 
     pub(crate) fn report(&self) -> Value {
         let output = self.tm(&["waves", "report", "--json"]).output().expect("tm");
-        serde_json::from_slice(&output.stdout).expect("one JSON document")
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("one JSON document: {error}: {}", String::from_utf8_lossy(&output.stderr)))
     }
 
     pub(crate) fn statuses(&self) -> Vec<String> {

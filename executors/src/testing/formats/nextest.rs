@@ -8,12 +8,10 @@ use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
 static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^\s+(?:FLAKY \d+/\d+|TRY \d+ )?(PASS|FLAKY|FAIL|SKIP|ABORT|SIG[A-Z]+|TIMEOUT|LEAK)? *\[[^\]]+\] +(?:\([^)]*\) +)?(\S+) (\S.*)$",
-    )
+    pattern(r"^\s+(?:TRY \d+ )?([A-Z][A-Z-]*) *\[[^\[\]]+\] +(?:\([^)]*\) +)?(\S+) (\S.*)$")
 });
 static RUNNING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*Starting (\d+) tests? across "));
-static SUMMARY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*Summary \[[^\]]+\] +(?:(\d+)/)?(\d+) tests? run"));
+static SUMMARY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*Summary \[[^\]]+\] +(\d+)(?:/\d+)? tests? run: (\d+) passed"));
 
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {
@@ -23,18 +21,19 @@ pub(super) fn looks_like(output: &str) -> bool {
 pub(super) fn parse(output: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut tests: BTreeMap<String, TestOutcome> = BTreeMap::new();
-    let mut ran: Option<usize> = None;
+    let mut summary = None;
     for line in output.lines() {
-        if let Some(summary) = SUMMARY.captures(line) {
-            // Of `2/3 tests run`, the first number is that of tests that were.
-            ran = summary.get(1).or_else(|| summary.get(2)).and_then(|count| count.as_str().parse().ok());
+        summary = SUMMARY.captures(line);
+        if summary.is_some() {
             // Failures are listed once more behind the summary.
             break;
         }
         if let Some(result) = RESULT.captures(line) {
-            let outcome = match result.get(1).map_or("FLAKY", |word| word.as_str()) {
-                "PASS" | "LEAK" | "FLAKY" => TestOutcome::Passed,
+            let outcome = match &result[1] {
+                "PASS" | "LEAK" => TestOutcome::Passed,
                 "SKIP" => TestOutcome::Skipped,
+                "SLOW" | "TERMINATING" => continue,
+                // `FAIL`, `TIMEOUT`, and each signal by its name.
                 _ => TestOutcome::Failed,
             };
             // The last try of a test decides.
@@ -46,11 +45,15 @@ pub(super) fn parse(output: &str) -> Parsed {
     for (name, outcome) in &tests {
         parsed.add(name, *outcome);
     }
-    let told = tests.values().filter(|outcome| **outcome != TestOutcome::Skipped).count();
-    match ran {
-        Some(ran) if ran > told => parsed.breaks(format!("{ran} tests ran and {told} were told of")),
-        Some(_) => {}
-        None => parsed.breaks("nextest ended before its summary"),
+    let Some(summary) = summary else {
+        parsed.breaks("nextest ended before its summary");
+        return parsed;
+    };
+    let told = |is_counted: fn(TestOutcome) -> bool| tests.values().filter(|outcome| is_counted(**outcome)).count();
+    let (ran, passed) = (told(|outcome| outcome != TestOutcome::Skipped), told(|outcome| outcome == TestOutcome::Passed));
+    // Of `2/3 tests run`, the first number is that of tests that were.
+    if summary[1].parse().is_ok_and(|counted: usize| counted > ran) || summary[2].parse() != Ok(passed) {
+        parsed.breaks(format!("`{}`, and {ran} were told of, {passed} as passed", summary[0].trim()));
     }
     parsed
 }

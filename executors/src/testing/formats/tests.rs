@@ -20,6 +20,7 @@ const NEXTEST: &str = "    Starting 3 tests across 2 binaries (1 test skipped)\n
     \x20       PASS [   0.005s] (1/3) demo tests::it_works\n\
     \x20 TRY 1 FAIL [   0.005s] (2/3) demo::a good\n\
     \x20 TRY 2 PASS [   0.005s] (2/3) demo::a good\n\
+    \x20       SLOW [>  0.100s] (───) demo::a bad\n\
     \x20       FAIL [   0.123s] (3/3) demo::a bad\n    thread 'bad' panicked\n\
     \x20    Summary [   0.124s] 3 tests run: 2 passed, 1 failed, 1 skipped\n\
     \x20       FAIL [   0.123s] (3/3) demo::a bad\nerror: test run failed\n";
@@ -170,6 +171,8 @@ fn pytest_text_is_read_when_it_names_what_passes() {
 #[test]
 fn nextest_node_and_jest_are_read() {
     check(NEXTEST, ResultFormat::Nextest, &["+demo tests::it_works", "-demo::a bad", "+demo::a good"]);
+    let ended_by_a_signal = NEXTEST.replace("FAIL [   0.123s]", "ABRT [   0.123s]");
+    check(&ended_by_a_signal, ResultFormat::Nextest, &["+demo tests::it_works", "-demo::a bad", "+demo::a good"]);
     check(
         NODE,
         ResultFormat::Node,
@@ -257,6 +260,7 @@ fn reports_that_tell_of_fewer_tests_than_ran_are_broken() {
     let broken = |format, output: &str| parse(format, output).and_then(|parsed| parsed.broken).is_some();
     assert!(broken(ResultFormat::Jest, &JEST.replace("numTotalTests\":3", "numTotalTests\":4")));
     assert!(broken(ResultFormat::Nextest, &NEXTEST.replace("3 tests run", "4 tests run")));
+    assert!(broken(ResultFormat::Nextest, &NEXTEST.replace("2 passed, 1 failed", "1 passed, 2 failed")));
     assert!(broken(ResultFormat::Unittest, &UNITTEST.replace("\nFAILED (failures=1)\n", "")));
     assert!(broken(ResultFormat::Pytest, &PYTEST_VERBOSE.replace("3 passed", "2 passed")));
 }
