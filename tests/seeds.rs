@@ -99,7 +99,7 @@ fn go_on(scene: &Scene, kill_at: Option<u64>) -> Output {
     };
     let resumed = with_kill(without_breaker(scene.tm(&["waves", "resume"])));
     let words = String::from_utf8_lossy(&resumed.stderr).into_owned();
-    if words.contains("find a run") || words.contains("within its first line") || words.contains("No such file") {
+    if words.contains("find a run") || words.contains("ended before it began") {
         return with_kill(run(scene));
     }
     resumed

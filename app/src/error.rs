@@ -62,7 +62,7 @@ pub enum Error {
     #[error("find the run `{0}`")]
     UnknownRun(RunId),
     /// The journal of a run can't be read.
-    #[error("{error}")]
+    #[error("{}", with_causes(error))]
     UnreadableRun {
         /// Why.
         error: Box<tm_runtime::Error>,
@@ -70,7 +70,7 @@ pub enum Error {
         log: PathBuf,
     },
     /// The journal of the last run, which may have been interrupted, can't be read.
-    #[error("{error}")]
+    #[error("{}", with_causes(error))]
     UnreadableLastRun {
         /// Why.
         error: Box<tm_runtime::Error>,

@@ -125,8 +125,7 @@ pub(crate) fn remove_what_never_began(project: &Project) -> Result<(), Error> {
 fn never_began(journal: &Path) -> bool {
     match replay(journal) {
         Ok(replayed) => replayed.scheduler.tasks().all(|view| view.attempts.is_empty()),
-        Err(tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) => true,
-        Err(_) => !journal.exists(),
+        Err(error) => matches!(error, tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })),
     }
 }
 

@@ -135,6 +135,11 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         Error::NoHome => hint("set TM_HOME"),
         Error::NoRun => hint("`tm waves run` starts one"),
         Error::UnknownRun(_) => hint("`tm waves list` lists the runs"),
+        Error::UnreadableRun { error, .. }
+            if matches!(**error, tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) =>
+        {
+            hint("`tm waves run` starts one, `tm waves list` lists others")
+        }
         Error::UnreadableRun { log, .. } => {
             hint(format!("`tm waves list` lists other runs; what this one did is in `{}`", log.display()))
         }

@@ -95,8 +95,8 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// A journal ends before its first line does, so its run had not begun.
-    #[error("read the journal `{}`: it ends within its first line", path.display())]
+    /// A journal is not there or ends before its first line does, so its run had not begun.
+    #[error("read the journal `{}`: its run was ended before it began", path.display())]
     JournalUnstarted {
         /// The journal.
         path: PathBuf,

@@ -17,6 +17,9 @@ macro_rules! files {
     )*};
 }
 
+/// The folder of the folders of tasks within that of a run.
+pub(super) const TASKS: &str = "tasks";
+
 /// The folder of one run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RunDirectory {
@@ -35,7 +38,7 @@ impl RunDirectory {
 
     /// Creates the folder, open to its owner alone.
     pub fn create(&self) -> Result<(), Error> {
-        create_durable(&self.path.join("tasks"))
+        create_durable(&self.path.join(TASKS))
     }
 
     files! {
@@ -84,7 +87,7 @@ impl RunDirectory {
 
     /// Returns the folder of one attempt, which need not exist.
     pub fn attempt(&self, task: &TaskId, attempt: AttemptNumber) -> AttemptDirectory {
-        let path = self.path.join("tasks").join(safe_name(task)).join(format!("attempt-{attempt}"));
+        let path = self.path.join(TASKS).join(safe_name(task)).join(format!("attempt-{attempt}"));
         AttemptDirectory::new(path)
     }
 }

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
-static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^\s+(?:TRY \d+ )?([A-Z][A-Z-]*) *\[[^\[\]]+\] +(?:\([^)]*\) +)?(\S+) (\S.*)$")
-});
+static RESULT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\s+(?:TRY \d+ )?([A-Z][A-Z-]*) *\[[^\[\]]+\] +(?:\([^)]*\) +)?(\S+) (\S.*)$"));
 static RUNNING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*Starting (\d+) tests? across "));
-static SUMMARY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*Summary \[[^\]]+\] +(\d+)(?:/\d+)? tests? run: (\d+) passed"));
+static SUMMARY: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\s*Summary \[[^\]]+\] +(\d+)(?:/\d+)? tests? run: (\d+) passed"));
 
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {
@@ -50,7 +50,8 @@ pub(super) fn parse(output: &str) -> Parsed {
         return parsed;
     };
     let told = |is_counted: fn(TestOutcome) -> bool| tests.values().filter(|outcome| is_counted(**outcome)).count();
-    let (ran, passed) = (told(|outcome| outcome != TestOutcome::Skipped), told(|outcome| outcome == TestOutcome::Passed));
+    let (ran, passed) =
+        (told(|outcome| outcome != TestOutcome::Skipped), told(|outcome| outcome == TestOutcome::Passed));
     // Of `2/3 tests run`, the first number is that of tests that were.
     if summary[1].parse().is_ok_and(|counted: usize| counted > ran) || summary[2].parse() != Ok(passed) {
         parsed.breaks(format!("`{}`, and {ran} were told of, {passed} as passed", summary[0].trim()));

@@ -2,9 +2,11 @@
 
 use super::{JournalEnd, MOST_BYTES, OLDEST_VERSION, VERSION, checksum};
 use crate::Error;
+use crate::run::directory::TASKS;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use std::io::ErrorKind;
 use std::path::Path;
 use tm_scheduler::Timestamp;
 
@@ -43,9 +45,18 @@ pub struct TornLine {
 ///
 /// A last line that has no line break or is no JSON is dropped and reported. Any other damage is
 /// [`Error::JournalDamaged`], another format [`Error::JournalVersion`], and a journal whose first line was never
-/// finished [`Error::JournalUnstarted`]: nothing can have happened in its run.
+/// finished [`Error::JournalUnstarted`]: nothing can have happened in its run. So is one that is not there, in the folder
+/// of a run without attempts; where there are some, somebody removed it.
 pub fn read_journal<H: DeserializeOwned, R: DeserializeOwned>(path: &Path) -> Result<JournalContents<H, R>, Error> {
-    parse_journal(path, &tm_untrusted::read(path, MOST_BYTES).map_err(Error::read(path))?)
+    let bytes = tm_untrusted::read(path, MOST_BYTES).or_else(|error| match error.kind() {
+        ErrorKind::NotFound if has_no_attempts(path) => Ok(Vec::new()),
+        _ => Err(Error::read(path)(error)),
+    })?;
+    parse_journal(path, &bytes)
+}
+
+fn has_no_attempts(journal: &Path) -> bool {
+    journal.with_file_name(TASKS).read_dir().is_ok_and(|mut tasks| tasks.next().is_none())
 }
 
 /// Reads the bytes of the journal at `path`.

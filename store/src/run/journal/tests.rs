@@ -2,6 +2,7 @@
 
 use super::reader::parse_journal;
 use super::*;
+use crate::run::RunDirectory;
 use crate::{Error, atomic};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use tm_scheduler::Timestamp;
+use tm_scheduler::{AttemptNumber, Timestamp};
 
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 struct Header {
@@ -219,6 +220,16 @@ fn journal_whose_first_line_has_no_end_never_began() {
         atomic::replace(&path, &whole[..length]).unwrap();
         assert!(matches!(read(&path), Err(Error::JournalUnstarted { .. })), "{length}");
     }
+}
+
+#[test]
+fn run_without_a_journal_never_began_unless_something_was_tried_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDirectory::new(folder.path().join("run"));
+    run.create().unwrap();
+    assert!(matches!(read(&run.journal()), Err(Error::JournalUnstarted { .. })));
+    run.attempt(&"1".into(), AttemptNumber(1)).create().unwrap();
+    assert!(matches!(read(&run.journal()), Err(Error::Read { .. })));
 }
 
 #[test]
