@@ -1,69 +1,37 @@
-//! Rules of the tree that can be checked: which folder may depend on which, and that every file says what it is.
+//! Rules of the tree that can be checked: which folder may depend on which, that every file says what it is, and that
+//! documents name what is there.
 
+use regex::Regex;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The table of DESIGN.md; arrows point down only.
-const MAY_DEPEND_ON: [(&str, &[&str]); 13] = [
-    ("tm-faults", &[]),
-    ("tm-untrusted", &[]),
-    ("tm-scheduler", &[]),
-    ("tm-config", &["tm-scheduler", "tm-untrusted"]),
-    ("tm-presets", &["tm-config", "tm-scheduler", "tm-untrusted"]),
-    ("tm-executors", &["tm-faults", "tm-scheduler", "tm-untrusted"]),
-    ("tm-worktrees", &["tm-faults", "tm-scheduler", "tm-untrusted"]),
-    ("tm-store", &["tm-faults", "tm-scheduler", "tm-untrusted"]),
-    (
-        "tm-runtime",
-        &["tm-scheduler", "tm-executors", "tm-worktrees", "tm-store", "tm-presets", "tm-config", "tm-untrusted"],
-    ),
-    ("tm-reports", &["tm-scheduler", "tm-untrusted"]),
-    (
-        "tm-app",
-        &[
-            "tm-scheduler",
-            "tm-executors",
-            "tm-worktrees",
-            "tm-store",
-            "tm-presets",
-            "tm-config",
-            "tm-runtime",
-            "tm-reports",
-            "tm-untrusted",
-        ],
-    ),
-    (
-        "tm-mcp",
-        &[
-            "tm-app",
-            "tm-config",
-            "tm-presets",
-            "tm-executors",
-            "tm-runtime",
-            "tm-scheduler",
-            "tm-store",
-            "tm-untrusted",
-        ],
-    ),
-    (
-        "tm",
-        &[
-            "tm-app",
-            "tm-config",
-            "tm-executors",
-            "tm-faults",
-            "tm-mcp",
-            "tm-presets",
-            "tm-reports",
-            "tm-runtime",
-            "tm-scheduler",
-            "tm-store",
-            "tm-untrusted",
-            "tm-worktrees",
-        ],
-    ),
-];
+/// Which folder may depend on which, as the table of DESIGN.md says; nothing about folders that are no crates.
+fn may_depend_on(design: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut allowed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let rows = design.lines().skip_while(|line| !line.starts_with("| folder |")).skip(2);
+    for row in rows.take_while(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [folder, .., on] = cells.as_slice() else { panic!("{row}") };
+        let mut names = BTreeSet::new();
+        for word in on.split(", ") {
+            match word {
+                "nothing of ours" | "the binary" | "anything" => {}
+                "all" => names.extend(allowed.keys().cloned()),
+                word => {
+                    let name = word.strip_suffix(" and below").unwrap_or(word);
+                    let below = allowed.get(name).unwrap_or_else(|| panic!("`{name}` stands above `{folder}`"));
+                    if name != word {
+                        names.extend(below.iter().cloned());
+                    }
+                    names.insert(name.to_owned());
+                }
+            }
+        }
+        allowed.insert(folder.trim_matches(&['`', '/'][..]).to_owned(), names);
+    }
+    allowed
+}
 
 #[expect(clippy::disallowed_methods, reason = "tests start programs")]
 fn metadata() -> Value {
@@ -78,19 +46,72 @@ fn metadata() -> Value {
 #[test]
 fn folders_depend_on_each_other_as_the_design_says() {
     let metadata = metadata();
-    let allowed: BTreeMap<&str, &[&str]> = MAY_DEPEND_ON.into_iter().collect();
+    let allowed = may_depend_on(&document("DESIGN.md"));
+    let mut looked_at = 0;
     for package in metadata["packages"].as_array().expect("packages") {
         let name = package["name"].as_str().expect("a name");
         // Benchmarks measure whatever there is.
-        let Some(allowed) = allowed.get(name) else {
-            assert_eq!(name, "tm-benches", "`{name}` is not in the table");
+        if name == "tm-benches" {
             continue;
-        };
+        }
+        let folder = name.strip_prefix("tm-").unwrap_or("cli");
+        let allowed = allowed.get(folder).unwrap_or_else(|| panic!("`{folder}/` is not in the table"));
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let used = dependency["name"].as_str().expect("a name");
-            assert!(!used.starts_with("tm-") || allowed.contains(&used), "`{name}` may not depend on `{used}`");
+            let is_allowed = used.strip_prefix("tm-").is_none_or(|used| allowed.contains(used));
+            assert!(is_allowed, "`{name}` may not depend on `{used}`");
+        }
+        looked_at += 1;
+    }
+    assert!(looked_at > 10);
+}
+
+fn document(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).expect("a document")
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn documents() -> Vec<String> {
+    let pattern = |below: &str| format!("{}/{below}", root().display());
+    let found = ["*.md", "docs/*.md", "docs/*/*.md"].map(|below| glob::glob(&pattern(below)).expect("a pattern"));
+    let relative = |path: PathBuf| path.strip_prefix(root()).expect("below").to_string_lossy().into_owned();
+    found.into_iter().flatten().map(|path| relative(path.expect("readable"))).collect()
+}
+
+/// A path in backticks begins with one of our folders, a link is seen from its document.
+#[test]
+fn every_path_that_a_document_names_is_there() {
+    let is_folder = |entry: &std::fs::DirEntry| entry.path().is_dir();
+    let folders: BTreeSet<String> = std::fs::read_dir(root())
+        .expect("the root")
+        .flatten()
+        .filter(is_folder)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !matches!(name.as_str(), "target" | ".git"))
+        .collect();
+    let in_backticks = Regex::new(r"`([A-Za-z._-]+)/([A-Za-z0-9_./-]*)`").expect("a pattern");
+    let link = Regex::new(r"\]\(([A-Za-z0-9_./-]+)(?:#[^)]*)?\)").expect("a pattern");
+    let (mut looked_at, mut missing) = (0, Vec::new());
+    for document in documents() {
+        let text = self::document(&document);
+        let folder = root().join(&document).parent().expect("a folder").to_path_buf();
+        let ours = in_backticks.captures_iter(&text).filter(|found| folders.contains(&found[1]));
+        let named = ours.map(|found| root().join(format!("{}/{}", &found[1], &found[2])));
+        for path in named.chain(link.captures_iter(&text).map(|found| folder.join(&found[1]))) {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            // Names in capitals stand for others.
+            let is_example = stem.chars().all(|c| c.is_ascii_uppercase()) || stem == "ava";
+            if !is_example && !path.exists() {
+                missing.push(format!("{document} names {}", path.display()));
+            }
+            looked_at += 1;
         }
     }
+    assert!(missing.is_empty(), "{missing:#?}");
+    assert!(looked_at > 50, "{looked_at}");
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -108,7 +129,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn every_file_begins_by_saying_what_it_is() {
     let mut files = Vec::new();
-    sources(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
+    sources(root(), &mut files);
     assert!(files.len() > 50);
     for file in files {
         let text = std::fs::read_to_string(&file).expect("a file");
@@ -122,7 +143,7 @@ fn every_file_begins_by_saying_what_it_is() {
 #[test]
 fn a_process_has_one_runtime() {
     let mut files = Vec::new();
-    sources(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
+    sources(root(), &mut files);
     let is_production = |file: &&PathBuf| {
         let file = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).expect("a file of ours");
         !file.starts_with("tests") && !file.starts_with("benches")
@@ -138,15 +159,14 @@ fn a_process_has_one_runtime() {
 
 #[test]
 fn the_design_names_every_failure_and_every_reason() {
-    let read = |path: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file");
-    let design = read("DESIGN.md");
+    let design = document("DESIGN.md");
     for (source, place) in [
         ("scheduler/src/failure.rs", "(`scheduler/src/failure.rs`): "),
         ("scheduler/src/reason.rs", "(`scheduler/src/reason.rs`): "),
     ] {
         let list = design.split_once(place).expect("the list").1.split_once('.').expect("its end").0;
         let listed: Vec<&str> = list.split(", ").collect();
-        let source = read(source);
+        let source = document(source);
         let words: Vec<&str> =
             source.lines().filter_map(|line| line.trim().split_once(" => \"")?.1.strip_suffix("\",")).collect();
         assert!(!words.is_empty());

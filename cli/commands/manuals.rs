@@ -41,6 +41,7 @@ fn page(command: &Command) -> Result<Vec<u8>, CommandFailure> {
 mod tests {
     use super::*;
     use clap_complete::Shell;
+    use std::fmt::Write as _;
 
     #[test]
     fn every_shell_completes_the_options_of_a_run() {
@@ -80,5 +81,23 @@ mod tests {
         let run = std::fs::read_to_string(folder.path().join("tm-waves-run.1")).expect("a page");
         assert!(run.contains(".TH tm-waves-run 1") && run.contains("\\-\\-max\\-parallel"), "{run}");
         assert!(folder.path().join("tm.1").is_file());
+    }
+
+    /// A change of what people read at `--help` is seen in the diff that makes it.
+    #[test]
+    fn the_help_of_every_command_is_as_it_was_read() {
+        let mut root = Arguments::command().mut_args(|argument| argument.hide_env_values(true));
+        root.build();
+        let mut text = String::new();
+        let mut left = vec![root];
+        while let Some(command) = left.pop() {
+            let below: Vec<Command> =
+                command.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+            left.extend(below.into_iter().rev().filter(|command| command.get_name() != "help"));
+            let help = command.term_width(100).render_long_help();
+            let lines = help.to_string().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+            let _ = writeln!(text, "{}\n{}", lines.join("\n"), "=".repeat(100));
+        }
+        insta::assert_snapshot!(text);
     }
 }

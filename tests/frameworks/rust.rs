@@ -3,7 +3,8 @@
 use super::{Edits, Project};
 use std::path::Path;
 
-const MANIFEST: &str = "[package]\nname = \"my-demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+/// Builds as little as the tests need: each case is built in a checkout of its own.
+const MANIFEST: &str = "[profile.dev]\ndebug = false\nincremental = false\n[package]\nname = \"my-demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
 const LIBRARY: &str = "pub fn one() -> u8 {\n    1\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn one_is_one() {\n        assert_eq!(super::one(), 1);\n    }\n}\n";
 const OLD: &str = "#[test]\nfn old() {\n    assert_eq!(my_demo::one(), 1);\n}\n";
 const NEW: &str = "#[test]\nfn new() {\n    assert_eq!(my_demo::two(), 2);\n}\n";
