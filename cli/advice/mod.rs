@@ -4,6 +4,7 @@ mod autopilot;
 
 use crate::failure::ExitCode;
 use std::error::Error as AnyError;
+use std::path::Path;
 use tm_app::{Error, LostLandings};
 use tm_runtime::JournalHeader;
 use tm_runtime::autopilot::ErrorKind;
@@ -117,6 +118,13 @@ fn on_runtime(error: &tm_runtime::Error) -> Option<Advice> {
     })
 }
 
+fn other_run(error: &tm_runtime::Error, log: &Path) -> String {
+    if matches!(error, tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) {
+        return "`tm waves run` starts one, `tm waves list` lists others".to_owned();
+    }
+    format!("`tm waves list` lists other runs; what this one did is in `{}`", log.display())
+}
+
 /// Errors from below, and those of runs before they begin.
 fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     Some(match error.downcast_ref()? {
@@ -135,14 +143,7 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         Error::NoHome => hint("set TM_HOME"),
         Error::NoRun => hint("`tm waves run` starts one"),
         Error::UnknownRun(_) => hint("`tm waves list` lists the runs"),
-        Error::UnreadableRun { error, .. }
-            if matches!(**error, tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) =>
-        {
-            hint("`tm waves run` starts one, `tm waves list` lists others")
-        }
-        Error::UnreadableRun { log, .. } => {
-            hint(format!("`tm waves list` lists other runs; what this one did is in `{}`", log.display()))
-        }
+        Error::UnreadableRun { error, log } => hint(other_run(error, log)),
         Error::UnreadableLastRun { folder, .. } => hint(format!(
             "`tm waves run --on-interrupted fresh` leaves that run as it is, in `{}`, and starts a new one where its \
              work landed",
