@@ -78,6 +78,7 @@ fn words(notice: &Notice<'_>) -> Vec<String> {
             format!("warning: `{branch}` was deleted; it is made again at `{commit}`, where it was")
         }
         Notice::LooksAtBase if std::io::stderr().is_terminal() => "looking at the base: set-up, then tests".to_owned(),
+        Notice::SetsUp if std::io::stderr().is_terminal() => "setting up a worktree".to_owned(),
         Notice::BaseMeasured(seen) => return seen.preflight.lines(),
         Notice::NotSteerable(error) => {
             format!("warning: the run can't be steered from elsewhere: failed to {}", tm_app::with_causes(*error))

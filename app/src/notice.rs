@@ -62,6 +62,8 @@ pub enum Notice<'a> {
     },
     /// The base is set up and tested, which may take a while.
     LooksAtBase,
+    /// A worktree is set up, which may take a while.
+    SetsUp,
     /// What was seen of the base.
     BaseMeasured(&'a BaseSeen),
     /// Nobody else can steer the run.

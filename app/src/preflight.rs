@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use tm_executors::testing::{TestCommand, TestPlace, how_to_report, run_tests};
+use tm_runtime::loops::Place;
 use tm_runtime::preflight::{look_first, no_test_command};
 use tm_runtime::{JournalHeader, Measurements, now, replay};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, judge_base};
@@ -102,7 +103,7 @@ pub async fn look_at_head(project: &Project) -> Result<Preflight, Error> {
     seen
 }
 
-async fn unless_interrupted<T>(look: impl Future<Output = T>) -> Result<T, Error> {
+pub(crate) async fn unless_interrupted<T>(look: impl Future<Output = T>) -> Result<T, Error> {
     tokio::select! {
         seen = look => Ok(seen),
         _ = tokio::signal::ctrl_c() => Err(Error::Interrupted),
@@ -129,13 +130,18 @@ fn never_began(journal: &Path) -> bool {
     }
 }
 
-/// Runs the tests in the checkout before a loop that works there and has them run after each iteration.
-pub(crate) async fn before_loop(project: &Project, command: &TestCommand, broken: BrokenBase) -> Result<(), Error> {
-    let root = project.repository.checkout_root();
+/// Runs the tests where a loop works that has them run after each iteration.
+pub(crate) async fn before_loop(
+    project: &Project,
+    command: &TestCommand,
+    place: &Place,
+    broken: BrokenBase,
+) -> Result<(), Error> {
+    let (root, variables) = (place.folder(), &place.variables());
     let tree = project.repository.tree_of_checkout(root)?;
     let paths: Vec<String> = project.repository.paths(&tree)?.into_iter().collect();
     let (scratch, executor) = (tempfile::tempdir()?, tm_runtime::executor(&project.directory));
-    let place = TestPlace { worktree: root, scratch: scratch.path(), executor: &executor, variables: &[] };
+    let place = TestPlace { worktree: root, scratch: scratch.path(), executor: &executor, variables };
     let report = unless_interrupted(run_tests(command, place, "base")).await?;
     let advice = Some(how_to_report(command, root));
     let words = command.to_string();

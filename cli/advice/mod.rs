@@ -177,6 +177,9 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
                 format!("`tm autopilot status -p {place}` shows it, `tm autopilot pause -p {place}` stops it for now"),
             )
         }
+        Error::Preparation(tm_runtime::preparation::Error::Setup(_)) => {
+            hint("`worktree.setup` in .taskmaster/tm.yaml is what makes a fresh checkout ready")
+        }
         Error::NoWorktrees(_) => hint("see to it, then `tm waves run` again"),
         Error::NoProgram { .. } => hint(CHOOSE_AN_AGENT),
         Error::NoTests(_) => hint(

@@ -5,6 +5,7 @@ mod audited;
 mod content;
 mod doctor;
 mod kinds;
+mod loops;
 mod projects;
 mod settings;
 mod slots;

@@ -141,6 +141,15 @@ impl Repository {
         Err(Error::Moved { reference, expected: CommitId::new(from.old_value()), found })
     }
 
+    /// Removes a branch on which nothing was done since it was made here.
+    ///
+    /// # Errors
+    /// It is elsewhere, or it is protected.
+    pub fn remove_branch(&self, branch: &BranchName, made_at: &CommitId) -> Result<(), Error> {
+        self.assert_not_protected(branch)?;
+        self.git().args(["update-ref", "-m", "tm", "-d", &branch.reference()]).commit(made_at).done()
+    }
+
     /// Keeps a commit under a name that is tm's own. Where other work is kept under that name already, which the commit
     /// does not contain, the name gets a number.
     ///

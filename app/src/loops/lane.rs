@@ -2,7 +2,9 @@
 
 use super::LoopOrder;
 use crate::error::Error;
+use crate::judging::checkouts;
 use crate::notice::Notice;
+use crate::preflight::{before_loop, unless_interrupted};
 use crate::project::Project;
 use crate::setup::{find_program, never_commit, presets, test_command};
 use std::path::{Path, PathBuf};
@@ -17,7 +19,7 @@ use tm_scheduler::iteration::{Goal, LoopLimits};
 use tm_scheduler::{Limits, RunId, Status, Tag, Timestamp};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::LoopDirectory;
-use tm_worktrees::{BranchName, BranchStart, WorktreePool, branch_from_pattern};
+use tm_worktrees::{BranchName, WorktreePool, branch_from_pattern};
 
 /// The line coverage in percent that the preset `test-coverage` goes for when the settings name none.
 const DEFAULT_COVERAGE: &str = "80";
@@ -123,8 +125,34 @@ fn open_tags((source, backlog): &(BacklogSource, Backlog)) -> Result<Vec<Tag>, E
 }
 
 impl Common<'_> {
-    /// Puts one lane together; makes its worktree when it works in one.
-    pub(crate) fn lane(&self, tag: Option<&Tag>) -> Result<LoopSetup, Error> {
+    /// Puts the lanes together, each with its worktree when it works in one, and has the tests run there that must pass.
+    pub(crate) async fn lanes(&self) -> Result<Vec<LoopSetup>, Error> {
+        let mut lanes = Vec::new();
+        if let Err(error) = self.put_together(&mut lanes).await {
+            for lane in lanes {
+                lane.give_back().await.iter().for_each(|warning| self.project.tell(&Notice::Warning(warning)));
+            }
+            return Err(error);
+        }
+        Ok(lanes)
+    }
+
+    async fn put_together(&self, lanes: &mut Vec<LoopSetup>) -> Result<(), Error> {
+        for tag in &self.tags {
+            let lane = self.lane(tag.as_ref()).await?;
+            lanes.push(lane);
+        }
+        if let (Some(command), Some(first)) = (&self.test_command, lanes.first()) {
+            // All begin at the same commit.
+            before_loop(self.project, command, &first.place, self.order.broken).await?;
+        }
+        for (tag, lane) in self.tags.iter().zip(lanes) {
+            self.begin(&lane.progress, tag.as_ref(), &lane.lane)?;
+        }
+        Ok(())
+    }
+
+    async fn lane(&self, tag: Option<&Tag>) -> Result<LoopSetup, Error> {
         let settings = &self.project.loaded.settings;
         let root = self.project.repository.checkout_root();
         let current = || self.backlog.as_ref().map_or_else(|| Tag::from("master"), |(_, backlog)| backlog.tag.clone());
@@ -139,9 +167,8 @@ impl Common<'_> {
         let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
         let statuses = statuses(self.order)?;
         let tm_program = std::env::current_exe()?;
-        self.begin(&progress, tag, &lane)?;
         // Last, so that nothing that fails leaves a worktree behind.
-        let place = if in_worktree { self.worktree(&lane)? } else { Place::Checkout(root.to_owned()) };
+        let place = if in_worktree { self.worktree(&lane).await? } else { Place::Checkout(root.to_owned()) };
         Ok(LoopSetup {
             id: self.id.clone(),
             goal: goal(&self.prompt),
@@ -217,27 +244,38 @@ impl Common<'_> {
     }
 
     /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
-    fn worktree(&self, lane: &Tag) -> Result<Place, Error> {
+    async fn worktree(&self, lane: &Tag) -> Result<Place, Error> {
         let repository = &self.project.repository;
+        let base = repository.resolve("HEAD")?;
+        let name = tm_store::run::safe_name(&lane.as_str().into());
+        let copies = self.directory.path().join("lanes").join(&name);
+        let checkouts = |pool, base| checkouts(self.project, pool, base, &copies);
         let before = self.cut_off.iter().find(|cut_off| cut_off.state.lane == *lane);
         if let Some((path, branch, base)) = before.and_then(|cut_off| cut_off.state.worktree.clone())
             && let Some(folder) = path.parent()
             && path.join(".git").exists()
         {
-            let pool = WorktreePool::open(repository, folder)?;
-            let worktree = pool.take_over(&path, &BranchName::new(branch.clone())?, &base)?;
+            let checkouts = checkouts(WorktreePool::open(repository, folder)?, base.clone())?;
+            let worktree = checkouts.take_over(&path, &BranchName::new(branch.clone())?, &base)?;
             self.project.tell(&Notice::GoesOnWith(&branch));
-            return Ok(Place::Worktree { pool, worktree: Box::new(worktree) });
+            return Ok(Place::Worktree { checkouts, worktree: Box::new(worktree) });
         }
         // A folder for each lane: a lane that ends cleans up its own.
-        let name = format!("{}-{}", self.id, tm_store::run::safe_name(&lane.as_str().into()));
-        let folder = self.project.directory.worktrees_folder().join(name);
-        let pool = WorktreePool::open(repository, &folder)?;
+        let folder = self.project.directory.worktrees_folder().join(format!("{}-{name}", self.id));
+        let checkouts = checkouts(WorktreePool::open(repository, &folder)?, base.clone())?;
         let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
         let branch = repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;
-        let base = repository.resolve("HEAD")?;
-        let worktree = pool.check_out(&branch, &BranchStart::New, &base, &[], |_, _| Ok(Vec::new()))?;
-        Ok(Place::Worktree { pool, worktree: Box::new(worktree) })
+        if self.project.loaded.settings.worktree.setup.is_some() {
+            self.project.tell(&Notice::SetsUp);
+        }
+        let made = unless_interrupted(Place::new_worktree(checkouts.clone(), &branch, &base)).await;
+        let made = made.and_then(|made| made.map_err(Error::from));
+        if made.is_err() {
+            checkouts.close().await.iter().for_each(|warning| self.project.tell(&Notice::Warning(warning)));
+            // It need not have come to be.
+            let _stays = repository.remove_branch(&branch, &base);
+        }
+        made
     }
 
     fn context(&self, tag: Option<&Tag>, lane: &Tag, elsewhere: Option<&Path>, progress: &ProgressFile) -> LoopContext {

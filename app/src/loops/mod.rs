@@ -7,7 +7,7 @@ use crate::after::{OnComplete, channels, deliver, on_complete};
 use crate::error::Error;
 use crate::holding::{Waiting, lock, stop_orders, while_held};
 use crate::plan::new_id;
-use crate::preflight::{BrokenBase, before_loop};
+use crate::preflight::BrokenBase;
 use crate::project::Project;
 use lane::{Common, agent, goal, prompt, tags, verification};
 use std::num::NonZeroU32;
@@ -105,9 +105,6 @@ impl Loop {
         let tags = tags(order, backlog.as_ref())?;
         let mut lock = lock(&project, Waiting::Refuse)?;
         let cut_off = end_abandoned(&project).await?;
-        if let Some(command) = test_command.as_ref().filter(|_| !order.worktree && !order.parallel) {
-            before_loop(&project, command, order.broken).await?;
-        }
         let started_at = now();
         let id = new_id(started_at);
         lock.set_run_id(&id)?;
@@ -136,7 +133,7 @@ impl Loop {
                 cut_off,
                 cost: SharedCost::default(),
             };
-            (facts, common.tags.iter().map(|tag| common.lane(tag.as_ref())).collect::<Result<_, _>>()?)
+            (facts, common.lanes().await?)
         };
         let after = After { project, directory, on_complete: order.on_complete.clone(), channels };
         Ok(Self { started_at, lanes, facts, lock, after })

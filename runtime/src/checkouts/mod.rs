@@ -56,6 +56,15 @@ impl From<Trouble> for NotReady {
     }
 }
 
+impl From<NotReady> for Error {
+    fn from(error: NotReady) -> Self {
+        match error {
+            NotReady::Setup(failed) => Self::Setup(failed),
+            other => Self::BrokenOff { why: Trouble::from(other).into() },
+        }
+    }
+}
+
 impl From<NotReady> for Trouble {
     fn from(error: NotReady) -> Self {
         match error {
@@ -80,6 +89,7 @@ impl Checkouts {
         own_folders: Vec<PathBuf>,
         executor: Executor,
     ) -> Result<Self, Error> {
+        std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
         let preparation = Preparation::begin(PreparationBasis {
             repository: pool.repository().clone(),
             settings: settings.worktree.clone(),
@@ -238,6 +248,22 @@ impl Checkouts {
         Ok(worktree)
     }
 
+    /// Takes over a worktree that an earlier process made ready and gave out.
+    ///
+    /// # Errors
+    /// It is not of this pool, or it is gone.
+    pub fn take_over(
+        &self,
+        path: &Path,
+        branch: &BranchName,
+        base: &CommitId,
+    ) -> Result<Worktree, tm_worktrees::Error> {
+        let worktree = self.pool.take_over(path, branch, base)?;
+        // It is torn down, and prepared anew before anybody else gets it.
+        self.known().insert(worktree.path().to_owned(), Prepared::default());
+        Ok(worktree)
+    }
+
     /// Moves a worktree in which nobody has worked yet to another base, and makes it ready for that.
     pub(crate) async fn moved_to_base(&self, mut worktree: Worktree, base: &CommitId) -> Result<Worktree, NotReady> {
         let base = base.clone();
@@ -295,7 +321,7 @@ impl Checkouts {
     }
 
     /// Runs the tear-down in every checkout that is ready, and removes the copies; returns what people should know.
-    pub(crate) async fn close(&self) -> Vec<String> {
+    pub async fn close(&self) -> Vec<String> {
         let known = std::mem::take(&mut *self.known());
         let mut warnings = std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner));
         let pool = self.pool.clone();

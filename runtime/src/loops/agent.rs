@@ -165,6 +165,7 @@ fn variables(setup: &LoopSetup, this: &Try) -> Vec<(OsString, OsString)> {
         ("TM_ITERATION".into(), this.iteration.to_string().into()),
         ("TM_PROGRESS_FILE".into(), setup.progress.path().into()),
     ];
+    variables.extend(setup.place.variables());
     if let Some((source, options)) = &setup.backlog {
         variables.push(("TM_BACKLOG_FILE".into(), source.path().into()));
         // Task Master's own commands read this one.

@@ -187,30 +187,15 @@ impl Lane {
         let (lane, branch) = (self.setup.lane.clone(), self.setup.place.branch());
         let Self { setup, machine, step, events, .. } = self;
         drop(step);
-        if let Some(message) = give_back(setup).await {
-            let _nobody_listens = events.send(LoopEvent::Warning { message });
+        // Nothing else has it once the last step is dropped.
+        if let Some(setup) = Arc::into_inner(setup) {
+            for message in setup.give_back().await {
+                let _nobody_listens = events.send(LoopEvent::Warning { message });
+            }
         }
         let _nobody_listens = events.send(LoopEvent::Ended { status, reason: reason.clone(), tasks_completed });
         Ok(LaneOutcome { lane, machine, status, reason, branch, ended_at })
     }
-}
-
-/// Removes the worktree, whose work is on its branch; what could not be committed is kept under a name of tm's.
-async fn give_back(setup: Arc<LoopSetup>) -> Option<String> {
-    let setup = Arc::into_inner(setup)?;
-    let Place::Worktree { pool, worktree } = setup.place else { return None };
-    let reference = format!("refs/tm/salvage/{}/{}/1", setup.id, tm_store::run::safe_name(&setup.lane.as_str().into()));
-    let rest = format!("loop: what was left uncommitted\n\nTag: {}\nRun: {}\n", setup.lane, setup.id);
-    let (never_commit, hooks) = (setup.never_commit, setup.hooks);
-    let given_back = crate::trouble::blocking(move || {
-        // A loop that was cut off may have left something, and a hook may refuse it.
-        if worktree.commit_rest(&never_commit, &rest, hooks).is_err() || !worktree.is_clean()? {
-            worktree.salvage(&reference, "tm: work of a loop that could not be committed")?;
-        }
-        worktree.release()?;
-        pool.close()
-    });
-    given_back.await.err().map(String::from)
 }
 
 /// Runs the tests where the agent worked; a stop cuts them off.
@@ -222,8 +207,8 @@ async fn verify(
 ) -> LoopInput {
     let Some(command) = &setup.test_command else { return LoopInput::Verified(Ok(())) };
     let directory = setup.directory.attempt(setup.lane.as_str(), iteration, attempt);
-    let executor = &setup.executor;
-    let place = TestPlace { worktree: setup.place.folder(), scratch: directory.path(), executor, variables: &[] };
+    let (executor, variables) = (&setup.executor, &setup.place.variables());
+    let place = TestPlace { worktree: setup.place.folder(), scratch: directory.path(), executor, variables };
     tokio::select! {
         report = run_tests(command, place, "tests") => {
             LoopInput::Verified(if is_green(&report) { Ok(()) } else { Err(what_fails(&report)) })

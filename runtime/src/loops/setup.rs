@@ -1,7 +1,10 @@
 //! Everything that one lane of a loop is carried out with, put together by the caller before it begins.
 
 use super::ProgressFile;
+use crate::checkouts::{Checkouts, preparation};
+use crate::trouble::blocking;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tm_config::Escape;
@@ -10,10 +13,10 @@ use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe};
 use tm_scheduler::iteration::{Goal, LoopInput, LoopLimits};
-use tm_scheduler::{RunId, Status, Tag, Timestamp};
+use tm_scheduler::{CommitId, RunId, Status, Tag, Timestamp};
 use tm_store::backlog::{BacklogSource, ReadOptions};
 use tm_store::run::LoopDirectory;
-use tm_worktrees::{PathPatterns, Repository, Worktree, WorktreePool};
+use tm_worktrees::{BranchName, BranchStart, PathPatterns, Repository, Worktree};
 
 /// One lane of a loop.
 #[derive(Debug)]
@@ -73,19 +76,40 @@ pub enum Place {
     Checkout(PathBuf),
     /// In a worktree, on a branch.
     Worktree {
-        /// The pool that it is from.
-        pool: WorktreePool,
+        /// Where it is from.
+        checkouts: Checkouts,
         /// The worktree.
         worktree: Box<Worktree>,
     },
 }
 
 impl Place {
+    /// Gives out a worktree on a new branch, clean and ready.
+    ///
+    /// # Errors
+    /// Its set-up fails, which is nobody's fault, or git or the disk refused.
+    pub async fn new_worktree(
+        checkouts: Checkouts,
+        branch: &BranchName,
+        base: &CommitId,
+    ) -> Result<Self, preparation::Error> {
+        let worktree = Box::new(checkouts.worktree(branch, &BranchStart::New, base, &[]).await?);
+        Ok(Self::Worktree { checkouts, worktree })
+    }
+
     /// Returns its folder.
     pub fn folder(&self) -> &Path {
         match self {
             Self::Checkout(folder) => folder,
             Self::Worktree { worktree, .. } => worktree.path(),
+        }
+    }
+
+    /// Returns the variables that say which slot a worktree is, and which ports belong to it.
+    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+        match self {
+            Self::Checkout(_) => Vec::new(),
+            Self::Worktree { checkouts, worktree } => checkouts.variables(worktree.path()),
         }
     }
 
@@ -127,6 +151,25 @@ impl SharedCost {
 }
 
 impl LoopSetup {
+    /// Gives the worktree back, whose work is on its branch; what could not be committed is kept under a name of tm's.
+    /// Returns what people should know.
+    pub async fn give_back(self) -> Vec<String> {
+        let Place::Worktree { checkouts, worktree } = self.place else { return Vec::new() };
+        let lane = tm_store::run::safe_name(&self.lane.as_str().into());
+        let reference = format!("refs/tm/salvage/{}/{lane}/1", self.id);
+        let rest = format!("loop: what was left uncommitted\n\nTag: {}\nRun: {}\n", self.lane, self.id);
+        let (never_commit, hooks) = (self.never_commit, self.hooks);
+        let released = blocking(move || {
+            // A loop that was cut off may have left something, and a hook may refuse it.
+            if worktree.commit_rest(&never_commit, &rest, hooks).is_err() || !worktree.is_clean()? {
+                worktree.salvage(&reference, "tm: work of a loop that could not be committed")?;
+            }
+            worktree.release()
+        });
+        let warning = released.await.err().map(String::from);
+        warning.into_iter().chain(checkouts.close().await).collect()
+    }
+
     /// The variables by which every process of a try is known, and unlike those of any other.
     pub(super) fn marks(&self, iteration: u32, attempt: u32) -> Vec<(String, String)> {
         marks(&self.id, &self.lane, iteration, attempt)

@@ -43,7 +43,7 @@ pub enum Error {
     /// What was copied could not be written down or read.
     #[error(transparent)]
     Store(#[from] tm_store::Error),
-    /// tm itself broke off.
+    /// git or the disk refused, or tm itself broke off.
     #[error("make a worktree ready: {why}")]
     BrokenOff {
         /// What happened.
@@ -84,7 +84,7 @@ pub enum SetupEnd {
 
 impl Error {
     /// Wraps what the system says about a file.
-    pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File { action, path, source }
     }

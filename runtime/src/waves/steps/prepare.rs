@@ -130,8 +130,8 @@ fn branch(brief: &Brief, base: &CommitId) -> Result<(BranchName, BranchStart), E
 /// Opens the worktree of an attempt that another process prepared.
 pub(super) async fn taken_over(brief: &Brief) -> Result<Worktree, Trouble> {
     let Some(place) = brief.place.clone() else { return Err(Trouble::of_task("its worktree was never made")) };
-    let pool = brief.setup.checkouts.pool().clone();
-    blocking(move || pool.take_over(place.worktree.as_ref(), &BranchName::new(place.branch)?, &place.base)).await
+    let checkouts = brief.setup.checkouts.clone();
+    blocking(move || checkouts.take_over(place.worktree.as_ref(), &BranchName::new(place.branch)?, &place.base)).await
 }
 
 /// Returns the worktree of a step, wherever it comes from, or the answer that it is lost.
