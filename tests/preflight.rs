@@ -159,6 +159,11 @@ fn the_doctor_runs_the_tests_when_asked() {
     let good = scene.tm(&["doctor", "--tests"]).output().expect("tm");
     let shown = String::from_utf8_lossy(&good.stdout).into_owned();
     assert!(shown.contains("ok    base      1 pass, 0 fail"), "{shown}");
+    write(&scene.root().join("run-tests.sh"), "echo 1..0\n");
+    commit(&scene);
+    let none = scene.tm(&["doctor", "--tests"]).output().expect("tm");
+    let shown = String::from_utf8_lossy(&none.stdout).into_owned();
+    assert!(shown.contains("note  base      no tests yet; the command finds none, although `t/"), "{shown}");
     write(&scene.root().join("run-tests.sh"), "echo 'boom' >&2; exit 127\n");
     commit(&scene);
     let bad = scene.tm(&["doctor", "--tests"]).output().expect("tm");

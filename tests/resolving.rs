@@ -183,19 +183,23 @@ fn a_merge_program_that_the_user_names_merges_what_lines_alone_do_not() {
 
 #[test]
 fn a_lock_file_in_conflict_is_made_again_from_what_has_landed_together() {
-    let agent = r#"
-if [ "$name" = 2 ]; then until_landed 1; fi
-mkdir -p wanted; echo "$name" > "wanted/$name"; cat wanted/* > Cargo.lock
-"#;
-    let cheap = "echo 1..1\ncat wanted/* | cmp - Cargo.lock && echo ok - fine || echo not ok - fine\n";
-    let scene = scene(2, agent, &[("wanted/0", "0\n"), ("Cargo.lock", "0\n"), ("run-tests.sh", cheap)]);
-    let settings = "git:\n  lock_files:\n    Cargo.lock: cat wanted/* > Cargo.lock\n";
-    write(&scene.root().join(".taskmaster/tm.yaml"), settings);
-    let report = scene.runs(&["--tdd", "off", "--max-parallel", "2", "--retries", "0"], 0);
-    assert_eq!(attempts(&report, "2"), 1, "{report:#}");
-    assert_eq!(landed(&scene, &report, "Cargo.lock"), "0\n1\n2");
-    assert_eq!(resolutions(&scene, &report), ["lockfile"]);
-    assert_audited(&scene);
+    for (name, joined) in [("Cargo.lock", "0\n1\n2"), ("bun.lockb", "0\x001\x002")] {
+        let make = if name == "bun.lockb" { "cat wanted/* | tr '\\n' '\\0'" } else { "cat wanted/*" };
+        let agent = format!(
+            "if [ \"$name\" = 2 ]; then until_landed 1; fi\n\
+             mkdir -p wanted; echo \"$name\" > \"wanted/$name\"; {make} > {name}\n"
+        );
+        let cheap = format!("echo 1..1\n{make} | cmp - {name} && echo ok - fine || echo not ok - fine\n");
+        let before = if name == "bun.lockb" { "0\0" } else { "0\n" };
+        let scene = scene(2, &agent, &[("wanted/0", "0\n"), (name, before), ("run-tests.sh", &cheap)]);
+        let settings = format!("git: {{ lock_files: {{ {name}: \"{} > {name}\" }} }}\n", make.replace('\\', "\\\\"));
+        write(&scene.root().join(".taskmaster/tm.yaml"), &settings);
+        let report = scene.runs(&["--tdd", "off", "--max-parallel", "2", "--retries", "0"], 0);
+        assert_eq!(attempts(&report, "2"), 1, "{report:#}");
+        assert_eq!(landed(&scene, &report, name).trim_end_matches('\0'), joined);
+        assert_eq!(resolutions(&scene, &report), ["lockfile"]);
+        assert_audited(&scene);
+    }
 }
 
 #[test]

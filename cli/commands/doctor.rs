@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::path::Path;
 use tm_app::{Error, PlanOrder, Project, Trial, check_gates, find_program, hooks, parts, signing, test_command};
 use tm_executors::testing::{Reading, TestCommand, detect_test_command, expected_reading, how_to_report};
+use tm_scheduler::preflight::BaseState;
 use tm_store::run::RunLock;
 
 /// Below so many bytes a run may not have room for its worktrees.
@@ -181,7 +182,15 @@ async fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
         Err(error) => return Err(error.into()),
     };
     let good = preflight.lines().into_iter().filter(|_| preflight.is_good());
-    let good = good.map(|line| Finding::good("base", line.strip_prefix("base: ").unwrap_or(&line)));
+    let good = good.zip(&preflight.bases).map(|(line, base)| {
+        let line = line.strip_prefix("base: ").unwrap_or(&line);
+        match base.state {
+            BaseState::NoTestsYet => {
+                Finding::with_hint("base", Weight::Note, line, "the first work on it has to bring some")
+            }
+            BaseState::Runs | BaseState::Broken => Finding::good("base", line),
+        }
+    });
     let bad = preflight.problems.iter().map(|problem| {
         let what = format!("{}: {}", problem.check, problem.what);
         let lines: Vec<&str> =

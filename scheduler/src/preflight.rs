@@ -43,7 +43,7 @@ pub struct Base {
     pub flaky: u64,
     /// How much the results tell.
     pub strength: Strength,
-    /// How results can be read test by test, where they are not.
+    /// How results can be read test by test, where they are not; what speaks against it, where there seem to be none.
     #[serde(default)]
     pub advice: Option<String>,
     /// How long it took in milliseconds.
@@ -104,14 +104,17 @@ impl Preflight {
 impl Base {
     fn words(&self) -> String {
         match (self.state, self.strength) {
-            (BaseState::NoTestsYet, _) => "no tests yet".to_owned(),
+            (BaseState::NoTestsYet, _) => format!("no tests yet{}", self.advised()),
             (BaseState::Broken, _) => "the tests can't be run".to_owned(),
             (BaseState::Runs, Strength::PerTest) => self.counts(),
             (BaseState::Runs, Strength::ExitStatusOnly | Strength::Nothing) => {
-                let advice = self.advice.as_ref().map_or_else(String::new, |advice| format!("; {advice}"));
-                format!("the test command passes, exit status only{advice}")
+                format!("the test command passes, exit status only{}", self.advised())
             }
         }
+    }
+
+    fn advised(&self) -> String {
+        self.advice.as_ref().map_or_else(String::new, |advice| format!("; {advice}"))
     }
 
     fn counts(&self) -> String {

@@ -4,10 +4,12 @@ use crate::git::{fields, path_of};
 use crate::{Error, Repository, TreeId};
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
-use tm_scheduler::merging::Resolution;
+use tm_scheduler::merging::{Resolution, lock_file};
 
 /// What git says of a conflict in which only lines are at odds.
 const OF_LINES: &str = "CONFLICT (contents)";
+/// What git says of one in which files that are no text are at odds, besides.
+const OF_BYTES: &str = "CONFLICT (binary)";
 /// What other words of git about a merge begin with, where they tell of a conflict.
 const CONFLICT: &str = "CONFLICT";
 
@@ -18,8 +20,9 @@ pub struct Conflict {
     pub files: Vec<String>,
     /// The merged tree, in whose files the conflicts are marked.
     pub marked: TreeId,
-    /// The versions of each file, where lines of regular files are all that is at odds; `None` where anything else is:
-    /// a file that is gone or renamed on one side, a link, a submodule, a mode, something that is no text.
+    /// The versions of each file, where lines of regular files and lock files are all that is at odds; `None` where
+    /// anything else is: a file that is gone or renamed on one side, a link, a submodule, a mode, something that is no
+    /// text.
     pub texts: Option<Vec<ConflictedText>>,
 }
 
@@ -221,22 +224,24 @@ fn conflict(marked: TreeId, parts: &[&[u8]]) -> Conflict {
     let versions: Vec<Version> = parts[..end].iter().filter_map(|part| Version::of(part)).collect();
     let mut paths: Vec<PathBuf> = versions.iter().map(|version| version.path.clone()).collect();
     paths.dedup();
-    let is_of_lines = kinds(parts.get(end + 1..).unwrap_or_default())
-        .is_some_and(|kinds| kinds.iter().all(|kind| !kind.starts_with(CONFLICT) || kind == OF_LINES));
+    let is_of_lines = is_of_lines(parts.get(end + 1..).unwrap_or_default()) == Some(true);
     let texts: Option<Vec<ConflictedText>> = paths.iter().map(|path| text_of(path, &versions)).collect();
     let files = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     Conflict { files, marked, texts: texts.filter(|_| is_of_lines) }
 }
 
-/// What happened: of each message the number of its paths, the paths, its kind, its words.
-fn kinds(mut parts: &[&[u8]]) -> Option<Vec<String>> {
-    let mut kinds = Vec::new();
+/// Whether nothing conflicts but lines, and lock files as a whole: of each message there are the number of its paths, the
+/// paths, its kind, its words.
+fn is_of_lines(mut parts: &[&[u8]]) -> Option<bool> {
+    let mut is_of_lines = true;
     while let Some((count, rest)) = parts.split_first() {
         let count: usize = std::str::from_utf8(count).ok()?.parse().ok()?;
-        kinds.push(String::from_utf8_lossy(rest.get(count)?).into_owned());
+        let kind = String::from_utf8_lossy(rest.get(count)?);
+        let is_lock = || rest[..count].iter().all(|path| lock_file(&String::from_utf8_lossy(path)).is_some());
+        is_of_lines &= !kind.starts_with(CONFLICT) || kind == OF_LINES || kind == OF_BYTES && is_lock();
         parts = rest.get(count + 2..).unwrap_or_default();
     }
-    Some(kinds)
+    Some(is_of_lines)
 }
 
 /// One version of a file in conflict.

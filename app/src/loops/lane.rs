@@ -258,7 +258,7 @@ impl Common<'_> {
             let checkouts = checkouts(WorktreePool::open(repository, folder)?, base.clone())?;
             let worktree = checkouts.take_over(&path, &BranchName::new(branch.clone())?, &base)?;
             self.project.tell(&Notice::GoesOnWith(&branch));
-            return Ok(Place::Worktree { checkouts, worktree: Box::new(worktree) });
+            return Ok(Place::Worktree { checkouts: Box::new(checkouts), worktree: Box::new(worktree) });
         }
         // A folder for each lane: a lane that ends cleans up its own.
         let folder = self.project.directory.worktrees_folder().join(format!("{}-{name}", self.id));

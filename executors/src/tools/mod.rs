@@ -178,6 +178,33 @@ mod tests {
     }
 
     #[test]
+    fn the_lock_files_of_every_tool_can_be_made_again_where_they_conflict() {
+        let of_python = python::LOCKED.iter().map(|(_, tool, ..)| *tool);
+        for tool in table::TABLE.iter().filter(|row| row.setup.is_some()).map(|row| row.name).chain(of_python) {
+            let files: &[&str] = match tool {
+                "pnpm" => &["pnpm-lock.yaml"],
+                "Yarn" => &["yarn.lock"],
+                "Bun" => &["bun.lock", "bun.lockb"],
+                "npm" => &["package-lock.json", "npm-shrinkwrap.json"],
+                "Cargo" => &["Cargo.lock"],
+                "Go" => &["go.sum"],
+                "Bundler" => &["Gemfile.lock"],
+                "Composer" => &["composer.lock"],
+                ".NET" => &["packages.lock.json"],
+                "Swift" => &["Package.resolved"],
+                "uv" => &["uv.lock"],
+                "Poetry" => &["poetry.lock"],
+                "PDM" => &["pdm.lock"],
+                "Pipenv" => &["Pipfile.lock"],
+                other => panic!("which lock files does {other} write?"),
+            };
+            for file in files {
+                assert!(tm_scheduler::merging::lock_file(file).is_some(), "{tool}: {file}");
+            }
+        }
+    }
+
+    #[test]
     fn two_tools_in_one_project_are_both_run() {
         let (setup, _) = of(&[PACKAGE, ("package-lock.json", "{}"), ("Cargo.toml", ""), ("Cargo.lock", "")]);
         assert_eq!(setup, "npm ci; cargo fetch --locked");

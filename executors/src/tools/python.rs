@@ -6,7 +6,7 @@ use std::path::Path;
 /// The interpreter of a checkout's environment.
 const INTERPRETER: &str = ".venv/bin/python";
 /// Tools with a lock file: the file, name, program, and the command.
-const LOCKED: [(&str, &str, &str, &str); 4] = [
+pub(super) const LOCKED: [(&str, &str, &str, &str); 4] = [
     ("uv.lock", "uv", "uv", "uv sync --locked"),
     ("poetry.lock", "Poetry", "poetry", "POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction"),
     // The interpreter that it remembers may be one of the user's own checkout.

@@ -4,12 +4,12 @@ use super::{FoundTool, has, text};
 use std::path::Path;
 
 /// One tool.
-struct Row {
-    name: &'static str,
+pub(super) struct Row {
+    pub(super) name: &'static str,
     /// Any of these tells of it; one that begins with `*` is the end of a name.
     files: &'static [&'static str],
     /// Installs exactly what the lock file says.
-    setup: Option<&'static str>,
+    pub(super) setup: Option<&'static str>,
     program: &'static str,
     /// Where it keeps what it built.
     cache: &'static [&'static str],
@@ -28,7 +28,7 @@ const fn row(
 }
 
 /// Every tool but those of Python.
-static TABLE: [Row; 15] = [
+pub(super) static TABLE: [Row; 15] = [
     row("pnpm", &["pnpm-lock.yaml"], "pnpm install --frozen-lockfile", "pnpm", "javascript"),
     row("Yarn", &[".yarnrc.yml"], NEW_YARN, "yarn", "javascript"),
     row("Yarn", &["yarn.lock"], "yarn install --frozen-lockfile", "yarn", "javascript"),

@@ -77,7 +77,7 @@ pub enum Place {
     /// In a worktree, on a branch.
     Worktree {
         /// Where it is from.
-        checkouts: Checkouts,
+        checkouts: Box<Checkouts>,
         /// The worktree.
         worktree: Box<Worktree>,
     },
@@ -94,7 +94,7 @@ impl Place {
         base: &CommitId,
     ) -> Result<Self, preparation::Error> {
         let worktree = Box::new(checkouts.worktree(branch, &BranchStart::New, base, &[]).await?);
-        Ok(Self::Worktree { checkouts, worktree })
+        Ok(Self::Worktree { checkouts: Box::new(checkouts), worktree })
     }
 
     /// Returns its folder.

@@ -1,17 +1,16 @@
 //! Takes both sides of a conflict where both only added lines, or where one only removes lines that the other has added to.
 
-use super::Segment;
+use super::{Segment, lock_file};
 
 /// Files whose lines are no items: a key may stand in them once, and an end of a line may belong to the next one. Nothing
 /// that runs need notice when they are put together wrongly.
 const NOT_BY_LINES: [&str; 10] =
     [".json", ".jsonc", ".ipynb", ".xml", ".svg", ".html", ".lock", ".sum", ".plist", ".pbxproj"];
-const NOT_BY_LINES_NAMES: [&str; 3] = ["pnpm-lock.yaml", "package-lock.json", "npm-shrinkwrap.json"];
 
 /// Tells whether added lines of such a file are put together line by line at all.
 pub fn is_joined_by_lines(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    !NOT_BY_LINES.iter().any(|end| name.ends_with(end)) && !NOT_BY_LINES_NAMES.contains(&name.as_str())
+    let name = path.to_lowercase();
+    !NOT_BY_LINES.iter().any(|end| name.ends_with(end)) && lock_file(path).is_none()
 }
 
 /// Returns a text with what both sides added, what had landed first; `None` where a side changed or removed a line that

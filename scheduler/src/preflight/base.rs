@@ -8,7 +8,7 @@ use crate::{CommandEnd, Detail, Strength, TestOutcome, TestReport};
 const LAST_LINES: usize = 12;
 
 /// What runners say that find no tests, where only the exit status tells anything.
-const NO_TESTS: [&str; 12] = [
+const NO_TESTS: [&str; 18] = [
     "no test files found",
     "no tests found",
     "no tests ran",
@@ -21,10 +21,23 @@ const NO_TESTS: [&str; 12] = [
     "no tests executed",
     "no packages to test",
     "no go files",
+    "no test modules found",
+    "no test is available",
+    "find any files to test",
+    "0 test files matching",
+    "start directory is not importable",
+    ":test no-source",
 ];
 
-/// What is said where the script is not there yet that is to run the tests.
-const NO_SCRIPT: [&str; 3] = ["missing script", "err_pnpm_no_script", "no rule to make target"];
+/// What is said where what is to run the tests is not there yet: a script, or the manifest.
+const NO_SCRIPT: [&str; 6] = [
+    "missing script",
+    "err_pnpm_no_script",
+    "no rule to make target",
+    "could not find `cargo.toml`",
+    "no targets specified in the manifest",
+    "cannot find main module",
+];
 
 /// The exit codes of pytest and unittest, and of nextest, for no tests.
 const CODES_OF_NO_TESTS: [i32; 2] = [5, 4];
@@ -48,6 +61,8 @@ pub struct BaseMeasured<'a> {
 pub fn judge_base(measured: BaseMeasured<'_>) -> (Base, Option<Problem>) {
     let BaseMeasured { command, report, paths, .. } = &measured;
     let verdict = match why_broken(report) {
+        // The runner says so itself.
+        None if report.detail == Detail::PerTest && report.tests.is_empty() => (BaseState::NoTestsYet, None),
         None => (BaseState::Runs, None),
         // What is missing may be what the work is to make.
         Some(_) if finds_no_tests(report, paths) || is_empty(paths) => (BaseState::NoTestsYet, None),
@@ -111,7 +126,7 @@ fn why_broken(report: &TestReport) -> Option<(String, &'static str)> {
     }
 }
 
-/// Whether a runner is there and has nothing to run.
+/// Whether a runner is there and has nothing to run. One that is known has to say so: what it prints can be read.
 fn finds_no_tests(report: &TestReport, paths: &[String]) -> bool {
     let CommandEnd::Exited(Some(code)) = report.end else { return false };
     let output = report.output_tail.to_lowercase();
@@ -119,7 +134,8 @@ fn finds_no_tests(report: &TestReport, paths: &[String]) -> bool {
     let has_none = !paths.iter().any(|path| is_test_path(path));
     let lacks_script = NO_SCRIPT.iter().any(|words| output.contains(words));
     let can_run = code != 126 && code != 127 && !lacks_runner(report);
-    let is_ready = can_run && (says_so || has_none) || lacks_script && has_none;
+    let is_known = report.detail == Detail::PerTest;
+    let is_ready = can_run && (says_so || has_none && !is_known) || lacks_script && has_none;
     report.tests.is_empty() && report.load_errors.is_empty() && is_ready
 }
 
@@ -140,7 +156,7 @@ fn last_lines(report: &TestReport) -> Vec<String> {
 }
 
 fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
-    let BaseMeasured { command, report, again, advice, .. } = measured;
+    let BaseMeasured { command, report, again, paths, advice } = measured;
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let passes_again = |name: &&str| again.is_some_and(|again| again.tests.get(*name) == Some(&TestOutcome::Passed));
     let flaky = number(report.names(TestOutcome::Failed).filter(passes_again).count());
@@ -149,6 +165,14 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
         (_, Detail::PerTest) => Strength::PerTest,
         (_, Detail::ExitStatusOnly) => Strength::ExitStatusOnly,
     };
+    let advice = match state {
+        BaseState::Runs => advice.filter(|_| strength == Strength::ExitStatusOnly),
+        BaseState::NoTestsYet => {
+            let one = paths.iter().find(|path| is_test_path(path));
+            one.map(|path| format!("the command finds none, although `{path}` looks like one"))
+        }
+        BaseState::Broken => None,
+    };
     Base {
         command: command.to_owned(),
         state,
@@ -156,7 +180,7 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
         failed: number(report.count(TestOutcome::Failed)) - flaky,
         skipped: number(report.count(TestOutcome::Skipped)),
         flaky,
-        advice: advice.filter(|_| state == BaseState::Runs && strength == Strength::ExitStatusOnly),
+        advice,
         strength,
         took_ms: 0,
     }

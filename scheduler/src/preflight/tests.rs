@@ -51,7 +51,21 @@ fn a_repository_without_tests_yet_is_told_from_one_whose_tests_can_not_be_run() 
     let not_started = TestReport::without_results(CommandEnd::NotStarted("failed to set up".to_owned()));
     for (name, report, paths, expected) in [
         ("a command that passes without tests", exited(0, ""), &CODE_WITHOUT_TESTS[..], Runs),
-        ("cargo test without tests", tests(0, &[]), &CODE_WITHOUT_TESTS, Runs),
+        ("cargo test without tests", tests(0, &[]), &CODE_WITHOUT_TESTS, NoTestsYet),
+        ("a known runner that says nothing", broken(exited(0, "")), &CODE_WITHOUT_TESTS, Broken),
+        (
+            "one that fails for another reason",
+            broken(exited(1, "Validation Error: preset")),
+            &CODE_WITHOUT_TESTS,
+            Broken,
+        ),
+        (
+            "cargo without a manifest",
+            broken(exited(101, "could not find `Cargo.toml`")),
+            &CODE_WITHOUT_TESTS,
+            NoTestsYet,
+        ),
+        ("gradle without tests", broken(exited(0, "> Task :test NO-SOURCE")), &CODE_WITHOUT_TESTS, NoTestsYet),
         ("pytest without tests", broken(exited(5, "no tests ran in 0.01s")), &CODE_WITHOUT_TESTS, NoTestsYet),
         ("npm test without test files", exited(1, "No test files found, exiting with code 1"), &CODE, NoTestsYet),
         ("a runner of one's own without tests", exited(1, "nothing here"), &CODE_WITHOUT_TESTS, NoTestsYet),
@@ -79,6 +93,14 @@ fn a_repository_without_tests_yet_is_told_from_one_whose_tests_can_not_be_run() 
         assert_eq!(base.state, expected, "{name}");
         assert_eq!(problem.is_some(), expected == Broken, "{name}");
     }
+}
+
+#[test]
+fn files_of_tests_that_the_command_does_not_find_are_named() {
+    let (base, _) = judge(&tests(0, &[]), &CODE);
+    let preflight = Preflight { bases: vec![base], ..Preflight::default() };
+    let line = "base: no tests yet; the command finds none, although `tests/test_a.py` looks like one";
+    assert_eq!(preflight.lines(), [line]);
 }
 
 #[test]
