@@ -219,3 +219,30 @@ fn an_exit_status_is_another_word_than_proven_wherever_a_result_is_shown() {
     }
     assert_eq!(task(&scene.report(), "2")["attempts"][0]["proof"]["strength"], "exit-status-only");
 }
+
+#[test]
+fn autopilot_looks_before_it_starts_and_not_twice_at_the_same() {
+    let scene = Scene::with_backlog(&crate::autopilot::backlog(), "");
+    let script = include_str!("../cli/demo/repository/run-tests.sh");
+    write(&scene.root().join("run-tests.sh"), &format!("echo run >> \"$AGENT_FOLDER/count\"\n{script}"));
+    write(&scene.root().join(".taskmaster/tm.yaml"), "worktree: { setup: \"true\" }\n");
+    commit(&scene);
+    let runs = || std::fs::read_to_string(scene.path("count")).expect("runs").lines().count();
+    for _ in 0..2 {
+        let started = scene.autopilot_ok(&["start", "1"]);
+        assert_eq!(started["base"], serde_json::json!(["base: 1 pass, 0 fail"]), "{started:#}");
+        scene.autopilot_ok(&["abort", "--cleanup", "--no-confirm"]);
+        scene.git(&["switch", "--quiet", "main"]);
+    }
+    assert_eq!(runs(), 1);
+    write(&scene.root().join("run-tests.sh"), "echo 'boom: dependency missing' >&2\nexit 127\n");
+    commit(&scene);
+    let refused = scene.refused(&["start", "1"], 1);
+    for part in ["exit code 127", "\n    boom: dependency missing", "hint: `worktree.setup`", "`--allow-broken-base`"] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    assert_eq!(scene.git(&["for-each-ref", "refs/heads/tm"]), "", "no branch is left");
+    assert_eq!(scene.git(&["worktree", "list"]).lines().count(), 1);
+    let allowed = scene.autopilot_ok(&["start", "1", "--allow-broken-base"]);
+    assert!(allowed["base"][0].as_str().is_some_and(|line| line.contains("(`--allow-broken-base`)")), "{allowed:#}");
+}

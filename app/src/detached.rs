@@ -3,7 +3,6 @@
 use crate::error::Error;
 use crate::interrupted::SavedOverride;
 use crate::plan::PlanOrder;
-use crate::preflight::BrokenBase;
 use crate::project::{Caller, Project};
 use crate::proving_again::JournalTrust;
 use crate::run::{Ended, RunOf, Session};
@@ -14,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 use tm_executors::process::{Detached, TreeCommand};
+use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::RunId;
 use tm_store::run::{ProjectDirectory, RunLock, read_json, write_json};
 

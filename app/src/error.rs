@@ -1,10 +1,10 @@
 //! What can keep a call from being carried out. Texts follow "failed to"; what to do about it is for the caller to say.
 
 use crate::lost_landings::LostLandings;
-use crate::preflight::BrokenTests;
 use std::io;
 use std::path::PathBuf;
 use tm_runtime::audit::Doubt;
+use tm_runtime::preflight::BrokenTests;
 use tm_runtime::standing::NotTakenBack;
 use tm_runtime::{JournalHeader, Trouble};
 use tm_scheduler::{AuditItem, RunId, Status, TaskId, Unplannable};

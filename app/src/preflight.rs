@@ -5,26 +5,16 @@ use crate::judging::{Judging, close};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::setup::{parts, test_command};
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use serde::Serialize;
 use std::path::Path;
 use tm_executors::testing::{TestCommand, TestPlace, how_to_report, run_tests};
 use tm_runtime::loops::Place;
-use tm_runtime::preflight::{look_first, no_test_command};
+use tm_runtime::preflight::{BrokenBase, look_first, no_test_command};
 use tm_runtime::{JournalHeader, Measurements, now, replay};
-use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, judge_base};
+use tm_scheduler::preflight::{BaseMeasured, Preflight, judge_base};
 use tm_scheduler::{CommitId, Task, TaskId};
 use tm_store::run::{ActivityLog, RunDirectory, write_json};
 use tm_worktrees::WorktreePool;
-
-/// What becomes of a run whose base can't be tested.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub enum BrokenBase {
-    /// It is not begun.
-    Refused,
-    /// It goes on, and says so.
-    Allowed,
-}
 
 /// A preflight as an event.
 #[derive(Clone, Debug, Serialize)]
@@ -63,10 +53,7 @@ pub(crate) async fn before_run(
 /// Tells what was seen, and refuses what could prove nothing.
 fn judged(project: &Project, seen: BaseSeen, broken: BrokenBase) -> Result<(), Error> {
     project.tell(&Notice::BaseMeasured(&seen));
-    if seen.preflight.is_good() || broken == BrokenBase::Allowed {
-        return Ok(());
-    }
-    Err(Error::NothingProvable(BrokenTests(seen.preflight.problems)))
+    broken.decided(seen.preflight).map(drop).map_err(Error::NothingProvable)
 }
 
 /// Looks at a base; ends when somebody interrupts.
@@ -81,8 +68,7 @@ async fn looked(
     let look = look_first(base, &commands.known, measurements, scratch);
     let mut preflight = unless_interrupted(look).await?.map_err(Error::unjudged("look at the base"))?;
     preflight.problems.extend(commands.is_missing.then(no_test_command));
-    preflight.is_overridden = !preflight.is_good() && broken == BrokenBase::Allowed;
-    Ok(preflight)
+    Ok(broken.noted(preflight))
 }
 
 /// Looks at HEAD as a run looks at its base.
@@ -147,10 +133,8 @@ pub(crate) async fn before_loop(
     let words = command.to_string();
     let (base, problem) =
         judge_base(BaseMeasured { command: &words, report: &report, again: None, paths: &paths, advice });
-    let is_overridden = problem.is_some() && broken == BrokenBase::Allowed;
-    let preflight =
-        Preflight { bases: vec![base], problems: problem.into_iter().collect(), is_overridden, ..Preflight::default() };
-    judged(project, preflight.into(), broken)
+    let preflight = Preflight { bases: vec![base], problems: problem.into_iter().collect(), ..Preflight::default() };
+    judged(project, broken.noted(preflight).into(), broken)
 }
 
 /// The test commands of a plan.
@@ -177,20 +161,4 @@ fn commands(project: &Project, header: &JournalHeader, tasks: &[Task]) -> Result
         }
     }
     Ok(found)
-}
-
-/// Why nothing could be proven on a base: what was found, with the last lines of what was printed.
-#[derive(Clone, Debug)]
-pub struct BrokenTests(pub Vec<Problem>);
-
-impl fmt::Display for BrokenTests {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for problem in &self.0 {
-            write!(formatter, "\n  {}: {}", problem.check, problem.what)?;
-            for line in &problem.last_lines {
-                write!(formatter, "\n    {line}")?;
-            }
-        }
-        Ok(())
-    }
 }

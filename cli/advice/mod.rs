@@ -5,7 +5,7 @@ mod autopilot;
 use crate::failure::ExitCode;
 use std::error::Error as AnyError;
 use std::path::Path;
-use tm_app::{Error, LostLandings};
+use tm_app::{BrokenTests, Error, LostLandings};
 use tm_runtime::JournalHeader;
 use tm_runtime::autopilot::ErrorKind;
 use tm_runtime::callers::RefusedToAgent;
@@ -192,18 +192,13 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         }
         Error::NotSigned { settings, .. } => hint(format!("see to {}", settings.join(", "))),
         Error::Interrupted => (ExitCode::Interrupted, None),
-        Error::NothingProvable(tests) => {
-            let mut hints: Vec<&str> = Vec::new();
-            for problem in &tests.0 {
-                if !hints.contains(&problem.hint.as_str()) {
-                    hints.push(&problem.hint);
-                }
-            }
-            hints.push("`--allow-broken-base` goes on all the same");
-            hint(hints.join("; "))
-        }
+        Error::NothingProvable(tests) => hint(on_broken_tests(tests)),
         _ => return None,
     })
+}
+
+fn on_broken_tests(tests: &BrokenTests) -> String {
+    [tests.hints(), vec!["`--allow-broken-base` goes on all the same"]].concat().join("; ")
 }
 
 /// Errors of runs that were begun, and of those who steer them.

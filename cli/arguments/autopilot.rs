@@ -73,6 +73,9 @@ pub(crate) struct StartArguments {
     /// Start over an unfinished run, which is paused, and over open dependencies.
     #[arg(long, short = 'f')]
     pub(crate) force: bool,
+    /// Start although the tests can't be run there, so that nothing can be proven.
+    #[arg(long)]
+    pub(crate) allow_broken_base: bool,
     /// Say what would be done, and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

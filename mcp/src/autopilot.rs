@@ -11,6 +11,7 @@ use tm_runtime::autopilot::{
     Cleanup, CommitRequest, Committed, CompleteRequest, Completed, Ended, FinalizeRequest, Force, NextAction,
     StartRequest, Started, StatusView, abort, commit, complete, finalize, next, pause, preview, resume, start, status,
 };
+use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::RunId;
 use tm_scheduler::autopilot::{TddPhase, TestCounts};
 use tokio::runtime::Handle;
@@ -57,6 +58,9 @@ pub(crate) struct Start {
     /// Start over an unfinished run, which is paused, and over open dependencies.
     #[serde(default)]
     force: bool,
+    /// Start although the tests can't be run there, so that nothing can be proven.
+    #[serde(default)]
+    allow_broken_base: bool,
     /// Say what would be done, and do nothing.
     #[serde(default)]
     dry_run: bool,
@@ -196,9 +200,13 @@ impl Server {
                        Returns what is to be done next.",
         annotations(read_only_hint = false, destructive_hint = false, open_world_hint = false)
     )]
-    async fn autopilot_start(&self, Parameters(start_call): Parameters<Start>) -> Result<Json<Started>, Refusal> {
+    async fn autopilot_start(
+        &self,
+        Parameters(start_call): Parameters<Start>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Json<Started>, Refusal> {
         let server = self.clone();
-        blocking(move || {
+        let work = blocking(move || {
             let project = server.project(start_call.project_root.as_deref())?;
             let options = start_call.options.as_ref();
             let request = StartRequest {
@@ -206,12 +214,16 @@ impl Server {
                 tag: start_call.tag.as_deref().map(Into::into),
                 branch: start_call.branch.clone().or_else(|| options?.branch.clone()),
                 max_attempts: start_call.max_attempts.or_else(|| options?.max_attempts),
+                broken: if start_call.allow_broken_base { BrokenBase::Allowed } else { BrokenBase::Refused },
                 force: if start_call.force { Force::Yes } else { Force::No },
             };
-            if start_call.dry_run { preview(&project, &request) } else { start(&project, &request) }
-        })
-        .await
-        .map(Json)
+            if start_call.dry_run {
+                preview(&project, &request)
+            } else {
+                Handle::current().block_on(start(&project, &request))
+            }
+        });
+        told(&context, TESTS, work).await.map(Json)
     }
 
     #[tool(

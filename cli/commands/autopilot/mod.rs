@@ -18,6 +18,7 @@ use tm_runtime::autopilot::{
     Cleanup, CommitRequest, CompleteRequest, Error, FinalizeRequest, Force, GUIDE, Project, StartRequest, Surroundings,
     abort, activity, commit, complete, finalize, next, parse_counts, pause, preview, prompt, resume, start, status,
 };
+use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::RunId;
 use tm_scheduler::autopilot::TddPhase;
 
@@ -89,6 +90,7 @@ impl Screen<'_> {
             tag: arguments.tag.as_deref().map(Into::into),
             branch: arguments.branch.clone(),
             max_attempts: arguments.max_attempts.map(Into::into),
+            broken: if arguments.allow_broken_base { BrokenBase::Allowed } else { BrokenBase::Refused },
             force: if arguments.force { Force::Yes } else { Force::No },
         };
         if arguments.dry_run {
@@ -104,7 +106,7 @@ impl Screen<'_> {
             print_data(&words::preview(&planned));
             confirm("start the run", "Start?")?;
         }
-        self.begun(&start(self.project, &request)?, arguments.interactive).await
+        self.begun(&start(self.project, &request).await?, arguments.interactive).await
     }
 
     /// The unfinished run of the task, where `--resume` asks for it.

@@ -12,6 +12,7 @@ pub(super) fn preview(started: &Started) -> String {
 
 pub(super) fn started(started: &Started) -> String {
     let mut text = format!("{} (run {})\n", started.message, started.run_id);
+    text.extend(started.base.iter().map(|line| format!("{line}\n")));
     text += &warnings(&started.warnings);
     text + &started.next_action.as_ref().map(next).unwrap_or_default()
 }

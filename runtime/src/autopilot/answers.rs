@@ -213,6 +213,8 @@ pub struct Started {
     pub subtasks: Vec<String>,
     /// How far the run is.
     pub progress: ProgressView,
+    /// What was seen of the tests where the run starts.
+    pub base: Vec<String>,
     /// What is odd.
     pub warnings: Vec<String>,
     /// What is to be done next; none where nothing was begun.

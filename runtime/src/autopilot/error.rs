@@ -1,5 +1,6 @@
 //! What can go wrong when autopilot is asked for something; what to do about it is for the caller to say.
 
+use crate::preflight::BrokenTests;
 use std::path::PathBuf;
 use tm_scheduler::autopilot::{IllegalStep, Unstartable, Verdict};
 use tm_scheduler::{CommitId, RunId, TaskId};
@@ -77,6 +78,9 @@ pub enum Error {
     /// Nothing tells how tests are run.
     #[error("find a test command: none is set, and the project shows none")]
     NoTestCommand,
+    /// No work could be proven on what the run would start from.
+    #[error("start a run: no work could be proven on this base{0}")]
+    BrokenBase(BrokenTests),
     /// A file was named that commits never take.
     #[error("commit `{0}`: it is never committed")]
     NeverCommitted(String),

@@ -10,6 +10,7 @@ mod context;
 mod error;
 mod finish;
 mod ledger;
+mod look;
 mod message;
 mod next;
 mod project;

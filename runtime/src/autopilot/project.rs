@@ -75,6 +75,11 @@ impl Project {
         all.map(|(git_dir, root)| Ok((folder(&self.settings, &self.home, &git_dir, &root)?, root))).collect()
     }
 
+    /// Returns the folder for checkouts in which a base is looked at: one for each checkout, by whose lock it is held.
+    pub(super) fn checkouts_to_look(&self) -> Result<PathBuf, Error> {
+        Ok(self.home.project(self.checkout.git_dir())?.worktrees_folder().join("autopilot"))
+    }
+
     /// Returns the top of the checkout.
     pub fn root(&self) -> &Path {
         self.checkout.root()

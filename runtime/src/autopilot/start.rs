@@ -3,12 +3,14 @@
 use super::answers::Started;
 use super::commit;
 use super::error::Error;
+use super::look::look;
 use super::message::check_templates;
 use super::next::{all_subtasks, progress};
 use super::project::Project;
 use super::session::{OpenRun, Session, pause_others};
 use super::state::{NewRun, RunState};
 use crate::now;
+use crate::preflight::BrokenBase;
 use serde_json::json;
 use std::collections::BTreeMap;
 use tm_scheduler::autopilot::{Autopilot, AutopilotRules, OpenDependencies, Order, Stage, WorkItem, work_order};
@@ -27,6 +29,8 @@ pub struct StartRequest {
     pub branch: Option<String>,
     /// Tries at GREEN, instead of those of the settings.
     pub max_attempts: Option<u32>,
+    /// What becomes of it when the tests can't be run where it would start.
+    pub broken: BrokenBase,
     /// What stands in the way is pushed aside: an unfinished run is paused, open dependencies don't count.
     pub force: Force,
 }
@@ -66,15 +70,16 @@ pub fn preview(project: &Project, request: &StartRequest) -> Result<Started, Err
     Ok(started)
 }
 
-/// Begins a run.
+/// Begins a run, once the tests were seen to run where it starts.
 ///
 /// # Errors
 /// The surroundings, the task or another run don't allow it; nothing is left then.
-pub fn start(project: &Project, request: &StartRequest) -> Result<Started, Error> {
+pub async fn start(project: &Project, request: &StartRequest) -> Result<Started, Error> {
     let lock = Session::lock(project)?;
-    let _waves = project.hold_off_waves(now())?;
     let checked = check(project, request)?;
     let state = new_state(project, &checked)?;
+    let base = look(project, &checked.task, &state.base_commit, request.broken).await?;
+    let _waves = project.hold_off_waves(now())?;
     let run = project.folder.run(&state.run_id)?;
     run.create()?;
     let mut session = Session::with(OpenRun { project, run, state }, lock);
@@ -83,7 +88,7 @@ pub fn start(project: &Project, request: &StartRequest) -> Result<Started, Error
     session.save(&[json!({"event": "phase:start", "phase": "preflight", "taskId": checked.task.id})])?;
     set_up(&mut session)?;
     let message = format!("started `{}` on `{}`", checked.task.id, checked.branch);
-    finish(&session, message, checked.warnings)
+    Ok(Started { base, ..finish(&session, message, checked.warnings)? })
 }
 
 /// Goes on with a run that is paused or was cut off; for one that is under way it only says what is next.
@@ -169,6 +174,7 @@ fn answer(state: &RunState, message: String, warnings: Vec<String>) -> Started {
         tdd_phase: state.tdd_phase().map(ToOwned::to_owned),
         subtasks: all_subtasks(state),
         progress: progress(state),
+        base: Vec::new(),
         warnings,
         next_action: None,
     }

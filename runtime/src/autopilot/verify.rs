@@ -3,11 +3,12 @@
 //! What RED left is kept as a commit on no branch, so that GREEN is held to those very tests.
 
 use super::error::Error;
+use super::project::Project;
 use super::session::Session;
 use super::state::ProvenRed;
 use crate::trouble::words;
 use crate::{Checkouts, Measurements, RedCommit, Work, prove};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
 use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, TestOutcome};
 use tm_worktrees::{TreeId, WorktreePool};
@@ -21,8 +22,8 @@ pub(super) async fn measure(
 ) -> Result<(), Error> {
     // The agent may have committed its work itself: it is judged since the run's last commit.
     let head = session.open.state.head.clone();
-    let measurements = measurements(session, &head)?;
     let project = session.project();
+    let measurements = measurements(project, &worktrees(session), &scratch(session), &head)?;
     let red = session.open.state.red_proven.clone();
     let work = Work {
         phase: if phase == TddPhase::Red { Phase::Red } else { Phase::Green },
@@ -49,22 +50,30 @@ fn scratch(session: &Session<'_>) -> PathBuf {
     session.open.run.path().join("test-results")
 }
 
-async fn close(measurements: &Measurements) {
+pub(super) async fn close(measurements: &Measurements) {
     for warning in measurements.close().await {
         tracing::warn!("{warning}");
     }
 }
 
-/// What measures in checkouts of tm's own.
-fn measurements(session: &Session<'_>, head: &CommitId) -> Result<Measurements, Error> {
-    let (project, scratch) = (session.project(), scratch(session));
+fn worktrees(session: &Session<'_>) -> PathBuf {
+    session.open.run.path().join("worktrees")
+}
+
+/// What measures in checkouts of tm's own, in a folder.
+pub(super) fn measurements(
+    project: &Project,
+    folder: &Path,
+    scratch: &Path,
+    head: &CommitId,
+) -> Result<Measurements, Error> {
     let repository = project.checkout.repository().with_content(crate::content_rules(&project.settings.worktree));
-    let pool = WorktreePool::open(&repository, &session.open.run.path().join("worktrees"))?;
+    let pool = WorktreePool::open(&repository, folder)?;
     let (executor, own_folders) = (crate::executor(&project.waves), vec![project.waves.path().to_owned()]);
     let copies = scratch.join("prepared");
     let checkouts = Checkouts::open(pool, head.clone(), &project.settings, copies, own_folders, executor.clone())
         .map_err(|error| Error::Measuring(words(&error)))?;
-    Ok(Measurements::new(checkouts, scratch, executor))
+    Ok(Measurements::new(checkouts, scratch.to_owned(), executor))
 }
 
 /// Judges the whole suite at the end by running it. A coverage that the tests wrote counts more than one that was told.
@@ -76,7 +85,7 @@ pub(super) async fn suite(
     let project = session.project();
     let command = project.test_command(Some(&session.open.task())).ok_or(Error::NoTestCommand)?;
     let head = session.open.state.head.clone();
-    let measurements = measurements(session, &head)?;
+    let measurements = measurements(project, &worktrees(session), &scratch(session), &head)?;
     let report = measurements.measure(&head, &command, &scratch(session), "final-suite").await;
     close(&measurements).await;
     let report = report.map_err(|trouble| Error::Measuring(trouble.into()))?;

@@ -10,7 +10,6 @@ mod header;
 mod integration;
 mod looking_ahead;
 mod main_loop;
-pub mod preflight;
 mod replay;
 mod resolving;
 mod run_setup;

@@ -55,6 +55,11 @@ impl AutopilotFolder {
         self.path.join("tags")
     }
 
+    /// Returns the file that says of what the tests were seen to run before a run began.
+    pub fn good_look(&self) -> PathBuf {
+        self.tags_folder().join(".preflight.json")
+    }
+
     pub(super) fn lock_file(&self) -> PathBuf {
         // Beside the pointers, which git ignores in a checkout.
         self.tags_folder().join(".lock")

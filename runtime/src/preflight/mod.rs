@@ -11,12 +11,65 @@ use crate::checkouts::NotReady;
 use crate::checkouts::preparation::SetupFailed;
 use crate::proving::Measurements;
 use crate::trouble::{Trouble, blocking};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::Path;
 use std::time::Instant;
 use tm_executors::testing::{TestCommand, how_to_report};
 use tm_scheduler::CommitId;
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, has_failing_tests, judge_base};
 use tm_worktrees::{Error, Repository, TreeId};
+
+/// What becomes of a run whose base can't be tested.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub enum BrokenBase {
+    /// It is not begun.
+    #[default]
+    Refused,
+    /// It goes on, and says so.
+    Allowed,
+}
+
+impl BrokenBase {
+    /// Notes in what was seen whether the run goes on in spite of it.
+    #[must_use]
+    pub fn noted(self, preflight: Preflight) -> Preflight {
+        Preflight { is_overridden: !preflight.is_good() && self == Self::Allowed, ..preflight }
+    }
+
+    /// Refuses what could prove nothing, unless that is allowed.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn decided(self, preflight: Preflight) -> Result<Preflight, BrokenTests> {
+        if preflight.is_good() || self == Self::Allowed { Ok(preflight) } else { Err(BrokenTests(preflight.problems)) }
+    }
+}
+
+/// Why nothing could be proven on a base: what was found, with the last lines of what was printed.
+#[derive(Clone, Debug)]
+pub struct BrokenTests(pub Vec<Problem>);
+
+impl fmt::Display for BrokenTests {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in &self.0 {
+            write!(formatter, "\n  {}: {}", problem.check, problem.what)?;
+            for line in &problem.last_lines {
+                write!(formatter, "\n    {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BrokenTests {
+    /// Returns what to change, each once.
+    pub fn hints(&self) -> Vec<&str> {
+        let mut hints: Vec<&str> = self.0.iter().map(|problem| problem.hint.as_str()).collect();
+        hints.dedup();
+        hints
+    }
+}
 
 /// What is looked at.
 #[derive(Clone, Debug)]
