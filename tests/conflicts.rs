@@ -61,3 +61,22 @@ fn a_task_that_stays_in_conflict_keeps_its_branch_and_its_dependants_say_so() {
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(text.contains("docs/shared") && text.contains("conflict"), "{text}");
 }
+
+#[test]
+fn files_that_most_work_of_before_touched_are_known_from_the_history_alone() {
+    let agent = "mkdir -p src; echo x >> src/list; echo x > \"src/$TM_TASK_ID\"\nprintf 'status: PASS\\n' > \"$TM_RESULT_FILE\"\n";
+    let tasks = ["1", "2", "3", "4", "5"].map(|id| (id, "Add it", if id == "1" { &[][..] } else { &["1"][..] }));
+    let scene = Scene::new(&tasks, agent);
+    let planned = || {
+        let output = scene.tm(&["waves", "plan", "--format", "json"]).output().expect("tm");
+        let plan: Value = serde_json::from_slice(&output.stdout).expect("a plan");
+        plan["hot_files"].clone()
+    };
+    scene.runs(&["--tdd", "off", "--id", "1,2", "--max-parallel", "1"], 0);
+    assert_eq!(planned(), serde_json::json!([]), "two are no habit");
+    scene.runs(&["--tdd", "off", "--id", "3", "--max-parallel", "1"], 0);
+    assert_eq!(planned(), serde_json::json!(["src/list"]));
+    let text = scene.tm(&["waves", "plan"]).output().expect("tm");
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("most work of before touched `src/list`"), "{text}");
+}

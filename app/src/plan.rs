@@ -7,6 +7,7 @@ use crate::setup::{parts, test_command};
 use crate::starting::Start;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,7 +74,8 @@ pub fn plan(project: &Project, order: &PlanOrder) -> Result<Planned, Error> {
         .map_err(|refusal| Error::Unplannable { backlog: source.path().to_owned(), refusal })?;
     let start = start.without_tests_alone(project, &run, &plan)?;
     start.tell(project)?;
-    Ok(Planned { source, backlog, plan, limits: limits(project), run, start })
+    let limits = Limits { hot_files: start.hot_files.clone(), ..limits(project) };
+    Ok(Planned { source, backlog, plan, limits, run, start })
 }
 
 /// Returns who does which kind of work: the first choice, then those that take over; who can't be started is refused
@@ -168,6 +170,7 @@ pub(crate) fn limits(project: &Project) -> Limits {
         agents: tm_scheduler::Roster::default(),
         conflict_rounds: settings.waves.conflict_rounds,
         overlap: settings.waves.overlap,
+        hot_files: BTreeSet::new(),
         edition: tm_scheduler::Edition::NEWEST,
     }
 }

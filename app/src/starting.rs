@@ -9,9 +9,11 @@ use crate::project::Project;
 use std::collections::BTreeSet;
 use tm_runtime::standing::{CleanBase, Taken, TakenBack, Taking, clean_base, standing};
 use tm_runtime::{now, replay};
-use tm_scheduler::{CommitId, Phase, Recognised, RunId, Status, Tag, Task, TaskId, WavePlan, Work};
+use tm_scheduler::{
+    CommitId, Phase, Recognised, RunId, Status, Tag, Task, TaskId, WavePlan, Work, WorkKind, hot_files,
+};
 use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, stamp};
-use tm_worktrees::{Conflicts, MergeOutcome, branch_from_pattern};
+use tm_worktrees::{Conflicts, MergeOutcome, Repository, branch_from_pattern};
 
 /// Where a run starts, and what is known of the backlog there.
 #[derive(Debug)]
@@ -22,7 +24,12 @@ pub(crate) struct Start {
     before: CommitId,
     taken_back: Vec<TakenBack>,
     known: Recognised,
+    /// The files that most work in its history touched.
+    pub(crate) hot_files: BTreeSet<String>,
 }
+
+/// So many of the newest landings are looked at for files that most of them touched.
+const LANDINGS: usize = 50;
 
 /// The commit that a run starts from.
 pub(crate) enum Whence {
@@ -57,7 +64,8 @@ impl Start {
         again.extend(order.again.iter().cloned());
         let known = Recognised::of(&backlog.tasks, &backlog.tag, &standing, &again);
         known.apply(&mut backlog.tasks);
-        Ok(Self { commit, before, taken_back, known })
+        let hot_files = hot_files_in(&project.repository, &standing)?;
+        Ok(Self { commit, before, taken_back, known, hot_files })
     }
 
     /// Takes back what stands there of the pairs that are to be done: tests whose implementation never landed. They come
@@ -104,6 +112,19 @@ impl Start {
         }
         Ok(())
     }
+}
+
+/// The files that most of the newest landings touched.
+fn hot_files_in(repository: &Repository, standing: &[Work]) -> Result<BTreeSet<String>, Error> {
+    let mut landings = Vec::new();
+    for work in standing.iter().filter(|work| work.kind == WorkKind::Whole).take(LANDINGS) {
+        // A clone that is cut off has not what came before.
+        if let Some(before) = repository.first_parent(&work.commit)? {
+            let trees = (repository.tree_of(&before)?, repository.tree_of(&work.commit)?);
+            landings.push(repository.changed_between(&trees.0, &trees.1)?);
+        }
+    }
+    Ok(hot_files(landings.iter().map(|files| files.iter().map(String::as_str).collect())))
 }
 
 /// Tasks whose work is taken back along with rejected work are to be done again.

@@ -38,6 +38,10 @@ pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
         let _ = writeln!(text, "\nnote: {note}");
     }
     overlap_lines(&mut text, plan);
+    if !limits.hot_files.is_empty() {
+        let files: Vec<String> = limits.hot_files.iter().map(|file| format!("`{file}`")).collect();
+        let _ = writeln!(text, "\nmost work of before touched {}", files.join(", "));
+    }
     if plan.finished > 0 {
         let _ = writeln!(text, "\n{} tasks are finished already", plan.finished);
     }
@@ -119,6 +123,9 @@ pub struct PlanJson {
     pub finished: usize,
     /// What people should know.
     pub notes: Vec<String>,
+    /// The files that most work in the history touched.
+    #[serde(default)]
+    pub hot_files: BTreeSet<String>,
 }
 
 /// Returns the plan for programs.
@@ -134,5 +141,6 @@ pub fn plan_json(plan: &WavePlan, limits: &Limits) -> PlanJson {
         cut: plan.cut.clone(),
         finished: plan.finished,
         notes: plan.notes.clone(),
+        hot_files: limits.hot_files.clone(),
     }
 }

@@ -16,6 +16,7 @@ mod formats;
 mod gate;
 mod graph;
 mod history;
+mod hot_files;
 mod id;
 mod in_a_line;
 mod input;
@@ -55,6 +56,7 @@ pub use graph::{CutDependency, TaskGraph, Unplannable};
 pub use history::{
     PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted, standing_work,
 };
+pub use hot_files::hot_files;
 pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
 pub use in_a_line::in_a_line;
 pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopMode};

@@ -3,6 +3,7 @@
 use crate::{PlannedTask, Roster, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 /// When a task may start.
@@ -129,6 +130,9 @@ pub struct Limits {
     /// Whether tasks that will touch the same files work side by side.
     #[serde(default)]
     pub overlap: Overlap,
+    /// The files that most work of before touched, in the history that the run starts from.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub hot_files: BTreeSet<String>,
     /// When the run takes it that something is wrong with more than one task.
     #[serde(default)]
     pub breaker: Breaker,
@@ -170,6 +174,7 @@ impl Limits {
             max_tokens_per_task: None,
             agents: Roster::default(),
             conflict_rounds: Self::CONFLICT_ROUNDS,
+            hot_files: BTreeSet::new(),
             overlap: Overlap::Allow,
             breaker: Breaker::default(),
             edition: Edition::NEWEST,

@@ -47,7 +47,7 @@ async fn perform(start: &Path, arguments: &AutopilotArguments) -> Result<u8, Err
     let project = Project::open(&folder, Surroundings { backlog, ..Surroundings::of_process() })?;
     let screen = Screen { project: &project, json: arguments.json };
     match &arguments.command {
-        AutopilotCommand::Start(start) => screen.start(start).await,
+        AutopilotCommand::Start(start) => Box::pin(screen.start(start)).await,
         AutopilotCommand::Resume(resume) => screen.resume(resume).await,
         AutopilotCommand::Next(run) => screen.show(&next(&project, id(run.run_id.as_ref()).as_ref())?, words::next),
         AutopilotCommand::Complete(complete) => screen.complete(complete).await,

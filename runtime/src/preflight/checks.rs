@@ -33,7 +33,10 @@ fn filters(ground: &Ground) -> Result<Vec<Problem>, Error> {
             Some(_) => continue,
         };
         let hint = match need.name.as_str() {
-            "lfs" => "install git-lfs, then `git lfs install` and `git lfs pull`".to_owned(),
+            "lfs" => {
+                "install git-lfs, then `git lfs install` and `git lfs pull`; `worktree.lfs: off` leaves its pointers"
+                    .to_owned()
+            }
             name => format!("set `filter.{name}.clean` and `filter.{name}.smudge` with `git config`"),
         };
         problems.push(Problem {

@@ -4,13 +4,11 @@
 //! has landed. A task that conflicted twice lands before tasks are started that may touch the same files.
 
 use super::{AttemptRecord, Conflicted, Scheduler, State, count_u32};
-use crate::{CommitId, Effect, Event, Failure, Foreseen, LandingRefusal, Phase};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{CommitId, Effect, Event, Failure, Foreseen, LandingRefusal, Phase, hot_files};
+use std::collections::BTreeSet;
 
 /// From so many conflicts on nothing is started beside a task that may touch the same files.
 const SERIAL_FROM: u32 = 2;
-/// A file that so many landed tasks touched, and at least half of them, is expected of every other one, too.
-const HOT_FROM: usize = 3;
 
 /// Beside what a task may be started.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -133,6 +131,10 @@ impl Scheduler {
         let touched = self.touched(rank);
         let named = self.plan.tasks[rank].task.files.iter().map(String::as_str);
         let mut expected: BTreeSet<&str> = touched.iter().copied().chain(named).collect();
+        if expected.is_empty() {
+            // Of a task that says what it is about, its own words tell more than other runs do.
+            expected.extend(self.limits.hot_files.iter().map(String::as_str));
+        }
         if touched.is_empty() {
             expected.extend(hot.iter().map(String::as_str));
         }
@@ -150,19 +152,10 @@ impl Scheduler {
             .collect()
     }
 
-    /// The files that most tasks that have landed touched, such as a list of modules or a log of changes.
+    /// The files that most tasks that have landed in this run touched.
     pub(super) fn hot_files(&self) -> BTreeSet<String> {
-        let (mut counts, mut tasks) = (BTreeMap::<&str, usize>::new(), 0);
-        let is_last_half = |&rank: &usize| self.phase(rank) != Phase::Red;
-        for rank in (0..self.states.len()).filter(is_last_half) {
-            if matches!(self.states[rank], State::Landed { .. }) {
-                tasks += 1;
-                for file in self.touched(rank) {
-                    *counts.entry(file).or_default() += 1;
-                }
-            }
-        }
-        let hot = counts.into_iter().filter(|&(_, count)| count >= HOT_FROM && 2 * count >= tasks);
-        hot.map(|(file, _)| file.to_owned()).collect()
+        let is_landed =
+            |&rank: &usize| self.phase(rank) != Phase::Red && matches!(self.states[rank], State::Landed { .. });
+        hot_files((0..self.states.len()).filter(is_landed).map(|rank| self.touched(rank)))
     }
 }

@@ -150,6 +150,23 @@ fn with_overlap_avoided_tasks_that_name_the_same_file_work_side_by_side_only_whe
 }
 
 #[test]
+fn what_most_work_of_before_touched_is_expected_of_tasks_that_name_no_file() {
+    let task = |id: &str, text: &str| Task { description: text.to_owned(), ..Task::new(id, "Build") };
+    let tasks = [task("1", "Change src/a.rs"), task("2", ""), task("3", ""), task("4", "Change src/b.rs")];
+    let plan = WavePlan::new(&tasks, &PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() }).expect("a plan");
+    let started = |hot: &[&str]| {
+        let mut limits = Limits::with_slots(NonZeroU32::new(3).expect("slots"));
+        limits.overlap = Overlap::Avoid;
+        limits.hot_files = hot.iter().map(|&file| file.to_owned()).collect();
+        let mut script = Script { scheduler: Scheduler::new(plan.clone(), limits), now: Timestamp(0) };
+        script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+        script.started().join(" ")
+    };
+    assert_eq!(started(&[]), "1 2 3");
+    assert_eq!(started(&["src/list.rs"]), "1 2 4");
+}
+
+#[test]
 fn a_journal_of_before_has_conflicts_charged_and_carries_nothing_over() {
     let mut script = begun(&[("1", &[])], 1, |limits| limits.edition = Edition::Second);
     script.proves("1", &["list"]);
