@@ -5,7 +5,8 @@ use crate::scene::{Scene, write};
 use std::process::{Command, Stdio};
 
 const SETTINGS: &str = "worktree:\n  setup: 'echo \"$TM_SLOT $TM_PORT\" > .ready'\n  copy: [.env]\n  teardown: 'cat .ready >> \"$AGENT_FOLDER/torn\"'\n";
-const TESTS: &str = "echo 1..1\n[ \"$(cat .ready) $(cat .env)\" = \"$TM_SLOT $TM_PORT key\" ] && echo ok - prepared\n";
+const TESTS: &str =
+    "echo 1..1\n[ \"$(cat .env)\" = key ] && [ -e .ready ] && [ -n \"$TM_PORT\" ] && echo ok - prepared\n";
 const AGENT: &str = r#"[ "$(cat .ready) $(cat .env)" = "$TM_SLOT $TM_PORT key" ] || exit 9
 echo "$TM_SLOT $TM_PORT" > "$AGENT_FOLDER/found"; echo work > work
 echo '<loop-blocked>enough</loop-blocked>'
@@ -50,7 +51,8 @@ fn a_loop_finds_its_worktree_as_a_wave_does_and_what_prepared_it_is_in_no_commit
 #[test]
 fn a_worktree_that_a_killed_loop_left_is_torn_down_by_the_loop_that_takes_it_over() {
     let scene = prepared();
-    write(&scene.path("agent.sh"), "echo started > \"$AGENT_FOLDER/started\"; sleep 1000\n");
+    let breaking = "echo 'exit 127' > run-tests.sh; echo started > \"$AGENT_FOLDER/started\"; sleep 1000\n";
+    write(&scene.path("agent.sh"), breaking);
     scene.pipe("started");
     let mut child = loop_command(&scene).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tm");
     drop(std::fs::read(scene.path("started")).expect("the agent starts"));
@@ -59,6 +61,10 @@ fn a_worktree_that_a_killed_loop_left_is_torn_down_by_the_loop_that_takes_it_ove
     write(&scene.path("agent.sh"), "cp .ready \"$AGENT_FOLDER/found\"; echo '<loop-blocked>enough</loop-blocked>'\n");
     let words = looped(&scene, 3);
     assert!(!read(&scene, "found").is_empty() && read(&scene, "found") == read(&scene, "torn"), "{words}");
+    assert!(
+        !words.contains("base: "),
+        "what was left half done is nothing to begin with, and in nobody's way: {words}"
+    );
 }
 
 #[test]

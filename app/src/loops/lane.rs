@@ -16,7 +16,7 @@ use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe, shell_wor
 use tm_runtime::loops::{CutOff, LoopHeader, LoopSetup, Place, ProgressFile, SharedCost};
 use tm_runtime::now;
 use tm_scheduler::iteration::{Goal, LoopLimits};
-use tm_scheduler::{Limits, RunId, Status, Tag, Timestamp};
+use tm_scheduler::{CommitId, Limits, RunId, Status, Tag, Timestamp};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::LoopDirectory;
 use tm_worktrees::{BranchName, WorktreePool, branch_from_pattern};
@@ -142,9 +142,10 @@ impl Common<'_> {
             let lane = self.lane(tag.as_ref()).await?;
             lanes.push(lane);
         }
-        if let (Some(command), Some(first)) = (&self.test_command, lanes.first()) {
-            // All begin at the same commit.
-            before_loop(self.project, command, &first.place, self.order.broken).await?;
+        // All begin at the same commit, but for those that go on with what another one left half done.
+        let begins = lanes.iter().find(|lane| self.left(&lane.lane).is_none());
+        if let (Some(command), Some(lane)) = (&self.test_command, begins) {
+            before_loop(self.project, command, &lane.place, self.order.broken).await?;
         }
         for (tag, lane) in self.tags.iter().zip(lanes) {
             self.begin(&lane.progress, tag.as_ref(), &lane.lane)?;
@@ -243,6 +244,13 @@ impl Common<'_> {
         path.with_file_name(format!("{stem}-{lane}{extension}"))
     }
 
+    /// The worktree of a loop that was cut off in this lane, its branch and where that began, for one that works in one.
+    fn left(&self, lane: &Tag) -> Option<&(PathBuf, String, CommitId)> {
+        let before = self.cut_off.iter().find(|cut_off| cut_off.state.lane == *lane)?;
+        let is_wanted = self.order.worktree || self.order.parallel;
+        before.state.worktree.as_ref().filter(|(path, ..)| is_wanted && path.join(".git").exists())
+    }
+
     /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
     async fn worktree(&self, lane: &Tag) -> Result<Place, Error> {
         let repository = &self.project.repository;
@@ -250,14 +258,12 @@ impl Common<'_> {
         let name = tm_store::run::safe_name(&lane.as_str().into());
         let copies = self.directory.path().join("lanes").join(&name);
         let checkouts = |pool, base| checkouts(self.project, pool, base, &copies);
-        let before = self.cut_off.iter().find(|cut_off| cut_off.state.lane == *lane);
-        if let Some((path, branch, base)) = before.and_then(|cut_off| cut_off.state.worktree.clone())
+        if let Some((path, branch, base)) = self.left(lane)
             && let Some(folder) = path.parent()
-            && path.join(".git").exists()
         {
             let checkouts = checkouts(WorktreePool::open(repository, folder)?, base.clone())?;
-            let worktree = checkouts.take_over(&path, &BranchName::new(branch.clone())?, &base)?;
-            self.project.tell(&Notice::GoesOnWith(&branch));
+            let worktree = checkouts.take_over(path, &BranchName::new(branch.clone())?, base)?;
+            self.project.tell(&Notice::GoesOnWith(branch));
             return Ok(Place::Worktree { checkouts: Box::new(checkouts), worktree: Box::new(worktree) });
         }
         // A folder for each lane: a lane that ends cleans up its own.
