@@ -213,6 +213,7 @@ for kind in KINDS:
         if slots == 1:
             for name in reversed(PROGRAMS):
                 of = sorted(spent[name].items(), key=lambda item: (item[0][1] != "red", list(STEPS.values()).index(item[0][0])))
-                print(f"  {name}: " + ", ".join(f"{phase} {step} {value:.0f}" for (step, phase), value in of) + " ms", flush=True)
+                each = ", ".join(f"{phase} {step} {value:.0f}" for (step, phase), value in of)
+                print(f"  {name}: {each}, in all {sum(spent[name].values()):.0f} ms", flush=True)
     for root in roots.values():
         shutil.rmtree(root)

@@ -9,12 +9,18 @@
 # run counts nor the first checkouts. Agents are scripts that write a file. Each number is the least of ROUNDS (3)
 # rounds, in which everything that is compared takes turns; PARALLEL ("1 2") are the slots, FILES (20000) the files,
 # KINDS ("files rust") the repositories. Needs python3, and cargo for Rust. KEEP=FOLDER keeps what the runs left there.
+# All of it lies in memory where there is room (TMPDIR chooses another place): what a disk makes of thousands of files
+# that come and go differs from run to run by more than a pair costs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 old=${1:-} new=${2:-${TM:-}}
 if [ -z "$new" ]; then
     cargo build --quiet --release --bin tm
     new=${CARGO_TARGET_DIR:-$PWD/target}/release/tm
+fi
+room=$(df --output=avail /dev/shm 2>/dev/null | tail -1 || true)
+if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -gt 4000000 ]; then
+    export TMPDIR=/dev/shm
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -65,18 +65,7 @@ impl Checkout {
     /// Returns every checkout of the repository as its git folder and its top: this one, the main one, linked ones.
     pub fn all(&self) -> Vec<(PathBuf, PathBuf)> {
         let mut found = vec![(self.git_dir.clone(), self.root().to_owned())];
-        let common = self.repository.common_dir();
-        if let Some(main) = common.parent().filter(|_| common.file_name().is_some_and(|name| name == ".git")) {
-            found.push((common.to_owned(), main.to_owned()));
-        }
-        let linked = std::fs::read_dir(common.join("worktrees")).into_iter().flatten().filter_map(Result::ok);
-        for git_dir in linked.map(|entry| entry.path()) {
-            let link = tm_untrusted::read(&git_dir.join("gitdir"), 16 * 1024).unwrap_or_default();
-            let link = String::from_utf8_lossy(&link);
-            if let Some(root) = Path::new(link.trim()).parent().filter(|root| root.is_dir()) {
-                found.push((git_dir.clone(), root.to_owned()));
-            }
-        }
+        found.extend(self.repository.main_and_linked());
         found.sort();
         found.dedup_by(|one, other| one.0 == other.0);
         found

@@ -7,6 +7,7 @@ use crate::indexed::{Indexed, Known, KnownFolder};
 use std::collections::HashSet;
 use std::fs::{self, FileType};
 use std::os::unix::fs::PermissionsExt as _;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
 /// What the known files are found to be.
@@ -18,6 +19,10 @@ pub(crate) enum KnownFiles {
     Unsure,
 }
 
+/// So many threads look at folders at the same time, where there are at least so many of them.
+const MOST_THREADS: usize = 4;
+const FOLDERS_FOR_THREADS: usize = 16;
+
 /// Removes everything below `root` but the known files, what is kept, and git's own file there, and says of the known
 /// ones whether they are as the index knows them. Links are never followed.
 ///
@@ -25,37 +30,90 @@ pub(crate) enum KnownFiles {
 pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<KnownFiles, Error> {
     // However they are written, with a slash at the end or without.
     let kept: HashSet<PathBuf> = kept.iter().map(|path| path.components().collect()).collect();
-    let above_kept: HashSet<&Path> = kept.iter().flat_map(|path| path.ancestors().skip(1)).collect();
-    let nothing = KnownFolder::new();
-    let mut stack = vec![PathBuf::new()];
-    let mut as_indexed = 0;
-    while let Some(folder) = stack.pop() {
-        let known_here = known.folder(&folder).unwrap_or(&nothing);
-        for entry in entries(&root.join(&folder))? {
+    let above_kept = kept.iter().flat_map(|path| path.ancestors().skip(1)).collect();
+    let walk = Walk { root, known, kept: &kept, above_kept };
+    let (mut as_indexed, mut level) = (0, vec![PathBuf::new()]);
+    while !level.is_empty() {
+        let cleaned = walk.level(&level)?;
+        as_indexed += cleaned.as_indexed;
+        level = cleaned.below;
+    }
+    Ok(if as_indexed == known.files() { KnownFiles::AsIndexed } else { KnownFiles::Unsure })
+}
+
+/// What a folder is cleaned by.
+struct Walk<'a> {
+    root: &'a Path,
+    known: &'a Known,
+    kept: &'a HashSet<PathBuf>,
+    above_kept: HashSet<&'a Path>,
+}
+
+/// What came of some folders.
+#[derive(Default)]
+struct Cleaned {
+    /// How many known files are as the index knows them.
+    as_indexed: usize,
+    /// The folders within that are to be cleaned in turn.
+    below: Vec<PathBuf>,
+}
+
+impl Walk<'_> {
+    /// Cleans folders of which none is within another one.
+    fn level(&self, folders: &[PathBuf]) -> Result<Cleaned, Error> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        if folders.len() < FOLDERS_FOR_THREADS || threads == 1 {
+            return self.folders(folders);
+        }
+        std::thread::scope(|scope| {
+            let parts = folders.chunks(folders.len().div_ceil(threads));
+            let parts: Vec<_> = parts.map(|part| scope.spawn(|| self.folders(part))).collect();
+            let mut all = Cleaned::default();
+            for part in parts {
+                let Cleaned { as_indexed, below } = part.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+                all.as_indexed += as_indexed;
+                all.below.extend(below);
+            }
+            Ok(all)
+        })
+    }
+
+    fn folders(&self, folders: &[PathBuf]) -> Result<Cleaned, Error> {
+        let mut cleaned = Cleaned::default();
+        for folder in folders {
+            self.folder(folder, &mut cleaned)?;
+        }
+        Ok(cleaned)
+    }
+
+    fn folder(&self, folder: &Path, cleaned: &mut Cleaned) -> Result<(), Error> {
+        let nothing = KnownFolder::new();
+        let known_here = self.known.folder(folder).unwrap_or(&nothing);
+        for entry in entries(&self.root.join(folder))? {
             let (name, kind) = (entry.file_name(), entry.file_type().map_err(Error::file("look at", entry.path()))?);
             match known_here.get(&*name) {
                 Some(Indexed::File(stamp)) if kind.is_file() || kind.is_symlink() => {
                     let is_same = stamp.is_some_and(|stamp| entry.metadata().is_ok_and(|found| stamp.is_of(&found)));
-                    as_indexed += usize::from(is_same);
+                    cleaned.as_indexed += usize::from(is_same);
                 }
                 Some(Indexed::Repository) if !kind.is_dir() => remove_it(&entry.path(), kind)?,
-                Some(Indexed::Repository) if kept.contains(&folder.join(&name)) => {}
+                Some(Indexed::Repository) if self.kept.contains(&folder.join(&name)) => {}
                 Some(Indexed::Repository) => empty(&entry.path())?,
                 Some(Indexed::File(_)) | None => {
                     let path = folder.join(&name);
-                    if kept.contains(&path) || path == Path::new(".git") {
+                    if self.kept.contains(&path) || path == Path::new(".git") {
                         continue;
                     }
-                    if kind.is_dir() && (known.folder(&path).is_some() || above_kept.contains(&*path)) {
-                        stack.push(path);
+                    if kind.is_dir() && (self.known.folder(&path).is_some() || self.above_kept.contains(&*path)) {
+                        cleaned.below.push(path);
                     } else {
                         remove_it(&entry.path(), kind)?;
                     }
                 }
             }
         }
+        Ok(())
     }
-    Ok(if as_indexed == known.files() { KnownFiles::AsIndexed } else { KnownFiles::Unsure })
 }
 
 /// Removes a file or a folder with all that is in it.

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// So many changes are named at the most.
 const SHOWN: usize = 20;
+/// Where git's folder of a worktree says that it lies.
+const MOST_BYTES: u64 = 16 * 1024;
 
 /// Where each of them stands, and every path in it that differs from its HEAD.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -31,8 +33,7 @@ impl OtherWorktrees {
     pub fn take(repository: &Repository, own: &Path) -> Result<Self, Error> {
         // git lists them by their real paths.
         let own = own.canonicalize().unwrap_or_else(|_| own.to_owned());
-        let listing = repository.git_on_worktrees().args(["worktree", "list", "--porcelain", "-z"]).bytes()?;
-        let folders = fields(&listing).filter_map(|line| line.strip_prefix(b"worktree ")).map(path_of);
+        let folders = repository.main_and_linked().into_iter().map(|(_, root)| root);
         let others = folders.filter(|folder| folder != repository.checkout_root() && !folder.starts_with(&own));
         // A bare repository has no files, and a worktree that was deleted has none any more.
         let there = others.filter(|folder| folder.join(".git").exists());
@@ -89,5 +90,23 @@ impl State {
             state.paths.insert(path, now);
         }
         Ok(state)
+    }
+}
+
+impl Repository {
+    /// Returns the main checkout and the linked ones whose folders are there, each as git's own folder and its top, by
+    /// what git's files say.
+    pub(crate) fn main_and_linked(&self) -> Vec<(PathBuf, PathBuf)> {
+        let common = self.common_dir();
+        let main = common.parent().filter(|_| common.file_name().is_some_and(|name| name == ".git"));
+        let mut found: Vec<_> = main.map(|main| (common.to_owned(), main.to_owned())).into_iter().collect();
+        let linked = std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+        found.extend(linked.map(|entry| entry.path()).filter_map(|git_dir| {
+            let link = tm_untrusted::read(&git_dir.join("gitdir"), MOST_BYTES).ok()?;
+            // A relative one counts from git's folder on.
+            let root = git_dir.join(path_of(link.trim_ascii_end())).parent()?.canonicalize().ok()?;
+            root.is_dir().then_some((git_dir, root))
+        }));
+        found
     }
 }

@@ -67,7 +67,7 @@ impl JudgeCheckout {
     /// The folder is not tm's any more, or git refused.
     pub fn tree(&mut self) -> Result<TreeId, Error> {
         self.holds = None;
-        self.folder.tree(&[])
+        self.folder.tree()
     }
 
     /// Runs the hooks of a commit of a tree on a branch whose files are here, after `check_out` of a commit of it.

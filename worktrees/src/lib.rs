@@ -89,7 +89,7 @@ pub use needs::FilterNeed;
 pub use objects::ObjectCheck;
 pub use opened::Opened;
 pub use patterns::PathPatterns;
-pub use pool::WorktreePool;
+pub use pool::{Returning, WorktreePool};
 pub use prune::{PruneOutcome, Pruned};
 pub use refs::{BranchStart, Kept};
 pub use repository::{Head, Repository, TreeId};

@@ -11,7 +11,7 @@ use crate::{Environment, Error, Repository};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What is shared with the repository, as git's own linked folders share it.
 const SHARED: [&str; 4] = ["objects", "refs", "packed-refs", "logs"];
@@ -32,6 +32,12 @@ pub(crate) struct OwnGit {
     hooks: PathBuf,
     /// Held while a store of a submodule is made or added to.
     modules: Mutex<()>,
+    /// Whether the settings have commits signed, once that was asked for: they stay as they were taken.
+    signs: OnceLock<bool>,
+    /// The name and the address that commits bear, by the same settings.
+    author: OnceLock<(String, String)>,
+    /// The repository's own configuration as it was read last, and the folder of hooks that it names.
+    named_hooks: Mutex<Option<(Vec<u8>, String)>>,
     /// Opened when all is in its place.
     reader: Option<Reader>,
 }
@@ -47,6 +53,9 @@ impl OwnGit {
             is_reftable: repository.common_dir().join("reftable").is_dir(),
             hooks: folder.join(settings::HOOKS),
             modules: Mutex::new(()),
+            signs: OnceLock::new(),
+            author: OnceLock::new(),
+            named_hooks: Mutex::new(None),
             reader: None,
         };
         let common = own.common();
@@ -193,6 +202,18 @@ impl OwnGit {
 
     pub(crate) fn changing_modules(&self) -> MutexGuard<'_, ()> {
         self.modules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) const fn signs(&self) -> &OnceLock<bool> {
+        &self.signs
+    }
+
+    pub(crate) const fn author(&self) -> &OnceLock<(String, String)> {
+        &self.author
+    }
+
+    pub(crate) fn named_hooks(&self) -> MutexGuard<'_, Option<(Vec<u8>, String)>> {
+        self.named_hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells whether there is a hook of that name.

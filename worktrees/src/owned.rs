@@ -279,19 +279,27 @@ impl OwnedFolder {
     }
 
     /// Returns everything in the folder as a tree, but for what the tree's own rules leave out.
-    ///
-    /// `forced` are paths that are taken although the rules leave them out.
-    pub(crate) fn tree(&self, forced: &[PathBuf]) -> Result<TreeId, Error> {
+    pub(crate) fn tree(&self) -> Result<TreeId, Error> {
+        self.add()?;
+        self.write_tree()
+    }
+
+    /// Takes everything in the folder into tm's index, but for what the tree's own rules leave out.
+    pub(crate) fn add(&self) -> Result<(), Error> {
         self.assert_own()?;
         self.repository.own().map_or(Ok(()), OwnGit::put_alternates_back)?;
         let paths = all_but(&self.record.kept, || self.git(Hooks::Off).reading())?;
-        self.git(Hooks::Off).args(["add", "--all", "--"]).args(paths).done()?;
-        if !forced.is_empty() {
-            let paths = crate::git::joined(forced);
-            let git = self.git(Hooks::Off).variable("GIT_LITERAL_PATHSPECS", "1");
-            git.args(["add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"]).input(paths).done()?;
+        self.git(Hooks::Off).args(["add", "--all", "--"]).args(paths).done()
+    }
+
+    /// Takes paths into tm's index although the rules leave them out.
+    pub(crate) fn add_forced(&self, paths: &[PathBuf]) -> Result<(), Error> {
+        if paths.is_empty() {
+            return Ok(());
         }
-        self.write_tree()
+        let git = self.git(Hooks::Off).variable("GIT_LITERAL_PATHSPECS", "1");
+        let git = git.args(["add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+        git.input(crate::git::joined(paths)).done()
     }
 
     /// Returns what tm's index holds as a tree.

@@ -15,7 +15,7 @@ use crate::worktree::Worktree;
 use crate::{BranchName, Error, Repository, TreeId};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tm_scheduler::CommitId;
 
 /// What the folders of judges begin with; those of agents are numbers.
@@ -33,13 +33,46 @@ pub struct WorktreePool {
 
 #[derive(Debug)]
 struct PoolState {
-    idle: Mutex<Vec<OwnedFolder>>,
+    idle: Mutex<Idle>,
+    /// Rung when a worktree comes back.
+    came_back: Condvar,
     /// Those of judges, with the tree that each holds.
     idle_judges: Mutex<Vec<(OwnedFolder, Option<TreeId>)>>,
     next: AtomicU32,
     /// Held while git's list of worktrees changes; git itself stumbles over half-written entries.
     changing: Mutex<()>,
     no_collection: NoCollection,
+}
+
+/// The worktrees that nobody is in.
+#[derive(Debug, Default)]
+struct Idle {
+    folders: Vec<OwnedFolder>,
+    /// How many more are about to come back.
+    returning: usize,
+}
+
+/// A worktree that is about to come back, or not; dropping this says that it has.
+#[derive(Debug)]
+pub struct Returning(Arc<PoolState>);
+
+impl Drop for Returning {
+    fn drop(&mut self) {
+        self.0.idle().returning -= 1;
+        self.0.came_back.notify_all();
+    }
+}
+
+impl PoolState {
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns an idle worktree; one that is about to come back is waited for, which costs less than a new one.
+    fn take_idle(&self) -> Option<OwnedFolder> {
+        let is_awaited = |idle: &mut Idle| idle.folders.is_empty() && idle.returning > 0;
+        self.came_back.wait_while(self.idle(), is_awaited).unwrap_or_else(PoisonError::into_inner).folders.pop()
+    }
 }
 
 impl WorktreePool {
@@ -60,7 +93,8 @@ impl WorktreePool {
         let numbers = entries.flatten().filter_map(|entry| number(entry.file_name().to_str()?));
         let next = AtomicU32::new(numbers.max().unwrap_or(0) + 1);
         let state = PoolState {
-            idle: Mutex::new(Vec::new()),
+            idle: Mutex::default(),
+            came_back: Condvar::new(),
             idle_judges: Mutex::new(Vec::new()),
             next,
             changing: Mutex::new(()),
@@ -74,8 +108,10 @@ impl WorktreePool {
         &self.repository
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<OwnedFolder>> {
-        self.state.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Says that a worktree is about to be given back.
+    pub fn returning(&self) -> Returning {
+        self.state.idle().returning += 1;
+        Returning(Arc::clone(&self.state))
     }
 
     fn idle_judges(&self) -> MutexGuard<'_, Vec<(OwnedFolder, Option<TreeId>)>> {
@@ -102,7 +138,7 @@ impl WorktreePool {
             }
         }
         self.repository.assert_not_protected(branch)?;
-        let idle = self.idle().pop();
+        let idle = self.state.take_idle();
         let mut folder = self.ready(idle, |number| number.to_string(), base)?;
         let kept = kept(folder.path(), &folder.lister())?;
         folder.keep(kept.clone())?;
@@ -112,7 +148,7 @@ impl WorktreePool {
         if let Err(error) = placed {
             // A folder that can't be brought into order is left as it is: somebody may want to see why.
             if matches!(error, Error::Moved { .. }) {
-                self.idle().push(folder);
+                self.give_back(folder);
             }
             return Err(error);
         }
@@ -132,7 +168,7 @@ impl WorktreePool {
             _ => return Err(refuse("it is somewhere else")),
         };
         let path = self.folder.join(name);
-        self.idle().retain(|idle| idle.path() != path);
+        self.state.idle().folders.retain(|idle| idle.path() != path);
         if path.symlink_metadata().is_err() {
             return Err(refuse("it is gone"));
         }
@@ -198,7 +234,8 @@ impl WorktreePool {
 
     /// Takes a worktree back, whatever is in it: it is reset before it is used again.
     pub(crate) fn give_back(&self, folder: OwnedFolder) {
-        self.idle().push(folder);
+        self.state.idle().folders.push(folder);
+        self.state.came_back.notify_all();
     }
 
     /// Takes a judge's checkout back, with the tree that it holds.
@@ -216,7 +253,7 @@ impl WorktreePool {
     /// # Errors
     /// A folder is not tm's any more, or the disk refused.
     pub fn seal_idle(&self) -> Result<(), Error> {
-        for folder in &*self.idle() {
+        for folder in &self.state.idle().folders {
             let head = folder.head_that_was_left();
             head.map_or(Ok(()), |head| folder.seal(&OwnedHead::Detached(&head)))?;
         }
@@ -229,7 +266,7 @@ impl WorktreePool {
     /// git refused one of them; the others are removed nevertheless.
     pub fn close(&self) -> Result<(), Error> {
         let judges = std::mem::take(&mut *self.idle_judges()).into_iter().map(|(folder, _)| folder);
-        let idle: Vec<OwnedFolder> = std::mem::take(&mut *self.idle()).into_iter().chain(judges).collect();
+        let idle: Vec<OwnedFolder> = std::mem::take(&mut self.state.idle().folders).into_iter().chain(judges).collect();
         let mut result = Ok(());
         for folder in idle {
             result = result.and(self.remove(&folder));

@@ -124,7 +124,7 @@ impl Repository {
             return Ok((Pruned::Removed, "there is no file in it"));
         }
         let Some(head) = folder.head_that_was_left() else { return Ok((Pruned::Kept, "its HEAD names no commit")) };
-        if folder.tree(&[])? != self.tree_of(&head)? {
+        if folder.tree()? != self.tree_of(&head)? {
             return Ok((Pruned::Kept, "it holds work that is not committed"));
         }
         let contains = format!("--contains={head}");

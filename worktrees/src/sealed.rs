@@ -125,9 +125,27 @@ impl Repository {
         Ok(Some(format!("`core.hooksPath` of the repository {found} while the run went on; it is put back")))
     }
 
-    /// What the file that all checkouts share says of it now.
+    /// What the file that all checkouts share says of it now; git is asked again only where that file is another one, or
+    /// others may be part of it.
     fn named_hooks(&self) -> Result<String, Error> {
-        let git = self.git_on_objects().args(["config", "--file"]).arg(self.common_dir().join("config"));
-        Ok(git.args(["--includes", "--get", HOOKS_PATH]).text_if_any()?.unwrap_or_default())
+        let file = self.common_dir().join("config");
+        let git = self.git_on_objects().args(["config", "--includes", "--file"]);
+        let asked = |git: Git| git.args(["--get", HOOKS_PATH]).text_if_any().map(Option::unwrap_or_default);
+        let text = beginning(&file, MOST_BYTES).ok().filter(|text| !includes(text));
+        let (Some(own), Some(text)) = (self.own(), text) else { return asked(git.arg(file)) };
+        let mut known = own.named_hooks();
+        if let Some((_, named)) = known.as_ref().filter(|(before, _)| *before == text) {
+            return Ok(named.clone());
+        }
+        // What was read, and not what the file may hold by now.
+        let named = asked(git.arg("-").input(text.clone()))?;
+        *known = Some((text, named.clone()));
+        drop(known);
+        Ok(named)
     }
+}
+
+/// Tells whether a file of configuration may have git read others.
+fn includes(text: &[u8]) -> bool {
+    text.to_ascii_lowercase().windows(7).any(|word| word == b"include")
 }

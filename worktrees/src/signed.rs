@@ -1,8 +1,10 @@
 //! Makes commits as the user's own git would: signed where the user's commits are.
 
 use crate::hooks::SPARED;
+use crate::own::OwnGit;
 use crate::said::telling_line;
 use crate::{Error, Repository, TreeId};
+use std::sync::OnceLock;
 use tm_scheduler::CommitId;
 
 /// How commits of the user's are signed.
@@ -30,8 +32,13 @@ impl Repository {
         if self.is_unsigned {
             return Ok(false);
         }
+        let known = self.own().map(OwnGit::signs);
+        if let Some(signs) = known.and_then(OnceLock::get) {
+            return Ok(*signs);
+        }
         let signs = self.git().args(["config", "--type=bool", "--get", "commit.gpgsign"]).text_if_any()?;
-        Ok(signs.as_deref() == Some("true"))
+        let signs = signs.as_deref() == Some("true");
+        Ok(known.map_or(signs, |known| *known.get_or_init(|| signs)))
     }
 
     /// Makes a commit on no branch of a tree, signed where the user's commits are.

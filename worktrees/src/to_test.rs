@@ -3,17 +3,18 @@
 //! Where the library can write the object store, it takes no process: what is made here may be lost with the power, since
 //! it is made again. What is to last is git's to write.
 
+use crate::own::OwnGit;
 use crate::reader::{Entry, Reader};
 use crate::trees::{LINK, PLAIN};
 use crate::{Error, Repository, TreeId};
 use git2::build::TreeUpdateBuilder;
-use git2::{FileMode, Oid};
+use git2::{FileMode, Oid, Signature};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
 
 /// The message of a commit that is made of a tree only to be tested.
-const TREE_TO_TEST: &str = "tm: a tree to be tested";
+const TREE_TO_TEST: &str = "tm: a tree to be tested\n";
 
 impl Repository {
     /// Makes a commit of a tree, on no branch, so that it can be checked out and tested.
@@ -21,7 +22,22 @@ impl Repository {
     /// # Errors
     /// There is no such tree or commit, or the object store can't be written.
     pub fn commit_to_test(&self, tree: &TreeId, on: &CommitId) -> Result<CommitId, Error> {
-        self.commit_tree(tree, &[on], &format!("{TREE_TO_TEST}\n"))
+        match self.author()?.zip(self.reader()).and_then(|(author, reader)| reader.commit_to_test(tree, on, author)) {
+            Some(made) => Ok(made),
+            None => self.commit_tree(tree, &[on], TREE_TO_TEST),
+        }
+    }
+
+    /// Returns the name and the address that commits of a run bear, asked for once.
+    fn author(&self) -> Result<Option<&(String, String)>, Error> {
+        let Some(known) = self.own().map(OwnGit::author) else { return Ok(None) };
+        if known.get().is_none() {
+            let said = self.git_on_objects().args(["var", "GIT_AUTHOR_IDENT"]).text()?;
+            let named = said.rsplit_once('>').and_then(|(named, _)| named.split_once(" <"));
+            let (name, address) = named.unwrap_or_default();
+            return Ok(Some(known.get_or_init(|| (name.to_owned(), address.to_owned()))));
+        }
+        Ok(known.get())
     }
 
     /// Makes a commit, on no branch, of a tree in which these files are as they are in `from`: with its content, or not
@@ -66,6 +82,16 @@ impl Repository {
 }
 
 impl Reader {
+    /// Makes a commit of a tree on another one.
+    fn commit_to_test(&self, tree: &TreeId, on: &CommitId, (name, address): &(String, String)) -> Option<CommitId> {
+        let git = self.writer()?;
+        let tree = git.find_tree(Oid::from_str(&tree.0).ok()?).ok()?;
+        let on = git.find_commit(Oid::from_str(on.as_str()).ok()?).ok()?;
+        let signature = Signature::now(name, address).ok()?;
+        let made = git.commit(None, &signature, &signature, TREE_TO_TEST, &tree, &[&on]).ok()?;
+        Some(CommitId::new(made.to_string()))
+    }
+
     /// Makes a tree in which files have these modes and texts.
     fn with_texts(&self, tree: &TreeId, texts: &[(&str, i32, &str)]) -> Option<TreeId> {
         let git = self.writer()?;

@@ -2,7 +2,7 @@
 //!
 //! The folder is the agent's, so nothing in it is believed: not its index, not its HEAD, not git's own files.
 
-use crate::git::{fields, path_of};
+use crate::git::path_of;
 use crate::hooks::{Hooked, HookedWork};
 use crate::lister::Lister;
 use crate::looker::Looker;
@@ -11,6 +11,7 @@ use crate::pool::WorktreePool;
 use crate::published::OwnedHead;
 use crate::refs::BranchStart;
 use crate::{BranchName, Error, PathPatterns, Repository, RunHooks, TreeId};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -129,16 +130,24 @@ impl Worktree {
     }
 
     fn capture_once(&self, never_commit: &PathPatterns) -> Result<Captured, Error> {
-        let ignored = self.folder.ignored()?;
-        let ignored: Vec<PathBuf> = ignored.into_iter().filter(|path| !self.is_kept(path)).collect();
+        // Neither has a part in what the other finds, and each goes through the whole folder.
+        let (ignored, added) = std::thread::scope(|scope| {
+            let ignored = scope.spawn(|| self.folder.ignored());
+            let added = self.folder.add();
+            (ignored.join().unwrap_or_else(|panic| resume_unwind(panic)), added)
+        });
+        added?;
+        let ignored: Vec<PathBuf> = ignored?.into_iter().filter(|path| !self.is_kept(path)).collect();
         let forced = if ignored.is_empty() { Vec::new() } else { self.folder.forced_by_others() };
-        let whole = self.folder.tree(&forced)?;
-        let changes = self.raw_changes(&whole)?;
-        let nested: Vec<PathBuf> = changes.iter().filter(|change| change.is_new_repository).map(path).collect();
+        self.folder.add_forced(&forced)?;
+        let whole = self.folder.write_tree()?;
+        let nested = self.new_repositories(&whole)?;
         if !nested.is_empty() {
             return Err(Error::NestedRepositories { paths: nested });
         }
-        let never_committed: Vec<PathBuf> = changes.iter().map(path).filter(|path| never_commit.covers(path)).collect();
+        let changed = self.repository().differing(self.base.as_str(), &whole.0)?.into_iter();
+        let changed = changed.map(|difference| path_of(&difference.path));
+        let never_committed: Vec<PathBuf> = changed.filter(|path| never_commit.covers(path)).collect();
         let tree = self.repository().with_paths_of(&whole, &never_committed, &self.base)?;
         let changed_from_base = tree != self.repository().tree_of(&self.base)?;
         let is_left_out = |path: &PathBuf| !is_of_tools(path) && !forced.contains(path);
@@ -150,18 +159,12 @@ impl Worktree {
         self.folder.kept().iter().any(|kept| path.starts_with(kept))
     }
 
-    fn raw_changes(&self, tree: &TreeId) -> Result<Vec<RawChange>, Error> {
-        let git = self.repository().git_on_objects().args(["diff-tree", "-r", "--raw", "--no-renames", "-z"]);
-        let listing = git.commit(&self.base).arg(&tree.0).bytes()?;
-        let mut entries = fields(&listing);
-        let mut changes = Vec::new();
-        while let (Some(modes), Some(path)) = (entries.next(), entries.next()) {
-            let modes = String::from_utf8_lossy(modes);
-            let mut modes = modes.trim_start_matches(':').split(' ');
-            let is_new_repository = modes.next() != Some("160000") && modes.next() == Some("160000");
-            changes.push(RawChange { path: path_of(path), is_new_repository });
-        }
-        Ok(changes)
+    /// Returns where a tree has repositories that the base has not.
+    fn new_repositories(&self, tree: &TreeId) -> Result<Vec<PathBuf>, Error> {
+        let repository = self.repository();
+        let (before, after) = (repository.content_of(&repository.tree_of(&self.base)?)?, repository.content_of(tree)?);
+        let is_known = |path: &PathBuf| before.links.iter().any(|(known, _)| known == path);
+        Ok(after.links.iter().map(|(path, _)| path.clone()).filter(|path| !is_known(path)).collect())
     }
 
     /// Puts the task's branch at a commit of tm's, whatever the agent did with the branch; commits of the agent's that are
@@ -243,7 +246,7 @@ impl Worktree {
     /// git refused.
     pub fn is_clean(&self) -> Result<bool, Error> {
         let Some(tip) = self.repository().branch_tip(&self.branch)? else { return Ok(false) };
-        Ok(self.folder.tree(&[])? == self.repository().tree_of(&tip)?)
+        Ok(self.folder.tree()? == self.repository().tree_of(&tip)?)
     }
 
     /// Returns everything that is here as a tree, without what the tree's own rules leave out.
@@ -251,7 +254,7 @@ impl Worktree {
     /// # Errors
     /// git refused.
     pub fn tree(&self) -> Result<TreeId, Error> {
-        self.folder.tree(&[])
+        self.folder.tree()
     }
 
     /// Keeps everything that is here and not in the base under a name of tm's own, without touching a file, the agent's
@@ -284,7 +287,7 @@ pub(crate) fn salvage(
 ) -> Result<Option<CommitId>, Error> {
     let repository = folder.repository();
     let head = folder.head_that_was_left().unwrap_or_else(|| base.clone());
-    let tree = match folder.tree(&[]) {
+    let tree = match folder.tree() {
         Ok(tree) => tree,
         // What git can't take is left where it is, and what it can is kept.
         Err(error) if refusal(&error).is_some() => folder.tree_of_what_can_be_taken()?,
@@ -297,15 +300,6 @@ pub(crate) fn salvage(
     let commit = if is_committed { head } else { repository.commit_tree(&tree, &[&head], message)? };
     repository.keep(reference, &commit)?;
     Ok(Some(commit))
-}
-
-struct RawChange {
-    path: PathBuf,
-    is_new_repository: bool,
-}
-
-fn path(change: &RawChange) -> PathBuf {
-    change.path.clone()
 }
 
 fn is_of_tools(path: &Path) -> bool {

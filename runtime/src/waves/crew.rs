@@ -284,7 +284,11 @@ impl Crew {
         let Some(worktree) = self.worktree(task, attempt) else { return };
         let setup = Arc::clone(&self.setup);
         let task = task.clone();
-        self.releases.spawn_blocking(move || steps::release(&setup, &task, attempt, worktree, keep));
+        let returning = setup.checkouts.pool().returning();
+        self.releases.spawn_blocking(move || {
+            let _until_then = returning;
+            steps::release(&setup, &task, attempt, worktree, keep)
+        });
     }
 
     /// Ends everything that is still under way, gives worktrees back, writes the last statuses; returns what people

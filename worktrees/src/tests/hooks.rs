@@ -58,3 +58,22 @@ fn hooks_and_settings_that_come_later_are_not_used() {
     let commit = scene.task("tm/1", &scene.head(), "b.txt", "b");
     assert_eq!(scene.git(&["show", &format!("{commit}:b.txt")]), "b");
 }
+
+#[test]
+fn a_folder_of_hooks_that_is_named_later_is_seen_each_time_wherever_it_is_named() {
+    let scene = Scene::new();
+    let repository = scene.pool.repository();
+    let look = || repository.put_hooks_path_back();
+    for name in ["evil", "other", "evil"] {
+        assert_eq!(look().expect("looked"), None);
+        scene.git(&["config", "core.hooksPath", name]);
+        assert!(look().expect("put back").is_some_and(|words| words.contains(name)));
+    }
+    let more = scene.folder.path().join("more");
+    scene.git(&["config", "include.path", &more.display().to_string()]);
+    assert_eq!(look().expect("looked"), None);
+    write(&more, "[core]\n\thooksPath = evil\n");
+    assert!(look().is_err(), "it stands in a file that is none of the repository's");
+    write(&more, "");
+    assert_eq!(look().expect("looked"), None);
+}

@@ -40,7 +40,9 @@ const DEEDS: [Deed; 12] = [
     Deed::NewRules,
     Deed::TouchOnly,
 ];
-const FILES: [&str; 5] = ["a.txt", "one/b.txt", "one/two/c.txt", "d.sh", "link"];
+const FILES: [&str; 7] = ["a.txt", "one/b.txt", "one/two/c.txt", "d.sh", "link", "wide/3/f.txt", "wide/19/f.txt"];
+/// So many folders are looked at by several threads.
+const WIDE: usize = 20;
 
 /// Does it, as far as what others did before lets it.
 #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
@@ -111,6 +113,9 @@ fn two_commits() -> (Scene, [(CommitId, Found); 2]) {
     }
     fs::set_permissions(root.join("d.sh"), fs::Permissions::from_mode(0o755)).expect("set");
     symlink("one/b.txt", root.join("link")).expect("a link");
+    for number in 0..WIDE {
+        write(&root.join(format!("wide/{number}/f.txt")), "wide\n");
+    }
     scene.git(&["add", "."]);
     scene.git(&["commit", "--quiet", "-m", "second"]);
     let first = scene.head();
@@ -164,6 +169,34 @@ fn what_is_written_in_the_moment_of_the_checkout_is_seen() {
         assert_eq!(&found(judge.path()), expected, "round {round}");
         do_to(judge.path(), Deed::Overwrite, "one/b.txt");
     }
+}
+
+#[test]
+fn a_worktree_that_is_about_to_come_back_is_waited_for_and_no_longer() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let first = scene.check_out("tm/1", &base);
+    let path = first.path().to_owned();
+    let (begins, begun) = std::sync::mpsc::channel();
+    let second = std::thread::scope(|scope| {
+        let returning = scene.pool.returning();
+        let waiting = scope.spawn(|| {
+            begins.send(()).expect("somebody listens");
+            scene.check_out("tm/2", &base)
+        });
+        begun.recv().expect("it begins");
+        first.release().expect("released");
+        drop(returning);
+        waiting.join().expect("no panic")
+    });
+    assert_eq!(second.path(), path);
+    let third = std::thread::scope(|scope| {
+        let returning = scene.pool.returning();
+        let waiting = scope.spawn(|| scene.check_out("tm/3", &base));
+        drop(returning);
+        waiting.join().expect("no panic")
+    });
+    assert_ne!(third.path(), path, "what was to come back did not");
 }
 
 #[test]

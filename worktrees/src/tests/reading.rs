@@ -100,6 +100,31 @@ fn changes_in_the_users_other_worktrees_are_named_and_those_in_tms_own_are_not()
 }
 
 #[test]
+fn the_worktrees_that_are_found_are_those_that_git_lists() {
+    let scene = Scene::new();
+    let at = |name: &str| scene.folder.path().join(name);
+    for name in ["one", "gone", "two"] {
+        scene.git(&["worktree", "add", "--quiet", "--detach", &at(name).display().to_string()]);
+    }
+    std::fs::remove_dir_all(at("gone")).expect("removed");
+    let mut listed: Vec<PathBuf> = scene
+        .git(&["worktree", "list", "--porcelain"])
+        .lines()
+        .filter_map(|line| PathBuf::from(line.strip_prefix("worktree ")?).canonicalize().ok())
+        .collect();
+    let found = || {
+        let mut found: Vec<PathBuf> = scene.repository.main_and_linked().into_iter().map(|(_, root)| root).collect();
+        found.sort();
+        found
+    };
+    listed.sort();
+    assert_eq!((found(), listed.len()), (listed.clone(), 3));
+    // As newer gits write it, from git's own folder on.
+    write(&scene.repository.common_dir().join("worktrees/two/gitdir"), "../../../../two/.git\n");
+    assert_eq!(found(), listed);
+}
+
+#[test]
 fn links_are_told_with_where_they_lead_and_texts_take_their_place() {
     let scene = Scene::new();
     let head = scene.head();
@@ -117,4 +142,20 @@ fn links_are_told_with_where_they_lead_and_texts_take_their_place() {
     }
     let tree = scene.repository.tree_of(&made).expect("a tree");
     assert!(scene.repository.links(&tree).expect("links").is_empty());
+}
+
+#[test]
+fn a_commit_that_is_made_to_be_tested_is_the_same_by_the_library_and_by_git() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let tree = scene.repository.tree_of(&scene.task("tm/1", &base, "b.txt", "b\n")).expect("a tree");
+    let made = [scene.pool.repository(), &scene.repository].map(|repository| {
+        let commit = repository.commit_to_test(&tree, &base).expect("a commit");
+        scene.git(&["show", "--no-patch", "--format=%T %P%n%an <%ae>%n%cn <%ce>%n%B", commit.as_str()])
+    });
+    assert!(scene.pool.repository().reader().is_some_and(crate::reader::Reader::reads));
+    assert_eq!(made[0], made[1]);
+    let none = CommitId::new("1".repeat(40));
+    assert!(scene.pool.repository().commit_to_test(&tree, &none).is_err());
+    assert!(scene.pool.repository().commit_to_test(&TreeId("1".repeat(40)), &base).is_err());
 }

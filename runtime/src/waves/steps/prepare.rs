@@ -55,11 +55,12 @@ async fn base_and_worktree(
     let mut worktree = brief.setup.checkouts.worktree(&branch, &start, &base, must_contain).await?;
     // Making it ready takes its time, and others land meanwhile: the agent is to start from what there is when it starts.
     for _ in 0..LOOKS {
-        let (now, outcome) = look(brief, on_top_of).await?;
-        let MergeOutcome::Merged(base) = outcome else { break };
-        if now == tip {
+        let inner = brief.clone();
+        if blocking(move || inner.integration_tip()).await? == tip {
             break;
         }
+        let (now, outcome) = look(brief, on_top_of).await?;
+        let MergeOutcome::Merged(base) = outcome else { break };
         tip = now;
         worktree = brief.setup.checkouts.moved_to_base(worktree, &base).await?;
     }
