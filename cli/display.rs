@@ -6,7 +6,7 @@ use crate::screen::{Charset, Colours, Live, Screen, clock};
 use crate::words;
 use indicatif::ProgressDrawTarget;
 use std::io::{IsTerminal as _, Write as _};
-use tm_runtime::{Told, now};
+use tm_runtime::{RunEvent, now};
 use tm_scheduler::{Event, Scheduler, Timestamp};
 
 /// How a run is shown.
@@ -39,7 +39,7 @@ impl Display {
     }
 
     /// Shows one thing that happened.
-    pub(crate) fn told(&mut self, at: Timestamp, told: &Told, scheduler: &Scheduler) {
+    pub(crate) fn told(&mut self, at: Timestamp, told: &RunEvent, scheduler: &Scheduler) {
         match self {
             Self::Json => json_line(at, told),
             Self::Lines { began } => {
@@ -75,11 +75,11 @@ impl From<bool> for Output {
 }
 
 /// Tells the screen what happened.
-fn show(live: &mut Live, began: Timestamp, at: Timestamp, told: &Told, scheduler: &Scheduler) {
+fn show(live: &mut Live, began: Timestamp, at: Timestamp, told: &RunEvent, scheduler: &Scheduler) {
     match told {
-        Told::Output { task, line, tokens } => live.heard(task, line, *tokens),
-        Told::Event(Event::AttemptEnded { task, .. }) => live.forget(task),
-        Told::Event(_) | Told::Warning(_) | Told::Setup { .. } | Told::Pulse => {}
+        RunEvent::Output { task, line, tokens } => live.heard(task, line, *tokens),
+        RunEvent::Event(Event::AttemptEnded { task, .. }) => live.forget(task),
+        RunEvent::Event(_) | RunEvent::Warning(_) | RunEvent::Setup { .. } | RunEvent::Pulse => {}
     }
     if words::is_milestone(told)
         && let Some(line) = words::told(told)
@@ -116,17 +116,17 @@ fn colours() -> Colours {
     if !is_unwanted && console::colors_enabled_stderr() { Colours::On } else { Colours::Off }
 }
 
-fn json_line(at: Timestamp, told: &Told) {
+fn json_line(at: Timestamp, told: &RunEvent) {
     let line = match told {
-        Told::Event(event) => tm_store::run::event_line(at, event),
-        Told::Warning(warning) => {
+        RunEvent::Event(event) => tm_store::run::event_line(at, event),
+        RunEvent::Warning(warning) => {
             tm_store::run::event_line(at, &serde_json::json!({"event": "warning", "message": warning}))
         }
-        Told::Setup { place, took_ms } => tm_store::run::event_line(
+        RunEvent::Setup { place, took_ms } => tm_store::run::event_line(
             at,
             &serde_json::json!({"event": "setup:done", "place": place, "took_ms": took_ms}),
         ),
-        Told::Output { .. } | Told::Pulse => return,
+        RunEvent::Output { .. } | RunEvent::Pulse => return,
     };
     if let Ok(line) = line {
         let mut stdout = std::io::stdout().lock();

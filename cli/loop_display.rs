@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 use tm_reports::{human_duration, iteration_line};
-use tm_runtime::loops::{LoopEvent, LoopTold};
+use tm_runtime::loops::{LoopEvent, TaggedLoopEvent};
 use tm_scheduler::{Tag, Timestamp};
 
 /// How much of what agents print is shown.
@@ -40,7 +40,7 @@ impl LoopDisplay {
     }
 
     /// Shows one thing that happened.
-    pub(crate) fn told(&mut self, told: &LoopTold) {
+    pub(crate) fn told(&mut self, told: &TaggedLoopEvent) {
         match (&told.event, self.output) {
             (LoopEvent::Warning { message }, Output::Json) => print_line(&format!("warning: {message}")),
             (_, Output::Json) => {}

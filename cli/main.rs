@@ -22,7 +22,7 @@ use arguments::{Arguments, Command, ConfigCommand, Presets, TddCommand, Waves, W
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
-    acp, agent, audit, autopilot, backlog, configuration, demo, doctor, guard, init, landing, looking, loop_command,
+    acp, agent, audit, autopilot, backlog, configuration, demo, doctor, guard, init, inspect, landing, loop_command,
     manuals, mcp, plan, presets, pull, review, run, steering, tasks, verify, worktrees,
 };
 use failure::CommandFailure;
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Err(error) => return ExitCode::from(usage::told(&error, std::env::args_os())),
     };
     logging::begin(verbosity(&arguments.command));
-    match carry_out(&arguments) {
+    match run(&arguments) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             failure.print();
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 }
 
 /// Performs the command; the process has this one runtime.
-fn carry_out(arguments: &Arguments) -> Result<u8, CommandFailure> {
+fn run(arguments: &Arguments) -> Result<u8, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let done = runtime.block_on(perform(arguments));
     // Whatever still waits for a disk, a process or a client is given up; the next process finds it.
@@ -62,8 +62,8 @@ fn carry_out(arguments: &Arguments) -> Result<u8, CommandFailure> {
 /// How often `-v` was given.
 const fn verbosity(command: &Command) -> u8 {
     match command {
-        Command::Waves(Waves::Run(arguments)) => arguments.telling.verbose,
-        Command::Waves(Waves::Resume(arguments)) => arguments.telling.verbose,
+        Command::Waves(Waves::Run(arguments)) => arguments.notifications.verbose,
+        Command::Waves(Waves::Resume(arguments)) => arguments.notifications.verbose,
         _ => 0,
     }
 }
@@ -80,12 +80,12 @@ async fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Waves(Waves::Plan(plan_arguments)) => plan::plan(&start, plan_arguments),
         Command::Waves(Waves::Run(run_arguments)) => Box::pin(run::run(&start, run_arguments)).await,
         Command::Waves(Waves::Resume(resume)) => Box::pin(run::resume(&start, resume)).await,
-        Command::Waves(Waves::Status(choice)) => looking::status(&start, choice),
-        Command::Waves(Waves::List(output)) => looking::list(&start, output.json),
-        Command::Waves(Waves::Report(choice)) => looking::report(&start, choice).await,
-        Command::Waves(Waves::Metrics(choice)) => looking::metrics(&start, choice.run.as_deref()),
+        Command::Waves(Waves::Status(choice)) => inspect::status(&start, choice),
+        Command::Waves(Waves::List(output)) => inspect::list(&start, output.json),
+        Command::Waves(Waves::Report(choice)) => inspect::report(&start, choice).await,
+        Command::Waves(Waves::Metrics(choice)) => inspect::metrics(&start, choice.run.as_deref()),
         Command::Waves(Waves::Land(arguments)) => landing::land(&start, arguments),
-        Command::Waves(Waves::Logs(logs)) => looking::logs(&start, logs),
+        Command::Waves(Waves::Logs(logs)) => inspect::logs(&start, logs),
         Command::Waves(Waves::Stop(stop)) => steering::stop(&start, stop),
         Command::Waves(Waves::Watch(run)) => watch::watch(&start, run).await,
         Command::Waves(Waves::Pause(output)) => steering::pause(&start, output.json),

@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 use tm_app::Notice;
 use tm_runtime::loops::CutOff;
 use tm_runtime::now;
-use tm_runtime::standing::{Taken, TakenBack};
+use tm_runtime::standing::{RevertReason, TakenBack};
 use tm_scheduler::TaskId;
 
 /// Prints a notice for people.
@@ -27,7 +27,7 @@ pub(crate) fn print_for_programs(notice: &Notice<'_>) {
 fn words(notice: &Notice<'_>) -> Vec<String> {
     vec![match notice {
         Notice::Warning(words) => format!("warning: {words}"),
-        Notice::Trouble(why) => format!("warning: failed to {why}"),
+        Notice::Failed(why) => format!("warning: failed to {why}"),
         Notice::Printed(text) => (*text).to_owned(),
         Notice::StartsAt(branch) => {
             format!("starting from `{branch}`, where the work of the last run landed; `--base HEAD` leaves it out")
@@ -103,14 +103,14 @@ fn taken_back(taken: &TakenBack) -> String {
     let TakenBack { task, why, by, .. } = taken;
     let short = short(by.as_str());
     tm_untrusted::clean(&match why {
-        Taken::Rejected(reason) => {
+        RevertReason::Rejected(reason) => {
             let first = reason.lines().next().unwrap_or_default();
             format!("taking back `{task}` ({short}), which was rejected: {first}")
         }
-        Taken::InTheWay(other) => {
+        RevertReason::InTheWay(other) => {
             format!("taking back `{task}` too ({short}), and doing it again: it changed the same lines as `{other}`")
         }
-        Taken::TestsAlone => {
+        RevertReason::TestsAlone => {
             format!(
                 "taking back the tests of `{task}` ({short}) until its implementation lands: they come back with it"
             )

@@ -1,17 +1,19 @@
 //! Events as words. Pure: what happened in, a line out.
 
 use tm_reports::human_duration;
-use tm_runtime::Told;
+use tm_runtime::RunEvent;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::{AccountName, AgentName, Dependants, Event, Phase, StopReason, Strength, TaskId, Timestamp};
 
 /// Returns the line for something that happened; `None` for what needs no line.
-pub(crate) fn told(told: &Told) -> Option<String> {
+pub(crate) fn told(told: &RunEvent) -> Option<String> {
     match told {
-        Told::Event(happened) => event(happened),
-        Told::Warning(warning) => Some(format!("warning: {warning}")),
-        Told::Setup { place, took_ms } => Some(format!("{place} is set up, which took {}", human_duration(*took_ms))),
-        Told::Output { .. } | Told::Pulse => None,
+        RunEvent::Event(happened) => event(happened),
+        RunEvent::Warning(warning) => Some(format!("warning: {warning}")),
+        RunEvent::Setup { place, took_ms } => {
+            Some(format!("{place} is set up, which took {}", human_duration(*took_ms)))
+        }
+        RunEvent::Output { .. } | RunEvent::Pulse => None,
     }
 }
 
@@ -21,10 +23,10 @@ pub(crate) fn is_weak(line: &str) -> bool {
 }
 
 /// Whether it stays on the screen although bars show what goes on.
-pub(crate) const fn is_milestone(told: &Told) -> bool {
+pub(crate) const fn is_milestone(told: &RunEvent) -> bool {
     !matches!(
         told,
-        Told::Event(
+        RunEvent::Event(
             Event::AttemptStarted { .. }
                 | Event::TaskStarted { .. }
                 | Event::TestRun { .. }

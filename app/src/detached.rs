@@ -18,7 +18,7 @@ use tm_scheduler::RunId;
 use tm_store::run::{ProjectDirectory, RunLock, read_json, write_json};
 
 /// How often it is looked whether a run is under way.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const ORDER: &str = "order.json";
 const REFUSAL: &str = "refusal.json";
 
@@ -80,7 +80,7 @@ impl DetachedRun {
             }
             tokio::select! {
                 ended = self.process.wait() => return ended.map(|_| None).map_err(Into::into),
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
     }
@@ -107,13 +107,13 @@ impl DetachedRun {
 ///
 /// # Errors
 /// The run can't begin, or can't go on.
-pub async fn carry_out(folder: &Path, caller: Caller, begins: impl FnOnce(&RunOf)) -> Result<Option<Ended>, Error> {
+pub async fn run(folder: &Path, caller: Caller, begins: impl FnOnce(&RunOf)) -> Result<Option<Ended>, Error> {
     tm_worktrees::check_git()?;
     let DetachedOrder { start, given, plan, broken } = read_json(&folder.join(ORDER))?;
     let project = Project::open(&start, given.into_iter().map(Into::into).collect(), caller)?;
     let mut session = Session::open(project, AfterRun::default(), Waiting::Refuse).await?;
     let ready = if let Some(interrupted) = session.interrupted()? {
-        session.take_up(interrupted, JournalTrust::Proven).await?
+        session.resume(interrupted, JournalTrust::Proven).await?
     } else {
         let planned = session.plan(&plan)?;
         if planned.plan.tasks.is_empty() {
@@ -122,7 +122,7 @@ pub async fn carry_out(folder: &Path, caller: Caller, begins: impl FnOnce(&RunOf
         session.begin(planned, broken).await?
     };
     begins(&ready.of);
-    Box::pin(session.carry_out(ready, |_, _, _| {})).await.map(Some)
+    Box::pin(session.run(ready, |_, _, _| {})).await.map(Some)
 }
 
 /// Leaves word, for whoever started this process, of why it came to nothing.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tm_runtime::audit::Doubt;
 use tm_runtime::preflight::BrokenTests;
 use tm_runtime::standing::NotTakenBack;
-use tm_runtime::{JournalHeader, Trouble};
+use tm_runtime::{JournalHeader, StepError};
 use tm_scheduler::{AuditItem, RunId, Status, TaskId, Unplannable};
 use tm_store::backlog::BacklogError;
 use tm_store::run::Holder;
@@ -385,7 +385,7 @@ fn known_statuses() -> String {
 
 impl Error {
     /// Returns what makes an error of trouble with judging.
-    pub(crate) fn unjudged(what: impl Into<String>) -> impl FnOnce(Trouble) -> Self {
+    pub(crate) fn unjudged(what: impl Into<String>) -> impl FnOnce(StepError) -> Self {
         move |why| Self::Unjudged { what: what.into(), why: why.to_string() }
     }
 

@@ -5,7 +5,7 @@ use crate::notice::Notice;
 use crate::project::Project;
 use std::path::Path;
 use std::time::Duration;
-use tm_runtime::autopilot::{self, Surroundings, under_way};
+use tm_runtime::autopilot::{self, Environment, under_way};
 use tm_runtime::now;
 use tm_scheduler::StopMode;
 use tm_store::run::{Holder, RunLock};
@@ -47,7 +47,7 @@ pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error
 
 /// Refuses other kinds of runs while one of autopilot goes on in the repository: its commits would look like escapes.
 fn refuse_under_way(root: &Path) -> Result<(), Error> {
-    let project = autopilot::Project::open(root, Surroundings::of_process())?;
+    let project = autopilot::Project::open(root, Environment::of_process())?;
     match under_way(&project)? {
         None => Ok(()),
         Some((run, place)) => Err(Error::AutopilotUnderWay { run, place }),

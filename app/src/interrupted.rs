@@ -111,7 +111,7 @@ fn landing(scheduler: &Scheduler) -> Vec<CommitId> {
 }
 
 /// Ends what an interrupted run has left running, keeps its work in progress, and leaves the rest as it is.
-pub(crate) async fn put_aside(project: &Project, directory: &RunDirectory, replayed: Replayed) -> Result<(), Error> {
+pub(crate) async fn abandon(project: &Project, directory: &RunDirectory, replayed: Replayed) -> Result<(), Error> {
     let header = replayed.header.clone();
     if replayed.scheduler.tasks().any(|view| view.state.holds_slot()) {
         // A deadline that has passed: nothing is started, and what runs is stopped.
@@ -121,7 +121,7 @@ pub(crate) async fn put_aside(project: &Project, directory: &RunDirectory, repla
         let (sender, steers) = mpsc::unbounded_channel();
         // The other end is here.
         sender.send(Steer::Stop(StopMode::Now)).unwrap_or_default();
-        let outcome = run.carry_out(steers, |_, _, _| {}).await?;
+        let outcome = run.run(steers, |_, _, _| {}).await?;
         write_reports(&whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at), directory.path())?;
     }
     project.tell(&Notice::PutAside(&header.run_id));

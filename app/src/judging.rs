@@ -7,13 +7,13 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
-use tm_runtime::{Checkouts, Measurements};
+use tm_runtime::{Checkouts, TestResultCache};
 use tm_scheduler::CommitId;
 use tm_worktrees::WorktreePool;
 
 /// Checkouts for one judgement that is no part of a run.
 pub(crate) struct Judging {
-    pub(crate) measurements: Arc<Measurements>,
+    pub(crate) measurements: Arc<TestResultCache>,
     pub(crate) scratch: TempDir,
 }
 
@@ -40,12 +40,12 @@ pub(crate) fn checkouts(
 }
 
 /// Returns what measures there; what tests write goes below `scratch`.
-pub(crate) fn measurements(project: &Project, checkouts: Checkouts, scratch: &Path) -> Arc<Measurements> {
-    Arc::new(Measurements::new(checkouts, scratch.join("baselines"), tm_runtime::executor(&project.directory)))
+pub(crate) fn measurements(project: &Project, checkouts: Checkouts, scratch: &Path) -> Arc<TestResultCache> {
+    Arc::new(TestResultCache::new(checkouts, scratch.join("baselines"), tm_runtime::executor(&project.directory)))
 }
 
 /// Ends what checkouts were made ready for, and removes them; what people should know is told.
-pub(crate) async fn close(project: &Project, measurements: &Measurements) {
+pub(crate) async fn close(project: &Project, measurements: &TestResultCache) {
     measurements.close().await.iter().for_each(|warning| project.tell(&Notice::Warning(warning)));
 }
 

@@ -7,7 +7,7 @@ use crate::review::ReviewedRun;
 use crate::status::refuse_doubted;
 use tm_scheduler::CommitId;
 use tm_store::run::RunLock;
-use tm_worktrees::{BranchName, BringHow, Diffstat, Landing};
+use tm_worktrees::{BranchName, Diffstat, FastForwardPolicy, Landing};
 
 /// Whether work may be passed on that somebody rejected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -111,6 +111,6 @@ pub fn foresee(project: &Project, branch: &BranchName, onto: &str) -> Result<Opt
 ///
 /// # Errors
 /// Something of the user's is in the way; nothing is changed then.
-pub fn bring_in(project: &Project, branch: &BranchName, how: BringHow) -> Result<CommitId, Error> {
-    project.repository.bring_in(branch, how).map_err(Error::NotBroughtIn)
+pub fn merge_into_checkout(project: &Project, branch: &BranchName, how: FastForwardPolicy) -> Result<CommitId, Error> {
+    project.repository.merge_into_checkout(branch, how).map_err(Error::NotBroughtIn)
 }

@@ -39,7 +39,7 @@ pub use commit_trial::{Trial, hooks, signing};
 pub use error::{Error, with_causes};
 pub use gates::check_gates;
 pub use holding::Waiting;
-pub use landing::{Homecoming, Rejected, bring_in, foresee, refuse_live, user_branch};
+pub use landing::{Homecoming, Rejected, foresee, merge_into_checkout, refuse_live, user_branch};
 pub use loops::{EndedLoop, Loop, LoopOrder};
 pub use lost_landings::LostLandings;
 pub use notice::Notice;

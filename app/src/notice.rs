@@ -14,7 +14,7 @@ pub enum Notice<'a> {
     /// Something is odd, in words.
     Warning(&'a str),
     /// Something failed that changes nothing about the rest; the words follow "failed to".
-    Trouble(&'a str),
+    Failed(&'a str),
     /// A command of the user's printed this.
     Printed(&'a str),
     /// The run starts from this branch, where the work of the last run landed.

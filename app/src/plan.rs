@@ -167,7 +167,7 @@ pub(crate) fn limits(project: &Project) -> Limits {
         max_tokens_per_task: settings.agent.max_tokens_per_task,
         breaker: Breaker { tasks, attempts, then: project.caller.at_breaker },
         // Who works is known once the agents have been looked for.
-        agents: tm_scheduler::Roster::default(),
+        agents: tm_scheduler::AgentPool::default(),
         conflict_rounds: settings.waves.conflict_rounds,
         overlap: settings.waves.overlap,
         hot_files: BTreeSet::new(),

@@ -10,7 +10,7 @@ use std::path::Path;
 use tm_executors::testing::{TestCommand, TestPlace, how_to_report, run_tests};
 use tm_runtime::loops::Place;
 use tm_runtime::preflight::{BrokenBase, look_first, no_test_command};
-use tm_runtime::{JournalHeader, Measurements, now, replay};
+use tm_runtime::{JournalHeader, TestResultCache, now, replay};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, judge_base};
 use tm_scheduler::{CommitId, Task, TaskId};
 use tm_store::run::{ActivityLog, RunDirectory, write_json};
@@ -36,7 +36,7 @@ pub(crate) async fn before_run(
     project: &Project,
     header: &JournalHeader,
     tasks: &[Task],
-    measurements: &Measurements,
+    measurements: &TestResultCache,
     (directory, broken): (&RunDirectory, BrokenBase),
 ) -> Result<(), Error> {
     let commands = commands(project, header, tasks)?;
@@ -61,7 +61,7 @@ async fn looked(
     project: &Project,
     base: &CommitId,
     commands: &TestCommands,
-    (measurements, scratch): (&Measurements, &Path),
+    (measurements, scratch): (&TestResultCache, &Path),
     broken: BrokenBase,
 ) -> Result<Preflight, Error> {
     project.tell(&Notice::LooksAtBase);

@@ -28,7 +28,7 @@ pub(crate) fn report(of: &RunOf, outcome: &Outcome) -> Result<Summary, Error> {
         && let Err(error) =
             std::fs::create_dir_all(folder).map_err(Into::into).and_then(|()| write_reports(&summary, folder))
     {
-        project.tell(&Notice::Trouble(&format!("write reports into `{}`: {}", folder.display(), error.with_causes())));
+        project.tell(&Notice::Failed(&format!("write reports into `{}`: {}", folder.display(), error.with_causes())));
     }
     Ok(summary)
 }

@@ -19,7 +19,7 @@ use crate::steering::steers;
 use tm_reports::Summary;
 use tm_runtime::preflight::BrokenBase;
 use tm_runtime::steering::Steer;
-use tm_runtime::{JournalHeader, Outcome, Replayed, Run, Told, now};
+use tm_runtime::{JournalHeader, Outcome, Replayed, Run, RunEvent, now};
 use tm_scheduler::{RunId, Scheduler, StopMode, Timestamp};
 use tm_store::run::{RunDirectory, RunLock, read_json, write_json};
 use tm_worktrees::branch_from_pattern;
@@ -116,15 +116,15 @@ impl Session {
     ///
     /// # Errors
     /// It could not be ended.
-    pub async fn put_aside(&self, interrupted: Interrupted) -> Result<(), Error> {
-        Box::pin(interrupted::put_aside(&self.project, &interrupted.directory, interrupted.replayed)).await
+    pub async fn abandon(&self, interrupted: Interrupted) -> Result<(), Error> {
+        Box::pin(interrupted::abandon(&self.project, &interrupted.directory, interrupted.replayed)).await
     }
 
     /// Gets an interrupted run ready to go on.
     ///
     /// # Errors
     /// Something that is said to have landed can't be shown, or nothing could be committed.
-    pub async fn take_up(&mut self, interrupted: Interrupted, trust: JournalTrust) -> Result<Ready, Error> {
+    pub async fn resume(&mut self, interrupted: Interrupted, trust: JournalTrust) -> Result<Ready, Error> {
         let Interrupted { directory, replayed } = interrupted;
         refuse_lost_landings(&self.project.repository, &replayed)?;
         let limits = resumed_limits(&self.project, &replayed.header.limits);
@@ -207,14 +207,14 @@ impl Session {
     ///
     /// # Errors
     /// The run can't go on; it can be taken up.
-    pub async fn carry_out(
+    pub async fn run(
         &mut self,
         ready: Ready,
-        mut listener: impl FnMut(Timestamp, &Told, &Scheduler),
+        mut listener: impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Result<Ended, Error> {
         let Ready { of, run } = ready;
         let (socket, sender, steers) = steers(&of.project)?;
-        let work = run.carry_out(steers, |at, told, scheduler| {
+        let work = run.run(steers, |at, told, scheduler| {
             listener(at, told, scheduler);
             tell_of_pause(told, &of);
         });

@@ -7,7 +7,7 @@ use crate::notice::Notice;
 use crate::plan::PlanOrder;
 use crate::project::Project;
 use std::collections::BTreeSet;
-use tm_runtime::standing::{CleanBase, Taken, TakenBack, Taking, clean_base, standing};
+use tm_runtime::standing::{CleanBase, RevertReason, TakenBack, Taking, clean_base, standing};
 use tm_runtime::{now, replay};
 use tm_scheduler::{
     CommitId, Phase, Recognised, RunId, Status, Tag, Task, TaskId, WavePlan, Work, WorkKind, hot_files,
@@ -105,7 +105,7 @@ impl Start {
         let mut changes: Vec<StatusChange> = self.known.done.iter().map(|(id, _)| change(id, Status::Done)).collect();
         let is_known = |id: &TaskId| tasks.iter().any(|task| task.id == *id);
         let again = self.taken_back.iter().filter(|taken| taken.tag == *tag && is_known(&taken.task));
-        let open = again.filter(|taken| !self.known.is_done(&taken.task) && taken.why != Taken::TestsAlone);
+        let open = again.filter(|taken| !self.known.is_done(&taken.task) && taken.why != RevertReason::TestsAlone);
         changes.extend(open.map(|taken| change(&taken.task, Status::Pending)));
         if !changes.is_empty() {
             source.set_statuses(tag, &changes, RollUp::Parents, Some(&stamp(now())))?;
@@ -129,7 +129,7 @@ fn hot_files_in(repository: &Repository, standing: &[Work]) -> Result<BTreeSet<S
 
 /// Tasks whose work is taken back along with rejected work are to be done again.
 fn reopen(tasks: &mut [Task], taken_back: &[TakenBack], tag: &Tag) {
-    for taken in taken_back.iter().filter(|taken| taken.tag == *tag && taken.why != Taken::TestsAlone) {
+    for taken in taken_back.iter().filter(|taken| taken.tag == *tag && taken.why != RevertReason::TestsAlone) {
         if let Some(task) = tasks.iter_mut().find(|task| task.id == taken.task && task.status == Status::Done) {
             task.status = Status::Pending;
         }

@@ -6,7 +6,7 @@ use crate::project::Project;
 use crate::setup::{never_commit, parts, test_command};
 use std::path::{Path, PathBuf};
 use tm_executors::testing::TestCommand;
-use tm_runtime::{RedCommit, Trouble, Work, prove, red_commit, rules};
+use tm_runtime::{RedCommit, StepError, Work, prove, red_commit, rules};
 use tm_scheduler::{CommitId, Phase, Proof, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::safe_name;
@@ -75,7 +75,7 @@ pub async fn verify(project: &Project, order: &VerifyOrder) -> Result<Verified, 
     Ok(Verified { name, phase, proof })
 }
 
-async fn judge(project: &Project, judging: &Judging, target: Target) -> Result<Proof, Trouble> {
+async fn judge(project: &Project, judging: &Judging, target: Target) -> Result<Proof, StepError> {
     let measurements = &judging.measurements;
     let red = match (&target.red, &target.command) {
         (None, Some(command)) if target.phase == Phase::Green => {

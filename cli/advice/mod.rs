@@ -19,7 +19,7 @@ use tm_worktrees::BranchName;
 type Advice = (ExitCode, Option<String>);
 
 /// What to do when the surroundings ended a run.
-const SEE_TO_IT: &str = "see to it, then `tm waves resume` takes the run up where it stopped";
+const RESUME_HINT: &str = "see to it, then `tm waves resume` takes the run up where it stopped";
 /// What to do where there is no backlog.
 const NO_BACKLOG: &str = "`tm init` makes one, `--backlog PATH` names one";
 /// What to do when an agent can't be used.
@@ -97,7 +97,7 @@ fn on_backlog(error: &(dyn AnyError + 'static)) -> Option<Advice> {
 fn on_autopilot(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     let error: &tm_runtime::autopilot::Error = error.downcast_ref()?;
     let code = match error.kind() {
-        ErrorKind::Trouble => ExitCode::Error,
+        ErrorKind::StepError => ExitCode::Error,
         ErrorKind::Usage => ExitCode::Usage,
         ErrorKind::Refused => ExitCode::Refused,
         ErrorKind::Unstartable => ExitCode::Unplannable,
@@ -214,7 +214,7 @@ fn on_run(error: &(dyn AnyError + 'static)) -> Option<Advice> {
             start_anew(header)
         )),
         Error::RunEnded(_) => hint("`tm waves run` starts a new one"),
-        Error::RunBrokenOff(_) | Error::RunParked(_) => hint(SEE_TO_IT),
+        Error::RunBrokenOff(_) | Error::RunParked(_) => hint(RESUME_HINT),
         Error::WorkDoubted { branch, .. } => coded(ExitCode::Refused, first_parents(branch)),
         Error::NoLiveRun { .. } => hint("`tm waves run` starts one, `tm waves resume` takes up an interrupted one"),
         Error::LimitsOfLiveRun => {

@@ -50,8 +50,8 @@ pub(crate) use tasks::{TasksCheck, TasksCommand, TasksConvert, TasksFix, TasksSt
 pub(crate) use tdd::{PairArguments, TddCommand};
 pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
-    LogsArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments, RunArguments, RunOnly,
-    StrictnessArgument, Telling, Waves,
+    LogsArguments, NotificationArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments,
+    RunArguments, RunOnly, StrictnessArgument, Waves,
 };
 pub(crate) use worktrees::{MergeArguments, OpenArguments, SalvageArguments, ShowBranch, TaskOfRun, Worktrees};
 

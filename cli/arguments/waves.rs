@@ -158,7 +158,7 @@ pub(crate) enum OnInterrupted {
 
 /// What is told of a run, while it goes on and when it is over.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Telling {
+pub(crate) struct NotificationArguments {
     /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
     #[arg(short = 'v', long, action = ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -240,7 +240,7 @@ pub(crate) struct RunArguments {
     pub(crate) yes: bool,
     /// What is told of it.
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) notifications: NotificationArguments,
 }
 
 /// `tm waves resume`.
@@ -261,7 +261,7 @@ pub(crate) struct ResumeArguments {
     pub(crate) trust_journal: bool,
     /// What is told of it.
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) notifications: NotificationArguments,
 }
 
 /// `tm waves logs`.

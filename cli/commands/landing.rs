@@ -7,7 +7,7 @@ use crate::failure::CommandFailure;
 use crate::project::open;
 use std::path::Path;
 use tm_app::{DoubtedWork, Homecoming, Project, Rejected, ReviewedRun, foresee};
-use tm_worktrees::{BranchName, BringHow};
+use tm_worktrees::{BranchName, FastForwardPolicy};
 
 pub(crate) fn land(start: &Path, arguments: &LandArguments) -> Result<u8, CommandFailure> {
     let rejected = if arguments.with_rejected { Rejected::Included } else { Rejected::LeftOut };
@@ -16,7 +16,7 @@ pub(crate) fn land(start: &Path, arguments: &LandArguments) -> Result<u8, Comman
     for task in home.run.summary.tasks.iter().filter(|task| task.landed) {
         print_data(&format!("{:8}  {:8}  {}\n", task.id, task.verdict.as_str(), task.title));
     }
-    bring_in(&home.run.project, &home.branch, &home.onto, (arguments.yes, arguments.no_ff))?;
+    merge_into_checkout(&home.run.project, &home.branch, &home.onto, (arguments.yes, arguments.no_ff))?;
     home.commit_statuses()?;
     Ok(0)
 }
@@ -31,7 +31,7 @@ pub(crate) fn doubted(DoubtedWork { task, run, why }: &DoubtedWork) -> String {
 }
 
 /// Merges a branch into the one that the user is on, after asking.
-pub(crate) fn bring_in(
+pub(crate) fn merge_into_checkout(
     project: &Project,
     branch: &BranchName,
     onto: &str,
@@ -49,7 +49,7 @@ pub(crate) fn bring_in(
         print_line("nothing was changed");
         return Ok(());
     }
-    let how = if no_ff { BringHow::MergeCommit } else { BringHow::ForwardOrMerge };
-    print_line(&format!("`{onto}` is at {}", tm_app::bring_in(project, branch, how)?));
+    let how = if no_ff { FastForwardPolicy::MergeCommit } else { FastForwardPolicy::ForwardOrMerge };
+    print_line(&format!("`{onto}` is at {}", tm_app::merge_into_checkout(project, branch, how)?));
     Ok(())
 }

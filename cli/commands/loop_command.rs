@@ -33,7 +33,7 @@ pub(crate) async fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, C
         (false, true) => Talk::Nothing,
     };
     let mut display = LoopDisplay::new(Output::from(arguments.json), talk, ready.lanes.len(), ready.started_at);
-    let ended = ready.carry_out(|told| display.told(told)).await;
+    let ended = ready.run(|told| display.told(told)).await;
     display.finish();
     let mut ended = ended?;
     tokio::select! {

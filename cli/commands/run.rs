@@ -3,7 +3,7 @@
 use super::ci::tell_ci;
 use super::plan::{order, overrides, plan_text};
 use super::steering::resume_live;
-use crate::arguments::{OnInterrupted, ResumeArguments, RunArguments, Telling};
+use crate::arguments::{NotificationArguments, OnInterrupted, ResumeArguments, RunArguments};
 use crate::ask::{confirmed, is_answered};
 use crate::display::{Display, Output, print_data, print_line};
 use crate::failure::CommandFailure;
@@ -21,17 +21,17 @@ use tm_scheduler::RunStatus;
 
 pub(crate) async fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandFailure> {
     let waiting = if arguments.wait { Waiting::Wait } else { Waiting::Refuse };
-    let after = arguments.telling.after.given().checked()?;
-    let project = project(start, run_overrides(arguments), &arguments.telling)?;
+    let after = arguments.notifications.after.given().checked()?;
+    let project = project(start, run_overrides(arguments), &arguments.notifications)?;
     let mut session = Session::open(project, after, waiting).await?;
     let ready = match (session.interrupted(), arguments.on_interrupted) {
         (Ok(None), _) => return Box::pin(begin(session, arguments)).await,
         (Ok(Some(interrupted)), OnInterrupted::Resume) => {
             print_line(&format!("taking up the run {} where it stopped", interrupted.id()));
-            session.take_up(interrupted, trust(arguments.trust_journal)).await?
+            session.resume(interrupted, trust(arguments.trust_journal)).await?
         }
         (Ok(Some(interrupted)), OnInterrupted::Fresh) => {
-            session.put_aside(interrupted).await?;
+            session.abandon(interrupted).await?;
             return Box::pin(begin(session, arguments)).await;
         }
         (Err(Error::UnreadableLastRun { error, run, folder }), OnInterrupted::Fresh) => {
@@ -45,7 +45,7 @@ pub(crate) async fn run(start: &Path, arguments: &RunArguments) -> Result<u8, Co
         }
         (Err(error), _) => return Err(error.into()),
     };
-    Box::pin(carry_out(session, ready, arguments.telling.json.into())).await
+    Box::pin(supervise(session, ready, arguments.notifications.json.into())).await
 }
 
 async fn begin(mut session: Session, arguments: &RunArguments) -> Result<u8, CommandFailure> {
@@ -61,27 +61,31 @@ async fn begin(mut session: Session, arguments: &RunArguments) -> Result<u8, Com
     }
     let broken = if arguments.allow_broken_base { BrokenBase::Allowed } else { BrokenBase::Refused };
     let ready = session.begin(planned, broken).await?;
-    Box::pin(carry_out(session, ready, arguments.telling.json.into())).await
+    Box::pin(supervise(session, ready, arguments.notifications.json.into())).await
 }
 
 pub(crate) async fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, CommandFailure> {
-    let after = arguments.telling.after.given().checked()?;
+    let after = arguments.notifications.after.given().checked()?;
     let given = Flags::default()
         .set("waves.max_parallel", "--max-parallel", &arguments.max_parallel.map(NonZeroU32::get))
         .set("waves.deadline", "--deadline", &arguments.deadline);
-    let project = project(start, given.given(), &arguments.telling)?;
+    let project = project(start, given.given(), &arguments.notifications)?;
     if let Some(code) = resume_live(&project, arguments)? {
         return Ok(code);
     }
     let mut session = Session::open(project, after, Waiting::Refuse).await?;
     let interrupted = session.named(arguments.run.as_deref())?;
-    let ready = session.take_up(interrupted, trust(arguments.trust_journal)).await?;
-    Box::pin(carry_out(session, ready, arguments.telling.json.into())).await
+    let ready = session.resume(interrupted, trust(arguments.trust_journal)).await?;
+    Box::pin(supervise(session, ready, arguments.notifications.json.into())).await
 }
 
-fn project(start: &Path, given: Vec<Override>, telling: &Telling) -> Result<Project, CommandFailure> {
+fn project(
+    start: &Path,
+    given: Vec<Override>,
+    notifications: &NotificationArguments,
+) -> Result<Project, CommandFailure> {
     tm_worktrees::check_git()?;
-    open_telling(start, given, if telling.json { notices::print_for_programs } else { notices::print })
+    open_telling(start, given, if notifications.json { notices::print_for_programs } else { notices::print })
 }
 
 const fn trust(is_asked_for: bool) -> JournalTrust {
@@ -90,24 +94,24 @@ const fn trust(is_asked_for: bool) -> JournalTrust {
 
 fn is_wanted(project: &Project, planned: &Planned, arguments: &RunArguments) -> Result<bool, CommandFailure> {
     super::budget::note_what_is_not_measured(project);
-    if !arguments.telling.json {
+    if !arguments.notifications.json {
         print_line(&plan_text(project, planned));
         let uncommitted: Vec<_> = project.repository.uncommitted()?;
         if !uncommitted.is_empty() {
             print_line(&format!("{} uncommitted paths are not part of the run", uncommitted.len()));
         }
     }
-    if arguments.yes || arguments.telling.json || !is_answered() {
+    if arguments.yes || arguments.notifications.json || !is_answered() {
         return Ok(true);
     }
     confirmed(format!("Run these {} tasks?", planned.plan.tasks.len()), true)
 }
 
-async fn carry_out(mut session: Session, ready: Ready, output: Output) -> Result<u8, CommandFailure> {
+async fn supervise(mut session: Session, ready: Ready, output: Output) -> Result<u8, CommandFailure> {
     logging::write_into(&ready.of.directory.log())?;
     tracing::info!(run = %ready.of.header.run_id, "the run begins");
     let mut display = Display::choose(output, now());
-    let ended = session.carry_out(ready, |at, told, scheduler| display.told(at, told, scheduler)).await;
+    let ended = session.run(ready, |at, told, scheduler| display.told(at, told, scheduler)).await;
     display.finish();
     let ended = ended?;
     let told = tell(&ended, output).await;

@@ -47,7 +47,7 @@ pub(crate) fn resume_live(project: &Project, arguments: &ResumeArguments) -> Res
             .code(ExitCode::Busy)
             .hint("`tm waves watch` shows it, `tm waves stop` stops it"));
     }
-    told(&reply, arguments.telling.json.into()).map(Some)
+    told(&reply, arguments.notifications.json.into()).map(Some)
 }
 
 /// Shows the answer of the run.

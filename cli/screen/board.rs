@@ -60,7 +60,7 @@ impl Names {
 
 /// Tasks that wait for the same moment.
 #[derive(Clone, Debug)]
-pub(crate) struct Wall {
+pub(crate) struct Cooldown {
     pub(crate) until: Timestamp,
     /// The failure after which they wait.
     pub(crate) why: Option<Failure>,
@@ -71,7 +71,7 @@ pub(crate) struct Wall {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
     /// The earliest moment first.
-    pub(crate) walls: Vec<Wall>,
+    pub(crate) walls: Vec<Cooldown>,
     pub(crate) slot: Names,
     /// With a barrier, the waves before.
     pub(crate) wave: Names,
@@ -204,7 +204,7 @@ impl Board {
         }
         let mut tasks = Names::default();
         tasks.push(name);
-        self.waiting.walls.push(Wall { until, why, tasks });
+        self.waiting.walls.push(Cooldown { until, why, tasks });
     }
 
     fn push_ready(&mut self, view: &TaskView<'_>, scheduler: &Scheduler) {

@@ -1,7 +1,7 @@
 //! Turns a board into the lines of a screen. Pure: the same board, moment and look give the same lines, none of them
 //! wider or more than the screen has room for.
 
-use super::board::{Board, Names, Row, Totals, Waiting, Wall, WaveRow};
+use super::board::{Board, Cooldown, Names, Row, Totals, Waiting, WaveRow};
 use super::text::{Charset, Colours, Tone, bar, clock, column, cut, roughly, safe, short_count, toned};
 use console::measure_text_width;
 use std::fmt::Write as _;
@@ -131,7 +131,7 @@ fn labelled(label: &str, text: &str, look: &Look) -> String {
     cut(&format!("{}{text}", toned(&label, Tone::Quiet, look)), look.width, look)
 }
 
-fn wall_line(wall: &Wall, now: Timestamp, look: &Look) -> String {
+fn wall_line(wall: &Cooldown, now: Timestamp, look: &Look) -> String {
     let why = wall.why.map_or("a pause", tm_scheduler::Failure::as_str);
     let reason = format!("{} more ({why}): ", clock(wall.until.since(now)));
     let room = look.width.saturating_sub(LABEL + reason.len());

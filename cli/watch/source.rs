@@ -16,7 +16,7 @@ use tm_store::run::{RunDirectory, RunLock, safe_name};
 /// The journal is read again after so many times the time that reading it took.
 const REST: u32 = 50;
 /// Whether the run is live, and what changed in a worktree, is looked at this often at the most.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// So many lines of a log are kept.
 const MOST_LINES: usize = 5_000;
 
@@ -104,7 +104,7 @@ impl Source {
         if Instant::now() < self.link_next {
             return;
         }
-        self.link_next = Instant::now() + LOOK_EVERY;
+        self.link_next = Instant::now() + POLL_INTERVAL;
         let holder = RunLock::holder(&self.project.directory).ok().flatten();
         let is_live = holder.is_some_and(|holder| holder.run_id.as_ref() == Some(&self.run_id));
         self.link = if is_live { Link::Live } else { Link::Over };
@@ -125,7 +125,7 @@ impl Source {
             }
             Err(error) => {
                 model.notice = Some(CommandFailure::from(error).message);
-                self.read_next = began + LOOK_EVERY;
+                self.read_next = began + POLL_INTERVAL;
                 false
             }
         }
@@ -172,7 +172,7 @@ impl Source {
             return diff.lines.clone();
         }
         let lines = self.read_diff(wanted);
-        self.diff = Some(Diff { of, lines: lines.clone(), next: Instant::now() + LOOK_EVERY });
+        self.diff = Some(Diff { of, lines: lines.clone(), next: Instant::now() + POLL_INTERVAL });
         lines
     }
 

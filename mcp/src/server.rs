@@ -15,7 +15,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _, tool_handler};
 use std::path::{Path, PathBuf};
-use tm_runtime::autopilot::{Error as AutopilotError, GUIDE, Project, Surroundings};
+use tm_runtime::autopilot::{Environment, Error as AutopilotError, GUIDE, Project};
 
 /// Where the server works when a call names no project, and with what.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Place {
     /// The folder of the project.
     pub folder: PathBuf,
     /// What the process was started with.
-    pub surroundings: Surroundings,
+    pub surroundings: Environment,
     /// The `tm` program, for runs of waves.
     pub program: PathBuf,
 }

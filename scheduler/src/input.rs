@@ -99,7 +99,8 @@ pub enum Answer {
     WorkLost(String),
     /// The step could not be done for reasons outside of the task, such as a full disk; holds why. It is asked for
     /// again when the run is taken up.
-    Surroundings(String),
+    #[serde(rename = "surroundings")]
+    InfrastructureFailed(String),
     /// A reviewer gave no verdict, and somebody has to see to that; what it spent is spent all the same.
     Unreviewed {
         /// Why the step could not be done.
@@ -125,7 +126,7 @@ impl Answer {
             | Self::Landed { .. }
             | Self::LandingRefused(_)
             | Self::WorkLost(_)
-            | Self::Surroundings(_)
+            | Self::InfrastructureFailed(_)
             | Self::Unreviewed { .. } => {}
         }
     }

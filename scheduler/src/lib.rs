@@ -4,6 +4,7 @@
 //! there is no clock, no file, no process and no environment here, so the same inputs always give the same effects.
 
 mod addition;
+mod agent_pool;
 mod audit;
 pub mod autopilot;
 mod check;
@@ -37,13 +38,13 @@ mod reason;
 mod report;
 mod request;
 mod results;
-mod roster;
 mod surroundings;
 mod task;
 mod unit;
 pub mod verdict;
 
 pub use addition::addition;
+pub use agent_pool::{AgentCandidate, AgentPool};
 pub use audit::{Audit, AuditItem, AuditKind, AuditOutcome, AuditSample};
 pub use check::{CycleRepair, Problem, cycle_with, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
@@ -61,7 +62,7 @@ pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId
 pub use in_a_line::in_a_line;
 pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopMode};
 pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
-pub use machine::{AttemptRecord, Conflicted, IllegalInput, Place, Scheduler, State, TaskView, Wall};
+pub use machine::{AttemptRecord, Conflicted, Cooldown, IllegalInput, Place, Scheduler, State, TaskView};
 pub use next::{Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use pair_up::{AbsentPartner, PairUp, PairUpOptions, Skip, pair_up};
@@ -72,7 +73,6 @@ pub use reason::Reason;
 pub use report::{AgentReport, Ended, ServiceRefusal, Tokens};
 pub use request::{Dependants, Refusal, Request};
 pub use results::{CommandEnd, Coverage, Detail, LoadCause, LoadError, TestMistake, TestOutcome, TestReport};
-pub use roster::{Roster, Seat};
 pub use surroundings::{Bring, StopSignal, TestHome};
 pub use task::{Complexity, Phase, Priority, Status, Task, TddHalf, TddMark};
 pub use unit::{Unit, of_unit};

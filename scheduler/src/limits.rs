@@ -1,6 +1,6 @@
 //! The limits of a run, as one value.
 
-use crate::{PlannedTask, Roster, Timestamp};
+use crate::{AgentPool, PlannedTask, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -123,7 +123,7 @@ pub struct Limits {
     pub max_tokens_per_task: Option<u64>,
     /// Who works.
     #[serde(default)]
-    pub agents: Roster,
+    pub agents: AgentPool,
     /// So many conflicts of a task are not charged.
     #[serde(default = "default_conflict_rounds")]
     pub conflict_rounds: u32,
@@ -172,7 +172,7 @@ impl Limits {
             max_tokens: None,
             max_cost_usd_per_task: None,
             max_tokens_per_task: None,
-            agents: Roster::default(),
+            agents: AgentPool::default(),
             conflict_rounds: Self::CONFLICT_ROUNDS,
             hot_files: BTreeSet::new(),
             overlap: Overlap::Allow,

@@ -426,7 +426,7 @@ fn a_worktree_for_looking_around_goes_when_nothing_is_left_in_it() {
     let commit = scene.task("task", &scene.head(), "new.txt", "new\n");
     let folder = scene.folder.path().join("opened/task");
     let opened = scene.repository.open_worktree(&branch("task"), &folder).expect("a worktree");
-    assert_eq!(opened, Opened::Made(folder.clone()));
+    assert_eq!(opened, InspectionWorktree::Made(folder.clone()));
     assert_eq!(scene.repository.open_worktree(&branch("task"), &folder).expect("again"), opened);
     write(&folder.join("mine.txt"), "not committed\n");
     assert_eq!(scene.repository.close_worktree(&opened).outcome, Pruned::Kept);
@@ -435,7 +435,7 @@ fn a_worktree_for_looking_around_goes_when_nothing_is_left_in_it() {
     assert!(!folder.exists());
     assert_eq!(scene.repository.branch_tip(&branch("task")).expect("a branch"), Some(commit));
     let here = scene.repository.open_worktree(&branch("main"), &folder).expect("the checkout");
-    assert_eq!(here, Opened::Found(scene.repository.checkout_root().to_owned()));
+    assert_eq!(here, InspectionWorktree::Found(scene.repository.checkout_root().to_owned()));
     assert_eq!(scene.repository.close_worktree(&here).outcome, Pruned::Kept);
     scene.repository.open_worktree(&branch("nowhere"), &folder).expect_err("there is no such branch");
 }

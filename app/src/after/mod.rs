@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_executors::process::{TreeCommand, run_within, shell_words};
 use tm_reports::Summary;
-use tm_runtime::Told;
+use tm_runtime::RunEvent;
 use tm_runtime::notices::{Channel, Notice};
 use tm_scheduler::Event;
 use tm_store::run::RunDirectory;
@@ -114,8 +114,8 @@ pub(crate) async fn deliver<T: Serialize + Sync>(
 }
 
 /// Tells every channel that a run is paused by itself; whoever paused it knows.
-pub(crate) fn tell_of_pause(told: &Told, of: &RunOf) {
-    let Told::Event(Event::RunPaused { why: Some(why) }) = told else { return };
+pub(crate) fn tell_of_pause(told: &RunEvent, of: &RunOf) {
+    let RunEvent::Event(Event::RunPaused { why: Some(why) }) = told else { return };
     let channels = channels(&of.after.notify).unwrap_or_default();
     if channels.is_empty() {
         return;
@@ -167,7 +167,7 @@ async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String>
 
 pub(crate) fn warn(project: &Project, outcome: Result<(), String>) {
     if let Err(why) = outcome {
-        project.tell(&notice::Notice::Trouble(&why));
+        project.tell(&notice::Notice::Failed(&why));
     }
 }
 

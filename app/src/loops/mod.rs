@@ -12,7 +12,7 @@ use lane::{Common, agent, goal, prompt, tags, verification};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use tm_reports::{LaneFacts, LoopFacts, LoopSummary, summarize_loop};
-use tm_runtime::loops::{LaneOutcome, LoopSetup, LoopTold, SharedCost, carry_out_loops};
+use tm_runtime::loops::{LoopSetup, SharedCost, TagLoopOutcome, TaggedLoopEvent, run_loops};
 use tm_runtime::notices::{Channel, Notice};
 use tm_runtime::now;
 use tm_runtime::preflight::BrokenBase;
@@ -143,12 +143,12 @@ impl Loop {
     ///
     /// # Errors
     /// It can't go on.
-    pub async fn carry_out(self, listener: impl FnMut(&LoopTold)) -> Result<EndedLoop, Error> {
+    pub async fn run(self, listener: impl FnMut(&TaggedLoopEvent)) -> Result<EndedLoop, Error> {
         let Self { lanes, mut facts, mut lock, after, .. } = self;
         let progress: Vec<(Tag, String)> =
             lanes.iter().map(|lane| (lane.lane.clone(), lane.progress.path().display().to_string())).collect();
         let (sender, stops) = stop_orders()?;
-        let work = carry_out_loops(lanes, stops, listener);
+        let work = run_loops(lanes, stops, listener);
         // A loop that is over hears nothing.
         let stop = || sender.send(StopMode::Gently).unwrap_or_default();
         let (outcomes, kept) = Box::pin(while_held(&mut lock, work, stop)).await;
@@ -194,8 +194,8 @@ fn backlog(project: &Project, order: &LoopOrder, goal: Goal) -> Result<Option<(B
     }
 }
 
-fn summary(outcomes: &[LaneOutcome], progress: &[(Tag, String)], facts: &LoopFacts) -> LoopSummary {
-    let lane = |outcome: &'_ LaneOutcome| {
+fn summary(outcomes: &[TagLoopOutcome], progress: &[(Tag, String)], facts: &LoopFacts) -> LoopSummary {
+    let lane = |outcome: &'_ TagLoopOutcome| {
         let file = progress.iter().find(|(lane, _)| *lane == outcome.lane).map(|(_, file)| file.clone());
         LaneFacts {
             tag: outcome.lane.to_string(),

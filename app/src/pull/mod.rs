@@ -1,6 +1,6 @@
 //! Pull requests for the work of a run: which there are to be, the branches pushed, and `gh` called for each.
 
-mod hub;
+mod github;
 mod plan;
 
 use crate::committing::Statuses;
@@ -111,7 +111,7 @@ impl PullRequests {
     pub fn commands(&self) -> Result<Vec<Vec<String>>, Error> {
         let mut push = ["git", "push", "--atomic", &self.remote].map(ToOwned::to_owned).to_vec();
         push.extend(self.all.iter().map(|one| one.branch.to_string()));
-        let create = |one| Ok([vec!["gh".to_owned()], hub::create_words(one, self.order.draft)?].concat());
+        let create = |one| Ok([vec!["gh".to_owned()], github::create_words(one, self.order.draft)?].concat());
         std::iter::once(Ok(push)).chain(self.all.iter().map(create)).collect()
     }
 
@@ -127,7 +127,7 @@ impl PullRequests {
         let branches: Vec<BranchName> = all.iter().map(|one| one.branch.clone()).collect();
         run.project.repository.push(remote, &branches).map_err(Error::NotPushed)?;
         for one in all {
-            one.url = Some(hub::open(run, one, order.draft).await?);
+            one.url = Some(github::open(run, one, order.draft).await?);
             opened(one);
         }
         Ok(())

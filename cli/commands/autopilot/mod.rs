@@ -15,7 +15,7 @@ use std::io::{IsTerminal as _, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 use tm_runtime::autopilot::{
-    Cleanup, CommitRequest, CompleteRequest, Error, FinalizeRequest, Force, GUIDE, Project, StartRequest, Surroundings,
+    Cleanup, CommitRequest, CompleteRequest, Environment, Error, FinalizeRequest, Force, GUIDE, Project, StartRequest,
     abort, activity, commit, complete, finalize, next, parse_counts, pause, preview, prompt, resume, start, status,
 };
 use tm_runtime::preflight::BrokenBase;
@@ -44,7 +44,7 @@ pub(crate) async fn autopilot(start: &Path, arguments: &AutopilotArguments) -> R
 async fn perform(start: &Path, arguments: &AutopilotArguments) -> Result<u8, Error> {
     let folder = arguments.project_root.as_ref().map_or_else(|| start.to_owned(), |root| start.join(root));
     let backlog = arguments.backlog.as_ref().map(|path| start.join(path));
-    let project = Project::open(&folder, Surroundings { backlog, ..Surroundings::of_process() })?;
+    let project = Project::open(&folder, Environment { backlog, ..Environment::of_process() })?;
     let screen = Screen { project: &project, json: arguments.json };
     match &arguments.command {
         AutopilotCommand::Start(start) => Box::pin(screen.start(start)).await,

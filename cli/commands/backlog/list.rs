@@ -13,7 +13,7 @@ use tm_scheduler::{Status, Task, TaskId, blocks, ready};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 
 /// How often a backlog that is watched is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// A change is often several writes in a row: they are shown as one.
 const SETTLE: Duration = Duration::from_millis(100);
 /// Narrow enough for every terminal and for a page of a log.
@@ -29,7 +29,7 @@ pub(crate) fn list(start: &Path, arguments: &ListArguments) -> Result<u8, Comman
         let shown = stamps(source.path());
         list_once(&source, arguments, &filter)?;
         while stamps(source.path()) == shown {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
         std::thread::sleep(SETTLE);
     }

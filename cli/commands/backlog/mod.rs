@@ -2,10 +2,10 @@
 //! git repository.
 
 mod check;
+mod concurrent_writers;
 pub(crate) mod edits;
 mod list;
 mod pairs;
-mod rivals;
 mod show;
 mod status;
 pub(crate) mod tags;

@@ -1,6 +1,6 @@
 //! `tm show` and `tm next`: tasks with all that the backlog says of them.
 
-use super::rivals::Rivals;
+use super::concurrent_writers::ConcurrentWriters;
 use super::{ids, normalised, options, print_json, source, statuses, told, warn};
 use crate::arguments::{NextArguments, OutputArgument, ShowArguments};
 use crate::display::print_data;
@@ -121,9 +121,9 @@ fn choose(start: &Path, arguments: &NextArguments) -> Result<Chosen, CommandFail
             chosen.replace(id.clone());
             id.map(|id| StatusChange { id, status: Status::InProgress }).into_iter().collect()
         };
-        let (moment, rivals) = (stamp(now()), Rivals::of(source.path()));
+        let (moment, writers) = (stamp(now()), ConcurrentWriters::of(source.path()));
         let written = source.choose_statuses(&options, claim, RollUp::Parents, Some(&moment))?;
-        rivals.outlast(&source, &options, &written, &moment)?;
+        writers.wait_and_restore(&source, &options, &written, &moment)?;
         claimed = chosen.into_inner();
     }
     let (backlog, entries) = source.read_entries(&options)?;

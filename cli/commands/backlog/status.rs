@@ -1,6 +1,6 @@
 //! `tm set-status`: statuses of several tasks in one step, all or none.
 
-use super::rivals::Rivals;
+use super::concurrent_writers::ConcurrentWriters;
 use super::{ids, options, print_json, source, status_of, told};
 use crate::arguments::{OutputArgument, SetStatusArguments};
 use crate::display::print_data;
@@ -54,10 +54,10 @@ fn set(start: &Path, arguments: &SetStatusArguments) -> Result<(Vec<TaskId>, Vec
     let moment = stamp(now());
     let moment = (!arguments.no_timestamps).then_some(moment.as_str());
     let (source, options) = (source(start, &arguments.choice)?, options(&arguments.choice));
-    let rivals = Rivals::of(source.path());
+    let writers = ConcurrentWriters::of(source.path());
     let outcomes = source.choose_statuses(&options, |_| changes.clone(), RollUp::Parents, moment)?;
     if let Some(moment) = moment {
-        rivals.outlast(&source, &options, &outcomes, moment)?;
+        writers.wait_and_restore(&source, &options, &outcomes, moment)?;
     }
     if let Ok(project) = open(start, Vec::new()) {
         remember(&project, &source.read(&options)?.tag, &outcomes)?;

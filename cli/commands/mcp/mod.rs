@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use tm_app::{Caller, Error, RunOf, detached};
 use tm_mcp::{HttpServer, Place, Refusal, Server, ToolChoice, new_token, serve_stdio};
-use tm_runtime::autopilot::Surroundings;
+use tm_runtime::autopilot::Environment;
 use tm_scheduler::AtBreaker;
 
 /// A token is no longer.
@@ -27,7 +27,7 @@ pub(crate) async fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, Co
     let token = token(arguments)?;
     let folder = std::env::var_os("TASK_MASTER_PROJECT_ROOT").filter(|root| !root.is_empty());
     let folder = folder.map_or_else(|| start.to_owned(), Into::into);
-    let place = Place { folder, surroundings: Surroundings::of_process(), program };
+    let place = Place { folder, surroundings: Environment::of_process(), program };
     let server = Server::new(place, &tools(arguments)?);
     match arguments.http {
         None => serve_stdio(server).await?,
@@ -55,7 +55,7 @@ pub(crate) async fn detached_run(folder: &Path) -> Result<u8, CommandFailure> {
 }
 
 async fn carried_out(folder: &Path, caller: Caller, begins: impl FnOnce(&RunOf)) -> Result<(), Error> {
-    let Some(ended) = Box::pin(detached::carry_out(folder, caller, begins)).await? else { return Ok(()) };
+    let Some(ended) = Box::pin(detached::run(folder, caller, begins)).await? else { return Ok(()) };
     let summary = ended.report();
     if let Ok(summary) = &summary {
         tell_ci(None, summary, &ended.of.directory).await;

@@ -1,7 +1,7 @@
 //! `tm worktrees show|diff|log|open|merge`: the branch of one task.
 
 use crate::arguments::{MergeArguments, OpenArguments, ShowBranch, TaskOfRun};
-use crate::commands::landing::bring_in;
+use crate::commands::landing::merge_into_checkout;
 use crate::commands::review::{as_json, as_text};
 use crate::display::{json_text, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode};
@@ -10,7 +10,7 @@ use std::path::Path;
 use tm_app::{ReviewedRun, TaskBranch, user_branch};
 use tm_executors::process::run_attended;
 use tm_store::run::safe_name;
-use tm_worktrees::{Opened, Pruned};
+use tm_worktrees::{InspectionWorktree, Pruned};
 
 pub(crate) fn show(start: &Path, arguments: &ShowBranch) -> Result<u8, CommandFailure> {
     let (run, branch) = branch(start, &arguments.task)?;
@@ -86,7 +86,7 @@ pub(crate) async fn open_branch(run: &ReviewedRun, branch: &TaskBranch, tool: To
     // However the shell ended, its last command decided that.
     let _last_command = run_attended("sh", &["-c", &command], opened.path()).await?;
     let closed = run.project.repository.close_worktree(&opened);
-    if closed.outcome == Pruned::Kept && matches!(opened, Opened::Made(_)) {
+    if closed.outcome == Pruned::Kept && matches!(opened, InspectionWorktree::Made(_)) {
         print_line(&format!("the worktree stays, {}; `tm worktrees prune` removes it later", closed.why));
     }
     if run.project.repository.branch_tip(&branch.branch)?.as_ref() != Some(&branch.commit) {
@@ -98,7 +98,7 @@ pub(crate) async fn open_branch(run: &ReviewedRun, branch: &TaskBranch, tool: To
     Ok(())
 }
 
-fn worktree(run: &ReviewedRun, branch: &TaskBranch) -> Result<Opened, CommandFailure> {
+fn worktree(run: &ReviewedRun, branch: &TaskBranch) -> Result<InspectionWorktree, CommandFailure> {
     let folder = run.project.directory.worktrees_folder().join("opened").join(&run.summary.run_id);
     let opened = run.project.repository.open_worktree(&branch.branch, &folder.join(safe_name(&branch.id())));
     opened.map_err(|error| {
@@ -121,6 +121,6 @@ pub(crate) fn merge(start: &Path, arguments: &MergeArguments) -> Result<u8, Comm
     let onto = user_branch(&run.project)?;
     refuse_rejected(&run, &branch)?;
     print_data(&as_text(&branch, &run.conflicts(&branch)?, &onto));
-    bring_in(&run.project, &branch.branch, &onto, (arguments.yes, arguments.no_ff))?;
+    merge_into_checkout(&run.project, &branch.branch, &onto, (arguments.yes, arguments.no_ff))?;
     Ok(0)
 }

@@ -5,7 +5,7 @@ use super::identity::AgentIdentity;
 use super::output::{last_line, last_words, refusal, tail};
 use super::result_file::MOST_RESULT_BYTES;
 use super::stall::signs_of_life;
-use super::stream::{Heard, Listener};
+use super::stream::{Listener, StreamState};
 use super::{AgentCommand, Progress, RefusalPatterns, parse_result};
 use crate::Error;
 use crate::engine::{Job, JobEnd};
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// How often output and the result file are looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// A result file that can't be read is read again after these pauses, about two seconds in all.
 const REREAD_AFTER: [u64; 7] = [10, 20, 40, 80, 160, 320, 1_280];
 /// So much has to go onto the disk for a result.
@@ -52,7 +52,7 @@ pub async fn run_attempt(
         return Err(error);
     }
     let deadline = Instant::now() + command.limits.timeout;
-    let report = see_to_the_end(&command, job, started_at, deadline, orders, progress).await;
+    let report = supervise(&command, job, started_at, deadline, orders, progress).await;
     with_room_for_a_result(&command, report)
 }
 
@@ -74,7 +74,7 @@ pub async fn adopt_attempt(
         return Ok(report(&command, started_at, Ended::Lost, leftovers, listener(&command)).await);
     }
     let left = command.limits.timeout.saturating_sub(Duration::from_millis(now().since(started_at)));
-    let report = see_to_the_end(&command, job, started_at, Instant::now() + left, orders, progress).await;
+    let report = supervise(&command, job, started_at, Instant::now() + left, orders, progress).await;
     with_room_for_a_result(&command, report)
 }
 
@@ -104,7 +104,7 @@ enum Over {
     Stopped,
 }
 
-async fn see_to_the_end(
+async fn supervise(
     command: &AgentCommand,
     mut job: Box<dyn Job>,
     started_at: Timestamp,
@@ -139,7 +139,7 @@ async fn wait(
     listener: &mut Listener,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Over {
-    let mut looks = tokio::time::interval(LOOK_EVERY);
+    let mut looks = tokio::time::interval(POLL_INTERVAL);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut logs = logs(command);
     let mut signs = signs_of_life(command);
@@ -223,7 +223,7 @@ fn clear(command: &AgentCommand) {
 }
 
 /// What people see of an agent: what it says, or the last line of one that prints lines.
-fn line_of(heard: &Heard, command: &AgentCommand) -> Option<String> {
+fn line_of(heard: &StreamState, command: &AgentCommand) -> Option<String> {
     match &heard.line {
         Some(line) => Some(line.clone()),
         None if heard.prints_events => None,
@@ -263,7 +263,7 @@ async fn report(
 ///
 /// A program that has events tells of limits in them alone: what else it prints may be a tool's output, or what its model
 /// says. Only of credentials for which it can't even begin it speaks before all events.
-fn refusal_of(heard: &Heard, ended: &Ended, printed: &str, command: &AgentCommand) -> Option<ServiceRefusal> {
+fn refusal_of(heard: &StreamState, ended: &Ended, printed: &str, command: &AgentCommand) -> Option<ServiceRefusal> {
     if heard.refusal.is_some() {
         return heard.refusal.clone();
     }

@@ -53,7 +53,7 @@ impl Tree {
     }
 
     /// When the first process of the tree was started; nothing of the tree is older.
-    fn born(&self) -> u64 {
+    fn started_at(&self) -> u64 {
         self.leader.identity().map_or(0, |leader| leader.start_time)
     }
 
@@ -72,8 +72,9 @@ impl Tree {
             self.known.iter().filter(|identity| table.holds(**identity)).map(|identity| identity.pid).collect();
         if let Some(leader) = self.leader.identity() {
             let is_current = table.get(leader.pid).is_none_or(|process| process.identity == leader);
-            let fellows = table.fellows(leader.pid).filter(|fellow| fellow.identity.start_time >= leader.start_time);
-            roots.extend(fellows.filter(|_| is_current).map(|fellow| fellow.identity.pid));
+            let same_group =
+                table.same_group(leader.pid).filter(|member| member.identity.start_time >= leader.start_time);
+            roots.extend(same_group.filter(|_| is_current).map(|member| member.identity.pid));
         }
         roots
     }
@@ -157,14 +158,15 @@ impl<'a> Scene<'a> {
                 Some(_) => continue,
             };
             let pid = process.identity.pid;
-            if process.identity.start_time < marks.born
+            if process.identity.start_time < marks.started_at
                 || only.is_some_and(|only| roots.get(&only).is_some_and(|roots| roots.contains(&pid)))
             {
                 continue;
             }
             let Some(environment) = (self.environment)(pid) else { continue };
             for id in marks.trees_of(&environment, self.trees) {
-                let is_old_enough = self.trees.get(&id).is_some_and(|tree| tree.born() <= process.identity.start_time);
+                let is_old_enough =
+                    self.trees.get(&id).is_some_and(|tree| tree.started_at() <= process.identity.start_time);
                 if is_old_enough && only.is_none_or(|only| only == id) {
                     roots.entry(id).or_default().insert(pid);
                 }
@@ -239,7 +241,7 @@ impl<'a> Scene<'a> {
 struct Marks<'a> {
     by_mark: BTreeMap<&'a [u8], Vec<TreeId>>,
     /// When the oldest tree with marks began.
-    born: u64,
+    started_at: u64,
 }
 
 impl<'a> Marks<'a> {
@@ -248,14 +250,14 @@ impl<'a> Marks<'a> {
         for mark in trees.values().flat_map(|tree| &tree.marks) {
             *shared.entry(mark).or_default() += 1;
         }
-        let (mut by_mark, mut born) = (BTreeMap::<&[u8], Vec<TreeId>>::new(), u64::MAX);
+        let (mut by_mark, mut started_at) = (BTreeMap::<&[u8], Vec<TreeId>>::new(), u64::MAX);
         for (id, tree) in trees {
             // A tree without marks has nothing to find by them.
             let Some(rarest) = tree.marks.iter().min_by_key(|mark| shared.get(mark.as_slice())) else { continue };
             by_mark.entry(rarest).or_default().push(*id);
-            born = born.min(tree.born());
+            started_at = started_at.min(tree.started_at());
         }
-        Self { by_mark, born }
+        Self { by_mark, started_at }
     }
 
     /// Returns the trees all of whose marks are in an environment.

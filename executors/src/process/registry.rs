@@ -3,8 +3,8 @@
 //! One list for the process, because orphans of every tree become children of the same one. Who belongs where is
 //! decided in `ownership`.
 
-use super::looks::Looks;
 use super::ownership::{Leader, Own, Scene, Tree};
+use super::shared_scan::SharedScan;
 use super::table::Process;
 use super::{ProcessIdentity, signal, system};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,8 +59,8 @@ pub(super) fn remove(id: TreeId) {
 ///
 /// Whoever asks at about the same moment is answered by the same look.
 pub(super) fn members(id: TreeId) -> Vec<Process> {
-    static LOOKS: Looks<BTreeMap<TreeId, Vec<Process>>> = Looks::new();
-    let look = LOOKS.next(|| {
+    static SCAN: SharedScan<BTreeMap<TreeId, Vec<Process>>> = SharedScan::new();
+    let look = SCAN.next(|| {
         with_scene(|scene| {
             scene.ended_orphans().for_each(signal::reap);
             scene.members()

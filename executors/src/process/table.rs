@@ -35,7 +35,7 @@ impl Process {
 pub(super) struct ProcessTable {
     processes: BTreeMap<u32, Process>,
     children: BTreeMap<u32, Vec<u32>>,
-    fellows: BTreeMap<u32, Vec<u32>>,
+    same_group: BTreeMap<u32, Vec<u32>>,
 }
 
 impl FromIterator<Process> for ProcessTable {
@@ -44,9 +44,9 @@ impl FromIterator<Process> for ProcessTable {
         for process in processes {
             let pid = process.identity.pid;
             table.children.entry(process.parent).or_default().push(pid);
-            table.fellows.entry(process.group).or_default().push(pid);
+            table.same_group.entry(process.group).or_default().push(pid);
             if process.session != process.group {
-                table.fellows.entry(process.session).or_default().push(pid);
+                table.same_group.entry(process.session).or_default().push(pid);
             }
             table.processes.insert(pid, process);
         }
@@ -74,8 +74,8 @@ impl ProcessTable {
     }
 
     /// Returns the processes in the group or the session that this one leads or led.
-    pub(super) fn fellows(&self, leader: u32) -> impl Iterator<Item = &Process> {
-        self.fellows.get(&leader).into_iter().flatten().filter_map(|pid| self.get(*pid))
+    pub(super) fn same_group(&self, leader: u32) -> impl Iterator<Item = &Process> {
+        self.same_group.get(&leader).into_iter().flatten().filter_map(|pid| self.get(*pid))
     }
 
     /// Adds all descendants of `roots` to them.
@@ -85,8 +85,8 @@ impl ProcessTable {
         let mut open: Vec<u32> = roots.iter().copied().collect();
         let mut all = roots;
         while let Some(pid) = open.pop() {
-            let born = self.get(pid).map_or(0, |parent| parent.identity.start_time);
-            for child in self.children(pid).filter(|child| child.identity.start_time >= born) {
+            let started_at = self.get(pid).map_or(0, |parent| parent.identity.start_time);
+            for child in self.children(pid).filter(|child| child.identity.start_time >= started_at) {
                 if all.insert(child.identity.pid) {
                     open.push(child.identity.pid);
                 }
@@ -125,7 +125,7 @@ mod tests {
         let in_group = Process { group: 9, session: 3, ..process(20, 1, 5) };
         let in_session = Process { group: 21, session: 9, ..process(21, 1, 5) };
         let table: ProcessTable = [in_group, in_session, process(22, 1, 5)].into_iter().collect();
-        let fellows: Vec<u32> = table.fellows(9).map(|process| process.identity.pid).collect();
-        assert_eq!(fellows, [20, 21]);
+        let same_group: Vec<u32> = table.same_group(9).map(|process| process.identity.pid).collect();
+        assert_eq!(same_group, [20, 21]);
     }
 }

@@ -26,7 +26,7 @@ const NOTICED: usize = 20;
 
 /// An agent that is at work; dropping it says that it is not any more.
 #[derive(Debug)]
-pub(crate) struct AtWork {
+pub(crate) struct ConcurrentAttempt {
     all: Arc<ConcurrentAttempts>,
     began: (Instant, usize),
 }
@@ -42,11 +42,11 @@ pub(crate) struct Meanwhile {
 
 impl ConcurrentAttempts {
     /// Notes that the agent of an attempt begins.
-    pub(crate) fn begin(self: &Arc<Self>, task: &TaskId, attempt: AttemptNumber) -> AtWork {
+    pub(crate) fn begin(self: &Arc<Self>, task: &TaskId, attempt: AttemptNumber) -> ConcurrentAttempt {
         let mut agents = self.agents();
         let began = (Instant::now(), agents.last().map_or(0, |last| last.began.1 + 1));
         agents.push(Agent { began, task: task.clone(), attempt, ended: None, noticed: Vec::new() });
-        AtWork { all: Arc::clone(self), began }
+        ConcurrentAttempt { all: Arc::clone(self), began }
     }
 
     /// Notes something about an agent, or about all that are at work where it can't be told which one it was; tells
@@ -71,7 +71,7 @@ impl ConcurrentAttempts {
     }
 }
 
-impl AtWork {
+impl ConcurrentAttempt {
     /// Ends the agent's time, and tells what there was in it.
     pub(crate) fn end(self) -> Meanwhile {
         let agents = self.all.agents();
@@ -84,7 +84,7 @@ impl AtWork {
     }
 }
 
-impl Drop for AtWork {
+impl Drop for ConcurrentAttempt {
     fn drop(&mut self) {
         let mut agents = self.all.agents();
         if let Some(own) = agents.iter_mut().find(|agent| agent.began == self.began) {
@@ -130,7 +130,7 @@ mod tests {
     fn only_those_are_named_who_were_at_work_in_the_same_time() {
         let all = Arc::<ConcurrentAttempts>::default();
         let begin = |task: &str| all.begin(&task.into(), FIRST);
-        let names = |agent: AtWork| -> Vec<String> {
+        let names = |agent: ConcurrentAttempt| -> Vec<String> {
             agent.end().others.into_iter().map(|(task, _)| task.to_string()).collect()
         };
         assert_eq!(names(begin("1")), [] as [&str; 0]);

@@ -2,7 +2,7 @@
 //! and folders of attempts; nothing of tasks.
 
 use crate::now;
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use std::ffi::OsString;
 use std::path::Path;
 use tm_config::PromptDelivery;
@@ -34,19 +34,19 @@ impl Launch<'_> {
     /// Writes the prompt and returns everything that starting the agent needs.
     ///
     /// What others wrote into the prompt, be it a task, an agent or a test, has no secrets in it.
-    pub(crate) fn prepare(self) -> Result<AgentCommand, Trouble> {
+    pub(crate) fn prepare(self) -> Result<AgentCommand, StepError> {
         let prompt = tm_untrusted::clean(self.prompt);
         Launch { prompt: &prompt, ..self }.prepare_as_it_is()
     }
 
-    fn prepare_as_it_is(self) -> Result<AgentCommand, Trouble> {
+    fn prepare_as_it_is(self) -> Result<AgentCommand, StepError> {
         let Launch { recipe, directory, worktree, .. } = self;
-        directory.create().map_err(|error| Trouble::of(&error))?;
+        directory.create().map_err(|error| StepError::of(&error))?;
         let written = tm_store::atomic::replace_own(&directory.prompt(), self.prompt.as_bytes());
-        written.map_err(|source| Trouble::of(&tm_store::Error::Write { path: directory.prompt(), source }))?;
+        written.map_err(|source| StepError::of(&tm_store::Error::Write { path: directory.prompt(), source }))?;
         let placeholders = self.all_placeholders();
-        let line = recipe.command_line(&placeholders).map_err(|error| Trouble::of(&error))?;
-        let own = recipe.environment(&placeholders).map_err(|error| Trouble::of(&error))?;
+        let line = recipe.command_line(&placeholders).map_err(|error| StepError::of(&error))?;
+        let own = recipe.environment(&placeholders).map_err(|error| StepError::of(&error))?;
         let mut line = line.into_iter().map(OsString::from);
         Ok(AgentCommand {
             tree: TreeCommand {

@@ -4,7 +4,7 @@
 //! Knows neither tasks nor prompts; what follows from a report is decided in the scheduler.
 
 use super::concurrent::ConcurrentAttempts;
-use crate::trouble::{Trouble, blocking};
+use crate::step_error::{StepError, blocking};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_config::Escape;
@@ -72,7 +72,7 @@ impl AttemptRunner {
     ///
     /// # Errors
     /// It could not be started, or its end not be seen; no process of it is left.
-    pub(crate) async fn run(&self, attempt: Attempt, progress: impl FnMut(Progress) + Send) -> Result<Ran, Trouble> {
+    pub(crate) async fn run(&self, attempt: Attempt, progress: impl FnMut(Progress) + Send) -> Result<Ran, StepError> {
         let Attempt { task, number, start, command, orders } = attempt;
         let (checkout, elsewhere) = (self.checkout().await, self.elsewhere().await);
         let at_work = self.concurrent.begin(&task, number);
@@ -80,7 +80,7 @@ impl AttemptRunner {
             Start::New => run_attempt(command, orders, progress).await,
             Start::Adopt => adopt_attempt(command, orders, progress).await,
         };
-        let mut report = ended.map_err(|error| Trouble::of(&error))?;
+        let mut report = ended.map_err(|error| StepError::of(&error))?;
         let changes = self.changes_since(checkout).await;
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);

@@ -7,8 +7,8 @@ use super::judge::Judge;
 use super::structure::TaskWork;
 use super::trailers::Claims;
 use super::{AuditOrder, AuditTests, judge, judged, looked_at};
-use crate::proving::Measurements;
-use crate::trouble::{Trouble, blocking};
+use crate::proving::TestResultCache;
+use crate::step_error::{StepError, blocking};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tm_scheduler::{AuditItem, AuditKind, CommitId, Phase, Scheduler, State, TaskId, TaskView};
@@ -87,7 +87,7 @@ pub fn doubts_of_looks(repository: &Repository, base: &CommitId, branch: &str, r
         return lost;
     }
     let found = doubts(repository, base, run).unwrap_or_else(|error| {
-        let why = crate::trouble::words(&error);
+        let why = crate::step_error::words(&error);
         landed(run).map(|(view, _, merge)| doubt(&view, merge, &why)).collect()
     });
     if !found.is_empty() {
@@ -173,8 +173,8 @@ pub async fn landed_since(
     tips: &[CommitId],
     run: &Scheduler,
     own_commands: &BTreeMap<TaskId, String>,
-    measurements: &Arc<Measurements>,
-) -> Result<Vec<AuditItem>, Trouble> {
+    measurements: &Arc<TestResultCache>,
+) -> Result<Vec<AuditItem>, StepError> {
     let mut items = Vec::new();
     if !tips.is_empty() {
         let (sorted, sample) = looked_at(order, tips, measurements).await?;
@@ -196,7 +196,7 @@ async fn uncommitted(
     view: &TaskView<'_>,
     run: &Scheduler,
     own_commands: &BTreeMap<TaskId, String>,
-) -> Result<Option<AuditItem>, Trouble> {
+) -> Result<Option<AuditItem>, StepError> {
     let task = &view.placed.task;
     let (Some(record), Some(tree)) = (view.attempts.last(), proven_tree(view)) else { return Ok(None) };
     let Some(base) = record.place.as_ref().map(|place| place.base.clone()) else { return Ok(None) };

@@ -1,8 +1,8 @@
 //! Does the proof of one commit of a history again, with the judgement of a run.
 
 use super::structure::{PastMerge, TaskWork, item, words_of};
-use crate::proving::{Measurements, Work, prove, prove_same_behaviour, red_commit};
-use crate::trouble::Trouble;
+use crate::proving::{TestResultCache, Work, prove, prove_same_behaviour, red_commit};
+use crate::step_error::StepError;
 use crate::waves::{Landed, judged_merge};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const KNOWN_TREE: &str = "its tree is what its parents give, and was shown befor
 /// Who judges, and by what.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
-    pub(super) measurements: Arc<Measurements>,
+    pub(super) measurements: Arc<TestResultCache>,
     /// All of the project's test commands.
     pub(super) command: Option<TestCommand>,
     pub(super) rules: Rules,
@@ -61,7 +61,7 @@ impl Judge {
     }
 
     /// What does not hold is judged once more: a test may be flaky.
-    async fn task_again(&self, work: &TaskWork, item: AuditItem) -> Result<AuditItem, Trouble> {
+    async fn task_again(&self, work: &TaskWork, item: AuditItem) -> Result<AuditItem, StepError> {
         let Some(command) = self.command(&work.claims.test_commands) else {
             return Ok(cannot_run(item, NO_COMMAND));
         };
@@ -75,7 +75,7 @@ impl Judge {
         Ok(self.judged(case, first, again).await)
     }
 
-    async fn prove(&self, work: &TaskWork, command: &TestCommand) -> Result<Proof, Trouble> {
+    async fn prove(&self, work: &TaskWork, command: &TestCommand) -> Result<Proof, StepError> {
         let red = match &work.red {
             Some(red) => Some(red_commit(red, command, &self.measurements).await?),
             None => None,
@@ -108,7 +108,7 @@ impl Judge {
         }
     }
 
-    async fn merge_again(&self, merge: &PastMerge, item: AuditItem) -> Result<AuditItem, Trouble> {
+    async fn merge_again(&self, merge: &PastMerge, item: AuditItem) -> Result<AuditItem, StepError> {
         if merge.is_base_with_red {
             let what = "its tree is what its parents give; the GREEN that begins there is judged with it".to_owned();
             return Ok(AuditItem { outcome: AuditOutcome::Shown, what, ..item });
@@ -149,7 +149,7 @@ impl Judge {
         AuditItem { proof: None, ..judged }
     }
 
-    async fn whole_again(&self, from: &CommitId, item: AuditItem) -> Result<AuditItem, Trouble> {
+    async fn whole_again(&self, from: &CommitId, item: AuditItem) -> Result<AuditItem, StepError> {
         let Some(command) = &self.command else { return Ok(cannot_run(item, NO_COMMAND)) };
         let to = item.commit.clone();
         let (before, after) = (self.measurements.at(from, command).await, self.measurements.at(&to, command).await);
@@ -160,7 +160,7 @@ impl Judge {
             } else {
                 None
             };
-            Ok::<_, Trouble>(judge_plain(&before, &after, again.as_ref()))
+            Ok::<_, StepError>(judge_plain(&before, &after, again.as_ref()))
         };
         let first = judged("again").await?;
         let case = Case { item, before: from, command, shown: shown(AuditKind::Whole) };

@@ -13,8 +13,8 @@ pub use journal::{Doubt, doubts, doubts_of_looks, landed_since, proven_tips};
 pub use statuses::{STATUSES_PHASE, is_same_but_for_statuses};
 pub(crate) use trailers::{MADE_IN, TEST_COMMAND, as_value};
 
-use crate::proving::Measurements;
-use crate::trouble::{Trouble, blocking};
+use crate::proving::TestResultCache;
+use crate::step_error::{StepError, blocking};
 use judge::Judge;
 use sample::Sample;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ pub struct AuditOrder {
 ///
 /// # Errors
 /// git or the disk refused; nothing is known then.
-pub async fn audit(order: &AuditOrder, measurements: &Arc<Measurements>) -> Result<Audit, Trouble> {
+pub async fn audit(order: &AuditOrder, measurements: &Arc<TestResultCache>) -> Result<Audit, StepError> {
     let tips = [order.to.clone()];
     let (sorted, sample) = looked_at(order, &tips, measurements).await?;
     let mut items = judged(order, &sorted, &sample, measurements).await?;
@@ -75,8 +75,8 @@ pub async fn audit(order: &AuditOrder, measurements: &Arc<Measurements>) -> Resu
 async fn looked_at(
     order: &AuditOrder,
     tips: &[CommitId],
-    measurements: &Measurements,
-) -> Result<(Vec<Sorted>, Sample), Trouble> {
+    measurements: &TestResultCache,
+) -> Result<(Vec<Sorted>, Sample), StepError> {
     let (repository, from, tips) = (measurements.repository().clone(), order.from.clone(), tips.to_vec());
     let sorted = blocking(move || sorted(&repository, &from, &tips)).await?;
     let sample = Sample::of(&sorted, order.tests, &order.to);
@@ -88,8 +88,8 @@ async fn judged(
     order: &AuditOrder,
     sorted: &[Sorted],
     sample: &Sample,
-    measurements: &Arc<Measurements>,
-) -> Result<Vec<AuditItem>, Trouble> {
+    measurements: &Arc<TestResultCache>,
+) -> Result<Vec<AuditItem>, StepError> {
     let judge = judge(order, measurements);
     let mut items: Vec<Option<AuditItem>> = sorted.iter().map(|_| None).collect();
     let (slots, mut under_way) = (Arc::new(Semaphore::new(order.parallel.max(1))), JoinSet::new());
@@ -108,7 +108,7 @@ async fn judged(
         }
     }
     while let Some(done) = under_way.join_next().await {
-        let (position, item) = done.map_err(|error| Trouble::of_task(error.to_string()))?;
+        let (position, item) = done.map_err(|error| StepError::of_task(error.to_string()))?;
         items[position] = Some(item);
     }
     for (position, one) in sorted.iter().enumerate() {
@@ -125,7 +125,7 @@ async fn judged(
     Ok(items.into_iter().flatten().collect())
 }
 
-fn judge(order: &AuditOrder, measurements: &Arc<Measurements>) -> Judge {
+fn judge(order: &AuditOrder, measurements: &Arc<TestResultCache>) -> Judge {
     Judge {
         measurements: Arc::clone(measurements),
         command: order.command.clone(),
@@ -135,7 +135,7 @@ fn judge(order: &AuditOrder, measurements: &Arc<Measurements>) -> Judge {
 }
 
 /// Where the history leads to, against where it left what it began with.
-async fn whole(order: &AuditOrder, measurements: &Arc<Measurements>) -> Result<AuditItem, Trouble> {
+async fn whole(order: &AuditOrder, measurements: &Arc<TestResultCache>) -> Result<AuditItem, StepError> {
     let (repository, from, to) = (measurements.repository().clone(), order.from.clone(), order.to.clone());
     let base = blocking(move || repository.merge_base(&from, &to)).await?;
     let whole = AuditItem {

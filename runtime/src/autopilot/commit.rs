@@ -142,7 +142,7 @@ fn make_or_find(
 }
 
 /// Takes up the commit of a call that was cut off before the state knew of it.
-pub(super) fn take_up(session: &mut Session<'_>) -> Result<(), Error> {
+pub(super) fn resume(session: &mut Session<'_>) -> Result<(), Error> {
     let Action::Commit { subtask } = session.open.state.machine.next() else { return Ok(()) };
     let tip = session.project().checkout.repository().head()?.commit;
     if tip != session.open.state.head && is_of_this_run(session, &tip, &subtask)? {

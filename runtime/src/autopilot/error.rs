@@ -167,7 +167,7 @@ pub enum Error {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ErrorKind {
     /// tm, its settings or its surroundings.
-    Trouble,
+    StepError,
     /// The call makes no sense.
     Usage,
     /// The work does not allow the next step.
@@ -205,7 +205,7 @@ impl Error {
             Self::Unfinished { .. } | Self::WavesLive { .. } | Self::Store(tm_store::Error::Busy { .. }) => {
                 ErrorKind::Busy
             }
-            _ => ErrorKind::Trouble,
+            _ => ErrorKind::StepError,
         }
     }
 }

@@ -35,7 +35,7 @@ pub use complete::{CompleteRequest, complete};
 pub use error::{Error, ErrorKind};
 pub use finish::{Cleanup, FinalizeRequest, abort, finalize, pause};
 pub use next::{next, next_work_unit};
-pub use project::{Project, Surroundings};
+pub use project::{Environment, Project};
 pub use prompt::{GUIDE, prompt};
 pub use reported::parse_counts;
 pub use start::{Force, StartRequest, preview, resume, start};

@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// What the process is started with.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct Environment {
     /// `TM_HOME`.
     pub home: Option<PathBuf>,
     /// `TASKMASTER_TAG`.
@@ -30,7 +30,7 @@ pub struct Surroundings {
     pub backlog: Option<PathBuf>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Returns those of this process.
     pub fn of_process() -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -50,7 +50,7 @@ pub struct Project {
     pub(super) folder: AutopilotFolder,
     home: Home,
     pub(super) waves: ProjectDirectory,
-    pub(super) surroundings: Surroundings,
+    pub(super) surroundings: Environment,
 }
 
 impl Project {
@@ -58,7 +58,7 @@ impl Project {
     ///
     /// # Errors
     /// The folder is in no repository, or the settings can't be read.
-    pub fn open(start: &Path, surroundings: Surroundings) -> Result<Self, Error> {
+    pub fn open(start: &Path, surroundings: Environment) -> Result<Self, Error> {
         let checkout = Checkout::of(Repository::discover(start)?)?;
         let settings = tm_config::load(&Inputs::from_process(checkout.root()))?.settings;
         let user_home = std::env::home_dir();

@@ -107,7 +107,7 @@ pub fn resume(project: &Project, id: Option<&RunId>) -> Result<Started, Error> {
     set_up(&mut session)?;
     session.assert_on_branch()?;
     // Before the backlog is asked: it has the subtask of such a commit as finished already.
-    commit::take_up(&mut session)?;
+    commit::resume(&mut session)?;
     skip_finished(&mut session)?;
     session.set_statuses(&session.under_way())?;
     session.save(&events)?;

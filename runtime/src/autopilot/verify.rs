@@ -6,8 +6,8 @@ use super::error::Error;
 use super::project::Project;
 use super::session::Session;
 use super::state::ProvenRed;
-use crate::trouble::words;
-use crate::{Checkouts, Measurements, RedCommit, Work, prove};
+use crate::step_error::words;
+use crate::{Checkouts, RedCommit, TestResultCache, Work, prove};
 use std::path::{Path, PathBuf};
 use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
 use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, TestOutcome};
@@ -50,7 +50,7 @@ fn scratch(session: &Session<'_>) -> PathBuf {
     session.open.run.path().join("test-results")
 }
 
-pub(super) async fn close(measurements: &Measurements) {
+pub(super) async fn close(measurements: &TestResultCache) {
     for warning in measurements.close().await {
         tracing::warn!("{warning}");
     }
@@ -66,14 +66,14 @@ pub(super) fn measurements(
     folder: &Path,
     scratch: &Path,
     head: &CommitId,
-) -> Result<Measurements, Error> {
+) -> Result<TestResultCache, Error> {
     let repository = project.checkout.repository().with_content(crate::content_rules(&project.settings.worktree));
     let pool = WorktreePool::open(&repository, folder)?;
     let (executor, own_folders) = (crate::executor(&project.waves), vec![project.waves.path().to_owned()]);
     let copies = scratch.join("prepared");
     let checkouts = Checkouts::open(pool, head.clone(), &project.settings, copies, own_folders, executor.clone())
         .map_err(|error| Error::Measuring(words(&error)))?;
-    Ok(Measurements::new(checkouts, scratch.to_owned(), executor))
+    Ok(TestResultCache::new(checkouts, scratch.to_owned(), executor))
 }
 
 /// Judges the whole suite at the end by running it. A coverage that the tests wrote counts more than one that was told.

@@ -7,8 +7,8 @@ mod ports;
 pub mod preparation;
 
 use crate::setup::environment;
-use crate::trouble::{Trouble, blocking};
-use crate::waves::{Heard, Told};
+use crate::step_error::{StepError, blocking};
+use crate::waves::{RunEvent, StepMessage};
 use ports::Ports;
 use preparation::{Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role, SetupFailed};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub struct Checkouts {
     /// What people should know, a sentence each.
     noticed: Arc<Mutex<Vec<String>>>,
     /// Who is told of set-ups.
-    told: Arc<OnceLock<UnboundedSender<Heard>>>,
+    told: Arc<OnceLock<UnboundedSender<StepMessage>>>,
 }
 
 /// Why there is no checkout.
@@ -47,12 +47,12 @@ pub(crate) enum NotReady {
     /// The set-up fails on the tree that the run began with: nobody's work is at fault.
     Setup(SetupFailed),
     /// git, or the disk.
-    Trouble(Trouble),
+    StepError(StepError),
 }
 
-impl From<Trouble> for NotReady {
-    fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
+impl From<StepError> for NotReady {
+    fn from(trouble: StepError) -> Self {
+        Self::StepError(trouble)
     }
 }
 
@@ -60,17 +60,17 @@ impl From<NotReady> for Error {
     fn from(error: NotReady) -> Self {
         match error {
             NotReady::Setup(failed) => Self::Setup(failed),
-            other => Self::BrokenOff { why: Trouble::from(other).into() },
+            other => Self::BrokenOff { why: StepError::from(other).into() },
         }
     }
 }
 
-impl From<NotReady> for Trouble {
+impl From<NotReady> for StepError {
     fn from(error: NotReady) -> Self {
         match error {
             NotReady::OfTree(why) => Self::of_task(why),
             NotReady::Setup(failed) => Self::of_surroundings(format!("failed to {failed}")),
-            NotReady::Trouble(trouble) => trouble,
+            NotReady::StepError(trouble) => trouble,
         }
     }
 }
@@ -104,7 +104,7 @@ impl Checkouts {
     }
 
     /// Has somebody told of every set-up from now on.
-    pub(crate) fn tell_through(&self, told: UnboundedSender<Heard>) {
+    pub(crate) fn tell_through(&self, told: UnboundedSender<StepMessage>) {
         // Whoever was there first hears it.
         let _heard_by_another = self.told.set(told);
     }
@@ -124,7 +124,7 @@ impl Checkouts {
         tracing::info!(place, took_ms, ?why, "set up");
         if let Some(told) = self.told.get() {
             // Nobody listens once the run has ended.
-            let _nobody_listens = told.send(Heard::Told(Told::Setup { place, took_ms }));
+            let _nobody_listens = told.send(StepMessage::RunEvent(RunEvent::Setup { place, took_ms }));
         }
     }
 
@@ -178,7 +178,7 @@ impl Checkouts {
     }
 
     /// Gives out a checkout of a commit that no agent ever had, clean, for what needs nothing that a set-up makes.
-    pub(crate) async fn unprepared(&self, commit: &CommitId) -> Result<JudgeCheckout, Trouble> {
+    pub(crate) async fn unprepared(&self, commit: &CommitId) -> Result<JudgeCheckout, StepError> {
         let (pool, wanted) = (self.pool.clone(), commit.clone());
         let checkout = blocking(move || {
             let tree = pool.repository().tree_of(&wanted)?;
@@ -186,7 +186,7 @@ impl Checkouts {
         })
         .await?;
         let state = self.known().get(checkout.path()).cloned().unwrap_or_default();
-        self.check_out(checkout, commit, &state).await.map_err(Trouble::from)
+        self.check_out(checkout, commit, &state).await.map_err(StepError::from)
     }
 
     async fn check_out(
@@ -204,14 +204,18 @@ impl Checkouts {
         });
         match checked_out.await {
             Ok(checked_out) => checked_out.map_err(|error| Self::of_content(&error, is_of_base)),
-            Err(error) => Err(NotReady::Trouble(Trouble::of_task(error.to_string()))),
+            Err(error) => Err(NotReady::StepError(StepError::of_task(error.to_string()))),
         }
     }
 
     /// Whose fault it is that what belongs to a tree can't be brought: that of whoever changed it since the run began.
     fn of_content(error: &tm_worktrees::Error, is_of_base: bool) -> NotReady {
         let is_of_tree = error.is_of_content() && !is_of_base && !matches!(error, tm_worktrees::Error::LfsMissing);
-        if is_of_tree { NotReady::OfTree(crate::trouble::words(error)) } else { NotReady::Trouble(Trouble::of(error)) }
+        if is_of_tree {
+            NotReady::OfTree(crate::step_error::words(error))
+        } else {
+            NotReady::StepError(StepError::of(error))
+        }
     }
 
     /// Puts back what a command set for all checkouts, although tm's own folder is all that it was shown.
@@ -303,7 +307,7 @@ impl Checkouts {
     }
 
     /// A text for what the files hold that decide whether a checkout is set up again.
-    async fn named_files(&self, commit: &CommitId) -> Result<String, Trouble> {
+    async fn named_files(&self, commit: &CommitId) -> Result<String, StepError> {
         if !self.preparation.has_setup() {
             return Ok(String::new());
         }
@@ -335,7 +339,8 @@ impl Checkouts {
             let untracked = Arc::new(|| Ok(Vec::new()));
             let variables = self.variables(folder);
             let place = PreparedPlace { folder: folder.clone(), role: Role::Agent, log, untracked, variables };
-            warnings.extend(self.preparation.tear_down(&place).await.err().map(|error| crate::trouble::words(&error)));
+            warnings
+                .extend(self.preparation.tear_down(&place).await.err().map(|error| crate::step_error::words(&error)));
         }
         // What can't be removed now goes with the run's folder.
         let _with_the_folder = std::fs::remove_dir_all(self.folder.join("copies"));
@@ -346,8 +351,8 @@ impl Checkouts {
     }
 }
 
-fn trouble(error: &Error) -> Trouble {
-    Trouble::of(error)
+fn trouble(error: &Error) -> StepError {
+    StepError::of(error)
 }
 
 /// Whose fault it is that a set-up fails: nobody's where the files that it follows are those of the start.
@@ -355,6 +360,6 @@ fn not_ready(error: Error, is_as_at_start: bool) -> NotReady {
     match error {
         Error::Setup(failed) if is_as_at_start => NotReady::Setup(failed),
         Error::Setup(failed) => NotReady::OfTree(format!("failed to {failed}")),
-        error => NotReady::Trouble(trouble(&error)),
+        error => NotReady::StepError(trouble(&error)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{LoopEvent, LoopSetup, Place};
 use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, Start, Workplace, not_started};
-use crate::trouble::{Trouble, blocking};
+use crate::step_error::{StepError, blocking};
 use std::ffi::OsString;
 use std::sync::Arc;
 use tm_executors::agent::{AgentCommand, Follower, LogEnd, Progress, closing};
@@ -29,7 +29,7 @@ pub(super) async fn run_agent(
     concurrent: Arc<ConcurrentAttempts>,
     orders: watch::Receiver<Option<StopMode>>,
     tell: impl Fn(LoopEvent) + Send + Sync,
-) -> Result<AgentEnd, Trouble> {
+) -> Result<AgentEnd, StepError> {
     let directory = setup.directory.attempt(setup.lane.as_str(), this.iteration, this.attempt);
     let before = snapshot(&setup).await;
     let (command, prompt) = match command(&setup, &this, &directory) {
@@ -124,8 +124,8 @@ async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), Strin
 }
 
 /// Writes the prompt and returns everything that starting the agent needs, and the prompt.
-fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Result<(AgentCommand, String), Trouble> {
-    let unread = |error| Trouble::of_task(format!("failed to read `{}`: {error}", setup.progress.path().display()));
+fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Result<(AgentCommand, String), StepError> {
+    let unread = |error| StepError::of_task(format!("failed to read `{}`: {error}", setup.progress.path().display()));
     let progress = setup.progress.tail().map_err(unread)?;
     let context = LoopContext {
         iteration: this.iteration,
@@ -133,7 +133,7 @@ fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Resul
         last_failure: this.last_failure.clone(),
         ..setup.context.clone()
     };
-    let prompt = setup.prompt.render(&context).map_err(|error| Trouble::of(&error))?;
+    let prompt = setup.prompt.render(&context).map_err(|error| StepError::of(&error))?;
     let launch = Launch {
         recipe: &setup.recipe,
         executor: &setup.executor,
@@ -176,7 +176,7 @@ fn variables(setup: &LoopSetup, this: &Try) -> Vec<(OsString, OsString)> {
     variables
 }
 
-fn ended_before_it_began(setup: &LoopSetup, trouble: Trouble) -> Result<AgentEnd, Trouble> {
+fn ended_before_it_began(setup: &LoopSetup, trouble: StepError) -> Result<AgentEnd, StepError> {
     if trouble.is_of_surroundings() {
         return Err(trouble);
     }

@@ -1,7 +1,7 @@
 //! Looks at the backlog as a loop does: what is open, and what of that nothing holds up.
 
 use super::LoopSetup;
-use crate::trouble::words;
+use crate::step_error::words;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tm_scheduler::iteration::{BacklogView, LoopInput};

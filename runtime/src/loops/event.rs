@@ -6,7 +6,7 @@ use tm_scheduler::{Tag, Timestamp};
 
 /// Something that happened in a lane.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LoopTold {
+pub struct TaggedLoopEvent {
     /// When.
     pub at: Timestamp,
     /// In which lane.

@@ -5,15 +5,15 @@
 
 mod agent;
 mod backlog;
-mod carry_out;
 mod event;
-mod lane;
 mod progress_file;
 mod recovery;
 mod setup;
+mod supervise;
+mod tag_loop;
 
-pub use carry_out::{LaneOutcome, carry_out_loops};
-pub use event::{LoopEvent, LoopTold};
+pub use event::{LoopEvent, TaggedLoopEvent};
 pub use progress_file::{LoopHeader, ProgressFile};
 pub use recovery::{CutOff, LoopState, clean_up};
 pub use setup::{LoopSetup, Place, SharedCost};
+pub use supervise::{TagLoopOutcome, run_loops};

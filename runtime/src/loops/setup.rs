@@ -2,7 +2,7 @@
 
 use super::ProgressFile;
 use crate::checkouts::{Checkouts, preparation};
-use crate::trouble::blocking;
+use crate::step_error::blocking;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

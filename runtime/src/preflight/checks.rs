@@ -2,19 +2,19 @@
 //! `of_tree`, or in `of_checkout` where it needs the files.
 
 use super::Ground;
-use crate::trouble::{Trouble, blocking};
+use crate::step_error::{StepError, blocking};
 use std::path::Path;
 use tm_scheduler::preflight::Problem;
 use tm_worktrees::Error;
 
 /// Everything that can be told of the tree alone.
-pub(super) async fn of_tree(ground: &Ground) -> Result<Vec<Problem>, Trouble> {
+pub(super) async fn of_tree(ground: &Ground) -> Result<Vec<Problem>, StepError> {
     let ground = ground.clone();
     blocking(move || Ok::<_, Error>([filters(&ground)?].concat())).await
 }
 
 /// Everything that a checkout tells, after its set-up.
-pub(super) async fn of_checkout(ground: &Ground, folder: &Path) -> Result<Vec<Problem>, Trouble> {
+pub(super) async fn of_checkout(ground: &Ground, folder: &Path) -> Result<Vec<Problem>, StepError> {
     let (ground, folder) = (ground.clone(), folder.to_owned());
     blocking(move || Ok::<_, Error>([submodules(&ground, &folder)?].concat())).await
 }

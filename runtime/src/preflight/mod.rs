@@ -9,8 +9,8 @@ mod checks;
 
 use crate::checkouts::NotReady;
 use crate::checkouts::preparation::SetupFailed;
-use crate::proving::Measurements;
-use crate::trouble::{Trouble, blocking};
+use crate::proving::TestResultCache;
+use crate::step_error::{StepError, blocking};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
@@ -87,9 +87,9 @@ pub(crate) struct Ground {
 pub async fn look_first(
     base: &CommitId,
     commands: &[TestCommand],
-    measurements: &Measurements,
+    measurements: &TestResultCache,
     scratch: &Path,
-) -> Result<Preflight, Trouble> {
+) -> Result<Preflight, StepError> {
     let (repository, commit) = (measurements.repository().clone(), base.clone());
     let tree = blocking(move || repository.tree_of(&commit)).await?;
     let ground = Ground { repository: measurements.repository().clone(), tree };

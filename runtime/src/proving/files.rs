@@ -1,7 +1,7 @@
 //! Reads what changed, and what it has to do with the tests, from git.
 
 use super::{Prover, RedCommit};
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use std::collections::BTreeSet;
 use tm_executors::testing::{Closure, RunnerFile, TreeFiles, runner_file, runner_settings};
 use tm_scheduler::CommitId;
@@ -36,14 +36,14 @@ pub(super) fn changed_tests(changes: &[Change], closure: &Closure) -> Vec<String
 }
 
 impl Prover<'_> {
-    pub(super) async fn changes(&self, since: &CommitId) -> Result<Vec<Change>, Trouble> {
+    pub(super) async fn changes(&self, since: &CommitId) -> Result<Vec<Change>, StepError> {
         let (since, tree) = (since.clone(), self.work.tree.clone());
         let changes = self.git(move |repository| repository.changed_files_to_tree(&since, &tree)).await?;
         Ok(changes.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect())
     }
 
     /// The test files of a RED, and files of code whose own section of tests it changed.
-    pub(super) async fn red_files(&self, changes: &[Change], base: &CommitId) -> Result<Vec<String>, Trouble> {
+    pub(super) async fn red_files(&self, changes: &[Change], base: &CommitId) -> Result<Vec<String>, StepError> {
         let mut files = test_files_of_red(changes);
         for change in changes {
             if !files.contains(&change.path) && self.section_differs(base, &change.path).await? {
@@ -54,7 +54,7 @@ impl Prover<'_> {
     }
 
     /// Whether a file's own section of tests is another than at a commit.
-    async fn section_differs(&self, base: &CommitId, path: &str) -> Result<bool, Trouble> {
+    async fn section_differs(&self, base: &CommitId, path: &str) -> Result<bool, StepError> {
         let (base, tree, path) = (base.clone(), self.work.tree.clone(), path.to_owned());
         self.git(move |repository| {
             let section = |text: Option<String>| text.and_then(|text| test_section(&path, &text).map(str::to_owned));
@@ -65,7 +65,7 @@ impl Prover<'_> {
     }
 
     /// What RED did, as far as GREEN is held to it.
-    pub(super) async fn brought(&self, red: &RedCommit) -> Result<Brought, Trouble> {
+    pub(super) async fn brought(&self, red: &RedCommit) -> Result<Brought, StepError> {
         let (from, to) = (red.base.clone(), red.commit.clone());
         self.git(move |repository| {
             let mut files = Vec::new();
@@ -91,7 +91,7 @@ impl Prover<'_> {
     }
 
     /// Test files, and sections of tests, that are no longer RED's. What landed meanwhile is in the base already.
-    pub(super) async fn tampered(&self, brought: &Brought, changes: &[Change]) -> Result<Vec<String>, Trouble> {
+    pub(super) async fn tampered(&self, brought: &Brought, changes: &[Change]) -> Result<Vec<String>, StepError> {
         let mut tampered = Vec::new();
         for change in changes {
             let is_of_red = brought.files.iter().any(|file| file.path == change.path);
@@ -105,7 +105,7 @@ impl Prover<'_> {
     }
 
     /// What the test command reaches where the work started; `tests` are RED's.
-    pub(super) async fn closure(&self, changes: &[Change], tests: &[String]) -> Result<Closure, Trouble> {
+    pub(super) async fn closure(&self, changes: &[Change], tests: &[String]) -> Result<Closure, StepError> {
         let (base, command) = (self.work.base.clone(), self.command.clone());
         let changed: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
         let tests = tests.to_vec();
@@ -126,7 +126,11 @@ impl Prover<'_> {
     }
 
     /// Files of which some settings decide how tests are run, and that have others now.
-    pub(super) async fn changed_settings(&self, changes: &[Change], closure: &Closure) -> Result<Vec<String>, Trouble> {
+    pub(super) async fn changed_settings(
+        &self,
+        changes: &[Change],
+        closure: &Closure,
+    ) -> Result<Vec<String>, StepError> {
         let mut changed = Vec::new();
         for change in changes.iter().filter(|change| runner_file(&change.path, closure) == RunnerFile::Partly) {
             let (base, tree, path) = (self.work.base.clone(), self.work.tree.clone(), change.path.clone());

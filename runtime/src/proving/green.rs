@@ -3,7 +3,7 @@
 
 use super::files::{Brought, changed_tests};
 use super::{Prover, RedCommit};
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use tm_executors::testing::told_by_exit_status;
 use tm_scheduler::verdict::{
     AsBefore, Change, ChangeKind, GreenWork, RedFacts, brought_by_red, is_fixture, is_test_path, judge_green,
@@ -12,7 +12,7 @@ use tm_scheduler::verdict::{
 use tm_scheduler::{Proof, TestReport};
 
 impl Prover<'_> {
-    pub(super) async fn green(&self) -> Result<(Proof, TestReport), Trouble> {
+    pub(super) async fn green(&self) -> Result<(Proof, TestReport), StepError> {
         let base = self.base().await;
         let changes = self.changes(&self.work.base).await?;
         let Some(red) = &self.work.red else { return self.green_without_red(&base, &changes).await };
@@ -50,7 +50,7 @@ impl Prover<'_> {
     }
 
     /// A GREEN of which no RED is known is held to what was there before.
-    async fn green_without_red(&self, base: &TestReport, changes: &[Change]) -> Result<(Proof, TestReport), Trouble> {
+    async fn green_without_red(&self, base: &TestReport, changes: &[Change]) -> Result<(Proof, TestReport), StepError> {
         let closure = self.closure(changes, &[]).await?;
         let runner = self.changed_settings(changes, &closure).await?;
         let after = self.measure("work").await?;
@@ -70,7 +70,7 @@ impl Prover<'_> {
         Ok((proof, after))
     }
 
-    async fn as_before(&self, proof: Proof, green: &GreenWork<'_>, files: &AsBefore) -> Result<Proof, Trouble> {
+    async fn as_before(&self, proof: Proof, green: &GreenWork<'_>, files: &AsBefore) -> Result<Proof, StepError> {
         if files.is_empty() {
             return Ok(proof);
         }
@@ -80,7 +80,7 @@ impl Prover<'_> {
     }
 
     /// The results at GREEN's base without RED's work: at RED's own base, or at what RED's work was merged into.
-    pub(super) async fn without_red(&self, red: &RedCommit) -> Result<TestReport, Trouble> {
+    pub(super) async fn without_red(&self, red: &RedCommit) -> Result<TestReport, StepError> {
         let commit = if self.work.base == red.commit {
             red.base.clone()
         } else {

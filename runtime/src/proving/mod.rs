@@ -2,14 +2,14 @@
 
 mod files;
 mod green;
-mod measurements;
 mod parts;
+mod result_cache;
 mod tried;
 
-pub use measurements::Measurements;
 pub use parts::Parts;
+pub use result_cache::TestResultCache;
 
-use crate::trouble::{Trouble, blocking};
+use crate::step_error::{StepError, blocking};
 use files::kind;
 use std::path::PathBuf;
 use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
@@ -72,8 +72,8 @@ pub struct Work {
 pub async fn red_commit(
     commit: &CommitId,
     command: &TestCommand,
-    measurements: &Measurements,
-) -> Result<RedCommit, Trouble> {
+    measurements: &TestResultCache,
+) -> Result<RedCommit, StepError> {
     let (repository, red) = (measurements.repository().clone(), commit.clone());
     let (base, changes) = blocking(move || {
         let base = repository.first_parent(&red)?.unwrap_or_else(|| red.clone());
@@ -98,7 +98,7 @@ const NOTE_OF_HOME: &str =
 ///
 /// # Errors
 /// git or the disk refused; nothing is known of the work then.
-pub async fn prove(work: &Work, measurements: &Measurements) -> Result<Proof, Trouble> {
+pub async fn prove(work: &Work, measurements: &TestResultCache) -> Result<Proof, StepError> {
     let (repository, base) = (measurements.repository().clone(), work.base.clone());
     if blocking(move || repository.tree_of(&base)).await? == work.tree {
         let why = "nothing differs from what the attempt started from";
@@ -146,7 +146,7 @@ fn of_tree(proof: Proof, work: &Work) -> Proof {
 ///
 /// # Errors
 /// git or the disk refused; nothing is known of the work then.
-pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &Measurements) -> Result<Proof, Trouble> {
+pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &TestResultCache) -> Result<Proof, StepError> {
     let Some(command) = &work.command else { return Ok(without_tests(Phase::Green)) };
     let prover = Prover::new(work, command, measurements).await?;
     let changes = prover.changes(&work.base).await?;
@@ -167,7 +167,7 @@ pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &Measurement
 }
 
 /// New or changed symbolic links of the work that lead out of its tree.
-async fn links_out(work: &Work, measurements: &Measurements) -> Result<Vec<String>, Trouble> {
+async fn links_out(work: &Work, measurements: &TestResultCache) -> Result<Vec<String>, StepError> {
     let (repository, base, tree) = (measurements.repository().clone(), work.base.clone(), work.tree.clone());
     blocking(move || {
         let (before, after) = (repository.links(&repository.tree_of(&base)?)?, repository.links(&tree)?);
@@ -194,17 +194,21 @@ struct Prover<'a> {
     /// A commit of the work, on no branch, that can be checked out.
     commit: CommitId,
     command: &'a TestCommand,
-    measurements: &'a Measurements,
+    measurements: &'a TestResultCache,
 }
 
 impl<'a> Prover<'a> {
-    async fn new(work: &'a Work, command: &'a TestCommand, measurements: &'a Measurements) -> Result<Self, Trouble> {
+    async fn new(
+        work: &'a Work,
+        command: &'a TestCommand,
+        measurements: &'a TestResultCache,
+    ) -> Result<Self, StepError> {
         let (repository, tree, base) = (measurements.repository().clone(), work.tree.clone(), work.base.clone());
         let commit = blocking(move || repository.commit_to_test(&tree, &base)).await?;
         Ok(Self { work, commit, command, measurements })
     }
 
-    async fn red(&self) -> Result<(Proof, TestReport), Trouble> {
+    async fn red(&self) -> Result<(Proof, TestReport), StepError> {
         let changes = self.changes(&self.work.base).await?;
         let test_files = self.red_files(&changes, &self.work.base).await?;
         let base = self.base().await;
@@ -226,7 +230,7 @@ impl<'a> Prover<'a> {
         Ok((judge_red(&red, self.work.rules.strictness), after))
     }
 
-    async fn plain(&self) -> Result<(Proof, TestReport), Trouble> {
+    async fn plain(&self) -> Result<(Proof, TestReport), StepError> {
         let base = self.base().await;
         let after = self.measure("work").await?;
         let rerun = self.rerun(&base, &after).await?;
@@ -245,30 +249,30 @@ impl<'a> Prover<'a> {
         self.measurements.at(&self.work.base, self.command).await
     }
 
-    async fn measure(&self, name: &str) -> Result<TestReport, Trouble> {
+    async fn measure(&self, name: &str) -> Result<TestReport, StepError> {
         self.measure_at(&self.commit, name).await
     }
 
     /// The results of a commit, just measured, whatever is known of it.
-    async fn measure_at(&self, commit: &CommitId, name: &str) -> Result<TestReport, Trouble> {
+    async fn measure_at(&self, commit: &CommitId, name: &str) -> Result<TestReport, StepError> {
         let report = self.measurements.measure(commit, self.command, &self.work.scratch, name).await?;
         self.write(name, &report)?;
         Ok(report)
     }
 
-    fn write(&self, name: &str, report: &TestReport) -> Result<(), Trouble> {
+    fn write(&self, name: &str, report: &TestReport) -> Result<(), StepError> {
         let path = self.work.scratch.join(format!("tests-{name}.json"));
         // Where no checkout could be made, nothing has made the folder either.
-        std::fs::create_dir_all(&self.work.scratch).map_err(|error| Trouble::of(&error))?;
-        tm_store::run::write_json(&path, report).map_err(|error| Trouble::of(&error))
+        std::fs::create_dir_all(&self.work.scratch).map_err(|error| StepError::of(&error))?;
+        tm_store::run::write_json(&path, report).map_err(|error| StepError::of(&error))
     }
 
-    async fn rerun(&self, base: &TestReport, after: &TestReport) -> Result<Option<TestReport>, Trouble> {
+    async fn rerun(&self, base: &TestReport, after: &TestReport) -> Result<Option<TestReport>, StepError> {
         if needs_rerun(base, after) { self.measure("again").await.map(Some) } else { Ok(None) }
     }
 
     /// The results of the work, but for some files, which are as they were at its base.
-    async fn measure_with(&self, files: &[String], name: &str) -> Result<TestReport, Trouble> {
+    async fn measure_with(&self, files: &[String], name: &str) -> Result<TestReport, StepError> {
         let (tree, base, files) = (self.work.tree.clone(), self.work.base.clone(), files.to_vec());
         let commit = self.git(move |repository| repository.with_files_of(&tree, &files, &base)).await?;
         self.measure_at(&commit, name).await
@@ -277,7 +281,7 @@ impl<'a> Prover<'a> {
     async fn git<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Repository) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, StepError> {
         let repository = self.measurements.repository().clone();
         blocking(move || read(&repository)).await
     }

@@ -2,7 +2,7 @@
 
 use super::files::Brought;
 use super::{Prover, RedCommit};
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use std::hash::{BuildHasher as _, RandomState};
 use tm_executors::testing::{Canary as Changed, canary, is_tool_settings};
 use tm_scheduler::verdict::{
@@ -20,7 +20,7 @@ impl Prover<'_> {
         green: &GreenWork<'_>,
         judged: &AsBefore,
         brought: &Brought,
-    ) -> Result<Proof, Trouble> {
+    ) -> Result<Proof, StepError> {
         let then = self.measurements.at(&red.commit, self.command).await;
         let judged = judged.paths();
         let changes = self.changes(&self.work.base).await?;
@@ -47,7 +47,7 @@ impl Prover<'_> {
     }
 
     /// The results of the base, but for some files, which are as in the work.
-    async fn measure_base_with(&self, files: &[String], name: &str) -> Result<TestReport, Trouble> {
+    async fn measure_base_with(&self, files: &[String], name: &str) -> Result<TestReport, StepError> {
         let (base, files) = (self.work.base.clone(), files.to_vec());
         let work = self.commit.clone();
         let commit =
@@ -62,7 +62,7 @@ impl Prover<'_> {
         red: &RedCommit,
         green: &GreenWork<'_>,
         brought: &Brought,
-    ) -> Result<Proof, Trouble> {
+    ) -> Result<Proof, StepError> {
         if self.work.rules.canary == Canary::Off {
             proof.notes.push("tests that can't pass were not tried (`tdd.canary: off`)".to_owned());
             return Ok(proof);
@@ -87,7 +87,7 @@ impl Prover<'_> {
     }
 
     /// RED's test files as they are in the work, changed until they can't pass; one that others of them use is left.
-    async fn changed_tests_of_red(&self, brought: &Brought) -> Result<Vec<(String, Changed)>, Trouble> {
+    async fn changed_tests_of_red(&self, brought: &Brought) -> Result<Vec<(String, Changed)>, StepError> {
         let (tree, nonce) = (self.work.tree.clone(), nonce());
         let tests: Vec<String> = brought.tests.iter().map(|(path, _)| path.clone()).collect();
         let texts = self
@@ -106,7 +106,11 @@ impl Prover<'_> {
 
     /// The files in whose place the runner sees a test that fails, as it was before RED: there the work alone can keep
     /// it from being seen.
-    async fn seen_without_work(&self, red: &RedCommit, changed: &[(String, Changed)]) -> Result<Vec<String>, Trouble> {
+    async fn seen_without_work(
+        &self,
+        red: &RedCommit,
+        changed: &[(String, Changed)],
+    ) -> Result<Vec<String>, StepError> {
         let before = self.measurements.at(&red.base, self.command).await;
         let mut seen = Vec::new();
         for (path, canary) in changed.iter().filter(|(_, canary)| canary.is_certain) {
@@ -120,7 +124,7 @@ impl Prover<'_> {
     }
 
     /// A file that does nothing but fail; a file of code stays, with a test that fails besides those that it has.
-    async fn control(&self, red: &RedCommit, path: &str, changed: &Changed) -> Result<Option<String>, Trouble> {
+    async fn control(&self, red: &RedCommit, path: &str, changed: &Changed) -> Result<Option<String>, StepError> {
         if is_test_path(path) {
             return Ok(Some(changed.control.clone()));
         }
@@ -138,7 +142,7 @@ impl Prover<'_> {
         commit: Option<&CommitId>,
         texts: Vec<(String, String)>,
         name: &str,
-    ) -> Result<TestReport, Trouble> {
+    ) -> Result<TestReport, StepError> {
         let (tree, base, commit) = (self.work.tree.clone(), self.work.base.clone(), commit.cloned());
         let made = self
             .git(move |repository| {

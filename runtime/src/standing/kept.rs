@@ -5,7 +5,7 @@ use super::ledger::KEEPS;
 use super::{Ledger, standing};
 use std::collections::BTreeMap;
 use tm_scheduler::{CommitId, TAKEN_BACK_PHASE, Tag, TaskId, WorkKind};
-use tm_worktrees::{Error, Repository, Told};
+use tm_worktrees::{CommitMessage, Error, Repository};
 
 /// Tests that are kept.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -53,7 +53,7 @@ pub fn kept_tests(repository: &Repository, base: &CommitId, tag: &Tag) -> Result
 }
 
 /// The task of a commit that took work back, with its tests where they are kept.
-fn of_history(told: &Told, tag: &Tag) -> Option<(TaskId, Option<KeptTests>)> {
+fn of_history(told: &CommitMessage, tag: &Tag) -> Option<(TaskId, Option<KeptTests>)> {
     let (subject, _) = told.message.split_once('\n')?;
     let (_, title) = subject.split_once(": ")?;
     let value = |name: &str| {

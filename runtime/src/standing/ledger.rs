@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use tm_scheduler::{CommitId, RunId, Tag, TaskId, Work, WorkKind};
 use tm_store::run::safe_name;
-use tm_worktrees::{Error, Repository, Told};
+use tm_worktrees::{CommitMessage, Error, Repository};
 
 /// Where the references are.
 const PLACE: &str = "refs/tm/rejected";
@@ -74,7 +74,7 @@ impl Rejected {
         )
     }
 
-    fn of(reference: &str, told: &Told) -> Option<Self> {
+    fn of(reference: &str, told: &CommitMessage) -> Option<Self> {
         let mut lines = told.message.lines();
         let title = lines.next()?.split_once(": ")?.1.to_owned();
         let reason: Vec<&str> = told.message.lines().filter_map(|line| line.strip_prefix('>')).map(str::trim).collect();

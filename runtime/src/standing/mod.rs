@@ -8,11 +8,11 @@ mod taking_back;
 
 pub use kept::{KeptTests, kept_tests};
 pub use ledger::{Ledger, Rejected, RejectedCommit};
-pub use taking_back::{CleanBase, NotTakenBack, Taken, TakenBack, Taking, clean_base, takes_back_as_said};
+pub use taking_back::{CleanBase, NotTakenBack, RevertReason, TakenBack, Taking, clean_base, takes_back_as_said};
 
 use crate::audit::MADE_IN;
 use tm_scheduler::{CommitId, PastMessage, Work, reverted, standing_work};
-use tm_worktrees::{Error, Repository, Told};
+use tm_worktrees::{CommitMessage, Error, Repository};
 
 /// Words of which every message that matters has one.
 const WORDS: [&str; 2] = ["Phase: ", "This reverts commit "];
@@ -30,12 +30,12 @@ pub fn standing(repository: &Repository, tip: &CommitId) -> Result<Vec<Work>, Er
 }
 
 /// Whether an agent made the commit, and tm kept it as the history of a task's: what it says is no word of tm's.
-fn is_of_agent(told: &Told) -> bool {
+fn is_of_agent(told: &CommitMessage) -> bool {
     let last = told.message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     last.lines().any(|line| line.split_once(": ").is_some_and(|(name, _)| name == MADE_IN))
 }
 
-fn past_message(repository: &Repository, told: Told) -> Result<PastMessage, Error> {
+fn past_message(repository: &Repository, told: CommitMessage) -> Result<PastMessage, Error> {
     let mut reverts = Vec::new();
     for named in reverted(&told.message) {
         // What is not here, since somebody rebased it or the clone is cut off, can't have brought anything that is.

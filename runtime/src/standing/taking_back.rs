@@ -25,7 +25,7 @@ pub struct Taking<'a> {
 
 /// Why work was taken back.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Taken {
+pub enum RevertReason {
     /// Somebody rejected it, and said why.
     Rejected(String),
     /// It changed the same lines as rejected work of this task.
@@ -44,7 +44,7 @@ pub struct TakenBack {
     /// Its title.
     pub title: String,
     /// Why.
-    pub why: Taken,
+    pub why: RevertReason,
     /// The commit that takes it back.
     pub by: CommitId,
 }
@@ -94,7 +94,7 @@ pub(super) struct Group {
     task: TaskId,
     title: String,
     tag: Tag,
-    why: Taken,
+    why: RevertReason,
     /// Its place in the history, counted from the newest work on.
     position: usize,
     /// The newest first, with the task as their trailers name it.
@@ -122,7 +122,7 @@ pub fn clean_base(taking: Taking<'_>, alone: &[Work]) -> Result<CleanBase, NotTa
     let works = standing(repository, start)?;
     let rejected = Ledger::read(repository)?.standing_among(&works);
     let mut groups: Vec<Group> = rejected.iter().map(|(rejected, own)| of_rejected(rejected, own, &works)).collect();
-    groups.extend(alone.iter().map(|work| of_work(work, &[work], &works, Taken::TestsAlone)));
+    groups.extend(alone.iter().map(|work| of_work(work, &[work], &works, RevertReason::TestsAlone)));
     if groups.is_empty() {
         return Ok(CleanBase { commit: start.clone(), taken_back: Vec::new(), standing: works });
     }
@@ -185,11 +185,11 @@ fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
 
 fn message(group: &Group, run: &RunId) -> String {
     let why = match &group.why {
-        Taken::Rejected(reason) => format!("It was rejected in a review:\n\n{}", quoted(reason)),
-        Taken::InTheWay(task) => format!(
+        RevertReason::Rejected(reason) => format!("It was rejected in a review:\n\n{}", quoted(reason)),
+        RevertReason::InTheWay(task) => format!(
             "It changed the same lines as task {task}, which was rejected in a review and is taken back: it is done again."
         ),
-        Taken::TestsAlone => "Its tests come back with what makes them pass.".to_owned(),
+        RevertReason::TestsAlone => "Its tests come back with what makes them pass.".to_owned(),
     };
     let commits = group.taken().map(|(commit, task)| format!("{TAKES_BACK}: {commit} {task}\n"));
     let keeps = group.keeps.iter().map(|(commit, task)| format!("{KEEPS}: {commit} {task}\n"));
@@ -209,7 +209,7 @@ fn of_rejected(rejected: &Rejected, own: &[Work], works: &[Work]) -> Group {
         task: rejected.task.clone(),
         title: rejected.title.clone(),
         tag: rejected.tag.clone(),
-        why: Taken::Rejected(rejected.reason.clone()),
+        why: RevertReason::Rejected(rejected.reason.clone()),
         position: own.iter().map(|work| position(work, works)).min().unwrap_or_default(),
         commits: own.iter().map(commit).collect(),
         landing: None,
@@ -217,9 +217,9 @@ fn of_rejected(rejected: &Rejected, own: &[Work], works: &[Work]) -> Group {
     }
 }
 
-fn of_work(named_by: &Work, own: &[&Work], works: &[Work], why: Taken) -> Group {
+fn of_work(named_by: &Work, own: &[&Work], works: &[Work], why: RevertReason) -> Group {
     let task = named_by.task.as_str();
-    let keeps = (why == Taken::TestsAlone).then(|| (named_by.commit.clone(), named_by.task.clone()));
+    let keeps = (why == RevertReason::TestsAlone).then(|| (named_by.commit.clone(), named_by.task.clone()));
     Group {
         task: TaskId::from(task.strip_suffix(":red").unwrap_or(task)),
         title: named_by.titles.first().cloned().unwrap_or_default(),
@@ -258,7 +258,7 @@ fn in_the_way(
         let changed = repository.changed_files(&before, &work.commit)?;
         if changed.iter().any(|change| files.contains(&change.path)) {
             let (named_by, own) = whole(repository, work, works)?;
-            let group = of_work(named_by, &own, works, Taken::InTheWay(task.clone()));
+            let group = of_work(named_by, &own, works, RevertReason::InTheWay(task.clone()));
             found.insert(group.position, group);
         }
     }

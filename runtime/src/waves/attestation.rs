@@ -3,8 +3,8 @@
 //! It is a claim of tm's about itself, for those who collect such claims; who wants to know does the proof again
 //! (`tm audit`).
 
-use crate::trouble::blocking;
-use crate::waves::steps::Brief;
+use crate::step_error::blocking;
+use crate::waves::steps::StepContext;
 use serde_json::{Value, json};
 use tm_config::Attest;
 use tm_executors::testing::TestCommand;
@@ -16,7 +16,12 @@ use tm_worktrees::MergePreview;
 const PREDICATE_TYPE: &str = "tm://docs/audit.md#landed-task/v1";
 
 /// Writes the statement; whatever stands in the way is a warning, since the work has landed.
-pub(crate) async fn attest(brief: &Brief, merge: &CommitId, preview: &MergePreview, command: Option<&TestCommand>) {
+pub(crate) async fn attest(
+    brief: &StepContext,
+    merge: &CommitId,
+    preview: &MergePreview,
+    command: Option<&TestCommand>,
+) {
     let how = brief.setup.settings.git.attest;
     if how == Attest::Off {
         return;
@@ -28,7 +33,7 @@ pub(crate) async fn attest(brief: &Brief, merge: &CommitId, preview: &MergePrevi
     }
 }
 
-fn write(brief: &Brief, merge: &CommitId, statement: &Value, how: Attest) -> Result<(), crate::Error> {
+fn write(brief: &StepContext, merge: &CommitId, statement: &Value, how: Attest) -> Result<(), crate::Error> {
     let path = brief.setup.directory.create_attestation(brief.id())?;
     tm_store::run::write_json(&path, statement)?;
     if how == Attest::Notes {
@@ -37,7 +42,7 @@ fn write(brief: &Brief, merge: &CommitId, statement: &Value, how: Attest) -> Res
     Ok(())
 }
 
-fn statement(brief: &Brief, merge: &CommitId, preview: &MergePreview, test: Option<&TestCommand>) -> Value {
+fn statement(brief: &StepContext, merge: &CommitId, preview: &MergePreview, test: Option<&TestCommand>) -> Value {
     let header = &brief.setup.header;
     let (record, rules) = (brief.record.as_ref(), brief.setup.rules);
     let proof = record.and_then(|record| record.proof.as_ref());

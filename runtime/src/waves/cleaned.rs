@@ -24,7 +24,7 @@ pub(crate) fn cleaned(mut answer: Answer) -> Answer {
         }
         Answer::CommitRefused(words)
         | Answer::WorkLost(words)
-        | Answer::Surroundings(words)
+        | Answer::InfrastructureFailed(words)
         | Answer::PrepareRefused(PrepareRefusal::Failed(words))
         | Answer::LandingRefused(LandingRefusal::Failed(words)) => clean(words),
     }

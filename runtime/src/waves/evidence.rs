@@ -1,7 +1,7 @@
 //! Puts the prompt of an attempt together: the task, what earlier tasks found out, what went wrong before.
 
 use crate::waves::shared_notes::{LEARNT_BYTES, learnt};
-use crate::waves::steps::Brief;
+use crate::waves::steps::StepContext;
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork};
@@ -24,7 +24,7 @@ pub(crate) const fn prompt_of(phase: Phase) -> Prompt {
 
 /// Returns everything that the prompt can speak of.
 pub(crate) fn prompt_context(
-    brief: &Brief,
+    brief: &StepContext,
     worktree: &Path,
     red_files: Vec<String>,
     rejected: Vec<RejectedWork>,
@@ -42,7 +42,7 @@ pub(crate) fn prompt_context(
         result_file: brief.recipe().output.writes_results().then(|| brief.directory.result().display().to_string()),
         context_file: brief.directory.context().display().to_string(),
         test_command: brief.test_words(),
-        learnt: learnt(&tm_untrusted::clean(&String::from_utf8_lossy(&found_out)), &brief.kin, LEARNT_BYTES),
+        learnt: learnt(&tm_untrusted::clean(&String::from_utf8_lossy(&found_out)), &brief.ancestors, LEARNT_BYTES),
         red_report: brief.red.as_ref().map(|red| RedReport { files: red_files, tests: red.tests.clone() }),
         rejected,
         conflicted: Vec::new(),
@@ -52,7 +52,7 @@ pub(crate) fn prompt_context(
 }
 
 /// Attempts that were not charged, such as one that ran into a limit of a service, come on top.
-fn attempts_allowed(brief: &Brief) -> u32 {
+fn attempts_allowed(brief: &StepContext) -> u32 {
     let uncharged = brief.earlier.iter().filter(|record| !record.charged).count();
     let uncharged = u32::try_from(uncharged).unwrap_or(u32::MAX);
     (brief.setup.header.limits.retries + 1).saturating_add(uncharged)
@@ -81,7 +81,7 @@ fn with_steps(task: &Task) -> String {
     details.trim_start().to_owned()
 }
 
-fn evidence(brief: &Brief) -> Vec<Evidence> {
+fn evidence(brief: &StepContext) -> Vec<Evidence> {
     let failed = brief.earlier.iter().filter_map(|record| Some((record, record.failure?)));
     failed
         .map(|(record, failure)| Evidence {

@@ -5,7 +5,7 @@
 
 use crate::callers::refusal_of;
 use crate::clock::SteadyClock;
-use crate::waves::crew::{Crew, Heard, Taken, Told};
+use crate::waves::effect_runner::{EffectRunner, Handled, RunEvent, StepMessage};
 use crate::waves::run_setup::RunSetup;
 use crate::waves::steering::{Ask, Reply, Steer, stop_mode};
 use crate::{Error, Replayed};
@@ -53,7 +53,7 @@ struct Loop {
     journal: JournalWriter,
     activity: ActivityLog,
     clock: SteadyClock,
-    crew: Crew,
+    effects: EffectRunner,
 }
 
 /// A run that has come to an end in this process.
@@ -107,13 +107,15 @@ impl Run {
     ///
     /// # Errors
     /// The journal can't be written, or tm broke an invariant of its own. The run can be resumed.
-    pub async fn carry_out(
+    pub async fn run(
         self,
         steers: mpsc::UnboundedReceiver<Steer>,
-        listener: impl FnMut(Timestamp, &Told, &Scheduler),
+        listener: impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Result<Outcome, Error> {
         let Self { scheduler, journal, activity, setup, clock, first } = self;
-        Loop { scheduler, journal, activity, clock, crew: Crew::new(setup) }.turn(first, steers, listener).await
+        Loop { scheduler, journal, activity, clock, effects: EffectRunner::new(setup) }
+            .turn(first, steers, listener)
+            .await
     }
 }
 
@@ -122,7 +124,7 @@ impl Loop {
         mut self,
         first: Input,
         mut steers: mpsc::UnboundedReceiver<Steer>,
-        mut listener: impl FnMut(Timestamp, &Told, &Scheduler),
+        mut listener: impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Result<Outcome, Error> {
         let mut incoming = vec![Incoming::Input(Box::new(first))];
         loop {
@@ -131,14 +133,14 @@ impl Loop {
             for effect in effects {
                 if let Effect::Tell(event) = &effect {
                     self.activity.append(at, event)?;
-                    listener(at, &Told::Event(event.clone()), &self.scheduler);
+                    listener(at, &RunEvent::Event(event.clone()), &self.scheduler);
                 }
                 tracing::debug!(?effect, "performs");
-                self.crew.perform(effect, &self.scheduler);
+                self.effects.perform(effect, &self.scheduler);
             }
             for (caller, reply) in answers {
                 // Whoever asked may have gone.
-                let _gone = caller.send(reply.with(self.crew.run_id(), &self.scheduler));
+                let _gone = caller.send(reply.with(self.effects.run_id(), &self.scheduler));
             }
             if let Some(status) = self.scheduler.ended() {
                 return self.end(status, at, &mut listener).await;
@@ -202,7 +204,7 @@ impl Loop {
             return Err(Reply::refused(&refusal));
         }
         if let Some(task) = task {
-            self.crew.take_in(task);
+            self.effects.take_in(task);
         }
         let reply = Reply::done(request.done());
         Ok((Some(Input::Request(request)), reply))
@@ -210,7 +212,7 @@ impl Loop {
 
     /// Looks up in the backlog what is to join the run.
     async fn addition(&self, id: &TaskId) -> Result<(Request, Option<Task>), Reply> {
-        let (tasks, task) = self.crew.addition(id, &self.scheduler).await?;
+        let (tasks, task) = self.effects.addition(id, &self.scheduler).await?;
         Ok((Request::Add(tasks), Some(task)))
     }
 
@@ -218,15 +220,15 @@ impl Loop {
     async fn hear(
         &mut self,
         steers: &mut mpsc::UnboundedReceiver<Steer>,
-        listener: &mut impl FnMut(Timestamp, &Told, &Scheduler),
+        listener: &mut impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Vec<Incoming> {
         let mut inputs = Vec::new();
         while inputs.is_empty() {
             let wake = self.scheduler.next_wake().map(|moment| Duration::from_millis(moment.since(self.clock.now())));
             tokio::select! {
-                heard = self.crew.hear() => {
+                heard = self.effects.hear() => {
                     self.take(heard, &mut inputs, listener);
-                    while inputs.len() < BATCH && let Some(heard) = self.crew.try_hear() {
+                    while inputs.len() < BATCH && let Some(heard) = self.effects.try_hear() {
                         self.take(heard, &mut inputs, listener);
                     }
                 }
@@ -235,8 +237,8 @@ impl Loop {
                     Steer::Ask(ask, caller) => inputs.push(Incoming::Asked { ask, caller }),
                     Steer::Refused(caller, what, noted) => {
                         let words = refusal_of(&what);
-                        if self.crew.note_refusal(&caller, &words) {
-                            let told = Told::Warning(format!("{caller}: {words}"));
+                        if self.effects.note_refusal(&caller, &words) {
+                            let told = RunEvent::Warning(format!("{caller}: {words}"));
                             listener(self.clock.now(), &told, &self.scheduler);
                         }
                         // Whoever called may have gone.
@@ -244,7 +246,7 @@ impl Loop {
                     }
                 },
                 () = sleep(wake) => inputs.push(Incoming::Input(Box::new(Input::Tick))),
-                () = tokio::time::sleep(PULSE) => listener(self.clock.now(), &Told::Pulse, &self.scheduler),
+                () = tokio::time::sleep(PULSE) => listener(self.clock.now(), &RunEvent::Pulse, &self.scheduler),
             }
         }
         inputs
@@ -252,22 +254,22 @@ impl Loop {
 
     fn take(
         &mut self,
-        heard: Heard,
+        heard: StepMessage,
         inputs: &mut Vec<Incoming>,
-        listener: &mut impl FnMut(Timestamp, &Told, &Scheduler),
+        listener: &mut impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) {
-        match self.crew.take(heard) {
-            Taken::Input(input) => inputs.push(Incoming::Input(input)),
-            Taken::Told(told) => {
+        match self.effects.take(heard) {
+            Handled::Input(input) => inputs.push(Incoming::Input(input)),
+            Handled::RunEvent(told) => {
                 let at = self.clock.now();
-                if let Told::Setup { place, took_ms } = &told {
+                if let RunEvent::Setup { place, took_ms } = &told {
                     let event = serde_json::json!({"event": "setup:done", "place": place, "took_ms": took_ms});
                     // What can't be written now is told all the same.
                     let _left_out = self.activity.append(at, &event);
                 }
                 listener(at, &told, &self.scheduler);
             }
-            Taken::Nothing => {}
+            Handled::Nothing => {}
         }
     }
 
@@ -275,12 +277,12 @@ impl Loop {
         mut self,
         status: RunStatus,
         ended_at: Timestamp,
-        listener: &mut impl FnMut(Timestamp, &Told, &Scheduler),
+        listener: &mut impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Result<Outcome, Error> {
         patiently(|| self.journal.flush())?;
         self.journal.sync()?;
         patiently(|| self.activity.flush())?;
-        let (told, statuses) = self.crew.finish(status).await;
+        let (told, statuses) = self.effects.finish(status).await;
         for told in told {
             listener(self.clock.now(), &told, &self.scheduler);
         }

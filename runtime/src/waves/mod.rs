@@ -4,7 +4,7 @@
 
 mod attestation;
 mod cleaned;
-mod crew;
+mod effect_runner;
 mod evidence;
 mod header;
 mod integration;
@@ -18,8 +18,8 @@ mod statuses;
 pub mod steering;
 mod steps;
 
-pub(crate) use crew::Heard;
-pub use crew::Told;
+pub use effect_runner::RunEvent;
+pub(crate) use effect_runner::StepMessage;
 pub use header::JournalHeader;
 pub use integration::{Integration, Tip};
 pub use main_loop::{Outcome, Run};

@@ -2,7 +2,7 @@
 
 use super::{Integration, JournalHeader};
 use crate::checkouts::Checkouts;
-use crate::proving::{Measurements, Parts};
+use crate::proving::{Parts, TestResultCache};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::verdict::Rules;
-use tm_scheduler::{AgentName, CommitId, Phase, PlanOptions, Roster, RunId, Seat, Task, TaskId};
+use tm_scheduler::{AgentCandidate, AgentName, AgentPool, CommitId, Phase, PlanOptions, RunId, Task, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{PathPatterns, Repository};
@@ -45,13 +45,13 @@ impl AgentChoice {
     }
 
     /// Returns what the scheduler is to know of them.
-    pub fn roster(&self, run_id: &RunId) -> Roster {
-        let seats = |recipes: &[Recipe]| recipes.iter().map(seat).collect();
-        Roster {
-            red: seats(&self.red),
-            green: seats(&self.green),
-            plain: seats(&self.plain),
-            seed: Roster::seed_of(run_id.as_str()),
+    pub fn roster(&self, run_id: &RunId) -> AgentPool {
+        let candidates = |recipes: &[Recipe]| recipes.iter().map(candidate).collect();
+        AgentPool {
+            red: candidates(&self.red),
+            green: candidates(&self.green),
+            plain: candidates(&self.plain),
+            seed: AgentPool::seed_of(run_id.as_str()),
         }
     }
 
@@ -67,8 +67,12 @@ impl AgentChoice {
     }
 }
 
-fn seat(recipe: &Recipe) -> Seat {
-    Seat { agent: recipe.name.as_str().into(), account: recipe.account().into(), if_refused: recipe.if_refused.clone() }
+fn candidate(recipe: &Recipe) -> AgentCandidate {
+    AgentCandidate {
+        agent: recipe.name.as_str().into(),
+        account: recipe.account().into(),
+        if_refused: recipe.if_refused.clone(),
+    }
 }
 
 /// What a run is carried out with.
@@ -85,7 +89,7 @@ pub struct RunSetup {
     /// The worktrees of the run, and the checkouts in which work is judged.
     pub checkouts: Checkouts,
     /// What is known of trees: of the base, where it was looked at before the start.
-    pub measurements: Arc<Measurements>,
+    pub measurements: Arc<TestResultCache>,
     /// Where agents, set-ups, gates and tests are started.
     pub executor: Executor,
     /// The run's folder.

@@ -27,15 +27,15 @@ pub(crate) fn entry(task: &TaskId, title: &str, text: &str) -> String {
     format!("{MARK}{task}{MARK_END}\n### {task} {title}\n\n{}\n\n", text.trim())
 }
 
-/// Chooses from the file what a task may want to know: first what was found out by those that it builds on, `kin`, the
+/// Chooses from the file what a task may want to know: first what was found out by those that it builds on, `ancestors`, the
 /// nearest first, then the latest of all others. What another one said already is left out.
-pub(crate) fn learnt(file: &str, kin: &[TaskId], bytes: usize) -> String {
+pub(crate) fn learnt(file: &str, ancestors: &[TaskId], bytes: usize) -> String {
     let entries = entries(file);
-    let mut order: Vec<usize> = kin
+    let mut order: Vec<usize> = ancestors
         .iter()
         .flat_map(|near| (0..entries.len()).filter(|&at| entries[at].task == *near).collect::<Vec<_>>())
         .collect();
-    order.extend((0..entries.len()).rev().filter(|&at| !kin.contains(&entries[at].task)));
+    order.extend((0..entries.len()).rev().filter(|&at| !ancestors.contains(&entries[at].task)));
     let (mut said, mut left) = (BTreeSet::new(), bytes);
     let mut chosen: Vec<(usize, String)> = Vec::new();
     let mut left_out = BTreeSet::new();

@@ -3,8 +3,8 @@
 //! A status that can't be written now is written with the next one, and again when the run is taken up.
 
 use crate::now;
-use crate::trouble::words;
-use crate::waves::crew::{Heard, Told};
+use crate::step_error::words;
+use crate::waves::effect_runner::{RunEvent, StepMessage};
 use crate::waves::run_setup::{RunSetup, Shared};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,7 +89,7 @@ impl Ledger {
 }
 
 impl StatusWriter {
-    pub(crate) fn start(setup: &Shared, told: mpsc::UnboundedSender<Heard>) -> Self {
+    pub(crate) fn start(setup: &Shared, told: mpsc::UnboundedSender<StepMessage>) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let task = tokio::spawn(write_all(Arc::clone(setup), receiver, told));
         let ledger = Ledger { written: Mutex::default(), joined: Mutex::default(), sender: sender.downgrade() };
@@ -118,7 +118,7 @@ impl StatusWriter {
 async fn write_all(
     setup: Shared,
     mut receiver: mpsc::UnboundedReceiver<(TaskId, Status)>,
-    told: mpsc::UnboundedSender<Heard>,
+    told: mpsc::UnboundedSender<StepMessage>,
 ) -> Result<(), String> {
     let mut pending: BTreeMap<TaskId, Status> = BTreeMap::new();
     while let Some((task, status)) = receiver.recv().await {
@@ -130,7 +130,7 @@ async fn write_all(
             Ok(()) => pending.clear(),
             Err(why) => {
                 let warning = format!("failed to {why}; the statuses are written with the next change");
-                let _nobody_listens = told.send(Heard::Told(Told::Warning(warning)));
+                let _nobody_listens = told.send(StepMessage::RunEvent(RunEvent::Warning(warning)));
             }
         }
     }

@@ -82,7 +82,7 @@ pub enum LoopInput {
     /// The agent ended.
     AgentEnded(AgentEnd),
     /// The surroundings let no agent be started; holds why. Nobody tried, so no try is counted.
-    Surroundings(String),
+    InfrastructureFailed(String),
     /// The tests ran; an error holds what is wrong, in a few words.
     Verified(Result<(), String>),
     /// The pause is over.
@@ -191,7 +191,7 @@ impl Iteration {
             }
             (State::LookingBefore, LoopInput::Looked(view)) => self.start(now, view, &mut effects),
             (State::Running { .. }, LoopInput::AgentEnded(end)) => self.agent_ended(end, &mut effects),
-            (State::Running { .. }, LoopInput::Surroundings(why)) => {
+            (State::Running { .. }, LoopInput::InfrastructureFailed(why)) => {
                 self.end(LoopStatus::Surroundings, why, &mut effects);
             }
             (State::Verifying(_), LoopInput::Verified(result)) => self.verified(result, &mut effects),

@@ -230,7 +230,7 @@ fn what_trying_again_does_not_help_ends_the_loop_at_once() {
 fn a_full_disk_ends_the_loop_and_is_no_try_of_anybody() {
     let mut script = Script::new(&["pending"], limits(9));
     script.begins(&["run 1#1"]);
-    let effects = script.machine.handle(script.now, LoopInput::Surroundings("the disk is full".into()));
+    let effects = script.machine.handle(script.now, LoopInput::InfrastructureFailed("the disk is full".into()));
     let end = LoopEffect::End { status: LoopStatus::Surroundings, reason: "the disk is full".into() };
     assert_eq!(effects, Ok(vec![end]));
     assert!(script.machine.records().is_empty() && LoopStatus::Surroundings.exit_code() == 1);

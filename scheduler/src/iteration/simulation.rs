@@ -64,7 +64,7 @@ impl World {
         match effect {
             LoopEffect::LookAtBacklog => Some(LoopInput::Looked(self.view())),
             LoopEffect::RunAgent { .. } if self.random.u64(..64) == 0 => {
-                Some(LoopInput::Surroundings("the disk is full".to_owned()))
+                Some(LoopInput::InfrastructureFailed("the disk is full".to_owned()))
             }
             LoopEffect::RunAgent { .. } => Some(LoopInput::AgentEnded(self.agent(is_stopping))),
             LoopEffect::Verify if self.random.u64(..4) == 0 => Some(LoopInput::Verified(Err("red".to_owned()))),

@@ -4,11 +4,11 @@
 //! attempts that ran into it are not charged.
 
 use super::conflicts::Beside;
-use super::{Scheduler, State};
+use super::{Scheduler, State, TaskIndex};
 use crate::cooldown::{LONGEST_DECLARED_MS, declared_reset};
 use crate::{
-    AccountName, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch, Edition, Effect, Event, Failure, Keep,
-    Overlap, Pause, Seat, StopReason, TaskId, Timestamp, judge_agent,
+    AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch, Edition, Effect, Event,
+    Failure, Keep, Overlap, Pause, StopReason, TaskId, Timestamp, judge_agent,
 };
 
 /// A declared reset that is so much later than the one before is told again.
@@ -23,11 +23,11 @@ const LONGEST_PAUSE_MS: u64 = 2 * 3_600_000;
 const ANSWERED_AFTER_MS: u64 = 10_000;
 
 /// Where a ready task stands among the others: wave under a barrier, order, rank.
-type ReadyKey = (u32, usize, usize);
+type ReadyKey = (u32, usize, TaskIndex);
 
 /// A limit of the service behind an account.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Wall {
+pub struct Cooldown {
     /// The agent that ran into it first.
     pub agent: AgentName,
     /// When the service may be asked again.
@@ -39,36 +39,36 @@ pub struct Wall {
 /// Why a ready task has no agent now.
 enum Barred {
     /// Behind a wall, for now.
-    Walled,
+    CoolingDown,
     /// All who may do it were refused.
     Refused,
 }
 
 impl Scheduler {
     /// Returns the walls that stand, by account.
-    pub fn walls(&self) -> impl Iterator<Item = (&AccountName, &Wall)> {
+    pub fn walls(&self) -> impl Iterator<Item = (&AccountName, &Cooldown)> {
         self.walls.iter()
     }
 
     /// Starts ready tasks in their order, each with the first of its agents that may be asked now.
-    pub(super) fn fill_slots(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn fill_slots(&mut self, now: Timestamp) {
         if self.is_landing_waited_for() {
             return;
         }
         if self.limits.overlap == Overlap::Avoid {
-            self.fill_slots_with(now, &Beside::NothingThatOverlaps(self.hot_files()), effects);
+            self.fill_slots_with(now, &Beside::NothingThatOverlaps(self.hot_files()));
         }
-        self.fill_slots_with(now, &Beside::Anything, effects);
+        self.fill_slots_with(now, &Beside::Anything);
     }
 
-    fn fill_slots_with(&mut self, now: Timestamp, beside: &Beside, effects: &mut Vec<Effect>) {
+    fn fill_slots_with(&mut self, now: Timestamp, beside: &Beside) {
         let mut position = None;
         while self.stop_reason.is_none() && !self.is_paused && self.slots_in_use < self.limits.slots.get() {
             let Some(key) = self.candidate_after(position) else { return };
             position = Some(key);
             let rank = key.2;
             if self.is_over_budget(rank) {
-                self.tell_over_budget(rank, effects);
+                self.tell_over_budget(rank);
                 continue;
             }
             let overlaps = match beside {
@@ -79,11 +79,11 @@ impl Scheduler {
                 continue;
             }
             match self.free_agent(rank) {
-                Ok(agent) => self.start_attempt(now, rank, agent, effects),
-                Err(Barred::Walled) => {}
+                Ok(agent) => self.start_attempt(now, rank, agent),
+                Err(Barred::CoolingDown) => {}
                 Err(Barred::Refused) => {
                     let reason = "the credentials of its agent were refused".to_owned();
-                    self.give_up(rank, Failure::Auth, reason, effects);
+                    self.give_up(rank, Failure::Auth, reason);
                 }
             }
         }
@@ -99,54 +99,52 @@ impl Scheduler {
     }
 
     /// Whether a ready task would be started now, were there a slot for it.
-    pub(super) fn is_startable(&self, rank: usize) -> bool {
+    pub(super) fn is_startable(&self, rank: TaskIndex) -> bool {
         let is_open = self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[rank].wave);
         self.states[rank] == State::Ready && is_open && !self.is_over_budget(rank) && self.free_agent(rank).is_ok()
     }
 
-    fn free_agent(&self, rank: usize) -> Result<AgentName, Barred> {
-        let mut seats = self.limits.agents.seats(self.phase(rank)).iter();
-        let is_refused = |seat: &&Seat| self.refused.contains(&seat.account);
-        if let Some(seat) = seats.clone().find(|seat| !is_refused(seat) && !self.walls.contains_key(&seat.account)) {
-            return Ok(seat.agent.clone());
+    fn free_agent(&self, rank: TaskIndex) -> Result<AgentName, Barred> {
+        let mut candidates = self.limits.agents.candidates(self.phase(rank)).iter();
+        let is_refused = |candidate: &&AgentCandidate| self.refused.contains(&candidate.account);
+        if let Some(candidate) =
+            candidates.clone().find(|candidate| !is_refused(candidate) && !self.walls.contains_key(&candidate.account))
+        {
+            return Ok(candidate.agent.clone());
         }
-        Err(if seats.all(|seat| is_refused(&seat)) { Barred::Refused } else { Barred::Walled })
+        Err(if candidates.all(|candidate| is_refused(&candidate)) { Barred::Refused } else { Barred::CoolingDown })
     }
 
     /// Gives the attempt that is about to start its agent, who may be another one than when its worktree was asked for.
     /// Where nobody may be asked by now, the attempt is taken back as if it had never been.
-    pub(super) fn seat_or_stand_back(&mut self, rank: usize, effects: &mut Vec<Effect>) -> Option<AgentName> {
+    pub(super) fn assign_agent(&mut self, rank: TaskIndex) -> Option<AgentName> {
         if let Ok(agent) = self.free_agent(rank) {
             self.last_attempt(rank).agent = Some(agent.clone());
             return Some(agent);
         }
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
+        self.effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
         self.attempts[rank].pop();
         self.make_ready(rank);
         None
     }
 
     /// Whether the agent of the attempt under way may be asked for more now.
-    pub(super) fn may_ask_again(&self, rank: usize) -> bool {
-        let seat = self.seat_of(rank);
-        seat.is_none_or(|seat| !self.walls.contains_key(&seat.account) && !self.refused.contains(&seat.account))
+    pub(super) fn may_ask_again(&self, rank: TaskIndex) -> bool {
+        let candidate = self.candidate_of(rank);
+        candidate.is_none_or(|candidate| {
+            !self.walls.contains_key(&candidate.account) && !self.refused.contains(&candidate.account)
+        })
     }
 
-    fn seat_of(&self, rank: usize) -> Option<&Seat> {
+    fn candidate_of(&self, rank: TaskIndex) -> Option<&AgentCandidate> {
         let agent = self.attempts[rank].last()?.agent.as_ref()?;
-        self.limits.agents.seat(self.phase(rank), agent)
+        self.limits.agents.candidate(self.phase(rank), agent)
     }
 
     /// Notes that the service behind the agent of the attempt under way refused for now.
-    pub(super) fn raise_wall(
-        &mut self,
-        now: Timestamp,
-        rank: usize,
-        declared: Option<Timestamp>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let Some(Seat { agent, account, .. }) = self.seat_of(rank).cloned() else { return };
+    pub(super) fn start_cooldown(&mut self, now: Timestamp, rank: TaskIndex, declared: Option<Timestamp>) {
+        let Some(AgentCandidate { agent, account, .. }) = self.candidate_of(rank).cloned() else { return };
         let (longest, longest_pause) = match self.limits.edition {
             Edition::First => (u64::MAX, Pause::LONGEST_MS),
             Edition::Second | Edition::Third => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
@@ -161,7 +159,7 @@ impl Scheduler {
             wall.refused_at = now;
             if later.is_some_and(|later| later.since(before) >= TOLD_AGAIN_AFTER_MS) {
                 let until = wall.until;
-                effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: true }));
+                self.effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: true }));
             }
             return;
         }
@@ -170,26 +168,20 @@ impl Scheduler {
         let pause = Failure::RateLimited.policy().pause.milliseconds_at_most(*refusals, longest_pause);
         let jitter = self.limits.agents.jitter_ms(pause, &self.id(rank), self.attempt_number(rank));
         let until = declared.unwrap_or_else(|| now.plus(pause + jitter));
-        self.walls.insert(account.clone(), Wall { agent: agent.clone(), until, refused_at: now });
-        effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: is_declared }));
+        self.walls.insert(account.clone(), Cooldown { agent: agent.clone(), until, refused_at: now });
+        self.effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: is_declared }));
     }
 
     /// Takes down the walls whose time is over.
-    pub(super) fn lower_walls(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn lower_walls(&mut self, now: Timestamp) {
         let over = self.walls.extract_if(.., |_, wall| wall.until <= now);
-        effects.extend(over.map(|(account, _)| Effect::Tell(Event::AgentAvailable { account })));
+        self.effects.extend(over.map(|(account, _)| Effect::Tell(Event::AgentAvailable { account })));
     }
 
     /// Notes that the service behind the agent of the attempt under way answered: the next wall is a new one, and a wall
     /// that it passes is none.
-    pub(super) fn heard_from_service(
-        &mut self,
-        now: Timestamp,
-        rank: usize,
-        report: &AgentReport,
-        effects: &mut Vec<Effect>,
-    ) {
-        let Some(account) = self.seat_of(rank).map(|seat| seat.account.clone()) else { return };
+    pub(super) fn heard_from_service(&mut self, now: Timestamp, rank: TaskIndex, report: &AgentReport) {
+        let Some(account) = self.candidate_of(rank).map(|candidate| candidate.account.clone()) else { return };
         let Some(wall) = self.walls.get(&account) else {
             self.refusals_in_a_row.remove(&account);
             return;
@@ -197,38 +189,32 @@ impl Scheduler {
         let is_passed = now.since(wall.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
         if is_passed && !self.is_of_first_edition() {
             self.walls.remove(&account);
-            effects.push(Effect::Tell(Event::AgentAvailable { account }));
+            self.effects.push(Effect::Tell(Event::AgentAvailable { account }));
         }
     }
 
     /// Notes that the credentials of the agent of the attempt under way were refused; returns whether somebody else may
     /// do its work.
-    pub(super) fn refuse_agent(&mut self, rank: usize, effects: &mut Vec<Effect>) -> bool {
-        if let Some(Seat { agent, account, if_refused }) = self.seat_of(rank).cloned()
+    pub(super) fn refuse_agent(&mut self, rank: TaskIndex) -> bool {
+        if let Some(AgentCandidate { agent, account, if_refused }) = self.candidate_of(rank).cloned()
             && self.refused.insert(account.clone())
         {
-            effects.push(Effect::Tell(Event::AgentRefused { agent, account, what_to_do: if_refused }));
+            self.effects.push(Effect::Tell(Event::AgentRefused { agent, account, what_to_do: if_refused }));
         }
         !matches!(self.free_agent(rank), Err(Barred::Refused))
     }
 
     /// Notes what the service behind the agent of the attempt under way refused, where nothing else follows from it.
-    pub(super) fn note_refusal(
-        &mut self,
-        now: Timestamp,
-        rank: usize,
-        report: &AgentReport,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn note_refusal(&mut self, now: Timestamp, rank: TaskIndex, report: &AgentReport) {
         match judge_agent(report) {
             AgentVerdict::Failed { failure: Failure::RateLimited, not_before, .. } => {
-                self.raise_wall(now, rank, not_before, effects);
+                self.start_cooldown(now, rank, not_before);
             }
             AgentVerdict::Failed { failure: Failure::Auth, .. } => {
-                self.refuse_agent(rank, effects);
+                self.refuse_agent(rank);
             }
             AgentVerdict::WorthProving if !self.is_of_first_edition() => {
-                self.heard_from_service(now, rank, report, effects);
+                self.heard_from_service(now, rank, report);
             }
             AgentVerdict::Failed { .. } | AgentVerdict::WorthProving | AgentVerdict::Interrupted => {}
         }
@@ -240,7 +226,7 @@ impl Scheduler {
     }
 
     /// Forgets who was refused, since that may have been put right, and tells of the walls that still stand.
-    pub(super) fn review_agents(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn review_agents(&mut self) {
         self.forgive_agents();
         self.told_over_budget.clear();
         for (account, wall) in &mut self.walls {
@@ -249,11 +235,11 @@ impl Scheduler {
                 wall.until = wall.until.min(wall.refused_at.plus(LONGEST_DECLARED_MS));
             }
             let (agent, account, until) = (wall.agent.clone(), account.clone(), wall.until);
-            effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: false }));
+            self.effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: false }));
         }
     }
 
-    pub(super) fn is_over_budget(&self, rank: usize) -> bool {
+    pub(super) fn is_over_budget(&self, rank: TaskIndex) -> bool {
         let spent = || self.attempts[rank].iter().map(AttemptRecord::spent);
         let tokens =
             spent().filter_map(|(tokens, _)| tokens).fold(0, |sum: u64, more| sum.saturating_add(more.total()));
@@ -262,14 +248,14 @@ impl Scheduler {
             || self.limits.max_cost_usd_per_task.is_some_and(|most| cost_usd >= most)
     }
 
-    fn tell_over_budget(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+    fn tell_over_budget(&mut self, rank: TaskIndex) {
         if self.told_over_budget.insert(rank) {
-            effects.push(Effect::Tell(Event::TaskOverBudget { task: self.id(rank) }));
+            self.effects.push(Effect::Tell(Event::TaskOverBudget { task: self.id(rank) }));
         }
     }
 
     /// Stops a run in which nothing is left to wait for: what could start has spent its budget.
-    pub(super) fn stop_when_spent(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn stop_when_spent(&mut self) {
         let is_idle = self.slots_in_use == 0 && self.landing.is_empty() && self.paused.is_empty();
         if !is_idle || self.is_paused || self.stop_reason.is_some() || self.unsettled == 0 {
             return;
@@ -278,14 +264,14 @@ impl Scheduler {
         let mut candidates = std::iter::successors(first, |&key| self.candidate_after(Some(key)));
         if first.is_some() && candidates.all(|(_, _, rank)| self.is_over_budget(rank)) {
             self.stop_reason = Some(StopReason::Budget);
-            effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Budget }));
+            self.effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Budget }));
         }
     }
 
     /// Returns the tasks that wait behind walls now.
     pub fn walled_tasks(&self) -> Vec<TaskId> {
-        let ready = (0..self.states.len()).filter(|&rank| self.states[rank] == State::Ready);
-        let walled = ready.filter(|&rank| matches!(self.free_agent(rank), Err(Barred::Walled)));
+        let ready = (self.indices()).filter(|&rank| self.states[rank] == State::Ready);
+        let walled = ready.filter(|&rank| matches!(self.free_agent(rank), Err(Barred::CoolingDown)));
         walled.map(|rank| self.id(rank)).collect()
     }
 }

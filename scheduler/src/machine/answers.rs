@@ -2,7 +2,7 @@
 //!
 //! The legal pairs of state and answer stand in one `match`; every other pair is an error.
 
-use super::{IllegalInput, Place, Scheduler, State};
+use super::{IllegalInput, Place, Scheduler, State, TaskIndex};
 use crate::failure::last_line;
 use crate::{
     AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, GateResult, Keep,
@@ -17,7 +17,6 @@ impl Scheduler {
         task: &TaskId,
         attempt: AttemptNumber,
         mut answer: Answer,
-        effects: &mut Vec<Effect>,
     ) -> Result<(), IllegalInput> {
         if !self.is_of_first_edition() {
             answer.forget_impossible_figures();
@@ -29,52 +28,52 @@ impl Scheduler {
         }
         let is_under_way = self.states[rank].holds_slot() || matches!(self.states[rank], State::Landing { .. });
         match (&answer, is_under_way) {
-            (Answer::Surroundings(why), true) => {
-                self.park(rank, why.clone(), effects);
+            (Answer::InfrastructureFailed(why), true) => {
+                self.park(rank, why.clone());
                 return Ok(());
             }
             (Answer::Unreviewed { why, review }, true) => {
                 self.spend_on_gates(std::slice::from_ref(review));
                 self.last_attempt(rank).unreviewed.push(review.as_ref().clone());
-                self.park(rank, why.clone(), effects);
+                self.park(rank, why.clone());
                 return Ok(());
             }
             (_, _) => {}
         }
-        if let Some(&parting) = self.partings.get(&rank) {
-            return self.answer_and_part(now, rank, parting, answer, effects);
+        if let Some(&pending) = self.pending_stops.get(&rank) {
+            return self.finish_stopped_attempt(now, rank, pending, answer);
         }
         match (&self.states[rank], answer) {
             (State::Preparing, Answer::Prepared { branch, base, worktree }) => {
-                self.prepared(now, rank, Place { branch, base, worktree }, effects);
+                self.prepared(now, rank, Place { branch, base, worktree });
             }
-            (State::Preparing, Answer::PrepareRefused(refusal)) => self.prepare_refused(now, rank, refusal, effects),
-            (State::Running, Answer::AgentEnded(report)) => self.agent_ended(now, rank, report, effects),
-            (State::Proving, Answer::Proved(proof)) => self.proved(now, rank, proof, effects),
+            (State::Preparing, Answer::PrepareRefused(refusal)) => self.prepare_refused(now, rank, refusal),
+            (State::Running, Answer::AgentEnded(report)) => self.agent_ended(now, rank, report),
+            (State::Proving, Answer::Proved(proof)) => self.proved(now, rank, proof),
             (State::Committing, Answer::Committed { commit, proof }) => {
                 self.take_proof_of_commit(rank, proof);
-                self.committed(now, rank, commit, effects);
+                self.committed(now, rank, commit);
             }
             (State::Committing, Answer::CommitRefused(why)) => {
-                self.fail_attempt(now, rank, Failure::CommitRefused, why, None, effects);
+                self.fail_attempt(now, rank, Failure::CommitRefused, why, None);
             }
             (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
-                self.refactored(now, rank, *refactored, effects);
+                self.refactored(now, rank, *refactored);
             }
             (State::Running | State::Proving | State::Committing, Answer::WorkLost(why)) => {
-                self.fail_attempt(now, rank, Failure::Lost, why, None, effects);
+                self.fail_attempt(now, rank, Failure::Lost, why, None);
             }
             (State::Landing { commit }, Answer::Landed { commit: merge, resolution }) => {
                 let commit = commit.clone();
                 self.end_landing();
                 self.last_attempt(rank).resolution = resolution;
-                self.landed(now, rank, commit, &merge, effects);
+                self.landed(now, rank, commit, &merge);
             }
             (State::Landing { .. }, Answer::LandingRefused(refusal)) => {
                 self.end_landing();
                 self.note_conflict(rank, &refusal);
                 let (failure, evidence) = landing_evidence(refusal);
-                self.fail_attempt(now, rank, failure, evidence, None, effects);
+                self.fail_attempt(now, rank, failure, evidence, None);
             }
             (state, answer) => {
                 return Err(IllegalInput {
@@ -86,28 +85,35 @@ impl Scheduler {
         Ok(())
     }
 
-    fn prepared(&mut self, now: Timestamp, rank: usize, place: Place, effects: &mut Vec<Effect>) {
+    fn prepared(&mut self, now: Timestamp, rank: TaskIndex, place: Place) {
         let (branch, base) = (place.branch.clone(), place.base.clone());
         self.last_attempt(rank).place = Some(place);
         if self.stop_order.is_some() || self.is_paused || self.stop_reason == Some(StopReason::Breaker) {
-            self.interrupt_attempt(now, rank, effects);
+            self.interrupt_attempt(now, rank);
             return;
         }
-        let Some(agent) = self.seat_or_stand_back(rank, effects) else { return };
+        let Some(agent) = self.assign_agent(rank) else { return };
         self.set_state(rank, State::Running);
         let (task, attempt, phase) = (self.id(rank), self.attempt_number(rank), self.phase(rank));
-        effects.push(Effect::Tell(Event::AttemptStarted { task: task.clone(), attempt, phase, agent, branch, base }));
-        effects.push(Effect::RunAgent { task, attempt, timeout_ms: self.timeout_ms(rank) });
+        self.effects.push(Effect::Tell(Event::AttemptStarted {
+            task: task.clone(),
+            attempt,
+            phase,
+            agent,
+            branch,
+            base,
+        }));
+        self.effects.push(Effect::RunAgent { task, attempt, timeout_ms: self.timeout_ms(rank) });
     }
 
-    pub(super) fn timeout_ms(&self, rank: usize) -> u64 {
+    pub(super) fn timeout_ms(&self, rank: TaskIndex) -> u64 {
         self.limits.timeout_ms(&self.plan.tasks[rank].task)
     }
 
-    fn prepare_refused(&mut self, now: Timestamp, rank: usize, refusal: PrepareRefusal, effects: &mut Vec<Effect>) {
+    fn prepare_refused(&mut self, now: Timestamp, rank: TaskIndex, refusal: PrepareRefusal) {
         let files = match refusal {
             PrepareRefusal::Failed(why) => {
-                self.fail_attempt(now, rank, Failure::NotStarted, why, None, effects);
+                self.fail_attempt(now, rank, Failure::NotStarted, why, None);
                 return;
             }
             PrepareRefusal::Conflict { files } => files,
@@ -117,9 +123,9 @@ impl Scheduler {
         if let Some(red) = red
             && self.phase(rank) == Phase::Green
         {
-            self.redo_conflicting_red(now, red, rank, evidence, effects);
+            self.redo_conflicting_red(now, red, rank, evidence);
         } else {
-            self.fail_attempt(now, rank, Failure::Conflict, evidence, None, effects);
+            self.fail_attempt(now, rank, Failure::Conflict, evidence, None);
         }
     }
 
@@ -140,30 +146,30 @@ impl Scheduler {
         }
     }
 
-    fn agent_ended(&mut self, now: Timestamp, rank: usize, report: AgentReport, effects: &mut Vec<Effect>) {
+    fn agent_ended(&mut self, now: Timestamp, rank: TaskIndex, report: AgentReport) {
         self.spend(&report);
         let verdict = self.verdict(&report);
         if verdict == AgentVerdict::WorthProving {
-            self.heard_from_service(now, rank, &report, effects);
+            self.heard_from_service(now, rank, &report);
         }
         self.last_attempt(rank).report = Some(report);
         match verdict {
             AgentVerdict::WorthProving => {
                 self.set_state(rank, State::Proving);
                 if self.stop_order != Some(StopMode::Now) {
-                    effects.push(Effect::Prove { task: self.id(rank), attempt: self.attempt_number(rank) });
+                    self.effects.push(Effect::Prove { task: self.id(rank), attempt: self.attempt_number(rank) });
                 }
             }
-            AgentVerdict::Interrupted => self.interrupt_attempt(now, rank, effects),
+            AgentVerdict::Interrupted => self.interrupt_attempt(now, rank),
             AgentVerdict::Failed { failure, evidence, not_before } => {
                 let evidence = self.with_last_line(rank, failure, evidence);
-                self.fail_attempt(now, rank, failure, evidence, not_before, effects);
+                self.fail_attempt(now, rank, failure, evidence, not_before);
             }
         }
     }
 
     /// An agent that leaves nothing but an exit code may have said why.
-    fn with_last_line(&self, rank: usize, failure: Failure, evidence: String) -> String {
+    fn with_last_line(&self, rank: TaskIndex, failure: Failure, evidence: String) -> String {
         let report = self.attempts[rank].last().and_then(|record| record.report.as_ref());
         match (failure, report.and_then(last_line)) {
             (Failure::NoResult, Some(said)) => format!("{evidence}: {said}"),
@@ -182,26 +188,26 @@ impl Scheduler {
         }
     }
 
-    fn proved(&mut self, now: Timestamp, rank: usize, proof: Proof, effects: &mut Vec<Effect>) {
+    fn proved(&mut self, now: Timestamp, rank: TaskIndex, proof: Proof) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.spend_on_gates(&proof.gates);
-        self.tell_proof(rank, &proof, effects);
+        self.tell_proof(rank, &proof);
         let (failure, evidence) = (proof.failure, proof.evidence.clone());
         self.last_attempt(rank).proof = Some(proof);
         if let Some((failure, doubt)) = failure.zip(self.doubt(rank)) {
-            self.question_red(now, rank, doubt, failure, effects);
+            self.question_red(now, rank, doubt, failure);
             return;
         }
         if let Some(failure) = failure {
-            self.fail_attempt(now, rank, failure, evidence, None, effects);
+            self.fail_attempt(now, rank, failure, evidence, None);
             return;
         }
         self.set_state(rank, State::Committing);
-        effects.push(Effect::Commit { task, attempt });
+        self.effects.push(Effect::Commit { task, attempt });
     }
 
-    pub(super) fn tell_proof(&self, rank: usize, proof: &Proof, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Tell(Event::TestRun {
+    pub(super) fn tell_proof(&mut self, rank: TaskIndex, proof: &Proof) {
+        self.effects.push(Effect::Tell(Event::TestRun {
             task: self.id(rank),
             attempt: self.attempt_number(rank),
             passed: proof.passed,
@@ -211,16 +217,16 @@ impl Scheduler {
         }));
     }
 
-    pub(super) fn tell_commit(&mut self, rank: usize, commit: &CommitId, effects: &mut Vec<Effect>) {
+    pub(super) fn tell_commit(&mut self, rank: TaskIndex, commit: &CommitId) {
         let task = self.id(rank);
         let record = self.last_attempt(rank);
         record.commit = Some(commit.clone());
         let branch = record.place.as_ref().map(|place| place.branch.clone()).unwrap_or_default();
-        effects.push(Effect::Tell(Event::CommitCreated { task, commit: commit.clone(), branch }));
+        self.effects.push(Effect::Tell(Event::CommitCreated { task, commit: commit.clone(), branch }));
     }
 
     /// What was seen of the tree that the hooks made stands in place of what was seen before.
-    pub(super) fn take_proof_of_commit(&mut self, rank: usize, proof: Option<Box<Proof>>) {
+    pub(super) fn take_proof_of_commit(&mut self, rank: TaskIndex, proof: Option<Box<Proof>>) {
         if let Some(mut proof) = proof {
             self.spend_on_gates(&proof.gates);
             // What was spent before on the work of the attempt stays spent.
@@ -232,73 +238,67 @@ impl Scheduler {
         }
     }
 
-    fn committed(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {
+    fn committed(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.tell_commit(rank, &commit, effects);
+        self.tell_commit(rank, &commit);
         if self.wants_refactor(rank) && !self.may_ask_again(rank) {
             let dropped = Some("the service behind its agent refused meanwhile".to_owned());
-            effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));
-            self.finish_attempt(now, rank, commit, effects);
+            self.effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));
+            self.finish_attempt(now, rank, commit);
         } else if self.wants_refactor(rank) {
             let timeout_ms = self.timeout_ms(rank);
             self.set_state(rank, State::Refactoring { commit: commit.clone() });
-            effects.push(Effect::Refactor { task, attempt, commit, timeout_ms });
+            self.effects.push(Effect::Refactor { task, attempt, commit, timeout_ms });
         } else {
-            self.finish_attempt(now, rank, commit, effects);
+            self.finish_attempt(now, rank, commit);
         }
     }
 
     /// A run that stops starts no further agent, nor does a task that has spent its budget.
-    fn wants_refactor(&self, rank: usize) -> bool {
+    fn wants_refactor(&self, rank: TaskIndex) -> bool {
         let is_wanted = self.limits.refactor == Refactor::On && self.phase(rank) == Phase::Green;
         is_wanted && self.stop_reason.is_none() && !self.is_over_budget(rank)
     }
 
-    fn refactored(&mut self, now: Timestamp, rank: usize, refactored: Refactored, effects: &mut Vec<Effect>) {
+    fn refactored(&mut self, now: Timestamp, rank: TaskIndex, refactored: Refactored) {
         let commit = refactored.commit.clone();
-        self.note_refactored(now, rank, refactored, effects);
-        self.finish_attempt(now, rank, commit, effects);
+        self.note_refactored(now, rank, refactored);
+        self.finish_attempt(now, rank, commit);
     }
 
-    pub(super) fn note_refactored(
-        &mut self,
-        now: Timestamp,
-        rank: usize,
-        refactored: Refactored,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn note_refactored(&mut self, now: Timestamp, rank: TaskIndex, refactored: Refactored) {
         if let Some(proof) = &refactored.proof {
             self.spend_on_gates(&proof.gates);
         }
         if let Some(report) = &refactored.report {
             self.spend(report);
-            self.note_refusal(now, rank, report, effects);
+            self.note_refusal(now, rank, report);
         }
         let (task, commit, dropped) = (self.id(rank), refactored.commit.clone(), refactored.dropped.clone());
-        effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));
+        self.effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));
         let record = self.last_attempt(rank);
         record.commit = Some(commit);
         record.refactor = Some(refactored);
     }
 
     /// Gives the worktree back and has the commit landed, or held.
-    fn finish_attempt(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {
+    fn finish_attempt(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
+        self.effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
         if self.phase(rank) == Phase::Red || self.limits.landing == crate::Landing::Off {
-            self.held(now, rank, commit, effects);
+            self.held(now, rank, commit);
         } else {
             self.set_state(rank, State::Landing { commit });
             self.landing.push_back(rank);
         }
     }
 
-    fn held(&mut self, now: Timestamp, rank: usize, commit: CommitId, effects: &mut Vec<Effect>) {
+    fn held(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
         self.set_state(rank, State::Held { commit });
-        self.end_attempt_well(now, rank, effects);
+        self.end_attempt_well(now, rank);
         if self.phase(rank) != Phase::Red {
             let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
-            self.write_status(backlog_id, Status::Review, effects);
+            self.write_status(backlog_id, Status::Review);
         }
         self.ready_dependants(rank);
     }

@@ -3,7 +3,7 @@
 //! Knows how attempts ended and what they said, not why: that a program is missing looks to it as a task that can't be
 //! done does. What is compared, and how, belongs to the rules by which a journal is replayed.
 
-use super::{Scheduler, count_u32};
+use super::{Scheduler, TaskIndex, count_u32};
 use crate::{AtBreaker, Effect, Event, Failure, StopReason, in_a_line};
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ pub(super) struct Streak {
     words: String,
     attempts: u32,
     /// The tasks at which they were made, and those that were given up.
-    tasks: BTreeSet<usize>,
-    given_up: BTreeSet<usize>,
+    tasks: BTreeSet<TaskIndex>,
+    given_up: BTreeSet<TaskIndex>,
 }
 
 impl Scheduler {
     /// Counts an attempt that failed.
-    pub(super) fn count_for_breaker(&mut self, rank: usize, failure: Failure, evidence: &str) {
+    pub(super) fn count_for_breaker(&mut self, rank: TaskIndex, failure: Failure, evidence: &str) {
         if !tells_of_surroundings(failure) {
             return;
         }
@@ -41,7 +41,7 @@ impl Scheduler {
     }
 
     /// Counts a task that is given up for how its last attempt ended.
-    pub(super) fn count_given_up(&mut self, rank: usize, failure: Failure) {
+    pub(super) fn count_given_up(&mut self, rank: TaskIndex, failure: Failure) {
         if let Some(streak) =
             self.streak.as_mut().filter(|streak| streak.failure == failure && streak.tasks.contains(&rank))
         {
@@ -61,7 +61,7 @@ impl Scheduler {
     }
 
     /// Starts nothing more when too much in a row has ended the same way.
-    pub(super) fn break_when_all_is_the_same(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn break_when_all_is_the_same(&mut self) {
         if self.is_paused || self.stop_reason.is_some() || self.unsettled == 0 {
             return;
         }
@@ -70,11 +70,11 @@ impl Scheduler {
         match self.limits.breaker.then {
             AtBreaker::Pause => {
                 self.is_paused = true;
-                effects.push(Effect::Tell(Event::RunPaused { why: Some(why) }));
+                self.effects.push(Effect::Tell(Event::RunPaused { why: Some(why) }));
             }
             AtBreaker::Stop => {
                 self.stop_reason = Some(StopReason::Breaker);
-                effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Breaker }));
+                self.effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Breaker }));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! One attempt of the task's own agent puts the two together, where it may be asked to; then a fresh one begins from what
 //! has landed. A task that conflicted twice lands before tasks are started that may touch the same files.
 
-use super::{AttemptRecord, Conflicted, Scheduler, State, count_u32};
+use super::{AttemptRecord, Conflicted, Scheduler, State, TaskIndex, count_u32};
 use crate::{CommitId, Effect, Event, Failure, Foreseen, LandingRefusal, Phase, hot_files};
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(super) enum Beside {
 
 impl Scheduler {
     /// Remembers by what the work of the attempt under way did not land.
-    pub(super) fn note_conflict(&mut self, rank: usize, refusal: &LandingRefusal) {
+    pub(super) fn note_conflict(&mut self, rank: TaskIndex, refusal: &LandingRefusal) {
         if let LandingRefusal::Conflict { files, with, mendable, .. } = refusal {
             let (files, with, mendable) = (files.clone(), with.clone(), *mendable && self.has_ladder());
             self.last_attempt(rank).conflict = Some(Conflicted { files, with, mendable });
@@ -28,7 +28,7 @@ impl Scheduler {
     }
 
     /// Remembers, and tells, what an attempt under way will conflict with; what is said of any other says nothing.
-    pub(super) fn foresee(&mut self, foreseen: Foreseen, effects: &mut Vec<Effect>) {
+    pub(super) fn foresee(&mut self, foreseen: Foreseen) {
         let Foreseen { task, attempt, files, with } = foreseen;
         let Some(&rank) = self.ranks.get(&task) else { return };
         if !self.states[rank].has_agent() || self.attempt_number(rank) != attempt {
@@ -37,12 +37,12 @@ impl Scheduler {
         let ahead = (!files.is_empty()).then_some(Conflicted { files, with, mendable: false });
         let before = std::mem::replace(&mut self.last_attempt(rank).ahead, ahead.clone());
         if let Some(Conflicted { files, with, .. }) = ahead.filter(|ahead| before.as_ref() != Some(ahead)) {
-            effects.push(Effect::Tell(Event::ConflictAhead { task, files, with }));
+            self.effects.push(Effect::Tell(Event::ConflictAhead { task, files, with }));
         }
     }
 
     /// Whether the failure of the last attempt counts against the retries.
-    pub(super) fn is_charged(&self, rank: usize, failure: Failure) -> bool {
+    pub(super) fn is_charged(&self, rank: TaskIndex, failure: Failure) -> bool {
         let is_charged = failure.policy().charged;
         if !self.has_ladder() || failure == Failure::Auth {
             return is_charged;
@@ -56,14 +56,14 @@ impl Scheduler {
     }
 
     /// How often the task has conflicted with what had landed, since a person opened it the last time.
-    fn conflicts(&self, rank: usize) -> u32 {
+    fn conflicts(&self, rank: TaskIndex) -> u32 {
         let conflicts = |record: &&AttemptRecord| record.failure == Some(Failure::Conflict);
         count_u32(self.attempts[rank].iter().skip(self.forgiven[rank]).filter(conflicts).count())
     }
 
     /// The proven work that the next attempt is to put together with what has landed: that of an attempt that conflicted,
     /// also where the attempt that was to do it was lost, and none where the tests of its RED are others by now.
-    pub(super) fn carried(&self, rank: usize) -> Option<CommitId> {
+    pub(super) fn carried(&self, rank: TaskIndex) -> Option<CommitId> {
         let last = self.attempts[rank].get(self.forgiven[rank]..)?.last()?;
         let began_before = |record: &AttemptRecord| record.started_at <= last.started_at;
         let has_same_red = self.phase(rank) != Phase::Green
@@ -81,7 +81,7 @@ impl Scheduler {
 
     /// Whether a ready task waits until another one has landed that conflicted again and again, and that it may conflict
     /// with.
-    pub(super) fn is_held_back(&self, rank: usize) -> bool {
+    pub(super) fn is_held_back(&self, rank: TaskIndex) -> bool {
         if !self.has_ladder() {
             return false;
         }
@@ -90,19 +90,19 @@ impl Scheduler {
     }
 
     /// Remembers a task that has conflicted, so that nobody has to look for those that have.
-    pub(super) fn note_failure(&mut self, rank: usize, failure: Failure) {
+    pub(super) fn note_failure(&mut self, rank: TaskIndex, failure: Failure) {
         if failure == Failure::Conflict {
             self.quarrelsome.insert(rank);
         }
     }
 
     /// Whether a task has conflicted so often that it lands before others start.
-    fn is_serial(&self, rank: usize) -> bool {
+    fn is_serial(&self, rank: TaskIndex) -> bool {
         self.conflicts(rank) >= SERIAL_FROM
     }
 
     /// Whether a task that is to land first is under way, or can start before another one that is ready.
-    fn goes_first(&self, first: usize, rank: usize) -> bool {
+    fn goes_first(&self, first: TaskIndex, rank: TaskIndex) -> bool {
         let state = &self.states[first];
         let is_equal = self.is_serial(rank);
         state.holds_slot()
@@ -111,23 +111,23 @@ impl Scheduler {
     }
 
     /// Whether a task may touch a file in which another one conflicted; one of which nothing is known may.
-    fn may_meet(&self, other: usize, rank: usize) -> bool {
+    fn may_meet(&self, other: TaskIndex, rank: TaskIndex) -> bool {
         let known = self.touched(rank);
         let conflicts = self.attempts[other].iter().filter_map(|record| record.conflict.as_ref());
         known.is_empty() || conflicts.flat_map(|conflict| &conflict.files).any(|file| known.contains(file.as_str()))
     }
 
     /// Whether a task that is under way will touch a file that this one will touch, as far as that can be told.
-    pub(super) fn overlaps_work(&self, rank: usize, hot: &BTreeSet<String>) -> bool {
+    pub(super) fn overlaps_work(&self, rank: TaskIndex, hot: &BTreeSet<String>) -> bool {
         let mine = self.expected(rank, hot);
-        let is_under_way = |&other: &usize| {
+        let is_under_way = |&other: &TaskIndex| {
             let state = &self.states[other];
             other != rank && (state.holds_slot() || matches!(state, State::Landing { .. }))
         };
-        (0..self.states.len()).filter(is_under_way).any(|other| !mine.is_disjoint(&self.expected(other, hot)))
+        (self.indices()).filter(is_under_way).any(|other| !mine.is_disjoint(&self.expected(other, hot)))
     }
 
-    fn expected<'a>(&'a self, rank: usize, hot: &'a BTreeSet<String>) -> BTreeSet<&'a str> {
+    fn expected<'a>(&'a self, rank: TaskIndex, hot: &'a BTreeSet<String>) -> BTreeSet<&'a str> {
         let touched = self.touched(rank);
         let named = self.plan.tasks[rank].task.files.iter().map(String::as_str);
         let mut expected: BTreeSet<&str> = touched.iter().copied().chain(named).collect();
@@ -142,7 +142,7 @@ impl Scheduler {
     }
 
     /// The files that attempts at a task, and at the other half of its pair, have touched.
-    fn touched(&self, rank: usize) -> BTreeSet<&str> {
+    fn touched(&self, rank: TaskIndex) -> BTreeSet<&str> {
         let records =
             self.attempts[rank].iter().chain(self.pair(rank).into_iter().flat_map(|pair| &self.attempts[pair]));
         records
@@ -155,7 +155,7 @@ impl Scheduler {
     /// The files that most tasks that have landed in this run touched.
     pub(super) fn hot_files(&self) -> BTreeSet<String> {
         let is_landed =
-            |&rank: &usize| self.phase(rank) != Phase::Red && matches!(self.states[rank], State::Landed { .. });
-        hot_files((0..self.states.len()).filter(is_landed).map(|rank| self.touched(rank)))
+            |&rank: &TaskIndex| self.phase(rank) != Phase::Red && matches!(self.states[rank], State::Landed { .. });
+        hot_files(self.indices().filter(is_landed).map(|rank| self.touched(rank)))
     }
 }

@@ -1,24 +1,24 @@
 //! Starts what may start: wakes paused tasks, fills slots in order, lands one task at a time, ends the run.
 
-use super::{AttemptRecord, Life, Scheduler, State, count_u32};
+use super::{AttemptRecord, Life, Scheduler, State, TaskIndex, count_u32};
 use crate::{
     AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopMode, StopReason, Timestamp,
 };
 use std::num::NonZeroU32;
 
 impl Scheduler {
-    pub(super) fn advance(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        self.check_limits(now, effects);
-        self.break_when_all_is_the_same(effects);
+    pub(super) fn advance(&mut self, now: Timestamp) {
+        self.check_limits(now);
+        self.break_when_all_is_the_same();
         self.wake(now);
-        self.lower_walls(now, effects);
-        self.fill_slots(now, effects);
-        self.land_next(effects);
-        self.stop_when_spent(effects);
-        self.end_when_over(effects);
+        self.lower_walls(now);
+        self.fill_slots(now);
+        self.land_next();
+        self.stop_when_spent();
+        self.end_when_over();
     }
 
-    fn check_limits(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn check_limits(&mut self, now: Timestamp) {
         if self.stop_reason.is_some() || self.unsettled == 0 {
             return;
         }
@@ -31,7 +31,7 @@ impl Scheduler {
             (false, false) => return,
         };
         self.stop_reason = Some(why);
-        effects.push(Effect::Tell(Event::RunStopping { why }));
+        self.effects.push(Effect::Tell(Event::RunStopping { why }));
     }
 
     fn wake(&mut self, now: Timestamp) {
@@ -44,13 +44,13 @@ impl Scheduler {
     }
 
     /// Makes a task ready, or waiting again when something it needs is not satisfied any more.
-    pub(super) fn make_ready(&mut self, rank: usize) {
+    pub(super) fn make_ready(&mut self, rank: TaskIndex) {
         let unmet = self.dependencies[rank].iter().filter(|&&before| !self.satisfies(before, rank)).count();
         let state = if unmet == 0 { State::Ready } else { State::Waiting { unmet: count_u32(unmet) } };
         self.set_state(rank, state);
     }
 
-    pub(super) fn ready_key(&self, rank: usize) -> (u32, usize, usize) {
+    pub(super) fn ready_key(&self, rank: TaskIndex) -> (u32, usize, TaskIndex) {
         match self.limits.dispatch {
             Dispatch::Rolling => (0, self.order[rank], rank),
             Dispatch::Barrier => (self.plan.tasks[rank].wave, self.order[rank], rank),
@@ -62,7 +62,7 @@ impl Scheduler {
         self.unsettled_by_wave[..wave as usize].iter().all(|&unsettled| unsettled == 0)
     }
 
-    pub(super) fn start_attempt(&mut self, now: Timestamp, rank: usize, agent: AgentName, effects: &mut Vec<Effect>) {
+    pub(super) fn start_attempt(&mut self, now: Timestamp, rank: TaskIndex, agent: AgentName) {
         let number = AttemptNumber(count_u32(self.attempts[rank].len()) + 1);
         let mends = self.carried(rank);
         self.attempts[rank].push(AttemptRecord { mends, ..AttemptRecord::new(number, now, agent) });
@@ -70,18 +70,18 @@ impl Scheduler {
         let placed = &self.plan.tasks[rank];
         if self.opened_waves.insert(placed.wave) {
             let tasks = self.plan.tasks.iter().filter(|other| other.wave == placed.wave).count();
-            effects.push(Effect::Tell(Event::WaveOpened { wave: placed.wave, tasks }));
+            self.effects.push(Effect::Tell(Event::WaveOpened { wave: placed.wave, tasks }));
         }
         if number == AttemptNumber(1) {
-            effects.push(Effect::Tell(Event::TaskStarted {
+            self.effects.push(Effect::Tell(Event::TaskStarted {
                 task: placed.task.id.clone(),
                 title: placed.task.title.clone(),
                 phase: placed.task.phase,
             }));
         }
         let backlog_id = placed.task.backlog_id.clone();
-        self.write_status(backlog_id, Status::InProgress, effects);
-        effects.push(self.prepare(rank));
+        self.write_status(backlog_id, Status::InProgress);
+        self.effects.push(self.prepare(rank));
     }
 
     /// Whether a single slot waits until all proven work has landed: what is prepared before starts from an old base, and
@@ -91,7 +91,7 @@ impl Scheduler {
     }
 
     /// Returns the effect that asks for the worktree of the attempt under way.
-    pub(super) fn prepare(&self, rank: usize) -> Effect {
+    pub(super) fn prepare(&self, rank: TaskIndex) -> Effect {
         let commits = |wanted: fn(&State) -> bool| -> Vec<CommitId> {
             let before = self.dependencies[rank].iter().map(|&before| &self.states[before]);
             before.filter(|state| wanted(state)).filter_map(|state| state.commit().cloned()).collect()
@@ -104,7 +104,7 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn land_next(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn land_next(&mut self) {
         if self.landing_under_way || self.stop_order == Some(StopMode::Now) {
             return;
         }
@@ -114,11 +114,11 @@ impl Scheduler {
         }
         let State::Landing { commit } = &self.states[rank] else { unreachable!("only landing tasks queue to land") };
         let (task, attempt, commit) = (self.id(rank), self.attempt_number(rank), commit.clone());
-        effects.push(Effect::Land { task, attempt, commit });
+        self.effects.push(Effect::Land { task, attempt, commit });
         self.landing_under_way = true;
     }
 
-    fn end_when_over(&mut self, effects: &mut Vec<Effect>) {
+    fn end_when_over(&mut self) {
         let status = if self.unsettled == 0 {
             let is_bad = |state: &State| matches!(state, State::Failed { .. } | State::Blocked { .. });
             if self.states.iter().any(is_bad) { RunStatus::Failed } else { RunStatus::Completed }
@@ -133,15 +133,15 @@ impl Scheduler {
         } else {
             return;
         };
-        self.restore_statuses(effects);
+        self.restore_statuses();
         self.life = Life::Ended(status);
-        effects.push(Effect::Tell(Event::RunEnded { status, exit_code: self.exit_code(status) }));
+        self.effects.push(Effect::Tell(Event::RunEnded { status, exit_code: self.exit_code(status) }));
     }
 
     /// Whether a stopping run has nothing left to wait for. After an order to stop now, that is when no agent lives:
     /// what else is under way is begun again by the next process.
     fn is_at_rest(&self) -> bool {
-        let mut under_way = (0..self.states.len()).filter(|rank| !self.parked.contains(rank));
+        let mut under_way = (self.indices()).filter(|rank| !self.parked.contains(rank));
         match self.stop_order {
             Some(StopMode::Now) => !under_way.any(|rank| self.states[rank].has_agent()),
             Some(StopMode::Gently) | None => {

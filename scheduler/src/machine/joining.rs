@@ -2,7 +2,7 @@
 //!
 //! Tasks that are there never come to depend on new ones, so nothing that is decided changes, and no cycle can arise.
 
-use super::{AttemptRecord, Scheduler, State, count_u32};
+use super::{AttemptRecord, Scheduler, State, TaskIndex, count_u32};
 use crate::{Effect, Event, PlacedTask, PlannedTask, Refusal, TaskId};
 use std::collections::BTreeSet;
 
@@ -37,17 +37,17 @@ impl Scheduler {
     }
 
     /// Takes the tasks in, each after those of them that it depends on.
-    pub(super) fn join(&mut self, mut tasks: Vec<PlannedTask>, effects: &mut Vec<Effect>) {
+    pub(super) fn join(&mut self, mut tasks: Vec<PlannedTask>) {
         while !tasks.is_empty() {
             let next = tasks.iter().position(|task| task.dependencies.iter().all(|id| self.ranks.contains_key(id)));
             let task = tasks.remove(next.unwrap_or(0));
-            self.join_one(task, effects);
+            self.join_one(task);
         }
     }
 
-    fn join_one(&mut self, task: PlannedTask, effects: &mut Vec<Effect>) {
-        let rank = self.states.len();
-        let before: Vec<usize> = task.dependencies.iter().filter_map(|id| self.ranks.get(id).copied()).collect();
+    fn join_one(&mut self, task: PlannedTask) {
+        let rank = TaskIndex(self.states.len());
+        let before: Vec<TaskIndex> = task.dependencies.iter().filter_map(|id| self.ranks.get(id).copied()).collect();
         let wave = before.iter().map(|&before| self.plan.tasks[before].wave + 1).max().unwrap_or(1);
         let placed = PlacedTask::joining(task, wave);
         let order = self.order_of(&placed);
@@ -67,7 +67,7 @@ impl Scheduler {
         let waves = self.unsettled_by_wave.len().max(wave as usize + 1);
         self.unsettled_by_wave.resize(waves, 0);
         self.unsettled_by_wave[wave as usize] += 1;
-        effects.push(Effect::Tell(Event::TaskAdded { task: id, title, phase, wave }));
+        self.effects.push(Effect::Tell(Event::TaskAdded { task: id, title, phase, wave }));
         self.make_ready(rank);
     }
 

@@ -9,7 +9,6 @@ mod breaker;
 mod conflicts;
 mod dispatch;
 mod joining;
-mod parting;
 mod redoing;
 mod retrying;
 #[cfg(test)]
@@ -20,8 +19,10 @@ mod simulation;
 mod state;
 mod steering;
 mod stop;
+mod stopping;
+mod task_index;
 
-pub use agents::Wall;
+pub use agents::Cooldown;
 pub use state::{AttemptRecord, Conflicted, Place, State};
 
 use crate::{
@@ -29,8 +30,9 @@ use crate::{
     RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
-use parting::Parting;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use stopping::PendingStop;
+use task_index::TaskIndex;
 
 /// An input that can't come where the run stands: a broken invariant of the caller, or a damaged journal.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -59,9 +61,9 @@ pub struct Scheduler {
     plan: WavePlan,
     limits: Limits,
     /// Rank by id.
-    ranks: BTreeMap<TaskId, usize>,
-    dependencies: Vec<Vec<usize>>,
-    dependants: Vec<Vec<usize>>,
+    ranks: BTreeMap<TaskId, TaskIndex>,
+    dependencies: Vec<Vec<TaskIndex>>,
+    dependants: Vec<Vec<TaskIndex>>,
     states: Vec<State>,
     attempts: Vec<Vec<AttemptRecord>>,
     /// How many attempts at each task were made when a person opened it again the last time.
@@ -69,11 +71,11 @@ pub struct Scheduler {
     /// The place of each task among ready ones; planned tasks have odd numbers, so that others can join between.
     order: Vec<usize>,
     /// Ready tasks by (wave under a barrier, else 0; order; rank).
-    ready: BTreeSet<(u32, usize, usize)>,
+    ready: BTreeSet<(u32, usize, TaskIndex)>,
     /// Paused tasks by the moment that they wait for.
-    paused: BTreeSet<(Timestamp, usize)>,
+    paused: BTreeSet<(Timestamp, TaskIndex)>,
     /// Tasks that wait to land; the first is under way when `landing_under_way`.
-    landing: VecDeque<usize>,
+    landing: VecDeque<TaskIndex>,
     landing_under_way: bool,
     slots_in_use: u32,
     unsettled: usize,
@@ -84,30 +86,32 @@ pub struct Scheduler {
     tokens: u64,
     cost_usd: f64,
     /// The limits of services that stand now, by account.
-    walls: BTreeMap<AccountName, Wall>,
+    walls: BTreeMap<AccountName, Cooldown>,
     /// How often in a row an account ran into one.
     refusals_in_a_row: BTreeMap<AccountName, u32>,
     /// Accounts whose credentials were refused.
     refused: BTreeSet<AccountName>,
     /// Tasks that have conflicted with what had landed.
-    quarrelsome: BTreeSet<usize>,
+    quarrelsome: BTreeSet<TaskIndex>,
     /// Tasks that people were told have spent their budgets.
-    told_over_budget: BTreeSet<usize>,
+    told_over_budget: BTreeSet<TaskIndex>,
     life: Life,
     /// Whether nothing is started until somebody lets the run go on.
     is_paused: bool,
     /// Tasks under way that somebody stopped, skipped or wants tried again.
-    partings: BTreeMap<usize, Parting>,
+    pending_stops: BTreeMap<TaskIndex, PendingStop>,
     stop_order: Option<StopMode>,
     stop_reason: Option<StopReason>,
     /// Tasks whose step can't be done now for reasons outside of all tasks; they stay where they stand.
-    parked: BTreeSet<usize>,
+    parked: BTreeSet<TaskIndex>,
     /// What stood in the way of the first of them.
     trouble: Option<String>,
     /// Attempts in a row, the last ones, that ended the same way.
     streak: Option<Streak>,
     /// What they had in common, when nothing is started because of that.
     broken_by: Option<String>,
+    /// What the input under way asks for so far; empty between inputs.
+    effects: Vec<Effect>,
 }
 
 /// One task of a run as it stands now.
@@ -125,9 +129,9 @@ impl Scheduler {
     /// Returns the machine of a run that has not begun.
     pub fn new(plan: WavePlan, limits: Limits) -> Self {
         let count = plan.tasks.len();
-        let ranks: BTreeMap<TaskId, usize> =
-            plan.tasks.iter().enumerate().map(|(rank, placed)| (placed.task.id.clone(), rank)).collect();
-        let dependencies: Vec<Vec<usize>> = plan
+        let ranks: BTreeMap<TaskId, TaskIndex> =
+            plan.tasks.iter().enumerate().map(|(rank, placed)| (placed.task.id.clone(), TaskIndex(rank))).collect();
+        let dependencies: Vec<Vec<TaskIndex>> = plan
             .tasks
             .iter()
             .map(|placed| placed.task.dependencies.iter().filter_map(|id| ranks.get(id).copied()).collect())
@@ -135,7 +139,7 @@ impl Scheduler {
         let mut dependants = vec![Vec::new(); count];
         for (after, before) in dependencies.iter().enumerate() {
             for &before in before {
-                dependants[before].push(after);
+                dependants[before].push(TaskIndex(after));
             }
         }
         let last_wave = plan.tasks.iter().map(|placed| placed.wave).max().unwrap_or(0) as usize;
@@ -170,13 +174,14 @@ impl Scheduler {
             told_over_budget: BTreeSet::new(),
             life: Life::New,
             is_paused: false,
-            partings: BTreeMap::new(),
+            pending_stops: BTreeMap::new(),
             stop_order: None,
             stop_reason: None,
             parked: BTreeSet::new(),
             trouble: None,
             streak: None,
             broken_by: None,
+            effects: Vec::new(),
             plan,
         }
     }
@@ -186,43 +191,53 @@ impl Scheduler {
     /// # Errors
     /// The input can't come where the run stands; nothing has changed then.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Result<Vec<Effect>, IllegalInput> {
-        let mut effects = Vec::new();
+        let taken = self.take(now, input);
+        let effects = std::mem::take(&mut self.effects);
+        taken.map(|()| effects)
+    }
+
+    fn take(&mut self, now: Timestamp, input: Input) -> Result<(), IllegalInput> {
         match (self.life, input) {
-            (Life::New, Input::Begin) => self.begin(&mut effects),
+            (Life::New, Input::Begin) => self.begin(),
             // The process was gone before its first input was kept.
             (Life::New, Input::Resumed(limits)) => {
                 self.limits = limits;
-                self.begin(&mut effects);
+                self.begin();
             }
             (Life::Running, Input::Answer { task, attempt, answer }) => {
-                self.answer(now, &task, attempt, answer, &mut effects)?;
+                self.answer(now, &task, attempt, answer)?;
             }
             (Life::Running, Input::Tick) => {}
-            (Life::Running, Input::Foreseen(foreseen)) => self.foresee(foreseen, &mut effects),
-            (Life::Running, Input::Stop(order)) => self.stop(order, &mut effects),
+            (Life::Running, Input::Foreseen(foreseen)) => self.foresee(foreseen),
+            (Life::Running, Input::Stop(order)) => self.stop(order),
             (Life::Running, Input::Request(request)) => {
                 if let Some(refusal) = self.refusal(&request) {
                     return Err(IllegalInput { what: format!("`{request:?}`"), stands: refusal.to_string() });
                 }
-                self.request(now, request, &mut effects);
+                self.request(now, request);
             }
-            (Life::Running | Life::Ended(_), Input::Resumed(limits)) => self.resume(limits, &mut effects),
+            (Life::Running | Life::Ended(_), Input::Resumed(limits)) => self.resume(limits),
             (life, input) => {
                 return Err(IllegalInput { what: format!("`{input:?}`"), stands: format!("the run is {life:?}") });
             }
         }
-        self.advance(now, &mut effects);
-        Ok(effects)
+        self.advance(now);
+        Ok(())
     }
 
-    fn begin(&mut self, effects: &mut Vec<Effect>) {
+    /// Returns all tasks in the order of the plan.
+    fn indices(&self) -> impl Iterator<Item = TaskIndex> + use<> {
+        (0..self.states.len()).map(TaskIndex)
+    }
+
+    fn begin(&mut self) {
         self.life = Life::Running;
-        effects.push(Effect::Tell(Event::RunStarted {
+        self.effects.push(Effect::Tell(Event::RunStarted {
             tasks: self.plan.tasks.len(),
             waves: count_u32(self.unsettled_by_wave.len() - 1),
             max_parallel: self.limits.slots.get(),
         }));
-        for rank in 0..self.states.len() {
+        for rank in self.indices() {
             if self.states[rank] == (State::Waiting { unmet: 0 }) {
                 self.make_ready(rank);
             }
@@ -249,7 +264,7 @@ impl Scheduler {
 
     /// Returns every task as it stands, in the order of the plan.
     pub fn tasks(&self) -> impl Iterator<Item = TaskView<'_>> {
-        (0..self.states.len()).map(|rank| self.view(rank))
+        (self.indices()).map(|rank| self.view(rank))
     }
 
     /// Returns the task of that id as it stands.
@@ -257,7 +272,7 @@ impl Scheduler {
         self.ranks.get(id).map(|&rank| self.view(rank))
     }
 
-    fn view(&self, rank: usize) -> TaskView<'_> {
+    fn view(&self, rank: TaskIndex) -> TaskView<'_> {
         TaskView { placed: &self.plan.tasks[rank], state: &self.states[rank], attempts: &self.attempts[rank] }
     }
 
@@ -322,28 +337,28 @@ impl Scheduler {
         self.limits.edition == Edition::First
     }
 
-    fn id(&self, rank: usize) -> TaskId {
+    fn id(&self, rank: TaskIndex) -> TaskId {
         self.plan.tasks[rank].task.id.clone()
     }
 
-    fn phase(&self, rank: usize) -> Phase {
+    fn phase(&self, rank: TaskIndex) -> Phase {
         self.plan.tasks[rank].task.phase
     }
 
-    fn pair(&self, rank: usize) -> Option<usize> {
+    fn pair(&self, rank: TaskIndex) -> Option<TaskIndex> {
         self.plan.tasks[rank].task.pair.as_ref().and_then(|id| self.ranks.get(id).copied())
     }
 
-    fn attempt_number(&self, rank: usize) -> AttemptNumber {
+    fn attempt_number(&self, rank: TaskIndex) -> AttemptNumber {
         AttemptNumber(count_u32(self.attempts[rank].len()))
     }
 
-    fn last_attempt(&mut self, rank: usize) -> &mut AttemptRecord {
+    fn last_attempt(&mut self, rank: TaskIndex) -> &mut AttemptRecord {
         self.attempts[rank].last_mut().expect("a task under way has an attempt")
     }
 
     /// The one place where a task's state is written; keeps every count that depends on it.
-    fn set_state(&mut self, rank: usize, state: State) {
+    fn set_state(&mut self, rank: TaskIndex, state: State) {
         let wave = self.plan.tasks[rank].wave as usize;
         let old = std::mem::replace(&mut self.states[rank], state);
         let new = &self.states[rank];
@@ -378,7 +393,7 @@ impl Scheduler {
     }
 
     /// Whether `before` is far enough for `after` to start on top of it.
-    fn satisfies(&self, before: usize, after: usize) -> bool {
+    fn satisfies(&self, before: TaskIndex, after: TaskIndex) -> bool {
         match &self.states[before] {
             State::Landed { .. } => true,
             State::Held { .. } => self.limits.landing == Landing::Off || self.pair(after) == Some(before),

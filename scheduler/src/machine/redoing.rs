@@ -3,7 +3,7 @@
 //! A RED is questioned once for each cause, and twice in all: then its GREEN fails as any other, and the reason says that a
 //! test may be wrong.
 
-use super::{AttemptRecord, Scheduler, State};
+use super::{AttemptRecord, Scheduler, State, TaskIndex};
 use crate::{Effect, Failure, Keep, Phase, Proof, Reason, ResultFile, Timestamp};
 
 /// A RED is questioned so often.
@@ -14,34 +14,20 @@ const MOST_CLAIM_BYTES: usize = 1024;
 
 impl Scheduler {
     /// Takes the RED of a GREEN back whose base can't be made, since the two conflict with what has landed.
-    pub(super) fn redo_conflicting_red(
-        &mut self,
-        now: Timestamp,
-        red: usize,
-        green: usize,
-        evidence: String,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn redo_conflicting_red(&mut self, now: Timestamp, red: TaskIndex, green: TaskIndex, evidence: String) {
         let (task, attempt) = (self.id(green), self.attempt_number(green));
-        effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
+        self.effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
         self.attempts[green].pop();
-        self.redo_red(now, red, green, Failure::Conflict, evidence, effects);
+        self.redo_red(now, red, green, Failure::Conflict, evidence);
     }
 
     /// Ends GREEN's attempt, uncharged, and has its RED done again with what both sides say.
-    pub(super) fn question_red(
-        &mut self,
-        now: Timestamp,
-        green: usize,
-        doubt: Doubt,
-        failure: Failure,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn question_red(&mut self, now: Timestamp, green: TaskIndex, doubt: Doubt, failure: Failure) {
         let Doubt { red, cause } = doubt;
         let (task, attempt) = (self.id(green), self.attempt_number(green));
-        effects.push(Effect::Release { task, attempt, keep: Keep::Salvage });
+        self.effects.push(Effect::Release { task, attempt, keep: Keep::Salvage });
         let measured = self.attempts[green].last().and_then(|record| record.proof.clone()).unwrap_or_default();
-        self.record_failure(now, green, failure, measured.evidence, effects);
+        self.record_failure(now, green, failure, measured.evidence);
         let evidence = self.words_of_both(red, green, cause);
         for position in self.witnesses(green, cause) {
             self.attempts[green][position].charged = false;
@@ -50,20 +36,12 @@ impl Scheduler {
             .evidence
             .push_str("\n\nRED is done again because of this: its tests may be others now.");
         self.last_attempt(red).questioned = Some(cause);
-        self.redo_red(now, red, green, Failure::RedQuestioned, evidence, effects);
+        self.redo_red(now, red, green, Failure::RedQuestioned, evidence);
     }
 
     /// Takes a RED back; its GREEN, and whoever else builds on it, waits for the next one.
-    fn redo_red(
-        &mut self,
-        now: Timestamp,
-        red: usize,
-        green: usize,
-        failure: Failure,
-        evidence: String,
-        effects: &mut Vec<Effect>,
-    ) {
-        self.record_failure(now, red, failure, evidence, effects);
+    fn redo_red(&mut self, now: Timestamp, red: TaskIndex, green: TaskIndex, failure: Failure, evidence: String) {
+        self.record_failure(now, red, failure, evidence);
         self.set_state(red, State::Waiting { unmet: 0 });
         self.make_ready(green);
         for after in self.dependants[red].clone() {
@@ -71,11 +49,11 @@ impl Scheduler {
                 self.make_ready(after);
             }
         }
-        self.retry_or_give_up(now, red, failure, effects);
+        self.retry_or_give_up(now, red, failure);
     }
 
     /// Returns what the failed proof of a GREEN's last attempt says against its RED.
-    pub(super) fn doubt(&self, green: usize) -> Option<Doubt> {
+    pub(super) fn doubt(&self, green: TaskIndex) -> Option<Doubt> {
         if self.is_of_first_edition() || self.phase(green) != Phase::Green {
             return None;
         }
@@ -89,18 +67,18 @@ impl Scheduler {
     }
 
     /// Whether the RED of a GREEN was questioned for what its last attempt failed by again.
-    pub(super) fn questioned_before(&self, green: usize) -> bool {
+    pub(super) fn questioned_before(&self, green: TaskIndex) -> bool {
         let Some(red) = self.pair(green).filter(|_| self.phase(green) == Phase::Green) else { return false };
         last_reason(&self.attempts[green]).is_some_and(|cause| self.questions(red).any(|before| before == cause))
     }
 
-    fn questions(&self, red: usize) -> impl Iterator<Item = Reason> {
+    fn questions(&self, red: TaskIndex) -> impl Iterator<Item = Reason> {
         self.attempts[red].iter().filter_map(|record| record.questioned)
     }
 
     /// The attempts at a GREEN that speak against its RED: the last one where it shows that a test is wrong, the last two
     /// that were measured where the same test failed in both.
-    fn witnesses(&self, green: usize, cause: Reason) -> Vec<usize> {
+    fn witnesses(&self, green: TaskIndex, cause: Reason) -> Vec<usize> {
         let records = &self.attempts[green];
         let mut measured = (0..records.len()).rev().filter_map(|at| Some((at, records[at].proof.as_ref()?)));
         match (cause, measured.next(), measured.next()) {
@@ -114,7 +92,7 @@ impl Scheduler {
         }
     }
 
-    fn words_of_both(&self, red: usize, green: usize, cause: Reason) -> String {
+    fn words_of_both(&self, red: TaskIndex, green: TaskIndex, cause: Reason) -> String {
         let records = &self.attempts[green];
         let why = match (cause, self.witnesses(green, cause).as_slice()) {
             (Reason::RedTestsFail, &[last, before]) => {
@@ -134,7 +112,7 @@ impl Scheduler {
 /// What speaks against a RED.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
-    red: usize,
+    red: TaskIndex,
     cause: Reason,
 }
 

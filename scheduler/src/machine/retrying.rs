@@ -3,34 +3,28 @@
 //! Every attempt that fails comes through here, charged or not. What does not come through here is started again because a
 //! person said so: after an order to stop or pause the run, or a request for the task.
 
-use super::{AttemptRecord, Scheduler, State, count_u32};
+use super::{AttemptRecord, Scheduler, State, TaskIndex, count_u32};
 use crate::{Edition, Effect, Event, Failure, Limits, Timestamp, in_a_line};
 
 impl Scheduler {
     /// Has a task whose last attempt failed tried again, now or after a pause, or gives it up.
-    pub(super) fn retry_or_give_up(
-        &mut self,
-        now: Timestamp,
-        rank: usize,
-        failure: Failure,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn retry_or_give_up(&mut self, now: Timestamp, rank: TaskIndex, failure: Failure) {
         if self.has_no_further_attempt(rank, failure) {
             let reason = self.words_of_the_end(rank);
-            self.give_up(rank, failure, reason, effects);
+            self.give_up(rank, failure, reason);
             return;
         }
         let pause = self.pause_ms(rank, failure);
         if pause > 0 {
             let until = now.plus(pause);
             self.set_state(rank, State::Paused { until });
-            effects.push(Effect::Tell(Event::TaskWaiting { task: self.id(rank), until, failure }));
+            self.effects.push(Effect::Tell(Event::TaskWaiting { task: self.id(rank), until, failure }));
         } else {
             self.make_ready(rank);
         }
     }
 
-    fn has_no_further_attempt(&self, rank: usize, failure: Failure) -> bool {
+    fn has_no_further_attempt(&self, rank: TaskIndex, failure: Failure) -> bool {
         let charged = self.attempts[rank].iter().filter(|record| record.charged).count();
         let is_charged = self.attempts[rank].last().is_some_and(|record| record.charged);
         // Refused credentials are charged where nobody else has others.
@@ -43,7 +37,7 @@ impl Scheduler {
     }
 
     /// How many attempts at the task may fail yet without being charged.
-    pub(super) fn uncharged_left(&self, rank: usize) -> usize {
+    pub(super) fn uncharged_left(&self, rank: TaskIndex) -> usize {
         let is_uncharged = |record: &&AttemptRecord| {
             !record.charged && record.failure.is_some_and(|failure| failure != Failure::Stopped)
         };
@@ -51,7 +45,7 @@ impl Scheduler {
         (Limits::UNCHARGED_ATTEMPTS as usize).saturating_sub(uncharged)
     }
 
-    fn words_of_the_end(&self, rank: usize) -> String {
+    fn words_of_the_end(&self, rank: TaskIndex) -> String {
         let evidence = self.attempts[rank].last().map(|record| in_a_line(&record.evidence)).unwrap_or_default();
         if self.is_of_first_edition() {
             return evidence;
@@ -68,7 +62,7 @@ impl Scheduler {
         evidence
     }
 
-    fn pause_ms(&self, rank: usize, failure: Failure) -> u64 {
+    fn pause_ms(&self, rank: TaskIndex, failure: Failure) -> u64 {
         match failure {
             // The wall before its account holds it up.
             Failure::RateLimited => 0,
@@ -78,7 +72,7 @@ impl Scheduler {
     }
 
     /// How many attempts in a row, the last ones, failed so.
-    fn repeats(&self, rank: usize, failure: Failure) -> u32 {
+    fn repeats(&self, rank: TaskIndex, failure: Failure) -> u32 {
         let same = self.attempts[rank].iter().rev().take_while(|record| record.failure == Some(failure));
         count_u32(same.count())
     }

@@ -1,6 +1,6 @@
 //! Ends attempts and tasks: failure, landing, blocking of dependants, statuses of the backlog.
 
-use super::{Scheduler, State};
+use super::{Scheduler, State, TaskIndex};
 use crate::{CommitId, Effect, Event, Failure, Keep, Status, Timestamp, in_a_line};
 use std::collections::BTreeSet;
 
@@ -9,34 +9,26 @@ impl Scheduler {
     pub(super) fn fail_attempt(
         &mut self,
         now: Timestamp,
-        rank: usize,
+        rank: TaskIndex,
         failure: Failure,
         evidence: String,
         not_before: Option<Timestamp>,
-        effects: &mut Vec<Effect>,
     ) {
         if self.states[rank].holds_slot() {
             let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-            effects.push(Effect::Release { task, attempt, keep: Keep::Salvage });
+            self.effects.push(Effect::Release { task, attempt, keep: Keep::Salvage });
         }
-        self.record_failure(now, rank, failure, evidence, effects);
+        self.record_failure(now, rank, failure, evidence);
         if failure == Failure::RateLimited {
-            self.raise_wall(now, rank, not_before, effects);
-        } else if failure == Failure::Auth && self.refuse_agent(rank, effects) {
+            self.start_cooldown(now, rank, not_before);
+        } else if failure == Failure::Auth && self.refuse_agent(rank) {
             // Somebody else has other credentials; the task is not at fault.
             self.last_attempt(rank).charged = false;
         }
-        self.retry_or_give_up(now, rank, failure, effects);
+        self.retry_or_give_up(now, rank, failure);
     }
 
-    pub(super) fn record_failure(
-        &mut self,
-        now: Timestamp,
-        rank: usize,
-        failure: Failure,
-        evidence: String,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn record_failure(&mut self, now: Timestamp, rank: TaskIndex, failure: Failure, evidence: String) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         let charged = self.is_charged(rank, failure);
         self.note_failure(rank, failure);
@@ -47,19 +39,19 @@ impl Scheduler {
         record.failure = Some(failure);
         record.charged = charged;
         record.evidence = evidence;
-        effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: Some(failure), reason }));
+        self.effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: Some(failure), reason }));
     }
 
-    pub(super) fn give_up(&mut self, rank: usize, failure: Failure, reason: String, effects: &mut Vec<Effect>) {
+    pub(super) fn give_up(&mut self, rank: TaskIndex, failure: Failure, reason: String) {
         self.count_given_up(rank, failure);
         self.set_state(rank, State::Failed { failure });
-        effects.push(Effect::Tell(Event::TaskFailed { task: self.id(rank), failure, reason }));
-        self.restore_status(rank, effects);
-        self.block_dependants(rank, effects);
+        self.effects.push(Effect::Tell(Event::TaskFailed { task: self.id(rank), failure, reason }));
+        self.restore_status(rank);
+        self.block_dependants(rank);
     }
 
     /// Blocks everything that can't be done without the failed task, each once, saying what failed.
-    pub(super) fn block_dependants(&mut self, failed: usize, effects: &mut Vec<Effect>) {
+    pub(super) fn block_dependants(&mut self, failed: TaskIndex) {
         let failed_id = self.id(failed);
         let mut stack = self.dependants[failed].clone();
         let mut seen = BTreeSet::new();
@@ -86,39 +78,32 @@ impl Scheduler {
             by.insert(failed_id.clone());
             let names = by.iter().cloned().collect();
             self.set_state(rank, State::Blocked { by });
-            effects.push(Effect::Tell(Event::TaskBlocked { task: self.id(rank), by: names }));
-            self.restore_status(rank, effects);
+            self.effects.push(Effect::Tell(Event::TaskBlocked { task: self.id(rank), by: names }));
+            self.restore_status(rank);
         }
     }
 
     /// Ends an attempt that tm itself stopped because a person said so; it does not count, and the work is kept.
-    pub(super) fn interrupt_attempt(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {
+    pub(super) fn interrupt_attempt(&mut self, now: Timestamp, rank: TaskIndex) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.last_attempt(rank).ended_at = Some(now);
-        effects.push(Effect::Release { task: task.clone(), attempt, keep: Keep::Salvage });
+        self.effects.push(Effect::Release { task: task.clone(), attempt, keep: Keep::Salvage });
         let is_stopped = self.stop_order.is_some() || self.stop_reason.is_some();
         let reason = if is_stopped { "stopped with the run" } else { "the run is paused" }.to_owned();
-        effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason }));
+        self.effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason }));
         self.make_ready(rank);
     }
 
-    pub(super) fn end_attempt_well(&mut self, now: Timestamp, rank: usize, effects: &mut Vec<Effect>) {
+    pub(super) fn end_attempt_well(&mut self, now: Timestamp, rank: TaskIndex) {
         self.count_nothing_before();
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.last_attempt(rank).ended_at = Some(now);
-        effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason: String::new() }));
+        self.effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason: String::new() }));
     }
 
     /// Ends a task whose work, and that of its RED, is on the integration branch.
-    pub(super) fn landed(
-        &mut self,
-        now: Timestamp,
-        rank: usize,
-        commit: CommitId,
-        merge: &CommitId,
-        effects: &mut Vec<Effect>,
-    ) {
-        self.end_attempt_well(now, rank, effects);
+    pub(super) fn landed(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId, merge: &CommitId) {
+        self.end_attempt_well(now, rank);
         let red = self.pair(rank).and_then(|red| match &self.states[red] {
             State::Held { commit } => Some((red, commit.clone())),
             _ => None,
@@ -126,14 +111,18 @@ impl Scheduler {
         let resolution = self.last_attempt(rank).resolution;
         for (rank, commit) in red.into_iter().chain([(rank, commit)]) {
             self.set_state(rank, State::Landed { commit, merge: merge.clone() });
-            effects.push(Effect::Tell(Event::TaskLanded { task: self.id(rank), commit: merge.clone(), resolution }));
+            self.effects.push(Effect::Tell(Event::TaskLanded {
+                task: self.id(rank),
+                commit: merge.clone(),
+                resolution,
+            }));
             let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
-            self.write_status(backlog_id, Status::Done, effects);
+            self.write_status(backlog_id, Status::Done);
             self.ready_dependants(rank);
         }
     }
 
-    pub(super) fn ready_dependants(&mut self, rank: usize) {
+    pub(super) fn ready_dependants(&mut self, rank: TaskIndex) {
         for after in self.dependants[rank].clone() {
             if matches!(self.states[after], State::Waiting { .. }) {
                 self.make_ready(after);
@@ -141,25 +130,25 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn write_status(&mut self, task: crate::TaskId, status: Status, effects: &mut Vec<Effect>) {
+    pub(super) fn write_status(&mut self, task: crate::TaskId, status: Status) {
         if self.written.get(&task) != Some(&status) {
             self.written.insert(task.clone(), status.clone());
-            effects.push(Effect::SetStatus { task, status });
+            self.effects.push(Effect::SetStatus { task, status });
         }
     }
 
     /// Gives a task that is not done the status back that it had before the run.
-    pub(super) fn restore_status(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+    pub(super) fn restore_status(&mut self, rank: TaskIndex) {
         let task = &self.plan.tasks[rank].task;
         if self.written.get(&task.backlog_id) == Some(&Status::InProgress) {
             let (backlog_id, before) = (task.backlog_id.clone(), task.status_before.clone());
-            self.write_status(backlog_id, before, effects);
+            self.write_status(backlog_id, before);
         }
     }
 
-    pub(super) fn restore_statuses(&mut self, effects: &mut Vec<Effect>) {
-        for rank in 0..self.states.len() {
-            self.restore_status(rank, effects);
+    pub(super) fn restore_statuses(&mut self) {
+        for rank in self.indices() {
+            self.restore_status(rank);
         }
     }
 }

@@ -18,9 +18,9 @@ mod ledger;
 
 use super::*;
 use crate::{
-    AgentReport, Answer, AtBreaker, Breaker, CommitId, Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions,
-    PrepareRefusal, Proof, Reason, RedStart, Refactor, Refactored, Request, Roster, Seat, ServiceRefusal, Task,
-    TddMode, pair,
+    AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, Breaker, CommitId, Dispatch, Ended, Failure,
+    LandingRefusal, Overlap, PlanOptions, PrepareRefusal, Proof, Reason, RedStart, Refactor, Refactored, Request,
+    ServiceRefusal, Task, TddMode, pair,
 };
 use fastrand::Rng;
 use hostile::Hostile;
@@ -60,17 +60,17 @@ struct World {
 }
 
 /// Up to three agents for each kind of work, some of whom share an account.
-fn roster(random: &mut Rng) -> Roster {
-    let mut seats = || -> Vec<Seat> {
+fn roster(random: &mut Rng) -> AgentPool {
+    let mut candidates = || -> Vec<AgentCandidate> {
         let count = 1 + random.usize(..3);
-        let all = (0..count).map(|number| Seat {
+        let all = (0..count).map(|number| AgentCandidate {
             agent: format!("agent{number}").into(),
             account: format!("account{}", random.usize(..2)).into(),
             if_refused: String::new(),
         });
         all.collect()
     };
-    Roster { red: seats(), green: seats(), plain: seats(), seed: 1 }
+    AgentPool { red: candidates(), green: candidates(), plain: candidates(), seed: 1 }
 }
 
 /// None, or one of some size.
@@ -148,7 +148,7 @@ impl World {
     /// Asks for something at random, of a task at random; what is refused changes nothing.
     fn request(&mut self) {
         let count = self.scheduler.states.len();
-        let task = self.scheduler.id(self.random.usize(..count));
+        let task = self.scheduler.id(TaskIndex(self.random.usize(..count)));
         let request = match self.random.usize(..12) {
             0 => Request::Pause,
             1..=3 => Request::Continue,
@@ -164,7 +164,7 @@ impl World {
         }
         let before = self.scheduler.clone();
         assert!(self.scheduler.handle(self.now, Input::Request(request)).is_err());
-        let (after, seen) = (&self.scheduler, |run: &Scheduler| (run.is_paused, run.partings.clone()));
+        let (after, seen) = (&self.scheduler, |run: &Scheduler| (run.is_paused, run.pending_stops.clone()));
         assert_eq!((&after.states, seen(after)), (&before.states, seen(&before)), "refused: nothing changes");
     }
 
@@ -228,8 +228,8 @@ impl World {
     fn account(&self, task: &TaskId) -> AccountName {
         let view = self.scheduler.task(task).expect("a task");
         let agent = view.attempts.last().and_then(|record| record.agent.as_ref()).expect("an agent");
-        let seat = self.scheduler.limits().agents.seat(view.placed.task.phase, agent);
-        seat.expect("only who may do such work does it").account.clone()
+        let candidate = self.scheduler.limits().agents.candidate(view.placed.task.phase, agent);
+        candidate.expect("only who may do such work does it").account.clone()
     }
 
     fn check(&self) {
@@ -266,7 +266,11 @@ impl World {
         let (task, attempt, owed) = self.owed.swap_remove(self.random.usize(..self.owed.len()));
         let fails = self.random.usize(..100) < self.failure_percent;
         if self.random.usize(..400) == 0 {
-            return self.input(Input::Answer { task, attempt, answer: Answer::Surroundings("disk full".into()) });
+            return self.input(Input::Answer {
+                task,
+                attempt,
+                answer: Answer::InfrastructureFailed("disk full".into()),
+            });
         }
         if let Some(answer) = self.hostile.and_then(|hostile| self.hostile_answer(hostile, &task, &owed)) {
             return self.input(Input::Answer { task, attempt, answer });
@@ -323,7 +327,7 @@ impl World {
             let account = self.account(task);
             self.ledger.note_answered(account, self.now);
         }
-        let is_stopped = self.scheduler.stop_reason().is_some() || !self.scheduler.partings.is_empty();
+        let is_stopped = self.scheduler.stop_reason().is_some() || !self.scheduler.pending_stops.is_empty();
         let ended = match (is_stopped && self.random.usize(..100) < 50, fails, self.random.usize(..4)) {
             (true, _, _) => Ended::Killed,
             (false, false, _) => Ended::Exited(Some(0)),

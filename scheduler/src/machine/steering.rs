@@ -2,8 +2,8 @@
 //!
 //! Whatever is refused is refused by `refusal`, before anything changes; what is done here can't fail.
 
-use super::parting::Parting;
-use super::{Life, Scheduler, State};
+use super::stopping::PendingStop;
+use super::{Life, Scheduler, State, TaskIndex};
 use crate::{Dependants, Effect, Event, Failure, Phase, Refusal, Request, StopMode, TaskId, Timestamp};
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ impl Scheduler {
         &self,
         task: &TaskId,
         wanted: String,
-        refuses: impl FnOnce(&Self, usize, String) -> Option<Refusal>,
+        refuses: impl FnOnce(&Self, TaskIndex, String) -> Option<Refusal>,
     ) -> Option<Refusal> {
         match self.ranks.get(task) {
             Some(&rank) => refuses(self, rank, wanted),
@@ -45,12 +45,12 @@ impl Scheduler {
         }
     }
 
-    fn refuses_stop(&self, rank: usize, wanted: String) -> Option<Refusal> {
+    fn refuses_stop(&self, rank: TaskIndex, wanted: String) -> Option<Refusal> {
         let state = &self.states[rank];
         state.is_settled().then(|| Refusal::Stands { wanted, stands: state.as_str() })
     }
 
-    fn refuses_retry(&self, rank: usize, wanted: String) -> Option<Refusal> {
+    fn refuses_retry(&self, rank: TaskIndex, wanted: String) -> Option<Refusal> {
         match &self.states[rank] {
             State::Skipped { dependants: Dependants::Released } => Some(Refusal::Released { wanted }),
             State::Failed { .. } | State::Skipped { .. } | State::Blocked { .. } => {
@@ -76,7 +76,7 @@ impl Scheduler {
         }
     }
 
-    fn refuses_skip(&self, rank: usize, dependants: Dependants, wanted: String) -> Option<Refusal> {
+    fn refuses_skip(&self, rank: TaskIndex, dependants: Dependants, wanted: String) -> Option<Refusal> {
         let state = &self.states[rank];
         if dependants == Dependants::Released
             && self.phase(rank) == Phase::Red
@@ -104,129 +104,122 @@ impl Scheduler {
     }
 
     /// Does what was asked, which `refusal` has let pass.
-    pub(super) fn request(&mut self, now: Timestamp, request: Request, effects: &mut Vec<Effect>) {
+    pub(super) fn request(&mut self, now: Timestamp, request: Request) {
         match request {
             Request::Pause => {
                 self.is_paused = true;
-                effects.push(Effect::Tell(Event::RunPaused { why: None }));
+                self.effects.push(Effect::Tell(Event::RunPaused { why: None }));
             }
-            Request::Continue => self.go_on(effects),
+            Request::Continue => self.go_on(),
             Request::StopTask { task, order } => {
                 let rank = self.ranks[&task];
                 for rank in self.with_unsettled_red(rank) {
-                    self.stop_task(now, rank, order, effects);
+                    self.stop_task(now, rank, order);
                 }
             }
             Request::Retry(task) => {
                 self.forgive_agents();
-                self.retry(self.ranks[&task], effects);
+                self.retry(self.ranks[&task]);
             }
             Request::Skip { task, dependants } => {
                 let rank = self.ranks[&task];
                 for part in self.with_unsettled_red(rank) {
                     let dependants = if part == rank { dependants } else { Dependants::Blocked };
-                    self.leave_out(now, part, dependants, effects);
+                    self.leave_out(now, part, dependants);
                 }
             }
-            Request::Add(tasks) => self.join(tasks, effects),
+            Request::Add(tasks) => self.join(tasks),
         }
     }
 
-    pub(super) fn go_on(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn go_on(&mut self) {
         self.is_paused = false;
         self.reset_breaker();
-        effects.push(Effect::Tell(Event::RunContinued));
+        self.effects.push(Effect::Tell(Event::RunContinued));
     }
 
     /// The task, and its RED when it is a GREEN whose RED is not settled.
-    fn with_unsettled_red(&self, rank: usize) -> Vec<usize> {
+    fn with_unsettled_red(&self, rank: TaskIndex) -> Vec<TaskIndex> {
         let red = self.pair(rank).filter(|&red| self.phase(rank) == Phase::Green && !self.states[red].is_settled());
         [rank].into_iter().chain(red).collect()
     }
 
     /// The RED of a GREEN that can't be begun without doing it again.
-    fn lost_red(&self, rank: usize) -> Option<usize> {
-        let is_lost = |red: &usize| matches!(self.states[*red], State::Failed { .. } | State::Skipped { .. });
+    fn lost_red(&self, rank: TaskIndex) -> Option<TaskIndex> {
+        let is_lost = |red: &TaskIndex| matches!(self.states[*red], State::Failed { .. } | State::Skipped { .. });
         self.pair(rank).filter(|_| self.phase(rank) == Phase::Green).filter(is_lost)
     }
 
-    fn stop_task(&mut self, now: Timestamp, rank: usize, order: StopMode, effects: &mut Vec<Effect>) {
-        if !self.part_from(now, rank, Parting::Stopped, order, effects) {
-            self.fail_unstarted(rank, effects);
+    fn stop_task(&mut self, now: Timestamp, rank: TaskIndex, order: StopMode) {
+        if !self.stop_or_wait(now, rank, PendingStop::Stopped, order) {
+            self.fail_unstarted(rank);
         }
     }
 
     /// Ends the attempt of a task as soon as the step under way lets it; false when there is none.
-    fn part_from(
-        &mut self,
-        now: Timestamp,
-        rank: usize,
-        parting: Parting,
-        order: StopMode,
-        effects: &mut Vec<Effect>,
-    ) -> bool {
+    fn stop_or_wait(&mut self, now: Timestamp, rank: TaskIndex, pending: PendingStop, order: StopMode) -> bool {
         let state = &self.states[rank];
         let is_in_line = matches!(state, State::Landing { .. }) && !self.is_being_landed(rank);
         let is_under_way = matches!(state, State::Landing { .. }) || state.holds_slot();
         if is_in_line {
             self.landing.retain(|&other| other != rank);
-            self.part(now, rank, parting, effects);
+            self.end_stopped(now, rank, pending);
         } else if is_under_way {
-            self.part_later(rank, parting, order, effects);
+            self.stop_when_answered(rank, pending, order);
         }
         is_under_way
     }
 
-    pub(super) fn is_being_landed(&self, rank: usize) -> bool {
+    pub(super) fn is_being_landed(&self, rank: TaskIndex) -> bool {
         self.landing_under_way && self.landing.front() == Some(&rank)
     }
 
-    fn fail_unstarted(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+    fn fail_unstarted(&mut self, rank: TaskIndex) {
         let (task, failure) = (self.id(rank), Failure::Stopped);
         self.set_state(rank, State::Failed { failure });
-        effects.push(Effect::Tell(Event::TaskFailed { task, failure, reason: BY_USER.to_owned() }));
-        self.restore_status(rank, effects);
-        self.block_dependants(rank, effects);
+        self.effects.push(Effect::Tell(Event::TaskFailed { task, failure, reason: BY_USER.to_owned() }));
+        self.restore_status(rank);
+        self.block_dependants(rank);
     }
 
-    fn retry(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+    fn retry(&mut self, rank: TaskIndex) {
         if matches!(self.states[rank], State::Paused { .. }) {
             self.make_ready(rank);
         } else if self.states[rank].is_settled() {
             if let Some(red) = self.lost_red(rank) {
-                self.reopen(red, effects);
+                self.reopen(red);
             }
             if matches!(self.states[rank], State::Failed { .. } | State::Skipped { .. }) {
-                self.reopen(rank, effects);
+                self.reopen(rank);
             }
         } else {
-            self.part_later(rank, Parting::Again, StopMode::Now, effects);
+            self.stop_when_answered(rank, PendingStop::Again, StopMode::Now);
         }
     }
 
     /// Takes a task that was given up or left out in again, and unblocks what waited for it.
-    fn reopen(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+    fn reopen(&mut self, rank: TaskIndex) {
         self.forgiven[rank] = self.attempts[rank].len();
         self.make_ready(rank);
-        effects.push(Effect::Tell(Event::TaskReopened { task: self.id(rank) }));
-        self.review_dependants(rank, effects);
+        self.effects.push(Effect::Tell(Event::TaskReopened { task: self.id(rank) }));
+        self.review_dependants(rank);
     }
 
-    fn leave_out(&mut self, now: Timestamp, rank: usize, dependants: Dependants, effects: &mut Vec<Effect>) {
-        if !self.part_from(now, rank, Parting::Skipped(dependants), StopMode::Now, effects) {
-            self.skip(rank, dependants, effects);
+    fn leave_out(&mut self, now: Timestamp, rank: TaskIndex, dependants: Dependants) {
+        if !self.stop_or_wait(now, rank, PendingStop::Skipped(dependants), StopMode::Now) {
+            self.skip(rank, dependants);
         }
     }
 
-    pub(super) fn skip(&mut self, rank: usize, dependants: Dependants, effects: &mut Vec<Effect>) {
+    pub(super) fn skip(&mut self, rank: TaskIndex, dependants: Dependants) {
         self.set_state(rank, State::Skipped { dependants });
-        effects.push(Effect::Tell(Event::TaskSkipped { task: self.id(rank), dependants }));
-        self.restore_status(rank, effects);
-        self.review_dependants(rank, effects);
+        self.effects.push(Effect::Tell(Event::TaskSkipped { task: self.id(rank), dependants }));
+        self.restore_status(rank);
+        self.review_dependants(rank);
     }
 
     /// What keeps a task from ever being started: tasks that failed or were left out, directly or further back.
-    pub(super) fn blockers(&self, rank: usize) -> BTreeSet<TaskId> {
+    pub(super) fn blockers(&self, rank: TaskIndex) -> BTreeSet<TaskId> {
         let mut by = BTreeSet::new();
         for &before in self.dependencies[rank].iter().filter(|&&before| !self.satisfies(before, rank)) {
             match &self.states[before] {
@@ -251,7 +244,7 @@ impl Scheduler {
     }
 
     /// Looks again at everything that comes after the task and has not been started, in the order of the waves.
-    fn review_dependants(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+    fn review_dependants(&mut self, rank: TaskIndex) {
         let mut stack = vec![rank];
         let mut not_started = BTreeSet::new();
         while let Some(before) = stack.pop() {
@@ -267,25 +260,25 @@ impl Scheduler {
             }
         }
         for (_, after) in not_started {
-            self.review(after, effects);
+            self.review(after);
         }
     }
 
-    fn review(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+    fn review(&mut self, rank: TaskIndex) {
         let by = self.blockers(rank);
         let (state, names) = (&self.states[rank], by.iter().cloned().collect());
         match (by.is_empty(), state) {
             (true, State::Blocked { .. }) => {
                 self.make_ready(rank);
-                effects.push(Effect::Tell(Event::TaskUnblocked { task: self.id(rank) }));
+                self.effects.push(Effect::Tell(Event::TaskUnblocked { task: self.id(rank) }));
             }
             (true, State::Waiting { .. }) => self.make_ready(rank),
             (true, _) => {}
             (false, State::Blocked { by: before }) if *before == by => {}
             (false, _) => {
                 self.set_state(rank, State::Blocked { by });
-                effects.push(Effect::Tell(Event::TaskBlocked { task: self.id(rank), by: names }));
-                self.restore_status(rank, effects);
+                self.effects.push(Effect::Tell(Event::TaskBlocked { task: self.id(rank), by: names }));
+                self.restore_status(rank);
             }
         }
     }

@@ -1,30 +1,30 @@
 //! Stops a run, and takes one over from another process.
 
-use super::{Life, Scheduler, State};
+use super::{Life, Scheduler, State, TaskIndex};
 use crate::{Effect, Event, Limits, Status, StopMode, StopReason};
 
 impl Scheduler {
-    pub(super) fn stop(&mut self, order: StopMode, effects: &mut Vec<Effect>) {
+    pub(super) fn stop(&mut self, order: StopMode) {
         if self.stop_order >= Some(order) {
             return;
         }
         self.stop_order = Some(order);
         if self.stop_reason != Some(StopReason::Interrupted) {
             self.stop_reason = Some(StopReason::Interrupted);
-            effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Interrupted }));
+            self.effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Interrupted }));
         }
-        for rank in 0..self.states.len() {
+        for rank in self.indices() {
             // An agent that is being stopped already is not given more time.
-            let is_parting = order == StopMode::Gently && self.partings.contains_key(&rank);
+            let is_parting = order == StopMode::Gently && self.pending_stops.contains_key(&rank);
             if self.states[rank].has_agent() && !is_parting {
-                effects.push(Effect::StopAgent { task: self.id(rank), attempt: self.attempt_number(rank), order });
+                self.effects.push(Effect::StopAgent { task: self.id(rank), attempt: self.attempt_number(rank), order });
             }
         }
     }
 
     /// Leaves a task where it stands because its step can't be done now, and starts nothing more: what else is under way
     /// goes on to its end, and the next process asks for the step again.
-    pub(super) fn park(&mut self, rank: usize, why: String, effects: &mut Vec<Effect>) {
+    pub(super) fn park(&mut self, rank: TaskIndex, why: String) {
         self.parked.insert(rank);
         if matches!(self.states[rank], State::Landing { .. }) {
             self.landing_under_way = false;
@@ -32,12 +32,12 @@ impl Scheduler {
         self.trouble.get_or_insert(why);
         if self.stop_reason.is_none() {
             self.stop_reason = Some(StopReason::Surroundings);
-            effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Surroundings }));
+            self.effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Surroundings }));
         }
     }
 
     /// Asks again for every step that was under way, since nobody hears the answers of the process that is gone.
-    pub(super) fn resume(&mut self, limits: Limits, effects: &mut Vec<Effect>) {
+    pub(super) fn resume(&mut self, limits: Limits) {
         self.life = Life::Running;
         self.limits = limits;
         self.stop_order = None;
@@ -49,25 +49,25 @@ impl Scheduler {
         self.landing_under_way = false;
         self.parked.clear();
         self.trouble = None;
-        self.ready = (0..self.states.len())
+        self.ready = (self.indices())
             .filter(|&rank| self.states[rank] == State::Ready)
             .map(|rank| self.ready_key(rank))
             .collect();
         let landed = self.states.iter().filter(|state| matches!(state, State::Landed { .. })).count();
         let under_way = self.states.iter().filter(|state| state.holds_slot()).count();
-        effects.push(Effect::Tell(Event::RunResumed { landed, under_way }));
-        self.review_agents(effects);
-        for rank in 0..self.states.len() {
-            self.reconcile_status(rank, effects);
-            effects.extend(self.step_again(rank));
+        self.effects.push(Effect::Tell(Event::RunResumed { landed, under_way }));
+        self.review_agents();
+        for rank in self.indices() {
+            self.reconcile_status(rank);
+            self.effects.extend(self.step_again(rank));
         }
-        self.part_after_resuming(effects);
+        self.stop_again_after_resuming();
         if self.is_paused {
-            self.go_on(effects);
+            self.go_on();
         }
     }
 
-    fn step_again(&self, rank: usize) -> Option<Effect> {
+    fn step_again(&self, rank: TaskIndex) -> Option<Effect> {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         match &self.states[rank] {
             State::Preparing => Some(self.prepare(rank)),
@@ -91,13 +91,13 @@ impl Scheduler {
     }
 
     /// Writes the status again that the task is to have, whatever the process that is gone managed to write.
-    fn reconcile_status(&mut self, rank: usize, effects: &mut Vec<Effect>) {
+    fn reconcile_status(&mut self, rank: TaskIndex) {
         let task = &self.plan.tasks[rank].task;
         if self.states[rank].holds_slot() {
             self.written.insert(task.backlog_id.clone(), Status::InProgress);
         }
         if let Some(status) = self.written.get(&task.backlog_id) {
-            effects.push(Effect::SetStatus { task: task.backlog_id.clone(), status: status.clone() });
+            self.effects.push(Effect::SetStatus { task: task.backlog_id.clone(), status: status.clone() });
         }
     }
 }

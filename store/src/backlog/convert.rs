@@ -2,7 +2,7 @@
 //!
 //! The original is never touched, and nothing that is there is written over.
 
-use super::change::{Spelling, claude_status};
+use super::change::{FieldNames, claude_status};
 use super::{Backlog, BacklogError, BacklogSource, ReadOptions, SourceKind};
 use crate::atomic;
 use serde_json::{Map, Value, json};
@@ -178,10 +178,10 @@ fn write_file(target: &Path, kind: SourceKind, tags: &[Tag], lists: Vec<Entries>
 }
 
 fn in_snake(fields: Map<String, Value>) -> Value {
-    let mut fields = Spelling::Snake.names(fields);
+    let mut fields = FieldNames::Snake.names(fields);
     if let Some(Value::Array(subtasks)) = fields.remove("subtasks") {
         let named = subtasks.into_iter().map(|subtask| match subtask {
-            Value::Object(fields) => Value::Object(Spelling::Snake.names(fields)),
+            Value::Object(fields) => Value::Object(FieldNames::Snake.names(fields)),
             other => other,
         });
         let named: Vec<Value> = named.collect();
@@ -194,7 +194,7 @@ fn in_snake(fields: Map<String, Value>) -> Value {
 
 fn write_list(target: &Path, tasks: impl Iterator<Item = Map<String, Value>>) -> Result<(), BacklogError> {
     let tasks: Vec<Map<String, Value>> =
-        tasks.map(without_subtask_ids).map(|task| Spelling::Claude.entry(task)).collect();
+        tasks.map(without_subtask_ids).map(|task| FieldNames::Claude.entry(task)).collect();
     let names: Vec<String> = tasks
         .iter()
         .map(|task| super::claude::file_name(target, task["id"].as_str().unwrap_or_default()))

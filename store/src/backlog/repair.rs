@@ -2,7 +2,7 @@
 //!
 //! Cycles, repeated ids and missing words are for a person; they are never touched.
 
-use super::change::Spelling;
+use super::change::FieldNames;
 use super::claude;
 use super::document::{Document, Kind, Value};
 use super::fields::{member, plain};
@@ -70,7 +70,7 @@ impl BacklogSource {
     pub fn repairs(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
         if self.kind() == SourceKind::ClaudeTasks {
             let backlog = claude::read(self.path(), options)?;
-            return Ok(found(&backlog, &claude::Joined::read(self.path())?.document, Spelling::Claude));
+            return Ok(found(&backlog, &claude::Joined::read(self.path())?.document, FieldNames::Claude));
         }
         let text = self.text()?;
         let document = self.document(&text)?;
@@ -88,8 +88,8 @@ impl BacklogSource {
             let backlog = claude::read(self.path(), options)?;
             let mut repairs = Vec::new();
             claude::change(self.path(), |document, root| {
-                repairs = found(&backlog, document, Spelling::Claude);
-                self.apply(document, root, &backlog, &changes(&repairs), Spelling::Claude)
+                repairs = found(&backlog, document, FieldNames::Claude);
+                self.apply(document, root, &backlog, &changes(&repairs), FieldNames::Claude)
             })?;
             return Ok(repairs);
         }
@@ -156,10 +156,10 @@ fn changes(repairs: &[Repair]) -> Vec<Change> {
     changes
 }
 
-fn found(backlog: &Backlog, document: &Document, spelling: Spelling) -> Vec<Repair> {
+fn found(backlog: &Backlog, document: &Document, spelling: FieldNames) -> Vec<Repair> {
     let list = match spelling {
-        Spelling::Claude => document.root(),
-        Spelling::TaskMaster | Spelling::Snake => {
+        FieldNames::Claude => document.root(),
+        FieldNames::TaskMaster | FieldNames::Snake => {
             let mut lists = task_master::lists(document).into_iter();
             lists.find(|(name, _)| name == backlog.tag.as_str()).map(|(_, list)| list)
         }
@@ -178,13 +178,13 @@ fn found(backlog: &Backlog, document: &Document, spelling: Spelling) -> Vec<Repa
     repairs
 }
 
-fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, spelling: Spelling) {
+fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, spelling: FieldNames) {
     let mut repair = |field: &str, from: Option<String>, to: serde_json::Value| {
         repairs.push(Repair::Field { task: task.clone(), field: field.to_owned(), from, to });
     };
     match member(value, &["status"]).and_then(plain) {
-        None if spelling != Spelling::Claude => repair("status", None, json!(Status::Pending)),
-        Some(written) if spelling != Spelling::Claude => {
+        None if spelling != FieldNames::Claude => repair("status", None, json!(Status::Pending)),
+        Some(written) if spelling != FieldNames::Claude => {
             if let Some(meant) = meant(&written, spelling) {
                 repair("status", Some(written), json!(meant));
             }
@@ -220,7 +220,7 @@ fn of_repeats(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>) {
 }
 
 /// The status that a misspelt one means, where there is only one.
-fn meant(written: &str, spelling: Spelling) -> Option<Status> {
+fn meant(written: &str, spelling: FieldNames) -> Option<Status> {
     let plain = written.trim().to_lowercase().replace(['_', ' '], "-");
     let meant = match plain.as_str() {
         "canceled" => Status::Cancelled,
@@ -230,7 +230,7 @@ fn meant(written: &str, spelling: Spelling) -> Option<Status> {
         "in-review" => Status::Review,
         other => Status::from(other),
     };
-    let is_read_already = Status::from(written) == meant && spelling == Spelling::Snake;
+    let is_read_already = Status::from(written) == meant && spelling == FieldNames::Snake;
     let is_known = !matches!(meant, Status::Other(_));
     (is_known && !is_read_already && meant.as_str() != written).then_some(meant)
 }

@@ -1,6 +1,6 @@
 //! Where a backlog is: found by looking, or named; read whole, written under a lock.
 
-use super::change::{self, Spelling};
+use super::change::{self, FieldNames};
 use super::document::{Document, Tree};
 use super::file_lock::FileLock;
 use super::{
@@ -253,7 +253,7 @@ impl BacklogSource {
             let _lock = FileLock::acquire(&self.path)?;
             let before = claude::read(&self.path, options)?;
             return claude::change(&self.path, |document, root| {
-                self.apply(document, root, &before, &choose(&before), Spelling::Claude)
+                self.apply(document, root, &before, &choose(&before), FieldNames::Claude)
             });
         }
         self.transact(|text| {
@@ -281,11 +281,11 @@ impl BacklogSource {
         Ok(((changed != text).then_some(changed), answers))
     }
 
-    pub(super) const fn spelling(&self) -> Spelling {
+    pub(super) const fn spelling(&self) -> FieldNames {
         match self.kind {
-            SourceKind::TaskMaster => Spelling::TaskMaster,
-            SourceKind::Yaml => Spelling::Snake,
-            SourceKind::ClaudeTasks => Spelling::Claude,
+            SourceKind::TaskMaster => FieldNames::TaskMaster,
+            SourceKind::Yaml => FieldNames::Snake,
+            SourceKind::ClaudeTasks => FieldNames::Claude,
         }
     }
 
@@ -295,7 +295,7 @@ impl BacklogSource {
         root: &mut Tree,
         before: &Backlog,
         changes: &[Change],
-        spelling: Spelling,
+        spelling: FieldNames,
     ) -> Result<Vec<Changed>, BacklogError> {
         let refused = |refusal| BacklogError::Refused { path: self.path.clone(), refusal };
         let place = change::Place { document, tag: &before.tag, spelling, next_number: before.next_number };

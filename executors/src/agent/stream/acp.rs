@@ -1,13 +1,13 @@
 //! What `executors/src/acp/` tells of a session over the Agent Client Protocol.
 
-use super::{Heard, dollars, number, refused, sum};
+use super::{StreamState, dollars, number, refused, sum};
 use serde_json::Value;
 use tm_scheduler::{ServiceRefusal, Timestamp};
 
 /// The protocol's own code for "log in first".
 const AUTHENTICATION_REQUIRED: i64 = -32_000;
 
-pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
+pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
     match event["type"].as_str() {
         Some("acp/update") => hear_update(heard, &event["update"]),
         Some("acp/permission") if event["answer"] == "refused" => {
@@ -19,7 +19,7 @@ pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
     }
 }
 
-fn hear_update(heard: &mut Heard, update: &Value) {
+fn hear_update(heard: &mut StreamState, update: &Value) {
     match update["sessionUpdate"].as_str() {
         Some("agent_message_chunk") => heard.goes_on(update["content"]["text"].as_str().unwrap_or_default()),
         // A tool in between begins another message.
@@ -40,7 +40,7 @@ fn hear_update(heard: &mut Heard, update: &Value) {
     }
 }
 
-fn hear_end(heard: &mut Heard, event: &Value) {
+fn hear_end(heard: &mut StreamState, event: &Value) {
     let (usage, quota) = (&event["usage"], &event["meta"]["quota"]["token_count"]);
     if usage.is_object() {
         // Agents differ in whether cached tokens are among the input; they agree on the total.
@@ -57,7 +57,7 @@ fn hear_end(heard: &mut Heard, event: &Value) {
     }
 }
 
-fn hear_error(heard: &mut Heard, event: &Value, now: Timestamp) {
+fn hear_error(heard: &mut StreamState, event: &Value, now: Timestamp) {
     let message = event["message"].as_str().unwrap_or("it gives no reason");
     let details = match &event["data"] {
         Value::Null => String::new(),

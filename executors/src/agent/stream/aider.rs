@@ -1,6 +1,6 @@
 //! Aider's text. It ends with 0 even when its service refuses, so its words are all there is.
 
-use super::{Heard, refused};
+use super::{StreamState, refused};
 use regex::Regex;
 use std::sync::LazyLock;
 use tm_scheduler::Timestamp;
@@ -13,7 +13,7 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^litellm\.(?:[A-Za-z.]*\.)?([A-Za-z]+(?:Error|Exceeded)): ").expect("a valid pattern")
 });
 
-pub(super) fn hear(heard: &mut Heard, line: &str, now: Timestamp) {
+pub(super) fn hear(heard: &mut StreamState, line: &str, now: Timestamp) {
     if let Some(found) = TOKENS.captures(line) {
         heard.succeeds();
         heard.add_tokens(rounded(&found[1], &found[2]), rounded(&found[3], &found[4]));

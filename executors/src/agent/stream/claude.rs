@@ -2,7 +2,7 @@
 //!
 //! Usage of single messages is partial; only that of the last event counts.
 
-use super::{Heard, dollars, number, refused, sum};
+use super::{StreamState, dollars, number, refused, sum};
 use serde_json::Value;
 use tm_scheduler::{ServiceRefusal, Timestamp};
 
@@ -13,7 +13,7 @@ pub(super) enum Input {
     WithoutCached,
 }
 
-pub(super) fn hear(heard: &mut Heard, event: &Value, input: Input, now: Timestamp) {
+pub(super) fn hear(heard: &mut StreamState, event: &Value, input: Input, now: Timestamp) {
     match event["type"].as_str() {
         Some("assistant") if !event["error"].is_null() => {
             heard.shows(event["message"]["content"][0]["text"].as_str().unwrap_or_default());
@@ -36,7 +36,7 @@ pub(super) fn hear(heard: &mut Heard, event: &Value, input: Input, now: Timestam
     }
 }
 
-fn message_part(heard: &mut Heard, part: &Value) {
+fn message_part(heard: &mut StreamState, part: &Value) {
     match (part["type"].as_str(), part["text"].as_str(), part["name"].as_str()) {
         (Some("text"), Some(text), _) => heard.says(text),
         (Some("tool_use"), _, Some(tool)) => {
@@ -47,7 +47,7 @@ fn message_part(heard: &mut Heard, part: &Value) {
     }
 }
 
-fn system(heard: &mut Heard, event: &Value, now: Timestamp) {
+fn system(heard: &mut StreamState, event: &Value, now: Timestamp) {
     match event["subtype"].as_str() {
         Some("api_retry") => {
             heard.waits_behind = refused::status(number(event, "error_status"), None);
@@ -64,7 +64,7 @@ fn system(heard: &mut Heard, event: &Value, now: Timestamp) {
     }
 }
 
-fn result(heard: &mut Heard, event: &Value, input: Input, now: Timestamp) {
+fn result(heard: &mut StreamState, event: &Value, input: Input, now: Timestamp) {
     let usage = &event["usage"];
     if usage.is_object() {
         let cached = match input {

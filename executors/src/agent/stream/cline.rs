@@ -1,10 +1,10 @@
 //! Cline's `--json`. Its usage events hold totals, so the last one counts.
 
-use super::{Heard, dollars, number, refused};
+use super::{StreamState, dollars, number, refused};
 use serde_json::Value;
 use tm_scheduler::{ServiceRefusal, Timestamp, Tokens};
 
-pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
+pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
     match event["type"].as_str() {
         Some("agent_event") => agent_event(heard, &event["event"], now),
         Some("run_result") => run_result(heard, event, now),
@@ -16,7 +16,7 @@ pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
     }
 }
 
-fn agent_event(heard: &mut Heard, event: &Value, now: Timestamp) {
+fn agent_event(heard: &mut StreamState, event: &Value, now: Timestamp) {
     match (event["type"].as_str(), event["contentType"].as_str()) {
         (Some("usage"), _) => {
             let tokens =
@@ -36,7 +36,7 @@ fn agent_event(heard: &mut Heard, event: &Value, now: Timestamp) {
     }
 }
 
-fn run_result(heard: &mut Heard, event: &Value, now: Timestamp) {
+fn run_result(heard: &mut StreamState, event: &Value, now: Timestamp) {
     let whole = &event["aggregateUsage"];
     let usage = if whole.is_object() { whole } else { &event["usage"] };
     total(heard, Tokens { input: number(usage, "inputTokens"), output: number(usage, "outputTokens") }, usage);
@@ -54,14 +54,14 @@ fn run_result(heard: &mut Heard, event: &Value, now: Timestamp) {
 }
 
 /// It tells of limits in words only.
-fn error(heard: &mut Heard, event: &Value, now: Timestamp) {
+fn error(heard: &mut StreamState, event: &Value, now: Timestamp) {
     let message = event["error"]["message"].as_str().unwrap_or("it gives no reason");
     let by_class = (event["errorClass"] == "auth").then_some(ServiceRefusal::Auth);
     heard.gives_up(message, by_class.or_else(|| refused::words(message, now)));
 }
 
 /// It writes a cost of 0 for models whose price it does not know.
-fn total(heard: &mut Heard, tokens: Tokens, usage: &Value) {
+fn total(heard: &mut StreamState, tokens: Tokens, usage: &Value) {
     heard.tokens = Some(tokens);
     heard.costs_in_all(dollars(&usage["totalCost"]).filter(|cost| *cost > 0.0));
 }

@@ -1,10 +1,10 @@
 //! Codex's `exec --json`.
 
-use super::{Heard, number, refused};
+use super::{StreamState, number, refused};
 use serde_json::Value;
 use tm_scheduler::Timestamp;
 
-pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
+pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
     match event["type"].as_str() {
         Some("item.started" | "item.completed") => item(heard, &event["item"]),
         Some("turn.completed") => {
@@ -26,7 +26,7 @@ pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
     }
 }
 
-fn item(heard: &mut Heard, item: &Value) {
+fn item(heard: &mut StreamState, item: &Value) {
     let kind = item["type"].as_str();
     if kind != Some("error") {
         heard.waits_behind = None;

@@ -1,13 +1,13 @@
 //! Gemini CLI's `stream-json`.
 
-use super::{Heard, number, refused};
+use super::{StreamState, number, refused};
 use serde_json::Value;
 use tm_scheduler::Timestamp;
 
 /// What it says of a tool call that it did not let through.
 const REFUSED: [&str; 4] = ["denied", "not allowed", "not in workspace", "requires user confirmation"];
 
-pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
+pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
     match event["type"].as_str() {
         // It says its message piece by piece; a tool in between begins another.
         Some("message") if event["role"] == "assistant" => {

@@ -1,6 +1,6 @@
 //! Hears an agent's log line by line while it grows, however much it prints at once.
 
-use super::Heard;
+use super::StreamState;
 use crate::agent::{LogEnd, LogReader};
 use std::path::Path;
 use tm_scheduler::{OutputFormat, Timestamp};
@@ -13,24 +13,24 @@ const MOST_BEHIND: u64 = 64 * 1024 * 1024;
 pub(in crate::agent) struct Listener {
     format: OutputFormat,
     log: LogReader,
-    heard: Heard,
+    heard: StreamState,
 }
 
 impl Listener {
     /// Begins at the start of a log.
     pub(in crate::agent) fn new(format: OutputFormat, log: &Path) -> Self {
         let log = LogReader::new(log.to_owned()).at_most_behind(MOST_BEHIND);
-        Self { format, log, heard: Heard::default() }
+        Self { format, log, heard: StreamState::default() }
     }
 
     /// Hears what has been written since; a log that is not there says nothing.
-    pub(in crate::agent) fn listen(&mut self, now: Timestamp) -> &Heard {
+    pub(in crate::agent) fn listen(&mut self, now: Timestamp) -> &StreamState {
         self.hear(LogEnd::Growing, now);
         &self.heard
     }
 
     /// Hears the rest, the unfinished line too.
-    pub(in crate::agent) fn finish(mut self, now: Timestamp) -> Heard {
+    pub(in crate::agent) fn finish(mut self, now: Timestamp) -> StreamState {
         while self.hear(LogEnd::Final, now) {}
         self.heard
     }

@@ -33,7 +33,7 @@ const MOST_REFUSED_TOOLS: usize = 10;
 struct Dialect {
     format: OutputFormat,
     /// Turns an event into facts. `now` is what declared waits count from.
-    hear: fn(&mut Heard, &Value, Timestamp),
+    hear: fn(&mut StreamState, &Value, Timestamp),
     /// Whether an event of this type is one that no other format has, where nothing says which format it is.
     is_told_by: fn(&Value, &str) -> bool,
 }
@@ -80,7 +80,7 @@ static DIALECTS: [Dialect; 7] = [
 
 /// What an agent has said so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Heard {
+pub(super) struct StreamState {
     /// Whether it prints events of a known dialect.
     pub(super) prints_events: bool,
     /// What it said last to people, as far as it said it.
@@ -101,7 +101,7 @@ pub(super) struct Heard {
     pub(super) refused_tools: Vec<String>,
 }
 
-impl Heard {
+impl StreamState {
     /// Takes one line in. `now` is what declared waits count from.
     pub(super) fn hear(&mut self, format: &mut OutputFormat, line: &str, now: Timestamp) {
         if *format == OutputFormat::Aider {

@@ -1,10 +1,10 @@
 //! opencode's `run --format json`. It has no last event; each step tells its own tokens and cost.
 
-use super::{Heard, dollars, number, refused, sum};
+use super::{StreamState, dollars, number, refused, sum};
 use serde_json::Value;
 use tm_scheduler::Timestamp;
 
-pub(super) fn hear(heard: &mut Heard, event: &Value, now: Timestamp) {
+pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
     let part = &event["part"];
     match event["type"].as_str() {
         Some("text") => heard.says(part["text"].as_str().unwrap_or_default()),

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 const NOW: Timestamp = Timestamp(1_000_000);
 
-fn heard(format: OutputFormat, text: &str) -> Heard {
-    let (mut heard, mut format) = (Heard::default(), format);
+fn heard(format: OutputFormat, text: &str) -> StreamState {
+    let (mut heard, mut format) = (StreamState::default(), format);
     text.lines().for_each(|line| heard.hear(&mut format, line, NOW));
     heard
 }

@@ -4,9 +4,9 @@
 
 use super::{is_lock, lock_command};
 use crate::checkouts::preparation::CommandPlace;
-use crate::trouble::blocking;
-use crate::trouble::{Trouble, words};
-use crate::waves::steps::Brief;
+use crate::step_error::blocking;
+use crate::step_error::{StepError, words};
+use crate::waves::steps::StepContext;
 use std::path::Path;
 use tm_config::CommandLine;
 use tm_worktrees::{ConflictedText, Error, TreeId};
@@ -22,10 +22,10 @@ const KNOWN: [(&str, &str); 2] =
 
 /// Has a file merged by the user's program; the inner error says why there is nothing of it.
 pub(super) async fn driven(
-    brief: &Brief,
+    brief: &StepContext,
     of: &ConflictedText,
     driver: &str,
-) -> Result<Result<Vec<u8>, String>, Trouble> {
+) -> Result<Result<Vec<u8>, String>, StepError> {
     let (repository, file) = (brief.setup.repository.clone(), of.clone());
     let (files, versions) = blocking(move || {
         let files = repository.version_files(&file)?;
@@ -57,13 +57,13 @@ fn command_line(driver: &str, path: &str) -> String {
 
 /// Makes lock files again from the manifests of a tree in which they are as they have landed; the inner error says why not.
 pub(super) async fn locked_again(
-    brief: &Brief,
+    brief: &StepContext,
     tree: &TreeId,
     in_conflict: &[String],
     locks: &[&ConflictedText],
-) -> Result<Result<TreeId, String>, Trouble> {
+) -> Result<Result<TreeId, String>, StepError> {
     let (repository, to_lock, on) = (brief.setup.repository.clone(), tree.clone(), brief.integration_tip());
-    let on = on.map_err(|error| Trouble::of(&error))?;
+    let on = on.map_err(|error| StepError::of(&error))?;
     let commit = blocking(move || repository.commit_to_test(&to_lock, &on)).await?;
     let mut checkout = brief.setup.checkouts.unprepared(&commit).await?;
     let mut wrong = None;
@@ -97,7 +97,7 @@ pub(super) async fn locked_again(
 }
 
 /// Runs a command for `sh`; the inner error says how it failed.
-async fn run(brief: &Brief, command: &str, folder: &Path, name: &str) -> Result<Result<(), String>, Trouble> {
+async fn run(brief: &StepContext, command: &str, folder: &Path, name: &str) -> Result<Result<(), String>, StepError> {
     let settings = &brief.setup.settings;
     let place = CommandPlace {
         folder,
@@ -110,7 +110,7 @@ async fn run(brief: &Brief, command: &str, folder: &Path, name: &str) -> Result<
     match place.run_all(&[CommandLine::Shell(command.to_owned())]).await {
         Ok(()) => Ok(Ok(())),
         Err(error @ crate::checkouts::preparation::Error::Setup(_)) => Ok(Err(words(&error))),
-        Err(error) => Err(Trouble::of(&error)),
+        Err(error) => Err(StepError::of(&error)),
     }
 }
 

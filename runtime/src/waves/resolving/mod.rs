@@ -8,8 +8,8 @@ mod mending;
 
 pub(crate) use mending::{Mending, carried_over, mending};
 
-use crate::trouble::{Trouble, blocking};
-use crate::waves::steps::Brief;
+use crate::step_error::{StepError, blocking};
+use crate::waves::steps::StepContext;
 use tm_scheduler::merging::{Resolution, lock_file};
 use tm_worktrees::{Conflict, ConflictedText, Error, MergedFile, TreeId};
 
@@ -47,7 +47,7 @@ pub(crate) enum Climbed {
 }
 
 /// Tries one rung on a conflict.
-pub(crate) async fn climb(brief: &Brief, conflict: &Conflict, rung: Rung) -> Result<Climbed, Trouble> {
+pub(crate) async fn climb(brief: &StepContext, conflict: &Conflict, rung: Rung) -> Result<Climbed, StepError> {
     let Some(texts) = &conflict.texts else { return Ok(Climbed::No) };
     let driver = brief.setup.settings.git.merge_driver.as_deref();
     let (locks, others): (Vec<&ConflictedText>, Vec<&ConflictedText>) =
@@ -81,12 +81,12 @@ pub(crate) async fn climb(brief: &Brief, conflict: &Conflict, rung: Rung) -> Res
 }
 
 /// Whether a path is a lock file, by the settings or the table of known ones.
-fn is_lock(brief: &Brief, path: &str) -> bool {
+fn is_lock(brief: &StepContext, path: &str) -> bool {
     brief.setup.settings.git.lock_files.contains_key(file_name(path)) || lock_file(path).is_some()
 }
 
 /// Returns the command that makes a lock file again; `None` where it is left alone.
-fn lock_command(brief: &Brief, path: &str) -> Option<String> {
+fn lock_command(brief: &StepContext, path: &str) -> Option<String> {
     match brief.setup.settings.git.lock_files.get(file_name(path)) {
         Some(own) => own.clone(),
         None => lock_file(path).map(|known| known.command.to_owned()),
@@ -97,18 +97,18 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-async fn united(brief: &Brief, of: &ConflictedText) -> Result<Option<Vec<u8>>, Trouble> {
+async fn united(brief: &StepContext, of: &ConflictedText) -> Result<Option<Vec<u8>>, StepError> {
     let (repository, of) = (brief.setup.repository.clone(), of.clone());
     blocking(move || repository.united_text(&of)).await
 }
 
 /// The merged tree with these files settled, and lock files as they have landed.
 async fn with(
-    brief: &Brief,
+    brief: &StepContext,
     conflict: &Conflict,
     merged: &[(&ConflictedText, Vec<u8>)],
     locks: &[&ConflictedText],
-) -> Result<TreeId, Trouble> {
+) -> Result<TreeId, StepError> {
     let (repository, marked) = (brief.setup.repository.clone(), conflict.marked.clone());
     let merged: Vec<(ConflictedText, Vec<u8>)> =
         merged.iter().map(|(of, content)| ((*of).clone(), content.clone())).collect();

@@ -98,11 +98,11 @@ enum Caller {
 }
 
 async fn accept(listener: UnixListener, way_in: WayIn, answering: Arc<RwLock<()>>) {
-    let seats = Arc::new(Semaphore::new(CALLERS));
+    let candidates = Arc::new(Semaphore::new(CALLERS));
     // Connections end with the listener, since they are dropped with it.
     let mut callers = tokio::task::JoinSet::new();
     loop {
-        let seat = Arc::clone(&seats).acquire_owned().await.expect("the semaphore is never closed");
+        let seat = Arc::clone(&candidates).acquire_owned().await.expect("the semaphore is never closed");
         while callers.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) if is_ours(&stream) => {

@@ -1,12 +1,12 @@
 //! Runs the agent of an attempt, or sees one to its end that another process started.
 
 use super::blocking;
-use super::brief::{Brief, StepDone};
+use super::context::{StepContext, StepDone};
 use super::kept::taken_over;
-use super::prepare::at_hand;
+use super::prepare::worktree_or_lost;
 use crate::attempt::{Launch, Start, not_started};
 use crate::callers::REPOSITORY;
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use crate::waves::evidence::{prompt_context, prompt_of};
 use crate::waves::shared_notes::entry;
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ use tm_worktrees::Worktree;
 use tokio::sync::watch;
 
 pub(crate) async fn run_agent(
-    brief: Brief,
+    brief: StepContext,
     worktree: Option<Worktree>,
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
@@ -30,7 +30,7 @@ pub(crate) async fn run_agent(
 }
 
 pub(crate) async fn adopt(
-    brief: Brief,
+    brief: StepContext,
     worktree: Option<Worktree>,
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
@@ -39,13 +39,13 @@ pub(crate) async fn adopt(
 }
 
 async fn see_to_its_end(
-    brief: Brief,
+    brief: StepContext,
     worktree: Option<Worktree>,
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
     start: Start,
 ) -> StepDone {
-    let worktree = match at_hand(&brief, worktree).await {
+    let worktree = match worktree_or_lost(&brief, worktree).await {
         Ok(worktree) => worktree,
         Err(answer) => return brief.done(answer, None),
     };
@@ -73,7 +73,7 @@ async fn see_to_its_end(
 }
 
 /// What starts the agent: to do the task, or to put its proven work together with what has landed.
-async fn command_of(brief: &Brief, worktree: &Worktree, timeout_ms: u64) -> Result<AgentCommand, Trouble> {
+async fn command_of(brief: &StepContext, worktree: &Worktree, timeout_ms: u64) -> Result<AgentCommand, StepError> {
     let (inner, base) = (brief.clone(), worktree.base().clone());
     let mending = blocking(move || inner.mending(&base)).await?;
     let prompt = if mending.is_some() { Prompt::Resolve } else { prompt_of(brief.phase()) };
@@ -82,7 +82,7 @@ async fn command_of(brief: &Brief, worktree: &Worktree, timeout_ms: u64) -> Resu
 }
 
 /// Looks whether somebody changed statuses of the run, and says so.
-async fn set_back_statuses(brief: &Brief) -> Vec<String> {
+async fn set_back_statuses(brief: &StepContext) -> Vec<String> {
     let (ledger, setup) = (Arc::clone(&brief.ledger), Arc::clone(&brief.setup));
     let noticed = tokio::task::spawn_blocking(move || ledger.set_back(&setup)).await.unwrap_or_default();
     for words in &noticed {
@@ -93,18 +93,18 @@ async fn set_back_statuses(brief: &Brief) -> Vec<String> {
 
 /// Writes the prompt and returns everything that starting the agent needs.
 pub(super) async fn command(
-    brief: &Brief,
+    brief: &StepContext,
     worktree: &Path,
     timeout_ms: u64,
     prompt: Prompt,
     in_conflict: Vec<String>,
-) -> Result<AgentCommand, Trouble> {
+) -> Result<AgentCommand, StepError> {
     let recipe = brief.recipe();
     let red_files = red_files(brief).await?;
     let rejected = rejected_work(brief).await?;
     let context = PromptContext { conflicted: in_conflict, ..prompt_context(brief, worktree, red_files, rejected) };
     let own_prompts = brief.setup.repository.checkout_root().join(".taskmaster/prompts");
-    let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| Trouble::of(&error))?;
+    let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| StepError::of(&error))?;
     let launch = Launch {
         recipe,
         executor: &brief.setup.executor,
@@ -125,7 +125,7 @@ pub(super) async fn command(
 }
 
 /// The files that RED changed, for GREEN's prompt.
-async fn red_files(brief: &Brief) -> Result<Vec<String>, Trouble> {
+async fn red_files(brief: &StepContext) -> Result<Vec<String>, StepError> {
     let Some(red) = brief.red.clone() else { return Ok(Vec::new()) };
     let repository = brief.setup.repository.clone();
     let changes = blocking(move || repository.changed_files(&red.base, &red.commit)).await?;
@@ -133,7 +133,7 @@ async fn red_files(brief: &Brief) -> Result<Vec<String>, Trouble> {
 }
 
 /// Earlier work on the task that people rejected, and whether the agent finds it in its worktree.
-async fn rejected_work(brief: &Brief) -> Result<Vec<RejectedWork>, Trouble> {
+async fn rejected_work(brief: &StepContext) -> Result<Vec<RejectedWork>, StepError> {
     let Some(rejections) = brief.setup.rejections.get(&brief.planned.backlog_id).cloned() else {
         return Ok(Vec::new());
     };
@@ -151,10 +151,10 @@ async fn rejected_work(brief: &Brief) -> Result<Vec<RejectedWork>, Trouble> {
         };
         rejections.into_iter().map(of).collect()
     });
-    work.await.map_err(|error| Trouble::of_task(error.to_string()))
+    work.await.map_err(|error| StepError::of_task(error.to_string()))
 }
 
-pub(super) fn placeholders(brief: &Brief) -> Vec<(&'static str, String)> {
+pub(super) fn placeholders(brief: &StepContext) -> Vec<(&'static str, String)> {
     vec![
         ("task_id", brief.id().to_string()),
         ("phase", brief.phase().to_string()),
@@ -166,7 +166,7 @@ pub(super) fn placeholders(brief: &Brief) -> Vec<(&'static str, String)> {
 }
 
 /// The variables by which every process of the attempt is known, and unlike those of any other.
-pub(super) fn marks(brief: &Brief) -> Vec<(String, String)> {
+pub(super) fn marks(brief: &StepContext) -> Vec<(String, String)> {
     vec![
         ("TM_RUN_ID".to_owned(), brief.setup.header.run_id.to_string()),
         ("TM_TASK_ID".to_owned(), brief.id().to_string()),
@@ -174,7 +174,7 @@ pub(super) fn marks(brief: &Brief) -> Vec<(String, String)> {
     ]
 }
 
-pub(super) fn variables(brief: &Brief, worktree: &Path) -> Vec<(OsString, OsString)> {
+pub(super) fn variables(brief: &StepContext, worktree: &Path) -> Vec<(OsString, OsString)> {
     let own = [
         ("TM_PHASE".into(), brief.phase().as_str().into()),
         ("TM_TAG".into(), brief.setup.header.tag.as_str().into()),
@@ -205,7 +205,7 @@ const CLEANED_BYTES: u64 = 4 * 1024 * 1024;
 const FOUND_OUT_BYTES: u64 = 64 * 1024;
 
 /// Takes secrets and orders to the terminal out of what the agent wrote for tm, which people and programs read later.
-fn clean_what_it_wrote(brief: &Brief) {
+fn clean_what_it_wrote(brief: &StepContext) {
     for path in [brief.directory.result(), brief.directory.context()] {
         let Ok(bytes) = tm_untrusted::read(&path, CLEANED_BYTES) else { continue };
         let text = String::from_utf8_lossy(&bytes);
@@ -219,7 +219,7 @@ fn clean_what_it_wrote(brief: &Brief) {
 }
 
 /// Adds what the agent found out to what later prompts say. An agent that wrote nothing adds nothing.
-fn collect_learnings(brief: &Brief) {
+fn collect_learnings(brief: &StepContext) {
     use std::io::Write as _;
     let text = match tm_untrusted::read_beginning(&brief.directory.context(), FOUND_OUT_BYTES) {
         Ok(bytes) => tm_untrusted::clean(&String::from_utf8_lossy(&bytes)),

@@ -1,15 +1,15 @@
 //! Commits proven work on the task's branch.
 
-use super::brief::{Brief, StepDone};
+use super::context::{StepContext, StepDone};
 use super::gates::{Gated, gate_phase, gated};
 use super::history::{History, history};
-use super::prepare::at_hand;
+use super::prepare::worktree_or_lost;
 use super::prove::work;
 use super::trailers::{with_own_trailers, without_words_of_ours};
 use super::{blocking, words};
 use crate::conventional::{commit_type, scope};
-use crate::proving::{Measurements, prove as prove_work};
-use crate::trouble::Trouble;
+use crate::proving::{TestResultCache, prove as prove_work};
+use crate::step_error::StepError;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +27,12 @@ pub(super) const REFACTOR: &str = "refactor";
 /// not be made twice.
 const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(450), Duration::from_secs(4)];
 
-pub(crate) async fn commit(brief: Brief, worktree: Option<Worktree>, measurements: Arc<Measurements>) -> StepDone {
-    let worktree = match at_hand(&brief, worktree).await {
+pub(crate) async fn commit(
+    brief: StepContext,
+    worktree: Option<Worktree>,
+    measurements: Arc<TestResultCache>,
+) -> StepDone {
+    let worktree = match worktree_or_lost(&brief, worktree).await {
         Ok(worktree) => worktree,
         Err(answer) => return brief.done(answer, None),
     };
@@ -47,7 +51,7 @@ pub(crate) async fn commit(brief: Brief, worktree: Option<Worktree>, measurement
             Answer::Committed { commit, proof: Some(Box::new(proof)) }
         }
         Err(NotCommitted::Refused(why)) => Answer::CommitRefused(why),
-        Err(NotCommitted::Trouble(trouble)) => trouble.answer(Answer::CommitRefused),
+        Err(NotCommitted::StepError(trouble)) => trouble.answer(Answer::CommitRefused),
     };
     brief.done(answer, Some(worktree))
 }
@@ -71,12 +75,12 @@ pub(super) struct Committed {
 pub(super) enum NotCommitted {
     /// A hook refused, or what the hooks made does not hold.
     Refused(String),
-    Trouble(Trouble),
+    StepError(StepError),
 }
 
-impl From<Trouble> for NotCommitted {
-    fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
+impl From<StepError> for NotCommitted {
+    fn from(trouble: StepError) -> Self {
+        Self::StepError(trouble)
     }
 }
 
@@ -84,7 +88,7 @@ impl From<NotCommitted> for String {
     fn from(error: NotCommitted) -> Self {
         match error {
             NotCommitted::Refused(why) => why,
-            NotCommitted::Trouble(trouble) => trouble.into(),
+            NotCommitted::StepError(trouble) => trouble.into(),
         }
     }
 }
@@ -94,11 +98,11 @@ impl From<NotCommitted> for String {
 ///
 /// The user's hooks are run on it in a checkout of that very tree; what they make of it is judged as any work.
 pub(super) async fn committed(
-    brief: &Brief,
+    brief: &StepContext,
     worktree: &Worktree,
     proven: Proven,
     on: &CommitId,
-    measurements: &Measurements,
+    measurements: &TestResultCache,
 ) -> Result<Committed, NotCommitted> {
     let message = message(brief, &proven, on).await?;
     let mut hooked = hooked(brief, worktree, &proven, on, message, measurements).await?;
@@ -135,7 +139,12 @@ pub(super) async fn committed(
     unreachable!("the last round returns")
 }
 
-fn commit_now(brief: &Brief, worktree: &Worktree, hooked: &Hooked, parents: &[&CommitId]) -> Result<CommitId, Error> {
+fn commit_now(
+    brief: &StepContext,
+    worktree: &Worktree,
+    hooked: &Hooked,
+    parents: &[&CommitId],
+) -> Result<CommitId, Error> {
     let repository = &brief.setup.repository;
     let commit = repository.commit_as_user(&hooked.tree, parents, &hooked.message)?;
     repository.assert_tree_of(&commit, &hooked.tree)?;
@@ -145,12 +154,12 @@ fn commit_now(brief: &Brief, worktree: &Worktree, hooked: &Hooked, parents: &[&C
 
 /// Runs the user's hooks, where there are any, in a checkout that no agent had.
 async fn hooked(
-    brief: &Brief,
+    brief: &StepContext,
     worktree: &Worktree,
     proven: &Proven,
     on: &CommitId,
     message: String,
-    measurements: &Measurements,
+    measurements: &TestResultCache,
 ) -> Result<Hooked, NotCommitted> {
     let unchanged = Hooked { tree: proven.tree.clone(), message };
     let is_red = proven.phase == Phase::Red.as_str();
@@ -163,7 +172,7 @@ async fn hooked(
     let (name, value) = checkout.commit_mark();
     // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
     let _while_hooks_run =
-        brief.setup.executor.record(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))?;
+        brief.setup.executor.record(&[(name.to_owned(), value)]).map_err(|error| StepError::of(&error))?;
     let hooked = tokio::task::block_in_place(|| {
         checkout.run_commit_hooks(worktree.branch(), &unchanged.tree, &unchanged.message)
     });
@@ -175,7 +184,7 @@ async fn hooked(
 }
 
 /// Whether the settings have hooks run for a commit.
-fn runs_hooks(brief: &Brief, is_red: bool) -> bool {
+fn runs_hooks(brief: &StepContext, is_red: bool) -> bool {
     match brief.setup.settings.git.hooks {
         CommitHooks::On => true,
         CommitHooks::Commit => !is_red,
@@ -185,13 +194,13 @@ fn runs_hooks(brief: &Brief, is_red: bool) -> bool {
 
 /// A hook may run the tests, and those of a RED fail. Where it says so, no attempt of an agent mends that: the proven
 /// tests stay to be committed until the setting is another one. Else who reads of it is told how to go on.
-fn refused_red(brief: &Brief, place: &Path, error: Error) -> NotCommitted {
+fn refused_red(brief: &StepContext, place: &Path, error: Error) -> NotCommitted {
     if let Error::HookRefused { hook, why, output } = &error
         && let Some(proof) = brief.record.as_ref().and_then(|record| record.proof.as_ref())
         && tells_of_failing_tests(output, place, &proof.new, &proof.unloaded)
     {
         let id = brief.id();
-        return NotCommitted::Trouble(Trouble::of_surroundings(format!(
+        return NotCommitted::StepError(StepError::of_surroundings(format!(
             "failed to commit the tests of `{id}`, which are proven: {}\n\n{RED_AND_HOOKS} Then `tm waves run` goes on, \
              and no agent writes them again.",
             hook_words(hook, why, output)
@@ -210,7 +219,7 @@ const RED_AND_HOOKS: &str = "A RED can't pass a hook that runs the tests, since 
 
 fn refused(error: Error) -> NotCommitted {
     if error.is_of_surroundings() {
-        return NotCommitted::Trouble(Trouble::of(&error));
+        return NotCommitted::StepError(StepError::of(&error));
     }
     match error {
         Error::CommitRefused { why, output } => NotCommitted::Refused(format!("{why}\n{output}")),
@@ -231,7 +240,7 @@ pub(super) fn hook_words(hook: &str, why: &str, output: &str) -> String {
 const HOOK_BYTES: usize = 8 * 1024;
 
 /// The words are the template's, else the task's title; the trailers say what was proven.
-async fn message(brief: &Brief, proven: &Proven, on: &CommitId) -> Result<String, Trouble> {
+async fn message(brief: &StepContext, proven: &Proven, on: &CommitId) -> Result<String, StepError> {
     let (repository, tree, on) = (brief.setup.repository.clone(), proven.tree.clone(), on.clone());
     let inner = brief.clone();
     let (changed, command) = blocking(move || {
@@ -258,7 +267,7 @@ async fn message(brief: &Brief, proven: &Proven, on: &CommitId) -> Result<String
 
 /// The words of the user's template; `None` without one. It was checked before the run, so where it fails on this task
 /// alone, tm's own words keep the work from being lost.
-fn templated(brief: &Brief, files: &[String], phase: &str) -> Option<String> {
+fn templated(brief: &StepContext, files: &[String], phase: &str) -> Option<String> {
     let template = brief.setup.settings.git.commit_template.as_deref()?;
     let title = one_line(&brief.planned.title);
     let kind = match phase {
@@ -285,7 +294,7 @@ fn templated(brief: &Brief, files: &[String], phase: &str) -> Option<String> {
     }
 }
 
-fn trailers(brief: &Brief, phase: &str, command: Option<&TestCommand>) -> String {
+fn trailers(brief: &StepContext, phase: &str, command: Option<&TestCommand>) -> String {
     let header = &brief.setup.header;
     let (task, tag) = (one_line(brief.id().as_str()), one_line(header.tag.as_str()));
     let command = brief.command_trailers(command);
@@ -295,7 +304,7 @@ fn trailers(brief: &Brief, phase: &str, command: Option<&TestCommand>) -> String
 }
 
 /// The trailer with the title, where the first line may be another one.
-fn title(brief: &Brief) -> String {
+fn title(brief: &StepContext) -> String {
     let setup = &brief.setup;
     if setup.settings.git.commit_template.is_none() && !setup.repository.may_have_hooks(HookedWork::Commit) {
         return String::new();

@@ -1,11 +1,11 @@
 //! Has gates look at work that holds: commands of the project's own in a judge's checkout, and reviewers.
 
 use super::blocking;
-use super::brief::Brief;
+use super::context::StepContext;
 use super::review::review;
-use crate::proving::Measurements;
+use crate::proving::TestResultCache;
 use crate::setup::environment;
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_config::{CommandLine, Gate, GatePhase};
@@ -41,11 +41,11 @@ pub(super) const fn gate_phase(phase: Phase) -> GatePhase {
 ///
 /// Reviewers are asked last, and only where nothing else speaks against the work: they cost money.
 pub(super) async fn gated(
-    brief: &Brief,
+    brief: &StepContext,
     work: &Gated<'_>,
     mut proof: Proof,
-    measurements: &Measurements,
-) -> Result<Proof, Trouble> {
+    measurements: &TestResultCache,
+) -> Result<Proof, StepError> {
     let wanted = || brief.setup.settings.gates.iter().filter(|gate| gate.is_asked_for(work.phase));
     if !proof.holds() || wanted().next().is_none() {
         return Ok(proof);
@@ -95,17 +95,17 @@ fn first(result: &GateResult) -> &str {
 }
 
 /// The work as a commit on no branch, which can be checked out.
-async fn commit_of(brief: &Brief, work: &Gated<'_>) -> Result<CommitId, Trouble> {
+async fn commit_of(brief: &StepContext, work: &Gated<'_>) -> Result<CommitId, StepError> {
     let (repository, tree, on) = (brief.setup.repository.clone(), work.tree.clone(), work.before[0].clone());
     blocking(move || repository.commit_to_test(&tree, &on)).await
 }
 
 async fn by_command(
-    brief: &Brief,
+    brief: &StepContext,
     gate: &Gate,
     (work, commit): (&Gated<'_>, &CommitId),
-    measurements: &Measurements,
-) -> Result<GateResult, Trouble> {
+    measurements: &TestResultCache,
+) -> Result<GateResult, StepError> {
     let after = run_of(brief, gate, commit, measurements).await?;
     let mut before = Vec::new();
     if !after.succeeded && gate.new_only {
@@ -125,11 +125,11 @@ fn compared_with<'a>(gate: &Gate, work: &Gated<'a>, phase: Phase) -> &'a [Commit
 
 /// Runs a gate on a commit, unless its tree is known.
 async fn run_of(
-    brief: &Brief,
+    brief: &StepContext,
     gate: &Gate,
     commit: &CommitId,
-    measurements: &Measurements,
-) -> Result<GateRun, Trouble> {
+    measurements: &TestResultCache,
+) -> Result<GateRun, StepError> {
     let (repository, wanted) = (brief.setup.repository.clone(), commit.clone());
     let tree = blocking(move || repository.tree_of(&wanted)).await?;
     let key = format!("{tree} {}", gate.name);
@@ -142,11 +142,11 @@ async fn run_of(
 }
 
 async fn run_now(
-    brief: &Brief,
+    brief: &StepContext,
     gate: &Gate,
     commit: &CommitId,
-    measurements: &Measurements,
-) -> Result<GateRun, Trouble> {
+    measurements: &TestResultCache,
+) -> Result<GateRun, StepError> {
     let command = gate.command.as_ref().map(CommandLine::arguments).unwrap_or_default();
     let command = TestCommand {
         argv: command.into_iter().map(Into::into).collect(),
@@ -157,7 +157,7 @@ async fn run_now(
     };
     let name = format!("gate-{}", gate.name);
     let scratch = brief.directory.path();
-    std::fs::create_dir_all(scratch).map_err(|error| Trouble::of(&error))?;
+    std::fs::create_dir_all(scratch).map_err(|error| StepError::of(&error))?;
     let checkout = measurements.check_out(commit).await?;
     let report = measurements.run_in(checkout.path(), &command, scratch, &name).await;
     let run = read(gate, &report, &scratch.join(format!("{name}.log")), checkout.path());
@@ -166,8 +166,8 @@ async fn run_now(
 }
 
 /// What one run found. A command that can't be run at all says nothing of the work: somebody has to see to it.
-fn read(gate: &Gate, report: &TestReport, log: &Path, worktree: &Path) -> Result<GateRun, Trouble> {
-    let cannot = |why: String| Trouble::of_surroundings(format!("failed to run the gate `{}`: {why}", gate.name));
+fn read(gate: &Gate, report: &TestReport, log: &Path, worktree: &Path) -> Result<GateRun, StepError> {
+    let cannot = |why: String| StepError::of_surroundings(format!("failed to run the gate `{}`: {why}", gate.name));
     let succeeded = match &report.end {
         CommandEnd::NotStarted(why) => return Err(cannot(why.clone())),
         CommandEnd::Exited(code) if NO_PROGRAM.contains(code) => {

@@ -2,11 +2,11 @@
 //!
 //! Knows nothing of what was proven: a history changes no tree, and what can't be kept is told and costs nothing.
 
-use super::brief::Brief;
 use super::commit::one_line;
+use super::context::StepContext;
 use super::trailers::{is_of_tm, without_words_of_ours};
 use crate::audit::MADE_IN;
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use std::path::Path;
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::lead_out;
@@ -28,7 +28,7 @@ pub(super) struct History {
 }
 
 /// Makes the agent's own commits on `on` again, where the settings want them and nothing speaks against one.
-pub(super) fn history(brief: &Brief, worktree: &Worktree, on: &CommitId) -> Result<History, Trouble> {
+pub(super) fn history(brief: &StepContext, worktree: &Worktree, on: &CommitId) -> Result<History, StepError> {
     if !brief.setup.settings.git.keep_agent_commits {
         return Ok(History::default());
     }
@@ -40,7 +40,7 @@ pub(super) fn history(brief: &Brief, worktree: &Worktree, on: &CommitId) -> Resu
         Ok(Made::Refused(why)) => Ok(not_kept(brief, &why)),
         // Nothing is told of an agent's commits where it is the disk that refused.
         Err(error) if error.is_of_surroundings() && !matches!(error, Error::ObjectsNotAsNamed { .. }) => {
-            Err(Trouble::of(&error))
+            Err(StepError::of(&error))
         }
         Err(error) => Ok(not_kept(brief, &super::words(&error))),
     }
@@ -56,13 +56,13 @@ fn commits(count: usize) -> String {
     if count == 1 { "the agent's own commit is".to_owned() } else { format!("the agent's own {count} commits are") }
 }
 
-fn not_kept(brief: &Brief, why: &str) -> History {
+fn not_kept(brief: &StepContext, why: &str) -> History {
     let why = tm_untrusted::clean(why);
     tracing::warn!("task {}: the agent's own commits are not kept as history: {why}", brief.id());
     History { tip: None, note: Some(format!("the agent's own commits are not kept as history: {why}")) }
 }
 
-fn made_again(brief: &Brief, worktree: &Worktree, on: &CommitId) -> Result<Made, Error> {
+fn made_again(brief: &StepContext, worktree: &Worktree, on: &CommitId) -> Result<Made, Error> {
     let repository = &brief.setup.repository;
     let attempt = format!("{}/{}/{}", brief.setup.header.run_id, one_line(brief.id().as_str()), brief.attempt);
     let mark = (MADE_IN.to_owned(), attempt.clone());

@@ -2,9 +2,9 @@
 //! They are proven as any other RED. Where that fails, the next attempt is an agent's.
 
 use super::blocking;
-use super::brief::Brief;
+use super::context::StepContext;
 use crate::now;
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use tm_scheduler::{AgentReport, Claim, ClaimStatus, Ended, Phase, ResultFile};
 use tm_worktrees::{Error, TakenBackTree, Worktree};
 
@@ -13,7 +13,7 @@ const NOBODY: &str = "kept tests";
 
 /// Puts kept tests into the worktree; `None` where there are none for this attempt, or where they conflict with what has
 /// landed since.
-pub(super) async fn taken_over(brief: &Brief, worktree: &Worktree) -> Result<Option<AgentReport>, Trouble> {
+pub(super) async fn taken_over(brief: &StepContext, worktree: &Worktree) -> Result<Option<AgentReport>, StepError> {
     let is_first = brief.phase() == Phase::Red && brief.earlier.is_empty();
     let Some(kept) = brief.setup.kept_tests.get(brief.id()).filter(|_| is_first).cloned() else { return Ok(None) };
     let (repository, base) = (brief.setup.repository.clone(), worktree.base().clone());
@@ -29,7 +29,7 @@ pub(super) async fn taken_over(brief: &Brief, worktree: &Worktree) -> Result<Opt
         Err(trouble) if trouble.is_of_collected_objects() => return Ok(None),
         Err(trouble) => return Err(trouble),
     };
-    tokio::task::block_in_place(|| worktree.go_back_to(&commit)).map_err(|error| Trouble::of(&error))?;
+    tokio::task::block_in_place(|| worktree.go_back_to(&commit)).map_err(|error| StepError::of(&error))?;
     brief.tell_output("the tests are kept as they are; no agent is asked".to_owned());
     let report = AgentReport::new(NOBODY.to_owned(), begun, now(), Ended::Exited(Some(0)));
     Ok(Some(AgentReport { result: ResultFile::Claimed(Claim::of(ClaimStatus::Pass)), ..report }))

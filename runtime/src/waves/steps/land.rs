@@ -1,11 +1,11 @@
 //! Lands proven work: merges without a checkout, tests the merged tree, moves the integration branch.
 
 use super::blocking;
-use super::brief::{Brief, StepDone};
+use super::context::{StepContext, StepDone};
 use super::gates::{Gated, gated};
 use super::merge::{NotMerged, merge_of};
-use crate::proving::Measurements;
-use crate::trouble::Trouble;
+use crate::proving::TestResultCache;
+use crate::step_error::StepError;
 use crate::waves::attestation::attest;
 use crate::waves::resolving::{Climbed, Rung, climb, mending};
 use std::path::Path;
@@ -19,7 +19,7 @@ use tm_worktrees::{Conflict, Error, Landing, MergePreview, ObjectCheck};
 /// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
 const TRIES: u32 = 5;
 
-pub(crate) async fn land(brief: Brief, commit: CommitId, measurements: Arc<Measurements>) -> StepDone {
+pub(crate) async fn land(brief: StepContext, commit: CommitId, measurements: Arc<TestResultCache>) -> StepDone {
     for _ in 0..TRIES {
         match try_to_land(&brief, &commit, &measurements).await {
             Tried::Answer(answer) => return brief.done(*answer, None),
@@ -39,7 +39,7 @@ enum Tried {
     Again,
 }
 
-async fn try_to_land(brief: &Brief, commit: &CommitId, measurements: &Measurements) -> Tried {
+async fn try_to_land(brief: &StepContext, commit: &CommitId, measurements: &TestResultCache) -> Tried {
     let (inner, work) = (brief.clone(), commit.clone());
     let looked = blocking(move || {
         inner.assert_proven(&work)?;
@@ -79,11 +79,11 @@ enum Merged {
 
 /// Goes from one way of dealing with the conflict to the next until one holds.
 async fn resolved_or_refused(
-    brief: &Brief,
+    brief: &StepContext,
     head: &CommitId,
     commit: &CommitId,
     conflict: &Conflict,
-    measurements: &Measurements,
+    measurements: &TestResultCache,
 ) -> Tried {
     let mut tried = Vec::new();
     for rung in Rung::ALL {
@@ -115,7 +115,7 @@ async fn resolved_or_refused(
 }
 
 /// Tests a merge, and moves the integration branch there where nothing is wrong with it.
-async fn proven_and_landed(brief: &Brief, preview: &MergePreview, measurements: &Measurements) -> Merged {
+async fn proven_and_landed(brief: &StepContext, preview: &MergePreview, measurements: &TestResultCache) -> Merged {
     let (inner, head, commit) = (brief.clone(), preview.head.clone(), preview.commit.clone());
     let command = match blocking(move || inner.command_of_merge(&head, &commit)).await {
         Ok(command) => command,
@@ -124,7 +124,7 @@ async fn proven_and_landed(brief: &Brief, preview: &MergePreview, measurements: 
     let merge = match merge_of(brief, preview, command.as_ref(), measurements).await {
         Ok(merge) => merge,
         Err(NotMerged::Refused(why)) => return Merged::Over(refused(LandingRefusal::Failed(why))),
-        Err(NotMerged::Trouble(trouble)) => return Merged::Over(failed(trouble)),
+        Err(NotMerged::StepError(trouble)) => return Merged::Over(failed(trouble)),
     };
     if let Some(command) = &command {
         let landing = Landed { preview, merge: &merge, command };
@@ -154,12 +154,12 @@ async fn proven_and_landed(brief: &Brief, preview: &MergePreview, measurements: 
     Merged::Over(match finished {
         Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed { commit, resolution: preview.resolution })),
         Ok(Err(Error::Moved { .. })) => Tried::Again,
-        Ok(Err(error)) => failed(Trouble::of(&error)),
+        Ok(Err(error)) => failed(StepError::of(&error)),
         Err(error) => refused(LandingRefusal::Failed(error.to_string())),
     })
 }
 
-fn failed(trouble: Trouble) -> Tried {
+fn failed(trouble: StepError) -> Tried {
     if trouble.is_of_collected_objects() {
         return Tried::Again;
     }
@@ -175,7 +175,11 @@ pub(crate) struct Landed<'a> {
 }
 
 /// Tests the merged tree, unless that very tree was judged and held; `None` when nothing is wrong with it.
-async fn regression(brief: &Brief, landing: Landed<'_>, measurements: &Measurements) -> Result<Option<Proof>, Trouble> {
+async fn regression(
+    brief: &StepContext,
+    landing: Landed<'_>,
+    measurements: &TestResultCache,
+) -> Result<Option<Proof>, StepError> {
     let proof = judged_merge(landing, brief.directory.path(), measurements).await?;
     Ok(proof.filter(|proof| !proof.holds()))
 }
@@ -184,8 +188,8 @@ async fn regression(brief: &Brief, landing: Landed<'_>, measurements: &Measureme
 pub(crate) async fn judged_merge(
     landing: Landed<'_>,
     scratch: &Path,
-    measurements: &Measurements,
-) -> Result<Option<Proof>, Trouble> {
+    measurements: &TestResultCache,
+) -> Result<Option<Proof>, StepError> {
     let Landed { preview, merge, command } = landing;
     if measurements.is_proven(&preview.tree, command) {
         return Ok(None);
@@ -194,7 +198,7 @@ pub(crate) async fn judged_merge(
     let alone = measurements.at(&preview.commit, command).await;
     let results = measurements.measure(merge, command, scratch, "landing").await?;
     let written = tm_store::run::write_json(&scratch.join("tests-landing.json"), &results);
-    written.map_err(|error| Trouble::of(&error))?;
+    written.map_err(|error| StepError::of(&error))?;
     let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
     let again =
         if is_worse { Some(measurements.measure(merge, command, scratch, "landing-again").await?) } else { None };
@@ -206,7 +210,7 @@ pub(crate) async fn judged_merge(
 }
 
 /// The tasks that landed since the work's base, those first whose work touches the files.
-async fn landed_since(brief: &Brief, head: &CommitId, commit: &CommitId, files: &[String]) -> Vec<TaskId> {
+async fn landed_since(brief: &StepContext, head: &CommitId, commit: &CommitId, files: &[String]) -> Vec<TaskId> {
     let repository = brief.setup.repository.clone();
     let (head, commit, files) = (head.clone(), commit.clone(), files.to_vec());
     let found = blocking(move || repository.trailers_between(&commit, &head, &files, "Task")).await;

@@ -1,11 +1,11 @@
 //! Makes the merge of a landing a commit, which is on no branch yet, after the hooks that git runs on merges.
 
 use super::blocking;
-use super::brief::Brief;
 use super::commit::hook_words;
+use super::context::StepContext;
 use super::trailers::with_own_trailers;
-use crate::proving::Measurements;
-use crate::trouble::Trouble;
+use crate::proving::TestResultCache;
+use crate::step_error::StepError;
 use tm_config::CommitHooks;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::CommitId;
@@ -15,21 +15,21 @@ use tm_worktrees::{Error, HookedWork, MergePreview};
 pub(super) enum NotMerged {
     /// A hook refused, or changed what the parents give.
     Refused(String),
-    Trouble(Trouble),
+    StepError(StepError),
 }
 
-impl From<Trouble> for NotMerged {
-    fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
+impl From<StepError> for NotMerged {
+    fn from(trouble: StepError) -> Self {
+        Self::StepError(trouble)
     }
 }
 
 /// Makes the merge a commit, and asserts that it is what its parents give.
 pub(super) async fn merge_of(
-    brief: &Brief,
+    brief: &StepContext,
     preview: &MergePreview,
     command: Option<&TestCommand>,
-    measurements: &Measurements,
+    measurements: &TestResultCache,
 ) -> Result<CommitId, NotMerged> {
     let message = hooked(brief, preview, command, measurements).await?;
     let (repository, preview) = (brief.setup.repository.clone(), preview.clone());
@@ -43,10 +43,10 @@ pub(super) async fn merge_of(
 
 /// The message after the hooks of a merge, where there are any: they are run in a checkout of the merged tree.
 async fn hooked(
-    brief: &Brief,
+    brief: &StepContext,
     preview: &MergePreview,
     command: Option<&TestCommand>,
-    measurements: &Measurements,
+    measurements: &TestResultCache,
 ) -> Result<String, NotMerged> {
     let setup = &brief.setup;
     if setup.settings.git.hooks == CommitHooks::Off || !setup.repository.may_have_hooks(HookedWork::Merge) {
@@ -59,7 +59,7 @@ async fn hooked(
     let commit = blocking(move || repository.commit_to_test(&tree, &head)).await?;
     let mut checkout = measurements.check_out(&commit).await?;
     let (name, value) = checkout.commit_mark();
-    let _while_hooks_run = setup.executor.record(&[(name.to_owned(), value)]).map_err(|error| Trouble::of(&error))?;
+    let _while_hooks_run = setup.executor.record(&[(name.to_owned(), value)]).map_err(|error| StepError::of(&error))?;
     let hooked = tokio::task::block_in_place(|| checkout.run_merge_hooks(&preview.head, &preview.tree, &message));
     drop(checkout);
     match hooked {
@@ -69,11 +69,11 @@ async fn hooked(
             Err(NotMerged::Refused(why.to_owned()))
         }
         Err(Error::HookRefused { hook, why, output }) => Err(NotMerged::Refused(hook_words(hook, &why, &output))),
-        Err(error) => Err(Trouble::of(&error).into()),
+        Err(error) => Err(StepError::of(&error).into()),
     }
 }
 
-fn message(brief: &Brief, subject: &str, command: Option<&TestCommand>) -> String {
+fn message(brief: &StepContext, subject: &str, command: Option<&TestCommand>) -> String {
     let header = &brief.setup.header;
     let title = brief.planned.title.split_whitespace().collect::<Vec<_>>().join(" ");
     // A task's own command is named by the task's commit alone.

@@ -1,8 +1,8 @@
 //! The steps of an attempt: each is one function, read from top to bottom, that ends in exactly one answer.
 
 mod agent;
-mod brief;
 mod commit;
+mod context;
 mod gates;
 mod history;
 mod kept;
@@ -16,12 +16,12 @@ mod review;
 mod trailers;
 
 pub(crate) use agent::{adopt, run_agent};
-pub(crate) use brief::{Brief, StepDone};
 pub(crate) use commit::commit;
+pub(crate) use context::{StepContext, StepDone};
 pub(crate) use land::{Landed, judged_merge, land};
 pub(crate) use prepare::prepare;
 pub(crate) use prove::prove;
 pub(crate) use refactor::refactor;
 pub(crate) use release::release;
 
-use crate::trouble::{blocking, words};
+use crate::step_error::{blocking, words};

@@ -1,8 +1,8 @@
 //! Makes the base of an attempt and gives it a worktree on it.
 
 use super::blocking;
-use super::brief::{Brief, StepDone};
-use crate::trouble::Trouble;
+use super::context::{StepContext, StepDone};
+use crate::step_error::StepError;
 use crate::waves::resolving::carried_over;
 use tm_scheduler::{Answer, AttemptNumber, CommitId, Phase, PrepareRefusal};
 use tm_worktrees::{BranchName, BranchStart, Conflicts, Error, MergeOutcome, Worktree, branch_from_pattern, slug};
@@ -19,7 +19,7 @@ enum Prepared {
     Conflict(Vec<String>),
 }
 
-pub(crate) async fn prepare(brief: Brief, on_top_of: Vec<CommitId>, must_contain: Vec<CommitId>) -> StepDone {
+pub(crate) async fn prepare(brief: StepContext, on_top_of: Vec<CommitId>, must_contain: Vec<CommitId>) -> StepDone {
     let mut tries = 0;
     let prepared = loop {
         tries += 1;
@@ -41,10 +41,10 @@ pub(crate) async fn prepare(brief: Brief, on_top_of: Vec<CommitId>, must_contain
 }
 
 async fn base_and_worktree(
-    brief: &Brief,
+    brief: &StepContext,
     on_top_of: &[CommitId],
     must_contain: &[CommitId],
-) -> Result<Prepared, Trouble> {
+) -> Result<Prepared, StepError> {
     let (mut tip, outcome) = look(brief, on_top_of).await?;
     let base = match outcome {
         MergeOutcome::Merged(base) => base,
@@ -69,7 +69,7 @@ async fn base_and_worktree(
 }
 
 /// Lays out the proven work that the attempt is to put together with what has landed, marks of conflicts included.
-async fn with_carried_work(brief: &Brief, worktree: Worktree) -> Result<Worktree, Trouble> {
+async fn with_carried_work(brief: &StepContext, worktree: Worktree) -> Result<Worktree, StepError> {
     let Some(proven) = brief.carried_over().cloned() else { return Ok(worktree) };
     let repository = brief.setup.repository.clone();
     blocking(move || {
@@ -82,7 +82,7 @@ async fn with_carried_work(brief: &Brief, worktree: Worktree) -> Result<Worktree
 }
 
 /// Returns where the integration branch is, and what the task starts from there.
-async fn look(brief: &Brief, on_top_of: &[CommitId]) -> Result<(CommitId, MergeOutcome), Trouble> {
+async fn look(brief: &StepContext, on_top_of: &[CommitId]) -> Result<(CommitId, MergeOutcome), StepError> {
     let (brief, on_top_of) = (brief.clone(), on_top_of.to_vec());
     blocking(move || {
         let tip = brief.integration_tip()?;
@@ -92,13 +92,13 @@ async fn look(brief: &Brief, on_top_of: &[CommitId]) -> Result<(CommitId, MergeO
     .await
 }
 
-fn base_on(brief: &Brief, tip: &CommitId, on_top_of: &[CommitId]) -> Result<MergeOutcome, Error> {
+fn base_on(brief: &StepContext, tip: &CommitId, on_top_of: &[CommitId]) -> Result<MergeOutcome, Error> {
     let commits: Vec<CommitId> = std::iter::once(tip).chain(on_top_of).cloned().collect();
     brief.setup.repository.combine_as_user(&commits, &format!("Base of task {}", brief.id()), Conflicts::United)
 }
 
 /// The branch of an earlier attempt is taken again, its commits kept elsewhere; otherwise a free name is found.
-fn branch(brief: &Brief, base: &CommitId) -> Result<(BranchName, BranchStart), Error> {
+fn branch(brief: &StepContext, base: &CommitId) -> Result<(BranchName, BranchStart), Error> {
     let repository = &brief.setup.repository;
     let earlier = brief.earlier.iter().rev().chain(&brief.record).find_map(|record| record.place.as_ref());
     if let Some(place) = earlier {
@@ -129,14 +129,14 @@ fn branch(brief: &Brief, base: &CommitId) -> Result<(BranchName, BranchStart), E
 }
 
 /// Opens the worktree of an attempt that another process prepared.
-pub(super) async fn taken_over(brief: &Brief) -> Result<Worktree, Trouble> {
-    let Some(place) = brief.place.clone() else { return Err(Trouble::of_task("its worktree was never made")) };
+pub(super) async fn taken_over(brief: &StepContext) -> Result<Worktree, StepError> {
+    let Some(place) = brief.place.clone() else { return Err(StepError::of_task("its worktree was never made")) };
     let checkouts = brief.setup.checkouts.clone();
     blocking(move || checkouts.take_over(place.worktree.as_ref(), &BranchName::new(place.branch)?, &place.base)).await
 }
 
 /// Returns the worktree of a step, wherever it comes from, or the answer that it is lost.
-pub(super) async fn at_hand(brief: &Brief, worktree: Option<Worktree>) -> Result<Worktree, Answer> {
+pub(super) async fn worktree_or_lost(brief: &StepContext, worktree: Option<Worktree>) -> Result<Worktree, Answer> {
     match worktree {
         Some(worktree) => Ok(worktree),
         None => taken_over(brief).await.map_err(|trouble| trouble.answer(Answer::WorkLost)),
@@ -145,5 +145,5 @@ pub(super) async fn at_hand(brief: &Brief, worktree: Option<Worktree>) -> Result
 
 /// The answer to a step whose work can't be got at: lost, or out of reach for now.
 pub(super) fn lost(error: &(dyn std::error::Error + 'static)) -> Answer {
-    Trouble::of(error).answer(Answer::WorkLost)
+    StepError::of(error).answer(Answer::WorkLost)
 }

@@ -1,19 +1,23 @@
 //! Has an attempt's work taken as a tree, measured and judged.
 
-use super::brief::{Brief, StepDone};
+use super::context::{StepContext, StepDone};
 use super::gates::{Gated, gate_phase, gated};
-use super::prepare::{at_hand, lost};
+use super::prepare::{lost, worktree_or_lost};
 use super::{blocking, words};
-use crate::proving::{Measurements, Work, prove as prove_work};
-use crate::trouble::Trouble;
+use crate::proving::{TestResultCache, Work, prove as prove_work};
+use crate::step_error::StepError;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason};
 use tm_worktrees::{Captured, Error, ObjectCheck, TreeId, Worktree};
 
-pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements: Arc<Measurements>) -> StepDone {
-    let worktree = match at_hand(&brief, worktree).await {
+pub(crate) async fn prove(
+    brief: StepContext,
+    worktree: Option<Worktree>,
+    measurements: Arc<TestResultCache>,
+) -> StepDone {
+    let worktree = match worktree_or_lost(&brief, worktree).await {
         Ok(worktree) => worktree,
         Err(answer) => return brief.done(answer, None),
     };
@@ -45,7 +49,7 @@ pub(crate) async fn prove(brief: Brief, worktree: Option<Worktree>, measurements
 const MOST_TOUCHED: usize = 200;
 
 /// Judges the work; first of all, where it is to resolve a conflict, whether it does that and nothing else.
-async fn proof_of(brief: &Brief, work: &Work, measurements: &Measurements) -> Result<Proof, Trouble> {
+async fn proof_of(brief: &StepContext, work: &Work, measurements: &TestResultCache) -> Result<Proof, StepError> {
     let (inner, base, tree) = (brief.clone(), work.base.clone(), work.tree.clone());
     let fault = blocking(move || match inner.mending(&base)? {
         Some(mending) => mending.fault(&inner.setup.repository, &tree),
@@ -105,7 +109,7 @@ fn listed(paths: &[PathBuf]) -> String {
 }
 
 /// The work of an attempt as it is judged.
-pub(super) async fn work(brief: &Brief, base: CommitId, tree: TreeId) -> Result<Work, Trouble> {
+pub(super) async fn work(brief: &StepContext, base: CommitId, tree: TreeId) -> Result<Work, StepError> {
     let (inner, on, of) = (brief.clone(), base.clone(), tree.clone());
     let command = blocking(move || inner.command_of_work(&on, &of)).await?;
     Ok(Work {

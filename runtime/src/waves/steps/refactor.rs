@@ -3,15 +3,15 @@
 //! Nothing that goes wrong here costs GREEN its work: whatever is not kept is put aside, and GREEN's commit stands.
 
 use super::agent::command;
-use super::brief::{Brief, StepDone};
 use super::commit::{Committed, Proven, REFACTOR, committed};
+use super::context::{StepContext, StepDone};
 use super::gates::{Gated, gated};
-use super::prepare::at_hand;
+use super::prepare::worktree_or_lost;
 use super::prove::work;
 use super::words;
 use crate::attempt::Start;
-use crate::proving::{Measurements, Work, prove_same_behaviour};
-use crate::trouble::Trouble;
+use crate::proving::{TestResultCache, Work, prove_same_behaviour};
+use crate::step_error::StepError;
 use std::sync::Arc;
 use tm_config::GatePhase;
 use tm_executors::agent::adopt_attempt;
@@ -31,16 +31,16 @@ struct Outcome {
 }
 
 pub(crate) async fn refactor(
-    mut brief: Brief,
+    mut brief: StepContext,
     worktree: Option<Worktree>,
     commit: CommitId,
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
-    measurements: Arc<Measurements>,
+    measurements: Arc<TestResultCache>,
 ) -> StepDone {
     let green_directory = brief.directory.clone();
     brief.directory = green_directory.refactor();
-    let worktree = match at_hand(&brief, worktree).await {
+    let worktree = match worktree_or_lost(&brief, worktree).await {
         Ok(worktree) => worktree,
         Err(_gone) => return brief.done(dropped(commit, "its worktree is gone".to_owned()), None),
     };
@@ -60,7 +60,7 @@ pub(crate) async fn refactor(
     let (stands, why) = match kept {
         Ok(better) => (better, None),
         Err(why) => {
-            let why = put_aside(&brief, &worktree, &commit, why);
+            let why = set_aside(&brief, &worktree, &commit, why);
             (commit, Some(why))
         }
     };
@@ -75,19 +75,19 @@ fn dropped(commit: CommitId, why: String) -> Answer {
 }
 
 /// Puts the branch and the files at the commit that stands; other commits on the branch are kept elsewhere.
-fn go_back(brief: &Brief, worktree: &Worktree, commit: &CommitId) -> Result<(), Error> {
+fn go_back(brief: &StepContext, worktree: &Worktree, commit: &CommitId) -> Result<(), Error> {
     tokio::task::block_in_place(|| {
         worktree.put_branch_at(commit, &put_aside_as(brief))?;
         worktree.go_back_to(commit)
     })
 }
 
-fn put_aside_as(brief: &Brief) -> String {
+fn put_aside_as(brief: &StepContext) -> String {
     format!("{}-refactor", brief.salvage_name(brief.attempt))
 }
 
 /// Another process began this: its agent is ended, and what it did is dropped, since nobody saw it proven.
-async fn after_interruption(brief: &Brief, worktree: &Worktree) -> Outcome {
+async fn after_interruption(brief: &StepContext, worktree: &Worktree) -> Outcome {
     let (_sender, orders) = watch::channel(Some(StopMode::Now));
     let report = match command(brief, worktree.path(), 0, Prompt::Refactor, Vec::new()).await {
         Ok(command) => adopt_attempt(command, orders, |_| {}).await.ok(),
@@ -97,21 +97,21 @@ async fn after_interruption(brief: &Brief, worktree: &Worktree) -> Outcome {
 }
 
 /// Whoever takes the run up starts the agent anew, and takes it for none that was interrupted.
-fn forget_start(brief: &Brief) {
+fn forget_start(brief: &StepContext) {
     // What stays has the improvement dropped, which costs GREEN nothing.
     let _dropped_then = std::fs::remove_dir_all(brief.directory.path());
 }
 
 /// Has the code improved; an error is that of the surroundings, in which no agent could be started.
 async fn improve(
-    brief: &Brief,
+    brief: &StepContext,
     worktree: &Worktree,
     commit: &CommitId,
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
-    measurements: &Measurements,
-) -> Result<Outcome, Trouble> {
-    let nothing = |trouble: Trouble| {
+    measurements: &TestResultCache,
+) -> Result<Outcome, StepError> {
+    let nothing = |trouble: StepError| {
         let kept = Err(trouble.clone().into());
         if trouble.is_of_surroundings() { Err(trouble) } else { Ok(Outcome { report: None, proof: None, kept }) }
     };
@@ -148,21 +148,21 @@ async fn improve(
 }
 
 /// What a reviewer without a verdict spent stands where one with a verdict would.
-fn unreviewed(trouble: &Trouble) -> Option<Proof> {
+fn unreviewed(trouble: &StepError) -> Option<Proof> {
     let refused = || Proof::refused(Failure::GateFailed, Reason::GateFailed, trouble.to_string());
     trouble.review().map(|review| Proof { gates: vec![review.clone()], ..refused() })
 }
 
 async fn judged(
-    brief: &Brief,
+    brief: &StepContext,
     worktree: &Worktree,
     commit: &CommitId,
-    measurements: &Measurements,
-) -> Result<Proof, Trouble> {
+    measurements: &TestResultCache,
+) -> Result<Proof, StepError> {
     let captured = tokio::task::block_in_place(|| worktree.capture(&brief.setup.never_commit));
-    let captured = captured.map_err(|error| Trouble::of(&error))?;
-    if brief.setup.repository.tree_of(commit).map_err(|error| Trouble::of(&error))? == captured.tree {
-        return Err(Trouble::of_task("nothing was changed"));
+    let captured = captured.map_err(|error| StepError::of(&error))?;
+    if brief.setup.repository.tree_of(commit).map_err(|error| StepError::of(&error))? == captured.tree {
+        return Err(StepError::of_task("nothing was changed"));
     }
     let work = Work { red: None, ..work(brief, commit.clone(), captured.tree).await? };
     let proof = prove_same_behaviour(&work, measurements).await?;
@@ -173,11 +173,11 @@ async fn judged(
 
 /// Commits what was proven on top of GREEN's commit.
 async fn keep(
-    brief: &Brief,
+    brief: &StepContext,
     worktree: &Worktree,
     green: &CommitId,
     proof: Proof,
-    measurements: &Measurements,
+    measurements: &TestResultCache,
 ) -> (Proof, Result<CommitId, String>) {
     let Some(tree) = proof.tree.clone().map(TreeId::new) else {
         return (proof, Err("there is no test command to prove it with".to_owned()));
@@ -194,7 +194,7 @@ async fn keep(
 }
 
 /// Keeps what is dropped where it can be found again; returns why it was dropped, and where it is.
-fn put_aside(brief: &Brief, worktree: &Worktree, commit: &CommitId, why: String) -> String {
+fn set_aside(brief: &StepContext, worktree: &Worktree, commit: &CommitId, why: String) -> String {
     let repository = &brief.setup.repository;
     let is_green = || Ok::<_, Error>(worktree.tree()? == repository.tree_of(commit)?);
     if tokio::task::block_in_place(is_green).unwrap_or(false) {

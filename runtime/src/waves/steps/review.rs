@@ -3,10 +3,10 @@
 
 use super::agent::{marks, placeholders, variables};
 use super::blocking;
-use super::brief::Brief;
+use super::context::StepContext;
 use super::gates::Gated;
 use crate::attempt::{Launch, Start};
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use serde::Deserialize;
 use std::path::Path;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn add(spent: &mut GateResult, mut report: AgentReport) {
 }
 
 /// Asks the reviewer of a gate, again where there is no verdict.
-pub(super) async fn review(brief: &Brief, gate: &Gate, work: &Gated<'_>) -> Result<GateResult, Trouble> {
+pub(super) async fn review(brief: &StepContext, gate: &Gate, work: &Gated<'_>) -> Result<GateResult, StepError> {
     let mut review = GateResult::new(&gate.name, GateOutcome::NoVerdict, Vec::new());
     end_what_was_left(brief, gate).await?;
     for pause in std::iter::once(Duration::ZERO).chain(AGAIN_AFTER) {
@@ -70,7 +70,7 @@ pub(super) async fn review(brief: &Brief, gate: &Gate, work: &Gated<'_>) -> Resu
     let why = review.findings.last().map_or("", String::as_str);
     let agent = gate.agent.as_deref().unwrap_or_default();
     let why = format!("failed to get a verdict of the reviewer `{agent}` for the gate `{}`: {why}", gate.name);
-    Err(Trouble::of_surroundings(why).with_review(review))
+    Err(StepError::of_surroundings(why).with_review(review))
 }
 
 fn with_verdict(review: GateResult, verdict: Verdict) -> GateResult {
@@ -86,12 +86,12 @@ fn with_verdict(review: GateResult, verdict: Verdict) -> GateResult {
 }
 
 /// Each start has a folder of its own, so that nothing of before is taken for its verdict.
-fn next_number(brief: &Brief, gate: &Gate) -> u32 {
+fn next_number(brief: &StepContext, gate: &Gate) -> u32 {
     (1..MOST_STARTS).find(|number| !brief.directory.review(&gate.name, *number).path().exists()).unwrap_or(MOST_STARTS)
 }
 
 /// Ends a reviewer that a tm which is gone has started; what it wrote counts for nothing.
-async fn end_what_was_left(brief: &Brief, gate: &Gate) -> Result<(), Trouble> {
+async fn end_what_was_left(brief: &StepContext, gate: &Gate) -> Result<(), StepError> {
     let number = next_number(brief, gate);
     if number == 1 {
         return Ok(());
@@ -107,14 +107,14 @@ async fn end_what_was_left(brief: &Brief, gate: &Gate) -> Result<(), Trouble> {
 
 /// One start; an error in words where there is no verdict.
 async fn asked(
-    brief: &Brief,
+    brief: &StepContext,
     gate: &Gate,
     work: &Gated<'_>,
     directory: &AttemptDirectory,
     spent: &mut GateResult,
-) -> Result<Result<Verdict, String>, Trouble> {
-    directory.create().map_err(|error| Trouble::of(&error))?;
-    let folder = tempfile::tempdir_in(directory.path()).map_err(|error| Trouble::of(&error))?;
+) -> Result<Result<Verdict, String>, StepError> {
+    directory.create().map_err(|error| StepError::of(&error))?;
+    let folder = tempfile::tempdir_in(directory.path()).map_err(|error| StepError::of(&error))?;
     let diff = laid_out(brief, work, folder.path(), directory).await?;
     let prompt = prompt(brief, gate, &diff, directory)?;
     let command = launch(brief, gate, directory, folder.path(), (&prompt, gate.limit()))?;
@@ -161,11 +161,11 @@ fn verdict(file: &Path) -> Result<Verdict, String> {
 
 /// Lays the files of the work out for the reviewer; returns the difference, which lies beside them as well.
 async fn laid_out(
-    brief: &Brief,
+    brief: &StepContext,
     work: &Gated<'_>,
     folder: &Path,
     directory: &AttemptDirectory,
-) -> Result<String, Trouble> {
+) -> Result<String, StepError> {
     let (repository, tree, base) = (brief.setup.repository.clone(), work.tree.clone(), work.before[0].clone());
     let folder = folder.to_owned();
     let diff = blocking(move || {
@@ -174,11 +174,11 @@ async fn laid_out(
     })
     .await?;
     let file = directory.path().join("diff.patch");
-    tm_store::atomic::replace_own(&file, diff.as_bytes()).map_err(|error| Trouble::of(&error))?;
+    tm_store::atomic::replace_own(&file, diff.as_bytes()).map_err(|error| StepError::of(&error))?;
     Ok(diff)
 }
 
-fn prompt(brief: &Brief, gate: &Gate, diff: &str, directory: &AttemptDirectory) -> Result<String, Trouble> {
+fn prompt(brief: &StepContext, gate: &Gate, diff: &str, directory: &AttemptDirectory) -> Result<String, StepError> {
     let end = diff.floor_char_boundary(DIFF_BYTES);
     let context = ReviewContext {
         id: brief.id().to_string(),
@@ -194,18 +194,18 @@ fn prompt(brief: &Brief, gate: &Gate, diff: &str, directory: &AttemptDirectory) 
         is_cut: end < diff.len(),
         verdict_file: directory.result().display().to_string(),
     };
-    review_prompt(&context).map_err(|error| Trouble::of(&error))
+    review_prompt(&context).map_err(|error| StepError::of(&error))
 }
 
 fn launch(
-    brief: &Brief,
+    brief: &StepContext,
     gate: &Gate,
     directory: &AttemptDirectory,
     folder: &Path,
     (prompt, timeout): (&str, Duration),
-) -> Result<tm_executors::agent::AgentCommand, Trouble> {
+) -> Result<tm_executors::agent::AgentCommand, StepError> {
     let settings = &brief.setup.settings;
-    let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings).map_err(|error| Trouble::of(&error))?;
+    let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings).map_err(|error| StepError::of(&error))?;
     let launch = Launch {
         recipe: &recipe,
         executor: &brief.setup.executor,

@@ -29,7 +29,7 @@ struct Outcome {
 fn ends_always(script: &mut Script, answer: &dyn Fn() -> Answer) -> Outcome {
     let mut outcome = Outcome { started: 0, pauses: Vec::new(), reason: String::new() };
     while !script.scheduler.states[0].is_settled() {
-        let attempt = script.scheduler.attempt_number(0);
+        let attempt = script.scheduler.attempt_number(TaskIndex(0));
         let input = match script.scheduler.states[0] {
             State::Preparing => Input::Answer { task: "1".into(), attempt, answer: prepared() },
             State::Running => {

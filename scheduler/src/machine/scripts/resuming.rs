@@ -42,7 +42,7 @@ fn trouble_around_a_step_stops_the_run_and_the_step_is_asked_for_again() {
     let mut script = Script::new(&[("1", &[]), ("2", &[]), ("3", &[])], TddMode::Off, 2);
     script.scheduler.handle(Timestamp(0), Input::Begin).expect("begins");
     script.work("1");
-    script.answer("1", Answer::Surroundings("disk full".into()), &["say run:stopping Surroundings"]);
+    script.answer("1", Answer::InfrastructureFailed("disk full".into()), &["say run:stopping Surroundings"]);
     // What is under way goes on to its end, and nothing more is started.
     script.work("2");
     script.answer("2", committed("c2"), &["say commit:created 2", "release 2#1 Nothing", "land 2#1 c2"]);
@@ -124,7 +124,7 @@ fn a_landing_that_can_not_be_done_now_waits_for_the_next_process() {
     script.answer("1", committed("c1"), &["say commit:created 1", "release 1#1 Nothing", "land 1#1 c1"]);
     script.answer(
         "1",
-        Answer::Surroundings("read-only".into()),
+        Answer::InfrastructureFailed("read-only".into()),
         &["say run:stopping Surroundings", "status 1 pending", "say run:ended stopped 1"],
     );
     let limits = script.scheduler.limits().clone();

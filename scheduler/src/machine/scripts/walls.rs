@@ -1,7 +1,7 @@
 //! Limits and refused credentials: who is held up, until when, and who takes over.
 
 use super::*;
-use crate::{Roster, Seat, ServiceRefusal, Tokens};
+use crate::{AgentCandidate, AgentPool, ServiceRefusal, Tokens};
 
 fn refused(refusal: ServiceRefusal) -> Answer {
     let Answer::AgentEnded(report) = exited(1) else { unreachable!("an agent's end") };
@@ -12,16 +12,16 @@ fn limited(until: Option<u64>) -> Answer {
     refused(ServiceRefusal::RateLimited { until: until.map(Timestamp) })
 }
 
-fn seat(agent: &str, account: &str) -> Seat {
-    Seat { agent: agent.into(), account: account.into(), if_refused: format!("log in to {account}") }
+fn candidate(agent: &str, account: &str) -> AgentCandidate {
+    AgentCandidate { agent: agent.into(), account: account.into(), if_refused: format!("log in to {account}") }
 }
 
-fn independent(count: usize, slots: u32, seats: &[Seat]) -> Script {
+fn independent(count: usize, slots: u32, candidates: &[AgentCandidate]) -> Script {
     let ids: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
     let edges: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), &[][..])).collect();
     let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
     limits.retries = 0;
-    limits.agents = Roster { plain: seats.to_vec(), ..Roster::default() };
+    limits.agents = AgentPool { plain: candidates.to_vec(), ..AgentPool::default() };
     let mut script = Script::with_limits(&edges, TddMode::Off, limits);
     script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
     for id in ids.iter().take(slots as usize) {
@@ -40,7 +40,7 @@ fn to_the_end(script: &mut Script, task: &str) {
 
 #[test]
 fn a_wall_on_three_of_five_slots_holds_up_all_and_charges_nobody() {
-    let mut script = independent(7, 5, &[seat("claude", "claude")]);
+    let mut script = independent(7, 5, &[candidate("claude", "claude")]);
     script.now = Timestamp(1_000);
     script.answer(
         "1",
@@ -77,7 +77,7 @@ fn a_wall_on_three_of_five_slots_holds_up_all_and_charges_nobody() {
 #[test]
 fn a_limit_that_is_declared_for_years_is_asked_about_again_after_a_day() {
     let day = 24 * 3_600_000;
-    let mut script = independent(1, 1, &[seat("claude", "claude")]);
+    let mut script = independent(1, 1, &[candidate("claude", "claude")]);
     script.now = Timestamp(5_000);
     script.answer(
         "1",
@@ -95,7 +95,7 @@ fn a_limit_that_is_declared_for_years_is_asked_about_again_after_a_day() {
 
 #[test]
 fn a_wall_that_an_earlier_version_raised_for_years_is_as_short_as_any_once_the_run_is_taken_up() {
-    let mut script = independent(1, 1, &[seat("claude", "claude")]);
+    let mut script = independent(1, 1, &[candidate("claude", "claude")]);
     script.scheduler.limits.edition = Edition::First;
     script.answer(
         "1",
@@ -119,7 +119,7 @@ fn a_wall_that_an_earlier_version_raised_for_years_is_as_short_as_any_once_the_r
 
 #[test]
 fn a_wall_that_another_agent_of_the_account_passes_is_none() {
-    let mut script = independent(4, 3, &[seat("claude", "claude")]);
+    let mut script = independent(4, 3, &[candidate("claude", "claude")]);
     script.answer(
         "1",
         limited(Some(9_000_000)),
@@ -185,7 +185,7 @@ fn the_question_that_a_hanging_agent_asked_is_evidence() {
 
 #[test]
 fn an_undeclared_limit_pauses_longer_each_time_until_the_service_answers() {
-    let mut script = independent(1, 1, &[seat("claude", "claude")]);
+    let mut script = independent(1, 1, &[candidate("claude", "claude")]);
     let mut pauses = Vec::new();
     for number in 1..=6 {
         let input = Input::Answer { task: "1".into(), attempt: AttemptNumber(number), answer: limited(None) };
@@ -209,7 +209,7 @@ fn an_undeclared_limit_pauses_longer_each_time_until_the_service_answers() {
 
 #[test]
 fn a_wall_survives_the_process_and_is_told_again() {
-    let mut script = independent(1, 1, &[seat("claude", "claude")]);
+    let mut script = independent(1, 1, &[candidate("claude", "claude")]);
     script.answer(
         "1",
         limited(Some(60_000)),
@@ -234,8 +234,11 @@ fn a_wall_survives_the_process_and_is_told_again() {
 
 #[test]
 fn while_one_account_is_behind_a_wall_the_next_agent_takes_over() {
-    let mut script =
-        independent(2, 1, &[seat("claude", "a"), seat("careful", "a"), seat("codex", "b"), seat("gemini", "c")]);
+    let mut script = independent(
+        2,
+        1,
+        &[candidate("claude", "a"), candidate("careful", "a"), candidate("codex", "b"), candidate("gemini", "c")],
+    );
     script.answer(
         "1",
         limited(Some(60_000)),
@@ -273,8 +276,8 @@ fn while_one_account_is_behind_a_wall_the_next_agent_takes_over() {
 #[test]
 fn nobody_is_started_while_all_its_agents_are_refused_and_the_rest_goes_on() {
     let mut script = Script::new(&[("1", &[]), ("2", &[])], TddMode::Auto, 1);
-    script.scheduler.limits.agents.red = vec![seat("claude", "a")];
-    script.scheduler.limits.agents.plain = vec![seat("codex", "b")];
+    script.scheduler.limits.agents.red = vec![candidate("claude", "a")];
+    script.scheduler.limits.agents.plain = vec![candidate("codex", "b")];
     script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
     script.answer("1:red", prepared(), &["say attempt:started 1:red", "run 1:red#1"]);
     script.answer(
@@ -297,7 +300,7 @@ fn nobody_is_started_while_all_its_agents_are_refused_and_the_rest_goes_on() {
 
 #[test]
 fn an_attempt_whose_worktree_comes_when_its_agent_is_behind_a_wall_is_taken_back() {
-    let mut script = independent(3, 2, &[seat("claude", "a")]);
+    let mut script = independent(3, 2, &[candidate("claude", "a")]);
     to_the_end(&mut script, "1");
     // 3 waits for its worktree when 2 runs into the wall.
     script.answer(

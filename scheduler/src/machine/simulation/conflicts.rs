@@ -7,13 +7,13 @@ impl World {
     /// A task that starts does not meet one that conflicted twice; says so in words of its own, apart from the machine's.
     pub(super) fn check_apart(&self, task: &TaskId) {
         let rank = self.scheduler.ranks[task];
-        let files = |rank: usize| -> BTreeSet<String> {
+        let files = |rank: TaskIndex| -> BTreeSet<String> {
             let pair = self.scheduler.pair(rank).map_or(&[][..], |pair| &self.scheduler.attempts[pair]);
             let records = self.scheduler.attempts[rank].iter().chain(pair);
             records.flat_map(|record| record.proof.iter().flat_map(|proof| proof.touched.clone())).collect()
         };
         let is_resumed = self.scheduler.attempts[rank].last().is_some_and(|record| record.place.is_some());
-        for other in (0..self.scheduler.states.len()).filter(|&other| other != rank && !is_resumed) {
+        for other in self.scheduler.indices().filter(|&other| other != rank && !is_resumed) {
             let records = &self.scheduler.attempts[other][self.scheduler.forgiven[other]..];
             let conflicts = records.iter().filter(|record| record.failure == Some(Failure::Conflict)).count();
             let works = self.scheduler.states[other].has_agent();
@@ -57,7 +57,7 @@ impl World {
 
     /// Says of a task at random, sometimes of an attempt that is over, what it will conflict with.
     pub(super) fn foresee(&mut self) {
-        let rank = self.random.usize(..self.scheduler.states.len());
+        let rank = TaskIndex(self.random.usize(..self.scheduler.states.len()));
         let attempt = AttemptNumber(self.scheduler.attempt_number(rank).0.saturating_sub(self.random.u32(..2)));
         let files = if self.random.bool() { vec![self.file()] } else { Vec::new() };
         let foreseen = Foreseen { task: self.scheduler.id(rank), attempt, files, with: Vec::new() };

@@ -1,7 +1,7 @@
 //! Changes to what the tasks of one tag depend on.
 
 use super::tasks::{Index, elements, find, id_of, is_there, number, spelled, subtasks};
-use super::{Changed, Refusal, Spelling, quoted};
+use super::{Changed, FieldNames, Refusal, quoted};
 use crate::backlog::document::{Document, Tree};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use tm_scheduler::TaskId;
 pub(super) fn add_dependency(
     document: &Document,
     list: &mut Tree,
-    spelling: Spelling,
+    spelling: FieldNames,
     task: &TaskId,
     dependency: &TaskId,
 ) -> Result<Changed, Refusal> {
@@ -33,7 +33,7 @@ pub(super) fn add_dependency(
 pub(super) fn add_dependencies(
     document: &Document,
     list: &mut Tree,
-    spelling: Spelling,
+    spelling: FieldNames,
     edges: &[(TaskId, TaskId)],
 ) -> Result<Changed, Refusal> {
     let index = Index::new(document, list);
@@ -52,7 +52,7 @@ pub(super) fn add_dependencies(
 fn depend(
     document: &Document,
     found: &mut Tree,
-    spelling: Spelling,
+    spelling: FieldNames,
     task: &TaskId,
     dependency: &TaskId,
 ) -> Result<bool, Refusal> {

@@ -3,7 +3,7 @@
 //! A change is made whole or refused; whether the graph stays free of cycles is asked of the scheduler.
 
 mod dependencies;
-mod spelling;
+mod field_names;
 mod tags;
 mod tasks;
 #[cfg(test)]
@@ -11,8 +11,8 @@ mod tests;
 
 use super::document::{Document, Tree};
 use super::task_master::MASTER;
+pub(super) use field_names::{FieldNames, claude_status};
 use serde_json::Value;
-pub(super) use spelling::{Spelling, claude_status};
 use tm_scheduler::{Status, Tag, TaskId};
 
 /// A change to a backlog.
@@ -166,7 +166,7 @@ pub(super) struct Place<'d> {
     /// The tag within it.
     pub(super) tag: &'d Tag,
     /// How it spells fields.
-    pub(super) spelling: Spelling,
+    pub(super) spelling: FieldNames,
     /// The number that a new task gets at least.
     pub(super) next_number: u64,
 }

@@ -1,7 +1,7 @@
 //! Changes within the list of one tag: tasks, subtasks and what they depend on.
 
 use super::dependencies::{Repeats, absolute_dependencies, rewrite_dependencies};
-use super::{Changed, Place, Refusal, Spelling, pending, quoted};
+use super::{Changed, FieldNames, Place, Refusal, pending, quoted};
 use crate::backlog::document::{Document, Tree};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,7 @@ pub(super) fn is_there(document: &Document, list: &mut Tree, id: &TaskId) -> boo
 }
 
 /// The next free number, spelled as the ids beside it are.
-fn next_id(document: &Document, tasks: &[Tree], spelling: Spelling, at_least: u64) -> (u64, Value) {
+fn next_id(document: &Document, tasks: &[Tree], spelling: FieldNames, at_least: u64) -> (u64, Value) {
     let ids: Vec<String> = tasks.iter().filter_map(|task| id_of(document, task)).collect();
     let next = ids.iter().filter_map(|id| number(id).parse::<u64>().ok()).max().unwrap_or(0).saturating_add(1);
     let next = next.max(at_least);
@@ -68,7 +68,7 @@ fn next_id(document: &Document, tasks: &[Tree], spelling: Spelling, at_least: u6
     (next, if is_text { json!(next.to_string()) } else { json!(next) })
 }
 
-fn entry(id: Value, fields: &[(String, Value)], spelling: Spelling) -> Tree {
+fn entry(id: Value, fields: &[(String, Value)], spelling: FieldNames) -> Tree {
     let mut entry = serde_json::Map::from_iter([("id".to_owned(), id)]);
     entry.extend(fields.iter().cloned());
     entry.entry("status").or_insert_with(pending);
@@ -206,7 +206,7 @@ impl Index {
 pub(super) fn rename(
     document: &Document,
     list: &mut Tree,
-    spelling: Spelling,
+    spelling: FieldNames,
     from: &TaskId,
     to: &TaskId,
 ) -> Result<Changed, Refusal> {

@@ -6,7 +6,7 @@ mod patch;
 #[cfg(test)]
 mod tests;
 
-use super::change::{self, Change, Spelling};
+use super::change::{self, Change, FieldNames};
 use super::document::{Document, Tree};
 use super::{BacklogError, Position, RollUp, StatusChange, StatusOutcome, task_master};
 use serde_json::json;
@@ -53,7 +53,7 @@ pub(super) fn set_statuses(
     let status = |outcome: &&StatusOutcome| (outcome.id.clone(), "status".to_owned(), json!(outcome.new));
     let change = Change::SetFields { fields: changed.iter().map(status).collect() };
     let mut root = Tree::of(&before);
-    let place = change::Place { document: &before, tag, spelling: Spelling::Snake, next_number: 1 };
+    let place = change::Place { document: &before, tag, spelling: FieldNames::Snake, next_number: 1 };
     change::apply(place, &mut root, &change)
         .map_err(|refusal| BacklogError::Refused { path: path.to_owned(), refusal })?;
     Ok((Some(write(path, text, &before, &root)?), outcomes))

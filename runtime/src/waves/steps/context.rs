@@ -3,9 +3,9 @@
 use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Ran, Start, Workplace};
 use crate::audit::{TEST_COMMAND, as_value};
 use crate::proving::RedCommit;
-use crate::trouble::Trouble;
+use crate::step_error::StepError;
 use crate::waves::cleaned::cleaned;
-use crate::waves::crew::{Heard, Told};
+use crate::waves::effect_runner::{RunEvent, StepMessage};
 use crate::waves::resolving::{Mending, carried_over};
 use crate::waves::run_setup::Shared;
 use crate::waves::statuses::Ledger;
@@ -34,7 +34,7 @@ pub(crate) struct StepDone {
 
 /// What a step is told.
 #[derive(Clone, Debug)]
-pub(crate) struct Brief {
+pub(crate) struct StepContext {
     pub(crate) setup: Shared,
     pub(crate) planned: PlannedTask,
     pub(crate) task: Task,
@@ -49,20 +49,20 @@ pub(crate) struct Brief {
     /// The tasks whose landed work the proven work of this one conflicts with.
     pub(crate) rivals: Vec<Task>,
     /// The tasks that it builds on, the nearest first, as far as they are near.
-    pub(crate) kin: Vec<TaskId>,
+    pub(crate) ancestors: Vec<TaskId>,
     pub(crate) directory: AttemptDirectory,
     pub(crate) ledger: Arc<Ledger>,
     concurrent: Arc<ConcurrentAttempts>,
-    told: mpsc::UnboundedSender<Heard>,
+    told: mpsc::UnboundedSender<StepMessage>,
 }
 
-impl Brief {
+impl StepContext {
     pub(crate) fn new(
         setup: Shared,
         id: &TaskId,
         attempt: AttemptNumber,
         scheduler: &Scheduler,
-        told: mpsc::UnboundedSender<Heard>,
+        told: mpsc::UnboundedSender<StepMessage>,
         ledger: Arc<Ledger>,
         concurrent: Arc<ConcurrentAttempts>,
     ) -> Self {
@@ -82,7 +82,7 @@ impl Brief {
             earlier: view.attempts[..view.attempts.len().saturating_sub(1)].to_vec(),
             record,
             red,
-            kin: kin(id, scheduler),
+            ancestors: ancestors(id, scheduler),
             rivals: rivals(id, scheduler, &setup),
             planned,
             attempt,
@@ -213,7 +213,7 @@ impl Brief {
         command: AgentCommand,
         orders: watch::Receiver<Option<StopMode>>,
         progress: impl FnMut(Progress) + Send,
-    ) -> Result<AgentReport, Trouble> {
+    ) -> Result<AgentReport, StepError> {
         let setup = &self.setup;
         let runner = AttemptRunner {
             repository: setup.repository.clone(),
@@ -246,14 +246,14 @@ impl Brief {
     }
 
     fn tell_progress(&self, line: String, tokens: Option<Tokens>) {
-        let told = Told::Output { task: self.id().clone(), line, tokens };
+        let told = RunEvent::Output { task: self.id().clone(), line, tokens };
         // Nobody listens once the run has ended.
-        let _nobody_listens = self.told.send(Heard::Told(told));
+        let _nobody_listens = self.told.send(StepMessage::RunEvent(told));
     }
 
     pub(crate) fn tell_warning(&self, words: String) {
         // Nobody listens once the run has ended.
-        let _nobody_listens = self.told.send(Heard::Told(Told::Warning(words)));
+        let _nobody_listens = self.told.send(StepMessage::RunEvent(RunEvent::Warning(words)));
     }
 
     /// The name under which work of an attempt is kept when it does not land.
@@ -275,17 +275,17 @@ fn rivals(id: &TaskId, scheduler: &Scheduler, setup: &Shared) -> Vec<Task> {
 }
 
 /// What a task builds on, the nearest first; no more than are likely to matter.
-fn kin(id: &TaskId, scheduler: &Scheduler) -> Vec<TaskId> {
+fn ancestors(id: &TaskId, scheduler: &Scheduler) -> Vec<TaskId> {
     const MOST: usize = 50;
-    let mut kin: Vec<TaskId> = vec![id.clone()];
+    let mut ancestors: Vec<TaskId> = vec![id.clone()];
     let mut position = 0;
-    while let Some(task) = kin.get(position).and_then(|task| scheduler.task(task)) {
+    while let Some(task) = ancestors.get(position).and_then(|task| scheduler.task(task)) {
         for before in &task.placed.task.dependencies {
-            if kin.len() < MOST && !kin.contains(before) {
-                kin.push(before.clone());
+            if ancestors.len() < MOST && !ancestors.contains(before) {
+                ancestors.push(before.clone());
             }
         }
         position += 1;
     }
-    kin
+    ancestors
 }

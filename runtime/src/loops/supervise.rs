@@ -1,7 +1,7 @@
 //! All lanes of a loop beside each other, heard in one place.
 
-use super::lane::Lane;
-use super::{LoopEvent, LoopSetup, LoopTold};
+use super::tag_loop::TagLoop;
+use super::{LoopEvent, LoopSetup, TaggedLoopEvent};
 use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 /// What a lane came to.
 #[derive(Debug)]
-pub struct LaneOutcome {
+pub struct TagLoopOutcome {
     /// The lane.
     pub lane: Tag,
     /// Its machine, with every record.
@@ -32,11 +32,11 @@ pub struct LaneOutcome {
 ///
 /// # Errors
 /// A durable file can't be written. Lanes that are under way then are stopped with their agents.
-pub async fn carry_out_loops(
+pub async fn run_loops(
     lanes: Vec<LoopSetup>,
     mut stops: mpsc::UnboundedReceiver<StopMode>,
-    mut tell: impl FnMut(&LoopTold),
-) -> Result<Vec<LaneOutcome>, Error> {
+    mut tell: impl FnMut(&TaggedLoopEvent),
+) -> Result<Vec<TagLoopOutcome>, Error> {
     let Some(first) = lanes.first() else { return Ok(Vec::new()) };
     let mut activity = ActivityLog::open(&first.directory.activity())?;
     let (stop, stopping) = watch::channel(false);
@@ -51,10 +51,10 @@ pub async fn carry_out_loops(
             branch: setup.place.branch(),
         });
         let stopping = stopping.clone();
-        running.spawn(Lane::new(setup, Arc::clone(&concurrent), events).carry_out(stopping));
+        running.spawn(TagLoop::new(setup, Arc::clone(&concurrent), events).run(stopping));
     }
     drop(sender);
-    let mut heard = |told: LoopTold, activity: &mut ActivityLog| -> Result<(), Error> {
+    let mut heard = |told: TaggedLoopEvent, activity: &mut ActivityLog| -> Result<(), Error> {
         write_down(activity, &told)?;
         tell(&told);
         Ok(())
@@ -78,11 +78,11 @@ pub async fn carry_out_loops(
 }
 
 /// Returns a sender of events that are told as those of a lane.
-fn tagged(lane: Tag, sender: mpsc::UnboundedSender<LoopTold>) -> mpsc::UnboundedSender<LoopEvent> {
+fn tagged(lane: Tag, sender: mpsc::UnboundedSender<TaggedLoopEvent>) -> mpsc::UnboundedSender<LoopEvent> {
     let (events, mut receiver) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Some(event) = receiver.recv().await {
-            let told = LoopTold { at: now(), lane: lane.clone(), event };
+            let told = TaggedLoopEvent { at: now(), lane: lane.clone(), event };
             if sender.send(told).is_err() {
                 return;
             }
@@ -99,7 +99,7 @@ struct Line<'a> {
     tag: &'a Tag,
 }
 
-fn write_down(activity: &mut ActivityLog, told: &LoopTold) -> Result<(), Error> {
+fn write_down(activity: &mut ActivityLog, told: &TaggedLoopEvent) -> Result<(), Error> {
     if matches!(told.event, LoopEvent::Output(_)) {
         return Ok(());
     }

@@ -36,12 +36,12 @@ const SERVER_PATIENCE: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The processes that may undo what is written now.
-pub(super) struct Rivals {
+pub(super) struct ConcurrentWriters {
     writers: Vec<RunningProgram>,
     has_server: bool,
 }
 
-impl Rivals {
+impl ConcurrentWriters {
     /// Looks for those that may write this file; to be asked before it is written.
     pub(super) fn of(file: &Path) -> Self {
         let project = project_of(file);
@@ -57,7 +57,7 @@ impl Rivals {
     }
 
     /// Returns when nobody is left who could undo these statuses.
-    pub(super) fn outlast(
+    pub(super) fn wait_and_restore(
         &self,
         source: &BacklogSource,
         options: &ReadOptions,

@@ -9,7 +9,7 @@ use tm_scheduler::{Answer, GateResult};
 
 /// What stood in the way of a step, in words that begin with "failed to".
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trouble {
+pub struct StepError {
     why: String,
     cause: Cause,
     /// A review that came to no verdict, and what it spent.
@@ -27,7 +27,7 @@ enum Cause {
     Task,
 }
 
-impl Trouble {
+impl StepError {
     /// Tells by an error and its causes who is to blame.
     pub(crate) fn of(error: &(dyn StdError + 'static)) -> Self {
         let mut causes = std::iter::successors(Some(error), |&error| error.source());
@@ -69,20 +69,20 @@ impl Trouble {
     pub(crate) fn answer(self, otherwise: impl FnOnce(String) -> Answer) -> Answer {
         match (self.cause, self.review) {
             (Cause::Surroundings, Some(review)) => Answer::Unreviewed { why: self.why, review },
-            (Cause::Surroundings, None) => Answer::Surroundings(self.why),
+            (Cause::Surroundings, None) => Answer::InfrastructureFailed(self.why),
             (Cause::Collected | Cause::Task, _) => otherwise(self.why),
         }
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for StepError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.why)
     }
 }
 
-impl From<Trouble> for String {
-    fn from(trouble: Trouble) -> Self {
+impl From<StepError> for String {
+    fn from(trouble: StepError) -> Self {
         trouble.why
     }
 }
@@ -123,15 +123,15 @@ pub(crate) fn words(error: &dyn StdError) -> String {
 }
 
 /// Runs what waits for the disk or for git away from the loop.
-pub(crate) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Trouble>
+pub(crate) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, StepError>
 where
     T: Send + 'static,
     E: std::error::Error + Send + 'static,
 {
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(Trouble::of(&error)),
-        Err(error) => Err(Trouble::of_task(error.to_string())),
+        Ok(Err(error)) => Err(StepError::of(&error)),
+        Err(error) => Err(StepError::of_task(error.to_string())),
     }
 }
 
@@ -139,13 +139,13 @@ where
 mod tests {
     use super::*;
 
-    fn git(message: &str) -> Trouble {
-        Trouble::of(&tm_worktrees::Error::Git { command: "x".to_owned(), message: message.to_owned() })
+    fn git(message: &str) -> StepError {
+        StepError::of(&tm_worktrees::Error::Git { command: "x".to_owned(), message: message.to_owned() })
     }
 
     #[test]
     fn a_full_disk_is_nobodys_fault_and_a_missing_branch_is() {
-        let cause = |trouble: Trouble| trouble.cause;
+        let cause = |trouble: StepError| trouble.cause;
         assert_eq!(cause(git("fatal: unable to write new_index file: No space left on device")), Cause::Surroundings);
         assert_eq!(cause(git("fatal: Unable to create '/r/.git/index.lock': File exists.")), Cause::Surroundings);
         assert_eq!(cause(git("error: insufficient permission for adding an object")), Cause::Surroundings);
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!(cause(git("fatal: a branch named 'x' already exists")), Cause::Task);
         assert_eq!(cause(git("hook: Permission denied")), Cause::Task, "what a hook says is no business of tm's");
         let store = |kind: io::ErrorKind| tm_store::Error::Write { path: "f".into(), source: kind.into() };
-        assert_eq!(cause(Trouble::of(&store(io::ErrorKind::StorageFull))), Cause::Surroundings);
-        assert_eq!(cause(Trouble::of(&store(io::ErrorKind::ReadOnlyFilesystem))), Cause::Surroundings);
-        assert_eq!(cause(Trouble::of(&store(io::ErrorKind::NotFound))), Cause::Task);
+        assert_eq!(cause(StepError::of(&store(io::ErrorKind::StorageFull))), Cause::Surroundings);
+        assert_eq!(cause(StepError::of(&store(io::ErrorKind::ReadOnlyFilesystem))), Cause::Surroundings);
+        assert_eq!(cause(StepError::of(&store(io::ErrorKind::NotFound))), Cause::Task);
     }
 }

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 /// A worktree on a branch.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Opened {
+pub enum InspectionWorktree {
     /// It was there: somebody else's to remove.
     Found(PathBuf),
     /// It was made for this.
     Made(PathBuf),
 }
 
-impl Opened {
+impl InspectionWorktree {
     /// Returns its folder.
     pub fn path(&self) -> &Path {
         match self {
@@ -29,9 +29,9 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such branch, the folder is in use, or git refused.
-    pub fn open_worktree(&self, branch: &BranchName, folder: &Path) -> Result<Opened, Error> {
+    pub fn open_worktree(&self, branch: &BranchName, folder: &Path) -> Result<InspectionWorktree, Error> {
         if let Some(path) = self.checked_out_at(branch)? {
-            return Ok(if path == folder { Opened::Made(path) } else { Opened::Found(path) });
+            return Ok(if path == folder { InspectionWorktree::Made(path) } else { InspectionWorktree::Found(path) });
         }
         if self.branch_tip(branch)?.is_none() {
             return Err(Error::UnknownRevision { revision: branch.to_string() });
@@ -40,14 +40,14 @@ impl Repository {
             let git = self.git_in(self.checkout_root(), Hooks::Configured);
             git.args(["worktree", "add", "--quiet"]).arg(folder).arg(branch.as_str()).done()
         })?;
-        Ok(Opened::Made(folder.to_owned()))
+        Ok(InspectionWorktree::Made(folder.to_owned()))
     }
 
     /// Removes a worktree that was made for looking around, unless it holds something that is nowhere else.
-    pub fn close_worktree(&self, opened: &Opened) -> PruneOutcome {
+    pub fn close_worktree(&self, opened: &InspectionWorktree) -> PruneOutcome {
         match opened {
-            Opened::Made(path) => self.prune_one(path.clone()),
-            Opened::Found(path) => {
+            InspectionWorktree::Made(path) => self.prune_one(path.clone()),
+            InspectionWorktree::Found(path) => {
                 let why = "it was there before".to_owned();
                 PruneOutcome { path: path.clone(), outcome: Pruned::Kept, why }
             }

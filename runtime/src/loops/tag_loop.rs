@@ -3,7 +3,7 @@
 use super::agent::{Try, run_agent};
 use super::backlog::look;
 use super::setup::Standing;
-use super::{LaneOutcome, LoopEvent, LoopSetup, LoopState, Place};
+use super::{LoopEvent, LoopSetup, LoopState, Place, TagLoopOutcome};
 use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 type Step = Pin<Box<dyn Future<Output = LoopInput> + Send>>;
 
 /// A lane that goes on.
-pub(super) struct Lane {
+pub(super) struct TagLoop {
     setup: Arc<LoopSetup>,
     machine: Iteration,
     step: Step,
@@ -32,7 +32,7 @@ pub(super) struct Lane {
     is_under_way: bool,
 }
 
-impl Lane {
+impl TagLoop {
     pub(super) fn new(
         setup: LoopSetup,
         concurrent: Arc<ConcurrentAttempts>,
@@ -54,7 +54,7 @@ impl Lane {
     }
 
     /// Goes on until the machine says that it is over.
-    pub(super) async fn carry_out(mut self, mut stop: watch::Receiver<bool>) -> Result<LaneOutcome, Error> {
+    pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>) -> Result<TagLoopOutcome, Error> {
         self.write_state(None)?;
         let (status, reason) = loop {
             let input = tokio::select! {
@@ -137,7 +137,7 @@ impl Lane {
         self.step = Box::pin(async move {
             match run_agent(setup, this, concurrent, orders, tell).await {
                 Ok(end) => LoopInput::AgentEnded(end),
-                Err(trouble) => LoopInput::Surroundings(trouble.into()),
+                Err(trouble) => LoopInput::InfrastructureFailed(trouble.into()),
             }
         });
         Ok(())
@@ -176,7 +176,7 @@ impl Lane {
     }
 
     /// Writes the footer and the last state, gives the worktree back, and tells how it ended.
-    async fn finish(self, status: LoopStatus, reason: String) -> Result<LaneOutcome, Error> {
+    async fn finish(self, status: LoopStatus, reason: String) -> Result<TagLoopOutcome, Error> {
         let ended_at = now();
         if let Err(error) = self.setup.progress.end(&self.machine, status, &reason, ended_at) {
             let path = self.setup.progress.path().display();
@@ -194,7 +194,7 @@ impl Lane {
             }
         }
         let _nobody_listens = events.send(LoopEvent::Ended { status, reason: reason.clone(), tasks_completed });
-        Ok(LaneOutcome { lane, machine, status, reason, branch, ended_at })
+        Ok(TagLoopOutcome { lane, machine, status, reason, branch, ended_at })
     }
 }
 

@@ -3,7 +3,7 @@
 //! Nothing of before is believed: results are known for as long as this process lives.
 
 use crate::checkouts::{Checkouts, NotReady};
-use crate::trouble::{Trouble, blocking};
+use crate::step_error::{StepError, blocking};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const START_AGAIN_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::
 
 /// What is known of trees. The map is locked only to find a cell, never while tests run.
 #[derive(Debug)]
-pub struct Measurements {
+pub struct TestResultCache {
     checkouts: Checkouts,
     /// Where raw output goes that belongs to no attempt.
     scratch: PathBuf,
@@ -35,7 +35,7 @@ pub struct Measurements {
     gates: Mutex<BTreeMap<String, GateRun>>,
 }
 
-impl Measurements {
+impl TestResultCache {
     /// Returns what measures in `checkouts`; raw output that belongs to no attempt goes into `scratch`.
     pub const fn new(checkouts: Checkouts, scratch: PathBuf, executor: Executor) -> Self {
         Self {
@@ -122,7 +122,7 @@ impl Measurements {
         command: &TestCommand,
         scratch: &Path,
         name: &str,
-    ) -> Result<TestReport, Trouble> {
+    ) -> Result<TestReport, StepError> {
         if command.parts.is_empty() {
             return self.measure_one(commit, command, scratch, name).await;
         }
@@ -140,13 +140,13 @@ impl Measurements {
         command: &TestCommand,
         scratch: &Path,
         name: &str,
-    ) -> Result<TestReport, Trouble> {
+    ) -> Result<TestReport, StepError> {
         let checkout = match self.checkouts.judge(commit).await {
             Ok(checkout) => checkout,
             Err(NotReady::OfTree(why)) => return Ok(unmeasured(why)),
             Err(other) => return Err(other.into()),
         };
-        std::fs::create_dir_all(scratch).map_err(|source| Trouble::of(&source))?;
+        std::fs::create_dir_all(scratch).map_err(|source| StepError::of(&source))?;
         let report = self.run_in(checkout.path(), command, scratch, name).await;
         drop(checkout);
         Ok(labelled(command, report))
@@ -168,8 +168,8 @@ impl Measurements {
     }
 
     /// Gives out a clean checkout of a commit that no agent ever had.
-    pub(crate) async fn check_out(&self, commit: &CommitId) -> Result<JudgeCheckout, Trouble> {
-        self.checkouts.judge(commit).await.map_err(Trouble::from)
+    pub(crate) async fn check_out(&self, commit: &CommitId) -> Result<JudgeCheckout, StepError> {
+        self.checkouts.judge(commit).await.map_err(StepError::from)
     }
 
     /// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many

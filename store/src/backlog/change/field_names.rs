@@ -6,7 +6,7 @@ use tm_scheduler::Status;
 
 /// A kind of spelling.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::backlog) enum Spelling {
+pub(in crate::backlog) enum FieldNames {
     /// `testStrategy`, ids as numbers where they are.
     TaskMaster,
     /// `test_strategy`.
@@ -18,7 +18,7 @@ pub(in crate::backlog) enum Spelling {
 /// What a Claude Code task has a place for; the rest goes into its metadata.
 const OF_CLAUDE: [&str; 6] = ["id", "subject", "description", "activeForm", "blocks", "blockedBy"];
 
-impl Spelling {
+impl FieldNames {
     /// Returns the key of a task's dependencies.
     pub(in crate::backlog) const fn dependencies(self) -> &'static str {
         match self {

@@ -4,13 +4,13 @@
 
 use crate::attempt::ConcurrentAttempts;
 use crate::callers::AgentCaller;
-use crate::proving::Measurements;
-use crate::trouble::blocking;
+use crate::proving::TestResultCache;
+use crate::step_error::blocking;
 use crate::waves::looking_ahead::LookingAhead;
 use crate::waves::run_setup::{RunSetup, Shared};
 use crate::waves::statuses::StatusWriter;
 use crate::waves::steering::Reply;
-use crate::waves::steps::{self, Brief, StepDone};
+use crate::waves::steps::{self, StepContext, StepDone};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tm_scheduler::{
@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 
 /// Something that people may want to see.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum RunEvent {
     /// An event of the run.
     Event(Event),
     /// What an agent printed last.
@@ -51,22 +51,22 @@ pub enum Told {
 
 /// What comes back from a step, or along the way.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum StepMessage {
     /// A step is over.
     Done(Box<StepDone>),
     /// Something to see.
-    Told(Told),
+    RunEvent(RunEvent),
     /// Something that the scheduler is to know besides.
     Seen(Box<Input>),
 }
 
 /// What the loop makes of it.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum Handled {
     /// The scheduler is to know.
     Input(Box<Input>),
     /// People are to know.
-    Told(Told),
+    RunEvent(RunEvent),
     /// Nobody is.
     Nothing,
 }
@@ -76,16 +76,16 @@ type Held = (AttemptNumber, Worktree);
 
 /// Those who perform the effects.
 #[derive(Debug)]
-pub(crate) struct Crew {
+pub(crate) struct EffectRunner {
     setup: Shared,
     /// Tasks of the backlog that joined the run.
     joined: BTreeMap<TaskId, Task>,
-    measurements: Arc<Measurements>,
+    measurements: Arc<TestResultCache>,
     statuses: StatusWriter,
     concurrent: Arc<ConcurrentAttempts>,
     ahead: LookingAhead,
-    sender: mpsc::UnboundedSender<Heard>,
-    receiver: mpsc::UnboundedReceiver<Heard>,
+    sender: mpsc::UnboundedSender<StepMessage>,
+    receiver: mpsc::UnboundedReceiver<StepMessage>,
     worktrees: BTreeMap<TaskId, Held>,
     orders: BTreeMap<TaskId, watch::Sender<Option<StopMode>>>,
     steps: JoinSet<()>,
@@ -93,7 +93,7 @@ pub(crate) struct Crew {
     looks: JoinSet<()>,
 }
 
-impl Crew {
+impl EffectRunner {
     pub(crate) fn new(setup: RunSetup) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let setup = Arc::new(setup);
@@ -115,26 +115,28 @@ impl Crew {
         }
     }
 
-    pub(crate) async fn hear(&mut self) -> Heard {
-        self.receiver.recv().await.expect("the crew itself holds a sender")
+    pub(crate) async fn hear(&mut self) -> StepMessage {
+        self.receiver.recv().await.expect("the runner itself holds a sender")
     }
 
-    pub(crate) fn try_hear(&mut self) -> Option<Heard> {
+    pub(crate) fn try_hear(&mut self) -> Option<StepMessage> {
         self.receiver.try_recv().ok()
     }
 
     /// Keeps the worktree that a step gives back.
-    pub(crate) fn take(&mut self, heard: Heard) -> Taken {
+    pub(crate) fn take(&mut self, heard: StepMessage) -> Handled {
         match heard {
-            Heard::Told(told) => Taken::Told(told),
-            Heard::Seen(input) => Taken::Input(input),
-            Heard::Done(done) => {
+            StepMessage::RunEvent(told) => Handled::RunEvent(told),
+            StepMessage::Seen(input) => Handled::Input(input),
+            StepMessage::Done(done) => {
                 let StepDone { task, attempt, answer, worktree } = *done;
                 self.orders.remove(&task);
                 if let Some(worktree) = worktree {
                     self.worktrees.insert(task.clone(), (attempt, worktree));
                 }
-                answer.map_or(Taken::Nothing, |answer| Taken::Input(Box::new(Input::Answer { task, attempt, answer })))
+                answer.map_or(Handled::Nothing, |answer| {
+                    Handled::Input(Box::new(Input::Answer { task, attempt, answer }))
+                })
             }
         }
     }
@@ -196,15 +198,15 @@ impl Crew {
             self.looks.spawn_blocking(move || {
                 if let Some(input) = look.look(&setup) {
                     // Nobody listens once the run has ended.
-                    let _nobody_listens = sender.send(Heard::Seen(Box::new(input)));
+                    let _nobody_listens = sender.send(StepMessage::Seen(Box::new(input)));
                 }
             });
         }
     }
 
-    fn brief(&self, task: &TaskId, attempt: AttemptNumber, scheduler: &Scheduler) -> Brief {
+    fn brief(&self, task: &TaskId, attempt: AttemptNumber, scheduler: &Scheduler) -> StepContext {
         let ledger = self.statuses.ledger();
-        let mut brief = Brief::new(
+        let mut brief = StepContext::new(
             Arc::clone(&self.setup),
             task,
             attempt,
@@ -269,7 +271,7 @@ impl Crew {
         self.steps.spawn(async move {
             let done = step.await;
             // Nobody listens once the run has ended; what the step did is found by the next process.
-            let _nobody_listens = sender.send(Heard::Done(Box::new(done)));
+            let _nobody_listens = sender.send(StepMessage::Done(Box::new(done)));
         });
     }
 
@@ -293,7 +295,7 @@ impl Crew {
 
     /// Ends everything that is still under way, gives worktrees back, writes the last statuses; returns what people
     /// should know, and whether the statuses are written.
-    pub(crate) async fn finish(&mut self, status: RunStatus) -> (Vec<Told>, Result<(), String>) {
+    pub(crate) async fn finish(&mut self, status: RunStatus) -> (Vec<RunEvent>, Result<(), String>) {
         self.steps.shutdown().await;
         // A look that has begun is no longer wanted, and is over in a moment.
         while self.looks.join_next().await.is_some() {}
@@ -306,6 +308,6 @@ impl Crew {
         if status == RunStatus::Completed || status == RunStatus::Failed {
             warnings.extend(self.setup.checkouts.close().await);
         }
-        (warnings.into_iter().map(Told::Warning).collect(), statuses)
+        (warnings.into_iter().map(RunEvent::Warning).collect(), statuses)
     }
 }

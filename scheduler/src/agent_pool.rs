@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// An agent that may work.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Seat {
+pub struct AgentCandidate {
     /// The agent.
     pub agent: AgentName,
     /// The account behind it: a limit of its service holds up all who share it.
@@ -19,26 +19,26 @@ pub struct Seat {
 /// The agents of a run by kind of work, the first choice first; the others take over while the service behind those
 /// before refuses.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Roster {
+pub struct AgentPool {
     /// Those who write failing tests.
-    pub red: Vec<Seat>,
+    pub red: Vec<AgentCandidate>,
     /// Those who make them pass.
-    pub green: Vec<Seat>,
+    pub green: Vec<AgentCandidate>,
     /// Those who do everything else.
-    pub plain: Vec<Seat>,
-    /// What makes the pauses of this run unlike those of others; see `Roster::seed_of`.
+    pub plain: Vec<AgentCandidate>,
+    /// What makes the pauses of this run unlike those of others; see `AgentPool::seed_of`.
     pub seed: u64,
 }
 
-impl Roster {
+impl AgentPool {
     /// Returns a roster of one agent that has an account of its own.
     pub fn of_one(agent: &str) -> Self {
-        let seats = vec![Seat { agent: agent.into(), account: agent.into(), if_refused: String::new() }];
-        Self { red: seats.clone(), green: seats.clone(), plain: seats, seed: 0 }
+        let candidates = vec![AgentCandidate { agent: agent.into(), account: agent.into(), if_refused: String::new() }];
+        Self { red: candidates.clone(), green: candidates.clone(), plain: candidates, seed: 0 }
     }
 
     /// Returns those who may do a kind of work, the first choice first.
-    pub fn seats(&self, phase: Phase) -> &[Seat] {
+    pub fn candidates(&self, phase: Phase) -> &[AgentCandidate] {
         match phase {
             Phase::Red => &self.red,
             Phase::Green => &self.green,
@@ -47,8 +47,8 @@ impl Roster {
     }
 
     /// Returns the seat of an agent that does a kind of work.
-    pub fn seat(&self, phase: Phase, agent: &AgentName) -> Option<&Seat> {
-        self.seats(phase).iter().find(|seat| seat.agent == *agent)
+    pub fn candidate(&self, phase: Phase, agent: &AgentName) -> Option<&AgentCandidate> {
+        self.candidates(phase).iter().find(|candidate| candidate.agent == *agent)
     }
 
     /// Returns a seed for a run, the same each time that it is asked for.
@@ -65,7 +65,7 @@ impl Roster {
     }
 }
 
-impl Default for Roster {
+impl Default for AgentPool {
     fn default() -> Self {
         Self::of_one("agent")
     }
@@ -84,13 +84,13 @@ mod tests {
     #[test]
     fn jitter_is_at_most_a_quarter_and_differs_by_run_task_and_attempt() {
         let of = |seed: &str, task: &str, attempt| {
-            let roster = Roster { seed: Roster::seed_of(seed), ..Roster::default() };
+            let roster = AgentPool { seed: AgentPool::seed_of(seed), ..AgentPool::default() };
             roster.jitter_ms(30_000, &task.into(), AttemptNumber(attempt))
         };
         let all = [of("r1", "1", 1), of("r2", "1", 1), of("r1", "2", 1), of("r1", "1", 2)];
         assert!(all.iter().all(|&jitter| jitter <= 7_500), "{all:?}");
         assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{all:?}");
         assert_eq!(of("r1", "1", 1), all[0]);
-        assert_eq!(Roster::default().jitter_ms(0, &"1".into(), AttemptNumber(1)), 0);
+        assert_eq!(AgentPool::default().jitter_ms(0, &"1".into(), AttemptNumber(1)), 0);
     }
 }

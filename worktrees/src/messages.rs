@@ -6,7 +6,7 @@ use tm_scheduler::CommitId;
 
 /// A commit with its parents and all of its message.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Told {
+pub struct CommitMessage {
     /// Its id.
     pub id: CommitId,
     /// Its parents.
@@ -34,7 +34,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit, or git refused.
-    pub fn told(&self, tip: &CommitId, words: &[&str]) -> Result<Vec<Told>, Error> {
+    pub fn told(&self, tip: &CommitId, words: &[&str]) -> Result<Vec<CommitMessage>, Error> {
         let words = words.iter().map(|words| format!("--grep={words}"));
         let call = self.git().args(["log", "-z", "--topo-order", "--fixed-strings", "--format=%H%n%P%n%B"]).args(words);
         let listing = call.commit(tip).arg("--").bytes()?;
@@ -45,7 +45,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit, or git refused.
-    pub fn told_of(&self, commits: &[CommitId]) -> Result<Vec<Told>, Error> {
+    pub fn told_of(&self, commits: &[CommitId]) -> Result<Vec<CommitMessage>, Error> {
         if commits.is_empty() {
             return Ok(Vec::new());
         }
@@ -153,12 +153,12 @@ impl Repository {
     }
 }
 
-fn told(entry: &[u8]) -> Result<Told, Error> {
+fn told(entry: &[u8]) -> Result<CommitMessage, Error> {
     let text = String::from_utf8_lossy(entry);
     let mut parts = text.splitn(3, '\n');
     let mut part = || parts.next().ok_or_else(|| unexpected(&["log"], entry));
     let (id, parents, message) = (part()?, part()?, part()?);
-    Ok(Told {
+    Ok(CommitMessage {
         id: CommitId::new(id),
         parents: parents.split(' ').filter(|id| !id.is_empty()).map(CommitId::new).collect(),
         message: message.to_owned(),

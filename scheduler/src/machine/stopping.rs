@@ -3,14 +3,14 @@
 //! The step under way is answered first, as ever; then the attempt is over, whatever the answer was. Only a landing that
 //! is under way counts when it succeeds: what has landed has landed.
 
-use super::{IllegalInput, Place, Scheduler, State};
+use super::{IllegalInput, Place, Scheduler, State, TaskIndex};
 use crate::{
     AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, StopMode, Timestamp, judge_agent,
 };
 
 /// What becomes of a task when the step under way is answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Parting {
+pub(super) enum PendingStop {
     /// It is given up.
     Stopped,
     /// It is tried again; the attempt does not count.
@@ -19,7 +19,7 @@ pub(super) enum Parting {
     Skipped(Dependants),
 }
 
-impl Parting {
+impl PendingStop {
     const fn words(self) -> &'static str {
         match self {
             Self::Stopped => "stopped by the user",
@@ -31,32 +31,33 @@ impl Parting {
 
 impl Scheduler {
     /// Has the agent stopped, when there is one, and remembers what is to become of the task.
-    pub(super) fn part_later(&mut self, rank: usize, parting: Parting, order: StopMode, effects: &mut Vec<Effect>) {
-        self.partings.insert(rank, parting);
+    pub(super) fn stop_when_answered(&mut self, rank: TaskIndex, pending: PendingStop, order: StopMode) {
+        self.pending_stops.insert(rank, pending);
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        let why = parting.words().to_owned();
-        effects.push(Effect::Tell(Event::TaskStopping { task: task.clone(), why }));
+        let why = pending.words().to_owned();
+        self.effects.push(Effect::Tell(Event::TaskStopping { task: task.clone(), why }));
         if self.states[rank].has_agent() {
-            effects.push(Effect::StopAgent { task, attempt, order });
+            self.effects.push(Effect::StopAgent { task, attempt, order });
         }
     }
 
     /// Has the agents stopped again that were to be stopped when the process before this one was gone.
-    pub(super) fn part_after_resuming(&self, effects: &mut Vec<Effect>) {
-        for &rank in self.partings.keys().filter(|&&rank| self.states[rank].has_agent()) {
+    pub(super) fn stop_again_after_resuming(&mut self) {
+        let stopped: Vec<TaskIndex> =
+            self.pending_stops.keys().copied().filter(|&rank| self.states[rank].has_agent()).collect();
+        for rank in stopped {
             let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-            effects.push(Effect::StopAgent { task, attempt, order: StopMode::Now });
+            self.effects.push(Effect::StopAgent { task, attempt, order: StopMode::Now });
         }
     }
 
     /// Takes the answer of a task that somebody stops, skips or wants tried again.
-    pub(super) fn answer_and_part(
+    pub(super) fn finish_stopped_attempt(
         &mut self,
         now: Timestamp,
-        rank: usize,
-        parting: Parting,
+        rank: TaskIndex,
+        pending: PendingStop,
         answer: Answer,
-        effects: &mut Vec<Effect>,
     ) -> Result<(), IllegalInput> {
         match (&self.states[rank], answer) {
             (State::Preparing, Answer::Prepared { branch, base, worktree }) => {
@@ -67,29 +68,29 @@ impl Scheduler {
             | (State::Running | State::Proving | State::Committing, Answer::WorkLost(_)) => {}
             (State::Running, Answer::AgentEnded(report)) => {
                 self.spend(&report);
-                self.note_refusal(now, rank, &report, effects);
+                self.note_refusal(now, rank, &report);
                 if let AgentVerdict::Failed { failure: Failure::Escaped, evidence, .. } = judge_agent(&report) {
                     self.last_attempt(rank).evidence = evidence;
                 }
                 self.last_attempt(rank).report = Some(report);
             }
             (State::Proving, Answer::Proved(proof)) => {
-                self.tell_proof(rank, &proof, effects);
+                self.tell_proof(rank, &proof);
                 self.last_attempt(rank).proof = Some(proof);
             }
             (State::Committing, Answer::Committed { commit, proof }) => {
                 self.take_proof_of_commit(rank, proof);
-                self.tell_commit(rank, &commit, effects);
+                self.tell_commit(rank, &commit);
             }
             (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
-                self.note_refactored(now, rank, *refactored, effects);
+                self.note_refactored(now, rank, *refactored);
             }
             (State::Landing { commit }, Answer::Landed { commit: merge, resolution }) => {
                 let commit: CommitId = commit.clone();
                 self.last_attempt(rank).resolution = resolution;
-                self.partings.remove(&rank);
+                self.pending_stops.remove(&rank);
                 self.end_landing();
-                self.landed(now, rank, commit, &merge, effects);
+                self.landed(now, rank, commit, &merge);
                 return Ok(());
             }
             (State::Landing { .. }, Answer::LandingRefused(_)) => self.end_landing(),
@@ -100,35 +101,35 @@ impl Scheduler {
                 });
             }
         }
-        self.part(now, rank, parting, effects);
+        self.end_stopped(now, rank, pending);
         Ok(())
     }
 
     /// Ends the attempt; its work is kept.
-    pub(super) fn part(&mut self, now: Timestamp, rank: usize, parting: Parting, effects: &mut Vec<Effect>) {
-        self.partings.remove(&rank);
+    pub(super) fn end_stopped(&mut self, now: Timestamp, rank: TaskIndex, pending: PendingStop) {
+        self.pending_stops.remove(&rank);
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         if self.states[rank].holds_slot() {
-            effects.push(Effect::Release { task: task.clone(), attempt, keep: Keep::Salvage });
+            self.effects.push(Effect::Release { task: task.clone(), attempt, keep: Keep::Salvage });
         }
-        let mut evidence = parting.words().to_owned();
+        let mut evidence = pending.words().to_owned();
         let noticed = std::mem::take(&mut self.last_attempt(rank).evidence);
         if !noticed.is_empty() {
             evidence = format!("{evidence}; {noticed}");
         }
-        match parting {
-            Parting::Stopped => {
-                self.record_failure(now, rank, Failure::Stopped, evidence.clone(), effects);
-                self.give_up(rank, Failure::Stopped, evidence, effects);
+        match pending {
+            PendingStop::Stopped => {
+                self.record_failure(now, rank, Failure::Stopped, evidence.clone());
+                self.give_up(rank, Failure::Stopped, evidence);
             }
-            Parting::Again | Parting::Skipped(_) => {
+            PendingStop::Again | PendingStop::Skipped(_) => {
                 let record = self.last_attempt(rank);
                 record.ended_at = Some(now);
                 record.evidence.clone_from(&evidence);
-                effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason: evidence }));
-                match parting {
-                    Parting::Skipped(dependants) => self.skip(rank, dependants, effects),
-                    Parting::Stopped | Parting::Again => self.make_ready(rank),
+                self.effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason: evidence }));
+                match pending {
+                    PendingStop::Skipped(dependants) => self.skip(rank, dependants),
+                    PendingStop::Stopped | PendingStop::Again => self.make_ready(rank),
                 }
             }
         }

@@ -7,7 +7,7 @@ use tm_scheduler::CommitId;
 
 /// How a branch is brought in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum BringHow {
+pub enum FastForwardPolicy {
     /// The user's branch moves forward where it can; else there is a merge commit.
     ForwardOrMerge,
     /// There is a merge commit in any case.
@@ -20,11 +20,11 @@ impl Repository {
     ///
     /// # Errors
     /// git refused: a conflict, files in the way, a hook.
-    pub fn bring_in(&self, branch: &BranchName, how: BringHow) -> Result<CommitId, Error> {
+    pub fn merge_into_checkout(&self, branch: &BranchName, how: FastForwardPolicy) -> Result<CommitId, Error> {
         let git = || self.git_in(self.checkout_root(), Hooks::Configured);
         let flag = match how {
-            BringHow::ForwardOrMerge => "--ff",
-            BringHow::MergeCommit => "--no-ff",
+            FastForwardPolicy::ForwardOrMerge => "--ff",
+            FastForwardPolicy::MergeCommit => "--no-ff",
         };
         let reference = format!("refs/heads/{branch}");
         let merged = git().args(["merge", "--quiet", "--no-edit", flag, &reference]).once().done();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 struct Question(u64);
 
 /// Looks, one at a time.
-pub(super) struct Looks<Seen> {
+pub(super) struct SharedScan<Seen> {
     state: Mutex<State<Seen>>,
     over: Condvar,
 }
@@ -24,7 +24,7 @@ struct State<Seen> {
     last: Option<(u64, Arc<Seen>)>,
 }
 
-impl<Seen> Looks<Seen> {
+impl<Seen> SharedScan<Seen> {
     pub(super) const fn new() -> Self {
         Self { state: Mutex::new(State { begun: 0, is_under_way: false, last: None }), over: Condvar::new() }
     }
@@ -70,7 +70,7 @@ impl<Seen> Looks<Seen> {
 
 /// A look that is under way; one that panics is over too, so that nobody waits for it.
 struct UnderWay<'a, Seen> {
-    looks: &'a Looks<Seen>,
+    looks: &'a SharedScan<Seen>,
     number: u64,
 }
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn who_asks_while_a_look_is_under_way_is_answered_by_the_next_one_and_all_by_the_same() {
-        let (looks, taken) = (Looks::new(), AtomicU32::new(0));
+        let (looks, taken) = (SharedScan::new(), AtomicU32::new(0));
         let look = || taken.fetch_add(1, Ordering::SeqCst) + 1;
         let mut questions = Vec::new();
         let first = looks.next(|| {
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn whoever_asks_from_many_threads_sees_what_was_there_before() {
-        let (looks, there) = (Looks::new(), AtomicU32::new(0));
+        let (looks, there) = (SharedScan::new(), AtomicU32::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_look_that_panics_holds_up_nobody() {
-        let looks: Looks<u32> = Looks::new();
+        let looks: SharedScan<u32> = SharedScan::new();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| looks.next(|| panic!("on purpose"))));
         assert!(panicked.is_err());
         assert_eq!(*looks.next(|| 7), 7);
