@@ -72,8 +72,8 @@ impl TreeCommand {
 
     #[expect(clippy::disallowed_methods, reason = "this is the one place that starts trees")]
     fn prepare(&self) -> Result<Command, Error> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).current_dir(&self.working_folder).process_group(0);
+        let mut command = Command::new(self.found().as_deref().unwrap_or(Path::new(&self.program)));
+        command.arg0(&self.program).args(&self.arguments).current_dir(&self.working_folder).process_group(0);
         match &self.inherited {
             Inherited::Nothing => _ = command.env_clear(),
             Inherited::AllBut(dropped) => {
@@ -86,6 +86,16 @@ impl TreeCommand {
         command.envs(self.marks.iter().map(|(name, value)| (name, value)));
         command.stdin(self.stdin.open()?).stdout(open_log(&self.stdout)?).stderr(open_log(&self.stderr)?);
         Ok(command)
+    }
+
+    /// Returns where the shell is. A name that has to be looked up in another `PATH` than tm's own is started by a fork of
+    /// tm, which copies its page tables, and that takes longer than a short test; a path is not. Other names stay names: a
+    /// lookup also runs scripts that name no interpreter, which a path does not.
+    fn found(&self) -> Option<PathBuf> {
+        let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
+        let of_tm = || (self.inherited != Inherited::Nothing).then(|| std::env::var_os("PATH")).flatten();
+        let path = self.environment.iter().rfind(is_path).map(|(_, path)| path.clone()).or_else(of_tm)?;
+        (self.program == "sh").then(|| which::which_in("sh", Some(path), &self.working_folder).ok()).flatten()
     }
 
     /// Names the folder instead of the program when it is the folder that is missing.
