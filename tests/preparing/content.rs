@@ -1,8 +1,9 @@
 //! What belongs to a tree and lies in no object of the repository, and clones that lack objects or files.
 
 use super::{one_task, runs, scene};
-use crate::frameworks::folder_of;
+use crate::frameworks::on_this_machine;
 use crate::scene::{HONEST, Scene, task, write};
+use crate::skipping::lacks;
 use std::path::Path;
 
 const FILE: &[&str] = &["-c", "protocol.file.allow=always"];
@@ -115,7 +116,10 @@ fn a_commit_of_a_submodule_that_only_its_agent_has_is_refused_in_words() {
 
 /// A project one of whose files is kept by LFS; `None` where the program is not there.
 pub(super) fn with_lfs(settings: &str, tests: &str) -> Option<Scene> {
-    folder_of("git-lfs")?;
+    if on_this_machine("git-lfs").is_none() {
+        lacks("git-lfs");
+        return None;
+    }
     let scene = one_task(settings, tests);
     scene.git(&["lfs", "install", "--local", "--skip-repo"]);
     write(&scene.root().join(".gitattributes"), "*.bin filter=lfs diff=lfs merge=lfs -text\n");

@@ -8,7 +8,7 @@ use crate::skipping::lacks;
 use std::path::{Path, PathBuf};
 
 /// The folder of a program that was installed for these tests, or that is in the search path.
-fn installed(folder: &str, program: &str) -> Option<PathBuf> {
+pub(super) fn installed(folder: &str, program: &str) -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools").join(folder);
     if own.join(program).is_file() {
         return Some(own);
@@ -22,13 +22,13 @@ fn installed(folder: &str, program: &str) -> Option<PathBuf> {
 
 impl Fresh {
     /// With a folder in front of the search path.
-    fn with_tools(self, folder: &Path) -> Self {
+    pub(super) fn with_tools(self, folder: &Path) -> Self {
         let path = std::env::var("PATH").unwrap_or_default();
         self.with("PATH", format!("{}:{path}", folder.display()))
     }
 
     /// Runs a command in the project before anything else.
-    fn prepared(self, command: &str) -> Self {
+    pub(super) fn prepared(self, command: &str) -> Self {
         let mut shell = self.scene.shell(command);
         self.prepare(&mut shell);
         let output = shell.output().expect("sh");

@@ -7,6 +7,7 @@ mod doctor;
 mod kinds;
 mod loops;
 mod projects;
+mod python;
 mod settings;
 mod slots;
 

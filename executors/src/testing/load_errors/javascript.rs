@@ -9,6 +9,13 @@ static NOT_FOUND: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"Cannot find (?:module|package) '([^']+)' (?:imported )?from '?([^'\s]+)'?"));
 static REQUIRED: LazyLock<Regex> = LazyLock::new(|| pattern(r"Error: Cannot find module '([^']+)'$"));
 static REQUIRED_BY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*- (\S+)$"));
+/// How Yarn's Plug'n'Play begins when it can't resolve something; then what, a file or a package.
+static UNPLUGGED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"Error: (?:Qualified path resolution failed|Your application tried to access)"));
+static ASKED_FOR: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*(?:Source path|Required package): ([^\s(]+)"));
+/// Who asked for it, or at least the file that fails.
+static ASKED_BY: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[#\s]*(?:- |Required by: |Subtest: )(\S+\.[cm]?[jt]sx?)$"));
 static NO_EXPORT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"SyntaxError: The requested module '([^']+)' does not provide an export named '[^']+'"));
 static UNRESOLVED: LazyLock<Regex> = LazyLock::new(|| pattern(r#"Failed to resolve import "([^"]+)" from "([^"]+)""#));
@@ -18,6 +25,8 @@ static PLACE: LazyLock<Regex> =
 static TYPESCRIPT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^[#\s]*(\S+\.[cm]?tsx?)(?::\d+:\d+ - |\(\d+,\d+\): )error (TS\d+): (.+)$"));
 
+/// So many lines can stand between what could not be resolved and who asked for it.
+const LINES_OF_STACK: usize = 30;
 /// So many lines can stand between a place and its error.
 const LINES_OF_EXCERPT: u32 = 5;
 
@@ -25,8 +34,15 @@ const LINES_OF_EXCERPT: u32 = 5;
 const MISSING: [&str; 9] = ["TS2304", "TS2305", "TS2307", "TS2339", "TS2551", "TS2552", "TS2613", "TS2614", "TS2724"];
 
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
-    if !["Cannot find", "SyntaxError", "Failed to resolve import", "error TS"].iter().any(|word| output.contains(word))
-    {
+    const WORDS: [&str; 6] = [
+        "Cannot find",
+        "SyntaxError",
+        "Failed to resolve import",
+        "error TS",
+        "path resolution failed",
+        "tried to access",
+    ];
+    if !WORDS.iter().any(|word| output.contains(word)) {
         return;
     }
     // node prints the place of a syntax error, and an excerpt of it, just before the error itself. Other errors of that
@@ -49,6 +65,10 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
             lines.next_if(|next| next.contains("Require stack:"));
             let by = lines.peek().and_then(|next| REQUIRED_BY.captures(next)).and_then(|by| by.get(1));
             found.add(missing_module(&error[1], found), by.map(|by| by.as_str()), text);
+        } else if UNPLUGGED.is_match(line) {
+            let after = |what: &Regex| lines.clone().take(LINES_OF_STACK).find_map(|next| what.captures(next)?.get(1));
+            let missing = after(&ASKED_FOR).is_some_and(|path| is_own(path.as_str(), found));
+            found.add(cause(missing), after(&ASKED_BY).map(|by| by.as_str()), text);
         } else if let Some(error) = NO_EXPORT.captures(line) {
             found.add(missing_module(&error[1], found), place, text);
         } else if let Some(error) = TYPESCRIPT.captures(line) {
@@ -61,7 +81,11 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
 
 /// A path is one of the project's own modules; a bare name is a package.
 pub(super) fn missing_module(name: &str, found: &Found<'_>) -> LoadCause {
-    cause(name.starts_with(['.', '/']) || name.starts_with("file:") || found.project.owns_path(name))
+    cause(is_own(name, found))
+}
+
+fn is_own(name: &str, found: &Found<'_>) -> bool {
+    name.starts_with(['.', '/']) || name.starts_with("file:") || found.project.owns_path(name)
 }
 
 fn is_missing_in_typescript(code: &str, words: &str, found: &Found<'_>) -> bool {

@@ -121,6 +121,25 @@ fn a_fixture_that_nobody_defines_is_a_mistake_of_the_test() {
 }
 
 #[test]
+fn what_plug_and_play_can_not_resolve_is_told_by_whoever_asked() {
+    let output = "# Error: Qualified path resolution failed: we looked for these\n# Source path: ROOT/src/a.js\n\
+        # Not found: ROOT/src/a.js\n# Require stack:\n# - ROOT/test/a.test.cjs\n\
+        # Error: Qualified path resolution failed: we looked for these\n# Source path: ROOT/src/b.js\n\
+        #     at makeError (ROOT/.pnp.cjs:5736:34)\n# Subtest: ROOT/test/b.test.js\n\
+        # Error: Your application tried to access lodash, but it isn't declared\n# Required package: lodash\n\
+        # Required by: ROOT/test/c.test.js\n";
+    check(
+        &[("package.json", r#"{"name": "demo"}"#)],
+        output,
+        &[
+            "+test/a.test.cjs: Error: Qualified path resolution failed: we looked for these",
+            "+test/b.test.js: Error: Qualified path resolution failed: we looked for these",
+            "-test/c.test.js: Error: Your application tried to access lodash, but it isn't declared",
+        ],
+    );
+}
+
+#[test]
 fn javascript_tells_own_modules_from_packages() {
     let output = "# file://ROOT/test/a.test.js:2\n# import { two } from '../src/a.js';\n#          ^^^\n\
         # SyntaxError: The requested module '../src/a.js' does not provide an export named 'two'\n\
