@@ -79,7 +79,7 @@ def files_project(root):
     write(root / "tests/__init__.py", "")
     write(root / "tests/test_part_0.py", PYTHON_TEST.format(n=0))
     write(root / ".gitignore", "__pycache__/\n")
-    write(root / "tm.yaml", "test: { command: python3 -m unittest discover -s tests -t . }\n")
+    write(root / ".taskmaster/tm.yaml", "test: { command: python3 -m unittest discover -s tests -t . }\n")
     return """
     red) sed "s/@/$n/g" "$BENCH_TEST" > "tests/test_part_$n.py" ;;
     *) printf 'def part():\\n    return %s\\n' "$n" > "app/part_$n.py" ;;"""
@@ -98,7 +98,7 @@ def rust_project(root, has_caches):
     write(root / "src/part_0.rs", "pub fn part() -> u32 {\n    0\n}\n")
     write(root / "tests/part_0.rs", RUST_TEST.format(n=0))
     write(root / ".gitignore", "/target\n")
-    write(root / "tm.yaml", "test: { command: cargo test --offline }\n" + "worktree: { cache: [/target] }\n" * has_caches)
+    write(root / ".taskmaster/tm.yaml", "test: { command: cargo test --offline }\n" + "worktree: { cache: [/target] }\n" * has_caches)
     return """
     red) sed "s/@/$n/g" "$BENCH_TEST" > "tests/part_$n.rs" ;;
     *) printf 'pub fn part() -> u32 {\\n    %s\\n}\\n' "$n" > "src/part_$n.rs" ;;"""
@@ -107,9 +107,9 @@ def rust_project(root, has_caches):
 def has_caches(program):
     """An older tm keeps what is ignored anyway."""
     folder = FOLDER / "asked"
-    write(folder / "tm.yaml", "worktree: { cache: [/target] }\n")
+    write(folder / ".taskmaster/tm.yaml", "worktree: { cache: [/target] }\n")
     git(folder, "init", "--quiet")
-    return subprocess.run([program, "config", "list"], cwd=folder, capture_output=True).returncode == 0
+    return subprocess.run([program, "config", "show"], cwd=folder, capture_output=True).returncode == 0
 
 
 def project(kind, name, program):
