@@ -109,6 +109,7 @@ def has_caches(program):
     folder = FOLDER / "asked"
     write(folder / ".taskmaster/tm.yaml", "worktree: { cache: [/target] }\n")
     git(folder, "init", "--quiet")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "--allow-empty", "--message", "a")
     return subprocess.run([program, "config", "show"], cwd=folder, capture_output=True).returncode == 0
 
 
