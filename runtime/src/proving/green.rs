@@ -1,5 +1,5 @@
 //! Measures and judges a GREEN: its own results, then with everything as before that it may not turn to its advantage,
-//! then tests that can't pass, then RED without it.
+//! then RED without it, then tests that can't pass.
 
 use super::files::{Brought, changed_tests};
 use super::{Prover, RedCommit};
@@ -40,12 +40,11 @@ impl Prover<'_> {
         if proof.holds() {
             proof = self.as_before(proof, &green, &files).await?;
         }
-        // Before RED is tried again: it differs from the work in tests alone, so that what is built for the work stays.
-        if proof.holds() {
-            proof = self.with_canary(proof, red, &green, &brought).await?;
-        }
         if proof.holds() {
             proof = self.red_again(proof, red, &green, &files, &brought).await?;
+        }
+        if proof.holds() {
+            proof = self.with_canary(proof, red, &green, &brought).await?;
         }
         Ok((proof, after))
     }
