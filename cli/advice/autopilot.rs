@@ -13,7 +13,7 @@ fn short(commit: &CommitId) -> &str {
 pub(super) fn hint(error: &Error) -> Option<String> {
     let text = match error {
         Error::Illegal(illegal) => return illegal.next.command().map(|command| format!("`{command}`")),
-        Error::BrokenBase(tests) => return Some(super::on_broken_tests(tests)),
+        Error::BrokenBase(tests) => return Some(tests.hint(super::ALLOW_BROKEN_BASE)),
         Error::Unstartable(error) => return Some(unstartable(error)),
         Error::Refused { verdict, is_paused, next, .. } => {
             let advice = verdict.suggestion.clone().unwrap_or_default();

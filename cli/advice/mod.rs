@@ -5,7 +5,7 @@ mod autopilot;
 use crate::failure::ExitCode;
 use std::error::Error as AnyError;
 use std::path::Path;
-use tm_app::{BrokenTests, Error, LostLandings};
+use tm_app::{Error, LostLandings};
 use tm_runtime::JournalHeader;
 use tm_runtime::autopilot::ErrorKind;
 use tm_runtime::callers::RefusedToAgent;
@@ -22,8 +22,11 @@ type Advice = (ExitCode, Option<String>);
 const RESUME_HINT: &str = "see to it, then `tm waves resume` takes the run up where it stopped";
 /// What to do where there is no backlog.
 const NO_BACKLOG: &str = "`tm init` makes one, `--backlog PATH` names one";
+/// The flag that goes on where the base can prove nothing.
+const ALLOW_BROKEN_BASE: &str = "--allow-broken-base";
 /// What to do when an agent can't be used.
 const CHOOSE_AN_AGENT: &str = "`--agent NAME` chooses another agent, `--agent-command COMMAND` any command";
+
 /// Returns what to do about an error.
 pub(crate) fn on(error: &(dyn AnyError + 'static)) -> Advice {
     let known = [on_call, on_run, on_work, on_autopilot, on_git, on_store, on_backlog, on_others];
@@ -192,13 +195,9 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         }
         Error::NotSigned { settings, .. } => hint(format!("see to {}", settings.join(", "))),
         Error::Interrupted => (ExitCode::Interrupted, None),
-        Error::NothingProvable(tests) => hint(on_broken_tests(tests)),
+        Error::NothingProvable(tests) => hint(tests.hint(ALLOW_BROKEN_BASE)),
         _ => return None,
     })
-}
-
-fn on_broken_tests(tests: &BrokenTests) -> String {
-    [tests.hints(), vec!["`--allow-broken-base` goes on all the same"]].concat().join("; ")
 }
 
 /// Errors of runs that were begun, and of those who steer them.

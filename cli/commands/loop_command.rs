@@ -68,7 +68,7 @@ fn order(start: PathBuf, arguments: &LoopArguments) -> LoopOrder {
         status: arguments.status.clone(),
         backlog: arguments.backlog.clone(),
         verify: arguments.verify,
-        broken: if arguments.allow_broken_base { BrokenBase::Allowed } else { BrokenBase::Refused },
+        broken: BrokenBase::allowed_if(arguments.allow_broken_base),
         worktree: arguments.worktree,
         parallel: arguments.parallel,
         sandbox: arguments.sandbox,

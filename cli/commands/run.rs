@@ -59,7 +59,7 @@ async fn begin(mut session: Session, arguments: &RunArguments) -> Result<u8, Com
         print_line("nothing was run");
         return Ok(0);
     }
-    let broken = if arguments.allow_broken_base { BrokenBase::Allowed } else { BrokenBase::Refused };
+    let broken = BrokenBase::allowed_if(arguments.allow_broken_base);
     let ready = session.begin(planned, broken).await?;
     Box::pin(supervise(session, ready, arguments.notifications.json.into())).await
 }

@@ -1,6 +1,6 @@
 //! What a client can do about an error, in the words of tools.
 
-use tm_app::{BrokenTests, Error};
+use tm_app::Error;
 use tm_runtime::autopilot::Error as AutopilotError;
 use tm_scheduler::autopilot::Unstartable;
 
@@ -13,7 +13,7 @@ pub(crate) fn on(error: &Error) -> Option<String> {
         Error::RunBrokenOff(_) | Error::RunParked(_) => {
             "see to it, then `waves_run` takes the run up where it stopped".to_owned()
         }
-        Error::NothingProvable(tests) => on_broken_tests(tests),
+        Error::NothingProvable(tests) => tests.hint("allowBrokenBase"),
         Error::NoProgram { .. } => "`agent` chooses another agent".to_owned(),
         Error::NoTests(_) => "set `test.command` in .taskmaster/tm.yaml".to_owned(),
         Error::Settings(_) => "correct the settings in .taskmaster/tm.yaml".to_owned(),
@@ -22,14 +22,10 @@ pub(crate) fn on(error: &Error) -> Option<String> {
     })
 }
 
-fn on_broken_tests(tests: &BrokenTests) -> String {
-    [tests.hints(), vec!["`allowBrokenBase` goes on all the same"]].concat().join("; ")
-}
-
 /// Returns what to do about an error of autopilot.
 pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
     let words = match error {
-        AutopilotError::BrokenBase(tests) => return Some(on_broken_tests(tests)),
+        AutopilotError::BrokenBase(tests) => return Some(tests.hint("allowBrokenBase")),
         AutopilotError::Illegal(_) => "`autopilot_next` says what is to be done now",
         AutopilotError::Refused { verdict, is_paused, .. } => {
             let advice = verdict.suggestion.clone().unwrap_or_default();

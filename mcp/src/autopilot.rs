@@ -214,7 +214,7 @@ impl Server {
                 tag: start_call.tag.as_deref().map(Into::into),
                 branch: start_call.branch.clone().or_else(|| options?.branch.clone()),
                 max_attempts: start_call.max_attempts.or_else(|| options?.max_attempts),
-                broken: if start_call.allow_broken_base { BrokenBase::Allowed } else { BrokenBase::Refused },
+                broken: BrokenBase::allowed_if(start_call.allow_broken_base),
                 force: if start_call.force { Force::Yes } else { Force::No },
             };
             if start_call.dry_run {

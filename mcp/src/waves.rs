@@ -131,7 +131,7 @@ impl Server {
             let mut given = plan.given();
             given.extend(agent.map(|agent| Override::new("agent.default", "agent", agent)));
             let project = server.waves(root, given)?;
-            let broken = if allow_broken_base { BrokenBase::Allowed } else { BrokenBase::Refused };
+            let broken = BrokenBase::allowed_if(allow_broken_base);
             let going = detached::start(&project, (&server.place.program, DETACHED), plan.order(), broken)?;
             Ok::<_, Refusal>((project, going))
         });

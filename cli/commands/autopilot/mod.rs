@@ -90,7 +90,7 @@ impl Screen<'_> {
             tag: arguments.tag.as_deref().map(Into::into),
             branch: arguments.branch.clone(),
             max_attempts: arguments.max_attempts.map(Into::into),
-            broken: if arguments.allow_broken_base { BrokenBase::Allowed } else { BrokenBase::Refused },
+            broken: BrokenBase::allowed_if(arguments.allow_broken_base),
             force: if arguments.force { Force::Yes } else { Force::No },
         };
         if arguments.dry_run {

@@ -92,10 +92,13 @@ impl TreeCommand {
     /// tm, which copies its page tables, and that takes longer than a short test; a path is not. Other names stay names: a
     /// lookup also runs scripts that name no interpreter, which a path does not.
     fn found(&self) -> Option<PathBuf> {
+        if self.program != "sh" {
+            return None;
+        }
         let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
         let of_tm = || (self.inherited != Inherited::Nothing).then(|| std::env::var_os("PATH")).flatten();
         let path = self.environment.iter().rfind(is_path).map(|(_, path)| path.clone()).or_else(of_tm)?;
-        (self.program == "sh").then(|| which::which_in("sh", Some(path), &self.working_folder).ok()).flatten()
+        which::which_in("sh", Some(path), &self.working_folder).ok()
     }
 
     /// Names the folder instead of the program when it is the folder that is missing.

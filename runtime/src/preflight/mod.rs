@@ -31,6 +31,12 @@ pub enum BrokenBase {
 }
 
 impl BrokenBase {
+    /// As `--allow-broken-base` says.
+    #[must_use]
+    pub const fn allowed_if(is_allowed: bool) -> Self {
+        if is_allowed { Self::Allowed } else { Self::Refused }
+    }
+
     /// Notes in what was seen whether the run goes on in spite of it.
     #[must_use]
     pub fn noted(self, preflight: Preflight) -> Preflight {
@@ -63,11 +69,12 @@ impl fmt::Display for BrokenTests {
 }
 
 impl BrokenTests {
-    /// Returns what to change, each once.
-    pub fn hints(&self) -> Vec<&str> {
+    /// Returns what to change, each once, and the name of the flag that goes on all the same.
+    #[must_use]
+    pub fn hint(&self, flag: &str) -> String {
         let mut hints: Vec<&str> = self.0.iter().map(|problem| problem.hint.as_str()).collect();
         hints.dedup();
-        hints
+        format!("{}; `{flag}` goes on all the same", hints.join("; "))
     }
 }
 
@@ -99,7 +106,7 @@ pub async fn look_first(
         return Ok(cleaned(preflight));
     }
     let begun = Instant::now();
-    let checkout = match measurements.check_out_ready(base).await {
+    let checkout = match measurements.check_out(base).await {
         Ok(checkout) => checkout,
         Err(NotReady::Setup(failed)) => {
             preflight.problems.push(of_setup(&failed));

@@ -41,10 +41,13 @@ impl Prover<'_> {
             proof = self.as_before(proof, &green, &files).await?;
         }
         if proof.holds() {
+            // Run before RED is: it differs from the work in tests alone, so that what is built for the work stays.
+            // Judged after RED, which tells better which file bent the runner.
+            let canary = self.canary(&brought).await?;
             proof = self.red_again(proof, red, &green, &files, &brought).await?;
-        }
-        if proof.holds() {
-            proof = self.with_canary(proof, red, &green, &brought).await?;
+            if proof.holds() {
+                proof = self.canary_is_told_of(proof, red, &green, canary).await?;
+            }
         }
         Ok((proof, after))
     }

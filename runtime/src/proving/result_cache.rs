@@ -152,8 +152,11 @@ impl TestResultCache {
         Ok(labelled(command, report))
     }
 
-    /// Gives out a clean checkout of a commit that no agent ever had, and tells why there is none.
-    pub(crate) async fn check_out_ready(&self, commit: &CommitId) -> Result<JudgeCheckout, NotReady> {
+    /// Gives out a clean checkout of a commit that no agent ever had.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) async fn check_out(&self, commit: &CommitId) -> Result<JudgeCheckout, NotReady> {
         self.checkouts.judge(commit).await
     }
 
@@ -165,11 +168,6 @@ impl TestResultCache {
     /// Tells whether commands make checkouts ready.
     pub(crate) fn has_setup(&self) -> bool {
         self.checkouts.has_setup()
-    }
-
-    /// Gives out a clean checkout of a commit that no agent ever had.
-    pub(crate) async fn check_out(&self, commit: &CommitId) -> Result<JudgeCheckout, StepError> {
-        self.checkouts.judge(commit).await.map_err(StepError::from)
     }
 
     /// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many

@@ -11,6 +11,16 @@ use tm_scheduler::verdict::{
 };
 use tm_scheduler::{CommitId, Proof, TestReport};
 
+/// What came of tests that can't pass.
+pub(super) enum CanaryRun {
+    /// None was tried, and why.
+    Not(&'static str),
+    Tried {
+        results: TestReport,
+        changed: Vec<(String, Changed)>,
+    },
+}
+
 impl Prover<'_> {
     /// RED's tests have to fail still without GREEN's work, and with nothing of it but files that are no code.
     pub(super) async fn red_again(
@@ -55,35 +65,41 @@ impl Prover<'_> {
         self.measure_at(&commit, name).await
     }
 
+    /// The results with RED's tests changed until they can't pass.
+    pub(super) async fn canary(&self, brought: &Brought) -> Result<CanaryRun, StepError> {
+        if self.work.rules.canary == Canary::Off {
+            return Ok(CanaryRun::Not("tests that can't pass were not tried (`tdd.canary: off`)"));
+        }
+        let changed = self.changed_tests_of_red(brought).await?;
+        if changed.is_empty() {
+            return Ok(CanaryRun::Not("no test of RED could be changed into one that can't pass, so none was tried"));
+        }
+        let texts = changed.iter().map(|(path, canary)| (path.clone(), canary.text.clone())).collect();
+        Ok(CanaryRun::Tried { results: self.measure_texts(None, texts, "canary").await?, changed })
+    }
+
     /// Tests of RED that can't pass have to be told of.
-    pub(super) async fn with_canary(
+    pub(super) async fn canary_is_told_of(
         &self,
         mut proof: Proof,
         red: &RedCommit,
         green: &GreenWork<'_>,
-        brought: &Brought,
+        canary: CanaryRun,
     ) -> Result<Proof, StepError> {
-        if self.work.rules.canary == Canary::Off {
-            proof.notes.push("tests that can't pass were not tried (`tdd.canary: off`)".to_owned());
-            return Ok(proof);
-        }
-        let changed = self.changed_tests_of_red(brought).await?;
-        if changed.is_empty() {
-            let why = "no test of RED could be changed into one that can't pass, so none was tried";
-            proof.notes.push(why.to_owned());
-            return Ok(proof);
-        }
-        let texts = changed.iter().map(|(path, canary)| (path.clone(), canary.text.clone())).collect();
-        let now = self.measure_texts(None, texts, "canary").await?;
-        if tells_of_canary(green.after, &now) {
-            return Ok(proof);
-        }
+        let (results, changed) = match canary {
+            CanaryRun::Not(why) => {
+                proof.notes.push(why.to_owned());
+                return Ok(proof);
+            }
+            CanaryRun::Tried { results, .. } if tells_of_canary(green.after, &results) => return Ok(proof),
+            CanaryRun::Tried { results, changed } => (results, changed),
+        };
         let missed = self.seen_without_work(red, &changed).await?;
         if missed.is_empty() {
             proof.notes.push("tests that can't pass were tried, and nothing could be told by them".to_owned());
             return Ok(proof);
         }
-        Ok(canary_was_missed(proof, &now, &missed))
+        Ok(canary_was_missed(proof, &results, &missed))
     }
 
     /// RED's test files as they are in the work, changed until they can't pass; one that others of them use is left.

@@ -168,7 +168,7 @@ async fn hooked(
     }
     let (repository, tree, parent) = (brief.setup.repository.clone(), proven.tree.clone(), on.clone());
     let commit = blocking(move || repository.commit_to_test(&tree, &parent)).await?;
-    let mut checkout = measurements.check_out(&commit).await?;
+    let mut checkout = measurements.check_out(&commit).await.map_err(StepError::from)?;
     let (name, value) = checkout.commit_mark();
     // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
     let _while_hooks_run =

@@ -57,7 +57,7 @@ async fn hooked(
     let message = message(brief, &subject, command);
     let (repository, tree, head) = (setup.repository.clone(), preview.tree.clone(), preview.head.clone());
     let commit = blocking(move || repository.commit_to_test(&tree, &head)).await?;
-    let mut checkout = measurements.check_out(&commit).await?;
+    let mut checkout = measurements.check_out(&commit).await.map_err(StepError::from)?;
     let (name, value) = checkout.commit_mark();
     let _while_hooks_run = setup.executor.record(&[(name.to_owned(), value)]).map_err(|error| StepError::of(&error))?;
     let hooked = tokio::task::block_in_place(|| checkout.run_merge_hooks(&preview.head, &preview.tree, &message));
