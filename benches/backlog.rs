@@ -14,16 +14,21 @@ fn commands(criterion: &mut Criterion) {
     for count in [100, 1_000, 10_000, 100_000] {
         group.throughput(Throughput::Elements(count as u64));
         let path = folder.path().join(format!("{count}.json"));
-        tm_store::atomic::replace(&path, tasks_json(&layered_backlog(count)).as_bytes()).expect("a file");
+        tm_store::atomic::replace(&path, tasks_json(&layered_backlog(count)).as_bytes())
+            .expect("a file");
         let source = BacklogSource::at(&path).expect("a source");
         let options = ReadOptions::default();
         let read = || source.read(&options).expect("a backlog");
-        group.bench_function(BenchmarkId::new("read", count), |bencher| bencher.iter(|| black_box(read())));
+        group.bench_function(BenchmarkId::new("read", count), |bencher| {
+            bencher.iter(|| black_box(read()))
+        });
         group.bench_function(BenchmarkId::new("list", count), |bencher| {
             bencher.iter(|| black_box(source.read_entries(&options).expect("entries")));
         });
         group.bench_function(BenchmarkId::new("next", count), |bencher| {
-            bencher.iter(|| black_box(next(&read().tasks, Candidates::Open).map(|task| task.id.clone())));
+            bencher.iter(|| {
+                black_box(next(&read().tasks, Candidates::Open).map(|task| task.id.clone()))
+            });
         });
         group.bench_function(BenchmarkId::new("validate", count), |bencher| {
             bencher.iter(|| black_box(problems(&read().tasks)));
@@ -32,9 +37,18 @@ fn commands(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("set-status", count), |bencher| {
             bencher.iter(|| {
                 is_done = !is_done;
-                let status = if is_done { Status::Done } else { Status::Pending };
-                let change = StatusChange { id: count.to_string().into(), status };
-                source.set_statuses(&"master".into(), &[change], RollUp::Parents, None).expect("set")
+                let status = if is_done {
+                    Status::Done
+                } else {
+                    Status::Pending
+                };
+                let change = StatusChange {
+                    id: count.to_string().into(),
+                    status,
+                };
+                source
+                    .set_statuses(&"master".into(), &[change], RollUp::Parents, None)
+                    .expect("set")
             });
         });
     }

@@ -14,7 +14,9 @@ use screen::{Charset, Colours, Live, Screen, clock};
 use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tm_benches::layered_backlog;
-use tm_scheduler::{Input, Limits, PlanOptions, Scheduler, TaskId, TddMode, Timestamp, Tokens, WavePlan};
+use tm_scheduler::{
+    Input, Limits, PlanOptions, Scheduler, TaskId, TddMode, Timestamp, Tokens, WavePlan,
+};
 
 const AGENTS: u32 = 500;
 const LINES_A_SECOND: u32 = 4;
@@ -25,20 +27,30 @@ const PORTIONS: u32 = 50;
 fn main() {
     let mut scheduler = run();
     scheduler.handle(now(), Input::Begin).expect("a run begins");
-    let working: Vec<TaskId> =
-        scheduler.tasks().filter(|view| view.state.holds_slot()).map(|view| view.placed.task.id.clone()).collect();
+    let working: Vec<TaskId> = scheduler
+        .tasks()
+        .filter(|view| view.state.holds_slot())
+        .map(|view| view.placed.task.id.clone())
+        .collect();
     let idle = measured(&scheduler, &working, None);
     println!(
         "{} agents, {LINES_A_SECOND} lines a second each, for {}",
         working.len(),
         clock(u64::from(SECONDS) * 1_000)
     );
-    for (name, charset, colours) in
-        [("with everything", Charset::Unicode, Colours::On), ("plain", Charset::Ascii, Colours::Off)]
-    {
-        let drawn = measured(&scheduler, &working, Some(Live::begin(now(), sink(charset, colours), now)));
+    for (name, charset, colours) in [
+        ("with everything", Charset::Unicode, Colours::On),
+        ("plain", Charset::Ascii, Colours::Off),
+    ] {
+        let drawn = measured(
+            &scheduler,
+            &working,
+            Some(Live::begin(now(), sink(charset, colours), now)),
+        );
         let share = drawn.saturating_sub(idle).as_secs_f64() * 100.0 / f64::from(SECONDS);
-        println!("{name}: without display {idle:?}, with display {drawn:?}: {share:.2} % of one core");
+        println!(
+            "{name}: without display {idle:?}, with display {drawn:?}: {share:.2} % of one core"
+        );
         assert!(share < 2.0, "the display takes more than 2 % of one core");
     }
 }
@@ -49,8 +61,18 @@ fn run() -> Scheduler {
     for task in &mut tasks {
         task.dependencies.clear();
     }
-    let plan = WavePlan::new(&tasks, &PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() }).expect("a plan");
-    Scheduler::new(plan, Limits::with_slots(NonZeroU32::new(AGENTS).expect("slots")))
+    let plan = WavePlan::new(
+        &tasks,
+        &PlanOptions {
+            tdd: TddMode::Off,
+            ..PlanOptions::default()
+        },
+    )
+    .expect("a plan");
+    Scheduler::new(
+        plan,
+        Limits::with_slots(NonZeroU32::new(AGENTS).expect("slots")),
+    )
 }
 
 /// The processor time of telling everything for so many seconds.
@@ -59,11 +81,23 @@ fn measured(scheduler: &Scheduler, working: &[TaskId], mut live: Option<Live>) -
     let mut told = 0_usize;
     let lines = (AGENTS * LINES_A_SECOND / PORTIONS) as usize;
     for _ in 0..SECONDS * PORTIONS {
-        for task in working.iter().cycle().skip(told % working.len()).take(lines) {
+        for task in working
+            .iter()
+            .cycle()
+            .skip(told % working.len())
+            .take(lines)
+        {
             told += 1;
             let line = format!("I am reading the file with the number {told}, to see what it does");
             if let Some(live) = &mut live {
-                live.heard(task, &line, Some(Tokens { input: told as u64, output: 10 }));
+                live.heard(
+                    task,
+                    &line,
+                    Some(Tokens {
+                        input: told as u64,
+                        output: 10,
+                    }),
+                );
                 live.show(now(), scheduler);
             }
         }
@@ -83,17 +117,28 @@ fn measured(scheduler: &Scheduler, working: &[TaskId], mut live: Option<Live>) -
 
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).expect("a time"), u32::try_from(time.tv_nsec).expect("a time"))
+    Duration::new(
+        u64::try_from(time.tv_sec).expect("a time"),
+        u32::try_from(time.tv_nsec).expect("a time"),
+    )
 }
 
 fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("after 1970");
     Timestamp(u64::try_from(since.as_millis()).expect("before the end of time"))
 }
 
 fn sink(charset: Charset, colours: Colours) -> Screen {
     let target = ProgressDrawTarget::term_like(Box::new(Sink));
-    Screen::on(target, Box::new(|| (200, 60)), Box::new(|_| {}), charset, colours)
+    Screen::on(
+        target,
+        Box::new(|| (200, 60)),
+        Box::new(|_| {}),
+        charset,
+        colours,
+    )
 }
 
 /// A terminal that takes everything and shows nothing.

@@ -2,7 +2,11 @@
 //!
 //! Everything that a run does beside git is real: the scheduler decides, each input is journaled and flushed to disk
 //! before its effects, each agent is a supervised process tree. What git would do is answered at once.
-#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints, and spawns the floor itself")]
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark prints, and spawns the floor itself"
+)]
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -10,8 +14,8 @@ use std::time::{Duration, Instant};
 use tm_benches::layered_backlog;
 use tm_executors::process::{ProcessTree, Stdin, TreeCommand};
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Effect, Ended, Input, Limits, PlanOptions, Proof, Scheduler, TaskId, TddMode,
-    Timestamp, WavePlan,
+    AgentReport, Answer, AttemptNumber, Effect, Ended, Input, Limits, PlanOptions, Proof,
+    Scheduler, TaskId, TddMode, Timestamp, WavePlan,
 };
 use tm_store::run::JournalWriter;
 use tokio::sync::mpsc;
@@ -19,14 +23,23 @@ use tokio::sync::mpsc;
 const PROGRAM: &str = "/bin/true";
 
 fn main() {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    println!("{:>6} {:>6} {:>14} {:>14} {:>7}", "tasks", "slots", "floor ms/task", "tm ms/task", "ratio");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    println!(
+        "{:>6} {:>6} {:>14} {:>14} {:>7}",
+        "tasks", "slots", "floor ms/task", "tm ms/task", "ratio"
+    );
     for slots in [2, 8] {
         for count in [100, 1_000, 10_000] {
             let floor = per_task(count, floor(count, slots));
             let run = per_task(count, runtime.block_on(no_op_run(count, slots)));
-            println!("{count:>6} {slots:>6} {floor:>14.3} {run:>14.3} {:>7.2}", run / floor);
+            println!(
+                "{count:>6} {slots:>6} {floor:>14.3} {run:>14.3} {:>7.2}",
+                run / floor
+            );
         }
     }
 }
@@ -43,7 +56,9 @@ fn floor(count: usize, slots: u32) -> Duration {
         for slot in 0..slots as usize {
             scope.spawn(move || {
                 for _ in (slot..count).step_by(slots as usize) {
-                    std::process::Command::new(PROGRAM).status().expect("a process");
+                    std::process::Command::new(PROGRAM)
+                        .status()
+                        .expect("a process");
                 }
             });
         }
@@ -53,10 +68,17 @@ fn floor(count: usize, slots: u32) -> Duration {
 
 async fn no_op_run(count: usize, slots: u32) -> Duration {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() };
+    let options = PlanOptions {
+        tdd: TddMode::Off,
+        ..PlanOptions::default()
+    };
     let plan = WavePlan::new(&layered_backlog(count), &options).expect("a plan");
-    let mut scheduler = Scheduler::new(plan, Limits::with_slots(NonZeroU32::new(slots).expect("slots")));
-    let mut journal = JournalWriter::create(&folder.path().join("journal.jsonl"), &"no-op").expect("a journal");
+    let mut scheduler = Scheduler::new(
+        plan,
+        Limits::with_slots(NonZeroU32::new(slots).expect("slots")),
+    );
+    let mut journal =
+        JournalWriter::create(&folder.path().join("journal.jsonl"), &"no-op").expect("a journal");
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let begin = Instant::now();
     let mut inputs = vec![Input::Begin];
@@ -107,24 +129,52 @@ async fn agent(task: TaskId, attempt: AttemptNumber, folder: &Path) -> Input {
     let leftovers = tree.kill().await.leftovers;
     let report = AgentReport {
         leftovers,
-        ..AgentReport::new("no-op", Timestamp(0), Timestamp(0), Ended::Exited(status.and_then(|status| status.code())))
+        ..AgentReport::new(
+            "no-op",
+            Timestamp(0),
+            Timestamp(0),
+            Ended::Exited(status.and_then(|status| status.code())),
+        )
     };
-    Input::Answer { task, attempt, answer: Answer::AgentEnded(report) }
+    Input::Answer {
+        task,
+        attempt,
+        answer: Answer::AgentEnded(report),
+    }
 }
 
 /// What git would do is done at once.
 fn answer_of_git(effect: &Effect) -> Option<Input> {
     let (task, attempt, answer) = match effect {
         Effect::Prepare { task, attempt, .. } => {
-            let prepared =
-                Answer::Prepared { branch: "branch".to_owned(), base: "base".into(), worktree: String::new() };
+            let prepared = Answer::Prepared {
+                branch: "branch".to_owned(),
+                base: "base".into(),
+                worktree: String::new(),
+            };
             (task, attempt, prepared)
         }
         Effect::Prove { task, attempt } => (task, attempt, Answer::Proved(Proof::default())),
-        Effect::Commit { task, attempt } => (task, attempt, Answer::Committed { commit: "commit".into(), proof: None }),
-        Effect::Land { task, attempt, commit } => {
-            (task, attempt, Answer::Landed { commit: commit.clone(), resolution: None })
-        }
+        Effect::Commit { task, attempt } => (
+            task,
+            attempt,
+            Answer::Committed {
+                commit: "commit".into(),
+                proof: None,
+            },
+        ),
+        Effect::Land {
+            task,
+            attempt,
+            commit,
+        } => (
+            task,
+            attempt,
+            Answer::Landed {
+                commit: commit.clone(),
+                resolution: None,
+            },
+        ),
         Effect::RunAgent { .. }
         | Effect::Adopt { .. }
         | Effect::Refactor { .. }
@@ -133,5 +183,9 @@ fn answer_of_git(effect: &Effect) -> Option<Input> {
         | Effect::SetStatus { .. }
         | Effect::Tell(_) => return None,
     };
-    Some(Input::Answer { task: task.clone(), attempt: *attempt, answer })
+    Some(Input::Answer {
+        task: task.clone(),
+        attempt: *attempt,
+        answer,
+    })
 }

@@ -11,7 +11,10 @@ fn planning(criterion: &mut Criterion) {
     for count in [100, 1_000, 10_000, 100_000] {
         let tasks = layered_backlog(count);
         for (name, tdd) in [("plain", TddMode::Off), ("pairs", TddMode::Auto)] {
-            let options = PlanOptions { tdd, ..PlanOptions::default() };
+            let options = PlanOptions {
+                tdd,
+                ..PlanOptions::default()
+            };
             group.bench_with_input(BenchmarkId::new(name, count), &tasks, |bencher, tasks| {
                 bencher.iter(|| black_box(WavePlan::new(tasks, &options).expect("a plan")));
             });

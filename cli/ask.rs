@@ -9,8 +9,14 @@ pub(crate) fn is_answered() -> bool {
 }
 
 /// Asks a question that is answered with yes or no; `default` is what an empty line means.
-pub(crate) fn confirmed(question: impl Into<String>, default: bool) -> Result<bool, CommandFailure> {
-    Ok(dialoguer::Confirm::new().with_prompt(question).default(default).interact()?)
+pub(crate) fn confirmed(
+    question: impl Into<String>,
+    default: bool,
+) -> Result<bool, CommandFailure> {
+    Ok(dialoguer::Confirm::new()
+        .with_prompt(question)
+        .default(default)
+        .interact()?)
 }
 
 /// Asks before something of the user's changes, unless they have said yes already.

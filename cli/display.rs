@@ -33,7 +33,10 @@ impl Display {
     pub(crate) fn choose(json: Output, began: Timestamp) -> Self {
         match (json, is_live()) {
             (Output::Json, _) => Self::Json,
-            (Output::People, true) => Self::Live { began, live: Box::new(Live::begin(began, terminal(), now)) },
+            (Output::People, true) => Self::Live {
+                began,
+                live: Box::new(Live::begin(began, terminal(), now)),
+            },
             (Output::People, false) => Self::Lines { began },
         }
     }
@@ -97,7 +100,13 @@ fn is_live() -> bool {
 
 /// The screen of the terminal that stderr is.
 fn terminal() -> Screen {
-    Screen::on(ProgressDrawTarget::stderr(), Box::new(size), Box::new(print_toned), charset(), colours())
+    Screen::on(
+        ProgressDrawTarget::stderr(),
+        Box::new(size),
+        Box::new(print_toned),
+        charset(),
+        colours(),
+    )
 }
 
 fn size() -> (usize, usize) {
@@ -106,22 +115,36 @@ fn size() -> (usize, usize) {
 }
 
 fn charset() -> Charset {
-    let set = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
-    let name = set.map(|value| value.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    if name.contains("utf-8") || name.contains("utf8") { Charset::Unicode } else { Charset::Ascii }
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(std::env::var_os)
+        .find(|value| !value.is_empty());
+    let name = set
+        .map(|value| value.to_string_lossy().to_ascii_lowercase())
+        .unwrap_or_default();
+    if name.contains("utf-8") || name.contains("utf8") {
+        Charset::Unicode
+    } else {
+        Charset::Ascii
+    }
 }
 
 fn colours() -> Colours {
     let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if !is_unwanted && console::colors_enabled_stderr() { Colours::On } else { Colours::Off }
+    if !is_unwanted && console::colors_enabled_stderr() {
+        Colours::On
+    } else {
+        Colours::Off
+    }
 }
 
 fn json_line(at: Timestamp, told: &RunEvent) {
     let line = match told {
         RunEvent::Event(event) => tm_store::run::event_line(at, event),
-        RunEvent::Warning(warning) => {
-            tm_store::run::event_line(at, &serde_json::json!({"event": "warning", "message": warning}))
-        }
+        RunEvent::Warning(warning) => tm_store::run::event_line(
+            at,
+            &serde_json::json!({"event": "warning", "message": warning}),
+        ),
         RunEvent::Setup { place, took_ms } => tm_store::run::event_line(
             at,
             &serde_json::json!({"event": "setup:done", "place": place, "took_ms": took_ms}),
@@ -163,7 +186,8 @@ pub(crate) fn print_toned(line: &str) {
 pub(crate) fn print_question(question: &str) {
     let mut stderr = std::io::stderr().lock();
     // Whoever reads may have gone; then there is no answer either.
-    let _reader_is_gone = write!(stderr, "{}", tm_untrusted::shown(question)).and_then(|()| stderr.flush());
+    let _reader_is_gone =
+        write!(stderr, "{}", tm_untrusted::shown(question)).and_then(|()| stderr.flush());
 }
 
 /// Prints text on stdout, as data for people or programs. Whatever it tells of, it holds no order to the terminal.
@@ -186,5 +210,7 @@ pub(crate) fn json_text(document: &impl serde::Serialize) -> Result<String, Comm
 pub(crate) fn print_own(text: &str) {
     let mut stdout = std::io::stdout().lock();
     // A closed pipe, as in `tm … | head`, is no error.
-    let _reader_is_gone = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let _reader_is_gone = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
 }

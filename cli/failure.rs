@@ -51,7 +51,11 @@ pub(crate) struct CommandFailure {
 impl CommandFailure {
     /// Returns a failure with exit code 1.
     pub(crate) fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), hint: None, code: ExitCode::Error }
+        Self {
+            message: message.to_string(),
+            hint: None,
+            code: ExitCode::Error,
+        }
     }
 
     /// Adds the next command to type.
@@ -78,6 +82,10 @@ impl CommandFailure {
 impl<E: std::error::Error + 'static> From<E> for CommandFailure {
     fn from(error: E) -> Self {
         let (code, hint) = advice::on(&error);
-        Self { message: tm_app::with_causes(&error), hint, code }
+        Self {
+            message: tm_app::with_causes(&error),
+            hint,
+            code,
+        }
     }
 }

@@ -14,19 +14,23 @@ pub(crate) struct Flags(Vec<Override>);
 )]
 impl Flags {
     /// Adds a setting, where its flag is given.
-    pub(crate) fn set<T: Clone + Into<Value>>(mut self, key: &str, flag: &str, value: &Option<T>) -> Self {
-        self.0.extend(value.clone().map(|value| Override::new(key, flag, value)));
+    pub(crate) fn set<T: Clone + Into<Value>>(
+        mut self,
+        key: &str,
+        flag: &str,
+        value: &Option<T>,
+    ) -> Self {
+        self.0
+            .extend(value.clone().map(|value| Override::new(key, flag, value)));
         self
     }
 
     /// Adds the agent, its command, and the tests and limits of its attempts.
     pub(crate) fn agent(self, agent: &Option<String>, command: &Option<String>) -> Self {
         let custom = (command.is_some() && agent.is_none()).then_some("custom");
-        self.set("agent.default", "--agent", agent).set("agents.custom.command", "--agent-command", command).set(
-            "agent.default",
-            "--agent-command",
-            &custom,
-        )
+        self.set("agent.default", "--agent", agent)
+            .set("agents.custom.command", "--agent-command", command)
+            .set("agent.default", "--agent-command", &custom)
     }
 
     /// Returns all.

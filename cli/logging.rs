@@ -22,14 +22,25 @@ pub(crate) fn begin(verbosity: u8) {
         2 => "debug",
         _ => "trace",
     };
-    let filter = |otherwise: &str| EnvFilter::try_from_env("TM_LOG").unwrap_or_else(|_| EnvFilter::new(otherwise));
+    let filter = |otherwise: &str| {
+        EnvFilter::try_from_env("TM_LOG").unwrap_or_else(|_| EnvFilter::new(otherwise))
+    };
     if verbosity > 0 || std::env::var_os("TM_LOG").is_some() {
         let _begun_once = ON_STDERR.set(());
     }
     let in_folder = if verbosity > 1 { level } else { "info" };
     registry()
-        .with(fmt::layer().with_writer(|| Redacting(io::stderr())).with_filter(filter(level)))
-        .with(fmt::layer().json().with_writer(RunLog).with_filter(filter(in_folder)))
+        .with(
+            fmt::layer()
+                .with_writer(|| Redacting(io::stderr()))
+                .with_filter(filter(level)),
+        )
+        .with(
+            fmt::layer()
+                .json()
+                .with_writer(RunLog)
+                .with_filter(filter(in_folder)),
+        )
         .init();
 }
 

@@ -35,14 +35,24 @@ pub(crate) struct LoopDisplay {
 impl LoopDisplay {
     /// Chooses by what is asked for and by what stderr is.
     pub(crate) fn new(output: Output, talk: Talk, lanes: usize, began: Timestamp) -> Self {
-        let is_live = output == Output::People && talk != Talk::Everything && std::io::stderr().is_terminal();
-        Self { began, output, talk, lanes, bars: is_live.then(MultiProgress::new), spinners: BTreeMap::new() }
+        let is_live =
+            output == Output::People && talk != Talk::Everything && std::io::stderr().is_terminal();
+        Self {
+            began,
+            output,
+            talk,
+            lanes,
+            bars: is_live.then(MultiProgress::new),
+            spinners: BTreeMap::new(),
+        }
     }
 
     /// Shows one thing that happened.
     pub(crate) fn told(&mut self, told: &TaggedLoopEvent) {
         match (&told.event, self.output) {
-            (LoopEvent::Warning { message }, Output::Json) => print_line(&format!("warning: {message}")),
+            (LoopEvent::Warning { message }, Output::Json) => {
+                print_line(&format!("warning: {message}"))
+            }
             (_, Output::Json) => {}
             (LoopEvent::Output(line), Output::People) => self.printed(&told.lane, line),
             (event, Output::People) => {
@@ -68,9 +78,14 @@ impl LoopDisplay {
             old.finish_and_clear();
         }
         let what = match event {
-            LoopEvent::IterationStarted { iteration, last, .. } => format!("iteration {iteration} of {last}"),
+            LoopEvent::IterationStarted {
+                iteration, last, ..
+            } => format!("iteration {iteration} of {last}"),
             LoopEvent::Verifying { command } => format!("running `{command}`"),
-            LoopEvent::Waiting { failure: Some(failure), .. } => format!("waiting: {}", failure.as_str()),
+            LoopEvent::Waiting {
+                failure: Some(failure),
+                ..
+            } => format!("waiting: {}", failure.as_str()),
             LoopEvent::Waiting { failure: None, .. } => "pausing".to_owned(),
             LoopEvent::Started { .. }
             | LoopEvent::Output(_)
@@ -80,7 +95,11 @@ impl LoopDisplay {
         };
         let spinner = bars.add(ProgressBar::new_spinner());
         let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}");
-        spinner.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()).tick_chars("|/-\\ "));
+        spinner.set_style(
+            style
+                .unwrap_or_else(|_| ProgressStyle::default_spinner())
+                .tick_chars("|/-\\ "),
+        );
         spinner.set_message(format!("{}{what}", self.label(lane)));
         spinner.set_prefix(what);
         spinner.enable_steady_tick(Duration::from_millis(250));
@@ -90,30 +109,59 @@ impl LoopDisplay {
     /// The lines of an event that stay on the screen.
     fn lines(&self, event: &LoopEvent) -> Vec<String> {
         match event {
-            LoopEvent::Started { prompt, iterations, branch, .. } => {
-                let place = branch.as_ref().map_or_else(String::new, |branch| format!(" on `{branch}`"));
-                vec![format!("loop of up to {iterations} iterations of `{prompt}`{place}")]
+            LoopEvent::Started {
+                prompt,
+                iterations,
+                branch,
+                ..
+            } => {
+                let place = branch
+                    .as_ref()
+                    .map_or_else(String::new, |branch| format!(" on `{branch}`"));
+                vec![format!(
+                    "loop of up to {iterations} iterations of `{prompt}`{place}"
+                )]
             }
             LoopEvent::IterationStarted { .. } if self.bars.is_some() => Vec::new(),
-            LoopEvent::IterationStarted { iteration, last, attempt: 1 } => {
+            LoopEvent::IterationStarted {
+                iteration,
+                last,
+                attempt: 1,
+            } => {
                 vec![format!("iteration {iteration} of {last} started")]
             }
-            LoopEvent::IterationStarted { iteration, last, attempt } => {
-                vec![format!("iteration {iteration} of {last} started again (try {attempt})")]
+            LoopEvent::IterationStarted {
+                iteration,
+                last,
+                attempt,
+            } => {
+                vec![format!(
+                    "iteration {iteration} of {last} started again (try {attempt})"
+                )]
             }
             LoopEvent::IterationEnded { record } => {
                 let mut lines = vec![format!("iteration {}", iteration_line(record).trim_start())];
                 if self.talk == Talk::FinalMessages {
-                    lines.extend(record.final_message.lines().map(|line| format!("    {line}")));
+                    lines.extend(
+                        record
+                            .final_message
+                            .lines()
+                            .map(|line| format!("    {line}")),
+                    );
                 }
                 lines
             }
-            LoopEvent::Waiting { until, failure: Some(failure) } => {
+            LoopEvent::Waiting {
+                until,
+                failure: Some(failure),
+            } => {
                 let pause = human_duration(until.since(tm_runtime::now()));
                 vec![format!("waiting {pause} because of {}", failure.as_str())]
             }
             LoopEvent::Warning { message } => vec![format!("warning: {message}")],
-            LoopEvent::Verifying { command } if self.bars.is_none() => vec![format!("running `{command}`")],
+            LoopEvent::Verifying { command } if self.bars.is_none() => {
+                vec![format!("running `{command}`")]
+            }
             LoopEvent::Verifying { .. }
             | LoopEvent::Waiting { failure: None, .. }
             | LoopEvent::Output(_)
@@ -122,11 +170,19 @@ impl LoopDisplay {
     }
 
     fn label(&self, lane: &Tag) -> String {
-        if self.lanes > 1 { format!("[{lane}] ") } else { String::new() }
+        if self.lanes > 1 {
+            format!("[{lane}] ")
+        } else {
+            String::new()
+        }
     }
 
     fn say(&self, at: Timestamp, lane: &Tag, line: &str) {
-        let line = format!("[{}] {}{line}", clock(at.since(self.began)), self.label(lane));
+        let line = format!(
+            "[{}] {}{line}",
+            clock(at.since(self.began)),
+            self.label(lane)
+        );
         match &self.bars {
             Some(bars) => bars.suspend(|| print_line(&line)),
             None => print_line(&line),

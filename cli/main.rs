@@ -22,8 +22,9 @@ use arguments::{Arguments, Command, ConfigCommand, Presets, TddCommand, Waves, W
 use clap::Parser as _;
 use commands::backlog::{edits, tags};
 use commands::{
-    acp, agent, audit, autopilot, backlog, configuration, demo, doctor, guard, init, inspect, landing, loop_command,
-    manuals, mcp, plan, presets, pull, review, run, steering, tasks, verify, worktrees,
+    acp, agent, audit, autopilot, backlog, configuration, demo, doctor, guard, init, inspect,
+    landing, loop_command, manuals, mcp, plan, presets, pull, review, run, steering, tasks, verify,
+    worktrees,
 };
 use failure::CommandFailure;
 use std::process::ExitCode;
@@ -52,7 +53,10 @@ fn main() -> ExitCode {
 
 /// Performs the command; the process has this one runtime.
 fn run(arguments: &Arguments) -> Result<u8, CommandFailure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     let done = runtime.block_on(perform(arguments));
     // Whatever still waits for a disk, a process or a client is given up; the next process finds it.
     runtime.shutdown_timeout(GIVEN_UP_AFTER);
@@ -70,15 +74,17 @@ const fn verbosity(command: &Command) -> u8 {
 
 async fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
     let start = match &arguments.directory {
-        Some(directory) => directory
-            .canonicalize()
-            .map_err(|error| CommandFailure::new(format!("work in `{}`: {error}", directory.display())))?,
+        Some(directory) => directory.canonicalize().map_err(|error| {
+            CommandFailure::new(format!("work in `{}`: {error}", directory.display()))
+        })?,
         None => std::env::current_dir()?,
     };
     guard::refuse_agents(&start, &arguments.command)?;
     match &arguments.command {
         Command::Waves(Waves::Plan(plan_arguments)) => plan::plan(&start, plan_arguments),
-        Command::Waves(Waves::Run(run_arguments)) => Box::pin(run::run(&start, run_arguments)).await,
+        Command::Waves(Waves::Run(run_arguments)) => {
+            Box::pin(run::run(&start, run_arguments)).await
+        }
         Command::Waves(Waves::Resume(resume)) => Box::pin(run::resume(&start, resume)).await,
         Command::Waves(Waves::Status(choice)) => inspect::status(&start, choice),
         Command::Waves(Waves::List(output)) => inspect::list(&start, output.json),
@@ -119,7 +125,9 @@ async fn perform(arguments: &Arguments) -> Result<u8, CommandFailure> {
         Command::Worktrees(Worktrees::Merge(merge)) => worktrees::merge(&start, merge),
         Command::Worktrees(Worktrees::Salvage(salvage)) => worktrees::salvage(&start, salvage),
         Command::Worktrees(Worktrees::Prune(output)) => worktrees::prune(&start, output.json),
-        Command::Autopilot(autopilot_arguments) => autopilot::autopilot(&start, autopilot_arguments).await,
+        Command::Autopilot(autopilot_arguments) => {
+            autopilot::autopilot(&start, autopilot_arguments).await
+        }
         Command::Mcp(mcp_arguments) => Box::pin(mcp::mcp(&start, mcp_arguments)).await,
         Command::Loop(loop_arguments) => Box::pin(loop_command::run(&start, loop_arguments)).await,
         Command::Presets(Presets::List(output)) => presets::list(&start, output.json),

@@ -30,7 +30,9 @@ fn words(notice: &Notice<'_>) -> Vec<String> {
         Notice::Failed(why) => format!("warning: failed to {why}"),
         Notice::Printed(text) => (*text).to_owned(),
         Notice::StartsAt(branch) => {
-            format!("starting from `{branch}`, where the work of the last run landed; `--base HEAD` leaves it out")
+            format!(
+                "starting from `{branch}`, where the work of the last run landed; `--base HEAD` leaves it out"
+            )
         }
         Notice::StartsTogetherWith(branch) => format!(
             "starting from HEAD together with `{branch}`, where the work of the last run landed; `--base HEAD` leaves it \
@@ -54,22 +56,29 @@ fn words(notice: &Notice<'_>) -> Vec<String> {
                 work.commit
             ))
         }
-        Notice::UnreliableLock(system) => format!("warning: the run lock is on {system}, where locks may not hold"),
+        Notice::UnreliableLock(system) => {
+            format!("warning: the run lock is on {system}, where locks may not hold")
+        }
         Notice::Moved { from, linked } => format!(
             "the repository was moved from `{}`: its runs are taken along, and {linked} worktrees linked to it again",
             from.display()
         ),
         Notice::ProcessesEnded(1) => {
-            "one process of tests or of a commit of before was still there and has been ended".to_owned()
+            "one process of tests or of a commit of before was still there and has been ended"
+                .to_owned()
         }
         Notice::ProcessesEnded(count) => {
-            format!("{count} processes of tests or of a commit of before were still there and have been ended")
+            format!(
+                "{count} processes of tests or of a commit of before were still there and have been ended"
+            )
         }
         Notice::LoopCutOff(cut_off) => return loop_cut_off(cut_off),
         Notice::PutAside(run) => format!(
             "the run {run} is left as it is, with its branches and its kept work; `tm waves resume {run}` takes it up"
         ),
-        Notice::TornJournal => "warning: the last line of the journal was cut off and is left out".to_owned(),
+        Notice::TornJournal => {
+            "warning: the last line of the journal was cut off and is left out".to_owned()
+        }
         Notice::ProvesAgain { run, tasks } => format!(
             "the run {run} ended uncleanly: proving {tasks} tasks again that landed or were about to \
              (`--trust-journal` leaves that out)"
@@ -77,11 +86,16 @@ fn words(notice: &Notice<'_>) -> Vec<String> {
         Notice::BranchMadeAgain { branch, commit } => {
             format!("warning: `{branch}` was deleted; it is made again at `{commit}`, where it was")
         }
-        Notice::LooksAtBase if std::io::stderr().is_terminal() => "looking at the base: set-up, then tests".to_owned(),
+        Notice::LooksAtBase if std::io::stderr().is_terminal() => {
+            "looking at the base: set-up, then tests".to_owned()
+        }
         Notice::SetsUp if std::io::stderr().is_terminal() => "setting up a worktree".to_owned(),
         Notice::BaseMeasured(seen) => return seen.preflight.lines(),
         Notice::NotSteerable(error) => {
-            format!("warning: the run can't be steered from elsewhere: failed to {}", tm_app::with_causes(*error))
+            format!(
+                "warning: the run can't be steered from elsewhere: failed to {}",
+                tm_app::with_causes(*error)
+            )
         }
         Notice::StatusesCommitted { ids, branch } => {
             let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
@@ -90,11 +104,15 @@ fn words(notice: &Notice<'_>) -> Vec<String> {
                 tm_untrusted::clean(&ids.join(", "))
             )
         }
-        Notice::StaysOpen(task) => format!("{task} was taken back since, so it stays open and is done again"),
+        Notice::StaysOpen(task) => {
+            format!("{task} was taken back since, so it stays open and is done again")
+        }
         Notice::CostUntold(agent) => format!(
             "note: tm does not know that `{agent}` reports its cost; `--max-cost` counts what it reports, if anything"
         ),
-        Notice::GoesOnWith(branch) => format!("going on with `{branch}` where the loop before was cut off"),
+        Notice::GoesOnWith(branch) => {
+            format!("going on with `{branch}` where the loop before was cut off")
+        }
         _ => return Vec::new(),
     }]
 }
@@ -108,7 +126,9 @@ fn taken_back(taken: &TakenBack) -> String {
             format!("taking back `{task}` ({short}), which was rejected: {first}")
         }
         RevertReason::InTheWay(other) => {
-            format!("taking back `{task}` too ({short}), and doing it again: it changed the same lines as `{other}`")
+            format!(
+                "taking back `{task}` too ({short}), and doing it again: it changed the same lines as `{other}`"
+            )
         }
         RevertReason::TestsAlone => {
             format!(
@@ -118,15 +138,26 @@ fn taken_back(taken: &TakenBack) -> String {
     })
 }
 
-fn loop_cut_off(CutOff { state, ended_processes }: &CutOff) -> Vec<String> {
+fn loop_cut_off(
+    CutOff {
+        state,
+        ended_processes,
+    }: &CutOff,
+) -> Vec<String> {
     let processes = match ended_processes {
         0 => String::new(),
         count => format!("; {count} processes of its agent were still there and have been ended"),
     };
     let place = if state.is_under_way { "in" } else { "after" };
-    let first = format!("the loop {} was cut off {place} iteration {}{processes}", state.id, state.iteration);
+    let first = format!(
+        "the loop {} was cut off {place} iteration {}{processes}",
+        state.id, state.iteration
+    );
     let second = state.worktree.as_ref().map(|(path, branch, _)| {
-        format!("its work is on `{branch}`, what it had not committed is in {}", path.display())
+        format!(
+            "its work is on `{branch}`, what it had not committed is in {}",
+            path.display()
+        )
     });
     std::iter::once(first).chain(second).collect()
 }

@@ -20,6 +20,14 @@ pub(crate) fn open_telling(
     tell: fn(&Notice<'_>),
 ) -> Result<Project, CommandFailure> {
     // Nobody lets a paused run go on where no terminal is.
-    let at_breaker = if std::io::stderr().is_terminal() { AtBreaker::Pause } else { AtBreaker::Stop };
-    Ok(Project::open(start, overrides, Caller { tell, at_breaker })?)
+    let at_breaker = if std::io::stderr().is_terminal() {
+        AtBreaker::Pause
+    } else {
+        AtBreaker::Stop
+    };
+    Ok(Project::open(
+        start,
+        overrides,
+        Caller { tell, at_breaker },
+    )?)
 }

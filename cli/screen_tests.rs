@@ -7,18 +7,26 @@ use console::measure_text_width;
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Ended, Input, Limits, PlanOptions, Scheduler, ServiceRefusal, Task, TaskId,
-    Timestamp, Tokens, WavePlan,
+    AgentReport, Answer, AttemptNumber, Ended, Input, Limits, PlanOptions, Scheduler,
+    ServiceRefusal, Task, TaskId, Timestamp, Tokens, WavePlan,
 };
 
 fn look(width: usize, height: usize) -> Look {
-    Look { width, height, charset: Charset::Unicode, colours: Colours::Off }
+    Look {
+        width,
+        height,
+        charset: Charset::Unicode,
+        colours: Colours::Off,
+    }
 }
 
 fn report(refusal: Option<ServiceRefusal>, ended: Ended) -> Answer {
     Answer::AgentEnded(AgentReport {
         refusal,
-        tokens: Some(Tokens { input: 90_000, output: 10_000 }),
+        tokens: Some(Tokens {
+            input: 90_000,
+            output: 10_000,
+        }),
         cost_usd: Some(1.25),
         ..AgentReport::new("scripted", Timestamp(0), Timestamp(0), ended)
     })
@@ -28,7 +36,10 @@ fn report(refusal: Option<ServiceRefusal>, ended: Ended) -> Answer {
 fn board(tasks: usize, slots: u32, line: &str) -> Board {
     let backlog: Vec<Task> = (1..=tasks)
         .map(|number| {
-            let mut task = Task::new(number.to_string(), format!("Add the part with the number {number}"));
+            let mut task = Task::new(
+                number.to_string(),
+                format!("Add the part with the number {number}"),
+            );
             if number % 2 == 0 {
                 task.dependencies = vec![(number - 1).to_string().into()];
             }
@@ -36,20 +47,44 @@ fn board(tasks: usize, slots: u32, line: &str) -> Board {
         })
         .collect();
     let plan = WavePlan::new(&backlog, &PlanOptions::default()).expect("a plan");
-    let mut run = Scheduler::new(plan, Limits::with_slots(NonZeroU32::new(slots).expect("slots")));
+    let mut run = Scheduler::new(
+        plan,
+        Limits::with_slots(NonZeroU32::new(slots).expect("slots")),
+    );
     run.handle(Timestamp(0), Input::Begin).expect("legal");
-    let working: Vec<TaskId> =
-        run.tasks().filter(|view| view.state.holds_slot()).map(|view| view.placed.task.id.clone()).collect();
+    let working: Vec<TaskId> = run
+        .tasks()
+        .filter(|view| view.state.holds_slot())
+        .map(|view| view.placed.task.id.clone())
+        .collect();
     let mut answer = |task: &TaskId, answer| {
-        let input = Input::Answer { task: task.clone(), attempt: AttemptNumber(1), answer };
+        let input = Input::Answer {
+            task: task.clone(),
+            attempt: AttemptNumber(1),
+            answer,
+        };
         run.handle(Timestamp(60_000), input).expect("legal");
     };
     // The wall comes last: nobody who shares the account would start behind it.
-    for (position, task) in working.iter().enumerate().rev().filter(|(position, _)| position % 4 != 3) {
-        answer(task, Answer::Prepared { branch: "b".into(), base: "c".into(), worktree: "w".into() });
+    for (position, task) in working
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(position, _)| position % 4 != 3)
+    {
+        answer(
+            task,
+            Answer::Prepared {
+                branch: "b".into(),
+                base: "c".into(),
+                worktree: "w".into(),
+            },
+        );
         match position {
             0 => {
-                let wall = ServiceRefusal::RateLimited { until: Some(Timestamp(900_000)) };
+                let wall = ServiceRefusal::RateLimited {
+                    until: Some(Timestamp(900_000)),
+                };
                 answer(task, report(Some(wall), Ended::Exited(Some(1))));
             }
             1 => answer(task, report(None, Ended::Exited(Some(0)))),
@@ -57,10 +92,24 @@ fn board(tasks: usize, slots: u32, line: &str) -> Board {
         }
     }
     let said = working.iter().skip(2).map(|task| {
-        let tokens = Some(Tokens { input: 1_200, output: 34 });
-        (task.clone(), Said { line: line.to_owned(), tokens })
+        let tokens = Some(Tokens {
+            input: 1_200,
+            output: 34,
+        });
+        (
+            task.clone(),
+            Said {
+                line: line.to_owned(),
+                tokens,
+            },
+        )
     });
-    Board::of(&run, &said.collect(), tm_scheduler::remaining(&run, Timestamp(180_000)), Timestamp(0))
+    Board::of(
+        &run,
+        &said.collect(),
+        tm_scheduler::remaining(&run, Timestamp(180_000)),
+        Timestamp(0),
+    )
 }
 
 fn screen(board: &Board, look: &Look) -> String {
@@ -103,7 +152,10 @@ fn a_run_on_a_screen_of_200_columns() {
 
 #[test]
 fn a_run_without_unicode_and_with_more_agents_than_rows() {
-    let look = Look { charset: Charset::Ascii, ..look(80, 12) };
+    let look = Look {
+        charset: Charset::Ascii,
+        ..look(80, 12)
+    };
     let shown = screen(&board(200, 40, "schön – \u{1b}[31m日本"), &look);
     assert!(shown.is_ascii(), "{shown}");
     insta::assert_snapshot!(shown, @"
@@ -124,9 +176,18 @@ fn a_run_without_unicode_and_with_more_agents_than_rows() {
 #[test]
 fn colours_add_nothing_but_colours() {
     let board = board(60, 12, "reading");
-    let coloured = screen(&board, &Look { colours: Colours::On, ..look(80, 24) });
+    let coloured = screen(
+        &board,
+        &Look {
+            colours: Colours::On,
+            ..look(80, 24)
+        },
+    );
     assert_ne!(coloured, screen(&board, &look(80, 24)));
-    assert_eq!(console::strip_ansi_codes(&coloured), screen(&board, &look(80, 24)));
+    assert_eq!(
+        console::strip_ansi_codes(&coloured),
+        screen(&board, &look(80, 24))
+    );
 }
 
 #[test]
@@ -137,7 +198,10 @@ fn estimate_and_sums_stand_beside_the_bar_as_far_as_there_is_room() {
         tasks: 60,
         failed: 2,
         blocked: 1,
-        remaining: Some(tm_scheduler::Remaining { least_ms: 1_200_000, most_ms: 2_100_000 }),
+        remaining: Some(tm_scheduler::Remaining {
+            least_ms: 1_200_000,
+            most_ms: 2_100_000,
+        }),
         ..board.totals
     };
     let sum = |width| lines(&board, Timestamp(180_000), &look(width, 3)).remove(0);
@@ -150,13 +214,22 @@ fn estimate_and_sums_stand_beside_the_bar_as_far_as_there_is_room() {
 
 #[test]
 fn clocks_show_hours_only_when_there_are_some() {
-    assert_eq!((clock(61_000), clock(3_725_000)), ("01:01".to_owned(), "1:02:05".to_owned()));
+    assert_eq!(
+        (clock(61_000), clock(3_725_000)),
+        ("01:01".to_owned(), "1:02:05".to_owned())
+    );
 }
 
 #[test]
 fn counts_and_times_are_short() {
-    assert_eq!([950, 1_234, 56_789, 3_456_789].map(short_count), ["950", "1.2k", "56k", "3.4M"]);
-    assert_eq!([0, 61_000, 1_300_000, 3_600_000, 11_000_000].map(roughly), ["1m", "2m", "25m", "1h00", "3h10"]);
+    assert_eq!(
+        [950, 1_234, 56_789, 3_456_789].map(short_count),
+        ["950", "1.2k", "56k", "3.4M"]
+    );
+    assert_eq!(
+        [0, 61_000, 1_300_000, 3_600_000, 11_000_000].map(roughly),
+        ["1m", "2m", "25m", "1h00", "3h10"]
+    );
 }
 
 proptest! {

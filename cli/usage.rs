@@ -20,23 +20,36 @@ pub(crate) fn told(error: &Error, words: impl Iterator<Item = OsString>) -> u8 {
 
 /// Whether JSON was asked for, as far as words show that no parser understood.
 fn wants_json(words: impl Iterator<Item = OsString>) -> bool {
-    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let words: Vec<String> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     let options = words.split(|word| word == "--").next().unwrap_or_default();
-    let is_format = |pair: &[String]| matches!(pair[0].as_str(), "--format" | "-f") && pair[1] == "json";
-    options.iter().any(|word| word == "--json" || word == "--format=json") || options.windows(2).any(is_format)
+    let is_format =
+        |pair: &[String]| matches!(pair[0].as_str(), "--format" | "-f") && pair[1] == "json";
+    options
+        .iter()
+        .any(|word| word == "--json" || word == "--format=json")
+        || options.windows(2).any(is_format)
 }
 
 fn document(error: &Error) -> Value {
     let text = error.render().to_string();
     let mut parts = text.split("\n\n");
-    let message = parts.next().unwrap_or_default().trim_start_matches("error: ");
+    let message = parts
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ");
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
     json!({"success": false, "error": message, "hint": hint(error), "exitCode": ExitCode::Usage.number()})
 }
 
 /// What clap guesses was meant, else how the command is called.
 fn hint(error: &Error) -> String {
-    let guesses = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    let guesses = [
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedValue,
+    ];
     let guess = guesses.into_iter().find_map(|kind| match error.get(kind)? {
         ContextValue::String(word) => Some(word.clone()),
         ContextValue::Strings(words) => Some(words.join("` or `")),
@@ -44,9 +57,11 @@ fn hint(error: &Error) -> String {
     });
     match (guess, error.get(ContextKind::Usage)) {
         (Some(guess), _) => format!("did you mean `{guess}`?"),
-        (None, Some(ContextValue::StyledStr(usage))) => {
-            usage.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
-        }
+        (None, Some(ContextValue::StyledStr(usage))) => usage
+            .to_string()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
         (None, _) => "`--help` says what there is".to_owned(),
     }
 }
@@ -73,11 +88,29 @@ mod tests {
     #[test]
     fn the_document_says_what_is_wrong_and_what_was_meant() {
         let unknown = said(&["tm", "autopilot", "strat", "1", "--json"]);
-        assert!(unknown["error"].as_str().unwrap().contains("unrecognized subcommand 'strat'"), "{unknown}");
-        assert!(unknown["hint"].as_str().unwrap().contains("start"), "{unknown}");
+        assert!(
+            unknown["error"]
+                .as_str()
+                .unwrap()
+                .contains("unrecognized subcommand 'strat'"),
+            "{unknown}"
+        );
+        assert!(
+            unknown["hint"].as_str().unwrap().contains("start"),
+            "{unknown}"
+        );
         let missing = said(&["tm", "autopilot", "start", "--json"]);
-        assert!(missing["error"].as_str().unwrap().contains("<TASK>"), "{missing}");
-        assert!(missing["hint"].as_str().unwrap().contains("Usage: tm autopilot start"), "{missing}");
+        assert!(
+            missing["error"].as_str().unwrap().contains("<TASK>"),
+            "{missing}"
+        );
+        assert!(
+            missing["hint"]
+                .as_str()
+                .unwrap()
+                .contains("Usage: tm autopilot start"),
+            "{missing}"
+        );
         assert_eq!(missing["exitCode"], 2);
         let wrong = said(&["tm", "autopilot", "complete", "rad", "--json"]);
         assert!(wrong["error"].as_str().unwrap().contains("rad"), "{wrong}");

@@ -3,16 +3,19 @@
 use tm_reports::human_duration;
 use tm_runtime::RunEvent;
 use tm_scheduler::merging::Resolution;
-use tm_scheduler::{AccountName, AgentName, Dependants, Event, Phase, StopReason, Strength, TaskId, Timestamp};
+use tm_scheduler::{
+    AccountName, AgentName, Dependants, Event, Phase, StopReason, Strength, TaskId, Timestamp,
+};
 
 /// Returns the line for something that happened; `None` for what needs no line.
 pub(crate) fn told(told: &RunEvent) -> Option<String> {
     match told {
         RunEvent::Event(happened) => event(happened),
         RunEvent::Warning(warning) => Some(format!("warning: {warning}")),
-        RunEvent::Setup { place, took_ms } => {
-            Some(format!("{place} is set up, which took {}", human_duration(*took_ms)))
-        }
+        RunEvent::Setup { place, took_ms } => Some(format!(
+            "{place} is set up, which took {}",
+            human_duration(*took_ms)
+        )),
         RunEvent::Output { .. } | RunEvent::Pulse => None,
     }
 }
@@ -37,69 +40,150 @@ pub(crate) const fn is_milestone(told: &RunEvent) -> bool {
 
 fn event(event: &Event) -> Option<String> {
     let line = match event {
-        Event::RunStarted { tasks, waves, max_parallel } => {
-            format!("{tasks} tasks in {waves} waves, at most {max_parallel} agents at the same time")
+        Event::RunStarted {
+            tasks,
+            waves,
+            max_parallel,
+        } => {
+            format!(
+                "{tasks} tasks in {waves} waves, at most {max_parallel} agents at the same time"
+            )
         }
         Event::RunResumed { landed, under_way } => {
             format!("taken up: {landed} tasks have landed, {under_way} were under way")
         }
         Event::WaveOpened { wave, tasks } => format!("wave {wave} begins, {tasks} tasks"),
-        Event::AttemptStarted { task, attempt, phase, branch, .. } => {
+        Event::AttemptStarted {
+            task,
+            attempt,
+            phase,
+            branch,
+            ..
+        } => {
             format!("{task}{} attempt {attempt} on {branch}", phase_word(*phase))
         }
-        Event::AttemptEnded { task, attempt, failure: Some(failure), reason } => {
+        Event::AttemptEnded {
+            task,
+            attempt,
+            failure: Some(failure),
+            reason,
+        } => {
             format!("{task} attempt {attempt} failed: {failure}: {reason}")
         }
         Event::AttemptEnded { .. } | Event::TaskStarted { .. } => return None,
-        Event::TestRun { task, passed, failed, holds, strength, .. } => {
+        Event::TestRun {
+            task,
+            passed,
+            failed,
+            holds,
+            strength,
+            ..
+        } => {
             format!("{task} tests: {}", strength.words(*passed, *failed, *holds))
         }
-        Event::CommitCreated { task, commit, branch } => {
+        Event::CommitCreated {
+            task,
+            commit,
+            branch,
+        } => {
             format!("{task} committed {} on {branch}", short(commit.as_str()))
         }
-        Event::RefactorEnded { task, dropped: None, commit } => {
+        Event::RefactorEnded {
+            task,
+            dropped: None,
+            commit,
+        } => {
             format!("{task} improved as {}", short(commit.as_str()))
         }
-        Event::RefactorEnded { task, dropped: Some(why), .. } => format!("{task} stays as it was: {why}"),
-        Event::TaskWaiting { task, failure, .. } => format!("{task} waits before the next attempt: {failure}"),
-        Event::TaskOverBudget { task } => format!("{task} has spent its budget; no further attempt is started"),
-        Event::AgentLimited { agent, account, until, declared } => limited(agent, account, *until, *declared),
+        Event::RefactorEnded {
+            task,
+            dropped: Some(why),
+            ..
+        } => format!("{task} stays as it was: {why}"),
+        Event::TaskWaiting { task, failure, .. } => {
+            format!("{task} waits before the next attempt: {failure}")
+        }
+        Event::TaskOverBudget { task } => {
+            format!("{task} has spent its budget; no further attempt is started")
+        }
+        Event::AgentLimited {
+            agent,
+            account,
+            until,
+            declared,
+        } => limited(agent, account, *until, *declared),
         Event::AgentAvailable { account } => format!("`{account}` may be asked again"),
-        Event::AgentRefused { agent, what_to_do, .. } => {
-            let hint = if what_to_do.is_empty() { String::new() } else { format!("; hint: {what_to_do}") };
+        Event::AgentRefused {
+            agent, what_to_do, ..
+        } => {
+            let hint = if what_to_do.is_empty() {
+                String::new()
+            } else {
+                format!("; hint: {what_to_do}")
+            };
             format!("`{agent}` is not started any more, its service refused the credentials{hint}")
         }
         Event::ConflictAhead { task, files, with } => format!("{task} {}", ahead(files, with)),
-        Event::TaskLanded { task, commit, resolution } => {
-            format!("{task} landed as {}{}", short(commit.as_str()), resolution.map_or("", resolved))
+        Event::TaskLanded {
+            task,
+            commit,
+            resolution,
+        } => {
+            format!(
+                "{task} landed as {}{}",
+                short(commit.as_str()),
+                resolution.map_or("", resolved)
+            )
         }
-        Event::TaskFailed { task, failure, reason } => format!("{task} is given up: {failure}: {reason}"),
+        Event::TaskFailed {
+            task,
+            failure,
+            reason,
+        } => format!("{task} is given up: {failure}: {reason}"),
         Event::TaskBlocked { task, by } => {
             let by: Vec<&str> = by.iter().map(TaskId::as_str).collect();
             format!("{task} is blocked by {}", by.join(", "))
         }
         Event::TaskStopping { task, why } => format!("{task} is ended: {why}"),
-        Event::TaskSkipped { task, dependants: Dependants::Blocked } => format!("{task} is skipped"),
-        Event::TaskSkipped { task, dependants: Dependants::Released } => {
+        Event::TaskSkipped {
+            task,
+            dependants: Dependants::Blocked,
+        } => format!("{task} is skipped"),
+        Event::TaskSkipped {
+            task,
+            dependants: Dependants::Released,
+        } => {
             format!("{task} is skipped; what depends on it goes on without it")
         }
         Event::TaskReopened { task } => format!("{task} is taken in again"),
         Event::TaskUnblocked { task } => format!("{task} is blocked no more"),
-        Event::TaskAdded { task, wave, title, .. } => format!("{task} joins the run in wave {wave}: {title}"),
-        Event::RunPaused { why: None } => "paused; nothing more is started until `tm waves resume`".to_owned(),
+        Event::TaskAdded {
+            task, wave, title, ..
+        } => format!("{task} joins the run in wave {wave}: {title}"),
+        Event::RunPaused { why: None } => {
+            "paused; nothing more is started until `tm waves resume`".to_owned()
+        }
         Event::RunPaused { why: Some(why) } => {
             format!("paused, nothing more is started until `tm waves resume`: {why}")
         }
         Event::RunContinued => "the run goes on after the pause".to_owned(),
-        Event::RunStopping { why: StopReason::Interrupted } => "stopping; once more to stop at once".to_owned(),
-        Event::RunStopping { why: StopReason::Deadline } => "the deadline has come; nothing more is started".to_owned(),
-        Event::RunStopping { why: StopReason::Surroundings } => {
+        Event::RunStopping {
+            why: StopReason::Interrupted,
+        } => "stopping; once more to stop at once".to_owned(),
+        Event::RunStopping {
+            why: StopReason::Deadline,
+        } => "the deadline has come; nothing more is started".to_owned(),
+        Event::RunStopping {
+            why: StopReason::Surroundings,
+        } => {
             "nothing more is started: a step can't be done now, see the error at the end".to_owned()
         }
-        Event::RunStopping { why: StopReason::Breaker } => {
-            "nothing more is started: everything ends the same way, see the summary".to_owned()
-        }
-        Event::RunStopping { why: StopReason::Budget } => "the budget is spent; nothing more is started".to_owned(),
+        Event::RunStopping {
+            why: StopReason::Breaker,
+        } => "nothing more is started: everything ends the same way, see the summary".to_owned(),
+        Event::RunStopping {
+            why: StopReason::Budget,
+        } => "the budget is spent; nothing more is started".to_owned(),
         Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
     };
     Some(line)
@@ -108,7 +192,11 @@ fn event(event: &Event) -> Option<String> {
 /// What work will conflict with.
 pub(crate) fn ahead(files: &[String], with: &[TaskId]) -> String {
     let with: Vec<&str> = with.iter().map(TaskId::as_str).collect();
-    let with = if with.is_empty() { "what has landed".to_owned() } else { with.join(", ") };
+    let with = if with.is_empty() {
+        "what has landed".to_owned()
+    } else {
+        with.join(", ")
+    };
     format!("will conflict with {with} in {}", files.join(", "))
 }
 
@@ -124,16 +212,30 @@ pub(crate) const fn resolved(resolution: Resolution) -> &'static str {
 
 /// A limit of a service, with the moment at which it ends.
 fn limited(agent: &AgentName, account: &AccountName, until: Timestamp, declared: bool) -> String {
-    let who = if agent.as_str() == account.as_str() { format!("`{agent}`") } else { format!("`{agent}` ({account})") };
-    let why = if declared { "as its service says" } else { "then its service is asked again" };
-    format!("{who} is at a limit: everybody who shares it waits until {}, {why}", moment(until))
+    let who = if agent.as_str() == account.as_str() {
+        format!("`{agent}`")
+    } else {
+        format!("`{agent}` ({account})")
+    };
+    let why = if declared {
+        "as its service says"
+    } else {
+        "then its service is asked again"
+    };
+    format!(
+        "{who} is at a limit: everybody who shares it waits until {}, {why}",
+        moment(until)
+    )
 }
 
 /// Returns a moment as a clock at the wall shows it, with its date and zone.
 pub(crate) fn moment(at: Timestamp) -> String {
     let milliseconds = i64::try_from(at.0).unwrap_or(i64::MAX);
     match jiff::Timestamp::from_millisecond(milliseconds) {
-        Ok(moment) => moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string(),
+        Ok(moment) => moment
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime("%Y-%m-%d %H:%M:%S %Z")
+            .to_string(),
         Err(_) => "the end of time".to_owned(),
     }
 }
@@ -168,7 +270,11 @@ mod tests {
             event(&failed).as_deref(),
             Some("4 attempt 1 failed: green-failing: 1 of RED's 2 tests do not pass:")
         );
-        let landed = Event::TaskLanded { task: "4".into(), commit: "0123456789abcdef".into(), resolution: None };
+        let landed = Event::TaskLanded {
+            task: "4".into(),
+            commit: "0123456789abcdef".into(),
+            resolution: None,
+        };
         assert_eq!(event(&landed).as_deref(), Some("4 landed as 0123456789"));
     }
 }

@@ -7,36 +7,65 @@ use std::process::Output;
 
 /// A pair and a task that depends on it, both landed.
 fn honest() -> (Scene, String) {
-    let scene = Scene::new(&[("1", "Add the parser", &[]), ("2", "Document it", &["1"])], HONEST);
+    let scene = Scene::new(
+        &[("1", "Add the parser", &[]), ("2", "Document it", &["1"])],
+        HONEST,
+    );
     let report = scene.runs(&[], 0);
-    let branch = report["integration_branch"].as_str().expect("a branch").to_owned();
+    let branch = report["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
     (scene, branch)
 }
 
 fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 fn audit(scene: &Scene, arguments: &[&str], code: i32) -> String {
     let output = scene.tm(&["audit"]).args(arguments).output().expect("tm");
     assert_eq!(output.status.code(), Some(code), "{}", words(&output));
-    assert_eq!(scene.git(&["worktree", "list"]).lines().count(), 1, "the worktrees of an audit are removed");
+    assert_eq!(
+        scene.git(&["worktree", "list"]).lines().count(),
+        1,
+        "the worktrees of an audit are removed"
+    );
     words(&output)
 }
 
 /// The items of an audit: kind, task, outcome.
 fn items(scene: &Scene, arguments: &[&str], code: i32) -> Vec<(String, String, String)> {
-    let output = scene.tm(&["audit", "--json"]).args(arguments).output().expect("tm");
+    let output = scene
+        .tm(&["audit", "--json"])
+        .args(arguments)
+        .output()
+        .expect("tm");
     assert_eq!(output.status.code(), Some(code), "{}", words(&output));
     let json: Value = serde_json::from_slice(&output.stdout).expect("one document");
     assert_eq!(json["holds"], code == 0);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let items = json["items"].as_array().expect("items").iter();
-    items.map(|item| (text(&item["kind"]), text(&item["task"]), text(&item["outcome"]))).collect()
+    items
+        .map(|item| {
+            (
+                text(&item["kind"]),
+                text(&item["task"]),
+                text(&item["outcome"]),
+            )
+        })
+        .collect()
 }
 
 fn named(items: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
-    items.iter().map(|(kind, task, outcome)| ((*kind).into(), (*task).into(), (*outcome).into())).collect()
+    items
+        .iter()
+        .map(|(kind, task, outcome)| ((*kind).into(), (*task).into(), (*outcome).into()))
+        .collect()
 }
 
 fn commit(scene: &Scene, message: &str) {
@@ -64,27 +93,52 @@ const ALL: [(&str, &str, &str); 6] = [
 fn an_honest_run_is_shown_again_here_and_in_a_fresh_clone() {
     let (scene, branch) = honest();
     let run = scene.report()["run_id"].as_str().expect("a run").to_owned();
-    for range in [vec![], vec![branch.as_str()], vec![run.as_str()], vec!["--max-parallel", "1"]] {
+    for range in [
+        vec![],
+        vec![branch.as_str()],
+        vec![run.as_str()],
+        vec!["--max-parallel", "1"],
+    ] {
         assert_eq!(items(&scene, &range, 0), named(&ALL), "{range:?}");
     }
     let table = audit(&scene, &[], 0);
-    for part in ["1:red", "its new tests fail for what is missing", "6 shown", "tests by: sh run-tests.sh"] {
+    for part in [
+        "1:red",
+        "its new tests fail for what is missing",
+        "6 shown",
+        "tests by: sh run-tests.sh",
+    ] {
         assert!(table.contains(part), "{part} in {table}");
     }
     scene.git(&["clone", "--quiet", ".", "../clone"]);
     let clone = scene.path("clone").display().to_string();
     let in_clone = |arguments: &[&str]| {
         let mut command = scene.tm(&["-C", &clone, "audit"]);
-        command.args(arguments).env("TM_HOME", scene.path("another-home")).output().expect("tm")
+        command
+            .args(arguments)
+            .env("TM_HOME", scene.path("another-home"))
+            .output()
+            .expect("tm")
     };
     for range in [format!("main..{branch}"), run] {
         let output = in_clone(&[&range]);
-        assert!(output.status.success() && words(&output).contains("6 shown"), "{}", words(&output));
+        assert!(
+            output.status.success() && words(&output).contains("6 shown"),
+            "{}",
+            words(&output)
+        );
     }
     let nothing = in_clone(&[]);
-    assert!(nothing.status.code() == Some(2) && words(&nothing).contains("hint: `tm audit FROM..TO`"), "{nothing:?}");
+    assert!(
+        nothing.status.code() == Some(2) && words(&nothing).contains("hint: `tm audit FROM..TO`"),
+        "{nothing:?}"
+    );
     let unknown = in_clone(&["nowhere..HEAD"]);
-    assert!(unknown.status.code() == Some(2) && words(&unknown).contains("nowhere"), "{}", words(&unknown));
+    assert!(
+        unknown.status.code() == Some(2) && words(&unknown).contains("nowhere"),
+        "{}",
+        words(&unknown)
+    );
 }
 
 #[test]
@@ -104,7 +158,11 @@ fn work_that_the_user_merged_is_looked_into_and_what_is_the_users_own_is_named()
     wanted.sort();
     assert_eq!(found, wanted);
     let table = audit(&scene, &[&format!("{before}..HEAD")], 3);
-    assert!(table.contains("no proof covers it: it is neither a merge of tm's nor the commit of a task"), "{table}");
+    assert!(
+        table
+            .contains("no proof covers it: it is neither a merge of tm's nor the commit of a task"),
+        "{table}"
+    );
 }
 
 #[test]
@@ -115,8 +173,14 @@ fn what_was_slipped_onto_the_integration_branch_is_named() {
     commit(&scene, "slipped in");
     let slipped = scene.git(&["rev-parse", "--short=12", "HEAD"]);
     let table = audit(&scene, &[&branch], 3);
-    let line = table.lines().find(|line| line.contains("uncovered")).expect("the commit");
-    assert!(line.contains(&slipped) && line.contains("no proof covers it"), "{table}");
+    let line = table
+        .lines()
+        .find(|line| line.contains("uncovered"))
+        .expect("the commit");
+    assert!(
+        line.contains(&slipped) && line.contains("no proof covers it"),
+        "{table}"
+    );
 }
 
 #[test]
@@ -127,8 +191,14 @@ fn a_merge_with_another_tree_is_named() {
     scene.git(&["add", "bin/backdoor"]);
     scene.git(&["commit", "--quiet", "--amend", "--no-edit"]);
     let table = audit(&scene, &[&branch], 3);
-    let line = table.lines().find(|line| line.contains("landing") && line.contains("not-shown")).expect("the merge");
-    assert!(line.starts_with('2') && line.contains("its tree is not what its parents give"), "{table}");
+    let line = table
+        .lines()
+        .find(|line| line.contains("landing") && line.contains("not-shown"))
+        .expect("the merge");
+    assert!(
+        line.starts_with('2') && line.contains("its tree is not what its parents give"),
+        "{table}"
+    );
 }
 
 /// A history with the trailers of tm: RED, what is said to be its GREEN, and the merge.
@@ -140,7 +210,9 @@ fn forged(scene: &Scene, red: &str, green: &str) {
         assert!(scene.shell(script).status().expect("sh").success());
         commit(
             scene,
-            &format!("Work\n\nTask: {task}\nPhase: {phase}\nTag: master\nRun: r1\nTests: 9 passed, 0 failed"),
+            &format!(
+                "Work\n\nTask: {task}\nPhase: {phase}\nTag: master\nRun: r1\nTests: 9 passed, 0 failed"
+            ),
         );
     }
     scene.git(&["switch", "--quiet", "--create", "integration", &start]);
@@ -148,7 +220,8 @@ fn forged(scene: &Scene, red: &str, green: &str) {
     scene.git(&["merge", "--quiet", "--no-ff", "--message", message, "work"]);
 }
 
-const RED: &str = "printf '. t/check.sh\\ncheck \"it works\" 1 \"$(sh bin/it 2>/dev/null)\"\\n' > t/it.t";
+const RED: &str =
+    "printf '. t/check.sh\\ncheck \"it works\" 1 \"$(sh bin/it 2>/dev/null)\"\\n' > t/it.t";
 const GREEN: &str = "echo 'echo 1' > bin/it";
 
 #[test]
@@ -158,11 +231,26 @@ fn a_pair_holds_by_what_is_in_its_commits_and_by_nothing_else() {
         // The implementation never got into the commit.
         (RED, "echo nothing > docs/it", 3, "red-tests-fail"),
         // The test was bent to what there is.
-        (RED, "echo '. t/check.sh; check \"it works\" 1 1' > t/it.t", 3, "red-tests-changed"),
+        (
+            RED,
+            "echo '. t/check.sh; check \"it works\" 1 1' > t/it.t",
+            3,
+            "red-tests-changed",
+        ),
         // The test never failed.
-        ("printf '. t/check.sh\\ncheck \"it works\" 1 1\\n' > t/it.t", GREEN, 3, "everything-passed"),
+        (
+            "printf '. t/check.sh\\ncheck \"it works\" 1 1\\n' > t/it.t",
+            GREEN,
+            3,
+            "everything-passed",
+        ),
         // It breaks what was there.
-        (RED, "echo 'echo 1' > bin/it; echo '. t/check.sh; check \"the old one\" 1 2' > t/old.t", 3, "not-shown"),
+        (
+            RED,
+            "echo 'echo 1' > bin/it; echo '. t/check.sh; check \"the old one\" 1 2' > t/old.t",
+            3,
+            "not-shown",
+        ),
     ];
     for (red, green, code, part) in cases {
         let scene = Scene::new(&[], HONEST);
@@ -177,18 +265,33 @@ fn a_green_without_a_red_and_trailers_that_do_not_agree_are_named() {
     let scene = Scene::new(&[], HONEST);
     forged(&scene, RED, GREEN);
     let range = ["work~1..work"];
-    assert_eq!(items(&scene, &range, 0), named(&[("green", "1", "shown"), ("whole", "", "shown")]), "RED lies before");
+    assert_eq!(
+        items(&scene, &range, 0),
+        named(&[("green", "1", "shown"), ("whole", "", "shown")]),
+        "RED lies before"
+    );
     scene.git(&["switch", "--quiet", "--create", "alone", "main"]);
     std::fs::create_dir_all(scene.root().join("bin")).expect("a folder");
     assert!(scene.shell(GREEN).status().expect("sh").success());
     commit(&scene, "Work\n\nTask: 1\nPhase: green\nRun: r1");
     let table = audit(&scene, &["main..alone"], 3);
-    assert!(table.contains("there is no RED below it in the history"), "{table}");
+    assert!(
+        table.contains("there is no RED below it in the history"),
+        "{table}"
+    );
     commit(&scene, "Work\n\nTask: 1\nTask: 2\nPhase: none\nRun: r1");
     assert!(audit(&scene, &["main..alone"], 3).contains("two things for `Task`"));
     scene.git(&["switch", "--quiet", "integration"]);
-    scene.git(&["commit", "--quiet", "--amend", "--message", "Land\n\nTask: 7\nRun: r1"]);
-    assert!(audit(&scene, &["main..integration"], 3).contains("of another task, or of another run"));
+    scene.git(&[
+        "commit",
+        "--quiet",
+        "--amend",
+        "--message",
+        "Land\n\nTask: 7\nRun: r1",
+    ]);
+    assert!(
+        audit(&scene, &["main..integration"], 3).contains("of another task, or of another run")
+    );
 }
 
 #[test]
@@ -197,19 +300,31 @@ fn a_flaky_test_has_its_own_word() {
     let (count, start) = (scene.path("count"), scene.git(&["rev-parse", "HEAD"]));
     switch(&scene, "main");
     // Passes at every second time.
-    let flaky =
-        format!(". t/check.sh\necho x >> '{0}'\ncheck 'flaky' 0 \"$(( $(wc -l < '{0}') % 2 ))\"\n", count.display());
+    let flaky = format!(
+        ". t/check.sh\necho x >> '{0}'\ncheck 'flaky' 0 \"$(( $(wc -l < '{0}') % 2 ))\"\n",
+        count.display()
+    );
     write(&scene.root().join("t/flaky.t"), &flaky);
     commit(&scene, "Work\n\nTask: 1\nPhase: none\nRun: r1");
-    let table = audit(&scene, &["--max-parallel", "1", &format!("{start}..HEAD")], 0);
-    assert!(table.contains("flaky") && table.contains("passed only when run again"), "{table}");
+    let table = audit(
+        &scene,
+        &["--max-parallel", "1", &format!("{start}..HEAD")],
+        0,
+    );
+    assert!(
+        table.contains("flaky") && table.contains("passed only when run again"),
+        "{table}"
+    );
 }
 
 #[test]
 fn where_no_test_can_run_nothing_is_shown_and_what_to_set_is_named() {
     let (scene, branch) = honest();
     let table = audit(&scene, &["--test-command", "no-such-program", &branch], 3);
-    assert!(table.contains("cannot-run") && table.contains("`--test-command`"), "{table}");
+    assert!(
+        table.contains("cannot-run") && table.contains("`--test-command`"),
+        "{table}"
+    );
     assert!(table.contains("\n6 cannot-run\n"), "{table}");
 }
 
@@ -217,17 +332,27 @@ fn where_no_test_can_run_nothing_is_shown_and_what_to_set_is_named() {
 fn a_sample_looks_at_every_place_and_runs_the_tests_of_some_tasks() {
     let (scene, branch) = honest();
     let first = items(&scene, &["--sample", "1", &branch], 0);
-    assert_eq!(items(&scene, &["--sample", "1", &branch], 0), first, "which ones follows from the newest commit");
+    assert_eq!(
+        items(&scene, &["--sample", "1", &branch], 0),
+        first,
+        "which ones follows from the newest commit"
+    );
     assert_eq!(first.len(), 6);
-    let of_first =
-        first.iter().filter(|(kind, task, outcome)| kind != "whole" && task.starts_with('1') && outcome == "shown");
-    let of_second = first.iter().filter(|(_, task, outcome)| task == "2" && outcome == "shown");
+    let of_first = first.iter().filter(|(kind, task, outcome)| {
+        kind != "whole" && task.starts_with('1') && outcome == "shown"
+    });
+    let of_second = first
+        .iter()
+        .filter(|(_, task, outcome)| task == "2" && outcome == "shown");
     let counts = (of_first.count(), of_second.count());
     assert!(counts == (3, 0) || counts == (0, 2), "{first:?}");
     assert!(audit(&scene, &["--sample", "1", &branch], 0).contains("the tests of 1 of 2 tasks"));
     switch(&scene, &branch);
     commit(&scene, "slipped in");
-    assert!(items(&scene, &["--sample", "1", &branch], 3).contains(&named(&[("uncovered", "", "not-shown")])[0]));
+    assert!(
+        items(&scene, &["--sample", "1", &branch], 3)
+            .contains(&named(&[("uncovered", "", "not-shown")])[0])
+    );
 }
 
 #[test]
@@ -235,7 +360,10 @@ fn a_ci_system_can_read_what_came_of_it() {
     let (scene, branch) = honest();
     audit(&scene, &["--junit", "audit.xml", &branch], 0);
     let xml = std::fs::read_to_string(scene.root().join("audit.xml")).expect("a report");
-    assert!(xml.contains("tests=\"6\" skipped=\"0\" failures=\"0\" errors=\"0\""), "{xml}");
+    assert!(
+        xml.contains("tests=\"6\" skipped=\"0\" failures=\"0\" errors=\"0\""),
+        "{xml}"
+    );
     std::fs::remove_file(scene.root().join("audit.xml")).expect("removed");
     assert!(is_well_formed(&xml));
 }
@@ -243,9 +371,18 @@ fn a_ci_system_can_read_what_came_of_it() {
 fn is_well_formed(xml: &str) -> bool {
     let (mut open, mut rest) = (Vec::new(), xml);
     while let Some((_, tag)) = rest.split_once('<') {
-        let Some((tag, after)) = tag.split_once('>') else { return false };
-        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
-        match (tag.starts_with('/'), tag.ends_with('/') || tag.starts_with('?')) {
+        let Some((tag, after)) = tag.split_once('>') else {
+            return false;
+        };
+        let name = tag
+            .trim_start_matches('/')
+            .split([' ', '/'])
+            .next()
+            .unwrap_or_default();
+        match (
+            tag.starts_with('/'),
+            tag.ends_with('/') || tag.starts_with('?'),
+        ) {
             (true, _) if open.pop() != Some(name) => return false,
             (false, false) => open.push(name),
             _ => {}
@@ -261,17 +398,29 @@ fn a_task_with_its_own_test_command_is_shown_by_it() {
         "priority": "medium", "dependencies": [], "subtasks": [], "metadata": {"test_command": "sh  run-tests.sh\ntrue"}}]}}"#;
     let scene = Scene::with_backlog(backlog, HONEST);
     let report = scene.runs(&[], 0);
-    let branch = report["integration_branch"].as_str().expect("a branch").to_owned();
+    let branch = report["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
     let trailers = scene.git(&["log", "--format=%(trailers)", &format!("main..{branch}")]);
-    assert!(trailers.contains("Test-Command: \"sh  run-tests.sh\\ntrue\""), "{trailers}");
+    assert!(
+        trailers.contains("Test-Command: \"sh  run-tests.sh\\ntrue\""),
+        "{trailers}"
+    );
     let table = audit(&scene, &[&branch], 0);
-    assert!(table.contains("by its own command: sh  run-tests.sh true"), "{table}");
+    assert!(
+        table.contains("by its own command: sh  run-tests.sh true"),
+        "{table}"
+    );
 }
 
 #[test]
 fn what_was_proven_is_attested_beside_the_run_and_as_a_note() {
     let scene = Scene::new(&[("1", "Add the parser", &[])], HONEST);
-    write(&scene.root().join(".taskmaster/tm.yaml"), "git: { attest: notes }\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "git: { attest: notes }\n",
+    );
     let report = scene.runs(&[], 0);
     let path = scene.waves_folder().join("attestations/1.intoto.json");
     let statement = json_of(&path);
@@ -279,12 +428,22 @@ fn what_was_proven_is_attested_beside_the_run_and_as_a_note() {
     let branch = report["integration_branch"].as_str().expect("a branch");
     let tip = scene.git(&["rev-parse", branch]);
     assert_eq!(statement["subject"][0]["digest"]["gitCommit"], tip);
-    assert_eq!(statement["subject"][0]["digest"]["gitTree"], scene.landed_tree());
+    assert_eq!(
+        statement["subject"][0]["digest"]["gitTree"],
+        scene.landed_tree()
+    );
     let predicate = &statement["predicate"];
     let red = scene.git(&["rev-parse", &format!("{branch}^2^")]);
-    assert_eq!((&predicate["phase"], &predicate["red"]), (&"green".into(), &red.into()));
-    assert_eq!((&predicate["passed"], &predicate["strength"]), (&2.into(), &"per-test".into()));
-    let note: Value = serde_json::from_str(&scene.git(&["notes", "--ref", "tm", "show", &tip])).expect("JSON");
+    assert_eq!(
+        (&predicate["phase"], &predicate["red"]),
+        (&"green".into(), &red.into())
+    );
+    assert_eq!(
+        (&predicate["passed"], &predicate["strength"]),
+        (&2.into(), &"per-test".into())
+    );
+    let note: Value =
+        serde_json::from_str(&scene.git(&["notes", "--ref", "tm", "show", &tip])).expect("JSON");
     assert_eq!(note, statement);
 }
 

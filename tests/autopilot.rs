@@ -29,7 +29,10 @@ pub(crate) fn scene() -> Scene {
 /// A project in which the counts that agents report are taken.
 pub(crate) fn reporting() -> Scene {
     let scene = scene();
-    write(&scene.root().join(".taskmaster/tm.yaml"), "autopilot: { verify: reported }\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "autopilot: { verify: reported }\n",
+    );
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "settings"]);
     scene
@@ -47,7 +50,10 @@ impl Scene {
         let output = self.autopilot_command(arguments).output().expect("tm");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let document = serde_json::from_str(&text).unwrap_or_else(|error| {
-            panic!("{arguments:?}: {error}: {text}{}", String::from_utf8_lossy(&output.stderr))
+            panic!(
+                "{arguments:?}: {error}: {text}{}",
+                String::from_utf8_lossy(&output.stderr)
+            )
         });
         (output.status.code().expect("an exit code"), document)
     }
@@ -60,7 +66,11 @@ impl Scene {
 
     pub(crate) fn refused(&self, arguments: &[&str], code: i32) -> String {
         let (found, document) = self.autopilot(arguments);
-        assert_eq!((found, &document["success"]), (code, &Value::Bool(false)), "{arguments:?}: {document:#}");
+        assert_eq!(
+            (found, &document["success"]),
+            (code, &Value::Bool(false)),
+            "{arguments:?}: {document:#}"
+        );
         format!(
             "{} hint: {}",
             document["error"].as_str().expect("words"),
@@ -74,20 +84,40 @@ impl Scene {
         match action {
             "red" => write(
                 &self.root().join(format!("t/part_{name}.t")),
-                &format!(". t/check.sh\ncheck '{name} works' '{name}' \"$(sh bin/part_{name} 2>/dev/null)\"\n"),
+                &format!(
+                    ". t/check.sh\ncheck '{name} works' '{name}' \"$(sh bin/part_{name} 2>/dev/null)\"\n"
+                ),
             ),
-            "green" => write(&self.root().join(format!("bin/part_{name}")), &format!("echo {name}\n")),
+            "green" => write(
+                &self.root().join(format!("bin/part_{name}")),
+                &format!("echo {name}\n"),
+            ),
             _ => {}
         }
     }
 
     /// The arguments that an agent types for an action; the counts are invented, but make sense.
     pub(crate) fn step(&self, next: &Value) -> Vec<String> {
-        let (action, subtask) = (next["action"].as_str().expect("an action"), next["subtask"]["id"].as_str());
+        let (action, subtask) = (
+            next["action"].as_str().expect("an action"),
+            next["subtask"]["id"].as_str(),
+        );
         self.work(action, subtask.unwrap_or_default());
         let words: Vec<&str> = match action {
-            "red" => vec!["complete", "red", subtask.expect("a subtask"), "--results", "failed:1,passed:1"],
-            "green" => vec!["complete", "green", subtask.expect("a subtask"), "--results", "passed:2,failed:0"],
+            "red" => vec![
+                "complete",
+                "red",
+                subtask.expect("a subtask"),
+                "--results",
+                "failed:1,passed:1",
+            ],
+            "green" => vec![
+                "complete",
+                "green",
+                subtask.expect("a subtask"),
+                "--results",
+                "passed:2,failed:0",
+            ],
             "commit" => vec!["commit", subtask.expect("a subtask")],
             "finalize" => vec!["finalize", "--results", "passed:4,failed:0"],
             other => panic!("nothing is known of `{other}`: {next:#}"),
@@ -104,7 +134,10 @@ impl Scene {
             if action == "complete" {
                 return actions;
             }
-            actions.push(format!("{action} {}", next["subtask"]["id"].as_str().unwrap_or_default()));
+            actions.push(format!(
+                "{action} {}",
+                next["subtask"]["id"].as_str().unwrap_or_default()
+            ));
             let step = self.step(&next);
             self.autopilot_ok(&step.iter().map(String::as_str).collect::<Vec<_>>());
         }
@@ -112,11 +145,16 @@ impl Scene {
 
     /// The statuses of all tasks and subtasks, with their ids.
     pub(crate) fn all_statuses(&self) -> String {
-        let text = std::fs::read_to_string(self.root().join(".taskmaster/tasks/tasks.json")).expect("a backlog");
+        let text = std::fs::read_to_string(self.root().join(".taskmaster/tasks/tasks.json"))
+            .expect("a backlog");
         let json: Value = serde_json::from_str(&text).expect("valid JSON");
         let mut words = Vec::new();
         for task in json["master"]["tasks"].as_array().expect("tasks") {
-            words.push(format!("{}:{}", task["id"], task["status"].as_str().unwrap_or_default()));
+            words.push(format!(
+                "{}:{}",
+                task["id"],
+                task["status"].as_str().unwrap_or_default()
+            ));
             for subtask in task["subtasks"].as_array().expect("subtasks") {
                 words.push(format!(
                     "{}.{}:{}",
@@ -130,7 +168,10 @@ impl Scene {
     }
 
     pub(crate) fn run_folder(&self) -> std::path::PathBuf {
-        self.autopilot_ok(&["status"])["runDirectory"].as_str().expect("a folder").into()
+        self.autopilot_ok(&["status"])["runDirectory"]
+            .as_str()
+            .expect("a folder")
+            .into()
     }
 }
 
@@ -156,19 +197,35 @@ fn a_task_with_three_subtasks_is_done_by_following_next_alone() {
             "finalize ",
         ]
     );
-    assert_eq!(scene.all_statuses(), "1:done 1.1:done 1.2:done 1.3:done 2:pending 2.1:pending 3:pending");
+    assert_eq!(
+        scene.all_statuses(),
+        "1:done 1.1:done 1.2:done 1.3:done 2:pending 2.1:pending 3:pending"
+    );
     assert_eq!(scene.git(&["rev-parse", "main"]), main);
-    assert_eq!(scene.git(&["status", "--porcelain"]), " M .taskmaster/tasks/tasks.json", "statuses are not committed");
+    assert_eq!(
+        scene.git(&["status", "--porcelain"]),
+        " M .taskmaster/tasks/tasks.json",
+        "statuses are not committed"
+    );
     let files = scene.git(&["diff", "--name-only", "main", "HEAD"]);
     assert_eq!(files.lines().count(), 6, "{files}");
     assert!(!files.contains(".taskmaster"), "{files}");
     let message = scene.git(&["log", "-1", "--format=%B"]);
-    for part in ["(task 1.3)", "About Show both.", "Task: #1.3 - Show both", "Tag: master", "Tests: 4 passing", "Run: "]
-    {
+    for part in [
+        "(task 1.3)",
+        "About Show both.",
+        "Task: #1.3 - Show both",
+        "Tag: master",
+        "Tests: 4 passing",
+        "Run: ",
+    ] {
         assert!(message.contains(part), "{part} in {message}");
     }
     let status = scene.autopilot_ok(&["status"]);
-    assert_eq!((&status["status"], &status["commits"]), (&json!("completed"), &json!(3)));
+    assert_eq!(
+        (&status["status"], &status["commits"]),
+        (&json!("completed"), &json!(3))
+    );
     files_of_a_run(&scene);
 }
 
@@ -176,19 +233,48 @@ fn a_task_with_three_subtasks_is_done_by_following_next_alone() {
 fn files_of_a_run(scene: &Scene) {
     let folder = scene.run_folder();
     assert!(folder.starts_with(scene.path("tm/projects")));
-    for name in ["manifest.json", "state.json", "commits.txt", "work-units.json", "test-results/final-suite.json"] {
+    for name in [
+        "manifest.json",
+        "state.json",
+        "commits.txt",
+        "work-units.json",
+        "test-results/final-suite.json",
+    ] {
         assert!(folder.join(name).is_file(), "{name}");
     }
     let commits = std::fs::read_to_string(folder.join("commits.txt")).expect("commits");
-    assert_eq!(commits.lines().collect::<Vec<_>>().last(), Some(&scene.git(&["rev-parse", "HEAD"]).as_str()));
+    assert_eq!(
+        commits.lines().collect::<Vec<_>>().last(),
+        Some(&scene.git(&["rev-parse", "HEAD"]).as_str())
+    );
     let activity = std::fs::read_to_string(folder.join("activity.jsonl")).expect("a log");
-    let events: Vec<Value> = activity.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    for name in ["branch:created", "test:run", "phase:transition", "commit:created", "subtask:complete", "run:ended"] {
-        assert!(events.iter().any(|event| event["event"] == name && event["ts"].is_string()), "{name}");
+    let events: Vec<Value> = activity
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for name in [
+        "branch:created",
+        "test:run",
+        "phase:transition",
+        "commit:created",
+        "subtask:complete",
+        "run:ended",
+    ] {
+        assert!(
+            events
+                .iter()
+                .any(|event| event["event"] == name && event["ts"].is_string()),
+            "{name}"
+        );
     }
-    let manifest: Value =
-        serde_json::from_str(&std::fs::read_to_string(folder.join("manifest.json")).expect("a file")).expect("JSON");
-    assert_eq!((&manifest["status"], &manifest["totalCommits"]), (&json!("completed"), &json!(3)));
+    let manifest: Value = serde_json::from_str(
+        &std::fs::read_to_string(folder.join("manifest.json")).expect("a file"),
+    )
+    .expect("JSON");
+    assert_eq!(
+        (&manifest["status"], &manifest["totalCommits"]),
+        (&json!("completed"), &json!(3))
+    );
 }
 
 #[test]
@@ -200,34 +286,93 @@ fn reports_that_make_no_sense_are_refused_and_nothing_is_committed() {
         ("skipped:1", 2, "neither"),
         ("passed:0,failed:0", 3, "no test was run"),
         ("passed:5,failed:0", 3, "no test fails"),
-        (r#"{"total":9,"passed":1,"failed":1}"#, 3, "are not 9 in all"),
+        (
+            r#"{"total":9,"passed":1,"failed":1}"#,
+            3,
+            "are not 9 in all",
+        ),
     ] {
-        assert!(scene.refused(&["complete", "--results", results], code).contains(part), "{results}");
+        assert!(
+            scene
+                .refused(&["complete", "--results", results], code)
+                .contains(part),
+            "{results}"
+        );
     }
     assert!(scene.refused(&["complete"], 2).contains("no results"));
     scene.work("red", "2.1");
-    let warned = scene.autopilot_ok(&["complete", "RED", "2.1", "--results", r#"{"failed":1,"passed":12}"#]);
-    assert!(warned["warnings"][0].as_str().expect("a warning").contains("12 tests pass"));
-    assert!(scene.refused(&["commit"], 1).contains("it is time for GREEN of `2.1`"));
-    assert!(scene.refused(&["complete", "green", "--results", "passed:2,failed:0"], 3).contains("RED ran 13"));
+    let warned = scene.autopilot_ok(&[
+        "complete",
+        "RED",
+        "2.1",
+        "--results",
+        r#"{"failed":1,"passed":12}"#,
+    ]);
+    assert!(
+        warned["warnings"][0]
+            .as_str()
+            .expect("a warning")
+            .contains("12 tests pass")
+    );
+    assert!(
+        scene
+            .refused(&["commit"], 1)
+            .contains("it is time for GREEN of `2.1`")
+    );
+    assert!(
+        scene
+            .refused(&["complete", "green", "--results", "passed:2,failed:0"], 3)
+            .contains("RED ran 13")
+    );
     let paused = scene.refused(&["complete", "--results", "passed:12,failed:1"], 3);
-    assert!(paused.contains("1 tests still fail") && paused.contains("the run is paused"), "{paused}");
+    assert!(
+        paused.contains("1 tests still fail") && paused.contains("the run is paused"),
+        "{paused}"
+    );
     assert_eq!(scene.autopilot_ok(&["next"])["action"], "resume");
-    assert!(scene.refused(&["complete", "--results", "passed:13"], 1).contains("tm autopilot resume"));
+    assert!(
+        scene
+            .refused(&["complete", "--results", "passed:13"], 1)
+            .contains("tm autopilot resume")
+    );
     let resumed = scene.autopilot_ok(&["resume"]);
     assert_eq!(resumed["nextAction"]["subtask"]["attempts"], 3);
-    assert_eq!(scene.git(&["rev-parse", "HEAD"]), scene.git(&["rev-parse", "main"]), "nothing was committed");
+    assert_eq!(
+        scene.git(&["rev-parse", "HEAD"]),
+        scene.git(&["rev-parse", "main"]),
+        "nothing was committed"
+    );
     scene.work("green", "2.1");
     assert!(
         scene
-            .refused(&["complete", "green", "2.1", "--results", "passed:13", "--coverage", "101"], 3)
+            .refused(
+                &[
+                    "complete",
+                    "green",
+                    "2.1",
+                    "--results",
+                    "passed:13",
+                    "--coverage",
+                    "101"
+                ],
+                3
+            )
             .contains("can't be")
     );
-    scene.autopilot_ok(&["complete", "green", "2.1", "--results", "passed:13", "--coverage", "92.5"]);
+    scene.autopilot_ok(&[
+        "complete",
+        "green",
+        "2.1",
+        "--results",
+        "passed:13",
+        "--coverage",
+        "92.5",
+    ]);
     scene.autopilot_ok(&["commit", "--message", "my own words"]);
     let message = scene.git(&["log", "-1", "--format=%B"]);
     assert!(
-        message.starts_with("my own words\n\nTask: #2.1") && message.contains("Coverage: 92.5% lines"),
+        message.starts_with("my own words\n\nTask: #2.1")
+            && message.contains("Coverage: 92.5% lines"),
         "{message}"
     );
 }
@@ -253,7 +398,10 @@ fn a_start_that_can_not_be_says_why_and_leaves_nothing() {
     assert!(scene.refused(&["start", "1"], 1).contains("`dirty`"));
     std::fs::remove_file(scene.root().join("dirty")).expect("removed");
     let dry = scene.autopilot_ok(&["start", "1", "--dry-run"]);
-    assert_eq!((&dry["runId"], &dry["subtasks"]), (&json!(""), &json!(["1.2", "1.1", "1.3"])));
+    assert_eq!(
+        (&dry["runId"], &dry["subtasks"]),
+        (&json!(""), &json!(["1.2", "1.1", "1.3"]))
+    );
     assert_eq!(scene.git(&["branch", "--list"]), "* main");
     assert_eq!(scene.autopilot_ok(&["status"])["active"], false);
     std::fs::remove_file(scene.root().join("run-tests.sh")).expect("removed");

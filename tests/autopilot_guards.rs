@@ -19,25 +19,55 @@ fn what_the_shipped_tool_got_wrong_is_right_here() {
     scene.work("red", "2.1");
     scene.autopilot_ok(&["complete", "--results", "failed:1"]);
     // A GREEN of nothing is none.
-    assert!(scene.refused(&["complete", "--results", r#"{"total":0,"passed":0,"failed":0}"#], 3).contains("passing"));
+    assert!(
+        scene
+            .refused(
+                &[
+                    "complete",
+                    "--results",
+                    r#"{"total":0,"passed":0,"failed":0}"#
+                ],
+                3
+            )
+            .contains("passing")
+    );
     scene.work("green", "2.1");
     scene.autopilot_ok(&["complete", "--results", "passed:1"]);
     // No commit on the default branch, even after somebody switched to it.
     scene.git(&["switch", "--quiet", "main"]);
     let words = scene.refused(&["commit"], 1);
-    assert!(words.contains("git switch tm/master/task-2-other-work"), "{words}");
+    assert!(
+        words.contains("git switch tm/master/task-2-other-work"),
+        "{words}"
+    );
     scene.git(&["switch", "--quiet", "tm/master/task-2-other-work"]);
     let committed = scene.autopilot_ok(&["commit"]);
-    assert_eq!(committed["commitSha"], scene.git(&["rev-parse", "HEAD"]).as_str());
+    assert_eq!(
+        committed["commitSha"],
+        scene.git(&["rev-parse", "HEAD"]).as_str()
+    );
     // After the last commit it is time to finalize, not for another RED, and statuses do not stand in its way.
-    assert_eq!((&committed["isComplete"], &committed["nextAction"]["action"]), (&json!(true), &json!("finalize")));
+    assert_eq!(
+        (&committed["isComplete"], &committed["nextAction"]["action"]),
+        (&json!(true), &json!("finalize"))
+    );
     let ended = scene.autopilot_ok(&["finalize"]);
     assert_eq!(ended["phase"], "COMPLETE");
-    assert_eq!(scene.all_statuses(), "1:pending 1.1:pending 1.2:pending 1.3:pending 2:done 2.1:done 3:pending");
+    assert_eq!(
+        scene.all_statuses(),
+        "1:pending 1.1:pending 1.2:pending 1.3:pending 2:done 2.1:done 3:pending"
+    );
     // Statuses are in no commit, so two branches never conflict in them.
-    assert_eq!(scene.git(&["diff", "--name-only", "main", "HEAD", "--", ".taskmaster"]), "");
+    assert_eq!(
+        scene.git(&["diff", "--name-only", "main", "HEAD", "--", ".taskmaster"]),
+        ""
+    );
     // History stays, and a start that fails leaves the earlier run as it is.
-    assert!(scene.refused(&["start", "2"], 4).contains("nothing of it is left to do"));
+    assert!(
+        scene
+            .refused(&["start", "2"], 4)
+            .contains("nothing of it is left to do")
+    );
     assert_eq!(scene.autopilot_ok(&["status"])["status"], "completed");
 }
 
@@ -78,14 +108,21 @@ fn a_hook_that_refuses_keeps_the_subtask_at_its_commit() {
 #[test]
 fn kill_9_at_any_moment_loses_nothing() {
     let scene = scene();
-    let moments = ["start", "complete", "complete", "commit", "complete", "complete", "commit"];
+    let moments = [
+        "start", "complete", "complete", "commit", "complete", "complete", "commit",
+    ];
     scene.autopilot_ok(&["start", "1"]);
     for _ in moments {
         let next = scene.autopilot_ok(&["next"]);
         let step = scene.step(&next);
         let step: Vec<&str> = step.iter().map(String::as_str).collect();
         // Cut off somewhere in its middle; what it had done by then is not done twice.
-        let mut child = scene.autopilot_command(&step).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tm");
+        let mut child = scene
+            .autopilot_command(&step)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("tm");
         child.kill().expect("killed");
         child.wait().expect("gone");
         let (_, after) = scene.autopilot(&["resume"]);
@@ -95,8 +132,15 @@ fn kill_9_at_any_moment_loses_nothing() {
     }
     scene.follow();
     let subjects = scene.git(&["log", "--reverse", "--format=%s", "main..HEAD"]);
-    let ids: Vec<&str> = subjects.lines().map(|line| line.rsplit("task ").next().unwrap_or_default()).collect();
-    assert_eq!(ids, ["1.2)", "1.1)", "1.3)"], "each subtask has one commit: {subjects}");
+    let ids: Vec<&str> = subjects
+        .lines()
+        .map(|line| line.rsplit("task ").next().unwrap_or_default())
+        .collect();
+    assert_eq!(
+        ids,
+        ["1.2)", "1.1)", "1.3)"],
+        "each subtask has one commit: {subjects}"
+    );
 }
 
 #[test]
@@ -121,7 +165,14 @@ fn a_commit_whose_tm_was_killed_is_found_again() {
 fn worktrees_have_runs_of_their_own() {
     let scene = reporting();
     let other = scene.path("other");
-    scene.git(&["worktree", "add", "--quiet", "-b", "elsewhere", &other.display().to_string()]);
+    scene.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "elsewhere",
+        &other.display().to_string(),
+    ]);
     let there = other.display().to_string();
     scene.autopilot_ok(&["start", "1"]);
     let (code, started) = scene.autopilot(&["-p", &there, "start", "2"]);
@@ -140,17 +191,30 @@ fn worktrees_have_runs_of_their_own() {
 #[test]
 fn one_run_at_a_time_goes_on_in_a_checkout() {
     let scene = scene();
-    let first = scene.autopilot_ok(&["start", "1"])["runId"].as_str().expect("an id").to_owned();
+    let first = scene.autopilot_ok(&["start", "1"])["runId"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     assert!(scene.refused(&["start", "2"], 5).contains("--force"));
     scene.autopilot_ok(&["start", "2", "--force"]);
-    assert_eq!(scene.autopilot_ok(&["status", "--run-id", &first])["status"], "paused");
+    assert_eq!(
+        scene.autopilot_ok(&["status", "--run-id", &first])["status"],
+        "paused"
+    );
     let words = scene.refused(&["resume", "--run-id", &first], 1);
-    assert!(words.contains("git switch tm/master/task-1-metrics"), "{words}");
+    assert!(
+        words.contains("git switch tm/master/task-1-metrics"),
+        "{words}"
+    );
     scene.git(&["switch", "--quiet", "tm/master/task-1-metrics"]);
     assert_eq!(scene.autopilot_ok(&["resume", &first])["taskId"], "1");
     assert_eq!(scene.autopilot_ok(&["status"])["taskId"], "1");
     let waves = scene.run(&[]);
-    assert_eq!(waves.status.code(), Some(5), "waves keep away from a checkout that autopilot works in");
+    assert_eq!(
+        waves.status.code(),
+        Some(5),
+        "waves keep away from a checkout that autopilot works in"
+    );
     assert!(String::from_utf8_lossy(&waves.stderr).contains("tm autopilot pause"));
     scene.autopilot_ok(&["pause"]);
     assert_eq!(scene.autopilot_ok(&["next"])["action"], "resume");
@@ -162,7 +226,15 @@ fn live_waves_keep_autopilot_away() {
     scene.pipe("started");
     let mut waves = scene.start_and_wait_for_agent(&["--tdd", "off"]);
     assert!(scene.refused(&["start", "1"], 5).contains("tm waves stop"));
-    assert_eq!(scene.tm(&["waves", "stop", "--now"]).output().expect("tm").status.code(), Some(0));
+    assert_eq!(
+        scene
+            .tm(&["waves", "stop", "--now"])
+            .output()
+            .expect("tm")
+            .status
+            .code(),
+        Some(0)
+    );
     waves.wait().expect("ended");
 }
 
@@ -176,17 +248,34 @@ fn an_aborted_run_leaves_statuses_as_they_were_and_keeps_its_commits() {
     scene.autopilot_ok(&["complete", "--results", "failed:1"]);
     scene.work("green", "1.2");
     scene.autopilot_ok(&["complete", "--results", "passed:1"]);
-    let commit = scene.autopilot_ok(&["commit"])["commitSha"].as_str().expect("a commit").to_owned();
+    let commit = scene.autopilot_ok(&["commit"])["commitSha"]
+        .as_str()
+        .expect("a commit")
+        .to_owned();
     write(&scene.root().join("half"), "done");
-    assert!(scene.refused(&["abort", "--cleanup", "--force"], 1).contains("`half`"), "uncommitted work is not lost");
+    assert!(
+        scene
+            .refused(&["abort", "--cleanup", "--force"], 1)
+            .contains("`half`"),
+        "uncommitted work is not lost"
+    );
     std::fs::remove_file(scene.root().join("half")).expect("removed");
-    let note = scene.autopilot_ok(&["abort", "--cleanup", "--force"])["note"].as_str().expect("words").to_owned();
+    let note = scene.autopilot_ok(&["abort", "--cleanup", "--force"])["note"]
+        .as_str()
+        .expect("words")
+        .to_owned();
     assert!(note.contains("refs/tm/salvage/autopilot/"), "{note}");
     assert_eq!(scene.all_statuses(), before);
     assert_eq!(scene.git(&["branch", "--list"]), "* main");
-    assert_eq!(scene.git(&["for-each-ref", "--format=%(objectname)", "refs/tm/salvage"]), commit);
+    assert_eq!(
+        scene.git(&["for-each-ref", "--format=%(objectname)", "refs/tm/salvage"]),
+        commit
+    );
     assert_eq!(scene.autopilot_ok(&["status"])["active"], false);
-    assert_eq!(scene.autopilot_ok(&["start", "1"])["branch"], "tm/master/task-1-metrics");
+    assert_eq!(
+        scene.autopilot_ok(&["start", "1"])["branch"],
+        "tm/master/task-1-metrics"
+    );
     scene.autopilot_ok(&["abort"]);
     assert!(scene.refused(&["abort"], 1).contains("a new run of `1`"));
 }
@@ -194,33 +283,63 @@ fn an_aborted_run_leaves_statuses_as_they_were_and_keeps_its_commits() {
 #[test]
 fn a_run_within_the_project_keeps_git_status_clean() {
     let scene = scene();
-    write(&scene.root().join(".taskmaster/tm.yaml"), "storage: { location: project }\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "storage: { location: project }\n",
+    );
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "settings"]);
-    let run = scene.autopilot_ok(&["start", "2"])["runId"].as_str().expect("an id").to_owned();
+    let run = scene.autopilot_ok(&["start", "2"])["runId"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     scene.follow();
     let folder = scene.root().join(".taskmaster/reports/runs").join(run);
-    for name in ["state.json", "log.jsonl", "manifest.json", "work-units.json"] {
+    for name in [
+        "state.json",
+        "log.jsonl",
+        "manifest.json",
+        "work-units.json",
+    ] {
         assert!(folder.join(name).is_file(), "{name}");
     }
-    assert_eq!(scene.git(&["status", "--porcelain"]), " M .taskmaster/tasks/tasks.json");
+    assert_eq!(
+        scene.git(&["status", "--porcelain"]),
+        " M .taskmaster/tasks/tasks.json"
+    );
 }
 
 #[test]
 fn with_verify_run_tm_sees_for_itself() {
     let scene = scene();
-    write(&scene.root().join(".taskmaster/tm.yaml"), "autopilot: { verify: run }\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "autopilot: { verify: run }\n",
+    );
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "settings"]);
     scene.autopilot_ok(&["start", "2"]);
-    assert!(scene.refused(&["complete", "--results", "failed:3"], 3).contains("not proven"), "nothing was written");
+    assert!(
+        scene
+            .refused(&["complete", "--results", "failed:3"], 3)
+            .contains("not proven"),
+        "nothing was written"
+    );
     scene.work("red", "2.1");
     scene.autopilot_ok(&["complete"]);
-    assert!(scene.refused(&["complete", "green", "--results", "passed:9"], 3).contains("not proven"), "a lie");
+    assert!(
+        scene
+            .refused(&["complete", "green", "--results", "passed:9"], 3)
+            .contains("not proven"),
+        "a lie"
+    );
     let test = scene.root().join("t/part_2_1.t");
     let honest = std::fs::read_to_string(&test).expect("a test");
     write(&test, ". t/check.sh\ncheck '2_1 works' 1 1\n");
-    assert!(scene.refused(&["complete", "green"], 3).contains("changed"), "a weaker test");
+    assert!(
+        scene.refused(&["complete", "green"], 3).contains("changed"),
+        "a weaker test"
+    );
     write(&test, &honest);
     scene.autopilot_ok(&["resume"]);
     scene.work("green", "2.1");
@@ -236,28 +355,53 @@ fn a_person_works_through_the_pieces_interactively() {
     write(&input, "nonsense\nfailed:1\npassed:1\n\npassed:2\n");
     scene.work("red", "2.1");
     let mut command = scene.tm(&["autopilot", "start", "2", "--interactive", "--no-confirm"]);
-    let output = command.stdin(std::fs::File::open(&input).expect("a file")).output().expect("tm");
+    let output = command
+        .stdin(std::fs::File::open(&input).expect("a file"))
+        .output()
+        .expect("tm");
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(words.contains("`nonsense` is not"), "{words}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("COMMIT of `2.1`"), "{words}");
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("COMMIT of `2.1`"),
+        "{words}"
+    );
 }
 
 #[test]
 fn prompt_guide_and_watch_speak_of_the_run() {
     let scene = scene();
-    write(&scene.root().join(".claude/agents/surgical-test-generator.md"), "Our rules for tests.\n");
+    write(
+        &scene
+            .root()
+            .join(".claude/agents/surgical-test-generator.md"),
+        "Our rules for tests.\n",
+    );
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "rules"]);
     scene.autopilot_ok(&["start", "1"]);
-    let text =
-        |arguments: &[&str]| String::from_utf8_lossy(&scene.tm(arguments).output().expect("tm").stdout).into_owned();
+    let text = |arguments: &[&str]| {
+        String::from_utf8_lossy(&scene.tm(arguments).output().expect("tm").stdout).into_owned()
+    };
     let prompt = text(&["autopilot", "prompt"]);
-    let places = ["Our rules for tests.", "<TASK CONTEXT>", "Add store", "<INSTRUCTION>", "Write tests"]
-        .map(|part| prompt.find(part).unwrap_or_else(|| panic!("{part} in {prompt}")));
+    let places = [
+        "Our rules for tests.",
+        "<TASK CONTEXT>",
+        "Add store",
+        "<INSTRUCTION>",
+        "Write tests",
+    ]
+    .map(|part| {
+        prompt
+            .find(part)
+            .unwrap_or_else(|| panic!("{part} in {prompt}"))
+    });
     assert!(places.is_sorted(), "{prompt}");
     assert!(text(&["autopilot", "guide"]).contains("autopilot_complete_phase"));
     scene.autopilot_ok(&["abort"]);
-    assert!(text(&["autopilot", "watch"]).contains("branch:created"), "a run that is over is shown to its end");
+    assert!(
+        text(&["autopilot", "watch"]).contains("branch:created"),
+        "a run that is over is shown to its end"
+    );
 }
 
 /// What somebody may type, in any order.
@@ -286,7 +430,13 @@ fn commands() -> impl Strategy<Value = Vec<&'static str>> {
 #[test]
 fn no_commit_reaches_the_default_branch_whatever_the_order_of_calls() {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
-    let mut runner = TestRunner::new_with_rng(Config { cases: 6, ..Config::default() }, rng);
+    let mut runner = TestRunner::new_with_rng(
+        Config {
+            cases: 6,
+            ..Config::default()
+        },
+        rng,
+    );
     runner
         .run(&prop::collection::vec(commands(), 25), |sequence| {
             let scene = scene();
@@ -297,7 +447,12 @@ fn no_commit_reaches_the_default_branch_whatever_the_order_of_calls() {
                     ["git", arguments @ ..] => drop(scene.try_git(arguments)),
                     arguments => drop(scene.autopilot(arguments)),
                 }
-                prop_assert_eq!(scene.git(&["rev-parse", "main"]), main.clone(), "after {:?}", &sequence[..=number]);
+                prop_assert_eq!(
+                    scene.git(&["rev-parse", "main"]),
+                    main.clone(),
+                    "after {:?}",
+                    &sequence[..=number]
+                );
             }
             Ok(())
         })

@@ -16,7 +16,10 @@ fn follow_in(scene: &Scene, checkout: &Path, task: &str) {
     there(scene, checkout, &["start", task]);
     loop {
         let next = there(scene, checkout, &["next"]);
-        let (action, subtask) = (next["action"].as_str().expect("an action"), next["subtask"]["id"].as_str());
+        let (action, subtask) = (
+            next["action"].as_str().expect("an action"),
+            next["subtask"]["id"].as_str(),
+        );
         let name = subtask.unwrap_or_default();
         match action {
             "red" => {
@@ -27,11 +30,18 @@ fn follow_in(scene: &Scene, checkout: &Path, task: &str) {
                 there(scene, checkout, &["complete", "--results", "failed:1"]);
             }
             "green" => {
-                write(&checkout.join(format!("work-{name}")), &format!("echo {name}\n"));
+                write(
+                    &checkout.join(format!("work-{name}")),
+                    &format!("echo {name}\n"),
+                );
                 there(scene, checkout, &["complete", "--results", "passed:1"]);
             }
             "commit" => drop(there(scene, checkout, &["commit"])),
-            "finalize" => drop(there(scene, checkout, &["finalize", "--results", "passed:4"])),
+            "finalize" => drop(there(
+                scene,
+                checkout,
+                &["finalize", "--results", "passed:4"],
+            )),
             "complete" => return,
             other => panic!("nothing is known of {other}"),
         }
@@ -48,35 +58,66 @@ fn several_tasks_are_done_at_once_in_several_worktrees() {
     scene.git(&["commit", "--quiet", "--message", "the backlog is private"]);
     let main = scene.git(&["rev-parse", "main"]);
     let other = scene.path("other");
-    scene.git(&["worktree", "add", "--quiet", "--detach", &other.display().to_string()]);
+    scene.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "--detach",
+        &other.display().to_string(),
+    ]);
     std::thread::scope(|scope| {
         scope.spawn(|| follow_in(&scene, &scene.root(), "1"));
         scope.spawn(|| follow_in(&scene, &other, "2"));
     });
-    assert_eq!(scene.all_statuses(), "1:done 1.1:done 1.2:done 1.3:done 2:done 2.1:done 3:pending");
+    assert_eq!(
+        scene.all_statuses(),
+        "1:done 1.1:done 1.2:done 1.3:done 2:done 2.1:done 3:pending"
+    );
     let count = |branch: &str| scene.git(&["rev-list", "--count", &format!("main..{branch}")]);
-    assert_eq!((&*count("tm/master/task-1-metrics"), &*count("tm/master/task-2-other-work")), ("3", "1"));
+    assert_eq!(
+        (
+            &*count("tm/master/task-1-metrics"),
+            &*count("tm/master/task-2-other-work")
+        ),
+        ("3", "1")
+    );
     assert_eq!(scene.git(&["rev-parse", "main"]), main);
     assert_eq!(
         scene.git(&["status", "--porcelain", "--ignored"]),
         "!! .taskmaster/",
         "nothing else is left in the project"
     );
-    assert_ne!(there(&scene, &other, &["status"])["runDirectory"], scene.autopilot_ok(&["status"])["runDirectory"]);
+    assert_ne!(
+        there(&scene, &other, &["status"])["runDirectory"],
+        scene.autopilot_ok(&["status"])["runDirectory"]
+    );
 }
 
 #[test]
 fn waves_keep_away_from_autopilot_in_any_worktree() {
     let scene = Scene::with_backlog(&backlog(), HONEST);
     let other = scene.path("other");
-    scene.git(&["worktree", "add", "--quiet", "-b", "elsewhere", &other.display().to_string()]);
+    scene.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "elsewhere",
+        &other.display().to_string(),
+    ]);
     there(&scene, &other, &["start", "2"]);
     let waves = scene.run(&["--tdd", "off"]);
     let words = String::from_utf8_lossy(&waves.stderr).into_owned();
     assert_eq!(waves.status.code(), Some(5), "{words}");
-    assert!(words.contains(&format!("tm autopilot pause -p {}", other.display())), "{words}");
+    assert!(
+        words.contains(&format!("tm autopilot pause -p {}", other.display())),
+        "{words}"
+    );
     let place = other.display().to_string();
-    let paused = scene.tm(&["autopilot", "pause", "-p", &place]).output().expect("tm");
+    let paused = scene
+        .tm(&["autopilot", "pause", "-p", &place])
+        .output()
+        .expect("tm");
     assert!(paused.status.success(), "the hint can be typed: {paused:?}");
     scene.runs(&["--tdd", "off"], 0);
 }
@@ -89,19 +130,31 @@ fn a_run_goes_on_after_its_tag_was_renamed() {
     let run = started["runId"].as_str().expect("an id").to_owned();
     scene.work("red", "2.1");
     scene.autopilot_ok(&["complete", "--results", "failed:1"]);
-    let renamed = scene.tm(&["tags", "rename", "feature", "later"]).output().expect("tm");
+    let renamed = scene
+        .tm(&["tags", "rename", "feature", "later"])
+        .output()
+        .expect("tm");
     assert!(renamed.status.success(), "{renamed:?}");
-    assert_eq!(scene.autopilot_ok(&["next"])["subtask"]["description"], "About Add other.");
+    assert_eq!(
+        scene.autopilot_ok(&["next"])["subtask"]["description"],
+        "About Add other."
+    );
     scene.work("green", "2.1");
     scene.autopilot_ok(&["complete", "--results", "passed:1"]);
     scene.autopilot_ok(&["commit"]);
     scene.autopilot_ok(&["finalize", "--results", "passed:2"]);
     let status = scene.autopilot_ok(&["status"]);
-    assert_eq!((&status["runId"], &status["tag"]), (&json!(run), &json!("later")));
+    assert_eq!(
+        (&status["runId"], &status["tag"]),
+        (&json!(run), &json!("later"))
+    );
     let tags = scene.run_folder().join("../../tags");
-    let names: Vec<_> = ["feature", "later"].map(|tag| tags.join(tag).join("current-run.json").exists()).into();
+    let names: Vec<_> = ["feature", "later"]
+        .map(|tag| tags.join(tag).join("current-run.json").exists())
+        .into();
     assert_eq!(names, [false, true]);
-    let file = std::fs::read_to_string(scene.root().join(".taskmaster/tasks/tasks.json")).expect("a backlog");
+    let file = std::fs::read_to_string(scene.root().join(".taskmaster/tasks/tasks.json"))
+        .expect("a backlog");
     let json: Value = serde_json::from_str(&file).expect("JSON");
     assert_eq!(json["later"]["tasks"][1]["subtasks"][0]["status"], "done");
 }
@@ -110,24 +163,38 @@ fn a_run_goes_on_after_its_tag_was_renamed() {
 fn runs_are_kept_where_the_settings_or_the_home_folder_say() {
     let scene = scene();
     let start = |task: &str| {
-        let output = scene.autopilot_command(&["start", task, "--force"]).env_remove("TM_HOME").output().expect("tm");
+        let output = scene
+            .autopilot_command(&["start", task, "--force"])
+            .env_remove("TM_HOME")
+            .output()
+            .expect("tm");
         let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert!(output.status.success(), "{document:#}");
     };
     start("1");
-    let projects = |folder: &str| std::fs::read_dir(scene.path(folder).join("projects")).expect("a folder").count();
+    let projects = |folder: &str| {
+        std::fs::read_dir(scene.path(folder).join("projects"))
+            .expect("a folder")
+            .count()
+    };
     assert_eq!(projects("home/.taskmaster"), 1);
-    write(&scene.root().join(".taskmaster/tm.yaml"), "storage: { base_path: ../runs }\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "storage: { base_path: ../runs }\n",
+    );
     start("2");
     assert_eq!((projects("runs"), projects("home/.taskmaster")), (1, 1));
-    let plan = scene.tm(&["waves", "list"]).env_remove("TM_HOME").output().expect("tm");
+    let plan = scene
+        .tm(&["waves", "list"])
+        .env_remove("TM_HOME")
+        .output()
+        .expect("tm");
     assert!(plan.status.success(), "{plan:?}");
 }
 
 #[test]
 fn commits_are_worded_by_the_template_of_the_settings_and_keep_their_trailers() {
-    let settings =
-        "git: { commit_template: '[{{ id }}] {{ type }}: {{ title }} ({{ phase }}, {{ files | length }} files)' }\n";
+    let settings = "git: { commit_template: '[{{ id }}] {{ type }}: {{ title }} ({{ phase }}, {{ files | length }} files)' }\n";
     let scene = Scene::with_backlog(&backlog(), HONEST);
     write(&scene.root().join(".taskmaster/tm.yaml"), settings);
     scene.autopilot_ok(&["start", "2"]);
@@ -137,13 +204,22 @@ fn commits_are_worded_by_the_template_of_the_settings_and_keep_their_trailers() 
         scene.autopilot_ok(&step.iter().map(String::as_str).collect::<Vec<_>>());
     }
     let message = scene.git(&["log", "-1", "--format=%B"]);
-    assert!(message.starts_with("[2.1] feat: Add other (commit, 2 files)\n\nTask: #2.1 - Add other\n"), "{message}");
+    assert!(
+        message.starts_with("[2.1] feat: Add other (commit, 2 files)\n\nTask: #2.1 - Add other\n"),
+        "{message}"
+    );
     scene.autopilot_ok(&["abort"]);
     scene.git(&["switch", "--quiet", "main"]);
     let report = scene.runs(&["--id", "3", "--tdd", "off"], 0);
-    let branch = task(&report, "3")["branch"].as_str().expect("a branch").to_owned();
+    let branch = task(&report, "3")["branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
     let message = scene.git(&["log", "-1", "--format=%B", &branch]);
-    assert!(message.starts_with("[3] docs: Later (none, 1 files)\n\nTask: 3\nPhase: none\n"), "{message}");
+    assert!(
+        message.starts_with("[3] docs: Later (none, 1 files)\n\nTask: 3\nPhase: none\n"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -152,9 +228,15 @@ fn a_start_that_fails_leaves_the_run_before_it() {
     let first = scene.autopilot_ok(&["start", "1"])["runId"].clone();
     scene.git(&["branch", "taken"]);
     let words = scene.refused(&["start", "2", "--force", "--branch", "taken"], 1);
-    assert!(words.contains("`taken`") && words.contains("--branch"), "{words}");
+    assert!(
+        words.contains("`taken`") && words.contains("--branch"),
+        "{words}"
+    );
     let status = scene.autopilot_ok(&["status"]);
-    assert_eq!((&status["runId"], &status["status"]), (&first, &json!("in-progress")));
+    assert_eq!(
+        (&status["runId"], &status["status"]),
+        (&first, &json!("in-progress"))
+    );
 }
 
 #[test]
@@ -166,16 +248,33 @@ fn a_suite_that_is_not_reported_is_run_before_the_task_is_closed() {
         let step = scene.step(&next);
         scene.autopilot_ok(&step.iter().map(String::as_str).collect::<Vec<_>>());
     }
-    write(&scene.root().join("t/old.t"), ". t/check.sh\ncheck 'the old one' 1 2\n");
+    write(
+        &scene.root().join("t/old.t"),
+        ". t/check.sh\ncheck 'the old one' 1 2\n",
+    );
     scene.git(&["commit", "--quiet", "--all", "--message", "broken by hand"]);
-    assert!(scene.refused(&["finalize"], 3).contains("nobody has judged"));
+    assert!(
+        scene
+            .refused(&["finalize"], 3)
+            .contains("nobody has judged")
+    );
     scene.git(&["revert", "--no-edit", "HEAD"]);
     let settings = scene.root().join(".taskmaster/tm.yaml");
     write(&settings, "test: { command: 'sh run-tests.sh; exit 1' }\n");
-    assert!(scene.refused(&["finalize"], 3).contains("the whole suite does not pass"));
+    assert!(
+        scene
+            .refused(&["finalize"], 3)
+            .contains("the whole suite does not pass")
+    );
     std::fs::remove_file(&settings).expect("removed");
     let ended = scene.autopilot_ok(&["finalize"]);
-    assert!(ended["message"].as_str().expect("words").contains("the whole suite passes: 2 passing"), "{ended:#}");
+    assert!(
+        ended["message"]
+            .as_str()
+            .expect("words")
+            .contains("the whole suite passes: 2 passing"),
+        "{ended:#}"
+    );
 }
 
 #[test]

@@ -9,7 +9,11 @@ fn begun(scene: Scene, steps: &[&str]) -> Scene {
     scene.autopilot_ok(&["start", "2"]);
     for step in steps {
         scene.work(step, "2.1");
-        let results = if *step == "red" { "failed:1,passed:1" } else { "passed:2" };
+        let results = if *step == "red" {
+            "failed:1,passed:1"
+        } else {
+            "passed:2"
+        };
         scene.autopilot_ok(&["complete", step, "--results", results]);
     }
     scene
@@ -18,10 +22,15 @@ fn begun(scene: Scene, steps: &[&str]) -> Scene {
 /// Preconditions of the piece of work under way that are not met.
 fn unmet(scene: &Scene) -> Vec<String> {
     let next = scene.autopilot_ok(&["next"]);
-    let all = next["workUnit"]["preconditions"].as_array().expect("a list").clone();
+    let all = next["workUnit"]["preconditions"]
+        .as_array()
+        .expect("a list")
+        .clone();
     assert!(all.len() > 2, "{next:#}");
     let unmet = all.iter().filter(|one| one["met"] == Value::Bool(false));
-    unmet.map(|one| one["name"].as_str().expect("a name").to_owned()).collect()
+    unmet
+        .map(|one| one["name"].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 #[test]
@@ -41,7 +50,14 @@ fn without_a_test_nothing_is_taken_whatever_is_reported() {
     }
     let scene = begun(reporting(), &[]);
     scene.work("red", "2.1");
-    let named = ["complete", "red", "--results", "failed:1", "--files", "t/nowhere.t"];
+    let named = [
+        "complete",
+        "red",
+        "--results",
+        "failed:1",
+        "--files",
+        "t/nowhere.t",
+    ];
     assert!(scene.refused(&named, 3).contains("`t/nowhere.t`"));
     scene.autopilot_ok(&["complete", "red", "--results", "failed:1", "--files", test]);
 }
@@ -67,19 +83,32 @@ fn tests_that_green_changes_or_deletes_are_seen_in_every_step() {
         assert_eq!(scene.autopilot_ok(&["next"])["action"], "green");
         write(&test, &honest);
         scene.autopilot_ok(&["complete", "green", "--results", "passed:2"]);
-        assert!(scene.refused(&["commit", "--files", "bin/part_2_1"], 3).contains("t/part_2_1.t"));
+        assert!(
+            scene
+                .refused(&["commit", "--files", "bin/part_2_1"], 3)
+                .contains("t/part_2_1.t")
+        );
         scene.autopilot_ok(&["commit"]);
-        assert_eq!(scene.git(&["diff", "--name-only", "main..HEAD", "--", "t", "bin"]), "bin/part_2_1\nt/part_2_1.t");
+        assert_eq!(
+            scene.git(&["diff", "--name-only", "main..HEAD", "--", "t", "bin"]),
+            "bin/part_2_1\nt/part_2_1.t"
+        );
     }
 }
 
 #[test]
 fn code_that_comes_after_green_is_judged_again() {
     let scene = begun(scene(), &["red", "green"]);
-    write(&scene.root().join("t/old.t"), ". t/check.sh\ncheck 'the old one' 1 2\n");
+    write(
+        &scene.root().join("t/old.t"),
+        ". t/check.sh\ncheck 'the old one' 1 2\n",
+    );
     scene.refused(&["commit"], 3);
     scene.refused(&["complete", "green", "--results", "passed:2"], 3);
-    write(&scene.root().join("t/old.t"), ". t/check.sh\ncheck 'the old one' 1 1\n");
+    write(
+        &scene.root().join("t/old.t"),
+        ". t/check.sh\ncheck 'the old one' 1 1\n",
+    );
     scene.autopilot_ok(&["complete", "green"]);
     scene.autopilot_ok(&["commit"]);
 }
@@ -88,10 +117,20 @@ fn code_that_comes_after_green_is_judged_again() {
 fn a_branch_that_somebody_rewrote_or_added_to_is_not_finalized() {
     for scene in [scene(), reporting()] {
         let scene = begun(scene, &["red", "green"]);
-        assert!(scene.refused(&["finalize", "--results", "passed:2"], 1).contains("COMMIT of `2.1`"));
-        let commit = scene.autopilot_ok(&["commit"])["commitSha"].as_str().expect("a commit").to_owned();
+        assert!(
+            scene
+                .refused(&["finalize", "--results", "passed:2"], 1)
+                .contains("COMMIT of `2.1`")
+        );
+        let commit = scene.autopilot_ok(&["commit"])["commitSha"]
+            .as_str()
+            .expect("a commit")
+            .to_owned();
         let finalize = ["finalize", "--results", "passed:2"];
-        write(&scene.root().join("bin/part_2_1"), "echo 2_1; echo more >&2\n");
+        write(
+            &scene.root().join("bin/part_2_1"),
+            "echo 2_1; echo more >&2\n",
+        );
         scene.git(&["commit", "--quiet", "--all", "--amend", "--no-edit"]);
         let words = scene.refused(&finalize, 1);
         assert!(words.contains("git reset --soft"), "{words}");
@@ -115,6 +154,9 @@ fn what_a_hook_makes_of_a_commit_is_judged_too() {
     scene.work("green", "2.1");
     scene.autopilot_ok(&["complete", "green"]);
     let committed = scene.autopilot_ok(&["commit"]);
-    assert!(committed["warnings"].to_string().contains("notes"), "{committed:#}");
+    assert!(
+        committed["warnings"].to_string().contains("notes"),
+        "{committed:#}"
+    );
     assert_eq!(scene.git(&["show", "HEAD:bin/part_2_1"]), "echo 2_1");
 }

@@ -19,24 +19,42 @@ fn project(files: &[(&str, &str)], setting: &str, agent: &str) -> Scene {
         write(&scene.root().join(path), text);
     }
     if !setting.is_empty() {
-        write(&scene.root().join(".taskmaster/tm.yaml"), &format!("test: {setting}\n"));
+        write(
+            &scene.root().join(".taskmaster/tm.yaml"),
+            &format!("test: {setting}\n"),
+        );
     }
     scene.git(&["add", "--all"]);
-    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "the project"]);
+    scene.git(&[
+        "commit",
+        "--quiet",
+        "--allow-empty",
+        "--message",
+        "the project",
+    ]);
     scene
 }
 
 /// The first attempt of a task is refused so.
 fn is_refused(report: &Value, id: &str, failure: &str, reason: &str) -> String {
     let first = &task(report, id)["attempts"][0];
-    assert_eq!((&first["failure"], &first["proof"]["reason"]), (&failure.into(), &reason.into()), "{report:#}");
+    assert_eq!(
+        (&first["failure"], &first["proof"]["reason"]),
+        (&failure.into(), &reason.into()),
+        "{report:#}"
+    );
     first["evidence"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The cheat is refused as named, and the honest attempt after it lands.
 fn is_caught(scene: &Scene, phase: &str, failure: &str, reason: &str) -> String {
     let report = scene.runs(&[], 0);
-    let evidence = is_refused(&report, if phase == "red" { "1:red" } else { "1" }, failure, reason);
+    let evidence = is_refused(
+        &report,
+        if phase == "red" { "1:red" } else { "1" },
+        failure,
+        reason,
+    );
     assert_eq!(task(&report, "1")["landed"], true, "{report:#}");
     assert_eq!(report["tdd"]["compliant"], 1, "{report:#}");
     evidence
@@ -62,7 +80,12 @@ printf 'status: PASS\n' > "$TM_RESULT_FILE"
 #[test]
 fn a_link_that_leads_out_of_the_tree_is_no_work() {
     let how = "mkdir -p t; printf '. t/check.sh\\ncheck \"1 works\" 1 0\\n' > \"$AGENT_FOLDER/out.t\"; ln -s \"$AGENT_FOLDER/out.t\" t/1.t";
-    let evidence = is_caught(&project(&[], "", &cheat("red", how, HONEST)), "red", "work-refused", "link-out-of-tree");
+    let evidence = is_caught(
+        &project(&[], "", &cheat("red", how, HONEST)),
+        "red",
+        "work-refused",
+        "link-out-of-tree",
+    );
     assert!(evidence.contains("t/1.t -> /"), "{evidence}");
 }
 
@@ -100,12 +123,21 @@ fn data_and_helpers_that_red_brought_are_frozen() {
         cheat("green", how, &honest)
     };
     for (how, file) in [
-        ("mkdir -p bin; echo 'echo 4' > bin/1; echo 4 > data/wanted.txt", "data/wanted.txt"),
-        ("mkdir -p bin; echo 'echo 4' > bin/1; echo 'wanted() { echo 4; }' > support.sh", "support.sh"),
+        (
+            "mkdir -p bin; echo 'echo 4' > bin/1; echo 4 > data/wanted.txt",
+            "data/wanted.txt",
+        ),
+        (
+            "mkdir -p bin; echo 'echo 4' > bin/1; echo 'wanted() { echo 4; }' > support.sh",
+            "support.sh",
+        ),
     ] {
         let scene = project(&[], "", &agent(how));
         let evidence = is_caught(&scene, "green", "tests-tampered", "frozen-file-changed");
-        assert!(evidence.contains(&format!("{file} (added by RED)")), "{evidence}");
+        assert!(
+            evidence.contains(&format!("{file} (added by RED)")),
+            "{evidence}"
+        );
     }
 }
 
@@ -120,7 +152,14 @@ fn a_stub_of_red_is_there_to_be_replaced() {
         printf 'status: PASS\n' > "$TM_RESULT_FILE""#;
     let scene = project(&PYTHON, UNITTEST, agent);
     let report = scene.runs(&[], 0);
-    assert_eq!(task(&report, "1")["attempts"].as_array().expect("attempts").len(), 1, "{report:#}");
+    assert_eq!(
+        task(&report, "1")["attempts"]
+            .as_array()
+            .expect("attempts")
+            .len(),
+        1,
+        "{report:#}"
+    );
     assert_eq!(report["tdd"]["compliant"], 1);
 }
 
@@ -130,7 +169,11 @@ fn a_helper_of_the_script_that_runs_the_tests_is_part_of_it() {
                   echo \"1..$(grep -c 'ok - ' out.tap)\"; cat out.tap; ! grep -q '^not ok' out.tap\n";
     let report = "report() { cat; }\n";
     let how = "echo \"report() { sed 's/^not ok/ok/'; }\" > ci/report.sh; echo x > x";
-    let files = [("run-tests.sh", runner), ("ci/report.sh", report), (".gitignore", "out.tap\n")];
+    let files = [
+        ("run-tests.sh", runner),
+        ("ci/report.sh", report),
+        (".gitignore", "out.tap\n"),
+    ];
     let scene = project(&files, "", &cheat("green", how, HONEST));
     is_caught(&scene, "green", "tests-tampered", "test-runner-changed");
 }
@@ -140,7 +183,11 @@ fn rules_and_scripts_that_the_command_runs_indirectly_are_part_of_it() {
     let makefile = "test: unit\n\t@cat out.tap\nunit:\n\t@sh run-tests.sh > out.tap || true\n";
     let how = r"printf 'test: unit\n\t@cat out.tap\nunit:\n\t@printf \047TAP version 13\\n1..2\\nok - old.t: the old one\\nok - 1.t: 1 works\\n\047 > out.tap\n' > Makefile";
     let files = [("Makefile", makefile), (".gitignore", "out.tap\n")];
-    let scene = project(&files, "{ command: make -s test }", &cheat("green", how, HONEST));
+    let scene = project(
+        &files,
+        "{ command: make -s test }",
+        &cheat("green", how, HONEST),
+    );
     is_caught(&scene, "green", "tests-tampered", "test-runner-changed");
 }
 
@@ -150,13 +197,20 @@ fn scripts_of_packages_are_followed() {
         return;
     }
     let package = r#"{"scripts": {"test": "npm run --silent unit", "unit": "sh run-tests.sh"}}"#;
-    let fake = "printf 'echo 1..2; echo ok - old.t: the old one; echo ok - 1.t: 1 works\\n' > fake.sh";
+    let fake =
+        "printf 'echo 1..2; echo ok - old.t: the old one; echo ok - 1.t: 1 works\\n' > fake.sh";
     for how in [
         format!("{fake}; sed -i 's/run-tests.sh/fake.sh/' package.json"),
-        format!("{fake}; printf 'script-shell=./fake.sh\\n' > .npmrc; sed -i '1i #!/bin/sh' fake.sh; chmod +x fake.sh"),
+        format!(
+            "{fake}; printf 'script-shell=./fake.sh\\n' > .npmrc; sed -i '1i #!/bin/sh' fake.sh; chmod +x fake.sh"
+        ),
     ] {
         let agent = cheat("green", &how, HONEST);
-        let scene = project(&[("package.json", package)], "{ command: npm test --silent }", &agent);
+        let scene = project(
+            &[("package.json", package)],
+            "{ command: npm test --silent }",
+            &agent,
+        );
         is_caught(&scene, "green", "tests-tampered", "test-runner-changed");
     }
 }
@@ -200,7 +254,10 @@ fn results_that_the_code_under_test_prints_are_not_its_tests() {
 #[test]
 fn a_process_that_ends_itself_with_results_of_its_own_is_caught_wherever_it_does() {
     let forged = r#"import os, sys\nsys.stderr.write("test_add (tests.test_new.New.test_add) ... ok\\ntest_old (tests.test_old.Old.test_old) ... ok\\n\\n------\\nRan 2 tests in 0.1s\\n\\nOK\\n")\nsys.stderr.flush()\nos._exit(0)\n"#;
-    let within = forged.trim_end_matches("\\n").replace("\\nsys", "; sys").replace("\\nos", "; os");
+    let within = forged
+        .trim_end_matches("\\n")
+        .replace("\\nsys", "; sys")
+        .replace("\\nos", "; os");
     for how in [
         format!("printf '%b' '{forged}' > calc.py"),
         format!("printf '%b' 'def add(a, b):\\n    {within}\\n' > calc.py"),
@@ -218,23 +275,39 @@ fn a_skip_from_within_the_code_is_caught_also_where_only_the_exit_status_tells()
     let report = scene.runs(&[], 0);
     is_refused(&report, "1", "tests-tampered", "results-not-from-tests");
     let pair = &report["tdd"]["table"][0];
-    assert_eq!((&pair["landed"], &pair["compliant"]), (&true.into(), &false.into()), "{report:#}");
+    assert_eq!(
+        (&pair["landed"], &pair["compliant"]),
+        (&true.into(), &false.into()),
+        "{report:#}"
+    );
     assert_eq!(pair["why_not"], "GREEN: judged by exit status only");
-    assert_eq!(task(&report, "1")["attempts"][1]["proof"]["strength"], "exit-status-only");
+    assert_eq!(
+        task(&report, "1")["attempts"][1]["proof"]["strength"],
+        "exit-status-only"
+    );
 }
 
 #[test]
 fn a_mistake_of_the_test_is_seen_in_red() {
     for (how, words) in [
-        ("def test_add(self):\\n        self.assertEqual(ad(1, 2), 3)", "NameError: name 'ad' is not defined"),
-        ("def test_add(self):\\n        from json import lods", "cannot import name 'lods' from 'json'"),
+        (
+            "def test_add(self):\\n        self.assertEqual(ad(1, 2), 3)",
+            "NameError: name 'ad' is not defined",
+        ),
+        (
+            "def test_add(self):\\n        from json import lods",
+            "cannot import name 'lods' from 'json'",
+        ),
     ] {
         let how = format!(
             "printf 'import unittest\\n\\n\\nclass New(unittest.TestCase):\\n    {how}\\n' > tests/test_new.py"
         );
         let scene = project(&PYTHON, UNITTEST, &cheat("red", &how, HONEST_PYTHON));
         let evidence = is_caught(&scene, "red", "red-cannot-run", "test-mistake");
-        assert!(evidence.contains("tests/test_new.py, line 6") && evidence.contains(words), "{evidence}");
+        assert!(
+            evidence.contains("tests/test_new.py, line 6") && evidence.contains(words),
+            "{evidence}"
+        );
     }
 }
 
@@ -253,15 +326,41 @@ fn work_without_a_pair_that_needs_weaker_tests_is_named_and_refused_where_that_i
     let agent = "echo 'check() { echo \"ok - $1\"; }' > t/check.sh; echo 'check \"the old one\" 1 2' >> t/old.t\n\
                  printf '. t/check.sh\\ncheck \"the old one\" 1 \"$(cat value)\"\\n' > t/old.t; echo 2 > value\n\
                  printf 'status: PASS\\n' > \"$TM_RESULT_FILE\"";
-    let scene =
-        project(&[("t/old.t", ". t/check.sh\ncheck 'the old one' 1 \"$(cat value)\"\n"), ("value", "1\n")], "", agent);
+    let scene = project(
+        &[
+            (
+                "t/old.t",
+                ". t/check.sh\ncheck 'the old one' 1 \"$(cat value)\"\n",
+            ),
+            ("value", "1\n"),
+        ],
+        "",
+        agent,
+    );
     let report = scene.runs(&["--tdd", "off"], 0);
     let proof = &task(&report, "1")["attempts"][0]["proof"];
-    assert!(proof["notes"].to_string().contains("passes only because tests or their runner were changed"), "{proof}");
+    assert!(
+        proof["notes"]
+            .to_string()
+            .contains("passes only because tests or their runner were changed"),
+        "{proof}"
+    );
     assert_eq!(proof["waived"][0], "test-runner-changed");
-    let scene =
-        project(&[("t/old.t", ". t/check.sh\ncheck 'the old one' 1 \"$(cat value)\"\n"), ("value", "1\n")], "", agent);
-    let report = scene.runs(&["--tdd", "off", "--strictness", "strict", "--retries", "0"], 3);
+    let scene = project(
+        &[
+            (
+                "t/old.t",
+                ". t/check.sh\ncheck 'the old one' 1 \"$(cat value)\"\n",
+            ),
+            ("value", "1\n"),
+        ],
+        "",
+        agent,
+    );
+    let report = scene.runs(
+        &["--tdd", "off", "--strictness", "strict", "--retries", "0"],
+        3,
+    );
     is_refused(&report, "1", "tests-tampered", "test-runner-changed");
 }
 
@@ -269,14 +368,29 @@ fn work_without_a_pair_that_needs_weaker_tests_is_named_and_refused_where_that_i
 fn a_proof_without_tests_that_can_not_pass_says_so_and_only_there() {
     for (canary, is_noted) in [("on", false), ("off", true)] {
         let scene = project(&[], "", HONEST);
-        let output = scene.run_command(&[]).env("TM_TDD_CANARY", canary).output().expect("tm");
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = scene
+            .run_command(&[])
+            .env("TM_TDD_CANARY", canary)
+            .output()
+            .expect("tm");
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let report = scene.report();
         let notes = task(&report, "1")["attempts"][0]["proof"]["notes"].to_string();
-        assert_eq!(notes.contains("tests that can't pass were not tried (`tdd.canary: off`)"), is_noted, "{notes}");
+        assert_eq!(
+            notes.contains("tests that can't pass were not tried (`tdd.canary: off`)"),
+            is_noted,
+            "{notes}"
+        );
         let has_run = scene.waves_folder().join("tasks/1/attempt-1");
         let logs = std::fs::read_dir(has_run).expect("a folder").flatten();
-        let canaries = logs.filter(|log| log.file_name().to_string_lossy().contains("canary")).count();
+        let canaries = logs
+            .filter(|log| log.file_name().to_string_lossy().contains("canary"))
+            .count();
         assert_eq!(canaries == 0, is_noted, "the canary runs where it is on");
     }
 }

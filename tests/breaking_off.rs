@@ -12,11 +12,17 @@ const TASKS: [(&str, &str, &[&str]); 6] = [
 ];
 
 fn scene(agent: &str) -> Scene {
-    Scene::new(&TASKS, &format!("echo \"$TM_TASK_ID\" >> \"$AGENT_FOLDER/runs\"\n{agent}"))
+    Scene::new(
+        &TASKS,
+        &format!("echo \"$TM_TASK_ID\" >> \"$AGENT_FOLDER/runs\"\n{agent}"),
+    )
 }
 
 fn runs(scene: &Scene) -> usize {
-    std::fs::read_to_string(scene.path("runs")).unwrap_or_default().lines().count()
+    std::fs::read_to_string(scene.path("runs"))
+        .unwrap_or_default()
+        .lines()
+        .count()
 }
 
 #[test]
@@ -28,11 +34,21 @@ fn a_run_whose_agents_all_end_the_same_way_ends_with_what_they_have_in_common() 
     assert_eq!(runs(&scene), 5, "{log}");
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        shown.contains("5 attempts in a row, at 2 tasks, ended the same way, and nothing passed between"),
+        shown.contains(
+            "5 attempts in a row, at 2 tasks, ended the same way, and nothing passed between"
+        ),
         "{shown}"
     );
-    assert!(shown.contains("no-result: the agent ended with exit code 127 and left no result file: sh: "), "{shown}");
-    assert!(log.contains("/no/such/agent: not found"), "the log says why: {log}");
+    assert!(
+        shown.contains(
+            "no-result: the agent ended with exit code 127 and left no result file: sh: "
+        ),
+        "{shown}"
+    );
+    assert!(
+        log.contains("/no/such/agent: not found"),
+        "the log says why: {log}"
+    );
     assert_eq!(scene.report()["status"], "stopped");
     assert_eq!(scene.statuses(), ["pending"; 6]);
     write(&scene.path("agent.sh"), HONEST);
@@ -43,7 +59,10 @@ fn a_run_whose_agents_all_end_the_same_way_ends_with_what_they_have_in_common() 
         "task 1 has been given up: {}",
         String::from_utf8_lossy(&resumed.stderr)
     );
-    assert_eq!(scene.statuses(), ["pending", "done", "done", "done", "done", "done"]);
+    assert_eq!(
+        scene.statuses(),
+        ["pending", "done", "done", "done", "done", "done"]
+    );
 }
 
 #[test]
@@ -53,9 +72,16 @@ fn three_tasks_that_are_given_up_are_enough_and_the_setting_turns_it_off() {
     assert_eq!((output.status.code(), runs(&scene)), (Some(3), 3));
     let off = Scene::new(&TASKS, "exit 7");
     let report = {
-        let output = off.run_command(&["--retries", "0"]).env("TM_WAVES_BREAKER", "off").output().expect("tm");
+        let output = off
+            .run_command(&["--retries", "0"])
+            .env("TM_WAVES_BREAKER", "off")
+            .output()
+            .expect("tm");
         assert_eq!(output.status.code(), Some(3));
         off.report()
     };
-    assert_eq!((&report["status"], &report["totals"]["failed"]), (&"failed".into(), &6.into()));
+    assert_eq!(
+        (&report["status"], &report["totals"]["failed"]),
+        (&"failed".into(), &6.into())
+    );
 }

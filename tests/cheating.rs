@@ -5,11 +5,14 @@ use crate::scene::{HONEST, Scene, task, write};
 use serde_json::Value;
 
 /// What ends an attempt as a success, in the agent's own word.
-const CLAIM: &str = "printf 'status: PASS\\n## Verification\\n- Tests: 9/9 (0 failures)\\n' > \"$TM_RESULT_FILE\"";
+const CLAIM: &str =
+    "printf 'status: PASS\\n## Verification\\n- Tests: 9/9 (0 failures)\\n' > \"$TM_RESULT_FILE\"";
 
 /// An agent that cheats in the first attempt of a phase, and works honestly in every other.
 fn cheat(phase: &str, how: &str) -> String {
-    format!("if [ \"$TM_ATTEMPT\" = 1 ] && [ \"$TM_PHASE\" = {phase} ]; then\n{how}\n{CLAIM}\nexit\nfi\n{HONEST}")
+    format!(
+        "if [ \"$TM_ATTEMPT\" = 1 ] && [ \"$TM_PHASE\" = {phase} ]; then\n{how}\n{CLAIM}\nexit\nfi\n{HONEST}"
+    )
 }
 
 /// Runs one pair whose agent cheats once; returns the report after checking that the cheat was refused as named, and
@@ -21,10 +24,20 @@ fn is_caught(phase: &str, how: &str, failure: &str, reason: &str) -> (Scene, Val
     let attempts = task(&report, id)["attempts"].as_array().expect("attempts");
     assert_eq!(attempts.len(), 2, "{report:#}");
     assert_eq!(attempts[0]["failure"], failure, "{report:#}");
-    let expected = if reason.is_empty() { Value::Null } else { reason.into() };
+    let expected = if reason.is_empty() {
+        Value::Null
+    } else {
+        reason.into()
+    };
     assert_eq!(attempts[0]["proof"]["reason"], expected, "{report:#}");
     if !reason.is_empty() {
-        assert!(!attempts[0]["differences"].as_array().expect("a list").is_empty(), "the claim differs");
+        assert!(
+            !attempts[0]["differences"]
+                .as_array()
+                .expect("a list")
+                .is_empty(),
+            "the claim differs"
+        );
     }
     assert_eq!(report["tdd"]["compliant"], 1);
     scene.assert_no_process_is_left();
@@ -38,12 +51,22 @@ fn a_claim_without_any_change_is_caught() {
 
 #[test]
 fn editing_the_test_of_red_is_caught() {
-    is_caught("green", "echo 'echo \"ok - 1 works\"' > t/1.t", "tests-tampered", "red-tests-changed");
+    is_caught(
+        "green",
+        "echo 'echo \"ok - 1 works\"' > t/1.t",
+        "tests-tampered",
+        "red-tests-changed",
+    );
 }
 
 #[test]
 fn deleting_the_failing_test_is_caught() {
-    is_caught("green", "rm t/1.t; echo x > x", "tests-tampered", "red-tests-changed");
+    is_caught(
+        "green",
+        "rm t/1.t; echo x > x",
+        "tests-tampered",
+        "red-tests-changed",
+    );
 }
 
 #[test]
@@ -86,13 +109,19 @@ fn results_written_by_hand_do_not_count() {
         [ -e x ] || echo "<testsuite>$out</testsuite>" > results.xml
         exit 0"#;
     write(&scene.root().join("run-tests.sh"), suite);
-    write(&scene.root().join(".taskmaster/tm.yaml"), "test: { results: results.xml }\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "test: { results: results.xml }\n",
+    );
     write(&scene.root().join(".gitignore"), "results.xml\n");
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "results in a file"]);
     let report = scene.runs(&[], 0);
     let first = &task(&report, "1")["attempts"][0];
-    assert_eq!((&first["failure"], &first["proof"]["reason"]), (&"green-failing".into(), &"cannot-run".into()));
+    assert_eq!(
+        (&first["failure"], &first["proof"]["reason"]),
+        (&"green-failing".into(), &"cannot-run".into())
+    );
     assert_eq!(task(&report, "1")["landed"], true);
 }
 
@@ -109,7 +138,10 @@ fn writing_into_the_checkout_is_caught_and_left_for_the_user() {
     let (scene, report) = is_caught("green", how, "escaped", "");
     assert!(scene.root().join("hello.txt").exists());
     let reason = task(&report, "1")["attempts"][0].to_string();
-    assert!(reason.contains("escaped") && reason.contains("hello.txt (new, +1)"), "{reason}");
+    assert!(
+        reason.contains("escaped") && reason.contains("hello.txt (new, +1)"),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -121,15 +153,31 @@ fn an_escape_while_several_agents_are_at_work_names_those_who_were() {
          '2 1') echo go > \"$AGENT_FOLDER/gate\"; until [ -e \"$AGENT_FOLDER/checkout/hello.txt\" ]; do sleep 0.02; done ;;\n\
          esac\n{HONEST}"
     );
-    let tasks: [(&str, &str, &[&str]); 3] =
-        [("1", "Document it", &[]), ("2", "Document it", &[]), ("3", "Document it", &["1", "2"])];
+    let tasks: [(&str, &str, &[&str]); 3] = [
+        ("1", "Document it", &[]),
+        ("2", "Document it", &[]),
+        ("3", "Document it", &["1", "2"]),
+    ];
     let scene = Scene::new(&tasks, &agent);
     scene.pipe("gate");
     let report = scene.runs(&["--max-parallel", "2"], 0);
     let noticed = |id: &str| task(&report, id)["attempts"][0]["noticed"].to_string();
-    assert!(noticed("1").contains("`2` attempt 1") && noticed("2").contains("`1` attempt 1"), "{report:#}");
-    assert_eq!(task(&report, "3")["attempts"].as_array().expect("attempts").len(), 1, "{report:#}");
-    assert!(scene.root().join("hello.txt").exists(), "nothing is reverted");
+    assert!(
+        noticed("1").contains("`2` attempt 1") && noticed("2").contains("`1` attempt 1"),
+        "{report:#}"
+    );
+    assert_eq!(
+        task(&report, "3")["attempts"]
+            .as_array()
+            .expect("attempts")
+            .len(),
+        1,
+        "{report:#}"
+    );
+    assert!(
+        scene.root().join("hello.txt").exists(),
+        "nothing is reverted"
+    );
 }
 
 #[test]
@@ -142,8 +190,19 @@ fn setting_the_status_in_the_backlog_is_named_and_set_back() {
     let scene = Scene::new(&[("1", "Add the parser", &[])], &agent);
     let report = scene.runs(&["--retries", "0"], 3);
     let first = &task(&report, "1")["attempts"][0];
-    assert!(first["noticed"][0].as_str().expect("words").contains("set the status of task 1 to `done`"), "{first}");
-    assert!(first["proof"]["notes"].to_string().contains(".taskmaster/tasks/tasks.json"), "{first}");
+    assert!(
+        first["noticed"][0]
+            .as_str()
+            .expect("words")
+            .contains("set the status of task 1 to `done`"),
+        "{first}"
+    );
+    assert!(
+        first["proof"]["notes"]
+            .to_string()
+            .contains(".taskmaster/tasks/tasks.json"),
+        "{first}"
+    );
     assert_eq!(scene.statuses(), ["pending"]);
 }
 
@@ -159,12 +218,24 @@ fn a_cheat_that_is_repeated_never_lands() {
         "[ \"$TM_PHASE\" = green ] && {{ echo nothing > nothing.txt; {CLAIM}; exit 0; }}\n{CLAIM}\n\
          printf '. t/check.sh\\ncheck \"it works\" 1 \"$(sh bin/it 2>/dev/null)\"\\n' > t/it.t"
     );
-    let scene = Scene::new(&[("1", "Add the parser", &[]), ("2", "Add the printer", &["1"])], &agent);
+    let scene = Scene::new(
+        &[
+            ("1", "Add the parser", &[]),
+            ("2", "Add the printer", &["1"]),
+        ],
+        &agent,
+    );
     let report = scene.runs(&["--retries", "1"], 3);
     let liar = task(&report, "1");
-    assert_eq!((&liar["verdict"], &liar["failure"]), (&"fail".into(), &"green-failing".into()));
+    assert_eq!(
+        (&liar["verdict"], &liar["failure"]),
+        (&"fail".into(), &"green-failing".into())
+    );
     assert_eq!(liar["attempts"][0]["claim"], "pass");
-    assert_eq!(liar["attempts"][0]["differences"][0], "claims pass, but red-tests-fail");
+    assert_eq!(
+        liar["attempts"][0]["differences"][0],
+        "claims pass, but red-tests-fail"
+    );
     assert_eq!(task(&report, "2:red")["verdict"], "blocked");
     assert_eq!(report["integration_commit"], report["base_commit"]);
     assert_eq!(scene.statuses(), ["pending"; 2]);

@@ -7,13 +7,19 @@ const PAIR: [(&str, &str, &[&str]); 1] = [("1", "Add the parser", &[])];
 const PLAIN: [(&str, &str, &[&str]); 1] = [("1", "Document it", &[])];
 
 fn settings(scene: &Scene, settings: &Value) {
-    write(&scene.root().join(".taskmaster/tm.yaml"), &settings.to_string());
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        &settings.to_string(),
+    );
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "settings"]);
 }
 
 fn attempts(report: &Value, id: &str) -> Vec<Value> {
-    task(report, id)["attempts"].as_array().expect("attempts").clone()
+    task(report, id)["attempts"]
+        .as_array()
+        .expect("attempts")
+        .clone()
 }
 
 /// A linter that finds the word.
@@ -27,27 +33,59 @@ fn work_that_a_gate_refuses_is_told_why_and_lands_when_it_is_right() {
     let scene = Scene::new(&PLAIN, &agent);
     // What was bad before is not the work's.
     write(&scene.root().join("docs/old"), "fine\nBAD\n");
-    settings(&scene, &json!({"gates": [{"name": "lint", "command": LINT}]}));
-    let report = scene.runs(&["--report-dir", &scene.path("reports").display().to_string()], 0);
+    settings(
+        &scene,
+        &json!({"gates": [{"name": "lint", "command": LINT}]}),
+    );
+    let report = scene.runs(
+        &["--report-dir", &scene.path("reports").display().to_string()],
+        0,
+    );
     let tries = attempts(&report, "1");
-    assert_eq!((&tries[0]["failure"], &tries[0]["proof"]["reason"]), (&json!("gate-failed"), &json!("gate-failed")));
-    assert_eq!(tries[0]["proof"]["gates"][0]["findings"], json!(["docs/1:1:BAD"]));
+    assert_eq!(
+        (&tries[0]["failure"], &tries[0]["proof"]["reason"]),
+        (&json!("gate-failed"), &json!("gate-failed"))
+    );
+    assert_eq!(
+        tries[0]["proof"]["gates"][0]["findings"],
+        json!(["docs/1:1:BAD"])
+    );
     assert_eq!(tries[1]["proof"]["gates"][0]["outcome"], "nothing-new");
     let prompt = std::fs::read_to_string(scene.path("prompt-2")).expect("a prompt");
-    for part in ["gate-failed", "the gate `lint` fails", "docs/1:1:BAD", "another check of the project fails"] {
+    for part in [
+        "gate-failed",
+        "the gate `lint` fails",
+        "docs/1:1:BAD",
+        "another check of the project fails",
+    ] {
         assert!(prompt.contains(part), "{part} in {prompt}");
     }
-    let read = |name: &str| std::fs::read_to_string(scene.waves_folder().join(name)).expect("a report");
-    assert!(read("junit.xml").contains("gate lint"), "{}", read("junit.xml"));
-    assert!(read("summary.md").contains("| 1 | lint | nothing-new |"), "{}", read("summary.md"));
+    let read =
+        |name: &str| std::fs::read_to_string(scene.waves_folder().join(name)).expect("a report");
+    assert!(
+        read("junit.xml").contains("gate lint"),
+        "{}",
+        read("junit.xml")
+    );
+    assert!(
+        read("summary.md").contains("| 1 | lint | nothing-new |"),
+        "{}",
+        read("summary.md")
+    );
     for outcome in ["fail\">failed", "pass\">nothing-new"] {
-        assert!(read("report.html").contains(&format!("<dd>lint <span class=\"word {outcome}</span>")), "{outcome}");
+        assert!(
+            read("report.html").contains(&format!("<dd>lint <span class=\"word {outcome}</span>")),
+            "{outcome}"
+        );
     }
 }
 
 #[test]
 fn gates_are_asked_for_the_phases_that_they_name_and_for_what_lands() {
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &[])], HONEST);
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &[])],
+        HONEST,
+    );
     let count = "test \"$(ls docs | wc -l)\" -lt 2 || { echo too many; exit 1; }";
     settings(
         &scene,
@@ -56,30 +94,53 @@ fn gates_are_asked_for_the_phases_that_they_name_and_for_what_lands() {
         {"name": "count", "command": count}]}),
     );
     let report = scene.runs(&["--retries", "0"], 3);
-    let failures: Vec<Value> =
-        ["1", "2"].iter().map(|id| attempts(&report, id)[0]["failure"].clone()).filter(|one| !one.is_null()).collect();
-    assert_eq!(failures, [json!("gate-failed")], "each is right alone, and both together are not: {report}");
+    let failures: Vec<Value> = ["1", "2"]
+        .iter()
+        .map(|id| attempts(&report, id)[0]["failure"].clone())
+        .filter(|one| !one.is_null())
+        .collect();
+    assert_eq!(
+        failures,
+        [json!("gate-failed")],
+        "each is right alone, and both together are not: {report}"
+    );
 }
 
 #[test]
 fn a_gate_of_landing_alone_refuses_what_the_work_itself_brings() {
     let scene = Scene::new(&PLAIN, HONEST);
     let never = "test ! -e docs/1 || { echo no documents; exit 1; }";
-    settings(&scene, &json!({"gates": [{"name": "never", "command": never, "phases": ["landing"]}]}));
+    settings(
+        &scene,
+        &json!({"gates": [{"name": "never", "command": never, "phases": ["landing"]}]}),
+    );
     let report = scene.runs(&["--retries", "0"], 3);
-    assert_eq!(attempts(&report, "1")[0]["failure"], "gate-failed", "{report}");
+    assert_eq!(
+        attempts(&report, "1")[0]["failure"],
+        "gate-failed",
+        "{report}"
+    );
     assert_eq!(report["integration_commit"], report["base_commit"]);
 }
 
 #[test]
 fn a_gate_that_can_not_be_run_stops_the_run_and_charges_nobody() {
     let scene = Scene::new(&PLAIN, HONEST);
-    settings(&scene, &json!({"gates": [{"name": "lint", "command": "no-such-linter ."}]}));
+    settings(
+        &scene,
+        &json!({"gates": [{"name": "lint", "command": "no-such-linter ."}]}),
+    );
     let output = scene.run(&[]);
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{words}");
-    assert!(words.contains("the gate `lint`") && words.contains("no-such-linter"), "{words}");
-    settings(&scene, &json!({"gates": [{"name": "lint", "command": "true"}]}));
+    assert!(
+        words.contains("the gate `lint`") && words.contains("no-such-linter"),
+        "{words}"
+    );
+    settings(
+        &scene,
+        &json!({"gates": [{"name": "lint", "command": "true"}]}),
+    );
     let report = scene.runs(&[], 0);
     assert_eq!(attempts(&report, "1").len(), 1, "{report}");
 }
@@ -87,17 +148,29 @@ fn a_gate_that_can_not_be_run_stops_the_run_and_charges_nobody() {
 #[test]
 fn gates_without_sense_are_refused_before_any_agent() {
     for (gate, part) in [
-        (json!({"name": "a b", "command": "true"}), "a name has letters"),
+        (
+            json!({"name": "a b", "command": "true"}),
+            "a name has letters",
+        ),
         (json!({"name": "x"}), "either a `command` or an `agent`"),
-        (json!({"name": "x", "command": "true", "lines": "("}), "no regular expression"),
+        (
+            json!({"name": "x", "command": "true", "lines": "("}),
+            "no regular expression",
+        ),
         (json!({"name": "x", "agent": "nobody"}), "nobody"),
-        (json!({"name": "x", "agent": "custom", "phases": ["landing"]}), "not the merged tree"),
+        (
+            json!({"name": "x", "agent": "custom", "phases": ["landing"]}),
+            "not the merged tree",
+        ),
     ] {
         let scene = Scene::new(&PLAIN, "touch \"$AGENT_FOLDER/paid\"");
         settings(&scene, &json!({"gates": [gate]}));
         let output = scene.run(&[]);
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(1) && words.contains(part), "{part} in {words}");
+        assert!(
+            output.status.code() == Some(1) && words.contains(part),
+            "{part} in {words}"
+        );
         assert!(!scene.path("paid").exists());
     }
 }
@@ -106,14 +179,20 @@ fn gates_without_sense_are_refused_before_any_agent() {
 fn reviewed(scene: &Scene, script: &str, more: &Value) {
     write(&scene.path("reviewer.sh"), script);
     let mut gate = json!({"name": "review", "agent": "critic"});
-    gate.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+    gate.as_object_mut()
+        .expect("a map")
+        .extend(more.as_object().expect("a map").clone());
     let command = format!("sh '{}'", scene.path("reviewer.sh").display());
-    settings(scene, &json!({"gates": [gate], "agents": {"critic": {"command": command}}}));
+    settings(
+        scene,
+        &json!({"gates": [gate], "agents": {"critic": {"command": command}}}),
+    );
 }
 
 #[test]
 fn a_reviewer_rejects_with_reasons_that_the_next_attempt_is_given_and_approves() {
-    let agent = format!("{HONEST}\ncp \"$TM_PROMPT_FILE\" \"$AGENT_FOLDER/prompt-$TM_PHASE-$TM_ATTEMPT\"");
+    let agent =
+        format!("{HONEST}\ncp \"$TM_PROMPT_FILE\" \"$AGENT_FOLDER/prompt-$TM_PHASE-$TM_ATTEMPT\"");
     let scene = Scene::new(&PAIR, &agent);
     let script = r#"cp "$TM_PROMPT_FILE" "$AGENT_FOLDER/review-$TM_ATTEMPT"; cat bin/1 > /dev/null || exit 1
         ! git rev-parse HEAD 2> /dev/null || exit 1
@@ -122,13 +201,30 @@ fn a_reviewer_rejects_with_reasons_that_the_next_attempt_is_given_and_approves()
     reviewed(&scene, script, &json!({"prompt": "We like short names."}));
     let report = scene.runs(&[], 0);
     let tries = attempts(&report, "1");
-    assert_eq!((tries.len(), &tries[0]["proof"]["reason"]), (2, &json!("review-rejected")), "{report}");
+    assert_eq!(
+        (tries.len(), &tries[0]["proof"]["reason"]),
+        (2, &json!("review-rejected")),
+        "{report}"
+    );
     assert_eq!(tries[1]["proof"]["gates"][0]["outcome"], "passed");
-    assert_eq!(attempts(&report, "1:red").len(), 1, "a RED is not reviewed unless it is asked for");
+    assert_eq!(
+        attempts(&report, "1:red").len(),
+        1,
+        "a RED is not reviewed unless it is asked for"
+    );
     let read = |name: &str| std::fs::read_to_string(scene.path(name)).expect("a prompt");
     assert!(read("prompt-green-2").contains("the name says nothing"));
-    for part in ["Add the parser", "We like short names.", "+echo 1", "\"verdict\""] {
-        assert!(read("review-1").contains(part), "{part} in {}", read("review-1"));
+    for part in [
+        "Add the parser",
+        "We like short names.",
+        "+echo 1",
+        "\"verdict\"",
+    ] {
+        assert!(
+            read("review-1").contains(part),
+            "{part} in {}",
+            read("review-1")
+        );
     }
 }
 
@@ -138,17 +234,36 @@ fn a_reviewer_that_gives_no_verdict_never_approves_and_the_run_says_so() {
         ("exit 3", "it ended with 3"),
         ("echo approve > \"$TM_RESULT_FILE\"", "makes no sense"),
         ("sleep 1000", "did not end within 1 seconds"),
-        ("echo '{\"verdict\": \"approve\"}' > \"$TM_RESULT_FILE\"; exit 1", "it ended with 1"),
+        (
+            "echo '{\"verdict\": \"approve\"}' > \"$TM_RESULT_FILE\"; exit 1",
+            "it ended with 1",
+        ),
     ] {
         let scene = Scene::new(&PLAIN, HONEST);
-        reviewed(&scene, &format!("echo once >> \"$AGENT_FOLDER/asked\"; {script}"), &json!({"timeout": "1s"}));
+        reviewed(
+            &scene,
+            &format!("echo once >> \"$AGENT_FOLDER/asked\"; {script}"),
+            &json!({"timeout": "1s"}),
+        );
         let output = scene.run(&[]);
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{words}");
-        assert!(words.contains("failed to get a verdict") && words.contains(part), "{part} in {words}");
-        assert_eq!(std::fs::read_to_string(scene.path("asked")).expect("asked").lines().count(), 3);
+        assert!(
+            words.contains("failed to get a verdict") && words.contains(part),
+            "{part} in {words}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(scene.path("asked"))
+                .expect("asked")
+                .lines()
+                .count(),
+            3
+        );
         let report = scene.report();
-        assert_eq!(report["integration_commit"], report["base_commit"], "nothing landed");
+        assert_eq!(
+            report["integration_commit"], report["base_commit"],
+            "nothing landed"
+        );
         scene.assert_no_process_is_left();
     }
 }
@@ -160,16 +275,39 @@ fn what_a_reviewer_without_a_verdict_spent_is_in_every_sum() {
     write(&scene.path("reviewer.sh"), events);
     let command = format!("sh '{}'", scene.path("reviewer.sh").display());
     let critic = json!({"command": command, "output": "claude-stream-json"});
-    settings(&scene, &json!({"gates": [{"name": "review", "agent": "critic"}], "agents": {"critic": critic}}));
-    assert_eq!(scene.run(&[]).status.code(), Some(1), "nothing is approved without a verdict");
+    settings(
+        &scene,
+        &json!({"gates": [{"name": "review", "agent": "critic"}], "agents": {"critic": critic}}),
+    );
+    assert_eq!(
+        scene.run(&[]).status.code(),
+        Some(1),
+        "nothing is approved without a verdict"
+    );
     let (report, attempt) = (scene.report(), &attempts(&scene.report(), "1")[0]);
-    assert_eq!((&report["totals"]["tokens"], &report["totals"]["cost_usd"]), (&json!(120), &json!(0.75)), "{report}");
-    assert_eq!((&attempt["tokens"]["input"], &attempt["cost_usd"]), (&json!(90), &json!(0.75)), "{report}");
+    assert_eq!(
+        (&report["totals"]["tokens"], &report["totals"]["cost_usd"]),
+        (&json!(120), &json!(0.75)),
+        "{report}"
+    );
+    assert_eq!(
+        (&attempt["tokens"]["input"], &attempt["cost_usd"]),
+        (&json!(90), &json!(0.75)),
+        "{report}"
+    );
     assert_eq!(attempt["unreviewed"][0]["outcome"], "no-verdict");
     let html = std::fs::read_to_string(scene.waves_folder().join("report.html")).expect("a report");
-    assert!(html.contains("review <span class=\"word fail\">no-verdict</span>"), "{html}");
+    assert!(
+        html.contains("review <span class=\"word fail\">no-verdict</span>"),
+        "{html}"
+    );
     let output = scene.run(&["--max-cost", "0.5"]);
-    assert_eq!(output.status.code(), Some(6), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(6),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
@@ -186,6 +324,9 @@ fn a_review_that_was_cut_off_is_made_again_and_nothing_of_it_is_left() {
     child.wait().expect("gone");
     let report = scene.runs(&[], 0);
     assert_eq!(attempts(&report, "1").len(), 1, "{report}");
-    assert!(scene.path("again").exists(), "what a reviewer wrote whom nobody saw end counts for nothing");
+    assert!(
+        scene.path("again").exists(),
+        "what a reviewer wrote whom nobody saw end counts for nothing"
+    );
     scene.assert_no_process_is_left();
 }

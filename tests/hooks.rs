@@ -15,7 +15,12 @@ fn settings(scene: &Scene, text: &str) {
 
 /// The evidence of the last attempt of a task.
 fn evidence(report: &Value, id: &str) -> String {
-    let attempt = task(report, id)["attempts"].as_array().expect("attempts").last().expect("an attempt").clone();
+    let attempt = task(report, id)["attempts"]
+        .as_array()
+        .expect("attempts")
+        .last()
+        .expect("an attempt")
+        .clone();
     assert_eq!(attempt["failure"], "commit-refused", "{attempt:#}");
     attempt["evidence"].as_str().expect("words").to_owned()
 }
@@ -28,7 +33,10 @@ fn husky(scene: &Scene, script: &str) {
              [ $c != 0 ] && echo \"husky - $(basename \"$0\") script failed (code $c)\"\nexit $c\n";
     write(&root.join(".husky/_/h"), h);
     write(&root.join(".husky/_/.gitignore"), "*\n");
-    executable(&root.join(".husky/_/pre-commit"), ". \"$(dirname \"$0\")/h\"");
+    executable(
+        &root.join(".husky/_/pre-commit"),
+        ". \"$(dirname \"$0\")/h\"",
+    );
     write(&root.join(".husky/pre-commit"), script);
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "husky"]);
@@ -43,14 +51,26 @@ fn a_red_that_a_hook_refuses_names_the_setting_with_which_it_lands() {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{words}");
     assert!(
-        words.contains("failed to commit the tests of `1:red`, which are proven: the hook `pre-commit`"),
+        words.contains(
+            "failed to commit the tests of `1:red`, which are proven: the hook `pre-commit`"
+        ),
         "{words}"
     );
-    assert!(words.contains("git.hooks: commit") && words.contains("not ok"), "{words}");
+    assert!(
+        words.contains("git.hooks: commit") && words.contains("not ok"),
+        "{words}"
+    );
     settings(&scene, "git: { hooks: commit }\n");
     let report = scene.runs(&[], 0);
     assert_eq!(report["tdd"]["compliant"], 1, "{report}");
-    assert_eq!(task(&report, "1:red")["attempts"].as_array().expect("attempts").len(), 1, "nobody writes them again");
+    assert_eq!(
+        task(&report, "1:red")["attempts"]
+            .as_array()
+            .expect("attempts")
+            .len(),
+        1,
+        "nobody writes them again"
+    );
 }
 
 #[test]
@@ -61,10 +81,20 @@ fn a_red_that_a_hook_refuses_for_its_looks_is_tried_again_with_what_the_hook_sai
         "git diff --cached --name-only | grep -q '^t/1.t' || exit 0; echo 't/1.t:2: 1 works: line too long'; exit 1\n",
     );
     let report = scene.runs(&["--retries", "1"], 3);
-    assert_eq!(task(&report, "1:red")["attempts"].as_array().expect("attempts").len(), 2, "{report:#}");
+    assert_eq!(
+        task(&report, "1:red")["attempts"]
+            .as_array()
+            .expect("attempts")
+            .len(),
+        2,
+        "{report:#}"
+    );
     let words = evidence(&report, "1:red");
     let first = words.lines().next().unwrap_or_default();
-    assert!(first.contains("`pre-commit`") && first.contains("line too long"), "{words}");
+    assert!(
+        first.contains("`pre-commit`") && first.contains("line too long"),
+        "{words}"
+    );
     assert!(words.contains("git.hooks: commit"), "{words}");
 }
 
@@ -73,10 +103,16 @@ fn hooks_are_run_for_every_other_commit_or_for_none() {
     for (setting, code) in [("commit", 3), ("off", 0)] {
         let scene = Scene::new(&PAIR, HONEST);
         settings(&scene, &format!("git: {{ hooks: {setting} }}\n"));
-        scene.hook("pre-commit", "[ ! -e bin/1 ] || { echo no code today; exit 1; }");
+        scene.hook(
+            "pre-commit",
+            "[ ! -e bin/1 ] || { echo no code today; exit 1; }",
+        );
         let report = scene.runs(&["--retries", "0"], code);
         if code != 0 {
-            assert!(evidence(&report, "1").starts_with("the hook `pre-commit` refuses it: no code today"));
+            assert!(
+                evidence(&report, "1")
+                    .starts_with("the hook `pre-commit` refuses it: no code today")
+            );
         }
     }
 }
@@ -88,29 +124,59 @@ fn tools_of_a_hook_come_from_the_set_up_and_what_they_rewrite_is_judged_and_land
                 echo formatted >> $f; git add $f; done\\n' > node_modules/.bin/lint-staged; chmod +x node_modules/.bin/*";
     write(&scene.root().join(".gitignore"), "node_modules\n");
     write(&scene.root().join("package.json"), "{}\n");
-    settings(&scene, &format!("worktree: {{ setup: {} }}\n", serde_json::to_string(tool).expect("text")));
+    settings(
+        &scene,
+        &format!(
+            "worktree: {{ setup: {} }}\n",
+            serde_json::to_string(tool).expect("text")
+        ),
+    );
     husky(&scene, "lint-staged\n");
     let report = scene.runs(&[], 0);
     let branch = report["integration_branch"].as_str().expect("a branch");
-    assert_eq!(scene.git(&["show", &format!("{branch}:docs/1")]), "1\nformatted");
+    assert_eq!(
+        scene.git(&["show", &format!("{branch}:docs/1")]),
+        "1\nformatted"
+    );
 }
 
 #[test]
 fn messages_go_through_the_hooks_and_keep_the_trailers_of_tm() {
     let scene = Scene::new(&PAIR, HONEST);
-    scene.hook("prepare-commit-msg", "echo \"$2\" >> \"$AGENT_FOLDER/sources\"");
+    scene.hook(
+        "prepare-commit-msg",
+        "echo \"$2\" >> \"$AGENT_FOLDER/sources\"",
+    );
     scene.hook(
         "commit-msg",
         "sed -i '1s/^/PROJ-7 /; s/^Phase: .*/Phase: none/; /^Run: /d' \"$1\"; printf 'Change-Id: I0f\\n' >> \"$1\"",
     );
     let report = scene.runs(&[], 0);
-    let branch = report["integration_branch"].as_str().expect("a branch").to_owned();
-    let subjects = scene.git(&["log", "--first-parent", "--format=%s", &format!("main..{branch}")]);
-    assert_eq!(subjects, format!("PROJ-7 Merge task 1 into {branch}: Add the parser"), "a merge has its hooks as well");
+    let branch = report["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
+    let subjects = scene.git(&[
+        "log",
+        "--first-parent",
+        "--format=%s",
+        &format!("main..{branch}"),
+    ]);
+    assert_eq!(
+        subjects,
+        format!("PROJ-7 Merge task 1 into {branch}: Add the parser"),
+        "a merge has its hooks as well"
+    );
     let trailers = |commit: &str| scene.git(&["log", "-1", "--format=%(trailers:only)", commit]);
     let run = report["run_id"].as_str().expect("an id");
     let green = trailers(task(&report, "1")["commit"].as_str().expect("a commit"));
-    for part in ["Task: 1\n", "Phase: green\n", &format!("Run: {run}\n"), "Tests: ", "Change-Id: I0f"] {
+    for part in [
+        "Task: 1\n",
+        "Phase: green\n",
+        &format!("Run: {run}\n"),
+        "Tests: ",
+        "Change-Id: I0f",
+    ] {
         assert!(green.contains(part), "{part} in {green}");
     }
     assert!(!green.contains("Phase: none"), "{green}");
@@ -121,7 +187,10 @@ fn messages_go_through_the_hooks_and_keep_the_trailers_of_tm() {
 
 #[test]
 fn a_merge_that_a_hook_refuses_does_not_land_and_one_that_it_changes_neither() {
-    for (hook, part) in [("echo frozen; exit 1", "frozen"), ("echo x > x; git add x", "changed the merge")] {
+    for (hook, part) in [
+        ("echo frozen; exit 1", "frozen"),
+        ("echo x > x; git add x", "changed the merge"),
+    ] {
         let scene = Scene::new(&PLAIN, HONEST);
         scene.hook("pre-merge-commit", hook);
         let report = scene.runs(&["--retries", "0"], 3);
@@ -140,20 +209,33 @@ fn a_hook_whose_interpreter_is_not_there_is_told_before_any_agent() {
     let output = scene.run(&[]);
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{words}");
-    assert!(words.contains("no-such-shell") && words.contains("git.hooks: off"), "{words}");
+    assert!(
+        words.contains("no-such-shell") && words.contains("git.hooks: off"),
+        "{words}"
+    );
     assert!(!scene.path("paid").exists());
     let doctor = scene.tm(&["doctor"]).output().expect("tm");
     let words = String::from_utf8_lossy(&doctor.stdout).into_owned();
-    assert!(words.contains("BAD   hook") && words.contains("chmod +x"), "{words}");
+    assert!(
+        words.contains("BAD   hook") && words.contains("chmod +x"),
+        "{words}"
+    );
 }
 
 /// Has the repository sign with a key of ssh that is thrown away.
 pub(crate) fn signs_with_ssh(scene: &Scene) {
     let key = scene.path("key").display().to_string();
-    let made = scene.shell(&format!("ssh-keygen -q -t ed25519 -N '' -C somebody@example.org -f '{key}'")).status();
+    let made = scene
+        .shell(&format!(
+            "ssh-keygen -q -t ed25519 -N '' -C somebody@example.org -f '{key}'"
+        ))
+        .status();
     assert!(made.expect("ssh-keygen").success());
     let public = std::fs::read_to_string(scene.path("key.pub")).expect("a key");
-    write(&scene.path("signers"), &format!("somebody@example.org {public}"));
+    write(
+        &scene.path("signers"),
+        &format!("somebody@example.org {public}"),
+    );
     let signers = scene.path("signers").display().to_string();
     for (name, value) in [
         ("gpg.format", "ssh"),
@@ -172,13 +254,20 @@ fn all_are_verified(scene: &Scene, report: &Value, verify: impl Fn(&str) -> bool
     assert!(commits.lines().count() > 3, "{commits}");
     let mut unsigned = String::new();
     for commit in commits.lines().filter(|commit| !verify(commit)) {
-        let _ = writeln!(unsigned, "{}", scene.git(&["log", "-1", "--format=%h %s", commit]));
+        let _ = writeln!(
+            unsigned,
+            "{}",
+            scene.git(&["log", "-1", "--format=%h %s", commit])
+        );
     }
     assert_eq!(unsigned, "");
 }
 
-const PAIRS: [(&str, &str, &[&str]); 3] =
-    [("1", "Add the parser", &[]), ("2", "Add the printer", &[]), ("3", "Document it", &["1"])];
+const PAIRS: [(&str, &str, &[&str]); 3] = [
+    ("1", "Add the parser", &[]),
+    ("2", "Add the printer", &[]),
+    ("3", "Document it", &["1"]),
+];
 
 #[test]
 fn everything_that_lands_is_signed_with_the_users_key() {
@@ -186,7 +275,9 @@ fn everything_that_lands_is_signed_with_the_users_key() {
     signs_with_ssh(&scene);
     husky(&scene, "[ -e t/old.t ]\n");
     let report = scene.runs(&["--max-parallel", "3"], 0);
-    all_are_verified(&scene, &report, |commit| scene.try_git(&["verify-commit", commit]).status.success());
+    all_are_verified(&scene, &report, |commit| {
+        scene.try_git(&["verify-commit", commit]).status.success()
+    });
 }
 
 #[test]
@@ -198,7 +289,12 @@ fn a_key_that_is_not_there_is_told_before_any_agent() {
     let output = scene.run(&[]);
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{words}");
-    for part in ["failed to sign a commit", "commit.gpgsign = true", "user.signingkey", ".git/config"] {
+    for part in [
+        "failed to sign a commit",
+        "commit.gpgsign = true",
+        "user.signingkey",
+        ".git/config",
+    ] {
         assert!(words.contains(part), "{part} in {words}");
     }
     assert!(!scene.path("paid").exists());
@@ -212,8 +308,12 @@ struct GpgAgent<'a>(&'a Scene);
 impl Drop for GpgAgent<'_> {
     fn drop(&mut self) {
         // Without an agent there is nothing to end.
-        let _none =
-            self.0.shell("kill $(gpg-connect-agent --no-autostart 'GETINFO pid' /bye | sed -n 's/^D //p')").status();
+        let _none = self
+            .0
+            .shell(
+                "kill $(gpg-connect-agent --no-autostart 'GETINFO pid' /bye | sed -n 's/^D //p')",
+            )
+            .status();
     }
 }
 
@@ -225,10 +325,19 @@ fn everything_is_signed_by_gpg_where_the_users_git_says_so() {
     let _agent = GpgAgent(&scene);
     std::fs::create_dir_all(scene.path("home")).expect("a folder");
     let made = scene.shell(key).output().expect("gpg");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    for (name, value) in [("user.signingKey", "somebody@example.org"), ("commit.gpgSign", "true")] {
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    for (name, value) in [
+        ("user.signingKey", "somebody@example.org"),
+        ("commit.gpgSign", "true"),
+    ] {
         scene.git(&["config", name, value]);
     }
     let report = scene.runs(&[], 0);
-    all_are_verified(&scene, &report, |commit| scene.try_git(&["verify-commit", commit]).status.success());
+    all_are_verified(&scene, &report, |commit| {
+        scene.try_git(&["verify-commit", commit]).status.success()
+    });
 }

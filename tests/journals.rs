@@ -9,14 +9,23 @@ fn killed() -> Scene {
         "echo \"$TM_TASK_ID\" >> \"$AGENT_FOLDER/runs\"\n\
          if [ \"$TM_TASK_ID\" = 2 ]; then echo started > \"$AGENT_FOLDER/started\"; exit 3; fi\n{HONEST}"
     );
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &agent);
-    write(&scene.root().join("run-tests.sh"), "echo 1..1\necho ok - fine\n");
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        &agent,
+    );
+    write(
+        &scene.root().join("run-tests.sh"),
+        "echo 1..1\necho ok - fine\n",
+    );
     scene.git(&["commit", "--quiet", "--all", "--message", "cheap tests"]);
     scene.pipe("started");
     let mut run = scene.start_and_wait_for_agent(&[]);
     run.kill().expect("sent");
     run.wait().expect("an end");
-    write(&scene.path("agent.sh"), &format!("echo \"$TM_TASK_ID\" >> \"$AGENT_FOLDER/runs\"\n{HONEST}"));
+    write(
+        &scene.path("agent.sh"),
+        &format!("echo \"$TM_TASK_ID\" >> \"$AGENT_FOLDER/runs\"\n{HONEST}"),
+    );
     scene
 }
 
@@ -37,15 +46,28 @@ fn a_journal_of_another_version_is_refused_and_can_be_left_alone() {
     let journal = scene.waves_folder().join("journal.jsonl");
     let text = std::fs::read_to_string(&journal).expect("a journal");
     for version in ["0", "5", "99"] {
-        write(&journal, &text.replacen("{\"version\":4,", &format!("{{\"version\":{version},"), 1));
-        for command in
-            [&["waves", "run", "--yes"][..], &["waves", "resume"], &["waves", "status"], &["waves", "report"]]
-        {
+        write(
+            &journal,
+            &text.replacen("{\"version\":4,", &format!("{{\"version\":{version},"), 1),
+        );
+        for command in [
+            &["waves", "run", "--yes"][..],
+            &["waves", "resume"],
+            &["waves", "status"],
+            &["waves", "report"],
+        ] {
             let refused = scene.tm(command).output().expect("tm");
             let words = words(&refused);
             assert_eq!(refused.status.code(), Some(1), "{words}");
-            assert!(words.contains(&format!("version {version}, this tm reads versions 1 to 4")), "{words}");
-            assert_eq!(words.matches("error:").count() + words.matches("hint:").count(), 2, "{words}");
+            assert!(
+                words.contains(&format!("version {version}, this tm reads versions 1 to 4")),
+                "{words}"
+            );
+            assert_eq!(
+                words.matches("error:").count() + words.matches("hint:").count(),
+                2,
+                "{words}"
+            );
         }
     }
     let fresh = scene.run(&["--on-interrupted", "fresh"]);
@@ -53,7 +75,10 @@ fn a_journal_of_another_version_is_refused_and_can_be_left_alone() {
     assert_eq!(fresh.status.code(), Some(0), "{words}");
     assert_first_task_was_done_once(&scene, &words);
     assert_eq!(scene.statuses(), ["done"; 2]);
-    let branch = scene.report()["integration_branch"].as_str().expect("a branch").to_owned();
+    let branch = scene.report()["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
     assert_eq!(
         scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]),
         "1\n2",
@@ -84,7 +109,10 @@ fn a_journal_with_flipped_bits_or_cut_off_never_panics_and_never_does_landed_wor
         assert_first_task_was_done_once(&scene, &words);
         if output.status.code() == Some(1) {
             refused += 1;
-            assert!(words.contains("error: failed to read") && words.contains("hint:"), "{words}");
+            assert!(
+                words.contains("error: failed to read") && words.contains("hint:"),
+                "{words}"
+            );
         } else {
             assert_eq!(output.status.code(), Some(0), "{words}");
             assert_eq!(scene.statuses(), ["done"; 2]);

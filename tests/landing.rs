@@ -14,10 +14,20 @@ fn work_is_merged_only_when_the_user_says_so() {
     let scene = landed();
     let before = scene.git(&["rev-parse", "main"]);
     let asked = scene.tm(&["waves", "land"]).output().expect("tm");
-    assert_eq!(asked.status.code(), Some(2), "{}", String::from_utf8_lossy(&asked.stderr));
+    assert_eq!(
+        asked.status.code(),
+        Some(2),
+        "{}",
+        String::from_utf8_lossy(&asked.stderr)
+    );
     assert_eq!(scene.git(&["rev-parse", "main"]), before);
     let done = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
-    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(
+        done.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     assert!(scene.root().join("bin/1").is_file());
     let again = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
     assert!(String::from_utf8_lossy(&again.stderr).contains("already"));
@@ -33,10 +43,18 @@ fn a_conflict_is_told_before_anything_is_touched() {
     let refused = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
     let words = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
-        refused.status.code() == Some(1) && words.contains("bin/1") && words.contains("hint: `git merge"),
+        refused.status.code() == Some(1)
+            && words.contains("bin/1")
+            && words.contains("hint: `git merge"),
         "{words}"
     );
-    assert_eq!((scene.git(&["rev-parse", "HEAD"]), scene.git(&["status", "--porcelain"])), (before, String::new()));
+    assert_eq!(
+        (
+            scene.git(&["rev-parse", "HEAD"]),
+            scene.git(&["status", "--porcelain"])
+        ),
+        (before, String::new())
+    );
 }
 
 #[test]
@@ -44,5 +62,8 @@ fn metrics_tell_where_a_run_stands() {
     let scene = landed();
     let metrics = scene.tm(&["waves", "metrics"]).output().expect("tm");
     let text = String::from_utf8_lossy(&metrics.stdout).into_owned();
-    assert!(text.contains("tm_tasks_landed{run=") && text.contains("status=\"completed\"} 1"), "{text}");
+    assert!(
+        text.contains("tm_tasks_landed{run=") && text.contains("status=\"completed\"} 1"),
+        "{text}"
+    );
 }

@@ -27,7 +27,10 @@ fn scene() -> Scene {
 
 fn with_hanging_tests() -> Scene {
     let scene = scene();
-    write(&scene.root().join("run-tests.sh"), &format!("{HANGS_ONCE}\necho 1..1\necho ok - fine\n"));
+    write(
+        &scene.root().join("run-tests.sh"),
+        &format!("{HANGS_ONCE}\necho 1..1\necho ok - fine\n"),
+    );
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "tests that hang"]);
     scene
@@ -44,7 +47,10 @@ fn assert_ended_well(scene: &Scene, arguments: &[&str]) {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{words}");
     assert!(words.contains("still there and ha"), "{words}");
-    assert!(!scene.path("overlaps").exists(), "the old one was there when the new one began");
+    assert!(
+        !scene.path("overlaps").exists(),
+        "the old one was there when the new one began"
+    );
     assert_eq!(scene.statuses(), ["done"]);
     scene.assert_no_process_is_left();
 }
@@ -68,11 +74,20 @@ fn a_hook_that_a_killed_tm_left_running_is_gone_before_the_commit_is_made_again(
     let scene = scene();
     let hook = scene.root().join(".git/hooks/pre-commit");
     write(&hook, &format!("#!/bin/sh\n{HANGS_ONCE}exit 0\n"));
-    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("executable");
     kill(scene.start_and_wait_for_agent(&[]));
     assert_ended_well(&scene, &[]);
-    let branch = scene.report()["integration_branch"].as_str().expect("a branch").to_owned();
-    let commits = scene.git(&["log", "--no-merges", "--format=%s", &format!("main..{branch}")]);
+    let branch = scene.report()["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
+    let commits = scene.git(&[
+        "log",
+        "--no-merges",
+        "--format=%s",
+        &format!("main..{branch}"),
+    ]);
     assert_eq!(commits, "Document it", "it was committed once");
 }
 
@@ -92,18 +107,31 @@ fn folders_for_temporary_files_of_a_killed_tm_are_gone_after_the_next_start() {
         let entries = std::fs::read_dir(&temporary).expect("a folder").flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         // The folder of ports that are taken stays, one for each user.
-        names.filter(|name| name.starts_with("tm-") && !name.starts_with("tm-ports-")).count()
+        names
+            .filter(|name| name.starts_with("tm-") && !name.starts_with("tm-ports-"))
+            .count()
     };
     let mut command = scene.run_command(&["--tdd", "off"]);
-    command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .env("TMPDIR", &temporary)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut child = command.spawn().expect("tm");
     drop(std::fs::read(scene.path("started")).expect("the tests have started"));
     child.kill().expect("killed");
     child.wait().expect("gone");
     assert!(folders() > 0, "the killed tm could not remove them");
     std::fs::remove_file(scene.path("wait")).expect("removed");
-    let output = scene.run_command(&["--tdd", "off"]).env("TMPDIR", &temporary).output().expect("tm");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = scene
+        .run_command(&["--tdd", "off"])
+        .env("TMPDIR", &temporary)
+        .output()
+        .expect("tm");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(folders(), 0);
     scene.assert_no_process_is_left();
 }

@@ -27,7 +27,9 @@ fn walled() -> String {
 fn starts(scene: &Scene) -> Vec<(String, u64)> {
     let text = std::fs::read_to_string(scene.path("starts")).unwrap_or_default();
     let words = text.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    words.map(|words| (words[0].to_owned(), words[2].parse().expect("a moment"))).collect()
+    words
+        .map(|words| (words[0].to_owned(), words[2].parse().expect("a moment")))
+        .collect()
 }
 
 fn attempts<'a>(report: &'a Value, id: &str) -> &'a Vec<Value> {
@@ -37,27 +39,49 @@ fn attempts<'a>(report: &'a Value, id: &str) -> &'a Vec<Value> {
 #[test]
 fn a_wall_on_three_of_five_slots_holds_up_all_and_the_run_ends_well_after_the_reset() {
     let names: Vec<String> = (1..=8).map(|number| number.to_string()).collect();
-    let tasks: Vec<(&str, &str, &[&str])> = names.iter().map(|id| (id.as_str(), "Document it", &[][..])).collect();
+    let tasks: Vec<(&str, &str, &[&str])> = names
+        .iter()
+        .map(|id| (id.as_str(), "Document it", &[][..]))
+        .collect();
     let scene = Scene::new(&tasks, &walled());
-    let report = scene.runs(&["--max-parallel", "5", "--tdd", "off", "--retries", "0"], 0);
+    let report = scene.runs(
+        &["--max-parallel", "5", "--tdd", "off", "--retries", "0"],
+        0,
+    );
     let untils = std::fs::read_to_string(scene.path("untils")).expect("moments");
-    let reset: u64 = untils.lines().filter_map(|line| line.parse().ok()).min().expect("a moment");
+    let reset: u64 = untils
+        .lines()
+        .filter_map(|line| line.parse().ok())
+        .min()
+        .expect("a moment");
     for id in ["1", "2", "3"] {
         let attempts = attempts(&report, id);
         assert_eq!(attempts[0]["failure"], "rate-limited", "{report:#}");
         assert_eq!(attempts.len(), 2, "{report:#}");
     }
     // Those that had no slot when the wall went up started after it.
-    let late = starts(&scene).into_iter().filter(|(id, _)| ["6", "7", "8"].contains(&id.as_str()));
-    assert!(late.clone().all(|(_, at)| at >= reset), "{:?} after {reset}", starts(&scene));
+    let late = starts(&scene)
+        .into_iter()
+        .filter(|(id, _)| ["6", "7", "8"].contains(&id.as_str()));
+    assert!(
+        late.clone().all(|(_, at)| at >= reset),
+        "{:?} after {reset}",
+        starts(&scene)
+    );
     assert_eq!(late.count(), 3);
 }
 
 #[test]
 fn refused_credentials_stop_that_agent_at_once_and_the_next_one_takes_over() {
     let refused = event(401, "Invalid API key");
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document that", &[])], HONEST);
-    write(&scene.path("refused.sh"), &format!("echo x >> \"$AGENT_FOLDER/refused\"\n{refused}"));
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document that", &[])],
+        HONEST,
+    );
+    write(
+        &scene.path("refused.sh"),
+        &format!("echo x >> \"$AGENT_FOLDER/refused\"\n{refused}"),
+    );
     let settings = format!(
         "agent: {{default: first, fallback: [second]}}\nagents:\n  first: {{command: [sh, '{}'], account: first, \
          if_refused: 'run `first login`'}}\n  second: {{command: [sh, '{}'], account: second}}\n",
@@ -65,24 +89,55 @@ fn refused_credentials_stop_that_agent_at_once_and_the_next_one_takes_over() {
         scene.path("agent.sh").display()
     );
     write(&scene.root().join(".taskmaster/tm.yaml"), &settings);
-    let run = ["waves", "run", "--yes", "--tdd", "off", "--max-parallel", "1", "--retries", "0"];
+    let run = [
+        "waves",
+        "run",
+        "--yes",
+        "--tdd",
+        "off",
+        "--max-parallel",
+        "1",
+        "--retries",
+        "0",
+    ];
     let output = scene.tm(&run).output().expect("tm");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("hint: run `first login`"), "{said}");
-    assert_eq!(std::fs::read_to_string(scene.path("refused")).expect("starts"), "x\n");
+    assert_eq!(
+        std::fs::read_to_string(scene.path("refused")).expect("starts"),
+        "x\n"
+    );
     let report = scene.report();
-    let agents: Vec<&str> = attempts(&report, "1").iter().filter_map(|attempt| attempt["agent"].as_str()).collect();
+    let agents: Vec<&str> = attempts(&report, "1")
+        .iter()
+        .filter_map(|attempt| attempt["agent"].as_str())
+        .collect();
     assert_eq!(agents, ["first", "second"], "{report:#}");
     assert_eq!(attempts(&report, "2")[0]["agent"], "second");
 }
 
 #[test]
 fn where_nobody_else_can_take_over_refused_credentials_fail_every_task_without_trying_them() {
-    let agent = format!("echo x >> \"$AGENT_FOLDER/starts\"\n{}", event(401, "Invalid API key"));
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document that", &[])], &agent);
+    let agent = format!(
+        "echo x >> \"$AGENT_FOLDER/starts\"\n{}",
+        event(401, "Invalid API key")
+    );
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document that", &[])],
+        &agent,
+    );
     let report = scene.runs(&["--tdd", "off", "--max-parallel", "1"], 3);
-    assert_eq!((&task(&report, "1")["failure"], &task(&report, "2")["failure"]), (&"auth".into(), &"auth".into()));
-    assert_eq!(std::fs::read_to_string(scene.path("starts")).expect("starts"), "x\n");
+    assert_eq!(
+        (
+            &task(&report, "1")["failure"],
+            &task(&report, "2")["failure"]
+        ),
+        (&"auth".into(), &"auth".into())
+    );
+    assert_eq!(
+        std::fs::read_to_string(scene.path("starts")).expect("starts"),
+        "x\n"
+    );
     assert_eq!(scene.statuses(), ["pending", "pending"]);
 }

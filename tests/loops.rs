@@ -34,7 +34,11 @@ fn loop_command(scene: &Scene, arguments: &[&str]) -> Command {
 }
 
 fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 fn looped(scene: &Scene, arguments: &[&str], code: i32) -> Output {
@@ -49,11 +53,16 @@ fn summary(scene: &Scene, arguments: &[&str], code: i32) -> Value {
 }
 
 fn progress(scene: &Scene) -> String {
-    std::fs::read_to_string(scene.root().join(".taskmaster/loop-progress.txt")).expect("a progress file")
+    std::fs::read_to_string(scene.root().join(".taskmaster/loop-progress.txt"))
+        .expect("a progress file")
 }
 
 fn start_and_wait_for_agent(scene: &Scene, arguments: &[&str]) -> Child {
-    let child = loop_command(scene, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("tm");
+    let child = loop_command(scene, arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tm");
     // Opening a pipe waits until the agent opens its end.
     drop(std::fs::read(scene.path("started")).expect("the agent starts"));
     child
@@ -76,14 +85,27 @@ fn ten_tasks_with_failures_and_a_lie_end_with_the_truth() {
     let scene = scene(10, &agent);
     let summary = summary(&scene, &["-n", "20"], 0);
     assert_eq!(
-        (&summary["final_status"], &summary["total_iterations"], &summary["tasks_completed"], &summary["tasks_open"]),
+        (
+            &summary["final_status"],
+            &summary["total_iterations"],
+            &summary["tasks_completed"],
+            &summary["tasks_open"]
+        ),
         (&"all_complete".into(), &13.into(), &10.into(), &0.into()),
         "{summary}"
     );
-    let iterations = summary["lanes"][0]["iterations"].as_array().expect("iterations");
-    let failures: Vec<&str> = iterations.iter().filter_map(|record| record["failure"].as_str()).collect();
+    let iterations = summary["lanes"][0]["iterations"]
+        .as_array()
+        .expect("iterations");
+    let failures: Vec<&str> = iterations
+        .iter()
+        .filter_map(|record| record["failure"].as_str())
+        .collect();
     assert_eq!(failures, ["no-result", "no-result", "false-completion"]);
-    assert_eq!((&iterations[0]["task_id"], &iterations[0]["work"]["files"]), (&"1".into(), &1.into()));
+    assert_eq!(
+        (&iterations[0]["task_id"], &iterations[0]["work"]["files"]),
+        (&"1".into(), &1.into())
+    );
     assert_eq!(iterations[0]["work"]["commits"][0][1], "task 1");
     let progress = progress(&scene);
     for part in [
@@ -98,21 +120,38 @@ fn ten_tasks_with_failures_and_a_lie_end_with_the_truth() {
         assert!(progress.contains(part), "{part} in {progress}");
     }
     assert_eq!(scene.statuses(), ["done"; 10]);
-    let events: Vec<Value> =
-        std::fs::read_to_string(format!("{}/activity.jsonl", summary["directory"].as_str().expect("a folder")))
-            .expect("events")
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("an event a line"))
-            .collect();
+    let events: Vec<Value> = std::fs::read_to_string(format!(
+        "{}/activity.jsonl",
+        summary["directory"].as_str().expect("a folder")
+    ))
+    .expect("events")
+    .lines()
+    .map(|line| serde_json::from_str(line).expect("an event a line"))
+    .collect();
     let count = |name: &str| events.iter().filter(|event| event["event"] == name).count();
-    assert_eq!((count("loop:started"), count("iteration:ended"), count("loop:ended")), (1, 13, 1));
+    assert_eq!(
+        (
+            count("loop:started"),
+            count("iteration:ended"),
+            count("loop:ended")
+        ),
+        (1, 13, 1)
+    );
 }
 
 #[test]
 fn nothing_is_started_when_all_tasks_are_done_and_completion_runs_a_command() {
     let scene = scene(0, "exit 9");
-    let output = looped(&scene, &["--on-complete", "echo \"ended $TM_LOOP_STATUS\""], 0);
-    assert!(words(&output).contains("ended all_complete"), "{}", words(&output));
+    let output = looped(
+        &scene,
+        &["--on-complete", "echo \"ended $TM_LOOP_STATUS\""],
+        0,
+    );
+    assert!(
+        words(&output).contains("ended all_complete"),
+        "{}",
+        words(&output)
+    );
     assert!(!progress(&scene).contains("## Iteration"));
 }
 
@@ -120,18 +159,29 @@ fn nothing_is_started_when_all_tasks_are_done_and_completion_runs_a_command() {
 fn limits_blocked_and_errors_have_exit_codes_of_their_own() {
     let scene = scene(3, WORKER);
     let used_up = looped(&scene, &["-n", "1", "--on-complete", "echo never"], 6);
-    assert!(words(&used_up).contains("next: `tm loop` goes on") && !words(&used_up).contains("never"));
+    assert!(
+        words(&used_up).contains("next: `tm loop` goes on") && !words(&used_up).contains("never")
+    );
     looped(&scene, &["--deadline", "1ms"], 6);
     write(
         &scene.path("agent.sh"),
         "echo 'I need a password.'; echo '<loop-blocked>no password</loop-blocked>'; exit 1\n",
     );
     let blocked = summary(&scene, &[], 3);
-    assert_eq!((&blocked["final_status"], &blocked["reason"]), (&"blocked".into(), &"no password".into()));
+    assert_eq!(
+        (&blocked["final_status"], &blocked["reason"]),
+        (&"blocked".into(), &"no password".into())
+    );
     write(&scene.path("agent.sh"), "exit 1\n");
     let failed = summary(&scene, &["--retries", "1"], 3);
-    assert_eq!((&failed["final_status"], &failed["total_iterations"]), (&"error".into(), &2.into()));
-    write(&scene.path("agent.sh"), "echo \"$TM_ITERATION\"; sleep 1000\n");
+    assert_eq!(
+        (&failed["final_status"], &failed["total_iterations"]),
+        (&"error".into(), &2.into())
+    );
+    write(
+        &scene.path("agent.sh"),
+        "echo \"$TM_ITERATION\"; sleep 1000\n",
+    );
     let slow = summary(&scene, &["-n", "1", "--timeout", "300ms"], 6);
     assert_eq!(slow["lanes"][0]["iterations"][0]["failure"], "timed-out");
     assert_eq!(scene.statuses(), ["done", "pending", "pending"]);
@@ -158,10 +208,24 @@ fn a_missing_agent_and_bad_input_are_told_before_anything_starts() {
         if !arguments.contains(&"--agent") && !arguments.contains(&"--sandbox") {
             command.args(["--agent-command", "true"]);
         }
-        let output =
-            command.env("PATH", format!("{}:/usr/bin:/bin", scene.path("bin").display())).output().expect("tm");
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", words(&output));
-        assert!(words(&output).contains(part), "{part} in {}", words(&output));
+        let output = command
+            .env(
+                "PATH",
+                format!("{}:/usr/bin:/bin", scene.path("bin").display()),
+            )
+            .output()
+            .expect("tm");
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {}",
+            words(&output)
+        );
+        assert!(
+            words(&output).contains(part),
+            "{part} in {}",
+            words(&output)
+        );
     }
     assert!(!scene.root().join(".taskmaster/loop-progress.txt").exists());
 }
@@ -177,18 +241,27 @@ fn a_prompt_of_ones_own_ends_when_the_agent_says_so_and_quoting_is_not_saying() 
         "Tidy up {{ this }}.\n- If nothing is left, output: <loop-complete>TIDY</loop-complete>\n",
     );
     let summary = summary(&scene, &["--prompt", "tidy.md"], 0);
-    assert_eq!((&summary["total_iterations"], &summary["reason"]), (&3.into(), &"the agent says TIDY".into()));
+    assert_eq!(
+        (&summary["total_iterations"], &summary["reason"]),
+        (&3.into(), &"the agent says TIDY".into())
+    );
     let prompt = std::fs::read_to_string(format!(
         "{}/lanes/master/iteration-2/attempt-1/prompt.md",
         summary["directory"].as_str().expect("a folder")
     ));
     let prompt = prompt.expect("a prompt");
-    assert!(prompt.contains("Tidy up {{ this }}.") && prompt.contains("## Iteration 1: success"), "{prompt}");
+    assert!(
+        prompt.contains("Tidy up {{ this }}.") && prompt.contains("## Iteration 1: success"),
+        "{prompt}"
+    );
 }
 
 #[test]
 fn each_preset_is_given_to_the_agent_with_the_progress_file() {
-    let scene = scene(1, "cat > \"$AGENT_FOLDER/prompt\"; echo noted >> \"$TM_PROGRESS_FILE\"\n");
+    let scene = scene(
+        1,
+        "cat > \"$AGENT_FOLDER/prompt\"; echo noted >> \"$TM_PROGRESS_FILE\"\n",
+    );
     for (preset, part) in [
         ("default", " next"),
         ("test-coverage", "COVERAGE_TARGET"),
@@ -196,22 +269,49 @@ fn each_preset_is_given_to_the_agent_with_the_progress_file() {
         ("duplication", "LOW_DUPLICATION"),
         ("entropy", "LOW_ENTROPY"),
     ] {
-        looped(&scene, &["-n", "1", "-p", preset, "--progress-file", "notes/loop.txt"], 6);
+        looped(
+            &scene,
+            &["-n", "1", "-p", preset, "--progress-file", "notes/loop.txt"],
+            6,
+        );
         let prompt = std::fs::read_to_string(scene.path("prompt")).expect("a prompt");
-        assert!(prompt.contains(part) && prompt.contains("notes/loop.txt"), "{prompt}");
+        assert!(
+            prompt.contains(part) && prompt.contains("notes/loop.txt"),
+            "{prompt}"
+        );
     }
     let notes = std::fs::read_to_string(scene.root().join("notes/loop.txt")).expect("notes");
-    assert_eq!((notes.matches("noted\n").count(), notes.matches("# Loop ended").count()), (5, 5), "{notes}");
+    assert_eq!(
+        (
+            notes.matches("noted\n").count(),
+            notes.matches("# Loop ended").count()
+        ),
+        (5, 5),
+        "{notes}"
+    );
 }
 
 #[test]
 fn tests_that_fail_keep_the_loop_from_being_complete() {
-    let agent = format!("{WORKER}if [ $TM_ITERATION = 1 ]; then touch broken; else rm -f broken; fi\n");
+    let agent =
+        format!("{WORKER}if [ $TM_ITERATION = 1 ]; then touch broken; else rm -f broken; fi\n");
     let scene = scene(1, &agent);
-    let summary = summary(&scene, &["--verify", "--test-command", "test ! -e broken"], 0);
-    let iterations = summary["lanes"][0]["iterations"].as_array().expect("iterations");
-    assert_eq!((&iterations[0]["failure"], &iterations[0]["verified"]), (&"unverified".into(), &false.into()));
-    assert_eq!((&iterations[1]["status"], &iterations[1]["verified"]), (&"complete".into(), &true.into()));
+    let summary = summary(
+        &scene,
+        &["--verify", "--test-command", "test ! -e broken"],
+        0,
+    );
+    let iterations = summary["lanes"][0]["iterations"]
+        .as_array()
+        .expect("iterations");
+    assert_eq!(
+        (&iterations[0]["failure"], &iterations[0]["verified"]),
+        (&"unverified".into(), &false.into())
+    );
+    assert_eq!(
+        (&iterations[1]["status"], &iterations[1]["verified"]),
+        (&"complete".into(), &true.into())
+    );
     assert_eq!(summary["tasks_completed"], 1);
 }
 
@@ -223,12 +323,21 @@ fn an_interrupted_loop_writes_its_footer_and_leaves_no_process() {
     let second = loop_command(&scene, &[]).output().expect("tm");
     assert_eq!(second.status.code(), Some(5), "{}", words(&second));
     let wave = scene.run(&[]);
-    assert_eq!(wave.status.code(), Some(5), "a run and a loop know of each other: {}", words(&wave));
+    assert_eq!(
+        wave.status.code(),
+        Some(5),
+        "a run and a loop know of each other: {}",
+        words(&wave)
+    );
     assert!(words(&wave).contains(" loop "), "{}", words(&wave));
     send(&child, Signal::INT);
     let output = child.wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(130), "{}", words(&output));
-    assert!(progress(&scene).contains("- Final status: interrupted"), "{}", progress(&scene));
+    assert!(
+        progress(&scene).contains("- Final status: interrupted"),
+        "{}",
+        progress(&scene)
+    );
     scene.assert_no_process_is_left();
 }
 
@@ -241,7 +350,11 @@ fn after_a_kill_the_next_loop_ends_the_agent_and_goes_on_counting() {
     child.wait().expect("an end");
     write(&scene.path("agent.sh"), WORKER);
     let output = looped(&scene, &["-n", "5"], 0);
-    assert!(words(&output).contains("was cut off in iteration 1; "), "{}", words(&output));
+    assert!(
+        words(&output).contains("was cut off in iteration 1; "),
+        "{}",
+        words(&output)
+    );
     let progress = progress(&scene);
     for part in [
         "## Iteration 1: cut off",
@@ -252,7 +365,10 @@ fn after_a_kill_the_next_loop_ends_the_agent_and_goes_on_counting() {
         assert!(progress.contains(part), "{part} in {progress}");
     }
     scene.assert_no_process_is_left();
-    assert!(!words(&looped(&scene, &[], 0)).contains("cut off"), "it is told once");
+    assert!(
+        !words(&looped(&scene, &[], 0)).contains("cut off"),
+        "it is told once"
+    );
 }
 
 #[test]
@@ -260,16 +376,32 @@ fn a_loop_in_a_worktree_leaves_the_checkout_alone_and_loses_nothing() {
     let agent = format!("{WORKER}echo rest > \"rest-$TM_ITERATION\"\n");
     let scene = scene(2, &agent);
     let summary = summary(&scene, &["--worktree"], 0);
-    let branch = summary["lanes"][0]["branch"].as_str().expect("a branch").to_owned();
+    let branch = summary["lanes"][0]["branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
     assert!(branch.starts_with("tm/master/loop-"), "{branch}");
     let files = scene.git(&["ls-tree", "-r", "--name-only", &branch]);
     for file in ["done-1", "done-2", "rest-1", "rest-2"] {
         assert!(files.contains(file), "{file} in {files}");
     }
-    assert!(scene.git(&["diff", "--name-only", &format!("main..{branch}"), "--", ".taskmaster"]).is_empty());
+    assert!(
+        scene
+            .git(&[
+                "diff",
+                "--name-only",
+                &format!("main..{branch}"),
+                "--",
+                ".taskmaster"
+            ])
+            .is_empty()
+    );
     assert_eq!(scene.statuses(), ["done"; 2]);
     let changed = scene.git(&["status", "--porcelain", "--untracked-files=all"]);
-    assert_eq!(changed, " M .taskmaster/tasks/tasks.json\n?? .taskmaster/loop-progress.txt");
+    assert_eq!(
+        changed,
+        " M .taskmaster/tasks/tasks.json\n?? .taskmaster/loop-progress.txt"
+    );
     assert_eq!(scene.git(&["worktree", "list"]).lines().count(), 1);
     scene.git(&["checkout", "--quiet", &branch]);
 }
@@ -279,28 +411,56 @@ fn tags_are_looped_over_side_by_side() {
     let agent = "number=$(cat \"$AGENT_FOLDER/$TM_TAG\" 2>/dev/null || echo 0); number=$((number + 1))\n\
                  echo $number > \"$AGENT_FOLDER/$TM_TAG\"; echo work > \"$TM_TAG-$number\"\n\
                  echo \"one of $TM_TAG\"; echo '<loop-complete>OK</loop-complete>'\n";
-    let mut json = serde_json::json!({"a": backlog("a", 1), "b": backlog("b", 1), "c": backlog("c", 1)});
+    let mut json =
+        serde_json::json!({"a": backlog("a", 1), "b": backlog("b", 1), "c": backlog("c", 1)});
     json["c"]["tasks"][0]["status"] = "done".into();
     let scene = Scene::with_backlog(&json.to_string(), agent);
     write(&scene.root().join("any.md"), "Anything.\n");
-    let one_after_the_other = loop_command(&scene, &["--tag", "a,b"]).output().expect("tm");
-    assert_eq!(one_after_the_other.status.code(), Some(2), "{}", words(&one_after_the_other));
+    let one_after_the_other = loop_command(&scene, &["--tag", "a,b"])
+        .output()
+        .expect("tm");
+    assert_eq!(
+        one_after_the_other.status.code(),
+        Some(2),
+        "{}",
+        words(&one_after_the_other)
+    );
     let output = looped(&scene, &["--parallel", "-p", "any.md"], 0);
     let text = words(&output);
-    for part in ["[a] iteration 1 complete", "[b] iteration 1 complete", "[a] complete: the agent says OK"] {
+    for part in [
+        "[a] iteration 1 complete",
+        "[b] iteration 1 complete",
+        "[a] complete: the agent says OK",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(!text.contains("[c]"), "a tag without open tasks is left out: {text}");
+    assert!(
+        !text.contains("[c]"),
+        "a tag without open tasks is left out: {text}"
+    );
     for tag in ["a", "b"] {
-        let branch = scene.git(&["for-each-ref", "--format=%(refname:short)", &format!("refs/heads/tm/{tag}/")]);
-        assert!(scene.git(&["ls-tree", "--name-only", &branch]).contains(&format!("{tag}-1")));
-        let notes = std::fs::read_to_string(scene.root().join(format!(".taskmaster/loop-progress-{tag}.txt")));
+        let branch = scene.git(&[
+            "for-each-ref",
+            "--format=%(refname:short)",
+            &format!("refs/heads/tm/{tag}/"),
+        ]);
+        assert!(
+            scene
+                .git(&["ls-tree", "--name-only", &branch])
+                .contains(&format!("{tag}-1"))
+        );
+        let notes = std::fs::read_to_string(
+            scene
+                .root()
+                .join(format!(".taskmaster/loop-progress-{tag}.txt")),
+        );
         assert!(notes.expect("notes").contains(&format!("# Tag: {tag}")));
     }
 }
 
 #[test]
-fn agents_of_lanes_side_by_side_are_named_when_the_checkout_changes_and_other_worktrees_are_looked_at() {
+fn agents_of_lanes_side_by_side_are_named_when_the_checkout_changes_and_other_worktrees_are_looked_at()
+ {
     // The second lane's agent is at work until the first has written where neither may.
     let agent = "case \"$TM_TAG $TM_ITERATION\" in\n\
                  'a 1') cat \"$AGENT_FOLDER/gate\" > /dev/null; echo mine > \"$AGENT_FOLDER/other/from-agent\"\n\
@@ -311,29 +471,67 @@ fn agents_of_lanes_side_by_side_are_named_when_the_checkout_changes_and_other_wo
     let json = serde_json::json!({"a": backlog("a", 1), "b": backlog("b", 1)});
     let scene = Scene::with_backlog(&json.to_string(), agent);
     write(&scene.root().join("any.md"), "Anything.\n");
-    scene.git(&["worktree", "add", "--quiet", "--detach", &scene.path("other").display().to_string()]);
+    scene.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "--detach",
+        &scene.path("other").display().to_string(),
+    ]);
     scene.pipe("gate");
     let text = words(&looped(&scene, &["--parallel", "-p", "any.md"], 0));
-    for part in ["hello.txt", "`b iteration-1` attempt 1", "`a iteration-1` attempt 1", "other/from-agent"] {
+    for part in [
+        "hello.txt",
+        "`b iteration-1` attempt 1",
+        "`a iteration-1` attempt 1",
+        "other/from-agent",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(scene.root().join("hello.txt").exists(), "nothing is reverted");
+    assert!(
+        scene.root().join("hello.txt").exists(),
+        "nothing is reverted"
+    );
 }
 
 #[test]
 fn presets_of_ones_own_are_made_listed_and_used() {
-    let scene = scene(1, "cat > \"$AGENT_FOLDER/prompt\"; echo '<loop-complete>OK</loop-complete>'\n");
+    let scene = scene(
+        1,
+        "cat > \"$AGENT_FOLDER/prompt\"; echo '<loop-complete>OK</loop-complete>'\n",
+    );
     let tm = |arguments: &[&str]| scene.tm(arguments).output().expect("tm");
-    assert_eq!(tm(&["presets", "new", "docs", "--from", "linting"]).status.code(), Some(0));
-    assert_eq!(tm(&["presets", "new", "docs"]).status.code(), Some(1), "nothing is overwritten");
-    assert_eq!(tm(&["presets", "new", "mine", "--user"]).status.code(), Some(0));
-    write(&scene.root().join(".taskmaster/presets/docs.md"), "# Document one thing in iteration {{ iteration }}\n");
+    assert_eq!(
+        tm(&["presets", "new", "docs", "--from", "linting"])
+            .status
+            .code(),
+        Some(0)
+    );
+    assert_eq!(
+        tm(&["presets", "new", "docs"]).status.code(),
+        Some(1),
+        "nothing is overwritten"
+    );
+    assert_eq!(
+        tm(&["presets", "new", "mine", "--user"]).status.code(),
+        Some(0)
+    );
+    write(
+        &scene.root().join(".taskmaster/presets/docs.md"),
+        "# Document one thing in iteration {{ iteration }}\n",
+    );
     let listed = words(&tm(&["presets", "list"]));
-    assert!(listed.contains("entropy") && listed.contains("docs ") && listed.contains("mine "), "{listed}");
+    assert!(
+        listed.contains("entropy") && listed.contains("docs ") && listed.contains("mine "),
+        "{listed}"
+    );
     assert!(words(&tm(&["presets", "show", "docs"])).starts_with("# Document one thing"));
     looped(&scene, &["--prompt", "docs"], 0);
     let prompt = std::fs::read_to_string(scene.path("prompt")).expect("a prompt");
-    assert!(prompt.contains("# Document one thing in iteration 1\n"), "{prompt}");
+    assert!(
+        prompt.contains("# Document one thing in iteration 1\n"),
+        "{prompt}"
+    );
 }
 
 #[test]
@@ -359,14 +557,38 @@ fn a_full_disk_at_the_start_of_an_agent_ends_the_loop_and_the_next_one_goes_on()
     let make = || scene(1, WORKER);
     let undisturbed = make();
     let log = undisturbed.path("points");
-    assert!(loop_command(&undisturbed, &[]).env("CRASH_POINT_LOG", &log).output().expect("tm").status.success());
+    assert!(
+        loop_command(&undisturbed, &[])
+            .env("CRASH_POINT_LOG", &log)
+            .output()
+            .expect("tm")
+            .status
+            .success()
+    );
     let names = std::fs::read_to_string(&log).expect("the points");
-    let point = names.lines().position(|name| name == "spawn: before?").expect("the start of the agent") + 1;
+    let point = names
+        .lines()
+        .position(|name| name == "spawn: before?")
+        .expect("the start of the agent")
+        + 1;
     let scene = make();
-    let output = loop_command(&scene, &["--json"]).env("FAULT_POINT", point.to_string()).output().expect("tm");
+    let output = loop_command(&scene, &["--json"])
+        .env("FAULT_POINT", point.to_string())
+        .output()
+        .expect("tm");
     assert_eq!(output.status.code(), Some(1), "{}", words(&output));
     let ended: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
-    assert_eq!((&ended["final_status"], &ended["total_iterations"]), (&"surroundings".into(), &0.into()), "{ended:#}");
-    assert!(ended["reason"].as_str().expect("a reason").contains("o space left"), "{ended:#}");
+    assert_eq!(
+        (&ended["final_status"], &ended["total_iterations"]),
+        (&"surroundings".into(), &0.into()),
+        "{ended:#}"
+    );
+    assert!(
+        ended["reason"]
+            .as_str()
+            .expect("a reason")
+            .contains("o space left"),
+        "{ended:#}"
+    );
     assert_eq!(summary(&scene, &[], 0)["total_iterations"], 1);
 }

@@ -15,7 +15,11 @@ fn agent(scene: &Scene) -> String {
 }
 
 fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 #[test]
@@ -32,17 +36,31 @@ fn a_webhook_is_told_how_the_loop_ended() {
             let read = stream.read(&mut buffer).expect("bytes");
             request.extend_from_slice(&buffer[..read]);
         }
-        stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").expect("an answer");
+        stream
+            .write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+            .expect("an answer");
         String::from_utf8_lossy(&request).into_owned()
     });
-    let output = scene.tm(&["loop", "--agent-command", &agent(&scene), "--notify", &url]).output().expect("tm");
+    let output = scene
+        .tm(&["loop", "--agent-command", &agent(&scene), "--notify", &url])
+        .output()
+        .expect("tm");
     assert_eq!(output.status.code(), Some(3), "{}", words(&output));
     let request = server.join().expect("served");
     let (_, body) = request.split_once("\r\n\r\n").expect("a body");
     let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
     let summary = &body["summary"];
-    assert_eq!((&summary["final_status"], &summary["exit_code"]), (&"blocked".into(), &3.into()), "{body}");
-    assert!(body["text"].as_str().is_some_and(|text| text.contains("no key")), "{body}");
+    assert_eq!(
+        (&summary["final_status"], &summary["exit_code"]),
+        (&"blocked".into(), &3.into()),
+        "{body}"
+    );
+    assert!(
+        body["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("no key")),
+        "{body}"
+    );
 }
 
 #[test]
@@ -56,12 +74,26 @@ fn the_sandbox_is_asked_first_and_then_given_the_prompt() {
          *\"Iteration 1 of 10\"*) echo '<loop-complete>OK</loop-complete>' ;;\nesac\n",
     );
     std::fs::set_permissions(&docker, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    let path = format!("{}:{}", scene.path("bin").display(), std::env::var("PATH").expect("a path"));
-    let run = || scene.tm(&["loop", "--sandbox", "-p", "linting"]).env("PATH", &path).output().expect("tm");
+    let path = format!(
+        "{}:{}",
+        scene.path("bin").display(),
+        std::env::var("PATH").expect("a path")
+    );
+    let run = || {
+        scene
+            .tm(&["loop", "--sandbox", "-p", "linting"])
+            .env("PATH", &path)
+            .output()
+            .expect("tm")
+    };
     write(&scene.path("answer"), "Please log in\n");
     let refused = run();
     assert_eq!(refused.status.code(), Some(1), "{}", words(&refused));
-    assert!(words(&refused).contains("docker sandbox run claude"), "{}", words(&refused));
+    assert!(
+        words(&refused).contains("docker sandbox run claude"),
+        "{}",
+        words(&refused)
+    );
     write(&scene.path("answer"), "OK.\n");
     let output = run();
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
@@ -77,15 +109,38 @@ echo '{"type":"user","message":{"content":[{"type":"tool_result","content":"<loo
 echo '{"type":"result","result":"Not yet.","total_cost_usd":0.75,"usage":{"input_tokens":10,"output_tokens":2}}'
 "#,
     );
-    let arguments =
-        ["loop", "-p", "entropy", "--sleep", "0", "--max-cost", "1", "--json", "--agent-command", &agent(&scene)];
+    let arguments = [
+        "loop",
+        "-p",
+        "entropy",
+        "--sleep",
+        "0",
+        "--max-cost",
+        "1",
+        "--json",
+        "--agent-command",
+        &agent(&scene),
+    ];
     let output = scene.tm(&arguments).output().expect("tm");
     assert_eq!(output.status.code(), Some(6), "{}", words(&output));
-    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
-    assert_eq!((&summary["final_status"], &summary["total_iterations"]), (&"budget".into(), &2.into()));
-    assert_eq!((&summary["cost_usd"], &summary["tokens"]["input"]), (&1.5.into(), &20.into()));
-    assert_eq!(summary["lanes"][0]["iterations"][0]["final_message"], "Not yet.");
-    assert!(words(&output).contains("note: "), "it is said before that the cost may be unknown");
+    let summary: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert_eq!(
+        (&summary["final_status"], &summary["total_iterations"]),
+        (&"budget".into(), &2.into())
+    );
+    assert_eq!(
+        (&summary["cost_usd"], &summary["tokens"]["input"]),
+        (&1.5.into(), &20.into())
+    );
+    assert_eq!(
+        summary["lanes"][0]["iterations"][0]["final_message"],
+        "Not yet."
+    );
+    assert!(
+        words(&output).contains("note: "),
+        "it is said before that the cost may be unknown"
+    );
 }
 
 #[test]
@@ -93,18 +148,42 @@ fn after_a_kill_the_next_loop_takes_over_the_worktree_with_what_is_in_it() {
     let scene = scene("echo one > one; echo started > \"$AGENT_FOLDER/started\"; sleep 1000\n");
     scene.pipe("started");
     let agent = agent(&scene);
-    let arguments = ["loop", "--worktree", "--sleep", "0", "--agent-command", &agent];
-    let mut child = scene.tm(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tm");
+    let arguments = [
+        "loop",
+        "--worktree",
+        "--sleep",
+        "0",
+        "--agent-command",
+        &agent,
+    ];
+    let mut child = scene
+        .tm(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("tm");
     drop(std::fs::read(scene.path("started")).expect("the agent starts"));
     child.kill().expect("killed");
     child.wait().expect("an end");
-    write(&scene.path("agent.sh"), "ls; echo '<loop-blocked>enough</loop-blocked>'\n");
+    write(
+        &scene.path("agent.sh"),
+        "ls; echo '<loop-blocked>enough</loop-blocked>'\n",
+    );
     let output = scene.tm(&arguments).output().expect("tm");
     assert_eq!(output.status.code(), Some(3), "{}", words(&output));
-    assert!(words(&output).contains("going on with"), "{}", words(&output));
+    assert!(
+        words(&output).contains("going on with"),
+        "{}",
+        words(&output)
+    );
     let branches = scene.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/tm"]);
     assert_eq!(branches.lines().count(), 1, "{branches}");
-    assert!(scene.git(&["ls-tree", "--name-only", &branches]).lines().any(|file| file == "one"));
+    assert!(
+        scene
+            .git(&["ls-tree", "--name-only", &branches])
+            .lines()
+            .any(|file| file == "one")
+    );
     assert_eq!(scene.git(&["worktree", "list"]).lines().count(), 1);
     scene.assert_no_process_is_left();
 }
@@ -114,7 +193,12 @@ fn a_run_ends_what_a_killed_loop_left_running() {
     let scene = scene("echo started > \"$AGENT_FOLDER/started\"; setsid sleep 1000\n");
     scene.pipe("started");
     let arguments = ["loop", "--agent-command", &agent(&scene)];
-    let mut child = scene.tm(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tm");
+    let mut child = scene
+        .tm(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("tm");
     drop(std::fs::read(scene.path("started")).expect("the agent starts"));
     child.kill().expect("killed");
     child.wait().expect("an end");

@@ -15,9 +15,16 @@ use std::process::{Child, Stdio};
 type Client<H> = rmcp::service::RunningService<RoleClient, H>;
 
 /// Starts a server on standard input and output.
-pub(crate) async fn connect_with<H: ClientHandler>(scene: &Scene, handler: H, arguments: &[&str]) -> Client<H> {
+pub(crate) async fn connect_with<H: ClientHandler>(
+    scene: &Scene,
+    handler: H,
+    arguments: &[&str],
+) -> Client<H> {
     let command = tokio::process::Command::from(scene.tm(arguments));
-    handler.serve(TokioChildProcess::new(command).expect("tm starts")).await.expect("a server")
+    handler
+        .serve(TokioChildProcess::new(command).expect("tm starts"))
+        .await
+        .expect("a server")
 }
 
 async fn connect(scene: &Scene) -> Client<()> {
@@ -25,13 +32,27 @@ async fn connect(scene: &Scene) -> Client<()> {
 }
 
 /// Calls a tool and returns whether it was refused, and its structured content.
-pub(crate) async fn call(client: &Peer<RoleClient>, name: &'static str, arguments: Value) -> (bool, Value) {
+pub(crate) async fn call(
+    client: &Peer<RoleClient>,
+    name: &'static str,
+    arguments: Value,
+) -> (bool, Value) {
     let arguments = arguments.as_object().cloned().expect("an object");
-    let result = client.call_tool(CallToolRequestParams::new(name).with_arguments(arguments)).await.expect(name);
-    (result.is_error == Some(true), result.structured_content.expect("structured content"))
+    let result = client
+        .call_tool(CallToolRequestParams::new(name).with_arguments(arguments))
+        .await
+        .expect(name);
+    (
+        result.is_error == Some(true),
+        result.structured_content.expect("structured content"),
+    )
 }
 
-pub(crate) async fn accepted(client: &Peer<RoleClient>, name: &'static str, arguments: Value) -> Value {
+pub(crate) async fn accepted(
+    client: &Peer<RoleClient>,
+    name: &'static str,
+    arguments: Value,
+) -> Value {
     let (refused, document) = call(client, name, arguments).await;
     assert!(!refused, "{name}: {document:#}");
     document
@@ -42,31 +63,54 @@ async fn a_task_with_three_subtasks_is_done_over_mcp_by_following_next() {
     let scene = reporting();
     let client = connect(&scene).await;
     let (refused, early) = call(&client, "autopilot_next", json!({})).await;
-    assert!(refused && early["suggestion"].as_str().expect("words").contains("start"), "{early:#}");
-    accepted(&client, "autopilot_start", json!({"taskId": "1", "options": {"maxAttempts": 2}})).await;
+    assert!(
+        refused
+            && early["suggestion"]
+                .as_str()
+                .expect("words")
+                .contains("start"),
+        "{early:#}"
+    );
+    accepted(
+        &client,
+        "autopilot_start",
+        json!({"taskId": "1", "options": {"maxAttempts": 2}}),
+    )
+    .await;
     let mut actions = Vec::new();
     loop {
         let next = accepted(&client, "autopilot_next", json!({})).await;
         let action = next["action"].as_str().expect("an action").to_owned();
-        let subtask = next["subtask"]["id"].as_str().unwrap_or_default().to_owned();
+        let subtask = next["subtask"]["id"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         scene.work(&action, &subtask);
         actions.push(action.clone());
         let report = |passed, failed| json!({"phase": action, "subtaskId": subtask, "testResults": {"passed": passed, "failed": failed}});
         match action.as_str() {
             "red" => {
-                let (refused, document) = call(&client, "autopilot_complete_phase", report(3, 0)).await;
+                let (refused, document) =
+                    call(&client, "autopilot_complete_phase", report(3, 0)).await;
                 assert!(refused && document["validated"] == false, "{document:#}");
                 accepted(&client, "autopilot_complete_phase", report(0, 1)).await
             }
             "green" => accepted(&client, "autopilot_complete_phase", report(1, 0)).await,
             "commit" => {
-                let committed = accepted(&client, "autopilot_commit", json!({"subtaskId": subtask})).await;
-                assert_eq!(committed["commitSha"], scene.git(&["rev-parse", "HEAD"]).as_str());
+                let committed =
+                    accepted(&client, "autopilot_commit", json!({"subtaskId": subtask})).await;
+                assert_eq!(
+                    committed["commitSha"],
+                    scene.git(&["rev-parse", "HEAD"]).as_str()
+                );
                 committed
             }
             "finalize" => {
                 let counts = json!({"testResults": {"passed": 4, "failed": 0}});
-                assert_eq!(accepted(&client, "autopilot_finalize", counts).await["phase"], "COMPLETE");
+                assert_eq!(
+                    accepted(&client, "autopilot_finalize", counts).await["phase"],
+                    "COMPLETE"
+                );
                 break;
             }
             other => panic!("nothing is known of {other}"),
@@ -74,7 +118,10 @@ async fn a_task_with_three_subtasks_is_done_over_mcp_by_following_next() {
     }
     assert_eq!(actions.len(), 10);
     let status = accepted(&client, "autopilot_status", json!({})).await;
-    assert_eq!((&status["status"], &status["commits"]), (&json!("completed"), &json!(3)));
+    assert_eq!(
+        (&status["status"], &status["commits"]),
+        (&json!("completed"), &json!(3))
+    );
     client.cancel().await.expect("ended");
 }
 
@@ -83,27 +130,71 @@ async fn work_units_are_handed_out_and_reported_back_under_their_ids() {
     let scene = scene();
     let client = connect(&scene).await;
     let run = accepted(&client, "autopilot_start", json!({"taskId": "2"})).await["runId"].clone();
-    let unit = accepted(&client, "autopilot_next_work_unit", json!({"runId": run})).await["workUnit"].clone();
-    assert_eq!((&unit["id"], &unit["phase"]), (&json!("workUnit-2.1-RED"), &json!("RED")));
-    assert!(unit["preconditions"].as_array().expect("a list").iter().all(|one| one["met"] == true), "{unit:#}");
+    let unit =
+        accepted(&client, "autopilot_next_work_unit", json!({"runId": run})).await["workUnit"]
+            .clone();
+    assert_eq!(
+        (&unit["id"], &unit["phase"]),
+        (&json!("workUnit-2.1-RED"), &json!("RED"))
+    );
+    assert!(
+        unit["preconditions"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .all(|one| one["met"] == true),
+        "{unit:#}"
+    );
     assert!(unit["context"]["redPhase"]["testFile"].is_string());
-    let report = |id: &str, result: Value| json!({"runId": run, "workUnitId": id, "result": result});
+    let report =
+        |id: &str, result: Value| json!({"runId": run, "workUnitId": id, "result": result});
     let green = json!({"success": true, "phase": "GREEN", "testsPassed": 3});
-    let (refused, _) = call(&client, "autopilot_complete_work_unit", report("workUnit-2.1-GREEN", green.clone())).await;
+    let (refused, _) = call(
+        &client,
+        "autopilot_complete_work_unit",
+        report("workUnit-2.1-GREEN", green.clone()),
+    )
+    .await;
     assert!(refused, "it is not time for GREEN");
     scene.work("red", "2.1");
     let red = json!({"success": true, "phase": "RED", "testsCreated": ["t/part_2_1.t"], "testsFailed": 3});
-    accepted(&client, "autopilot_complete_work_unit", report("workUnit-2.1-RED", red)).await;
+    accepted(
+        &client,
+        "autopilot_complete_work_unit",
+        report("workUnit-2.1-RED", red),
+    )
+    .await;
     accepted(&client, "autopilot_pause", json!({})).await;
     accepted(&client, "autopilot_resume", json!({})).await;
     let failed = json!({"success": false, "phase": "GREEN", "error": "no idea"});
-    assert!(call(&client, "autopilot_complete_work_unit", report("workUnit-2.1-GREEN", failed)).await.0);
+    assert!(
+        call(
+            &client,
+            "autopilot_complete_work_unit",
+            report("workUnit-2.1-GREEN", failed)
+        )
+        .await
+        .0
+    );
     scene.work("green", "2.1");
-    let next = accepted(&client, "autopilot_complete_work_unit", report("workUnit-2.1-GREEN-2", green)).await;
+    let next = accepted(
+        &client,
+        "autopilot_complete_work_unit",
+        report("workUnit-2.1-GREEN-2", green),
+    )
+    .await;
     let commit = &next["workUnit"]["context"]["commitPhase"];
-    assert_eq!(commit["filesToCommit"], json!(["bin/part_2_1", "t/part_2_1.t"]));
+    assert_eq!(
+        commit["filesToCommit"],
+        json!(["bin/part_2_1", "t/part_2_1.t"])
+    );
     let committed = json!({"success": true, "phase": "COMMIT"});
-    let next = accepted(&client, "autopilot_complete_work_unit", report("workUnit-2.1-COMMIT", committed)).await;
+    let next = accepted(
+        &client,
+        "autopilot_complete_work_unit",
+        report("workUnit-2.1-COMMIT", committed),
+    )
+    .await;
     assert_eq!(next["action"], "finalize");
     let state = accepted(&client, "autopilot_get_state", json!({"runId": run})).await;
     assert_eq!(state["completedSubtasks"], json!(["2.1"]));
@@ -115,28 +206,87 @@ async fn tools_have_schemas_and_tasks_are_read_and_written() {
     let scene = Scene::with_backlog(&backlog(), "");
     let client = connect(&scene).await;
     let tools = client.list_all_tools().await.expect("tools");
-    for name in ["autopilot_start", "autopilot_next_work_unit", "get_tasks", "next_task", "waves_run", "waves_report"] {
-        let tool = tools.iter().find(|tool| tool.name == name).unwrap_or_else(|| panic!("no {name}"));
-        assert!(tool.description.is_some() && tool.annotations.is_some(), "{name}");
+    for name in [
+        "autopilot_start",
+        "autopilot_next_work_unit",
+        "get_tasks",
+        "next_task",
+        "waves_run",
+        "waves_report",
+    ] {
+        let tool = tools
+            .iter()
+            .find(|tool| tool.name == name)
+            .unwrap_or_else(|| panic!("no {name}"));
+        assert!(
+            tool.description.is_some() && tool.annotations.is_some(),
+            "{name}"
+        );
     }
     let page = accepted(&client, "get_tasks", json!({"limit": 2})).await;
-    assert_eq!((&page["total"], &page["nextOffset"]), (&json!(3), &json!(2)));
-    assert_eq!(accepted(&client, "next_task", json!({})).await["nextTask"]["id"], "1");
-    let set = accepted(&client, "set_task_status", json!({"id": "1.1,1.2,1.3", "status": "done"})).await;
-    assert!(set["tasks"].as_array().expect("a list").iter().any(|one| one["taskId"] == "1"), "the parent follows");
-    assert!(call(&client, "set_task_status", json!({"id": "1", "status": "finished"})).await.0);
-    assert_eq!(accepted(&client, "get_task", json!({"id": "1"})).await["tasks"][0]["status"], "done");
+    assert_eq!(
+        (&page["total"], &page["nextOffset"]),
+        (&json!(3), &json!(2))
+    );
+    assert_eq!(
+        accepted(&client, "next_task", json!({})).await["nextTask"]["id"],
+        "1"
+    );
+    let set = accepted(
+        &client,
+        "set_task_status",
+        json!({"id": "1.1,1.2,1.3", "status": "done"}),
+    )
+    .await;
+    assert!(
+        set["tasks"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .any(|one| one["taskId"] == "1"),
+        "the parent follows"
+    );
+    assert!(
+        call(
+            &client,
+            "set_task_status",
+            json!({"id": "1", "status": "finished"})
+        )
+        .await
+        .0
+    );
+    assert_eq!(
+        accepted(&client, "get_task", json!({"id": "1"})).await["tasks"][0]["status"],
+        "done"
+    );
     let plan = accepted(&client, "waves_plan", json!({})).await;
-    assert!(plan["waves"].as_array().is_some_and(|waves| !waves.is_empty()), "{plan:#}");
+    assert!(
+        plan["waves"]
+            .as_array()
+            .is_some_and(|waves| !waves.is_empty()),
+        "{plan:#}"
+    );
     let (refused, none) = call(&client, "waves_report", json!({})).await;
-    assert!(refused && none["suggestion"].as_str().expect("words").contains("`waves_run`"), "{none:#}");
+    assert!(
+        refused
+            && none["suggestion"]
+                .as_str()
+                .expect("words")
+                .contains("`waves_run`"),
+        "{none:#}"
+    );
     client.cancel().await.expect("ended");
 }
 
 #[test]
 fn nothing_but_protocol_goes_to_standard_output() {
     let scene = scene();
-    let mut child = scene.tm(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("tm");
+    let mut child = scene
+        .tm(&["mcp"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("tm");
     let mut input = child.stdin.take().expect("a pipe");
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
@@ -171,9 +321,18 @@ impl HttpScene {
         command.env("TM_MCP_TOKEN", token);
         let mut child = command.stderr(Stdio::piped()).spawn().expect("tm");
         let mut line = String::new();
-        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let address = line.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next());
-        Self { child, address: address.expect("an address").to_owned(), token }
+        BufReader::new(child.stderr.take().expect("a pipe"))
+            .read_line(&mut line)
+            .expect("a line");
+        let address = line
+            .split("http://")
+            .nth(1)
+            .and_then(|rest| rest.split("/mcp").next());
+        Self {
+            child,
+            address: address.expect("an address").to_owned(),
+            token,
+        }
     }
 }
 
@@ -187,8 +346,14 @@ impl Drop for HttpScene {
 #[test]
 fn http_wants_loopback_a_token_and_a_host_of_this_machine() {
     let scene = scene();
-    let outside = scene.tm(&["mcp", "--http", "0.0.0.0:0"]).output().expect("tm");
-    assert!(String::from_utf8_lossy(&outside.stderr).contains("only loopback"), "{outside:?}");
+    let outside = scene
+        .tm(&["mcp", "--http", "0.0.0.0:0"])
+        .output()
+        .expect("tm");
+    assert!(
+        String::from_utf8_lossy(&outside.stderr).contains("only loopback"),
+        "{outside:?}"
+    );
     let http = HttpScene::serve(&scene);
     let address = http.address.clone();
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -208,14 +373,24 @@ fn http_wants_loopback_a_token_and_a_host_of_this_machine() {
     };
     assert_eq!(ask(&address, ""), "401");
     assert_eq!(ask(&address, "Authorization: Bearer wrong!\r\n"), "401");
-    assert_eq!(ask("evil.example", "Authorization: Bearer secret\r\n"), "403");
-    assert_eq!(ask(&address, "Authorization: Bearer secret\r\nOrigin: http://evil.example\r\n"), "403");
+    assert_eq!(
+        ask("evil.example", "Authorization: Bearer secret\r\n"),
+        "403"
+    );
+    assert_eq!(
+        ask(
+            &address,
+            "Authorization: Bearer secret\r\nOrigin: http://evil.example\r\n"
+        ),
+        "403"
+    );
     assert_eq!(ask(&address, "Authorization: Bearer secret\r\n"), "200");
 }
 
 #[test]
 fn the_official_python_client_does_a_task() {
-    let python = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/python/bin/python3");
+    let python =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/python/bin/python3");
     let python = std::env::var_os("TM_TEST_MCP_PYTHON").map_or(python, Into::into);
     let has_client = |python: &std::path::Path| {
         let output = scene().program(python).args(["-c", "import mcp"]).output();
@@ -227,7 +402,19 @@ fn the_official_python_client_does_a_task() {
     }
     let scene = scene();
     let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp_client.py");
-    let output = scene.program(&python).arg(script).arg(scene.tm(&[]).get_program()).output().expect("python");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("complete after 10 steps"), "{output:?}");
+    let output = scene
+        .program(&python)
+        .arg(script)
+        .arg(scene.tm(&[]).get_program())
+        .output()
+        .expect("python");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("complete after 10 steps"),
+        "{output:?}"
+    );
 }

@@ -10,23 +10,33 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 /// Starts a server, calls one tool, and kills the server without a word; nothing where it died before it answered.
-fn call_and_kill(scene: &Scene, crash_point: Option<u32>, name: &str, arguments: &Value) -> Option<Value> {
+fn call_and_kill(
+    scene: &Scene,
+    crash_point: Option<u32>,
+    name: &str,
+    arguments: &Value,
+) -> Option<Value> {
     let mut command = scene.tm(&["mcp"]);
     if let Some(point) = crash_point {
         command.env("CRASH_POINT", point.to_string());
     }
-    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("tm");
+    let mut server = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("tm");
     let mut input = server.stdin.take().expect("a pipe");
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let tool =
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+    let tool = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
     for message in [initialize, initialized, tool] {
         writeln!(input, "{message}").expect("written");
     }
     let lines = BufReader::new(server.stdout.take().expect("a pipe")).lines();
-    let answer = lines.map_while(Result::ok).find(|line| line.contains("\"id\":2"));
+    let answer = lines
+        .map_while(Result::ok)
+        .find(|line| line.contains("\"id\":2"));
     server.kill().expect("killed");
     server.wait().expect("gone");
     let answer: Value = serde_json::from_str(&answer?).expect("JSON");
@@ -42,8 +52,14 @@ fn a_task_is_done_over_servers_that_are_killed_in_and_after_every_call() {
     let mut steps = 0;
     loop {
         let next = call_and_kill(&scene, None, "autopilot_next", &json!({})).expect("an answer");
-        let action = next["action"].as_str().unwrap_or_else(|| panic!("{next:#}")).to_owned();
-        let subtask = next["subtask"]["id"].as_str().unwrap_or_default().to_owned();
+        let action = next["action"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{next:#}"))
+            .to_owned();
+        let subtask = next["subtask"]["id"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         scene.work(&action, &subtask);
         let report = |passed, failed| json!({"phase": action, "subtaskId": subtask, "testResults": {"passed": passed, "failed": failed}});
         let (tool, arguments) = match action.as_str() {
@@ -61,13 +77,20 @@ fn a_task_is_done_over_servers_that_are_killed_in_and_after_every_call() {
         call_and_kill(&scene, point, tool, &arguments);
         assert!(steps < 30, "{action} of {subtask} again and again");
     }
-    assert_eq!(scene.all_statuses(), "1:done 1.1:done 1.2:done 1.3:done 2:pending 2.1:pending 3:pending");
+    assert_eq!(
+        scene.all_statuses(),
+        "1:done 1.1:done 1.2:done 1.3:done 2:pending 2.1:pending 3:pending"
+    );
     assert_eq!(scene.git(&["rev-list", "--count", "main..HEAD"]), "3");
 }
 
 fn install(scene: &Scene, arguments: &[&str]) -> (i32, String) {
-    let output: Output = scene.tm(&[&["mcp", "install"], arguments].concat()).output().expect("tm");
-    let words = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    let output: Output = scene
+        .tm(&[&["mcp", "install"], arguments].concat())
+        .output()
+        .expect("tm");
+    let words = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
     (output.status.code().expect("a code"), words)
 }
 
@@ -75,40 +98,86 @@ fn install(scene: &Scene, arguments: &[&str]) -> (i32, String) {
 fn clients_are_told_of_the_server_and_keep_their_other_settings() {
     let scene = scene();
     let (home, root) = (scene.path("home"), scene.root());
-    write(&root.join(".gemini/settings.json"), "{\n  // mine\n  \"theme\": \"dark\"\n}\n");
+    write(
+        &root.join(".gemini/settings.json"),
+        "{\n  // mine\n  \"theme\": \"dark\"\n}\n",
+    );
     for (client, file, part) in [
         (&["claude"][..], root.join(".mcp.json"), "\"mcpServers\""),
-        (&["claude", "--scope", "user"], home.join(".claude.json"), "\"mcpServers\""),
-        (&["codex"], home.join(".codex/config.toml"), "[mcp_servers.tm]"),
-        (&["gemini"], root.join(".gemini/settings.json"), "// mine\n  \"theme\": \"dark\""),
-        (&["opencode"], root.join("opencode.json"), "\"type\": \"local\""),
-        (&["cursor", "--tools", "core"], root.join(".cursor/mcp.json"), "--tools=core"),
+        (
+            &["claude", "--scope", "user"],
+            home.join(".claude.json"),
+            "\"mcpServers\"",
+        ),
+        (
+            &["codex"],
+            home.join(".codex/config.toml"),
+            "[mcp_servers.tm]",
+        ),
+        (
+            &["gemini"],
+            root.join(".gemini/settings.json"),
+            "// mine\n  \"theme\": \"dark\"",
+        ),
+        (
+            &["opencode"],
+            root.join("opencode.json"),
+            "\"type\": \"local\"",
+        ),
+        (
+            &["cursor", "--tools", "core"],
+            root.join(".cursor/mcp.json"),
+            "--tools=core",
+        ),
     ] {
         let (code, words) = install(&scene, client);
         assert_eq!(code, 0, "{words}");
-        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let text = std::fs::read_to_string(&file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         assert!(text.contains(part) && text.contains("\"mcp\""), "{text}");
         assert!(install(&scene, client).1.contains("already"));
-        assert_eq!(std::fs::read_to_string(&file).expect("a file"), text, "twice is once");
+        assert_eq!(
+            std::fs::read_to_string(&file).expect("a file"),
+            text,
+            "twice is once"
+        );
         let printed = install(&scene, &[client, &["--print"]].concat()).1;
         assert!(printed.contains("add this to"), "{printed}");
-        let remove: Vec<&str> = client.iter().copied().filter(|word| !["--tools", "core"].contains(word)).collect();
+        let remove: Vec<&str> = client
+            .iter()
+            .copied()
+            .filter(|word| !["--tools", "core"].contains(word))
+            .collect();
         assert_eq!(install(&scene, &[&remove[..], &["--remove"]].concat()).0, 0);
-        assert!(!std::fs::read_to_string(&file).expect("a file").contains("command"), "{}", file.display());
+        assert!(
+            !std::fs::read_to_string(&file)
+                .expect("a file")
+                .contains("command"),
+            "{}",
+            file.display()
+        );
     }
     write(&root.join(".mcp.json"), "{ broken");
     let (code, words) = install(&scene, &["claude"]);
-    assert!(code == 1 && words.contains(".mcp.json") && words.contains("--print"), "{words}");
-    assert_eq!(std::fs::read_to_string(root.join(".mcp.json")).expect("a file"), "{ broken");
+    assert!(
+        code == 1 && words.contains(".mcp.json") && words.contains("--print"),
+        "{words}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(root.join(".mcp.json")).expect("a file"),
+        "{ broken"
+    );
     assert_eq!(install(&scene, &["emacs"]).0, 2);
 }
 
 /// Where `.ci/run` puts the suite, and a Node that can run it.
 fn suite() -> Option<(PathBuf, PathBuf)> {
-    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/conformance/node_modules");
+    let modules =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/conformance/node_modules");
     let modules = std::env::var_os("TM_TEST_NODE_MODULES").map_or(modules, PathBuf::from);
     let node = modules.join("node/bin/node");
-    (node.is_file() && modules.join("@modelcontextprotocol/conformance").is_dir()).then_some((node, modules))
+    (node.is_file() && modules.join("@modelcontextprotocol/conformance").is_dir())
+        .then_some((node, modules))
 }
 
 #[test]
@@ -125,7 +194,12 @@ fn the_conformance_suite_passes_as_far_as_it_applies() {
         .arg("--import")
         .arg(tests.join("bearer.mjs"))
         .arg(modules.join("@modelcontextprotocol/conformance/dist/index.js"))
-        .args(["server", "--url", &format!("http://{}/mcp", http.address), "--expected-failures"])
+        .args([
+            "server",
+            "--url",
+            &format!("http://{}/mcp", http.address),
+            "--expected-failures",
+        ])
         .arg(tests.join("not-applicable.yaml"))
         .args(["--output-dir", "results"])
         .current_dir(scene.path(""))
@@ -133,9 +207,19 @@ fn the_conformance_suite_passes_as_far_as_it_applies() {
         .env("SUITE_TOKEN", http.token)
         .output()
         .expect("node");
-    let words = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let words = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}");
-    for scenario in ["server-initialize", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection"] {
-        assert!(words.contains(&format!("✓ {scenario}")), "{scenario} in {words}");
+    for scenario in [
+        "server-initialize",
+        "tools-list",
+        "resources-list",
+        "prompts-list",
+        "dns-rebinding-protection",
+    ] {
+        assert!(
+            words.contains(&format!("✓ {scenario}")),
+            "{scenario} in {words}"
+        );
     }
 }

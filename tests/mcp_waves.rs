@@ -5,8 +5,8 @@ use crate::mcp::{accepted, call, connect_with};
 use crate::scene::{HONEST, Scene, write};
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ArgumentInfo, CompleteRequestParams, GetPromptRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
-    Reference, ResourceContents,
+    ArgumentInfo, CompleteRequestParams, GetPromptRequestParams, ProgressNotificationParam,
+    ReadResourceRequestParams, Reference, ResourceContents,
 };
 use rmcp::service::NotificationContext;
 use serde_json::{Value, json};
@@ -18,7 +18,11 @@ use tokio::sync::mpsc;
 struct Listener(mpsc::UnboundedSender<ProgressNotificationParam>);
 
 impl ClientHandler for Listener {
-    async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<rmcp::RoleClient>) {
+    async fn on_progress(
+        &self,
+        progress: ProgressNotificationParam,
+        _: NotificationContext<rmcp::RoleClient>,
+    ) {
         self.0.send(progress).expect("somebody listens");
     }
 }
@@ -29,7 +33,10 @@ fn scene(agent: &str) -> Scene {
     let path = scene.path("agent.sh");
     let settings = json!({"agent": {"default": "mine", "grace": "100ms"}, "tdd": {"mode": "off"},
                           "agents": {"mine": {"command": ["sh", path], "prompt": "stdin", "output": "text"}}});
-    write(&scene.root().join(".taskmaster/tm.yaml"), &settings.to_string());
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        &settings.to_string(),
+    );
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "settings"]);
     scene
@@ -39,7 +46,10 @@ fn scene(agent: &str) -> Scene {
 async fn let_go(scene: &Scene) {
     let pipe = scene.path("go");
     let told = tokio::task::spawn_blocking(move || {
-        let mut pipe = std::fs::OpenOptions::new().write(true).open(pipe).expect("the agent waits");
+        let mut pipe = std::fs::OpenOptions::new()
+            .write(true)
+            .open(pipe)
+            .expect("the agent waits");
         pipe.write_all(b"on\n").expect("told");
     });
     told.await.expect("no panic");
@@ -54,7 +64,10 @@ async fn a_run_tells_its_progress_and_returns_its_report() {
     let run = accepted(&client, "waves_run", json!({"ids": ["2"]}));
     let goes_on = async {
         let first = progress.recv().await.expect("progress");
-        assert!(first.progress >= 1.0 && first.message.is_some(), "{first:?}");
+        assert!(
+            first.progress >= 1.0 && first.message.is_some(),
+            "{first:?}"
+        );
         let live = accepted(&client, "waves_status", json!({})).await;
         let second = call(&client, "waves_run", json!({})).await;
         let_go(&scene).await;
@@ -67,7 +80,14 @@ async fn a_run_tells_its_progress_and_returns_its_report() {
         "{report:#}"
     );
     assert_eq!(live["run_id"], report["run_id"]);
-    assert!(refused && second["suggestion"].as_str().expect("words").contains("`waves_stop`"), "{second:#}");
+    assert!(
+        refused
+            && second["suggestion"]
+                .as_str()
+                .expect("words")
+                .contains("`waves_stop`"),
+        "{second:#}"
+    );
     let by_id = accepted(&client, "waves_report", json!({"runId": report["run_id"]})).await;
     assert_eq!(by_id["integration_commit"], report["integration_commit"]);
     assert_eq!(scene.statuses()[1], "done");
@@ -83,7 +103,9 @@ async fn a_run_outlives_the_client_and_can_be_stopped_by_another() {
     let started = accepted(&first, "waves_run", json!({"ids": ["2"], "wait": false})).await;
     let run = started["run_id"].as_str().expect("a run").to_owned();
     let pipe = scene.path("started");
-    tokio::task::spawn_blocking(|| drop(std::fs::read(pipe).expect("the agent starts"))).await.expect("no panic");
+    tokio::task::spawn_blocking(|| drop(std::fs::read(pipe).expect("the agent starts")))
+        .await
+        .expect("no panic");
     first.cancel().await.expect("ended");
     let second = connect_with(&scene, Listener(sender), &["mcp"]).await;
     let status = accepted(&second, "waves_status", json!({"runId": run})).await;
@@ -91,14 +113,19 @@ async fn a_run_outlives_the_client_and_can_be_stopped_by_another() {
     let stopped = accepted(&second, "waves_stop", json!({})).await;
     assert!(stopped["message"].is_string(), "{stopped:#}");
     // Follows the agent until it has ended.
-    let followed = scene.tm(&["waves", "logs", "2", "--follow"]).output().expect("tm");
+    let followed = scene
+        .tm(&["waves", "logs", "2", "--follow"])
+        .output()
+        .expect("tm");
     assert!(followed.status.success(), "{followed:?}");
     second.cancel().await.expect("ended");
 }
 
 fn text(contents: &ResourceContents) -> (&str, &str) {
     match contents {
-        ResourceContents::TextResourceContents { mime_type, text, .. } => (mime_type.as_deref().unwrap_or(""), text),
+        ResourceContents::TextResourceContents {
+            mime_type, text, ..
+        } => (mime_type.as_deref().unwrap_or(""), text),
         other => panic!("{other:?}"),
     }
 }
@@ -113,52 +140,116 @@ async fn reports_are_resources() {
     let run = report["run_id"].as_str().expect("a run").to_owned();
     accepted(&client, "autopilot_start", json!({"taskId": "1"})).await;
     let resources = client.list_all_resources().await.expect("a list");
-    let addresses: Vec<&str> = resources.iter().map(|resource| resource.uri.as_str()).collect();
+    let addresses: Vec<&str> = resources
+        .iter()
+        .map(|resource| resource.uri.as_str())
+        .collect();
     let summary = format!("tm://waves/{run}/summary.md");
     assert!(addresses.contains(&summary.as_str()), "{addresses:?}");
     assert!(
-        addresses.iter().any(|uri| uri.starts_with("tm://autopilot/") && uri.ends_with("/state.json")),
+        addresses
+            .iter()
+            .any(|uri| uri.starts_with("tm://autopilot/") && uri.ends_with("/state.json")),
         "{addresses:?}"
     );
     for resource in &resources {
-        let read = client.read_resource(ReadResourceRequestParams::new(&resource.uri)).await.expect("contents");
+        let read = client
+            .read_resource(ReadResourceRequestParams::new(&resource.uri))
+            .await
+            .expect("contents");
         let (mime_type, _) = text(&read.contents[0]);
-        assert_eq!(Some(mime_type), resource.mime_type.as_deref(), "{}", resource.uri);
+        assert_eq!(
+            Some(mime_type),
+            resource.mime_type.as_deref(),
+            "{}",
+            resource.uri
+        );
     }
-    let read = client.read_resource(ReadResourceRequestParams::new(&summary)).await.expect("contents");
-    assert!(text(&read.contents[0]).1.contains(&format!("Run {run}")), "{read:?}");
+    let read = client
+        .read_resource(ReadResourceRequestParams::new(&summary))
+        .await
+        .expect("contents");
+    assert!(
+        text(&read.contents[0]).1.contains(&format!("Run {run}")),
+        "{read:?}"
+    );
     for wrong in [
         "tm://waves/../summary.md",
         "tm://waves/x/summary.md",
         &summary.replace("summary.md", "journal.jsonl"),
         "file:///etc/passwd",
     ] {
-        let error = client.read_resource(ReadResourceRequestParams::new(wrong)).await.expect_err(wrong);
-        assert!(error.to_string().contains("no such resource"), "{wrong}: {error}");
+        let error = client
+            .read_resource(ReadResourceRequestParams::new(wrong))
+            .await
+            .expect_err(wrong);
+        assert!(
+            error.to_string().contains("no such resource"),
+            "{wrong}: {error}"
+        );
     }
-    let templates = client.list_all_resource_templates().await.expect("templates");
+    let templates = client
+        .list_all_resource_templates()
+        .await
+        .expect("templates");
     assert_eq!(templates[0].uri_template, "tm://waves/{run}/{file}");
     let ask = |name: &str, value: &str| {
-        CompleteRequestParams::new(Reference::for_resource(&templates[0].uri_template), ArgumentInfo::new(name, value))
+        CompleteRequestParams::new(
+            Reference::for_resource(&templates[0].uri_template),
+            ArgumentInfo::new(name, value),
+        )
     };
-    assert_eq!(client.complete(ask("run", &run[..4])).await.expect("values").completion.values, [run]);
-    assert_eq!(client.complete(ask("file", "summary.j")).await.expect("values").completion.values, ["summary.json"]);
+    assert_eq!(
+        client
+            .complete(ask("run", &run[..4]))
+            .await
+            .expect("values")
+            .completion
+            .values,
+        [run]
+    );
+    assert_eq!(
+        client
+            .complete(ask("file", "summary.j"))
+            .await
+            .expect("values")
+            .completion
+            .values,
+        ["summary.json"]
+    );
     client.cancel().await.expect("ended");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn presets_are_prompts() {
     let scene = scene(HONEST);
-    write(&scene.root().join(".taskmaster/presets/ours.md"), "# Our own\n\nDo it for {{ tag }}.\n");
+    write(
+        &scene.root().join(".taskmaster/presets/ours.md"),
+        "# Our own\n\nDo it for {{ tag }}.\n",
+    );
     let (sender, _progress) = mpsc::unbounded_channel();
     let client = connect_with(&scene, Listener(sender), &["mcp"]).await;
     let prompts = client.list_all_prompts().await.expect("a list");
     let names: Vec<&str> = prompts.iter().map(|prompt| prompt.name.as_str()).collect();
-    assert_eq!(names, ["autopilot", "default", "test-coverage", "linting", "duplication", "entropy", "ours"]);
+    assert_eq!(
+        names,
+        [
+            "autopilot",
+            "default",
+            "test-coverage",
+            "linting",
+            "duplication",
+            "entropy",
+            "ours"
+        ]
+    );
     let get = async |name: &str, arguments: Value| {
-        let request =
-            GetPromptRequestParams::new(name).with_arguments(arguments.as_object().cloned().expect("an object"));
-        let result = client.get_prompt(request).await.map_err(|error| error.to_string())?;
+        let request = GetPromptRequestParams::new(name)
+            .with_arguments(arguments.as_object().cloned().expect("an object"));
+        let result = client
+            .get_prompt(request)
+            .await
+            .map_err(|error| error.to_string())?;
         Ok::<_, String>(
             serde_json::to_value(&result.messages).expect("JSON")[0]["content"]["text"]
                 .as_str()
@@ -167,14 +258,58 @@ async fn presets_are_prompts() {
         )
     };
     for name in &names[..6] {
-        assert!(get(name, json!({})).await.expect(name).len() > 200, "{name}");
+        assert!(
+            get(name, json!({})).await.expect(name).len() > 200,
+            "{name}"
+        );
     }
-    assert!(get("default", json!({"tag": "later"})).await.expect("words").contains("tm next --tag=later"));
-    assert!(get("ours", json!({"tag": "later"})).await.expect("words").contains("Do it for later."));
-    assert!(get("autopilot", json!({"task": "2"})).await.expect("words").contains("`taskId` \"2\""));
-    assert!(get("nope", json!({})).await.expect_err("unknown").contains("there are `default`"));
-    let ask = |name: &str| CompleteRequestParams::new(Reference::for_prompt("autopilot"), ArgumentInfo::new(name, ""));
-    assert_eq!(client.complete(ask("task")).await.expect("values").completion.values, ["1", "2", "3"]);
-    assert_eq!(client.complete(ask("tag")).await.expect("values").completion.values, ["master"]);
+    assert!(
+        get("default", json!({"tag": "later"}))
+            .await
+            .expect("words")
+            .contains("tm next --tag=later")
+    );
+    assert!(
+        get("ours", json!({"tag": "later"}))
+            .await
+            .expect("words")
+            .contains("Do it for later.")
+    );
+    assert!(
+        get("autopilot", json!({"task": "2"}))
+            .await
+            .expect("words")
+            .contains("`taskId` \"2\"")
+    );
+    assert!(
+        get("nope", json!({}))
+            .await
+            .expect_err("unknown")
+            .contains("there are `default`")
+    );
+    let ask = |name: &str| {
+        CompleteRequestParams::new(
+            Reference::for_prompt("autopilot"),
+            ArgumentInfo::new(name, ""),
+        )
+    };
+    assert_eq!(
+        client
+            .complete(ask("task"))
+            .await
+            .expect("values")
+            .completion
+            .values,
+        ["1", "2", "3"]
+    );
+    assert_eq!(
+        client
+            .complete(ask("tag"))
+            .await
+            .expect("values")
+            .completion
+            .values,
+        ["master"]
+    );
     client.cancel().await.expect("ended");
 }

@@ -4,7 +4,9 @@ use crate::scene::{HONEST, Scene, task};
 
 /// Misbehaves in the first attempt and does the work in the second.
 fn first_attempt(bad: &str) -> String {
-    format!("if [ \"$TM_ATTEMPT\" = 1 ] && [ \"$TM_PHASE\" = green ]; then\n{bad}\nexit\nfi\n{HONEST}")
+    format!(
+        "if [ \"$TM_ATTEMPT\" = 1 ] && [ \"$TM_PHASE\" = green ]; then\n{bad}\nexit\nfi\n{HONEST}"
+    )
 }
 
 fn fails_once_as(failure: &str, bad: &str, arguments: &[&str]) {
@@ -24,13 +26,25 @@ fn an_agent_that_dies_is_retried() {
 
 #[test]
 fn an_agent_that_hangs_is_ended() {
-    fails_once_as("timed-out", "trap '' TERM; sleep 1000 & wait; sleep 1000", &["--timeout", "2"]);
+    fails_once_as(
+        "timed-out",
+        "trap '' TERM; sleep 1000 & wait; sleep 1000",
+        &["--timeout", "2"],
+    );
 }
 
 #[test]
 fn half_a_result_and_rubbish_are_malformed() {
-    fails_once_as("malformed-result", "printf 'stat' > \"$TM_RESULT_FILE\"", &[]);
-    fails_once_as("malformed-result", "head -c 500 /dev/urandom > \"$TM_RESULT_FILE\"", &[]);
+    fails_once_as(
+        "malformed-result",
+        "printf 'stat' > \"$TM_RESULT_FILE\"",
+        &[],
+    );
+    fails_once_as(
+        "malformed-result",
+        "head -c 500 /dev/urandom > \"$TM_RESULT_FILE\"",
+        &[],
+    );
 }
 
 #[test]
@@ -48,15 +62,31 @@ fn work_of_a_failed_attempt_is_kept_and_can_be_brought_back() {
     let scene = Scene::new(&[("1", "Document it", &[])], agent);
     let report = scene.runs(&["--retries", "0"], 3);
     let run = report["run_id"].as_str().expect("a run");
-    assert_eq!(scene.git(&["show", &format!("refs/tm/salvage/{run}/1/1:precious.txt")]), "precious");
+    assert_eq!(
+        scene.git(&["show", &format!("refs/tm/salvage/{run}/1/1:precious.txt")]),
+        "precious"
+    );
     let listed = scene.tm(&["worktrees", "salvage"]).output().expect("tm");
     assert!(String::from_utf8_lossy(&listed.stdout).contains(&format!("{run}/1/1")));
     for expected in ["salvage/1-1", "salvage/1-1-2"] {
-        let brought = scene.tm(&["worktrees", "salvage", "1"]).output().expect("tm");
-        assert!(brought.status.success(), "{}", String::from_utf8_lossy(&brought.stderr));
-        assert_eq!(scene.git(&["show", &format!("{expected}:precious.txt")]), "precious");
+        let brought = scene
+            .tm(&["worktrees", "salvage", "1"])
+            .output()
+            .expect("tm");
+        assert!(
+            brought.status.success(),
+            "{}",
+            String::from_utf8_lossy(&brought.stderr)
+        );
+        assert_eq!(
+            scene.git(&["show", &format!("{expected}:precious.txt")]),
+            "precious"
+        );
     }
-    let missing = scene.tm(&["worktrees", "salvage", "9"]).output().expect("tm");
+    let missing = scene
+        .tm(&["worktrees", "salvage", "9"])
+        .output()
+        .expect("tm");
     assert_eq!(missing.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("hint:"));
 }
@@ -66,10 +96,22 @@ fn an_agent_that_writes_into_another_worktree_of_the_user_is_told_of_and_fails_n
     let agent = format!("echo mine > \"$AGENT_FOLDER/other/from-agent\"\n{HONEST}");
     let scene = Scene::new(&[("1", "Document it", &[])], &agent);
     let other = scene.path("other");
-    scene.git(&["worktree", "add", "--quiet", "--detach", &other.display().to_string()]);
+    scene.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "--detach",
+        &other.display().to_string(),
+    ]);
     let report = scene.runs(&[], 0);
     let attempts = task(&report, "1")["attempts"].as_array().expect("attempts");
     let noticed = attempts[0]["noticed"].to_string();
-    assert!(attempts.len() == 1 && noticed.contains("other/from-agent"), "{report:#}");
-    assert!(other.join("from-agent").exists(), "it is left for the user to judge");
+    assert!(
+        attempts.len() == 1 && noticed.contains("other/from-agent"),
+        "{report:#}"
+    );
+    assert!(
+        other.join("from-agent").exists(),
+        "it is left for the user to judge"
+    );
 }

@@ -19,7 +19,11 @@ const BACKLOG: [(&str, &str, &[&str]); 6] = [
 ];
 
 fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 /// The project at its remote; `checkout` is whichever clone works now.
@@ -46,7 +50,12 @@ fn fresh(scene: &Scene, depth: &[&str]) {
 }
 
 fn push(scene: &Scene) {
-    scene.git(&["push", "--quiet", "origin", "refs/heads/tm/*:refs/heads/tm/*"]);
+    scene.git(&[
+        "push",
+        "--quiet",
+        "origin",
+        "refs/heads/tm/*:refs/heads/tm/*",
+    ]);
 }
 
 fn night(scene: &Scene, refused: &str) -> Output {
@@ -66,7 +75,10 @@ fn asked(scene: &Scene) -> Vec<String> {
 }
 
 fn integration(scene: &Scene) -> String {
-    scene.report()["integration_branch"].as_str().expect("a branch").to_owned()
+    scene.report()["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned()
 }
 
 /// What a person does with the night's branch: merges it at the remote.
@@ -88,21 +100,36 @@ fn three_nights_on_three_fresh_clones_do_every_task_once() {
     assert_eq!(night(&scene, "2\n6\n").status.code(), Some(3));
     // The second begins where the first ended, although nobody has merged it; the third after a merge.
     let second = night(&scene, "5\n");
-    assert!(words(&second).contains("done already") && words(&second).contains("starting from `origin/tm/"));
+    assert!(
+        words(&second).contains("done already")
+            && words(&second).contains("starting from `origin/tm/")
+    );
     merged(&scene, &["merge", "--quiet", "--no-edit"]);
     let third = night(&scene, "");
     assert_eq!(third.status.code(), Some(0), "{}", words(&third));
     assert_eq!(scene.statuses(), ["done"; 6]);
     assert_eq!(asked(&scene), ALL);
     let tree = scene.git(&["ls-tree", "-r", "--name-only", &integration(&scene)]);
-    assert!(["bin/1", "bin/2", "docs/3", "bin/4", "docs/5", "bin/6"].iter().all(|path| tree.contains(path)), "{tree}");
+    assert!(
+        ["bin/1", "bin/2", "docs/3", "bin/4", "docs/5", "bin/6"]
+            .iter()
+            .all(|path| tree.contains(path)),
+        "{tree}"
+    );
     let fourth = night(&scene, "");
-    assert!(words(&fourth).contains("nothing to run"), "{}", words(&fourth));
+    assert!(
+        words(&fourth).contains("nothing to run"),
+        "{}",
+        words(&fourth)
+    );
 }
 
 #[test]
 fn squashed_and_rebased_work_is_known_and_so_is_a_branch_that_main_has_left_behind() {
-    for how in [&["merge", "--quiet", "--squash"][..], &["rebase", "--quiet"]] {
+    for how in [
+        &["merge", "--quiet", "--squash"][..],
+        &["rebase", "--quiet"],
+    ] {
         let scene = project();
         night(&scene, "4\n6\n");
         if how.contains(&"--squash") {
@@ -118,13 +145,27 @@ fn squashed_and_rebased_work_is_known_and_so_is_a_branch_that_main_has_left_behi
             scene.git(&["push", "--quiet", "origin", "HEAD:main"]);
         }
         let second = night(&scene, "6\n");
-        assert!(!words(&second).contains("starting from"), "{how:?}: {}", words(&second));
+        assert!(
+            !words(&second).contains("starting from"),
+            "{how:?}: {}",
+            words(&second)
+        );
         // Somebody commits to the default branch, and nobody merges the night's.
         scene.git(&["checkout", "--quiet", "--", "."]);
-        scene.git(&["commit", "--quiet", "--allow-empty", "--message", "moved on"]);
+        scene.git(&[
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--message",
+            "moved on",
+        ]);
         scene.git(&["push", "--quiet", "origin", "HEAD:main"]);
         let third = night(&scene, "");
-        assert!(third.status.success() && words(&third).contains("together with"), "{how:?}: {}", words(&third));
+        assert!(
+            third.status.success() && words(&third).contains("together with"),
+            "{how:?}: {}",
+            words(&third)
+        );
         assert_eq!(asked(&scene), ALL, "{how:?}");
     }
 }
@@ -135,7 +176,13 @@ fn a_revert_by_hand_opens_the_task_again() {
     night(&scene, "");
     merged(&scene, &["merge", "--quiet", "--no-ff", "--no-edit"]);
     fresh(&scene, &[]);
-    let landing = scene.git(&["log", "--format=%H", "--merges", "--grep=Land task 6:", "main"]);
+    let landing = scene.git(&[
+        "log",
+        "--format=%H",
+        "--merges",
+        "--grep=Land task 6:",
+        "main",
+    ]);
     scene.git(&["revert", "--no-edit", "-m", "1", &landing]);
     write(&scene.path("asked"), "");
     write(&scene.path("refused"), "");
@@ -154,15 +201,31 @@ fn what_is_not_surely_the_same_task_is_planned_and_told() {
     let text = std::fs::read_to_string(&path).expect("a backlog");
     write(
         &path,
-        &text.replace("Add the server", "Add the client").replace("Document the checker", "Document  the checker"),
+        &text
+            .replace("Add the server", "Add the client")
+            .replace("Document the checker", "Document  the checker"),
     );
     let plan = words(&scene.tm(&["waves", "plan"]).output().expect("tm"));
-    assert!(plan.contains("task 6 has the id of work that landed with another title, `Add the server`"), "{plan}");
-    assert!(plan.contains("done already, by the history that the run starts from: 1, 2, 3, 4, 5 "), "{plan}");
+    assert!(
+        plan.contains("task 6 has the id of work that landed with another title, `Add the server`"),
+        "{plan}"
+    );
+    assert!(
+        plan.contains("done already, by the history that the run starts from: 1, 2, 3, 4, 5 "),
+        "{plan}"
+    );
     // Planning writes nothing, and what a person wants again is done again.
     assert_eq!(scene.statuses(), ["pending"; 6]);
-    let again = words(&scene.tm(&["waves", "plan", "--again", "5"]).output().expect("tm"));
-    assert!(again.contains("1, 2, 3, 4 (") && again.contains("Document  the checker"), "{again}");
+    let again = words(
+        &scene
+            .tm(&["waves", "plan", "--again", "5"])
+            .output()
+            .expect("tm"),
+    );
+    assert!(
+        again.contains("1, 2, 3, 4 (") && again.contains("Document  the checker"),
+        "{again}"
+    );
 }
 
 #[test]
@@ -182,15 +245,27 @@ fn subtasks_of_what_has_landed_are_done() {
                      {"id": 2, "title": "b", "status": "cancelled", "dependencies": []}]}]}}"#;
     let scene = Scene::with_backlog(backlog, HONEST);
     scene.runs(&[], 0);
-    let shown = std::fs::read_to_string(scene.root().join(".taskmaster/tasks/tasks.json")).expect("a backlog");
+    let shown = std::fs::read_to_string(scene.root().join(".taskmaster/tasks/tasks.json"))
+        .expect("a backlog");
     let backlog: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
     let subtasks = &backlog["master"]["tasks"][0]["subtasks"];
-    assert_eq!((subtasks[0]["status"].as_str(), subtasks[1]["status"].as_str()), (Some("done"), Some("cancelled")));
+    assert_eq!(
+        (
+            subtasks[0]["status"].as_str(),
+            subtasks[1]["status"].as_str()
+        ),
+        (Some("done"), Some("cancelled"))
+    );
     // The same where a fresh checkout has forgotten all of it.
     scene.git(&["checkout", "--quiet", "--", "."]);
     let output = scene.run(&[]);
-    assert!(words(&output).contains("nothing to run"), "{}", words(&output));
-    let again = std::fs::read_to_string(scene.root().join(".taskmaster/tasks/tasks.json")).expect("a backlog");
+    assert!(
+        words(&output).contains("nothing to run"),
+        "{}",
+        words(&output)
+    );
+    let again = std::fs::read_to_string(scene.root().join(".taskmaster/tasks/tasks.json"))
+        .expect("a backlog");
     assert_eq!(again.matches("\"done\"").count(), 2, "{again}");
 }
 
@@ -207,20 +282,49 @@ fn statuses_are_committed_with_what_has_landed_and_nothing_else() {
     let text = std::fs::read_to_string(&path).expect("a backlog");
     write(&path, &text.replacen("Add the printer", "Add a printer", 1));
     let landed = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
-    assert!(words(&landed).contains("the statuses of 1, 2 are committed on `main`"), "{}", words(&landed));
+    assert!(
+        words(&landed).contains("the statuses of 1, 2 are committed on `main`"),
+        "{}",
+        words(&landed)
+    );
     let committed = backlog_at(&scene, "main");
-    assert!(committed.matches("\"done\"").count() == 2 && committed.contains("Add the printer"), "{committed}");
-    assert!(std::fs::read_to_string(&path).expect("a backlog").contains("Add a printer"), "theirs stays");
-    assert!(scene.git(&["diff", "--cached", "--name-only"]).is_empty(), "nothing is staged");
+    assert!(
+        committed.matches("\"done\"").count() == 2 && committed.contains("Add the printer"),
+        "{committed}"
+    );
+    assert!(
+        std::fs::read_to_string(&path)
+            .expect("a backlog")
+            .contains("Add a printer"),
+        "theirs stays"
+    );
+    assert!(
+        scene.git(&["diff", "--cached", "--name-only"]).is_empty(),
+        "nothing is staged"
+    );
     let start = scene.git(&["rev-list", "--max-parents=0", "main"]);
-    let audit = scene.tm(&["audit", &format!("{start}..main")]).output().expect("tm");
-    assert!(audit.status.success() && words(&audit).contains("statuses"), "{}", words(&audit));
+    let audit = scene
+        .tm(&["audit", &format!("{start}..main")])
+        .output()
+        .expect("tm");
+    assert!(
+        audit.status.success() && words(&audit).contains("statuses"),
+        "{}",
+        words(&audit)
+    );
     // A commit that only says so is named.
     write(&scene.root().join("bin/1"), "echo other\n");
     let message = "Set statuses\n\nPhase: statuses\nTag: master\nRun: x\nBacklog: .taskmaster/tasks/tasks.json\n";
     scene.git(&["commit", "--quiet", "--message", message, "bin/1"]);
-    let audit = scene.tm(&["audit", &format!("{start}..main")]).output().expect("tm");
-    assert!(audit.status.code() == Some(3) && words(&audit).contains("not the backlog"), "{}", words(&audit));
+    let audit = scene
+        .tm(&["audit", &format!("{start}..main")])
+        .output()
+        .expect("tm");
+    assert!(
+        audit.status.code() == Some(3) && words(&audit).contains("not the backlog"),
+        "{}",
+        words(&audit)
+    );
 }
 
 #[test]
@@ -231,7 +335,11 @@ fn a_checkout_is_clean_after_a_landing_where_only_tm_wrote_statuses() {
     assert!(landed.status.success(), "{}", words(&landed));
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
     let again = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
-    assert!(!words(&again).contains("are committed"), "{}", words(&again));
+    assert!(
+        !words(&again).contains("are committed"),
+        "{}",
+        words(&again)
+    );
 }
 
 #[test]
@@ -239,16 +347,31 @@ fn where_statuses_are_committed_is_a_setting() {
     for (setting, on_branch, on_main) in [("off", 0, 0), ("land", 0, 2), ("each", 2, 2)] {
         let scene = Scene::new(&BACKLOG[..2], HONEST);
         let run = |arguments: &[&str]| {
-            let mut command = if arguments.is_empty() { scene.run_command(&[]) } else { scene.tm(arguments) };
-            command.env("TM_GIT_COMMIT_BACKLOG", setting).output().expect("tm")
+            let mut command = if arguments.is_empty() {
+                scene.run_command(&[])
+            } else {
+                scene.tm(arguments)
+            };
+            command
+                .env("TM_GIT_COMMIT_BACKLOG", setting)
+                .output()
+                .expect("tm")
         };
         assert!(run(&[]).status.success(), "{setting}");
         let branch = integration(&scene);
-        assert_eq!(backlog_at(&scene, &branch).matches("\"done\"").count(), on_branch, "{setting}");
+        assert_eq!(
+            backlog_at(&scene, &branch).matches("\"done\"").count(),
+            on_branch,
+            "{setting}"
+        );
         scene.git(&["checkout", "--quiet", "--", "."]);
         let landed = run(&["waves", "land", "--yes"]);
         assert!(landed.status.success(), "{setting}: {}", words(&landed));
-        assert_eq!(backlog_at(&scene, "main").matches("\"done\"").count(), on_main, "{setting}");
+        assert_eq!(
+            backlog_at(&scene, "main").matches("\"done\"").count(),
+            on_main,
+            "{setting}"
+        );
     }
 }
 
@@ -257,11 +380,22 @@ fn a_pull_request_carries_the_statuses() {
     let scene = Scene::new(&BACKLOG[..2], HONEST);
     scene.git(&["init", "--quiet", "--bare", "../remote"]);
     scene.git(&["remote", "add", "origin", "../remote"]);
-    write(&scene.path("bin/gh"), "#!/bin/sh\n[ \"$2\" = list ] && echo '[]' || echo https://example.org/1\n");
+    write(
+        &scene.path("bin/gh"),
+        "#!/bin/sh\n[ \"$2\" = list ] && echo '[]' || echo https://example.org/1\n",
+    );
     scene.shell("chmod +x ../bin/gh").status().expect("sh");
     scene.runs(&[], 0);
-    let path = format!("{}:{}", scene.path("bin").display(), std::env::var("PATH").unwrap_or_default());
-    let opened = scene.tm(&["pr", "--yes"]).env("PATH", path).output().expect("tm");
+    let path = format!(
+        "{}:{}",
+        scene.path("bin").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let opened = scene
+        .tm(&["pr", "--yes"])
+        .env("PATH", path)
+        .output()
+        .expect("tm");
     assert!(opened.status.success(), "{}", words(&opened));
     let pushed = scene.git(&["--git-dir", "../remote", "rev-parse", &integration(&scene)]);
     assert_eq!(backlog_at(&scene, &pushed).matches("\"done\"").count(), 2);
@@ -269,12 +403,17 @@ fn a_pull_request_carries_the_statuses() {
 
 #[test]
 fn words_of_a_hook_are_no_word_of_tm_on_other_tasks() {
-    let hook =
-        "#!/bin/sh\nprintf '\\nTask: 6\\nPhase: green\\nTag: master\\nRun: x\\nTitle: Add the server\\n' >> \"$1\"\n";
+    let hook = "#!/bin/sh\nprintf '\\nTask: 6\\nPhase: green\\nTag: master\\nRun: x\\nTitle: Add the server\\n' >> \"$1\"\n";
     let scene = Scene::new(&BACKLOG[..1], HONEST);
     write(&scene.root().join(".git/hooks/commit-msg"), hook);
-    scene.shell("chmod +x .git/hooks/commit-msg").status().expect("sh");
+    scene
+        .shell("chmod +x .git/hooks/commit-msg")
+        .status()
+        .expect("sh");
     scene.runs(&[], 0);
     let log = scene.git(&["log", "--format=%B", &integration(&scene)]);
-    assert!(!log.contains("Task: 6") && log.contains("Title: Add the parser"), "{log}");
+    assert!(
+        !log.contains("Task: 6") && log.contains("Title: Add the parser"),
+        "{log}"
+    );
 }

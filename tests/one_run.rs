@@ -6,7 +6,9 @@ use std::process::Command;
 
 /// The first attempt says that it works and waits until somebody writes into the gate.
 fn gated() -> Scene {
-    let agent = format!("echo started > \"$AGENT_FOLDER/started\"; cat \"$AGENT_FOLDER/gate\" > /dev/null\n{HONEST}");
+    let agent = format!(
+        "echo started > \"$AGENT_FOLDER/started\"; cat \"$AGENT_FOLDER/gate\" > /dev/null\n{HONEST}"
+    );
     let scene = Scene::new(&[("1", "Document it", &[])], &agent);
     scene.pipe("started");
     scene.pipe("gate");
@@ -22,7 +24,9 @@ fn refused(mut command: Command) -> String {
 }
 
 fn run_lock(home: &Path) -> PathBuf {
-    let mut projects = std::fs::read_dir(home.join("projects")).expect("projects").flatten();
+    let mut projects = std::fs::read_dir(home.join("projects"))
+        .expect("projects")
+        .flatten();
     projects.next().expect("a project").path().join("run.lock")
 }
 
@@ -30,7 +34,14 @@ fn run_lock(home: &Path) -> PathBuf {
 fn another_home_a_linked_worktree_and_a_removed_lock_let_no_second_run_in() {
     let scene = gated();
     let linked = scene.path("linked");
-    scene.git(&["worktree", "add", "--quiet", linked.to_str().expect("a path"), "-b", "linked"]);
+    scene.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        linked.to_str().expect("a path"),
+        "-b",
+        "linked",
+    ]);
     let mut run = scene.start_and_wait_for_agent(&[]);
     let starts = || {
         let mut of_other_home = scene.run_command(&[]);
@@ -43,7 +54,10 @@ fn another_home_a_linked_worktree_and_a_removed_lock_let_no_second_run_in() {
     };
     for start in starts() {
         let words = refused(start);
-        assert!(words.contains(&format!("held by process {} on", run.id())) && words.contains("hint:"), "{words}");
+        assert!(
+            words.contains(&format!("held by process {} on", run.id())) && words.contains("hint:"),
+            "{words}"
+        );
     }
     let shared = scene.root().join(".git/tm-run.lock");
     let own = run_lock(&scene.path("tm"));
@@ -58,21 +72,38 @@ fn another_home_a_linked_worktree_and_a_removed_lock_let_no_second_run_in() {
     for start in starts() {
         refused(start);
     }
-    while !std::fs::read_to_string(&own).is_ok_and(|record| record.contains(&format!("\"pid\":{}", run.id()))) {
+    while !std::fs::read_to_string(&own)
+        .is_ok_and(|record| record.contains(&format!("\"pid\":{}", run.id())))
+    {
         std::thread::yield_now();
     }
     write(&scene.path("gate"), "go\n");
     assert_eq!(run.wait().expect("an end").code(), Some(0));
     assert_eq!(scene.statuses(), ["done"]);
-    assert_eq!(scene.git(&["status", "--porcelain", "--ignored", "--", ".", ":!.taskmaster"]), "");
+    assert_eq!(
+        scene.git(&[
+            "status",
+            "--porcelain",
+            "--ignored",
+            "--",
+            ".",
+            ":!.taskmaster"
+        ]),
+        ""
+    );
 }
 
 #[test]
 fn a_run_stops_gently_when_its_repository_is_replaced() {
     let scene = gated();
     let mut command = scene.run_command(&[]);
-    command.env("TM_AGENT_GRACE", "10ms").stdout(std::process::Stdio::null());
-    let run = command.stderr(std::process::Stdio::piped()).spawn().expect("tm");
+    command
+        .env("TM_AGENT_GRACE", "10ms")
+        .stdout(std::process::Stdio::null());
+    let run = command
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("tm");
     drop(std::fs::read(scene.path("started")).expect("the agent starts"));
     let git = scene.root().join(".git");
     std::fs::rename(&git, scene.path("moved")).expect("renamed");
@@ -81,6 +112,9 @@ fn a_run_stops_gently_when_its_repository_is_replaced() {
     let output = run.wait_with_output().expect("an end");
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(5), "{words}");
-    assert!(words.contains("is not the folder any more that was locked"), "{words}");
+    assert!(
+        words.contains("is not the folder any more that was locked"),
+        "{words}"
+    );
     scene.assert_no_process_is_left();
 }

@@ -4,15 +4,20 @@ use crate::scene::{HONEST, Scene, write};
 use std::process::Output;
 use tm_runtime::replay;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Ended, Input, Proof, ResultFile, Timestamp,
+    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Ended, Input, Proof, ResultFile,
+    Timestamp,
 };
 use tm_store::run::JournalWriter;
 
 /// A run that was killed while the agent of its second task was at work; a pair has landed.
 fn killed() -> Scene {
-    let agent =
-        format!("if [ \"$TM_TASK_ID\" = 2 ]; then echo started > \"$AGENT_FOLDER/started\"; exit 3; fi\n{HONEST}");
-    let scene = Scene::new(&[("1", "Add the parser", &[]), ("2", "Document it", &["1"])], &agent);
+    let agent = format!(
+        "if [ \"$TM_TASK_ID\" = 2 ]; then echo started > \"$AGENT_FOLDER/started\"; exit 3; fi\n{HONEST}"
+    );
+    let scene = Scene::new(
+        &[("1", "Add the parser", &[]), ("2", "Document it", &["1"])],
+        &agent,
+    );
     scene.pipe("started");
     let mut run = scene.start_and_wait_for_agent(&[]);
     run.kill().expect("sent");
@@ -32,13 +37,20 @@ fn refused(scene: &Scene, parts: &[&str]) {
     for part in parts {
         assert!(words.contains(part), "{part} in {words}");
     }
-    assert!(words.contains("hint: `git ") && words.contains("--on-interrupted fresh --base"), "{words}");
+    assert!(
+        words.contains("hint: `git ") && words.contains("--on-interrupted fresh --base"),
+        "{words}"
+    );
     assert_eq!(words.matches("error:").count(), 1, "{words}");
 }
 
 /// A commit that breaks a test, on a branch of its own, with the trailers of tm.
 fn forged_commit(scene: &Scene) -> String {
-    let base = scene.git(&["for-each-ref", "--format=%(objectname)", "refs/heads/tm/master/run-*"]);
+    let base = scene.git(&[
+        "for-each-ref",
+        "--format=%(objectname)",
+        "refs/heads/tm/master/run-*",
+    ]);
     let script = format!(
         "git worktree add --quiet --detach ../forge {base}; cd ../forge; echo 'check broken 1 2' >> t/old.t
         git add --all; git commit --quiet -m 'Document it' -m 'Task: 2\nPhase: none\nTag: master\nRun: forged'
@@ -61,7 +73,11 @@ fn forge(scene: &Scene, more: Vec<Answer>) {
         ..AgentReport::new("custom", at, at, Ended::Exited(Some(0)))
     };
     for answer in [Answer::AgentEnded(ended)].into_iter().chain(more) {
-        let input = Input::Answer { task: "2".into(), attempt: AttemptNumber(1), answer };
+        let input = Input::Answer {
+            task: "2".into(),
+            attempt: AttemptNumber(1),
+            answer,
+        };
         journal.append(at, &input).expect("written");
     }
     journal.sync().expect("flushed");
@@ -69,7 +85,11 @@ fn forge(scene: &Scene, more: Vec<Answer>) {
 
 fn proven(scene: &Scene, commit: &str) -> Answer {
     let tree = scene.git(&["rev-parse", &format!("{commit}^{{tree}}")]);
-    Answer::Proved(Proof { tree: Some(tree), passed: 9, ..Proof::default() })
+    Answer::Proved(Proof {
+        tree: Some(tree),
+        passed: 9,
+        ..Proof::default()
+    })
 }
 
 #[test]
@@ -78,7 +98,10 @@ fn what_landed_is_proven_again_and_the_run_goes_on() {
     let output = scene.run(&[]);
     let said = words(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("ended uncleanly: proving 2 tasks again"), "{said}");
+    assert!(
+        said.contains("ended uncleanly: proving 2 tasks again"),
+        "{said}"
+    );
     assert_eq!(scene.statuses(), ["done"; 2]);
     assert_eq!(scene.git(&["worktree", "list"]).lines().count(), 1);
 }
@@ -89,37 +112,86 @@ fn work_that_a_journal_only_says_was_proven_is_not_gone_on_with() {
     let before = scene.git(&["for-each-ref", "refs/heads"]);
     let commit = forged_commit(&scene);
     forge(&scene, vec![proven(&scene, &commit)]);
-    refused(&scene, &["task `2`", "can't be shown again (not-shown)", "old.t: broken"]);
-    assert_eq!(scene.git(&["for-each-ref", "refs/heads"]), before, "nothing was started");
+    refused(
+        &scene,
+        &[
+            "task `2`",
+            "can't be shown again (not-shown)",
+            "old.t: broken",
+        ],
+    );
+    assert_eq!(
+        scene.git(&["for-each-ref", "refs/heads"]),
+        before,
+        "nothing was started"
+    );
 }
 
 #[test]
 fn a_commit_that_a_journal_only_says_is_proven_does_not_land() {
     let scene = killed();
     let commit = forged_commit(&scene);
-    forge(&scene, vec![proven(&scene, &commit), Answer::Committed { commit: commit.as_str().into(), proof: None }]);
-    refused(&scene, &["task `2`", &commit, "can't be shown again (not-shown)", "old.t: broken"]);
+    forge(
+        &scene,
+        vec![
+            proven(&scene, &commit),
+            Answer::Committed {
+                commit: commit.as_str().into(),
+                proof: None,
+            },
+        ],
+    );
+    refused(
+        &scene,
+        &[
+            "task `2`",
+            &commit,
+            "can't be shown again (not-shown)",
+            "old.t: broken",
+        ],
+    );
 }
 
 #[test]
 fn a_landing_that_git_does_not_know_is_named() {
     let scene = killed();
     let commit = forged_commit(&scene);
-    let committed = Answer::Committed { commit: commit.as_str().into(), proof: None };
+    let committed = Answer::Committed {
+        commit: commit.as_str().into(),
+        proof: None,
+    };
     forge(
         &scene,
-        vec![proven(&scene, &commit), committed, Answer::Landed { commit: commit.as_str().into(), resolution: None }],
+        vec![
+            proven(&scene, &commit),
+            committed,
+            Answer::Landed {
+                commit: commit.as_str().into(),
+                resolution: None,
+            },
+        ],
     );
     for arguments in [&[][..], &["--trust-journal"]] {
         let output = scene.run(arguments);
         assert_eq!(output.status.code(), Some(1), "{}", words(&output));
-        assert!(words(&output).contains("its journal and git do not agree"), "{}", words(&output));
+        assert!(
+            words(&output).contains("its journal and git do not agree"),
+            "{}",
+            words(&output)
+        );
     }
-    refused(&scene, &["task `2` landed as it, but it is no merge of two", &commit]);
+    refused(
+        &scene,
+        &["task `2` landed as it, but it is no merge of two", &commit],
+    );
     let report = in_doubt(&scene, "2");
     assert!(report.contains("said to have landed by"), "{report}");
     let land = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
-    assert!(land.status.code() == Some(3) && words(&land).contains("do not agree"), "{}", words(&land));
+    assert!(
+        land.status.code() == Some(3) && words(&land).contains("do not agree"),
+        "{}",
+        words(&land)
+    );
 }
 
 /// What `tm waves report` says of a run in which the landing of a task is in doubt.
@@ -135,14 +207,25 @@ fn in_doubt(scene: &Scene, task: &str) -> String {
 #[test]
 fn who_trusts_the_journal_waits_for_no_test() {
     let scene = killed();
-    write(&scene.root().join(".taskmaster/tm.yaml"), "test: { command: 'echo 1..1; echo not ok - old' }\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "test: { command: 'echo 1..1; echo not ok - old' }\n",
+    );
     refused(&scene, &["can't be shown again", "task `1"]);
     let report = scene.tm(&["waves", "report"]).output().expect("tm");
-    assert!(report.status.code() == Some(3) && words(&report).contains("git does not show it"), "{}", words(&report));
+    assert!(
+        report.status.code() == Some(3) && words(&report).contains("git does not show it"),
+        "{}",
+        words(&report)
+    );
     write(&scene.root().join(".taskmaster/tm.yaml"), "");
     let output = scene.run(&["--trust-journal"]);
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     assert!(!words(&output).contains("proving"), "{}", words(&output));
     let report = scene.tm(&["waves", "report"]).output().expect("tm");
-    assert!(report.status.success() && !words(&report).contains("git does not show it"), "{}", words(&report));
+    assert!(
+        report.status.success() && !words(&report).contains("git does not show it"),
+        "{}",
+        words(&report)
+    );
 }

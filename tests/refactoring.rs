@@ -10,7 +10,10 @@ fn agent(refactor: &str) -> String {
 
 fn run(refactor: &str) -> (Scene, Value) {
     let scene = Scene::new(&[("1", "Add the parser", &[])], &agent(refactor));
-    write(&scene.root().join(".taskmaster/tm.yaml"), "tdd: { refactor: true }\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "tdd: { refactor: true }\n",
+    );
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "settings"]);
     let report = scene.runs(&[], 0);
@@ -25,25 +28,46 @@ fn landed_file(scene: &Scene, report: &Value) -> String {
 }
 
 fn what_came_of_it(report: &Value) -> String {
-    task(report, "1")["attempts"][0]["refactor"].as_str().expect("a word").to_owned()
+    task(report, "1")["attempts"][0]["refactor"]
+        .as_str()
+        .expect("a word")
+        .to_owned()
 }
 
 #[test]
 fn better_code_lands_as_a_commit_of_its_own() {
-    let (scene, report) = run("echo 'printf \"1\\\\n\"' > bin/1; echo 'status: PASS' > \"$TM_RESULT_FILE\"");
+    let (scene, report) =
+        run("echo 'printf \"1\\\\n\"' > bin/1; echo 'status: PASS' > \"$TM_RESULT_FILE\"");
     assert_eq!(what_came_of_it(&report), "kept");
     assert_eq!(landed_file(&scene, &report), "printf \"1\\n\"");
     let commit = task(&report, "1")["commit"].as_str().expect("a commit");
-    assert!(scene.git(&["log", "-2", "--format=%s|%b", commit]).contains("Phase: refactor"));
-    assert!(scene.git(&["log", "-2", "--format=%s|%b", commit]).contains("Phase: green"));
+    assert!(
+        scene
+            .git(&["log", "-2", "--format=%s|%b", commit])
+            .contains("Phase: refactor")
+    );
+    assert!(
+        scene
+            .git(&["log", "-2", "--format=%s|%b", commit])
+            .contains("Phase: green")
+    );
 }
 
 #[test]
 fn whatever_breaks_or_changes_tests_is_dropped_and_kept_aside() {
     for (refactor, why) in [
-        ("echo 'echo 2' > bin/1", "tests that passed before do not now"),
-        ("echo '# more' >> t/1.t", "tests, or what decides how they are run, were changed: t/1.t"),
-        ("rm t/old.t", "tests, or what decides how they are run, were changed: t/old.t"),
+        (
+            "echo 'echo 2' > bin/1",
+            "tests that passed before do not now",
+        ),
+        (
+            "echo '# more' >> t/1.t",
+            "tests, or what decides how they are run, were changed: t/1.t",
+        ),
+        (
+            "rm t/old.t",
+            "tests, or what decides how they are run, were changed: t/old.t",
+        ),
         ("exit 7", "no-result: the agent ended with exit code 7"),
         (":", "nothing was changed"),
     ] {
@@ -59,8 +83,14 @@ fn whatever_breaks_or_changes_tests_is_dropped_and_kept_aside() {
 
 #[test]
 fn a_refactoring_that_is_cut_off_costs_nothing() {
-    let scene = Scene::new(&[("1", "Add the parser", &[])], &agent("echo x > \"$AGENT_FOLDER/started\"; sleep 1000"));
-    write(&scene.root().join(".taskmaster/tm.yaml"), "tdd: { refactor: true }\n");
+    let scene = Scene::new(
+        &[("1", "Add the parser", &[])],
+        &agent("echo x > \"$AGENT_FOLDER/started\"; sleep 1000"),
+    );
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "tdd: { refactor: true }\n",
+    );
     scene.pipe("started");
     let mut child = scene.start_and_wait_for_agent(&[]);
     child.kill().expect("killed");
@@ -77,21 +107,41 @@ fn a_full_disk_at_the_start_of_a_refactoring_stops_the_run_and_the_next_one_does
     let refactor = "echo 'printf \"1\\\\n\"' > bin/1; echo 'status: PASS' > \"$TM_RESULT_FILE\"";
     let make = || {
         let scene = Scene::new(&[("1", "Add the parser", &[])], &agent(refactor));
-        write(&scene.root().join(".taskmaster/tm.yaml"), "tdd: { refactor: true }\nwaves: { max_parallel: 1 }\n");
+        write(
+            &scene.root().join(".taskmaster/tm.yaml"),
+            "tdd: { refactor: true }\nwaves: { max_parallel: 1 }\n",
+        );
         scene.git(&["add", "--all"]);
         scene.git(&["commit", "--quiet", "--message", "settings"]);
         scene
     };
     let scene = make();
     let log = scene.path("points");
-    assert!(scene.run_command(&[]).env("CRASH_POINT_LOG", &log).output().expect("tm").status.success());
+    assert!(
+        scene
+            .run_command(&[])
+            .env("CRASH_POINT_LOG", &log)
+            .output()
+            .expect("tm")
+            .status
+            .success()
+    );
     let names = std::fs::read_to_string(&log).expect("the points");
     let names: Vec<&str> = names.lines().collect();
     // RED's, GREEN's and the one that improves the code: the last one is written down as the last.
-    let written = names.iter().rposition(|name| *name == "agent: rename?").expect("a third agent");
-    let spawned = names[..written].iter().rposition(|name| *name == "spawn: before?").expect("its start");
+    let written = names
+        .iter()
+        .rposition(|name| *name == "agent: rename?")
+        .expect("a third agent");
+    let spawned = names[..written]
+        .iter()
+        .rposition(|name| *name == "spawn: before?")
+        .expect("its start");
     let nth = |name: &str, at: usize| {
-        let many = names[..=at].iter().filter(|found| found.trim_end_matches('?') == name).count();
+        let many = names[..=at]
+            .iter()
+            .filter(|found| found.trim_end_matches('?') == name)
+            .count();
         format!("{name}#{many}")
     };
     for point in [nth("spawn: before", spawned), nth("agent: rename", written)] {

@@ -17,7 +17,11 @@ sed "/all/s/\$/$(cat more)/" "$2" > merged; mv merged "$2""#;
 const BOTH_AT_ONCE: [&str; 6] = ["--tdd", "off", "--max-parallel", "2", "--retries", "0"];
 
 fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 fn shown(scene: &Scene, revision: &str) -> String {
@@ -29,9 +33,15 @@ fn landed() -> Scene {
     let scene = Scene::new(&[("1", "Add to it", &[]), ("2", "Add to it", &[])], AGENT);
     write(&scene.path("unite.sh"), UNITE);
     write(&scene.root().join("words"), "# words\nall: a\n# end\n");
-    write(&scene.root().join("run-tests.sh"), "echo 1..1\necho ok - fine\n");
+    write(
+        &scene.root().join("run-tests.sh"),
+        "echo 1..1\necho ok - fine\n",
+    );
     let driver = format!("sh '{}' %O %A %B", scene.path("unite.sh").display());
-    write(&scene.root().join(".taskmaster/tm.yaml"), &format!("git:\n  merge_driver: \"{driver}\"\n"));
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        &format!("git:\n  merge_driver: \"{driver}\"\n"),
+    );
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "what there is"]);
     let report = scene.runs(&BOTH_AT_ONCE, 0);
@@ -42,15 +52,28 @@ fn landed() -> Scene {
 
 /// Rejects a task, has the next run end without it, and returns where that began.
 fn base_without(scene: &Scene, id: &str) -> String {
-    let rejected = scene.tm(&["review", "reject", id, "--reason", "no"]).output().expect("tm");
+    let rejected = scene
+        .tm(&["review", "reject", id, "--reason", "no"])
+        .output()
+        .expect("tm");
     assert!(rejected.status.success(), "{}", words(&rejected));
     write(&scene.path("refused"), "1\n2\n");
     let output = scene.run(&BOTH_AT_ONCE);
     assert_eq!(output.status.code(), Some(3), "{}", words(&output));
-    let base = scene.report()["base_commit"].as_str().expect("a base").to_owned();
+    let base = scene.report()["base_commit"]
+        .as_str()
+        .expect("a base")
+        .to_owned();
     let from = scene.git(&["rev-parse", "main"]);
-    let audit = scene.tm(&["audit", &format!("{from}..{base}")]).output().expect("tm");
-    assert!(audit.status.success() && words(&audit).contains("taken-back"), "{}", words(&audit));
+    let audit = scene
+        .tm(&["audit", &format!("{from}..{base}")])
+        .output()
+        .expect("tm");
+    assert!(
+        audit.status.success() && words(&audit).contains("taken-back"),
+        "{}",
+        words(&audit)
+    );
     base
 }
 
@@ -71,5 +94,8 @@ fn with_the_earlier_of_two_the_later_goes_too_and_both_are_done_again() {
     let branch = report["integration_branch"].as_str().expect("a branch");
     // Nobody waits for anybody this time: task 1 has landed once before.
     let all = shown(&scene, branch);
-    assert!(["# words\nall: a 1 2\n# end", "# words\nall: a 2 1\n# end"].contains(&all.as_str()), "{all}");
+    assert!(
+        ["# words\nall: a 1 2\n# end", "# words\nall: a 2 1\n# end"].contains(&all.as_str()),
+        "{all}"
+    );
 }

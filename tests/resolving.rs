@@ -15,7 +15,10 @@ trap 'printf "status: PASS\n" > "$TM_RESULT_FILE"' EXIT
 
 fn scene(count: usize, agent: &str, files: &[(&str, &str)]) -> Scene {
     let ids: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
-    let tasks: Vec<(&str, &str, &[&str])> = ids.iter().map(|id| (id.as_str(), "Add to it", &[][..])).collect();
+    let tasks: Vec<(&str, &str, &[&str])> = ids
+        .iter()
+        .map(|id| (id.as_str(), "Add to it", &[][..]))
+        .collect();
     let scene = Scene::new(&tasks, &format!("{BEGIN}{agent}"));
     for (path, text) in files {
         write(&scene.root().join(path), text);
@@ -26,7 +29,10 @@ fn scene(count: usize, agent: &str, files: &[(&str, &str)]) -> Scene {
 }
 
 fn attempts(report: &Value, id: &str) -> usize {
-    task(report, id)["attempts"].as_array().expect("attempts").len()
+    task(report, id)["attempts"]
+        .as_array()
+        .expect("attempts")
+        .len()
 }
 
 fn landed(scene: &Scene, report: &Value, path: &str) -> String {
@@ -38,13 +44,26 @@ fn landed(scene: &Scene, report: &Value, path: &str) -> String {
 fn resolutions(scene: &Scene, report: &Value) -> Vec<String> {
     let branch = report["integration_branch"].as_str().expect("a branch");
     let format = "--format=%(trailers:key=Resolution,valueonly,separator=%x2C)";
-    let log = scene.git(&["log", "--reverse", "--topo-order", format, &format!("main..{branch}")]);
-    log.lines().filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect()
+    let log = scene.git(&[
+        "log",
+        "--reverse",
+        "--topo-order",
+        format,
+        &format!("main..{branch}"),
+    ]);
+    log.lines()
+        .filter(|line| !line.is_empty())
+        .map(ToOwned::to_owned)
+        .collect()
 }
 
 fn assert_audited(scene: &Scene) {
     let output = scene.tm(&["audit"]).output().expect("tm");
-    let words = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let words = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(output.status.code(), Some(0), "{words}");
 }
 
@@ -63,23 +82,38 @@ fn assert_both_landed_at_once(scene: &Scene, report: &Value) {
         assert_eq!(attempts(report, id), 1, "{id}: {report:#}");
     }
     let tests = landed(scene, report, "t/all.t");
-    assert!(tests.contains("1 works") && tests.contains("2 works"), "{tests}");
+    assert!(
+        tests.contains("1 works") && tests.contains("2 works"),
+        "{tests}"
+    );
     assert_eq!(scene.statuses(), ["done"; 2]);
-    assert!(resolutions(scene, report).contains(&"union".to_owned()), "{:?}", resolutions(scene, report));
+    assert!(
+        resolutions(scene, report).contains(&"union".to_owned()),
+        "{:?}",
+        resolutions(scene, report)
+    );
     assert_audited(scene);
 }
 
 #[test]
 fn two_tasks_that_append_to_the_same_file_of_tests_both_land_without_another_attempt() {
     let agent = format!("SIDE_BY_SIDE=1\n{APPENDING}");
-    let scene = scene(2, &agent, &[("t/all.t", ". t/check.sh\ncheck 'the first' 1 1\n")]);
+    let scene = scene(
+        2,
+        &agent,
+        &[("t/all.t", ". t/check.sh\ncheck 'the first' 1 1\n")],
+    );
     let report = scene.runs(&["--max-parallel", "2"], 0);
     assert_both_landed_at_once(&scene, &report);
 }
 
 #[test]
 fn a_held_red_that_appends_where_something_has_landed_meanwhile_is_not_done_again() {
-    let scene = scene(2, APPENDING, &[("t/all.t", ". t/check.sh\ncheck 'the first' 1 1\n")]);
+    let scene = scene(
+        2,
+        APPENDING,
+        &[("t/all.t", ". t/check.sh\ncheck 'the first' 1 1\n")],
+    );
     let report = scene.runs(&["--max-parallel", "1", "--red-early"], 0);
     assert_both_landed_at_once(&scene, &report);
 }
@@ -87,14 +121,25 @@ fn a_held_red_that_appends_where_something_has_landed_meanwhile_is_not_done_agai
 #[test]
 fn forty_tasks_that_each_add_a_line_to_the_same_file_all_land() {
     const TASKS: usize = 40;
-    let cheap = [("run-tests.sh", "echo 1..1\necho ok - fine\n"), ("list", "first\n")];
+    let cheap = [
+        ("run-tests.sh", "echo 1..1\necho ok - fine\n"),
+        ("list", "first\n"),
+    ];
     let scene = scene(TASKS, "echo \"$name\" >> list\n", &cheap);
     let report = scene.runs(&["--tdd", "off", "--max-parallel", "8"], 0);
-    let made: usize = (1..=TASKS).map(|id| attempts(&report, &id.to_string())).sum();
+    let made: usize = (1..=TASKS)
+        .map(|id| attempts(&report, &id.to_string()))
+        .sum();
     assert!(made <= TASKS + TASKS * 3 / 10, "{made} attempts");
-    let mut lines: Vec<String> = landed(&scene, &report, "list").lines().map(ToOwned::to_owned).collect();
+    let mut lines: Vec<String> = landed(&scene, &report, "list")
+        .lines()
+        .map(ToOwned::to_owned)
+        .collect();
     lines.sort();
-    let mut expected: Vec<String> = (1..=TASKS).map(|id| id.to_string()).chain(["first".to_owned()]).collect();
+    let mut expected: Vec<String> = (1..=TASKS)
+        .map(|id| id.to_string())
+        .chain(["first".to_owned()])
+        .collect();
     expected.sort();
     assert_eq!(lines, expected);
     assert_eq!(scene.statuses(), ["done"; TASKS]);
@@ -113,27 +158,52 @@ esac
 
 fn quarrel(resolving: &str) -> Scene {
     let words = "# words\nall: a\n# end\n";
-    let agent = QUARRELSOME
-        .replace("RESOLVING", resolving)
-        .replace("write_anew() { sed \"s/\\$/", "write_anew() { sed \"/all/s/\\$/");
+    let agent = QUARRELSOME.replace("RESOLVING", resolving).replace(
+        "write_anew() { sed \"s/\\$/",
+        "write_anew() { sed \"/all/s/\\$/",
+    );
     let cheap = "echo 1..1\ntest -e t/secret && echo ok - fine || echo not ok - fine\n";
-    scene(2, &agent, &[("words", words), ("run-tests.sh", cheap), ("t/secret", "x\n")])
+    scene(
+        2,
+        &agent,
+        &[
+            ("words", words),
+            ("run-tests.sh", cheap),
+            ("t/secret", "x\n"),
+        ],
+    )
 }
 
 const RIGHT: &str = "printf '# words\\nall: a 1 2\\n# end\\n' > words";
 
 #[test]
 fn the_tasks_own_agent_puts_proven_work_together_with_what_has_landed() {
-    let scene = quarrel(&format!("grep --quiet '<<<<<<<' words && test -e docs/1 && test -e docs/2 && {RIGHT}"));
-    let report = scene.runs(&["--tdd", "off", "--max-parallel", "2", "--retries", "0"], 0);
+    let scene = quarrel(&format!(
+        "grep --quiet '<<<<<<<' words && test -e docs/1 && test -e docs/2 && {RIGHT}"
+    ));
+    let report = scene.runs(
+        &["--tdd", "off", "--max-parallel", "2", "--retries", "0"],
+        0,
+    );
     assert_eq!(attempts(&report, "2"), 2, "{report:#}");
     let first = &task(&report, "2")["attempts"][0];
     assert_eq!(first["failure"], "conflict", "{first:#}");
-    assert_eq!(landed(&scene, &report, "words"), "# words\nall: a 1 2\n# end");
-    assert_eq!(landed(&scene, &report, "docs/2"), "2", "the rest of the proven work is kept as it was");
+    assert_eq!(
+        landed(&scene, &report, "words"),
+        "# words\nall: a 1 2\n# end"
+    );
+    assert_eq!(
+        landed(&scene, &report, "docs/2"),
+        "2",
+        "the rest of the proven work is kept as it was"
+    );
     assert_eq!(resolutions(&scene, &report), ["agent"]);
-    let prompt = std::fs::read_to_string(scene.waves_folder().join("tasks/2/attempt-2/prompt.md")).expect("a prompt");
-    assert!(prompt.contains("`words`") && prompt.contains("What has landed: task 1, Add to it"), "{prompt}");
+    let prompt = std::fs::read_to_string(scene.waves_folder().join("tasks/2/attempt-2/prompt.md"))
+        .expect("a prompt");
+    assert!(
+        prompt.contains("`words`") && prompt.contains("What has landed: task 1, Add to it"),
+        "{prompt}"
+    );
     assert_audited(&scene);
 }
 
@@ -145,22 +215,61 @@ fn whoever_resolves_a_conflict_wrongly_lands_nothing_that_way() {
             "printf '# words\\nall: a 2\\n# end\\n' > words",
             "`1`, which a side added, is gone",
         ),
-        ("drops its own", "printf '# words\\nall: a 1\\n# end\\n' > words", "`2`, which a side added, is gone"),
-        ("leaves the marks", "true", "a marker of the conflict was left"),
-        ("touches another file", &format!("{RIGHT}; echo x > docs/1"), "in which nothing conflicts: docs/1"),
-        ("makes a file", &format!("{RIGHT}; echo x > more"), "in which nothing conflicts: more"),
-        ("edits a test", &format!("{RIGHT}; echo y > t/secret"), "in which nothing conflicts: t/secret"),
+        (
+            "drops its own",
+            "printf '# words\\nall: a 1\\n# end\\n' > words",
+            "`2`, which a side added, is gone",
+        ),
+        (
+            "leaves the marks",
+            "true",
+            "a marker of the conflict was left",
+        ),
+        (
+            "touches another file",
+            &format!("{RIGHT}; echo x > docs/1"),
+            "in which nothing conflicts: docs/1",
+        ),
+        (
+            "makes a file",
+            &format!("{RIGHT}; echo x > more"),
+            "in which nothing conflicts: more",
+        ),
+        (
+            "edits a test",
+            &format!("{RIGHT}; echo y > t/secret"),
+            "in which nothing conflicts: t/secret",
+        ),
         ("removes the file", "rm words", "`words`: it is gone"),
-        ("puts back what was there", "printf '# words\\nall: a\\nall: a 1 2\\n# end\\n' > words", "is back"),
-        ("changes other lines", "printf '# Words\\nall: a 1 2\\n# end\\n' > words", "outside of the conflicts"),
+        (
+            "puts back what was there",
+            "printf '# words\\nall: a\\nall: a 1 2\\n# end\\n' > words",
+            "is back",
+        ),
+        (
+            "changes other lines",
+            "printf '# Words\\nall: a 1 2\\n# end\\n' > words",
+            "outside of the conflicts",
+        ),
     ] {
         let scene = quarrel(resolving);
-        let report = scene.runs(&["--tdd", "off", "--max-parallel", "2", "--retries", "0"], 0);
+        let report = scene.runs(
+            &["--tdd", "off", "--max-parallel", "2", "--retries", "0"],
+            0,
+        );
         let second = &task(&report, "2")["attempts"];
-        assert_eq!(second.as_array().expect("attempts").len(), 3, "{name}: {second:#}");
+        assert_eq!(
+            second.as_array().expect("attempts").len(),
+            3,
+            "{name}: {second:#}"
+        );
         let said = second[1]["evidence"].as_str().unwrap_or_default();
         assert!(said.contains(evidence), "{name}: {said}");
-        assert_eq!(landed(&scene, &report, "words"), "# words\nall: a 1 2\n# end", "{name}: by the third attempt");
+        assert_eq!(
+            landed(&scene, &report, "words"),
+            "# words\nall: a 1 2\n# end",
+            "{name}: by the third attempt"
+        );
         assert_eq!(landed(&scene, &report, "docs/1"), "1", "{name}");
         assert!(resolutions(&scene, &report).is_empty(), "{name}");
     }
@@ -173,10 +282,19 @@ fn a_merge_program_that_the_user_names_merges_what_lines_alone_do_not() {
     let scene = quarrel("false");
     write(&scene.path("unite.sh"), UNITE);
     let driver = format!("sh '{}' %O %A %B %P", scene.path("unite.sh").display());
-    write(&scene.root().join(".taskmaster/tm.yaml"), &format!("git:\n  merge_driver: \"{driver}\"\n"));
-    let report = scene.runs(&["--tdd", "off", "--max-parallel", "2", "--retries", "0"], 0);
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        &format!("git:\n  merge_driver: \"{driver}\"\n"),
+    );
+    let report = scene.runs(
+        &["--tdd", "off", "--max-parallel", "2", "--retries", "0"],
+        0,
+    );
     assert_eq!(attempts(&report, "2"), 1, "{report:#}");
-    assert_eq!(landed(&scene, &report, "words"), "# words\nall: a 1 2\n# end");
+    assert_eq!(
+        landed(&scene, &report, "words"),
+        "# words\nall: a 1 2\n# end"
+    );
     assert_eq!(resolutions(&scene, &report), ["driver"]);
     assert_audited(&scene);
 }
@@ -184,17 +302,36 @@ fn a_merge_program_that_the_user_names_merges_what_lines_alone_do_not() {
 #[test]
 fn a_lock_file_in_conflict_is_made_again_from_what_has_landed_together() {
     for (name, joined) in [("Cargo.lock", "0\n1\n2"), ("bun.lockb", "0\x001\x002")] {
-        let make = if name == "bun.lockb" { "cat wanted/* | tr '\\n' '\\0'" } else { "cat wanted/*" };
+        let make = if name == "bun.lockb" {
+            "cat wanted/* | tr '\\n' '\\0'"
+        } else {
+            "cat wanted/*"
+        };
         let agent = format!(
             "if [ \"$name\" = 2 ]; then until_landed 1; fi\n\
              mkdir -p wanted; echo \"$name\" > \"wanted/$name\"; {make} > {name}\n"
         );
-        let cheap = format!("echo 1..1\n{make} | cmp - {name} && echo ok - fine || echo not ok - fine\n");
+        let cheap =
+            format!("echo 1..1\n{make} | cmp - {name} && echo ok - fine || echo not ok - fine\n");
         let before = if name == "bun.lockb" { "0\0" } else { "0\n" };
-        let scene = scene(2, &agent, &[("wanted/0", "0\n"), (name, before), ("run-tests.sh", &cheap)]);
-        let settings = format!("git: {{ lock_files: {{ {name}: \"{} > {name}\" }} }}\n", make.replace('\\', "\\\\"));
+        let scene = scene(
+            2,
+            &agent,
+            &[
+                ("wanted/0", "0\n"),
+                (name, before),
+                ("run-tests.sh", &cheap),
+            ],
+        );
+        let settings = format!(
+            "git: {{ lock_files: {{ {name}: \"{} > {name}\" }} }}\n",
+            make.replace('\\', "\\\\")
+        );
         write(&scene.root().join(".taskmaster/tm.yaml"), &settings);
-        let report = scene.runs(&["--tdd", "off", "--max-parallel", "2", "--retries", "0"], 0);
+        let report = scene.runs(
+            &["--tdd", "off", "--max-parallel", "2", "--retries", "0"],
+            0,
+        );
         assert_eq!(attempts(&report, "2"), 1, "{report:#}");
         assert_eq!(landed(&scene, &report, name).trim_end_matches('\0'), joined);
         assert_eq!(resolutions(&scene, &report), ["lockfile"]);
@@ -209,14 +346,33 @@ if [ "$name" = 2 ] && [ "$TM_ATTEMPT" = 1 ]; then until_landed 1; fi
 mkdir -p wanted; echo "$name" > "wanted/$name"; cat wanted/* > Cargo.lock
 "#;
     let cheap = "echo 1..1\necho ok - fine\n";
-    let scene = scene(2, agent, &[("wanted/0", "0\n"), ("Cargo.lock", "0\n"), ("run-tests.sh", cheap)]);
-    let settings = "git:\n  lock_files:\n    Cargo.lock: cat wanted/* > Cargo.lock; echo x > wanted/9\n";
+    let scene = scene(
+        2,
+        agent,
+        &[
+            ("wanted/0", "0\n"),
+            ("Cargo.lock", "0\n"),
+            ("run-tests.sh", cheap),
+        ],
+    );
+    let settings =
+        "git:\n  lock_files:\n    Cargo.lock: cat wanted/* > Cargo.lock; echo x > wanted/9\n";
     write(&scene.root().join(".taskmaster/tm.yaml"), settings);
-    let report = scene.runs(&["--tdd", "off", "--max-parallel", "2", "--retries", "0"], 0);
+    let report = scene.runs(
+        &["--tdd", "off", "--max-parallel", "2", "--retries", "0"],
+        0,
+    );
     let second = &task(&report, "2")["attempts"];
-    assert_eq!(second.as_array().expect("attempts").len(), 2, "a fresh attempt, uncharged: {second:#}");
+    assert_eq!(
+        second.as_array().expect("attempts").len(),
+        2,
+        "a fresh attempt, uncharged: {second:#}"
+    );
     let evidence = second[0]["evidence"].as_str().expect("evidence");
-    assert!(evidence.contains("changed other files, too: wanted/9"), "{evidence}");
+    assert!(
+        evidence.contains("changed other files, too: wanted/9"),
+        "{evidence}"
+    );
     assert_eq!(landed(&scene, &report, "Cargo.lock"), "0\n1\n2");
 }
 
@@ -230,7 +386,11 @@ fn goes_on_after_dying(
     let reached = std::sync::atomic::AtomicUsize::new(0);
     let dies_at = |point: usize| {
         let scene = make();
-        let died = scene.run_command(&ARGUMENTS).env("CRASH_POINT", point.to_string()).output().expect("tm");
+        let died = scene
+            .run_command(&ARGUMENTS)
+            .env("CRASH_POINT", point.to_string())
+            .output()
+            .expect("tm");
         if !died.status.success() {
             reached.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         }
@@ -253,13 +413,26 @@ fn goes_on_after_dying(
 fn points_of(scene: &Scene) -> usize {
     let log = scene.path("points");
     let mut command = scene.run_command(&["--tdd", "off", "--max-parallel", "2", "--retries", "0"]);
-    assert!(command.env("CRASH_POINT_LOG", &log).status().expect("tm").success());
-    std::fs::read_to_string(&log).expect("the points").lines().count()
+    assert!(
+        command
+            .env("CRASH_POINT_LOG", &log)
+            .status()
+            .expect("tm")
+            .success()
+    );
+    std::fs::read_to_string(&log)
+        .expect("the points")
+        .lines()
+        .count()
 }
 
 /// Some of the points of the second half, where the conflict is; all of them where that is asked for.
 fn second_half(points: usize) -> Vec<usize> {
-    let step = if std::env::var_os("TM_TEST_EVERY_POINT").is_some() { 1 } else { 23 };
+    let step = if std::env::var_os("TM_TEST_EVERY_POINT").is_some() {
+        1
+    } else {
+        23
+    };
     (points / 2..points).step_by(step).collect()
 }
 
@@ -281,8 +454,17 @@ fn dying_while_a_lock_file_is_made_again_changes_nothing_about_the_end() {
 if [ "$name" = 2 ]; then until_landed 1; fi
 mkdir -p wanted; echo "$name" > "wanted/$name"; cat wanted/* > Cargo.lock
 "#;
-        let cheap = "echo 1..1\ncat wanted/* | cmp - Cargo.lock && echo ok - fine || echo not ok - fine\n";
-        let scene = scene(2, agent, &[("wanted/0", "0\n"), ("Cargo.lock", "0\n"), ("run-tests.sh", cheap)]);
+        let cheap =
+            "echo 1..1\ncat wanted/* | cmp - Cargo.lock && echo ok - fine || echo not ok - fine\n";
+        let scene = scene(
+            2,
+            agent,
+            &[
+                ("wanted/0", "0\n"),
+                ("Cargo.lock", "0\n"),
+                ("run-tests.sh", cheap),
+            ],
+        );
         let settings = "git:\n  lock_files:\n    Cargo.lock: cat wanted/* > Cargo.lock\n";
         write(&scene.root().join(".taskmaster/tm.yaml"), settings);
         scene

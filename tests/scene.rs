@@ -50,10 +50,13 @@ const ENOUGH: u64 = 4 << 30;
 fn own_folder() -> TempDir {
     let has_room = rustix::fs::statvfs(IN_MEMORY).is_ok_and(|found| {
         // Agents and tests are programs in it.
-        found.f_bavail * found.f_frsize > ENOUGH && !found.f_flag.contains(StatVfsMountFlags::NOEXEC)
+        found.f_bavail * found.f_frsize > ENOUGH
+            && !found.f_flag.contains(StatVfsMountFlags::NOEXEC)
     });
     let is_chosen = std::env::var_os("TMPDIR").is_some();
-    let in_memory = (has_room && !is_chosen).then(|| tempfile::tempdir_in(IN_MEMORY).ok()).flatten();
+    let in_memory = (has_room && !is_chosen)
+        .then(|| tempfile::tempdir_in(IN_MEMORY).ok())
+        .flatten();
     in_memory.unwrap_or_else(|| tempfile::tempdir().expect("a folder"))
 }
 
@@ -67,16 +70,29 @@ impl Scene {
                                    "priority": "medium", "dependencies": dependencies, "subtasks": []})
             })
             .collect();
-        let backlog = serde_json::to_string_pretty(&serde_json::json!({"master": {"tasks": tasks}})).expect("json");
+        let backlog =
+            serde_json::to_string_pretty(&serde_json::json!({"master": {"tasks": tasks}}))
+                .expect("json");
         Self::with_backlog(&backlog, agent)
     }
 
     pub(crate) fn with_backlog(backlog: &str, agent: &str) -> Self {
-        let scene = Self { folder: own_folder() };
+        let scene = Self {
+            folder: own_folder(),
+        };
         let root = scene.root();
-        write(&root.join("run-tests.sh"), include_str!("../cli/demo/repository/run-tests.sh"));
-        write(&root.join("t/check.sh"), include_str!("../cli/demo/repository/t/check.sh"));
-        write(&root.join("t/old.t"), ". t/check.sh\ncheck 'the old one' 1 1\n");
+        write(
+            &root.join("run-tests.sh"),
+            include_str!("../cli/demo/repository/run-tests.sh"),
+        );
+        write(
+            &root.join("t/check.sh"),
+            include_str!("../cli/demo/repository/t/check.sh"),
+        );
+        write(
+            &root.join("t/old.t"),
+            ". t/check.sh\ncheck 'the old one' 1 1\n",
+        );
         write(&root.join(".taskmaster/tasks/tasks.json"), backlog);
         write(&scene.path("agent.sh"), agent);
         for arguments in [
@@ -126,9 +142,19 @@ impl Scene {
     }
 
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
-        let output = self.command(Path::new("git")).args(arguments).output().expect("git");
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+        let output = self
+            .command(Path::new("git"))
+            .args(arguments)
+            .output()
+            .expect("git");
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned()
     }
 
     /// A call of any program.
@@ -143,7 +169,10 @@ impl Scene {
 
     /// A call of git that may be refused.
     pub(crate) fn try_git(&self, arguments: &[&str]) -> Output {
-        self.command(Path::new("git")).args(arguments).output().expect("git")
+        self.command(Path::new("git"))
+            .args(arguments)
+            .output()
+            .expect("git")
     }
 
     /// A call of tm.
@@ -168,13 +197,23 @@ impl Scene {
     /// Runs to the end and expects this exit code.
     pub(crate) fn runs(&self, arguments: &[&str], code: i32) -> Value {
         let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         self.report()
     }
 
     /// Starts a run and returns when its agent says that it works.
     pub(crate) fn start_and_wait_for_agent(&self, arguments: &[&str]) -> Child {
-        let child = self.run_command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tm starts");
+        let child = self
+            .run_command(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("tm starts");
         // Opening a pipe waits until the agent opens its end.
         drop(std::fs::read(self.path("started")).expect("the agent starts"));
         child
@@ -182,42 +221,78 @@ impl Scene {
 
     pub(crate) fn pipe(&self, name: &str) {
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
-        rustix::fs::mknodat(rustix::fs::CWD, self.path(name), rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            self.path(name),
+            rustix::fs::FileType::Fifo,
+            mode,
+            0,
+        )
+        .expect("a pipe");
     }
 
     pub(crate) fn report(&self) -> Value {
-        let output = self.tm(&["waves", "report", "--json"]).output().expect("tm");
-        serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|error| panic!("one JSON document: {error}: {}", String::from_utf8_lossy(&output.stderr)))
+        let output = self
+            .tm(&["waves", "report", "--json"])
+            .output()
+            .expect("tm");
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!(
+                "one JSON document: {error}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            )
+        })
     }
 
     pub(crate) fn statuses(&self) -> Vec<String> {
-        let text = std::fs::read_to_string(self.root().join(".taskmaster/tasks/tasks.json")).expect("a backlog");
+        let text = std::fs::read_to_string(self.root().join(".taskmaster/tasks/tasks.json"))
+            .expect("a backlog");
         let json: Value = serde_json::from_str(&text).expect("valid JSON");
         let tasks = json["master"]["tasks"].as_array().expect("tasks").iter();
-        tasks.map(|task| task["status"].as_str().unwrap_or_default().to_owned()).collect()
+        tasks
+            .map(|task| task["status"].as_str().unwrap_or_default().to_owned())
+            .collect()
     }
 
     /// The folder of the last run.
     pub(crate) fn waves_folder(&self) -> PathBuf {
-        let projects = std::fs::read_dir(self.path("tm/projects")).expect("projects").flatten();
-        let runs = projects.filter_map(|project| std::fs::read_dir(project.path().join("runs")).ok());
-        runs.flatten().flatten().map(|run| run.path()).max().expect("a run")
+        let projects = std::fs::read_dir(self.path("tm/projects"))
+            .expect("projects")
+            .flatten();
+        let runs =
+            projects.filter_map(|project| std::fs::read_dir(project.path().join("runs")).ok());
+        runs.flatten()
+            .flatten()
+            .map(|run| run.path())
+            .max()
+            .expect("a run")
     }
 
     /// The tree of the integration branch of the last run.
     pub(crate) fn landed_tree(&self) -> String {
-        let branch = self.report()["integration_branch"].as_str().expect("a branch").to_owned();
+        let branch = self.report()["integration_branch"]
+            .as_str()
+            .expect("a branch")
+            .to_owned();
         self.git(&["rev-parse", &format!("{branch}^{{tree}}")])
     }
 
     /// No process of an attempt of this scene is alive.
     pub(crate) fn assert_no_process_is_left(&self) {
         let mark = format!("AGENT_FOLDER={}", self.folder.path().display());
-        for entry in std::fs::read_dir("/proc").expect("a list of processes").flatten() {
+        for entry in std::fs::read_dir("/proc")
+            .expect("a list of processes")
+            .flatten()
+        {
             let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-            let is_ours = environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes());
-            assert!(!is_ours, "{:?} is left", std::fs::read_to_string(entry.path().join("cmdline")));
+            let is_ours = environment
+                .split(|&byte| byte == 0)
+                .any(|variable| variable == mark.as_bytes());
+            assert!(
+                !is_ours,
+                "{:?} is left",
+                std::fs::read_to_string(entry.path().join("cmdline"))
+            );
         }
     }
 }
@@ -225,5 +300,8 @@ impl Scene {
 /// The attempts of a task in a report.
 pub(crate) fn task<'a>(report: &'a Value, id: &str) -> &'a Value {
     let tasks = report["tasks"].as_array().expect("tasks");
-    tasks.iter().find(|task| task["id"] == id).unwrap_or_else(|| panic!("task {id} in {report}"))
+    tasks
+        .iter()
+        .find(|task| task["id"] == id)
+        .unwrap_or_else(|| panic!("task {id} in {report}"))
 }

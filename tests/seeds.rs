@@ -39,14 +39,31 @@ fn scene(seed: u64) -> Scene {
     let count = 4 + random.u64(..4);
     let mut tasks: Vec<(String, &str, Vec<String>)> = Vec::new();
     for id in 1..=count {
-        let title = if random.u64(..4) == 0 { "Add the parser" } else { "Document it" };
-        let on = (1..id).filter(|_| random.u64(..4) == 0).map(|id| id.to_string()).collect();
+        let title = if random.u64(..4) == 0 {
+            "Add the parser"
+        } else {
+            "Document it"
+        };
+        let on = (1..id)
+            .filter(|_| random.u64(..4) == 0)
+            .map(|id| id.to_string())
+            .collect();
         tasks.push((id.to_string(), title, on));
     }
-    let hopeless = if random.u64(..2) == 0 { BTreeSet::from([1 + random.u64(..count)]) } else { BTreeSet::new() };
-    let on: Vec<Vec<&str>> = tasks.iter().map(|(_, _, on)| on.iter().map(String::as_str).collect()).collect();
-    let tasks: Vec<(&str, &str, &[&str])> =
-        tasks.iter().zip(&on).map(|((id, title, _), on)| (id.as_str(), *title, on.as_slice())).collect();
+    let hopeless = if random.u64(..2) == 0 {
+        BTreeSet::from([1 + random.u64(..count)])
+    } else {
+        BTreeSet::new()
+    };
+    let on: Vec<Vec<&str>> = tasks
+        .iter()
+        .map(|(_, _, on)| on.iter().map(String::as_str).collect())
+        .collect();
+    let tasks: Vec<(&str, &str, &[&str])> = tasks
+        .iter()
+        .zip(&on)
+        .map(|((id, title, _), on)| (id.as_str(), *title, on.as_slice()))
+        .collect();
     Scene::new(&tasks, &agent(seed, &hopeless))
 }
 
@@ -60,7 +77,10 @@ struct End {
 
 fn end(scene: &Scene, code: Option<i32>) -> End {
     let report = scene.report();
-    let (base, branch) = (report["base_commit"].as_str(), report["integration_branch"].as_str());
+    let (base, branch) = (
+        report["base_commit"].as_str(),
+        report["integration_branch"].as_str(),
+    );
     let range = format!("{}..{}", base.expect("a base"), branch.expect("a branch"));
     let listing = scene.git(&["log", "--first-parent", "--format=%s", &range]);
     let mut landed: Vec<String> = listing.lines().map(ToOwned::to_owned).collect();
@@ -69,12 +89,27 @@ fn end(scene: &Scene, code: Option<i32>) -> End {
     once.dedup();
     assert_eq!(landed, once, "nothing lands twice");
     scene.assert_no_process_is_left();
-    let locks =
-        scene.shell("find .git -name '*.lock' ! -name tm-worktrees.lock ! -name tm-run.lock").output().expect("find");
-    assert!(locks.stdout.is_empty(), "{}", String::from_utf8_lossy(&locks.stdout));
+    let locks = scene
+        .shell("find .git -name '*.lock' ! -name tm-worktrees.lock ! -name tm-run.lock")
+        .output()
+        .expect("find");
+    assert!(
+        locks.stdout.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&locks.stdout)
+    );
     let pruned = scene.tm(&["worktrees", "prune"]).output().expect("tm");
-    assert!(pruned.stdout.is_empty(), "a worktree was left: {}", String::from_utf8_lossy(&pruned.stdout));
-    End { code, tree: scene.landed_tree(), statuses: scene.statuses(), landed }
+    assert!(
+        pruned.stdout.is_empty(),
+        "a worktree was left: {}",
+        String::from_utf8_lossy(&pruned.stdout)
+    );
+    End {
+        code,
+        tree: scene.landed_tree(),
+        statuses: scene.statuses(),
+        landed,
+    }
 }
 
 const ARGUMENTS: [&str; 2] = ["--max-parallel", "3"];
@@ -109,11 +144,20 @@ fn go_on(scene: &Scene, kill_at: Option<u64>) -> Output {
 fn survives(seed: u64) -> usize {
     let calm = scene(seed);
     let log = calm.path("points");
-    let output = run(&calm).env("CRASH_POINT_LOG", &log).output().expect("tm");
+    let output = run(&calm)
+        .env("CRASH_POINT_LOG", &log)
+        .output()
+        .expect("tm");
     let expected = end(&calm, output.status.code());
-    let points = std::fs::read_to_string(&log).expect("points").lines().count() as u64;
+    let points = std::fs::read_to_string(&log)
+        .expect("points")
+        .lines()
+        .count() as u64;
     let (scene, mut random, mut kills) = (scene(seed), Rng::with_seed(!seed), 0);
-    let mut output = run(&scene).env("CRASH_POINT", random.u64(..points).to_string()).output().expect("tm");
+    let mut output = run(&scene)
+        .env("CRASH_POINT", random.u64(..points).to_string())
+        .output()
+        .expect("tm");
     while output.status.code().is_none() {
         kills += 1;
         output = go_on(&scene, (kills < KILLS).then(|| 1 + random.u64(..points)));
@@ -121,14 +165,26 @@ fn survives(seed: u64) -> usize {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!words.contains("panicked"), "seed {seed}: {words}");
     // One that died after its very last write has ended.
-    let code = if words.contains("it has ended") { expected.code } else { output.status.code() };
-    assert_eq!(end(&scene, code), expected, "seed {seed}, killed {kills} times: {words}");
+    let code = if words.contains("it has ended") {
+        expected.code
+    } else {
+        output.status.code()
+    };
+    assert_eq!(
+        end(&scene, code),
+        expected,
+        "seed {seed}, killed {kills} times: {words}"
+    );
     kills
 }
 
 #[test]
 fn random_agents_and_random_kills_end_as_undisturbed() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let number = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
     let first = number("TM_FIRST_SEED").unwrap_or(1);
     let started = Instant::now();
     let (mut seeds, mut kills) = (0, 0);

@@ -9,7 +9,10 @@ use std::io::Write as _;
 /// `TM_REQUIRE_TOOLS=1` asks for all of them.
 pub(crate) fn lacks(tool: &str) {
     let is_required = std::env::var_os("TM_REQUIRE_TOOLS").is_some_and(|value| value == "1");
-    assert!(!is_required, "there is no {tool}, which TM_REQUIRE_TOOLS=1 asks for; `.ci/run` installs it");
+    assert!(
+        !is_required,
+        "there is no {tool}, which TM_REQUIRE_TOOLS=1 asks for; `.ci/run` installs it"
+    );
     lacks_what_a_machine_may_have(&format!("{tool}; `.ci/run` installs it"));
 }
 

@@ -11,7 +11,10 @@ try() { name=$1; shift; "$@" > "$AGENT_FOLDER/$name" 2>&1; echo "exit $?" >> "$A
 fn scene(agent: &str) -> Scene {
     let tm = assert_cmd::cargo::cargo_bin!("tm").display().to_string();
     let agent = format!("tm='{tm}'\n{TRY}\n{agent}\n{HONEST}");
-    Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &agent)
+    Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        &agent,
+    )
 }
 
 fn said(scene: &Scene, name: &str) -> String {
@@ -65,19 +68,45 @@ fi
         "claim",
     ] {
         let words = said(&scene, name);
-        assert!(words.contains("exit 3") && words.contains("attempt 1 of task `1` of the run"), "{name}: {words}");
+        assert!(
+            words.contains("exit 3") && words.contains("attempt 1 of task `1` of the run"),
+            "{name}: {words}"
+        );
         assert!(words.contains("hint:"), "{name}: {words}");
     }
     for name in ["list", "next", "look"] {
-        assert!(said(&scene, name).contains("exit 0"), "{name}: {}", said(&scene, name));
+        assert!(
+            said(&scene, name).contains("exit 0"),
+            "{name}: {}",
+            said(&scene, name)
+        );
     }
     let noticed = noticed(&report, "1");
-    for command in ["waves pause", "waves stop", "set-status", "waves land", "review approve", "pr", "add-task"] {
-        assert!(noticed.contains(&format!("`tm {command}` was refused to it")), "{command}: {noticed}");
+    for command in [
+        "waves pause",
+        "waves stop",
+        "set-status",
+        "waves land",
+        "review approve",
+        "pr",
+        "add-task",
+    ] {
+        assert!(
+            noticed.contains(&format!("`tm {command}` was refused to it")),
+            "{command}: {noticed}"
+        );
     }
-    assert_eq!(task(&report, "2")["attempts"][0]["noticed"].as_array().map(Vec::len), Some(0));
+    assert_eq!(
+        task(&report, "2")["attempts"][0]["noticed"]
+            .as_array()
+            .map(Vec::len),
+        Some(0)
+    );
     assert_eq!(scene.statuses(), ["done", "done"]);
-    assert!(!report.to_string().contains("stopped by the user") && !said(&scene, "stop").contains("asked the run"));
+    assert!(
+        !report.to_string().contains("stopped by the user")
+            && !said(&scene, "stop").contains("asked the run")
+    );
 }
 
 #[test]
@@ -109,11 +138,21 @@ fi
     let report = scene.runs(&[], 0);
     for name in ["daemon", "test", "raw"] {
         let words = said(&scene, name);
-        assert!(words.contains("refused, because it is called from within"), "{name}: {words}");
+        assert!(
+            words.contains("refused, because it is called from within"),
+            "{name}: {words}"
+        );
     }
-    assert!(said(&scene, "raw").contains("\"reason\":\"agent\""), "{}", said(&scene, "raw"));
+    assert!(
+        said(&scene, "raw").contains("\"reason\":\"agent\""),
+        "{}",
+        said(&scene, "raw")
+    );
     let noticed = noticed(&report, "1");
-    assert!(noticed.contains("`tm waves pause` was refused") && noticed.contains("`tm waves stop` was"), "{noticed}");
+    assert!(
+        noticed.contains("`tm waves pause` was refused") && noticed.contains("`tm waves stop` was"),
+        "{noticed}"
+    );
     assert_eq!(scene.statuses(), ["done", "done"]);
 }
 
@@ -133,11 +172,19 @@ fi
     );
     let report = scene.runs(&[], 0);
     for name in ["status", "run", "land"] {
-        assert!(said(&scene, name).contains("exit 0"), "{name}: {}", said(&scene, name));
+        assert!(
+            said(&scene, name).contains("exit 0"),
+            "{name}: {}",
+            said(&scene, name)
+        );
     }
     assert_eq!(noticed(&report, "1"), "[]");
-    let own = std::fs::read_to_string(scene.path("own/.taskmaster/tasks/tasks.json")).expect("a backlog");
-    assert!(own.contains("cancelled") && own.contains("\"done\""), "{own}");
+    let own =
+        std::fs::read_to_string(scene.path("own/.taskmaster/tasks/tasks.json")).expect("a backlog");
+    assert!(
+        own.contains("cancelled") && own.contains("\"done\""),
+        "{own}"
+    );
     assert_eq!(scene.statuses(), ["done", "done"]);
 }
 
@@ -145,7 +192,10 @@ fi
 fn what_follows_a_run_by_its_users_order_may_change_its_tasks() {
     let scene = scene("");
     let tm = assert_cmd::cargo::cargo_bin!("tm").display().to_string();
-    write(&scene.path("after.sh"), &format!("'{tm}' set-status --id=1 --status=review\n"));
+    write(
+        &scene.path("after.sh"),
+        &format!("'{tm}' set-status --id=1 --status=review\n"),
+    );
     let after = format!("sh '{}'", scene.path("after.sh").display());
     scene.runs(&["--on-complete", &after], 0);
     assert_eq!(scene.statuses(), ["review", "done"]);

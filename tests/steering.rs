@@ -34,7 +34,11 @@ fn steer(scene: &Scene, arguments: &[&str]) -> Value {
     words.extend(arguments);
     words.push("--json");
     let output = scene.tm(&words).output().expect("tm");
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).expect("one line of JSON")
 }
 
@@ -42,12 +46,23 @@ fn refused(scene: &Scene, arguments: &[&str]) -> (Option<i32>, String) {
     let mut words = vec!["waves"];
     words.extend(arguments);
     let output: Output = scene.tm(&words).output().expect("tm");
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    )
 }
 
 fn add_task(scene: &Scene, arguments: &[&str]) {
-    let added = scene.tm(&["add-task"]).args(arguments).output().expect("tm");
-    assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+    let added = scene
+        .tm(&["add-task"])
+        .args(arguments)
+        .output()
+        .expect("tm");
+    assert!(
+        added.status.success(),
+        "{}",
+        String::from_utf8_lossy(&added.stderr)
+    );
 }
 
 fn kill(child: &mut Child) {
@@ -58,25 +73,45 @@ fn kill(child: &mut Child) {
 
 fn control_folder(scene: &Scene) -> PathBuf {
     let projects = std::fs::read_dir(scene.path("tm").join("projects")).expect("projects");
-    projects.flatten().next().expect("a project").path().join("control")
+    projects
+        .flatten()
+        .next()
+        .expect("a project")
+        .path()
+        .join("control")
 }
 
 fn mode(path: &Path) -> u32 {
-    std::fs::metadata(path).expect("a file").permissions().mode() & 0o777
+    std::fs::metadata(path)
+        .expect("a file")
+        .permissions()
+        .mode()
+        & 0o777
 }
 
 #[test]
 fn a_run_is_paused_and_resumed_from_elsewhere() {
-    let scene = scene(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &["1"]);
+    let scene = scene(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        &["1"],
+    );
     let mut run = scene.start_and_wait_for_agent(&[]);
     let folder = control_folder(&scene);
     let socket = PathBuf::from(std::fs::read_to_string(folder.join("socket")).expect("a pointer"));
-    assert!(std::fs::metadata(&socket).expect("a socket").file_type().is_socket());
+    assert!(
+        std::fs::metadata(&socket)
+            .expect("a socket")
+            .file_type()
+            .is_socket()
+    );
     assert_eq!((mode(&folder), mode(&socket)), (0o700, 0o600));
     assert_eq!(steer(&scene, &["pause"])["run"]["status"], "paused");
     let (code, words) = refused(&scene, &["pause"]);
     assert_eq!(code, Some(3), "{words}");
-    assert!(words.contains("the run is paused already") && words.contains("hint:"), "{words}");
+    assert!(
+        words.contains("the run is paused already") && words.contains("hint:"),
+        "{words}"
+    );
     open_gate(&scene, "1");
     // The work of the agent lands, and nothing else begins.
     while task(&scene.report(), "1")["landed"] != true {
@@ -95,13 +130,19 @@ fn a_run_is_paused_and_resumed_from_elsewhere() {
     assert!(!socket.exists() && !folder.join("socket").exists());
     let (code, words) = refused(&scene, &["pause"]);
     assert_eq!(code, Some(1), "{words}");
-    assert!(words.contains("no run is live") && words.contains("hint:"), "{words}");
+    assert!(
+        words.contains("no run is live") && words.contains("hint:"),
+        "{words}"
+    );
 }
 
 #[test]
 fn tasks_of_a_live_run_are_stopped_retried_skipped_and_added() {
-    let tasks: &[(&str, &str, &[&str])] =
-        &[("1", "Document it", &[]), ("2", "Document more", &["1"]), ("3", "Document the rest", &["2"])];
+    let tasks: &[(&str, &str, &[&str])] = &[
+        ("1", "Document it", &[]),
+        ("2", "Document more", &["1"]),
+        ("3", "Document the rest", &["2"]),
+    ];
     let scene = scene(tasks, &["1"]);
     let mut run = scene.start_and_wait_for_agent(&["--tdd", "off"]);
     steer(&scene, &["skip", "2", "--satisfied"]);
@@ -114,14 +155,20 @@ fn tasks_of_a_live_run_are_stopped_retried_skipped_and_added() {
         (&["retry", "4"], "it is waiting"),
     ] {
         let (code, told) = refused(&scene, arguments);
-        assert!(code == Some(3) && told.contains(words), "{arguments:?}: {told}");
+        assert!(
+            code == Some(3) && told.contains(words),
+            "{arguments:?}: {told}"
+        );
     }
     steer(&scene, &["stop", "1", "--now"]);
     while task(&scene.report(), "1")["state"] != "failed" {
         std::thread::yield_now();
     }
     let report = scene.report();
-    assert_eq!((&task(&report, "1")["failure"], &task(&report, "4")["state"]), (&"stopped".into(), &"blocked".into()));
+    assert_eq!(
+        (&task(&report, "1")["failure"], &task(&report, "4")["state"]),
+        (&"stopped".into(), &"blocked".into())
+    );
     run.wait().expect("an end");
     // Nothing but what was stopped was left to do, so the run is over; its work is kept.
     assert_eq!(scene.statuses(), ["pending", "pending", "done", "pending"]);
@@ -135,21 +182,38 @@ fn a_task_that_is_retried_while_it_runs_is_begun_anew() {
     steer(&scene, &["retry", "1"]);
     assert_eq!(run.wait().expect("an end").code(), Some(0));
     let report = scene.report();
-    let attempts = task(&report, "1")["attempts"].as_array().expect("attempts").clone();
-    assert_eq!((attempts.len(), &attempts[0]["ended"], &attempts[0]["failure"]), (2, &"killed".into(), &Value::Null));
+    let attempts = task(&report, "1")["attempts"]
+        .as_array()
+        .expect("attempts")
+        .clone();
+    assert_eq!(
+        (
+            attempts.len(),
+            &attempts[0]["ended"],
+            &attempts[0]["failure"]
+        ),
+        (2, &"killed".into(), &Value::Null)
+    );
     assert_eq!(scene.statuses(), ["done"]);
 }
 
 #[test]
 fn a_paused_run_that_was_killed_goes_on_when_it_is_taken_up() {
-    let scene = scene(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &["1"]);
+    let scene = scene(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        &["1"],
+    );
     let mut run = scene.start_and_wait_for_agent(&[]);
     steer(&scene, &["pause"]);
     add_task(&scene, &["--title=Document the news"]);
     steer(&scene, &["add", "3"]);
     kill(&mut run);
     let (code, words) = refused(&scene, &["pause"]);
-    assert_eq!((code, words.contains("no run is live")), (Some(1), true), "{words}");
+    assert_eq!(
+        (code, words.contains("no run is live")),
+        (Some(1), true),
+        "{words}"
+    );
     open_gate(&scene, "1");
     let taken_up = scene.tm(&["waves", "resume"]).output().expect("tm");
     let words = String::from_utf8_lossy(&taken_up.stderr);
@@ -162,14 +226,28 @@ fn a_paused_run_that_was_killed_goes_on_when_it_is_taken_up() {
 
 #[test]
 fn a_task_that_was_being_stopped_when_tm_was_killed_is_stopped_when_the_run_is_taken_up() {
-    let scene = scene(&[("1", "Document it", &[]), ("2", "Document more", &[])], &["1"]);
+    let scene = scene(
+        &[("1", "Document it", &[]), ("2", "Document more", &[])],
+        &["1"],
+    );
     let mut run = scene.start_and_wait_for_agent(&["--max-parallel", "1"]);
     steer(&scene, &["stop", "1"]);
     kill(&mut run);
     let taken_up = scene.tm(&["waves", "resume"]).output().expect("tm");
-    assert_eq!(taken_up.status.code(), Some(3), "{}", String::from_utf8_lossy(&taken_up.stderr));
+    assert_eq!(
+        taken_up.status.code(),
+        Some(3),
+        "{}",
+        String::from_utf8_lossy(&taken_up.stderr)
+    );
     let report = scene.report();
-    assert_eq!((&task(&report, "1")["failure"], &task(&report, "2")["landed"]), (&"stopped".into(), &true.into()));
+    assert_eq!(
+        (
+            &task(&report, "1")["failure"],
+            &task(&report, "2")["landed"]
+        ),
+        (&"stopped".into(), &true.into())
+    );
     assert_eq!(scene.statuses(), ["pending", "done"]);
     scene.assert_no_process_is_left();
 }
@@ -201,7 +279,15 @@ fn a_task_that_is_stopped_while_its_work_is_landing_has_landed_or_not_and_says_w
     open_gate(&scene, "landing");
     std::fs::remove_file(scene.path("gate-landing")).expect("the gate");
     let taken_up = scene.tm(&["waves", "resume"]).output().expect("tm");
-    assert_eq!(taken_up.status.code(), Some(0), "{}", String::from_utf8_lossy(&taken_up.stderr));
-    assert_eq!((&task(&scene.report(), "1")["landed"], scene.statuses()), (&true.into(), vec!["done".to_owned(); 2]));
+    assert_eq!(
+        taken_up.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&taken_up.stderr)
+    );
+    assert_eq!(
+        (&task(&scene.report(), "1")["landed"], scene.statuses()),
+        (&true.into(), vec!["done".to_owned(); 2])
+    );
     scene.assert_no_process_is_left();
 }

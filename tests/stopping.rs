@@ -13,7 +13,10 @@ fn gated() -> String {
 }
 
 fn scene() -> Scene {
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &gated());
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        &gated(),
+    );
     scene.pipe("started");
     scene.pipe("gate");
     scene
@@ -31,13 +34,23 @@ fn a_second_run_names_the_first_and_a_killed_one_blocks_nobody() {
     let second = scene.run(&[]);
     let words = String::from_utf8_lossy(&second.stderr).into_owned();
     assert_eq!(second.status.code(), Some(5), "{words}");
-    assert!(words.contains(&first.id().to_string()) && words.contains("hint:"), "{words}");
+    assert!(
+        words.contains(&first.id().to_string()) && words.contains("hint:"),
+        "{words}"
+    );
     send(&first, Signal::KILL);
     first.wait().expect("an end");
     // The agent outlived tm; it goes on as soon as it is let, and its work is landed without being done again.
     write(&scene.path("gate"), "go\n");
     let report = scene.runs(&[], 0);
-    assert_eq!(task(&report, "1")["attempts"].as_array().expect("attempts").len(), 1, "{report}");
+    assert_eq!(
+        task(&report, "1")["attempts"]
+            .as_array()
+            .expect("attempts")
+            .len(),
+        1,
+        "{report}"
+    );
     assert_eq!(scene.statuses(), ["done"; 2]);
     scene.assert_no_process_is_left();
 }
@@ -60,7 +73,12 @@ fn an_interrupted_run_exits_with_130_and_is_taken_up() {
     scene.assert_no_process_is_left();
     assert_eq!(scene.statuses(), ["pending"; 2]);
     let taken_up = scene.tm(&["waves", "resume"]).output().expect("tm");
-    assert_eq!(taken_up.status.code(), Some(0), "{}", String::from_utf8_lossy(&taken_up.stderr));
+    assert_eq!(
+        taken_up.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&taken_up.stderr)
+    );
     assert_eq!(scene.statuses(), ["done"; 2]);
 }
 
@@ -74,7 +92,10 @@ fn a_gentle_stop_lets_the_agent_finish() {
     assert_eq!(run.wait().expect("an end").code(), Some(130));
     assert_eq!(scene.statuses(), ["done", "pending"]);
     let report = scene.report();
-    assert_eq!((&report["status"], &task(&report, "1")["landed"]), (&"interrupted".into(), &true.into()));
+    assert_eq!(
+        (&report["status"], &task(&report, "1")["landed"]),
+        (&"interrupted".into(), &true.into())
+    );
     scene.runs(&[], 0);
     assert_eq!(scene.statuses(), ["done"; 2]);
 }
@@ -92,10 +113,20 @@ fn an_agent_that_finished_while_tm_was_dead_is_landed_without_being_run_again() 
     run.wait().expect("an end");
     write(&scene.path("gate"), "go\n");
     drop(std::fs::read(scene.path("ended")).expect("the agent ends"));
-    write(&scene.path("agent.sh"), "echo again >> \"$AGENT_FOLDER/again\"; exit 1");
+    write(
+        &scene.path("agent.sh"),
+        "echo again >> \"$AGENT_FOLDER/again\"; exit 1",
+    );
     let report = scene.runs(&[], 0);
-    let attempts = task(&report, "1")["attempts"].as_array().expect("attempts").clone();
-    assert_eq!((attempts.len(), &attempts[0]["failure"]), (1, &serde_json::Value::Null), "{report:#}");
+    let attempts = task(&report, "1")["attempts"]
+        .as_array()
+        .expect("attempts")
+        .clone();
+    assert_eq!(
+        (attempts.len(), &attempts[0]["failure"]),
+        (1, &serde_json::Value::Null),
+        "{report:#}"
+    );
     assert!(!scene.path("again").exists());
     assert_eq!(scene.statuses(), ["done"]);
 }
@@ -103,7 +134,10 @@ fn an_agent_that_finished_while_tm_was_dead_is_landed_without_being_run_again() 
 #[test]
 fn an_interrupted_run_is_refused_or_put_aside_with_its_work_kept_and_its_agents_ended() {
     let busy = "echo half > half.txt; echo started > \"$AGENT_FOLDER/started\"; cat \"$AGENT_FOLDER/gate\" > /dev/null";
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], busy);
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        busy,
+    );
     scene.pipe("started");
     scene.pipe("gate");
     let mut run = scene.start_and_wait_for_agent(&[]);
@@ -124,10 +158,23 @@ fn an_interrupted_run_is_refused_or_put_aside_with_its_work_kept_and_its_agents_
     let runs: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("json");
     assert_eq!(runs.as_array().expect("runs").len(), 2);
     // What was begun is kept: the folder, the branches, and the work in progress.
-    let id = folder.file_name().expect("a name").to_string_lossy().into_owned();
-    assert!(folder.join("journal.jsonl").is_file() && words.contains(&format!("tm waves resume {id}")), "{words}");
-    assert_eq!(scene.git(&["show", &format!("refs/tm/salvage/{id}/1/1:half.txt")]), "half");
-    let old = scene.tm(&["waves", "report", "--json", &id]).output().expect("tm");
+    let id = folder
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
+    assert!(
+        folder.join("journal.jsonl").is_file() && words.contains(&format!("tm waves resume {id}")),
+        "{words}"
+    );
+    assert_eq!(
+        scene.git(&["show", &format!("refs/tm/salvage/{id}/1/1:half.txt")]),
+        "half"
+    );
+    let old = scene
+        .tm(&["waves", "report", "--json", &id])
+        .output()
+        .expect("tm");
     let old: serde_json::Value = serde_json::from_slice(&old.stdout).expect("json");
     assert_eq!(old["status"], "interrupted");
 }

@@ -10,13 +10,21 @@ fn words(output: &Output) -> String {
 
 /// Does something in the first attempt at a task, as if the user did it meanwhile, then works as a good agent does.
 fn meanwhile(id: &str, command: &str) -> String {
-    format!("if [ \"$TM_TASK_ID\" = {id} ] && [ \"$TM_ATTEMPT\" = 1 ]; then\n{command}\nfi\n{HONEST}")
+    format!(
+        "if [ \"$TM_TASK_ID\" = {id} ] && [ \"$TM_ATTEMPT\" = 1 ]; then\n{command}\nfi\n{HONEST}"
+    )
 }
 
 /// Two tasks one after the other; tests that cost nothing.
 fn scene(agent: &str) -> Scene {
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], agent);
-    write(&scene.root().join("run-tests.sh"), "echo 1..1\necho ok - fine\n");
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        agent,
+    );
+    write(
+        &scene.root().join("run-tests.sh"),
+        "echo 1..1\necho ok - fine\n",
+    );
     scene.git(&["commit", "--quiet", "--all", "--message", "cheap tests"]);
     scene
 }
@@ -26,10 +34,21 @@ fn ends_well(scene: &Scene, attempts: [usize; 2]) -> String {
     let output = scene.run(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     let report = scene.report();
-    let tried = ["1", "2"].map(|id| task(&report, id)["attempts"].as_array().expect("attempts").len());
+    let tried = ["1", "2"].map(|id| {
+        task(&report, id)["attempts"]
+            .as_array()
+            .expect("attempts")
+            .len()
+    });
     assert_eq!(tried, attempts, "{report:#}");
-    let branch = report["integration_branch"].as_str().expect("a branch").to_owned();
-    assert_eq!(scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]), "1\n2");
+    let branch = report["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
+    assert_eq!(
+        scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]),
+        "1\n2"
+    );
     assert_eq!(scene.statuses(), ["done"; 2]);
     assert_eq!(scene.git(&["worktree", "list"]).lines().count(), 1);
     scene.assert_no_process_is_left();
@@ -69,11 +88,17 @@ fn a_worktree_that_the_user_deletes_meanwhile_costs_an_attempt_that_nobody_is_ch
 
 #[test]
 fn locks_that_other_gits_left_behind_stop_nobody() {
-    let scene = scene(&meanwhile("1", "touch \"$(git rev-parse --git-dir)/index.lock\""));
+    let scene = scene(&meanwhile(
+        "1",
+        "touch \"$(git rev-parse --git-dir)/index.lock\"",
+    ));
     let lock = scene.root().join(".git/index.lock");
     write(&lock, "");
     ends_well(&scene, [1, 1]);
-    assert!(lock.exists(), "the lock of the user's checkout is the user's");
+    assert!(
+        lock.exists(),
+        "the lock of the user's checkout is the user's"
+    );
 }
 
 #[test]
@@ -83,15 +108,28 @@ fn a_branch_whose_lock_stays_stops_the_run_and_says_which() {
     let output = scene.run(&[]);
     let words = words(&output);
     assert_eq!(output.status.code(), Some(1), "{words}");
-    assert!(words.contains(".lock': File exists") && words.contains("hint:"), "{words}");
-    let lock = scene.shell("rm $(find .git/refs -name '*.lock')").output().expect("sh");
-    assert!(lock.status.success(), "{}", String::from_utf8_lossy(&lock.stderr));
+    assert!(
+        words.contains(".lock': File exists") && words.contains("hint:"),
+        "{words}"
+    );
+    let lock = scene
+        .shell("rm $(find .git/refs -name '*.lock')")
+        .output()
+        .expect("sh");
+    assert!(
+        lock.status.success(),
+        "{}",
+        String::from_utf8_lossy(&lock.stderr)
+    );
     ends_well(&scene, [1, 1]);
 }
 
 /// Kills a run whose second task is at work, and lets its agent end.
 fn killed_in_the_second_task() -> Scene {
-    let agent = meanwhile("2", "echo started > \"$AGENT_FOLDER/started\"; cat \"$AGENT_FOLDER/gate\" > /dev/null");
+    let agent = meanwhile(
+        "2",
+        "echo started > \"$AGENT_FOLDER/started\"; cat \"$AGENT_FOLDER/gate\" > /dev/null",
+    );
     let scene = scene(&agent);
     scene.pipe("started");
     scene.pipe("gate");
@@ -105,37 +143,59 @@ fn killed_in_the_second_task() -> Scene {
 #[test]
 fn an_integration_branch_that_was_deleted_after_a_crash_is_not_begun_anew() {
     let scene = killed_in_the_second_task();
-    let branch = scene.report()["integration_branch"].as_str().expect("a branch").to_owned();
+    let branch = scene.report()["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
     let tip = scene.git(&["rev-parse", &branch]);
     scene.git(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
     let words = ends_well(&scene, [1, 1]);
-    assert!(words.contains("was deleted; it is made again") && words.contains(&tip), "{words}");
+    assert!(
+        words.contains("was deleted; it is made again") && words.contains(&tip),
+        "{words}"
+    );
 }
 
 #[test]
 fn an_integration_branch_that_lost_landed_work_is_refused_with_the_command_that_brings_it_back() {
     let scene = killed_in_the_second_task();
-    let branch = scene.report()["integration_branch"].as_str().expect("a branch").to_owned();
+    let branch = scene.report()["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
     scene.git(&["update-ref", &format!("refs/heads/{branch}"), "main"]);
     let refused = scene.run(&[]);
     let words = words(&refused);
     assert_eq!(refused.status.code(), Some(1), "{words}");
-    let hint = words.lines().find_map(|line| line.strip_prefix("hint: `")).expect("a hint");
+    let hint = words
+        .lines()
+        .find_map(|line| line.strip_prefix("hint: `"))
+        .expect("a hint");
     let repair = hint.split('`').next().expect("a command");
-    assert!(scene.shell(repair).status().expect("sh").success(), "{repair}");
+    assert!(
+        scene.shell(repair).status().expect("sh").success(),
+        "{repair}"
+    );
     ends_well(&scene, [1, 1]);
 }
 
 /// Everything that a refused command must leave as it is.
 fn all_that_stays(scene: &Scene) -> (String, String) {
-    let journal = std::fs::read_to_string(scene.waves_folder().join("journal.jsonl")).expect("a journal");
-    (journal, scene.git(&["for-each-ref"]) + &scene.statuses().join(" "))
+    let journal =
+        std::fs::read_to_string(scene.waves_folder().join("journal.jsonl")).expect("a journal");
+    (
+        journal,
+        scene.git(&["for-each-ref"]) + &scene.statuses().join(" "),
+    )
 }
 
 #[test]
 fn landed_work_that_was_collected_with_its_branch_is_told_with_the_command_that_goes_on() {
     let scene = killed_in_the_second_task();
-    let branch = scene.report()["integration_branch"].as_str().expect("a branch").to_owned();
+    let branch = scene.report()["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
     let merge = scene.git(&["rev-parse", &branch]);
     // The agent has let go of its worktree, and the branch of its task holds the merge too.
     let deleted = format!(
@@ -151,20 +211,39 @@ fn landed_work_that_was_collected_with_its_branch_is_told_with_the_command_that_
         let refused = scene.tm(command).output().expect("tm");
         let words = words(&refused);
         assert_eq!(refused.status.code(), Some(1), "{words}");
-        assert_eq!(words.matches("error:").count() + words.matches("hint:").count(), 2, "{words}");
+        assert_eq!(
+            words.matches("error:").count() + words.matches("hint:").count(),
+            2,
+            "{words}"
+        );
         assert!(words.contains(&branch) && words.contains(&merge), "{words}");
-        assert!(words.contains("still on `tm/master/task-1-document-it`"), "{words}");
+        assert!(
+            words.contains("still on `tm/master/task-1-document-it`"),
+            "{words}"
+        );
         assert_eq!(all_that_stays(&scene), before, "nothing was changed");
     }
     let hint = words(&scene.run(&[]));
-    let repair = hint.lines().find_map(|line| line.strip_prefix("hint: `")).expect("a hint");
+    let repair = hint
+        .lines()
+        .find_map(|line| line.strip_prefix("hint: `"))
+        .expect("a hint");
     let repair = repair.split('`').next().expect("a command");
-    assert!(scene.shell(repair).status().expect("sh").success(), "{repair}");
+    assert!(
+        scene.shell(repair).status().expect("sh").success(),
+        "{repair}"
+    );
     write(&scene.path("agent.sh"), HONEST);
     let fresh = scene.run(&["--on-interrupted", "fresh"]);
     assert_eq!(fresh.status.code(), Some(0), "{}", words(&fresh));
-    let branch = scene.report()["integration_branch"].as_str().expect("a branch").to_owned();
-    assert_eq!(scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]), "1\n2");
+    let branch = scene.report()["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
+    assert_eq!(
+        scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]),
+        "1\n2"
+    );
     assert_eq!(scene.statuses(), ["done"; 2]);
     scene.assert_no_process_is_left();
 }
@@ -175,11 +254,22 @@ fn a_repository_that_was_moved_after_a_crash_takes_its_run_along() {
     let elsewhere = scene.path("elsewhere");
     std::fs::rename(scene.root(), &elsewhere).expect("moved");
     let agent = format!("sh '{}'", scene.path("agent.sh").display());
-    let arguments = ["-C", elsewhere.to_str().expect("a path"), "waves", "run", "--yes", "--agent-command", &agent];
+    let arguments = [
+        "-C",
+        elsewhere.to_str().expect("a path"),
+        "waves",
+        "run",
+        "--yes",
+        "--agent-command",
+        &agent,
+    ];
     let output = scene.tm(&arguments).output().expect("tm");
     let words = words(&output);
     assert_eq!(output.status.code(), Some(0), "{words}");
-    assert!(words.contains("was moved") && words.contains("taking up the run"), "{words}");
+    assert!(
+        words.contains("was moved") && words.contains("taking up the run"),
+        "{words}"
+    );
     std::fs::remove_dir(scene.root()).expect("tests make an empty folder there");
     std::fs::rename(&elsewhere, scene.root()).expect("moved back");
     assert_eq!(scene.statuses(), ["done"; 2]);
@@ -196,12 +286,17 @@ fn a_clock_that_was_set_back_after_a_crash_holds_nobody_up() {
     std::fs::remove_file(&journal).expect("removed");
     let mut writer = JournalWriter::create(&journal, &contents.header).expect("a journal");
     for line in contents.records {
-        writer.append(line.at.plus(DAY), &line.record).expect("written");
+        writer
+            .append(line.at.plus(DAY), &line.record)
+            .expect("written");
     }
     drop(writer);
     ends_well(&scene, [1, 1]);
     let contents: JournalContents<Value, Value> = read_journal(&journal).expect("a journal");
-    assert!(contents.records.is_sorted_by_key(|line| line.at), "time goes on");
+    assert!(
+        contents.records.is_sorted_by_key(|line| line.at),
+        "time goes on"
+    );
 }
 
 /// Does what a user at work does in a repository, again and again, until told to stop; returns how often.
@@ -211,12 +306,29 @@ fn user_at_work(scene: &Scene, is_over: &AtomicBool) -> u32 {
     while !is_over.load(Ordering::SeqCst) {
         rounds += 1;
         patiently(scene, &["status", "--short"]);
-        patiently(scene, &["-C", "../side", "commit", "--quiet", "--allow-empty", "--message", "on the side"]);
+        patiently(
+            scene,
+            &[
+                "-C",
+                "../side",
+                "commit",
+                "--quiet",
+                "--allow-empty",
+                "--message",
+                "on the side",
+            ],
+        );
         patiently(scene, &["branch", "--force", "another", "side"]);
-        patiently(scene, &["fetch", "--quiet", ".", "side:refs/remotes/self/side"]);
+        patiently(
+            scene,
+            &["fetch", "--quiet", ".", "side:refs/remotes/self/side"],
+        );
         let collected = scene.try_git(&["gc", "--quiet", "--prune=now"]);
         let words = String::from_utf8_lossy(&collected.stderr).into_owned();
-        assert!(collected.status.success() || words.contains("gc is already running"), "{words}");
+        assert!(
+            collected.status.success() || words.contains("gc is already running"),
+            "{words}"
+        );
     }
     rounds
 }
@@ -236,11 +348,19 @@ fn patiently(scene: &Scene, arguments: &[&str]) {
 
 #[test]
 fn a_user_who_works_and_collects_garbage_meanwhile_disturbs_nobody() {
-    let tasks: Vec<(String, &str, &[&str])> = (1..=8).map(|id| (id.to_string(), "Document it", &[][..])).collect();
-    let tasks: Vec<(&str, &str, &[&str])> = tasks.iter().map(|(id, title, on)| (id.as_str(), *title, *on)).collect();
+    let tasks: Vec<(String, &str, &[&str])> = (1..=8)
+        .map(|id| (id.to_string(), "Document it", &[][..]))
+        .collect();
+    let tasks: Vec<(&str, &str, &[&str])> = tasks
+        .iter()
+        .map(|(id, title, on)| (id.as_str(), *title, *on))
+        .collect();
     let make = || {
         let scene = Scene::new(&tasks, HONEST);
-        write(&scene.root().join("run-tests.sh"), "echo 1..1\necho ok - fine\n");
+        write(
+            &scene.root().join("run-tests.sh"),
+            "echo 1..1\necho ok - fine\n",
+        );
         scene.git(&["commit", "--quiet", "--all", "--message", "cheap tests"]);
         scene
     };
@@ -258,7 +378,10 @@ fn a_user_who_works_and_collects_garbage_meanwhile_disturbs_nobody() {
     assert!(rounds > 0);
     let report = scene.report();
     for id in 1..=8 {
-        let attempts = task(&report, &id.to_string())["attempts"].as_array().expect("attempts").len();
+        let attempts = task(&report, &id.to_string())["attempts"]
+            .as_array()
+            .expect("attempts")
+            .len();
         assert_eq!(attempts, 1, "{report:#}");
     }
     assert_eq!(scene.landed_tree(), undisturbed.landed_tree());
@@ -271,20 +394,35 @@ fn a_user_who_works_and_collects_garbage_meanwhile_disturbs_nobody() {
 fn on_a_small_disk(scene: &Scene, kilobytes: u32, then: &str) -> Option<Output> {
     let home = scene.path("tm");
     std::fs::create_dir_all(&home).expect("a folder");
-    let mount = format!("mount -t tmpfs -o size={kilobytes}k none '{}'", home.display());
-    let can = scene.program("unshare".as_ref()).args(["-rm", "sh", "-ec", &mount]).output();
+    let mount = format!(
+        "mount -t tmpfs -o size={kilobytes}k none '{}'",
+        home.display()
+    );
+    let can = scene
+        .program("unshare".as_ref())
+        .args(["-rm", "sh", "-ec", &mount])
+        .output();
     if !can.is_ok_and(|can| can.status.success()) {
         return None;
     }
     let script = format!("{mount}\n{then}");
-    Some(scene.program("unshare".as_ref()).args(["-rm", "sh", "-c", &script]).output().expect("unshare"))
+    Some(
+        scene
+            .program("unshare".as_ref())
+            .args(["-rm", "sh", "-c", &script])
+            .output()
+            .expect("unshare"),
+    )
 }
 
 #[test]
 fn a_disk_that_is_really_full_is_told_and_the_run_goes_on_when_there_is_space() {
     let scene = scene(HONEST);
     let tm = assert_cmd::cargo::cargo_bin!("tm").display().to_string();
-    let run = format!("'{tm}' waves run --yes --agent-command \"sh '{}'\"", scene.path("agent.sh").display());
+    let run = format!(
+        "'{tm}' waves run --yes --agent-command \"sh '{}'\"",
+        scene.path("agent.sh").display()
+    );
     let home = scene.path("tm").display().to_string();
     // What is left is too little for the worktrees.
     let then = format!(
@@ -296,7 +434,13 @@ fn a_disk_that_is_really_full_is_told_and_the_run_goes_on_when_there_is_space() 
         return;
     };
     let words = words(&output);
-    assert!(words.contains("first: 1") && words.contains("second: 0"), "{words}");
-    assert!(words.contains("o space left") && words.contains("hint:"), "{words}");
+    assert!(
+        words.contains("first: 1") && words.contains("second: 0"),
+        "{words}"
+    );
+    assert!(
+        words.contains("o space left") && words.contains("hint:"),
+        "{words}"
+    );
     assert_eq!(scene.statuses(), ["done"; 2]);
 }

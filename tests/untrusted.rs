@@ -5,15 +5,21 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 const KEY: &str = "hunter2-and-some-more";
-const CLAIMS_FAIL: &str = r"printf 'status: FAIL\n\n## Issues\n- \033]52;c;ZXZpbA==\007\033[2Jbad %s\n'";
+const CLAIMS_FAIL: &str =
+    r"printf 'status: FAIL\n\n## Issues\n- \033]52;c;ZXZpbA==\007\033[2Jbad %s\n'";
 
 /// Does something in the first attempt at a task, and works as a good agent does in every other.
 fn first(id: &str, how: &str) -> String {
-    format!("if [ \"$TM_TASK_ID\" = {id} ] && [ \"$TM_ATTEMPT\" = 1 ]; then\n{how}\nexit 0\nfi\n{HONEST}")
+    format!(
+        "if [ \"$TM_TASK_ID\" = {id} ] && [ \"$TM_ATTEMPT\" = 1 ]; then\n{how}\nexit 0\nfi\n{HONEST}"
+    )
 }
 
 fn two_tasks(agent: &str) -> Scene {
-    Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], agent)
+    Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        agent,
+    )
 }
 
 /// All files below a folder that tm itself wrote.
@@ -35,7 +41,10 @@ fn written_by_tm(folder: &Path) -> Vec<PathBuf> {
 
 fn assert_in_no_file(scene: &Scene, secret: &str) {
     let files = written_by_tm(&scene.waves_folder());
-    assert!(files.iter().any(|path| path.ends_with("prompt.md")) && files.len() > 10, "{files:?}");
+    assert!(
+        files.iter().any(|path| path.ends_with("prompt.md")) && files.len() > 10,
+        "{files:?}"
+    );
     for path in files {
         let text = String::from_utf8_lossy(&std::fs::read(&path).expect("a file")).into_owned();
         assert!(!text.contains(secret), "{} has it: {text}", path.display());
@@ -43,17 +52,27 @@ fn assert_in_no_file(scene: &Scene, secret: &str) {
 }
 
 fn printed(scene: &Scene, arguments: &[&str]) -> String {
-    let output = scene.tm(arguments).env("MY_API_KEY", KEY).output().expect("tm");
+    let output = scene
+        .tm(arguments)
+        .env("MY_API_KEY", KEY)
+        .output()
+        .expect("tm");
     String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
 }
 
 #[test]
 fn nothing_that_tasks_and_agents_say_is_an_order_to_a_terminal() {
     let title = "Document \u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[2J\u{9b}2J\u{202e}it";
-    let how = format!("printf '\\033]52;c;ZXZpbA==\\007said\\n'\n{CLAIMS_FAIL} x > \"$TM_RESULT_FILE\"");
+    let how =
+        format!("printf '\\033]52;c;ZXZpbA==\\007said\\n'\n{CLAIMS_FAIL} x > \"$TM_RESULT_FILE\"");
     let scene = Scene::new(&[("1", title, &[])], &first("1", &how));
     let run = scene.run(&["--tdd", "off"]);
-    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(
+        run.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
     let mut all = vec![String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned()];
     for arguments in [
         &["list"][..],
@@ -81,10 +100,16 @@ fn nothing_that_tasks_and_agents_say_is_an_order_to_a_terminal() {
         all.push(format!("{arguments:?}: {}", printed(&scene, arguments)));
     }
     for text in &all {
-        let is_order = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t') || letter == '\u{202e}';
+        let is_order = |letter: char| {
+            letter.is_control() && !matches!(letter, '\n' | '\t') || letter == '\u{202e}'
+        };
         assert!(!text.contains(is_order), "{text:?}");
     }
-    assert!(all.iter().any(|text| text.contains("bad x")) && all.iter().any(|text| text.contains("said")), "{all:?}");
+    assert!(
+        all.iter().any(|text| text.contains("bad x"))
+            && all.iter().any(|text| text.contains("said")),
+        "{all:?}"
+    );
     assert_in_no_file(&scene, "\u{1b}");
     let subject = scene.git(&["log", "--all", "--format=%B", "--grep", "Task: 1"]);
     assert!(!subject.contains('\u{1b}'), "{subject:?}");
@@ -97,14 +122,29 @@ fn a_key_that_an_agent_prints_is_in_no_prompt_no_report_and_no_log_that_is_shown
          {CLAIMS_FAIL} \"$MY_API_KEY\" > \"$TM_RESULT_FILE\""
     );
     let scene = two_tasks(&first("1", &how));
-    let run = scene.run_command(&["--tdd", "off", "-v"]).env("MY_API_KEY", KEY).output().expect("tm");
+    let run = scene
+        .run_command(&["--tdd", "off", "-v"])
+        .env("MY_API_KEY", KEY)
+        .output()
+        .expect("tm");
     let said = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
-    assert_eq!((run.status.code(), said.contains(KEY)), (Some(0), false), "{said}");
+    assert_eq!(
+        (run.status.code(), said.contains(KEY)),
+        (Some(0), false),
+        "{said}"
+    );
     assert_in_no_file(&scene, KEY);
     let prompt = scene.waves_folder().join("tasks/2/attempt-1/prompt.md");
-    assert!(std::fs::read_to_string(prompt).expect("a prompt").contains("found [redacted]"));
+    assert!(
+        std::fs::read_to_string(prompt)
+            .expect("a prompt")
+            .contains("found [redacted]")
+    );
     let log = printed(&scene, &["waves", "logs", "1", "--attempt", "1"]);
-    assert!(log.contains("the key is [redacted]") && !log.contains(KEY), "{log}");
+    assert!(
+        log.contains("the key is [redacted]") && !log.contains(KEY),
+        "{log}"
+    );
 }
 
 #[test]
@@ -118,8 +158,15 @@ fn pipes_and_links_in_the_place_of_files_hold_up_nobody_and_lead_nowhere() {
     let report = scene.runs(&["--tdd", "off"], 0);
     let attempts = task(&report, "1")["attempts"].as_array().expect("attempts");
     assert_eq!(attempts[0]["failure"], "malformed-result", "{report:#}");
-    assert_eq!((attempts.len(), &task(&report, "2")["landed"]), (2, &true.into()), "{report:#}");
-    assert_eq!(std::fs::read_to_string(scene.path("precious")).expect("there"), "precious\n");
+    assert_eq!(
+        (attempts.len(), &task(&report, "2")["landed"]),
+        (2, &true.into()),
+        "{report:#}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(scene.path("precious")).expect("there"),
+        "precious\n"
+    );
     printed(&scene, &["waves", "logs", "1", "--attempt", "1"]);
     scene.assert_no_process_is_left();
 }
@@ -140,7 +187,10 @@ fn settings_and_backlogs_that_never_end_are_errors() {
     let settings = scene.root().join(".taskmaster/tm.yaml");
     symlink("/dev/zero", &settings).expect("a link");
     let said = printed(&scene, &["waves", "plan"]);
-    assert!(said.contains("tm.yaml") && said.contains("it is a device, not a regular file"), "{said}");
+    assert!(
+        said.contains("tm.yaml") && said.contains("it is a device, not a regular file"),
+        "{said}"
+    );
     std::fs::remove_file(&settings).expect("gone");
     scene.pipe("backlog.json");
     let path = scene.path("backlog.json");
@@ -152,24 +202,44 @@ fn settings_and_backlogs_that_never_end_are_errors() {
 fn a_title_of_megabytes_is_listed_as_one_line() {
     let title = "very ".repeat(2 << 20);
     let scene = Scene::new(&[("1", &title, &[])], HONEST);
-    for arguments in [&["list"][..], &["list", "--compact"], &["waves", "plan"], &["show", "1"]] {
+    for arguments in [
+        &["list"][..],
+        &["list", "--compact"],
+        &["waves", "plan"],
+        &["show", "1"],
+    ] {
         let said = printed(&scene, arguments);
-        assert!(said.contains("very very") && said.len() < 10_000, "{arguments:?} printed {} bytes", said.len());
+        assert!(
+            said.contains("very very") && said.len() < 10_000,
+            "{arguments:?} printed {} bytes",
+            said.len()
+        );
     }
 }
 
 #[test]
 fn a_token_is_not_taken_from_the_command_line() {
     let scene = two_tasks(HONEST);
-    let output = scene.tm(&["mcp", "--http", "127.0.0.1:0", "--token", "abc"]).output().expect("tm");
+    let output = scene
+        .tm(&["mcp", "--http", "127.0.0.1:0", "--token", "abc"])
+        .output()
+        .expect("tm");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        output.status.code() == Some(2) && said.contains("TM_MCP_TOKEN") && said.contains("--token-file"),
+        output.status.code() == Some(2)
+            && said.contains("TM_MCP_TOKEN")
+            && said.contains("--token-file"),
         "{said}"
     );
     write(&scene.path("empty"), "\n");
     let path = scene.path("empty");
-    let arguments = ["mcp", "--http", "127.0.0.1:0", "--token-file", path.to_str().expect("UTF-8")];
+    let arguments = [
+        "mcp",
+        "--http",
+        "127.0.0.1:0",
+        "--token-file",
+        path.to_str().expect("UTF-8"),
+    ];
     let output = scene.tm(&arguments).output().expect("tm");
     assert!(String::from_utf8_lossy(&output.stderr).contains("it is empty"));
 }

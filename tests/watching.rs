@@ -20,28 +20,58 @@ impl<'a> Terminal<'a> {
     /// Opens one; `None`, and says so, on a machine without tmux.
     fn open(scene: &'a Scene) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let Some(tmux) = std::env::split_paths(&path).map(|folder| folder.join("tmux")).find(|tmux| tmux.is_file())
+        let Some(tmux) = std::env::split_paths(&path)
+            .map(|folder| folder.join("tmux"))
+            .find(|tmux| tmux.is_file())
         else {
             lacks("tmux");
             return None;
         };
         let terminal = Self { scene, tmux };
-        let mut command = terminal.command(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "sh"]);
-        let output = command.env("PS1", "shell> ").env("SHELL", "/bin/sh").output().expect("tmux");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut command = terminal.command(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "80",
+            "-y",
+            "24",
+            "sh",
+        ]);
+        let output = command
+            .env("PS1", "shell> ")
+            .env("SHELL", "/bin/sh")
+            .output()
+            .expect("tmux");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         Some(terminal)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.scene.program(&self.tmux);
-        command.arg("-S").arg(self.scene.path("tmux")).args(arguments).env("LC_ALL", "C.UTF-8");
+        command
+            .arg("-S")
+            .arg(self.scene.path("tmux"))
+            .args(arguments)
+            .env("LC_ALL", "C.UTF-8");
         command
     }
 
     fn tmux(&self, arguments: &[&str]) -> String {
         let output = self.command(arguments).output().expect("tmux");
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned()
     }
 
     fn press(&self, keys: &[&str]) {
@@ -67,16 +97,27 @@ impl<'a> Terminal<'a> {
     fn watches(&self) {
         let tm = assert_cmd::cargo::cargo_bin!("tm").display().to_string();
         let note_pid = "echo $$ > \"$AGENT_FOLDER/pid\"";
-        self.press(&[&format!("clear; sh -c '{note_pid}; exec \"{tm}\" waves watch'; echo left with $?"), "Enter"]);
+        self.press(&[
+            &format!("clear; sh -c '{note_pid}; exec \"{tm}\" waves watch'; echo left with $?"),
+            "Enter",
+        ]);
         self.shows("the board", |screen| screen.contains("wave 1"));
     }
 
     /// The shell has its terminal back as it was: no other screen, lines and echo.
     fn has_left(&self) {
         self.shows("the shell", |screen| screen.contains("left with 0"));
-        assert_eq!(self.tmux(&["display-message", "-p", "#{alternate_on}"]), "0");
-        self.press(&["stty -a | tr ' ' '\\n' | grep -c -e '^echo;*$' -e '^icanon$'", "Enter"]);
-        self.shows("lines and echo", |screen| screen.lines().any(|line| line.trim() == "2"));
+        assert_eq!(
+            self.tmux(&["display-message", "-p", "#{alternate_on}"]),
+            "0"
+        );
+        self.press(&[
+            "stty -a | tr ' ' '\\n' | grep -c -e '^echo;*$' -e '^icanon$'",
+            "Enter",
+        ]);
+        self.shows("lines and echo", |screen| {
+            screen.lines().any(|line| line.trim() == "2")
+        });
     }
 }
 
@@ -92,7 +133,10 @@ fn scene() -> Scene {
         "if [ \"$TM_TASK_ID\" = 1 ]; then echo 'I read the code'; mkdir -p docs; echo draft > docs/draft\n\
          echo started > \"$AGENT_FOLDER/started\"; cat \"$AGENT_FOLDER/gate\" > /dev/null; fi\n{HONEST}"
     );
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &agent);
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        &agent,
+    );
     scene.pipe("started");
     scene.pipe("gate");
     scene
@@ -101,20 +145,30 @@ fn scene() -> Scene {
 #[test]
 fn a_run_is_watched_and_steered_on_a_terminal_that_is_given_back() {
     let scene = scene();
-    let Some(terminal) = Terminal::open(&scene) else { return };
+    let Some(terminal) = Terminal::open(&scene) else {
+        return;
+    };
     let mut run = scene.start_and_wait_for_agent(&[]);
     terminal.watches();
-    terminal.shows("the task at work", |screen| screen.contains("> 1  running") && screen.contains("0/2 settled"));
+    terminal.shows("the task at work", |screen| {
+        screen.contains("> 1  running") && screen.contains("0/2 settled")
+    });
     terminal.press(&["Down"]);
     terminal.shows("the next task", |screen| screen.contains("> 2  waiting"));
     terminal.press(&["p"]);
-    terminal.shows("the pause", |screen| screen.contains(" tm  paused") && screen.contains("paused the run"));
+    terminal.shows("the pause", |screen| {
+        screen.contains(" tm  paused") && screen.contains("paused the run")
+    });
     terminal.press(&["Up", "Enter"]);
-    terminal.shows("the log", |screen| screen.contains("[1 log]") && screen.contains("I read the code"));
+    terminal.shows("the log", |screen| {
+        screen.contains("[1 log]") && screen.contains("I read the code")
+    });
     terminal.press(&["2"]);
     terminal.shows("the difference", |screen| screen.contains("+draft"));
     terminal.press(&["3"]);
-    terminal.shows("what is known", |screen| screen.contains("attempt 1: under way"));
+    terminal.shows("what is known", |screen| {
+        screen.contains("attempt 1: under way")
+    });
     terminal.press(&["Left"]);
     terminal.press(&["o"]);
     terminal.shows("a shell", |screen| screen.contains("shell>"));
@@ -127,7 +181,9 @@ fn a_run_is_watched_and_steered_on_a_terminal_that_is_given_back() {
     write(&scene.path("gate"), "go\n");
     assert_eq!(run.wait().expect("an end").code(), Some(0));
     terminal.watches();
-    terminal.shows("the end", |screen| screen.contains(" tm  completed  2/2 settled"));
+    terminal.shows("the end", |screen| {
+        screen.contains(" tm  completed  2/2 settled")
+    });
     terminal.press(&["p"]);
     terminal.shows("a refusal", |screen| screen.contains("the run is not live"));
     terminal.press(&["C-c"]);
@@ -137,7 +193,9 @@ fn a_run_is_watched_and_steered_on_a_terminal_that_is_given_back() {
 #[test]
 fn a_watch_that_is_ended_gives_the_terminal_back() {
     let scene = Scene::new(&[("1", "Document it", &[])], HONEST);
-    let Some(terminal) = Terminal::open(&scene) else { return };
+    let Some(terminal) = Terminal::open(&scene) else {
+        return;
+    };
     scene.runs(&[], 0);
     terminal.watches();
     kill_process(watcher(&scene), Signal::TERM).expect("sent");
@@ -147,14 +205,19 @@ fn a_watch_that_is_ended_gives_the_terminal_back() {
 #[test]
 fn a_watch_whose_terminal_goes_away_ends_with_it() {
     let scene = Scene::new(&[("1", "Document it", &[])], HONEST);
-    let Some(terminal) = Terminal::open(&scene) else { return };
+    let Some(terminal) = Terminal::open(&scene) else {
+        return;
+    };
     scene.runs(&[], 0);
     terminal.watches();
     let watcher = watcher(&scene);
     drop(terminal);
     let began = Instant::now();
     while test_kill_process(watcher).is_ok() {
-        assert!(began.elapsed() < PATIENCE, "somebody still watches on a terminal that is gone");
+        assert!(
+            began.elapsed() < PATIENCE,
+            "somebody still watches on a terminal that is gone"
+        );
         std::thread::yield_now();
     }
 }
@@ -174,5 +237,8 @@ fn without_a_terminal_there_is_nothing_to_watch_with() {
     let refused = scene.tm(&["waves", "watch"]).output().expect("tm");
     let words = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{words}");
-    assert!(words.contains("this is no terminal") && words.contains("tm waves status"), "{words}");
+    assert!(
+        words.contains("this is no terminal") && words.contains("tm waves status"),
+        "{words}"
+    );
 }

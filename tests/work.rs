@@ -17,21 +17,35 @@ fn every_pair_lands_and_only_statuses_change_in_the_checkout() {
     let scene = Scene::new(&BACKLOG, HONEST);
     let main = scene.git(&["rev-parse", "main"]);
     let report = scene.runs(&["--max-parallel", "5"], 0);
-    assert_eq!((&report["tdd"]["pairs"], &report["tdd"]["compliant"]), (&5.into(), &5.into()));
+    assert_eq!(
+        (&report["tdd"]["pairs"], &report["tdd"]["compliant"]),
+        (&5.into(), &5.into())
+    );
     assert_eq!(scene.statuses(), ["done"; 6]);
     assert_eq!(scene.git(&["rev-parse", "main"]), main);
-    assert_eq!(scene.git(&["status", "--porcelain"]), " M .taskmaster/tasks/tasks.json");
+    assert_eq!(
+        scene.git(&["status", "--porcelain"]),
+        " M .taskmaster/tasks/tasks.json"
+    );
     let changed = scene.git(&["diff", "--unified=0", "--", ".taskmaster"]);
-    for line in changed
-        .lines()
-        .filter(|line| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---"))
-    {
-        assert!(line.contains("\"status\"") || line.contains("\"updatedAt\""), "{line}");
+    for line in changed.lines().filter(|line| {
+        line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")
+    }) {
+        assert!(
+            line.contains("\"status\"") || line.contains("\"updatedAt\""),
+            "{line}"
+        );
     }
     for (id, dependencies) in BACKLOG.map(|(id, _, dependencies)| (id, dependencies)) {
-        let base = task(&report, id)["base_commit"].as_str().expect("a base").to_owned();
+        let base = task(&report, id)["base_commit"]
+            .as_str()
+            .expect("a base")
+            .to_owned();
         for dependency in dependencies {
-            let commit = task(&report, dependency)["commit"].as_str().expect("a commit").to_owned();
+            let commit = task(&report, dependency)["commit"]
+                .as_str()
+                .expect("a commit")
+                .to_owned();
             scene.git(&["merge-base", "--is-ancestor", &commit, &base]);
         }
     }
@@ -41,14 +55,18 @@ fn every_pair_lands_and_only_statuses_change_in_the_checkout() {
 
 #[test]
 fn what_lands_does_not_depend_on_slots_or_on_barriers() {
-    let trees: Vec<String> = [&["--max-parallel", "5"][..], &["--barrier"], &["--max-parallel", "1"]]
-        .iter()
-        .map(|arguments| {
-            let scene = Scene::new(&BACKLOG, HONEST);
-            scene.runs(arguments, 0);
-            scene.landed_tree()
-        })
-        .collect();
+    let trees: Vec<String> = [
+        &["--max-parallel", "5"][..],
+        &["--barrier"],
+        &["--max-parallel", "1"],
+    ]
+    .iter()
+    .map(|arguments| {
+        let scene = Scene::new(&BACKLOG, HONEST);
+        scene.runs(arguments, 0);
+        scene.landed_tree()
+    })
+    .collect();
     assert!(trees.iter().all(|tree| *tree == trees[0]), "{trees:?}");
 }
 
@@ -57,11 +75,18 @@ fn tasks_that_meet_in_one_file_conflict_and_are_done_again_on_the_new_base() {
     let agent = r#"echo "$TM_TASK_ID" >> shared.txt; printf 'status: PASS\n' > "$TM_RESULT_FILE""#;
     let scene = Scene::new(&[("1", "One", &[]), ("2", "Two", &[])], agent);
     let report = scene.runs(&["--tdd", "off"], 0);
-    let attempts = ["1", "2"].map(|id| task(&report, id)["attempts"].as_array().expect("attempts").len());
+    let attempts = ["1", "2"].map(|id| {
+        task(&report, id)["attempts"]
+            .as_array()
+            .expect("attempts")
+            .len()
+    });
     // One that conflicts, one that leaves the conflict as it is, a fresh one; and the other task's.
     assert_eq!(attempts.iter().sum::<usize>(), 4, "{report}");
-    let failures: Vec<&str> =
-        ["1", "2"].iter().filter_map(|id| task(&report, id)["attempts"][0]["failure"].as_str()).collect();
+    let failures: Vec<&str> = ["1", "2"]
+        .iter()
+        .filter_map(|id| task(&report, id)["attempts"][0]["failure"].as_str())
+        .collect();
     assert_eq!(failures, ["conflict"]);
     let branch = report["integration_branch"].as_str().expect("a branch");
     let text = scene.git(&["show", &format!("{branch}:shared.txt")]);
@@ -85,7 +110,10 @@ fn a_retry_is_told_what_went_wrong() {
 
 #[test]
 fn without_landing_every_task_stays_on_its_branch_for_review() {
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], HONEST);
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        HONEST,
+    );
     let report = scene.runs(&["--no-land"], 0);
     assert_eq!(scene.statuses(), ["review"; 2]);
     assert_eq!(report["integration_commit"], report["base_commit"]);
@@ -95,21 +123,38 @@ fn without_landing_every_task_stays_on_its_branch_for_review() {
 
 #[test]
 fn a_later_run_starts_from_what_the_last_one_landed() {
-    let agent = format!("[ \"$TM_TASK_ID\" = 2 ] && [ ! -e \"$AGENT_FOLDER/allowed\" ] && exit 5\n{HONEST}");
-    let scene = Scene::new(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], &agent);
+    let agent = format!(
+        "[ \"$TM_TASK_ID\" = 2 ] && [ ! -e \"$AGENT_FOLDER/allowed\" ] && exit 5\n{HONEST}"
+    );
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        &agent,
+    );
     let first = scene.runs(&["--retries", "0"], 3);
     crate::scene::write(&scene.path("allowed"), "");
     let second = scene.runs(&[], 0);
     assert_eq!(second["base_commit"], first["integration_commit"]);
     let branch = second["integration_branch"].as_str().expect("a branch");
-    assert_eq!(scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]), "1\n2");
+    assert_eq!(
+        scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]),
+        "1\n2"
+    );
 }
 
 #[test]
 fn a_repository_with_longer_ids_and_another_store_of_refs_is_worked_in_as_any_other() {
-    let scene = Scene::new(&[("1", "Add the parser", &[]), ("2", "Document it", &["1"])], HONEST);
+    let scene = Scene::new(
+        &[("1", "Add the parser", &[]), ("2", "Document it", &["1"])],
+        HONEST,
+    );
     std::fs::rename(scene.root().join(".git"), scene.path("first.git")).expect("moved");
-    let kind = ["init", "--quiet", "--initial-branch=main", "--object-format=sha256", "--ref-format=reftable"];
+    let kind = [
+        "init",
+        "--quiet",
+        "--initial-branch=main",
+        "--object-format=sha256",
+        "--ref-format=reftable",
+    ];
     if !scene.try_git(&kind).status.success() {
         lacks_what_a_machine_may_have("git that makes such a repository");
         return;
@@ -126,5 +171,9 @@ fn a_repository_with_longer_ids_and_another_store_of_refs_is_worked_in_as_any_ot
     assert_eq!(scene.statuses(), ["done"; 2], "{report:#}");
     assert_eq!(report["base_commit"].as_str().map(str::len), Some(64));
     let shown = scene.tm(&["review", "--json"]).output().expect("tm");
-    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    assert!(
+        shown.status.success(),
+        "{}",
+        String::from_utf8_lossy(&shown.stderr)
+    );
 }

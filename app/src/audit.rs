@@ -43,20 +43,27 @@ pub async fn audit(project: &Project, order: &AuditOrder) -> Result<Audit, Error
         to,
         command: parts(project)?.all(),
         rules: rules(&project.loaded.settings),
-        tests: order.sample.map_or(AuditTests::All, |most| AuditTests::Sample(most.get())),
+        tests: order
+            .sample
+            .map_or(AuditTests::All, |most| AuditTests::Sample(most.get())),
         parallel: parallel(project, order.parallel),
         scratch: judging.scratch.path().to_owned(),
     };
     let audit = look_through(&order, &judging.measurements).await;
     close(project, &judging.measurements).await;
-    audit.map(cleaned_audit).map_err(Error::unjudged("audit the history"))
+    audit
+        .map(cleaned_audit)
+        .map_err(Error::unjudged("audit the history"))
 }
 
 fn range(project: &Project, named: Option<&str>) -> Result<Range, Error> {
     match named {
         Some(range) => match range.split_once("..") {
             Some((_, to)) if to.starts_with('.') => Err(Error::ThreeDots),
-            Some((from, to)) => Ok(Range { from: revision(project, from)?, to: revision(project, to)? }),
+            Some((from, to)) => Ok(Range {
+                from: revision(project, from)?,
+                to: revision(project, to)?,
+            }),
             None => of_run(project, range),
         },
         None => of_nothing(project),
@@ -67,17 +74,26 @@ fn range(project: &Project, named: Option<&str>) -> Result<Range, Error> {
 fn revision(project: &Project, name: &str) -> Result<CommitId, Error> {
     let name = if name.is_empty() { "HEAD" } else { name };
     let here = project.repository.resolve(name);
-    let found = here.or_else(|_| project.repository.resolve(&format!("refs/remotes/origin/{name}")));
+    let found = here.or_else(|_| {
+        project
+            .repository
+            .resolve(&format!("refs/remotes/origin/{name}"))
+    });
     found.map_err(Error::UnknownRange)
 }
 
 /// A run of this project, the branch of one, or any branch.
 fn of_run(project: &Project, name: &str) -> Result<Range, Error> {
     if let Some((base, branch)) = known_run(project, &RunId::from(name))? {
-        return Ok(Range { from: base, to: revision(project, &branch)? });
+        return Ok(Range {
+            from: base,
+            to: revision(project, &branch)?,
+        });
     }
     let references = project.repository.branch_references()?;
-    let of_run = references.iter().find(|reference| reference.ends_with(&format!("run-{name}")));
+    let of_run = references
+        .iter()
+        .find(|reference| reference.ends_with(&format!("run-{name}")));
     let to = match of_run {
         Some(reference) => project.repository.resolve(reference)?,
         None => revision(project, name)?,
@@ -98,7 +114,8 @@ fn known_run(project: &Project, id: &RunId) -> Result<Option<(CommitId, String)>
 
 /// Where a run began before it took back what had been rejected: that is a part of what it did.
 fn before_taking_back(project: &Project, mut base: CommitId) -> Result<CommitId, Error> {
-    let is_of_tm = |(name, value): &(String, String)| name == "Phase" && value.trim() == TAKEN_BACK_PHASE;
+    let is_of_tm =
+        |(name, value): &(String, String)| name == "Phase" && value.trim() == TAKEN_BACK_PHASE;
     while project.repository.trailers(&base)?.iter().any(is_of_tm)
         && let Some(before) = project.repository.first_parent(&base)?
     {
@@ -111,7 +128,11 @@ fn before_taking_back(project: &Project, mut base: CommitId) -> Result<CommitId,
 fn of_nothing(project: &Project) -> Result<Range, Error> {
     let head = project.repository.resolve("HEAD")?;
     if let Some(from) = parted(project, &head)?
-        && project.repository.history(&from, std::slice::from_ref(&head))?.iter().any(is_of_run)
+        && project
+            .repository
+            .history(&from, std::slice::from_ref(&head))?
+            .iter()
+            .any(is_of_run)
     {
         return Ok(Range { from, to: head });
     }
@@ -121,7 +142,10 @@ fn of_nothing(project: &Project) -> Result<Range, Error> {
     };
     let (base, branch) = known.ok_or(Error::NothingToAudit)?;
     let to = revision(project, &branch)?;
-    Ok(Range { from: parted(project, &to)?.unwrap_or(base), to })
+    Ok(Range {
+        from: parted(project, &to)?.unwrap_or(base),
+        to,
+    })
 }
 
 fn is_of_run(commit: &PastCommit) -> bool {
@@ -131,8 +155,13 @@ fn is_of_run(commit: &PastCommit) -> bool {
 
 /// Where a history left the default branch, the remote's or the one here; `None` where that has everything.
 fn parted(project: &Project, tip: &CommitId) -> Result<Option<CommitId>, Error> {
-    let Some(name) = project.repository.default_branch()? else { return Ok(None) };
-    for reference in [format!("refs/remotes/origin/{name}"), format!("refs/heads/{name}")] {
+    let Some(name) = project.repository.default_branch()? else {
+        return Ok(None);
+    };
+    for reference in [
+        format!("refs/remotes/origin/{name}"),
+        format!("refs/heads/{name}"),
+    ] {
         if let Ok(default) = project.repository.resolve(&reference)
             && let Some(base) = project.repository.merge_base(tip, &default)?
             && base != *tip

@@ -38,7 +38,10 @@ pub(crate) fn refuse_uncommittable(project: &Project) -> Result<(), Error> {
 pub fn hooks(project: &Project) -> Result<Vec<Trial>, Error> {
     let setting = project.loaded.settings.git.hooks;
     let found = project.repository.hooks_of_commits()?;
-    Ok(found.into_iter().map(|hook| of_hook(&hook, setting)).collect())
+    Ok(found
+        .into_iter()
+        .map(|hook| of_hook(&hook, setting))
+        .collect())
 }
 
 fn of_hook(hook: &FoundHook, setting: CommitHooks) -> Trial {
@@ -47,11 +50,14 @@ fn of_hook(hook: &FoundHook, setting: CommitHooks) -> Trial {
     match (state, setting) {
         (_, CommitHooks::Off) => Trial::Good(format!("{place}: not run (`git.hooks: off`)")),
         (HookState::Ready, CommitHooks::On) => Trial::Good(place),
-        (HookState::Ready, CommitHooks::Commit) => Trial::Good(format!("{place}: run for all but RED")),
-        (HookState::NotExecutable, _) => Trial::NotExecutable(hook.clone()),
-        (HookState::NoInterpreter(program), _) => {
-            Trial::Bad(Error::HookWithoutInterpreter { place, program: program.clone() })
+        (HookState::Ready, CommitHooks::Commit) => {
+            Trial::Good(format!("{place}: run for all but RED"))
         }
+        (HookState::NotExecutable, _) => Trial::NotExecutable(hook.clone()),
+        (HookState::NoInterpreter(program), _) => Trial::Bad(Error::HookWithoutInterpreter {
+            place,
+            program: program.clone(),
+        }),
     }
 }
 
@@ -64,9 +70,15 @@ pub fn signing(project: &Project) -> Result<Trial, Error> {
         Signing::Off => Trial::Good("commits are not signed".to_owned()),
         Signing::Works(format) => Trial::Good(format!("commits are signed ({format})")),
         Signing::Fails { output, settings } => {
-            let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+            let lines: Vec<&str> = output
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .collect();
             let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ");
-            Trial::Bad(Error::NotSigned { output: tm_untrusted::clean(&last), settings })
+            Trial::Bad(Error::NotSigned {
+                output: tm_untrusted::clean(&last),
+                settings,
+            })
         }
     })
 }

@@ -39,8 +39,15 @@ impl<'a> Statuses<'a> {
         let is_over = matches!(run.ended(), Some(RunStatus::Completed | RunStatus::Failed));
         let branch = BranchName::new(&self.header.integration_branch)?;
         let repository = &self.project.repository;
-        let Some(tip) = repository.branch_tip(&branch)?.filter(|_| is_over && self.is_wanted()) else { return Ok(()) };
-        let Some(changed) = self.changed(&tip)? else { return Ok(()) };
+        let Some(tip) = repository
+            .branch_tip(&branch)?
+            .filter(|_| is_over && self.is_wanted())
+        else {
+            return Ok(());
+        };
+        let Some(changed) = self.changed(&tip)? else {
+            return Ok(());
+        };
         let commit = self.commit(&tip, &changed, &changed.after)?;
         repository.move_branch(&branch, &commit, &BranchStart::Reuse { expected: tip })?;
         self.tell(&changed, branch.as_str());
@@ -50,14 +57,22 @@ impl<'a> Statuses<'a> {
     /// Commits them on the branch that the user is on, where it has the work. Other changes of theirs stay as they are.
     pub(crate) fn commit_at_head(&self, onto: &str) -> Result<(), Error> {
         let repository = &self.project.repository;
-        let (head, branch) = (repository.head()?.commit, BranchName::new(&self.header.integration_branch)?);
-        let Some(tip) = repository.branch_tip(&branch)? else { return Ok(()) };
+        let (head, branch) = (
+            repository.head()?.commit,
+            BranchName::new(&self.header.integration_branch)?,
+        );
+        let Some(tip) = repository.branch_tip(&branch)? else {
+            return Ok(());
+        };
         if !self.is_wanted() || !repository.is_ancestor(&tip, &head)? {
             return Ok(());
         }
-        let Some(changed) = self.changed(&head)? else { return Ok(()) };
+        let Some(changed) = self.changed(&head)? else {
+            return Ok(());
+        };
         let file = repository.checkout_root().join(&changed.path);
-        let working = String::from_utf8(tm_untrusted::read_own(&file, 64 * 1024 * 1024)?).unwrap_or_default();
+        let working =
+            String::from_utf8(tm_untrusted::read_own(&file, 64 * 1024 * 1024)?).unwrap_or_default();
         let text = self.to_commit(&changed, &working)?;
         let commit = self.commit(&head, &changed, text)?;
         if working == changed.before {
@@ -69,7 +84,10 @@ impl<'a> Statuses<'a> {
     }
 
     fn tell(&self, changed: &Changed, branch: &str) {
-        self.project.tell(&Notice::StatusesCommitted { ids: &changed.ids, branch });
+        self.project.tell(&Notice::StatusesCommitted {
+            ids: &changed.ids,
+            branch,
+        });
     }
 
     fn is_wanted(&self) -> bool {
@@ -78,7 +96,9 @@ impl<'a> Statuses<'a> {
 
     /// What tm wrote into the user's file is committed as it is, where that is all that differs there.
     fn to_commit<'t>(&self, changed: &'t Changed, working: &'t str) -> Result<&'t str, Error> {
-        if working == changed.before || !is_same_but_for_statuses(&changed.path, &changed.after, working) {
+        if working == changed.before
+            || !is_same_but_for_statuses(&changed.path, &changed.after, working)
+        {
             return Ok(&changed.after);
         }
         let (_folder, ours) = copy(&changed.path, &changed.after)?;
@@ -93,12 +113,20 @@ impl<'a> Statuses<'a> {
     fn changed(&self, tip: &CommitId) -> Result<Option<Changed>, Error> {
         let repository = &self.project.repository;
         let place = now_at(self.project, Path::new(&self.header.backlog))?;
-        let Ok(path) = place.strip_prefix(repository.checkout_root()) else { return Ok(None) };
-        let Some(path) = path.to_str().map(ToOwned::to_owned) else { return Ok(None) };
-        let Some(before) = repository.text_at(tip, &path)? else { return Ok(None) };
+        let Ok(path) = place.strip_prefix(repository.checkout_root()) else {
+            return Ok(None);
+        };
+        let Some(path) = path.to_str().map(ToOwned::to_owned) else {
+            return Ok(None);
+        };
+        let Some(before) = repository.text_at(tip, &path)? else {
+            return Ok(None);
+        };
         let (_folder, source) = copy(&path, &before)?;
         // A backlog of then that can't be read, or has not the tag, is left alone.
-        let Ok(backlog) = source.read(&self.options()) else { return Ok(None) };
+        let Ok(backlog) = source.read(&self.options()) else {
+            return Ok(None);
+        };
         let works = standing(repository, tip)?;
         let mut open: BTreeSet<TaskId> = self.project.directory.reopened(&self.header.tag)?;
         let rejected = Ledger::read(repository)?.standing_among(&works);
@@ -108,21 +136,35 @@ impl<'a> Statuses<'a> {
         if ids.is_empty() {
             return Ok(None);
         }
-        let changes: Vec<StatusChange> =
-            ids.iter().map(|id| StatusChange { id: id.clone(), status: Status::Done }).collect();
+        let changes: Vec<StatusChange> = ids
+            .iter()
+            .map(|id| StatusChange {
+                id: id.clone(),
+                status: Status::Done,
+            })
+            .collect();
         source.set_statuses(&self.header.tag, &changes, RollUp::Parents, None)?;
         let after = std::fs::read_to_string(source.path())?;
-        Ok((after != before).then_some(Changed { path, before, after, ids }))
+        Ok((after != before).then_some(Changed {
+            path,
+            before,
+            after,
+            ids,
+        }))
     }
 
     fn options(&self) -> ReadOptions {
-        ReadOptions { tag: Some(self.header.tag.clone()), ..ReadOptions::default() }
+        ReadOptions {
+            tag: Some(self.header.tag.clone()),
+            ..ReadOptions::default()
+        }
     }
 
     fn commit(&self, on: &CommitId, changed: &Changed, text: &str) -> Result<CommitId, Error> {
         let repository = &self.project.repository;
         let texts = [(changed.path.clone(), text.to_owned())];
-        let tree = repository.tree_of(&repository.with_texts(&repository.tree_of(on)?, &texts, on)?)?;
+        let tree =
+            repository.tree_of(&repository.with_texts(&repository.tree_of(on)?, &texts, on)?)?;
         let ids: Vec<&str> = changed.ids.iter().map(TaskId::as_str).collect();
         let message = format!(
             "Set statuses: {} done\n\nPhase: {STATUSES_PHASE}\nTag: {}\nRun: {}\nBacklog: {}\n",

@@ -50,9 +50,19 @@ pub fn start(
     plan: PlanOrder,
     broken: BrokenBase,
 ) -> Result<DetachedRun, Error> {
-    let (start, given) = (project.repository.checkout_root(), project.given.iter().cloned());
-    let order = DetachedOrder { start: start.to_owned(), given: given.map(Into::into).collect(), plan, broken };
-    let folder = tempfile::Builder::new().prefix("detached-").tempdir_in(project.directory.path())?;
+    let (start, given) = (
+        project.repository.checkout_root(),
+        project.given.iter().cloned(),
+    );
+    let order = DetachedOrder {
+        start: start.to_owned(),
+        given: given.map(Into::into).collect(),
+        plan,
+        broken,
+    };
+    let folder = tempfile::Builder::new()
+        .prefix("detached-")
+        .tempdir_in(project.directory.path())?;
     write_json(&folder.path().join(ORDER), &order)?;
     let command = TreeCommand {
         program: program.into(),
@@ -63,7 +73,11 @@ pub fn start(
         stderr: folder.path().join("stderr"),
         ..TreeCommand::default()
     };
-    Ok(DetachedRun { process: Detached::spawn(&command)?, project: project.directory.clone(), folder })
+    Ok(DetachedRun {
+        process: Detached::spawn(&command)?,
+        project: project.directory.clone(),
+        folder,
+    })
 }
 
 impl DetachedRun {
@@ -107,9 +121,18 @@ impl DetachedRun {
 ///
 /// # Errors
 /// The run can't begin, or can't go on.
-pub async fn run(folder: &Path, caller: Caller, begins: impl FnOnce(&RunOf)) -> Result<Option<Ended>, Error> {
+pub async fn run(
+    folder: &Path,
+    caller: Caller,
+    begins: impl FnOnce(&RunOf),
+) -> Result<Option<Ended>, Error> {
     tm_worktrees::check_git()?;
-    let DetachedOrder { start, given, plan, broken } = read_json(&folder.join(ORDER))?;
+    let DetachedOrder {
+        start,
+        given,
+        plan,
+        broken,
+    } = read_json(&folder.join(ORDER))?;
     let project = Project::open(&start, given.into_iter().map(Into::into).collect(), caller)?;
     let mut session = Session::open(project, AfterRun::default(), Waiting::Refuse).await?;
     let ready = if let Some(interrupted) = session.interrupted()? {

@@ -199,7 +199,9 @@ pub enum Error {
     #[error("go on with the run: failed to {0}")]
     RunParked(String),
     /// Journal and git do not agree about what is to be passed on.
-    #[error("pass on the work of the run {run}: its journal and git do not agree about `{commit}`: {why}")]
+    #[error(
+        "pass on the work of the run {run}: its journal and git do not agree about `{commit}`: {why}"
+    )]
     WorkDoubted {
         /// The run.
         run: String,
@@ -380,13 +382,20 @@ pub enum Error {
 }
 
 fn known_statuses() -> String {
-    Status::KNOWN.iter().map(|status| format!("`{status}`")).collect::<Vec<_>>().join(", ")
+    Status::KNOWN
+        .iter()
+        .map(|status| format!("`{status}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl Error {
     /// Returns what makes an error of trouble with judging.
     pub(crate) fn unjudged(what: impl Into<String>) -> impl FnOnce(StepError) -> Self {
-        move |why| Self::Unjudged { what: what.into(), why: why.to_string() }
+        move |why| Self::Unjudged {
+            what: what.into(),
+            why: why.to_string(),
+        }
     }
 
     /// Returns the words of the error and of what caused it.
@@ -410,8 +419,15 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 fn not_shown(header: &JournalHeader, item: &AuditItem) -> String {
-    let task = item.task.as_ref().map_or_else(|| "nobody".to_owned(), |task| format!("task `{task}`"));
-    let evidence = if item.evidence.is_empty() { String::new() } else { format!("\n{}", item.evidence.trim_end()) };
+    let task = item
+        .task
+        .as_ref()
+        .map_or_else(|| "nobody".to_owned(), |task| format!("task `{task}`"));
+    let evidence = if item.evidence.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", item.evidence.trim_end())
+    };
     tm_untrusted::clean(&format!(
         "take up the run {}, and to go on with its branch `{}`: the work of {task}, `{}`, can't be shown again ({}): \
          {}{evidence}",

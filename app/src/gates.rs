@@ -13,31 +13,46 @@ pub fn check_gates(settings: &Settings) -> Result<(), Error> {
         if !is_name(&gate.name) {
             return wrong(gate, "a name has letters, digits, `-` and `_`");
         }
-        if settings.gates[..number].iter().any(|other| other.name == gate.name) {
+        if settings.gates[..number]
+            .iter()
+            .any(|other| other.name == gate.name)
+        {
             return wrong(gate, "there are two of that name");
         }
         match (&gate.command, &gate.agent) {
             (Some(_), None) => of_command(gate)?,
             (None, Some(agent)) => of_agent(gate, agent, settings)?,
-            (Some(_), Some(_)) | (None, None) => return wrong(gate, "it has either a `command` or an `agent`"),
+            (Some(_), Some(_)) | (None, None) => {
+                return wrong(gate, "it has either a `command` or an `agent`");
+            }
         }
     }
     Ok(())
 }
 
 fn wrong(gate: &Gate, why: impl Into<String>) -> Result<(), Error> {
-    Err(Error::WrongGate { gate: gate.name.clone(), why: why.into() })
+    Err(Error::WrongGate {
+        gate: gate.name.clone(),
+        why: why.into(),
+    })
 }
 
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+    !name.is_empty()
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
 }
 
 fn of_command(gate: &Gate) -> Result<(), Error> {
     if gate.prompt.is_some() || gate.max_tokens.is_some() {
         return wrong(gate, "`prompt` and `max_tokens` are for agents");
     }
-    match gate.lines.as_deref().map(tm_executors::findings::check_pattern) {
+    match gate
+        .lines
+        .as_deref()
+        .map(tm_executors::findings::check_pattern)
+    {
         Some(Err(error)) => wrong(gate, format!("`lines` is no regular expression: {error}")),
         Some(Ok(())) | None => Ok(()),
     }
@@ -48,7 +63,10 @@ fn of_agent(gate: &Gate, agent: &str, settings: &Settings) -> Result<(), Error> 
         return wrong(gate, "`lines` and `results` are for commands");
     }
     if gate.phases.contains(&GatePhase::Landing) {
-        return wrong(gate, "an agent judges work before it lands, not the merged tree");
+        return wrong(
+            gate,
+            "an agent judges work before it lands, not the merged tree",
+        );
     }
     usable(agent, settings).map(drop)
 }

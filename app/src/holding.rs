@@ -28,7 +28,9 @@ pub enum Waiting {
 
 /// Takes the run lock, or says who has it.
 pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error> {
-    let command_line = std::env::args_os().map(|word| without_secret(&word.to_string_lossy())).collect();
+    let command_line = std::env::args_os()
+        .map(|word| without_secret(&word.to_string_lossy()))
+        .collect();
     let holder = Holder::this_process(now(), command_line);
     loop {
         match RunLock::acquire(&project.directory, &holder) {
@@ -39,7 +41,9 @@ pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error
                 refuse_under_way(project.repository.checkout_root())?;
                 return Ok(lock);
             }
-            Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => std::thread::sleep(LOCK_PAUSE),
+            Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => {
+                std::thread::sleep(LOCK_PAUSE)
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -58,7 +62,10 @@ fn refuse_under_way(root: &Path) -> Result<(), Error> {
 fn without_secret(word: &str) -> String {
     match word.split_once("://") {
         Some((scheme, rest)) if rest.contains('/') => {
-            format!("{scheme}://{}/…", rest.split('/').next().unwrap_or_default())
+            format!(
+                "{scheme}://{}/…",
+                rest.split('/').next().unwrap_or_default()
+            )
         }
         Some(_) | None => word.to_owned(),
     }
@@ -92,7 +99,8 @@ async fn lost(lock: &mut RunLock) -> tm_store::Error {
 }
 
 /// The first signal is a gentle order to stop, the second one to stop now.
-pub(crate) fn stop_orders() -> Result<(UnboundedSender<StopMode>, UnboundedReceiver<StopMode>), Error> {
+pub(crate) fn stop_orders()
+-> Result<(UnboundedSender<StopMode>, UnboundedReceiver<StopMode>), Error> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let orders = sender.clone();
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -46,21 +46,29 @@ impl From<SavedOverride> for Override {
 
 impl From<Override> for SavedOverride {
     fn from(given: Override) -> Self {
-        Self { key: given.key, flag: given.flag, value: given.value }
+        Self {
+            key: given.key,
+            flag: given.flag,
+            value: given.value,
+        }
     }
 }
 
 /// Returns the last run when it can be taken up.
 pub(crate) fn interrupted(project: &Project) -> Result<Option<(RunDirectory, Replayed)>, Error> {
-    let Some(id) = project.directory.live()? else { return Ok(None) };
+    let Some(id) = project.directory.live()? else {
+        return Ok(None);
+    };
     let directory = project.directory.run(&id)?;
     match replay(&directory.journal()) {
         Ok(replayed) => Ok(is_resumable(&replayed, &directory).then_some((directory, replayed))),
         // It never began.
         Err(tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) => Ok(None),
-        Err(error) => {
-            Err(Error::UnreadableLastRun { run: id, folder: directory.path().to_owned(), error: Box::new(error) })
-        }
+        Err(error) => Err(Error::UnreadableLastRun {
+            run: id,
+            folder: directory.path().to_owned(),
+            error: Box::new(error),
+        }),
     }
 }
 
@@ -75,7 +83,11 @@ pub(crate) fn is_resumable(replayed: &Replayed, directory: &RunDirectory) -> boo
 /// The limits of the run, with the slots and the deadline of now.
 pub(crate) fn resumed_limits(project: &Project, before: &Limits) -> Limits {
     let now = limits(project);
-    let slots = if project.is_from_flag("waves.max_parallel") { now.slots } else { before.slots };
+    let slots = if project.is_from_flag("waves.max_parallel") {
+        now.slots
+    } else {
+        before.slots
+    };
     Limits {
         slots,
         deadline: now.deadline,
@@ -111,18 +123,32 @@ fn landing(scheduler: &Scheduler) -> Vec<CommitId> {
 }
 
 /// Ends what an interrupted run has left running, keeps its work in progress, and leaves the rest as it is.
-pub(crate) async fn abandon(project: &Project, directory: &RunDirectory, replayed: Replayed) -> Result<(), Error> {
+pub(crate) async fn abandon(
+    project: &Project,
+    directory: &RunDirectory,
+    replayed: Replayed,
+) -> Result<(), Error> {
     let header = replayed.header.clone();
-    if replayed.scheduler.tasks().any(|view| view.state.holds_slot()) {
+    if replayed
+        .scheduler
+        .tasks()
+        .any(|view| view.state.holds_slot())
+    {
         // A deadline that has passed: nothing is started, and what runs is stopped.
-        let limits = Limits { deadline: Some(Timestamp(0)), ..replayed.header.limits.clone() };
+        let limits = Limits {
+            deadline: Some(Timestamp(0)),
+            ..replayed.header.limits.clone()
+        };
         let project = as_started(project, directory)?;
         let run = Box::pin(opened(&project, directory, replayed, limits)).await?;
         let (sender, steers) = mpsc::unbounded_channel();
         // The other end is here.
         sender.send(Steer::Stop(StopMode::Now)).unwrap_or_default();
         let outcome = run.run(steers, |_, _, _| {}).await?;
-        write_reports(&whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at), directory.path())?;
+        write_reports(
+            &whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at),
+            directory.path(),
+        )?;
     }
     project.tell(&Notice::PutAside(&header.run_id));
     Ok(())
@@ -133,7 +159,11 @@ pub(crate) fn as_started(project: &Project, directory: &RunDirectory) -> Result<
     let manifest: Manifest = read_json(&directory.manifest())?;
     let mut overrides: Vec<Override> = manifest.overrides.into_iter().map(Into::into).collect();
     overrides.extend_from_slice(&project.given);
-    Project::open(project.repository.checkout_root(), overrides, project.caller)
+    Project::open(
+        project.repository.checkout_root(),
+        overrides,
+        project.caller,
+    )
 }
 
 /// Puts an interrupted run together again, in the project as it was started.
@@ -145,11 +175,26 @@ pub(crate) async fn opened(
 ) -> Result<Run, Error> {
     let header = replayed.header.clone();
     let source = BacklogSource::at(&now_at(project, Path::new(&header.backlog))?)?;
-    let options = tm_store::backlog::ReadOptions { tag: Some(header.tag.clone()), ..Default::default() };
+    let options = tm_store::backlog::ReadOptions {
+        tag: Some(header.tag.clone()),
+        ..Default::default()
+    };
     let backlog = source.read(&options)?;
-    let history = History { landed: landed(&replayed.scheduler), landing: landing(&replayed.scheduler) };
+    let history = History {
+        landed: landed(&replayed.scheduler),
+        landing: landing(&replayed.scheduler),
+    };
     let run_id = header.run_id.clone();
-    let setup = run_setup(project, header, directory.clone(), source, &backlog.tasks, &history, None).await?;
+    let setup = run_setup(
+        project,
+        header,
+        directory.clone(),
+        source,
+        &backlog.tasks,
+        &history,
+        None,
+    )
+    .await?;
     limits.agents = setup.agents.roster(&run_id);
     Ok(Run::resume(setup, replayed, limits)?)
 }

@@ -20,11 +20,17 @@ pub(crate) struct Judging {
 impl Judging {
     /// Opens them for what was built on this commit; `name` says what they are for.
     pub(crate) fn open(project: &Project, name: &str, base: CommitId) -> Result<Self, Error> {
-        let worktrees = project.directory.worktrees_folder().join(format!("{name}-{}", std::process::id()));
+        let worktrees = project
+            .directory
+            .worktrees_folder()
+            .join(format!("{name}-{}", std::process::id()));
         let pool = WorktreePool::open(&project.repository, &worktrees)?;
         let scratch = tempfile::tempdir()?;
         let checkouts = checkouts(project, pool, base, scratch.path())?;
-        Ok(Self { measurements: measurements(project, checkouts, scratch.path()), scratch })
+        Ok(Self {
+            measurements: measurements(project, checkouts, scratch.path()),
+            scratch,
+        })
     }
 }
 
@@ -35,22 +41,45 @@ pub(crate) fn checkouts(
     base: CommitId,
     folder: &Path,
 ) -> Result<Checkouts, Error> {
-    let (own, executor) = (vec![project.directory.path().to_owned()], tm_runtime::executor(&project.directory));
-    Ok(Checkouts::open(pool, base, &project.loaded.settings, folder.to_owned(), own, executor)?)
+    let (own, executor) = (
+        vec![project.directory.path().to_owned()],
+        tm_runtime::executor(&project.directory),
+    );
+    Ok(Checkouts::open(
+        pool,
+        base,
+        &project.loaded.settings,
+        folder.to_owned(),
+        own,
+        executor,
+    )?)
 }
 
 /// Returns what measures there; what tests write goes below `scratch`.
-pub(crate) fn measurements(project: &Project, checkouts: Checkouts, scratch: &Path) -> Arc<TestResultCache> {
-    Arc::new(TestResultCache::new(checkouts, scratch.join("baselines"), tm_runtime::executor(&project.directory)))
+pub(crate) fn measurements(
+    project: &Project,
+    checkouts: Checkouts,
+    scratch: &Path,
+) -> Arc<TestResultCache> {
+    Arc::new(TestResultCache::new(
+        checkouts,
+        scratch.join("baselines"),
+        tm_runtime::executor(&project.directory),
+    ))
 }
 
 /// Ends what checkouts were made ready for, and removes them; what people should know is told.
 pub(crate) async fn close(project: &Project, measurements: &TestResultCache) {
-    measurements.close().await.iter().for_each(|warning| project.tell(&Notice::Warning(warning)));
+    measurements
+        .close()
+        .await
+        .iter()
+        .for_each(|warning| project.tell(&Notice::Warning(warning)));
 }
 
 /// How many tasks are judged at the same time: as many as agents work.
 pub(crate) fn parallel(project: &Project, asked: Option<NonZeroUsize>) -> usize {
-    let of_settings = usize::try_from(project.loaded.settings.waves.max_parallel.get()).unwrap_or(1);
+    let of_settings =
+        usize::try_from(project.loaded.settings.waves.max_parallel.get()).unwrap_or(1);
     asked.map_or(of_settings, NonZeroUsize::get)
 }

@@ -54,7 +54,11 @@ impl Homecoming {
 }
 
 /// Opens a run whose work can be passed on.
-pub(crate) fn passable(project: Project, what: &'static str, run: Option<&str>) -> Result<ReviewedRun, Error> {
+pub(crate) fn passable(
+    project: Project,
+    what: &'static str,
+    run: Option<&str>,
+) -> Result<ReviewedRun, Error> {
     refuse_live(&project, what)?;
     let run = ReviewedRun::open(project, run)?;
     refuse_doubted(&run.summary)?;
@@ -68,15 +72,24 @@ pub(crate) fn passable(project: Project, what: &'static str, run: Option<&str>) 
 pub fn refuse_live(project: &Project, what: &'static str) -> Result<(), Error> {
     match RunLock::holder(&project.directory)? {
         None => Ok(()),
-        Some(holder) => Err(Error::RunLive { what, holder: Box::new(holder) }),
+        Some(holder) => Err(Error::RunLive {
+            what,
+            holder: Box::new(holder),
+        }),
     }
 }
 
 /// Refuses to pass on a branch of a run in which work stands that somebody rejected, in this run or before it.
 pub(crate) fn refuse_rejected(run: &ReviewedRun, branch: &BranchName) -> Result<(), Error> {
-    let Some(tip) = run.project.repository.branch_tip(branch)? else { return Ok(()) };
+    let Some(tip) = run.project.repository.branch_tip(branch)? else {
+        return Ok(());
+    };
     let rejected = run.rejected_in(&tip)?;
-    if rejected.is_empty() { Ok(()) } else { Err(Error::WorkRejected(rejected)) }
+    if rejected.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::WorkRejected(rejected))
+    }
 }
 
 /// Returns the branch that the user is on.
@@ -91,19 +104,27 @@ pub fn user_branch(project: &Project) -> Result<String, Error> {
 ///
 /// # Errors
 /// There is no such branch, or it conflicts.
-pub fn foresee(project: &Project, branch: &BranchName, onto: &str) -> Result<Option<Diffstat>, Error> {
+pub fn foresee(
+    project: &Project,
+    branch: &BranchName,
+    onto: &str,
+) -> Result<Option<Diffstat>, Error> {
     let repository = &project.repository;
     let head = repository.head()?.commit;
-    let tip: CommitId = repository.branch_tip(branch)?.ok_or_else(|| Error::NothingLanded(branch.clone()))?;
+    let tip: CommitId = repository
+        .branch_tip(branch)?
+        .ok_or_else(|| Error::NothingLanded(branch.clone()))?;
     match repository.land(&head, &tip)? {
         Landing::AlreadyLanded => Ok(None),
         Landing::Clean(_) => {
             let base = repository.merge_base(&head, &tip)?.unwrap_or(head);
             Ok(Some(repository.diffstat(&base, &tip)?))
         }
-        Landing::Conflict(conflict) => {
-            Err(Error::LandingConflicts { branch: branch.clone(), onto: onto.to_owned(), files: conflict.files })
-        }
+        Landing::Conflict(conflict) => Err(Error::LandingConflicts {
+            branch: branch.clone(),
+            onto: onto.to_owned(),
+            files: conflict.files,
+        }),
     }
 }
 
@@ -111,6 +132,13 @@ pub fn foresee(project: &Project, branch: &BranchName, onto: &str) -> Result<Opt
 ///
 /// # Errors
 /// Something of the user's is in the way; nothing is changed then.
-pub fn merge_into_checkout(project: &Project, branch: &BranchName, how: FastForwardPolicy) -> Result<CommitId, Error> {
-    project.repository.merge_into_checkout(branch, how).map_err(Error::NotBroughtIn)
+pub fn merge_into_checkout(
+    project: &Project,
+    branch: &BranchName,
+    how: FastForwardPolicy,
+) -> Result<CommitId, Error> {
+    project
+        .repository
+        .merge_into_checkout(branch, how)
+        .map_err(Error::NotBroughtIn)
 }

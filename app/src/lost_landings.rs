@@ -9,24 +9,41 @@ use tm_scheduler::{CommitId, Scheduler, TaskId};
 use tm_worktrees::{BranchName, Repository};
 
 /// Returns the newest of the merges that is not in the repository any more.
-pub(crate) fn gone(repository: &Repository, landed: &[CommitId]) -> Result<Option<CommitId>, Error> {
+pub(crate) fn gone(
+    repository: &Repository,
+    landed: &[CommitId],
+) -> Result<Option<CommitId>, Error> {
     Ok(repository.missing(landed)?.pop())
 }
 
 /// Refuses to go on where landed work is gone, and says how to go on from what is left.
-pub(crate) fn refuse_lost_landings(repository: &Repository, replayed: &Replayed) -> Result<(), Error> {
+pub(crate) fn refuse_lost_landings(
+    repository: &Repository,
+    replayed: &Replayed,
+) -> Result<(), Error> {
     let landed = landed(&replayed.scheduler);
-    let Some(gone) = gone(repository, &landed)? else { return Ok(()) };
+    let Some(gone) = gone(repository, &landed)? else {
+        return Ok(());
+    };
     let branch = &replayed.header.integration_branch;
     let kept = branches_with_work(repository, &replayed.scheduler)?;
-    let mut ids: Vec<TaskId> = (replayed.scheduler.tasks().filter(|view| view.state.commit().is_some()))
-        .map(|view| view.placed.task.backlog_id.clone())
-        .collect();
+    let mut ids: Vec<TaskId> = (replayed
+        .scheduler
+        .tasks()
+        .filter(|view| view.state.commit().is_some()))
+    .map(|view| view.placed.task.backlog_id.clone())
+    .collect();
     ids.sort();
     ids.dedup();
     let needed = without_parts(repository, &kept)?;
     let kept = kept.into_iter().map(|(branch, _)| branch).collect();
-    Err(Error::LandingsLost(Box::new(LostLandings { branch: branch.clone(), gone, kept, needed, ids })))
+    Err(Error::LandingsLost(Box::new(LostLandings {
+        branch: branch.clone(),
+        gone,
+        kept,
+        needed,
+        ids,
+    })))
 }
 
 /// Landed work whose commits are gone, and what there is of it still.
@@ -46,7 +63,9 @@ pub struct LostLandings {
 
 impl fmt::Display for LostLandings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { branch, gone, kept, .. } = self;
+        let Self {
+            branch, gone, kept, ..
+        } = self;
         write!(
             formatter,
             "go on with the integration branch `{branch}`: the commit `{gone}`, where work of this run landed, is not in \
@@ -55,17 +74,28 @@ impl fmt::Display for LostLandings {
         let names: Vec<&str> = kept.iter().map(BranchName::as_str).collect();
         match names.as_slice() {
             [] => formatter.write_str("no branch of a task holds proven work any more"),
-            names => write!(formatter, "the proven work is still on `{}`", names.join("`, `")),
+            names => write!(
+                formatter,
+                "the proven work is still on `{}`",
+                names.join("`, `")
+            ),
         }
     }
 }
 
 /// The branches of tasks that hold proven work, in the order in which they were proven.
-fn branches_with_work(repository: &Repository, scheduler: &Scheduler) -> Result<Vec<(BranchName, CommitId)>, Error> {
+fn branches_with_work(
+    repository: &Repository,
+    scheduler: &Scheduler,
+) -> Result<Vec<(BranchName, CommitId)>, Error> {
     let mut found = Vec::new();
     for view in scheduler.tasks() {
-        let Some(record) = view.attempts.last() else { continue };
-        let (Some(place), Some(commit)) = (&record.place, &record.commit) else { continue };
+        let Some(record) = view.attempts.last() else {
+            continue;
+        };
+        let (Some(place), Some(commit)) = (&record.place, &record.commit) else {
+            continue;
+        };
         let branch = BranchName::new(place.branch.clone())?;
         if let Some(tip) = repository.branch_tip(&branch)?
             && repository.is_ancestor(commit, &tip)?
@@ -74,11 +104,17 @@ fn branches_with_work(repository: &Repository, scheduler: &Scheduler) -> Result<
         }
     }
     found.sort_by_key(|(ended_at, ..)| *ended_at);
-    Ok(found.into_iter().map(|(_, branch, tip)| (branch, tip)).collect())
+    Ok(found
+        .into_iter()
+        .map(|(_, branch, tip)| (branch, tip))
+        .collect())
 }
 
 /// The branches that no later one contains.
-fn without_parts(repository: &Repository, kept: &[(BranchName, CommitId)]) -> Result<Vec<BranchName>, Error> {
+fn without_parts(
+    repository: &Repository,
+    kept: &[(BranchName, CommitId)],
+) -> Result<Vec<BranchName>, Error> {
     let mut needed: Vec<&(BranchName, CommitId)> = Vec::new();
     for candidate in kept.iter().rev() {
         let mut is_in_another = false;
@@ -89,5 +125,9 @@ fn without_parts(repository: &Repository, kept: &[(BranchName, CommitId)]) -> Re
             needed.push(candidate);
         }
     }
-    Ok(needed.into_iter().rev().map(|(branch, _)| branch.clone()).collect())
+    Ok(needed
+        .into_iter()
+        .rev()
+        .map(|(branch, _)| branch.clone())
+        .collect())
 }

@@ -19,13 +19,23 @@ pub(crate) fn take_along(project: &Project) -> Result<(), Error> {
     let Some((other, whereabouts)) = project.directory.moved_from(is_of_this)? else {
         return Ok(project.directory.remember_place(common_dir, &[])?);
     };
-    let _nobody_is_at_work_there = RunLock::acquire(&other, &Holder::this_process(now(), Vec::new()))?;
+    let _nobody_is_at_work_there =
+        RunLock::acquire(&other, &Holder::this_process(now(), Vec::new()))?;
     let from = whereabouts.common_dir.clone();
     project.directory.take_along(&other)?;
-    let before: Vec<PathBuf> = whereabouts.before.into_iter().chain([whereabouts.common_dir]).collect();
+    let before: Vec<PathBuf> = whereabouts
+        .before
+        .into_iter()
+        .chain([whereabouts.common_dir])
+        .collect();
     project.directory.remember_place(common_dir, &before)?;
-    let linked = project.repository.link_again(&project.directory.worktrees_folder())?;
-    project.tell(&Notice::Moved { from: &from, linked });
+    let linked = project
+        .repository
+        .link_again(&project.directory.worktrees_folder())?;
+    project.tell(&Notice::Moved {
+        from: &from,
+        linked,
+    });
     Ok(())
 }
 
@@ -34,8 +44,16 @@ pub(crate) fn now_at(project: &Project, path: &Path) -> Result<PathBuf, Error> {
     if path.exists() {
         return Ok(path.to_owned());
     }
-    let before = project.directory.whereabouts()?.map(|whereabouts| whereabouts.before).unwrap_or_default();
-    let found = before.iter().filter_map(|common_dir| path.strip_prefix(common_dir.parent()?).ok());
-    let moved = found.map(|rest| project.repository.checkout_root().join(rest)).find(|path| path.exists());
+    let before = project
+        .directory
+        .whereabouts()?
+        .map(|whereabouts| whereabouts.before)
+        .unwrap_or_default();
+    let found = before
+        .iter()
+        .filter_map(|common_dir| path.strip_prefix(common_dir.parent()?).ok());
+    let moved = found
+        .map(|rest| project.repository.checkout_root().join(rest))
+        .find(|path| path.exists());
     Ok(moved.unwrap_or_else(|| path.to_owned()))
 }

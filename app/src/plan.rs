@@ -16,7 +16,8 @@ use tm_executors::testing::{Reading, TestCommand, expected_reading};
 use tm_presets::{Recipe, recipe};
 use tm_runtime::now;
 use tm_scheduler::{
-    Breaker, Cycles, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TaskId, Timestamp, WavePlan,
+    Breaker, Cycles, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TaskId, Timestamp,
+    WavePlan,
 };
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::new_run_id;
@@ -62,20 +63,37 @@ pub struct Planned {
 /// There is no backlog, it can't be planned, or it is not clear where to start.
 pub fn plan(project: &Project, order: &PlanOrder) -> Result<Planned, Error> {
     let settings = &project.loaded.settings;
-    let (source, mut backlog) =
-        project.backlog(order.backlog.as_deref(), order.tag.as_deref(), order.group.as_deref())?;
+    let (source, mut backlog) = project.backlog(
+        order.backlog.as_deref(),
+        order.tag.as_deref(),
+        order.group.as_deref(),
+    )?;
     let warnings = project.loaded.warnings.iter().map(ToString::to_string);
     for warning in warnings.chain(backlog.warnings.iter().map(ToString::to_string)) {
         project.tell(&Notice::Warning(&warning));
     }
     let run = new_id(now());
     let start = Start::find(project, order, &run, &mut backlog)?;
-    let plan = WavePlan::new(&backlog.tasks, &options(order, settings))
-        .map_err(|refusal| Error::Unplannable { backlog: source.path().to_owned(), refusal })?;
+    let plan = WavePlan::new(&backlog.tasks, &options(order, settings)).map_err(|refusal| {
+        Error::Unplannable {
+            backlog: source.path().to_owned(),
+            refusal,
+        }
+    })?;
     let start = start.without_tests_alone(project, &run, &plan)?;
     start.tell(project)?;
-    let limits = Limits { hot_files: start.hot_files.clone(), ..limits(project) };
-    Ok(Planned { source, backlog, plan, limits, run, start })
+    let limits = Limits {
+        hot_files: start.hot_files.clone(),
+        ..limits(project)
+    };
+    Ok(Planned {
+        source,
+        backlog,
+        plan,
+        limits,
+        run,
+        start,
+    })
 }
 
 /// Returns who does which kind of work: the first choice, then those that take over; who can't be started is refused
@@ -84,16 +102,30 @@ pub fn choices(project: &Project) -> Vec<(Phase, Vec<Recipe>)> {
     let settings = &project.loaded.settings;
     let of = |phase: Phase| {
         let first = settings.agent.for_phase(phase.as_str());
-        let model = project.asked_for_model().or_else(|| settings.agent.model_for_phase(phase.as_str()));
-        let others = settings.agent.fallback.iter().map(String::as_str).filter(|name| *name != first);
-        let mut recipes: Vec<Recipe> =
-            std::iter::once(first).chain(others).filter_map(|name| recipe(name, settings).ok()).collect();
-        if let (Some(model), Some(recipe)) = (model, recipes.first_mut().filter(|recipe| recipe.name == first)) {
+        let model = project
+            .asked_for_model()
+            .or_else(|| settings.agent.model_for_phase(phase.as_str()));
+        let others = settings
+            .agent
+            .fallback
+            .iter()
+            .map(String::as_str)
+            .filter(|name| *name != first);
+        let mut recipes: Vec<Recipe> = std::iter::once(first)
+            .chain(others)
+            .filter_map(|name| recipe(name, settings).ok())
+            .collect();
+        if let (Some(model), Some(recipe)) = (
+            model,
+            recipes.first_mut().filter(|recipe| recipe.name == first),
+        ) {
             recipe.model = Some(model.to_owned());
         }
         recipes
     };
-    [Phase::Red, Phase::Green, Phase::None].map(|phase| (phase, of(phase))).into()
+    [Phase::Red, Phase::Green, Phase::None]
+        .map(|phase| (phase, of(phase)))
+        .into()
 }
 
 /// Returns the test command and how its results will be read, as far as that is known before it is run.
@@ -119,11 +151,17 @@ pub fn plan_json(project: &Project, planned: &Planned) -> Result<Value, Error> {
         })
     };
     let choices = choices(project);
-    let agents =
-        choices.iter().map(|(phase, recipes)| (phase.as_str().to_owned(), recipes.iter().map(agent).collect()));
+    let agents = choices.iter().map(|(phase, recipes)| {
+        (
+            phase.as_str().to_owned(),
+            recipes.iter().map(agent).collect(),
+        )
+    });
     document["agents"] = Value::Object(agents.collect());
-    document["tests"] = reading(project)
-        .map_or(Value::Null, |(command, reading)| json!({"command": command.to_string(), "results": reading.as_str()}));
+    document["tests"] = reading(project).map_or(
+        Value::Null,
+        |(command, reading)| json!({"command": command.to_string(), "results": reading.as_str()}),
+    );
     let lines = parts(project)?.lines();
     if !lines.is_empty() {
         document["test_parts"] = json!(lines);
@@ -134,7 +172,10 @@ pub fn plan_json(project: &Project, planned: &Planned) -> Result<Value, Error> {
 /// Returns a name that no other run or loop has.
 pub(crate) fn new_id(at: Timestamp) -> RunId {
     let mixed = RandomState::new().hash_one(std::process::id());
-    new_run_id(at, u32::try_from(mixed & u64::from(u32::MAX)).unwrap_or_default())
+    new_run_id(
+        at,
+        u32::try_from(mixed & u64::from(u32::MAX)).unwrap_or_default(),
+    )
 }
 
 /// How a backlog is planned, by the settings and the order.
@@ -142,7 +183,11 @@ pub(crate) fn options(order: &PlanOrder, settings: &Settings) -> PlanOptions {
     PlanOptions {
         unit: settings.waves.unit,
         tdd: settings.tdd.mode,
-        red_start: if settings.tdd.red_early { RedStart::Early } else { RedStart::AfterDependencies },
+        red_start: if settings.tdd.red_early {
+            RedStart::Early
+        } else {
+            RedStart::AfterDependencies
+        },
         cycles: order.cycles,
         only: order.only.clone(),
     }
@@ -157,15 +202,29 @@ pub(crate) fn limits(project: &Project) -> Limits {
         slots: settings.waves.max_parallel,
         retries: settings.waves.retries,
         dispatch: settings.waves.dispatch,
-        refactor: if settings.tdd.refactor { Refactor::On } else { Refactor::Off },
+        refactor: if settings.tdd.refactor {
+            Refactor::On
+        } else {
+            Refactor::Off
+        },
         landing: settings.git.land,
         attempt_timeout_ms: settings.agent.timeout.map(milliseconds),
-        deadline: settings.waves.deadline.map(|deadline| now().plus(milliseconds(deadline))),
+        deadline: settings
+            .waves
+            .deadline
+            .map(|deadline| now().plus(milliseconds(deadline))),
         max_cost_usd: settings.agent.max_cost.map(tm_config::Dollars::amount),
         max_tokens: settings.agent.max_tokens,
-        max_cost_usd_per_task: settings.agent.max_cost_per_task.map(tm_config::Dollars::amount),
+        max_cost_usd_per_task: settings
+            .agent
+            .max_cost_per_task
+            .map(tm_config::Dollars::amount),
         max_tokens_per_task: settings.agent.max_tokens_per_task,
-        breaker: Breaker { tasks, attempts, then: project.caller.at_breaker },
+        breaker: Breaker {
+            tasks,
+            attempts,
+            then: project.caller.at_breaker,
+        },
         // Who works is known once the agents have been looked for.
         agents: tm_scheduler::AgentPool::default(),
         conflict_rounds: settings.waves.conflict_rounds,

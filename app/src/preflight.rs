@@ -27,7 +27,10 @@ pub struct BaseSeen {
 
 impl From<Preflight> for BaseSeen {
     fn from(preflight: Preflight) -> Self {
-        Self { event: "base:measured", preflight }
+        Self {
+            event: "base:measured",
+            preflight,
+        }
     }
 }
 
@@ -41,7 +44,14 @@ pub(crate) async fn before_run(
 ) -> Result<(), Error> {
     let commands = commands(project, header, tasks)?;
     let scratch = directory.path().join("baselines");
-    let preflight = looked(project, &header.base_commit, &commands, (measurements, &scratch), broken).await?;
+    let preflight = looked(
+        project,
+        &header.base_commit,
+        &commands,
+        (measurements, &scratch),
+        broken,
+    )
+    .await?;
     write_json(&directory.preflight(), &preflight)?;
     let told = BaseSeen::from(preflight);
     let mut activity = ActivityLog::open(&directory.activity())?;
@@ -53,7 +63,10 @@ pub(crate) async fn before_run(
 /// Tells what was seen, and refuses what could prove nothing.
 fn judged(project: &Project, seen: BaseSeen, broken: BrokenBase) -> Result<(), Error> {
     project.tell(&Notice::BaseMeasured(&seen));
-    broken.decided(seen.preflight).map(drop).map_err(Error::NothingProvable)
+    broken
+        .decided(seen.preflight)
+        .map(drop)
+        .map_err(Error::NothingProvable)
 }
 
 /// Looks at a base; ends when somebody interrupts.
@@ -66,8 +79,12 @@ async fn looked(
 ) -> Result<Preflight, Error> {
     project.tell(&Notice::LooksAtBase);
     let look = look_first(base, &commands.known, measurements, scratch);
-    let mut preflight = unless_interrupted(look).await?.map_err(Error::unjudged("look at the base"))?;
-    preflight.problems.extend(commands.is_missing.then(no_test_command));
+    let mut preflight = unless_interrupted(look)
+        .await?
+        .map_err(Error::unjudged("look at the base"))?;
+    preflight
+        .problems
+        .extend(commands.is_missing.then(no_test_command));
     Ok(broken.noted(preflight))
 }
 
@@ -77,10 +94,23 @@ async fn looked(
 /// It can't be looked at.
 pub async fn look_at_head(project: &Project) -> Result<Preflight, Error> {
     let base = project.repository.resolve("HEAD")?;
-    let Judging { measurements, scratch } = Judging::open(project, "doctor", base.clone())?;
+    let Judging {
+        measurements,
+        scratch,
+    } = Judging::open(project, "doctor", base.clone())?;
     let known = parts(project)?.each();
-    let commands = TestCommands { is_missing: known.is_empty(), known };
-    let seen = looked(project, &base, &commands, (&measurements, scratch.path()), BrokenBase::Refused).await;
+    let commands = TestCommands {
+        is_missing: known.is_empty(),
+        known,
+    };
+    let seen = looked(
+        project,
+        &base,
+        &commands,
+        (&measurements, scratch.path()),
+        BrokenBase::Refused,
+    )
+    .await;
     close(project, &measurements).await;
     if seen.as_ref().is_ok_and(|seen| !seen.is_good()) {
         // A hint may name a file in it.
@@ -100,7 +130,12 @@ pub(crate) async fn unless_interrupted<T>(look: impl Future<Output = T>) -> Resu
 /// those up. The project has to be locked.
 pub(crate) fn remove_what_never_began(project: &Project) -> Result<(), Error> {
     let live = project.directory.live()?;
-    for id in project.directory.runs()?.into_iter().filter(|id| live.as_ref() != Some(id)) {
+    for id in project
+        .directory
+        .runs()?
+        .into_iter()
+        .filter(|id| live.as_ref() != Some(id))
+    {
         let folder = project.directory.worktrees_folder().join(id.as_str());
         if folder.exists() && never_began(&project.directory.run(&id)?.journal()) {
             WorktreePool::open(&project.repository, &folder)?.close()?;
@@ -111,8 +146,14 @@ pub(crate) fn remove_what_never_began(project: &Project) -> Result<(), Error> {
 
 fn never_began(journal: &Path) -> bool {
     match replay(journal) {
-        Ok(replayed) => replayed.scheduler.tasks().all(|view| view.attempts.is_empty()),
-        Err(error) => matches!(error, tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })),
+        Ok(replayed) => replayed
+            .scheduler
+            .tasks()
+            .all(|view| view.attempts.is_empty()),
+        Err(error) => matches!(
+            error,
+            tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })
+        ),
     }
 }
 
@@ -126,14 +167,31 @@ pub(crate) async fn before_loop(
     let (root, variables) = (place.folder(), &place.variables());
     let tree = project.repository.tree_of_checkout(root)?;
     let paths: Vec<String> = project.repository.paths(&tree)?.into_iter().collect();
-    let (scratch, executor) = (tempfile::tempdir()?, tm_runtime::executor(&project.directory));
-    let place = TestPlace { worktree: root, scratch: scratch.path(), executor: &executor, variables };
+    let (scratch, executor) = (
+        tempfile::tempdir()?,
+        tm_runtime::executor(&project.directory),
+    );
+    let place = TestPlace {
+        worktree: root,
+        scratch: scratch.path(),
+        executor: &executor,
+        variables,
+    };
     let report = unless_interrupted(run_tests(command, place, "base")).await?;
     let advice = Some(how_to_report(command, root));
     let words = command.to_string();
-    let (base, problem) =
-        judge_base(BaseMeasured { command: &words, report: &report, again: None, paths: &paths, advice });
-    let preflight = Preflight { bases: vec![base], problems: problem.into_iter().collect(), ..Preflight::default() };
+    let (base, problem) = judge_base(BaseMeasured {
+        command: &words,
+        report: &report,
+        again: None,
+        paths: &paths,
+        advice,
+    });
+    let preflight = Preflight {
+        bases: vec![base],
+        problems: problem.into_iter().collect(),
+        ..Preflight::default()
+    };
     judged(project, broken.noted(preflight).into(), broken)
 }
 
@@ -146,17 +204,37 @@ struct TestCommands {
     is_missing: bool,
 }
 
-fn commands(project: &Project, header: &JournalHeader, tasks: &[Task]) -> Result<TestCommands, Error> {
+fn commands(
+    project: &Project,
+    header: &JournalHeader,
+    tasks: &[Task],
+) -> Result<TestCommands, Error> {
     let like = test_command(project);
-    let own = |id: &TaskId| tasks.iter().find(|task| task.id == *id).and_then(|task| task.test_command.as_ref());
+    let own = |id: &TaskId| {
+        tasks
+            .iter()
+            .find(|task| task.id == *id)
+            .and_then(|task| task.test_command.as_ref())
+    };
     let parts = parts(project)?;
     // Which of them a task touches is known when it is done.
-    let mut found = TestCommands { known: if parts.is_empty() { Vec::new() } else { parts.each() }, is_missing: false };
+    let mut found = TestCommands {
+        known: if parts.is_empty() {
+            Vec::new()
+        } else {
+            parts.each()
+        },
+        is_missing: false,
+    };
     for placed in &header.plan.tasks {
         let own = own(&placed.task.backlog_id).map(|text| TestCommand::shell(text, like.as_ref()));
         match own.or_else(|| like.clone()) {
             None => found.is_missing |= parts.is_empty(),
-            Some(command) if found.known.iter().any(|known| known.identity() == command.identity()) => {}
+            Some(command)
+                if found
+                    .known
+                    .iter()
+                    .any(|known| known.identity() == command.identity()) => {}
             Some(command) => found.known.push(command),
         }
     }

@@ -40,21 +40,34 @@ impl Project {
     /// There is no repository, or its settings or its folder of runs can't be read.
     pub fn open(start: &Path, overrides: Vec<Override>, caller: Caller) -> Result<Self, Error> {
         let repository = Repository::discover(start)?;
-        let inputs = Inputs { overrides: overrides.clone(), ..Inputs::from_process(repository.checkout_root()) };
+        let inputs = Inputs {
+            overrides: overrides.clone(),
+            ..Inputs::from_process(repository.checkout_root())
+        };
         let loaded = tm_config::load(&inputs)?;
-        let repository = repository.with_content(tm_runtime::content_rules(&loaded.settings.worktree));
+        let repository =
+            repository.with_content(tm_runtime::content_rules(&loaded.settings.worktree));
         let directory = home_of(&loaded, &repository)?.project(repository.common_dir())?;
         directory.create()?;
         if loaded.settings.storage.location == StorageLocation::Project {
             directory.ignore_itself()?;
         }
-        Ok(Self { repository, loaded, directory, given: overrides, caller })
+        Ok(Self {
+            repository,
+            loaded,
+            directory,
+            given: overrides,
+            caller,
+        })
     }
 
     /// Returns the project for finding out alone: what git makes for it is never signed, so nobody is asked for a key.
     #[must_use]
     pub fn for_looking(&self) -> Self {
-        Self { repository: self.repository.unsigned(), ..self.clone() }
+        Self {
+            repository: self.repository.unsigned(),
+            ..self.clone()
+        }
     }
 
     pub(crate) fn tell(&self, notice: &Notice<'_>) {
@@ -63,13 +76,25 @@ impl Project {
 
     /// Returns the model that was asked for by a flag.
     pub fn asked_for_model(&self) -> Option<&str> {
-        self.loaded.settings.agent.model.as_deref().filter(|_| self.is_from_flag("agent.model"))
+        self.loaded
+            .settings
+            .agent
+            .model
+            .as_deref()
+            .filter(|_| self.is_from_flag("agent.model"))
     }
 
     /// Tells whether a setting was given by a flag.
     pub(crate) fn is_from_flag(&self, key: &str) -> bool {
-        let explained = self.loaded.explained.iter().find(|setting| setting.key == key);
-        matches!(explained.map(|setting| &setting.source), Some(Source::Flag(_)))
+        let explained = self
+            .loaded
+            .explained
+            .iter()
+            .find(|setting| setting.key == key);
+        matches!(
+            explained.map(|setting| &setting.source),
+            Some(Source::Flag(_))
+        )
     }
 
     /// Reads the backlog that is named or found.
@@ -84,11 +109,16 @@ impl Project {
     ) -> Result<(BacklogSource, Backlog), Error> {
         let source = match path {
             Some(path) => BacklogSource::at(path)?,
-            None => BacklogSource::find(self.repository.checkout_root()).map_err(Error::NoBacklog)?,
+            None => {
+                BacklogSource::find(self.repository.checkout_root()).map_err(Error::NoBacklog)?
+            }
         };
         let options = ReadOptions {
             tag: tag.map(Tag::from),
-            environment_tag: std::env::var("TASKMASTER_TAG").ok().filter(|tag| !tag.is_empty()).map(Tag::from),
+            environment_tag: std::env::var("TASKMASTER_TAG")
+                .ok()
+                .filter(|tag| !tag.is_empty())
+                .map(Tag::from),
             group: group.map(ToOwned::to_owned),
         };
         let backlog = source.read(&options)?;
@@ -108,7 +138,11 @@ impl Project {
             },
         };
         let directory = self.directory.run(&id)?;
-        if directory.path().is_dir() { Ok((id, directory)) } else { Err(Error::UnknownRun(id)) }
+        if directory.path().is_dir() {
+            Ok((id, directory))
+        } else {
+            Err(Error::UnknownRun(id))
+        }
     }
 
     /// Returns a run as its journal tells it.
@@ -117,15 +151,25 @@ impl Project {
     /// There is none, or its journal can't be read.
     pub fn replayed(&self, name: Option<&str>) -> Result<(RunDirectory, Replayed), Error> {
         let (_, directory) = self.run(name)?;
-        let replayed = replay(&directory.journal())
-            .map_err(|error| Error::UnreadableRun { error: Box::new(error), log: directory.log() })?;
+        let replayed = replay(&directory.journal()).map_err(|error| Error::UnreadableRun {
+            error: Box::new(error),
+            log: directory.log(),
+        })?;
         Ok((directory, replayed))
     }
 }
 
 /// Where runs are kept: the settings, `TM_HOME` and the home folder decide.
 fn home_of(loaded: &Loaded, repository: &Repository) -> Result<Home, Error> {
-    let tm_home = std::env::var_os("TM_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let tm_home = std::env::var_os("TM_HOME")
+        .filter(|home| !home.is_empty())
+        .map(PathBuf::from);
     let user_home = std::env::home_dir();
-    home(&loaded.settings.storage, repository, tm_home.as_deref(), user_home.as_deref()).ok_or(Error::NoHome)
+    home(
+        &loaded.settings.storage,
+        repository,
+        tm_home.as_deref(),
+        user_home.as_deref(),
+    )
+    .ok_or(Error::NoHome)
 }

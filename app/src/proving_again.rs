@@ -34,12 +34,24 @@ pub(crate) async fn prove_again(
     trust: JournalTrust,
 ) -> Result<(), Error> {
     let header = &replayed.header;
-    let worktrees = project.directory.worktrees_folder().join(header.run_id.as_str());
+    let worktrees = project
+        .directory
+        .worktrees_folder()
+        .join(header.run_id.as_str());
     let pool = WorktreePool::open(&project.repository, &worktrees)?;
-    if let Some(doubt) = doubts(pool.repository(), &header.base_commit, &replayed.scheduler)?.first() {
-        return Err(Error::JournalDoubted { header: Box::new(header.clone()), doubt: Box::new(doubt.clone()) });
+    if let Some(doubt) =
+        doubts(pool.repository(), &header.base_commit, &replayed.scheduler)?.first()
+    {
+        return Err(Error::JournalDoubted {
+            header: Box::new(header.clone()),
+            doubt: Box::new(doubt.clone()),
+        });
     }
-    let proven = replayed.scheduler.tasks().filter(|view| is_proven(view.state)).count();
+    let proven = replayed
+        .scheduler
+        .tasks()
+        .filter(|view| is_proven(view.state))
+        .count();
     // A journal that tells of an end which no process reported may have been written by anybody.
     let ended_cleanly = replayed.scheduler.ended().is_some() && directory.summary_json().exists();
     if trust == JournalTrust::Trusted && directory.doubts().exists() {
@@ -49,12 +61,18 @@ pub(crate) async fn prove_again(
     if proven == 0 || ended_cleanly || trust == JournalTrust::Trusted {
         return Ok(());
     }
-    project.tell(&Notice::ProvesAgain { run: &header.run_id, tasks: proven });
+    project.tell(&Notice::ProvesAgain {
+        run: &header.run_id,
+        tasks: proven,
+    });
     let found = not_shown(project, directory, replayed, pool).await?;
     remember(directory, &found)?;
     found.into_iter().next().map_or(Ok(()), |item| {
         let header = Box::new(header.clone());
-        Err(Error::NotShownAgain { header, item: Box::new(item) })
+        Err(Error::NotShownAgain {
+            header,
+            item: Box::new(item),
+        })
     })
 }
 
@@ -63,7 +81,10 @@ fn remember(directory: &RunDirectory, found: &[AuditItem]) -> Result<(), Error> 
     let doubt = |item: &AuditItem| DoubtSummary {
         task: item.task.as_ref().map(ToString::to_string),
         commit: item.commit.to_string(),
-        why: format!("its work can't be shown again ({}): {}", item.outcome, item.what),
+        why: format!(
+            "its work can't be shown again ({}): {}",
+            item.outcome, item.what
+        ),
     };
     let doubts: Vec<DoubtSummary> = found.iter().map(doubt).collect();
     Ok(write_json(&directory.doubts(), &doubts)?)
@@ -82,7 +103,11 @@ async fn not_shown(
     let (base, run) = (&replayed.header.base_commit, &replayed.scheduler);
     let tips = proven_tips(pool.repository(), base, run)?;
     let scratch = directory.path().join("proven-again");
-    let measurements = measurements(project, checkouts(project, pool, base.clone(), directory.path())?, &scratch);
+    let measurements = measurements(
+        project,
+        checkouts(project, pool, base.clone(), directory.path())?,
+        &scratch,
+    );
     let order = AuditOrder {
         from: base.clone(),
         to: tips.first().unwrap_or(base).clone(),
@@ -99,7 +124,13 @@ async fn not_shown(
 
 fn own_commands(project: &Project, replayed: &Replayed) -> Result<BTreeMap<TaskId, String>, Error> {
     let source = BacklogSource::at(&now_at(project, Path::new(&replayed.header.backlog))?)?;
-    let options = ReadOptions { tag: Some(replayed.header.tag.clone()), ..ReadOptions::default() };
+    let options = ReadOptions {
+        tag: Some(replayed.header.tag.clone()),
+        ..ReadOptions::default()
+    };
     let tasks = by_id(&source.read(&options)?.tasks);
-    Ok(tasks.into_iter().filter_map(|(id, task)| Some((id, task.test_command?))).collect())
+    Ok(tasks
+        .into_iter()
+        .filter_map(|(id, task)| Some((id, task.test_command?)))
+        .collect())
 }

@@ -9,7 +9,8 @@ use crate::run::RunOf;
 use std::path::Path;
 use tm_config::CommitBacklog;
 use tm_reports::{
-    DiffstatSummary, RunFacts, SetupSummary, Summary, TaskSummary, junit_xml, report_html, summarize, summary_markdown,
+    DiffstatSummary, RunFacts, SetupSummary, Summary, TaskSummary, junit_xml, report_html,
+    summarize, summary_markdown,
 };
 use tm_runtime::{JournalHeader, Outcome};
 use tm_scheduler::{CommitId, Phase, Scheduler, State, TaskView, Timestamp};
@@ -17,30 +18,48 @@ use tm_store::run::{read_json, write_json};
 
 /// Writes the summary in all its forms, and the statuses where they are committed each time.
 pub(crate) fn report(of: &RunOf, outcome: &Outcome) -> Result<Summary, Error> {
-    let RunOf { project, header, directory, after } = of;
+    let RunOf {
+        project,
+        header,
+        directory,
+        after,
+    } = of;
     let summary = whole_summary(project, &outcome.scheduler, header, outcome.ended_at);
     forget_rejections(project, outcome, header)?;
-    write_reports(&summary, directory.path()).map_err(|error| Error::RunBrokenOff(Box::new(error)))?;
+    write_reports(&summary, directory.path())
+        .map_err(|error| Error::RunBrokenOff(Box::new(error)))?;
     if project.loaded.settings.git.commit_backlog == CommitBacklog::Each {
         Statuses::of(project, header).commit_on_branch(&outcome.scheduler)?;
     }
     if let Some(folder) = &after.report_dir
-        && let Err(error) =
-            std::fs::create_dir_all(folder).map_err(Into::into).and_then(|()| write_reports(&summary, folder))
+        && let Err(error) = std::fs::create_dir_all(folder)
+            .map_err(Into::into)
+            .and_then(|()| write_reports(&summary, folder))
     {
-        project.tell(&Notice::Failed(&format!("write reports into `{}`: {}", folder.display(), error.with_causes())));
+        project.tell(&Notice::Failed(&format!(
+            "write reports into `{}`: {}",
+            folder.display(),
+            error.with_causes()
+        )));
     }
     Ok(summary)
 }
 
 /// What was rejected and has been done again since is evidence for nobody any more.
-fn forget_rejections(project: &Project, outcome: &Outcome, header: &JournalHeader) -> Result<(), Error> {
+fn forget_rejections(
+    project: &Project,
+    outcome: &Outcome,
+    header: &JournalHeader,
+) -> Result<(), Error> {
     let is_done = |view: &TaskView<'_>| {
-        view.placed.task.phase != Phase::Red && matches!(view.state, State::Landed { .. } | State::Held { .. })
+        view.placed.task.phase != Phase::Red
+            && matches!(view.state, State::Landed { .. } | State::Held { .. })
     };
     for view in outcome.scheduler.tasks().filter(is_done) {
         let task = &view.placed.task.backlog_id;
-        project.directory.forget_rejections(&header.tag, task, |kept| kept.run != header.run_id)?;
+        project
+            .directory
+            .forget_rejections(&header.tag, task, |kept| kept.run != header.run_id)?;
         project.directory.close_again(&header.tag, task)?;
     }
     Ok(())
@@ -72,9 +91,16 @@ pub(crate) fn whole_summary(
 ) -> Summary {
     let mut summary = summarize(scheduler, &facts(project, header, ended_at));
     let pair = |task: &TaskSummary| {
-        Some((CommitId::new(task.base_commit.as_deref()?), CommitId::new(task.commit.as_deref()?)))
+        Some((
+            CommitId::new(task.base_commit.as_deref()?),
+            CommitId::new(task.commit.as_deref()?),
+        ))
     };
-    let changed: Vec<&mut TaskSummary> = summary.tasks.iter_mut().filter(|task| pair(task).is_some()).collect();
+    let changed: Vec<&mut TaskSummary> = summary
+        .tasks
+        .iter_mut()
+        .filter(|task| pair(task).is_some())
+        .collect();
     let pairs: Vec<(CommitId, CommitId)> = changed.iter().filter_map(|task| pair(task)).collect();
     let stats = project.repository.diffstats(&pairs).unwrap_or_default();
     for (task, stat) in changed.into_iter().zip(stats) {
@@ -101,8 +127,12 @@ pub fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> 
         integration_commit: integration.unwrap_or_else(|_| header.base_commit.clone()),
         started_at: header.started_at,
         ended_at,
-        preflight: directory.as_ref().and_then(|directory| read_json(&directory.preflight()).ok()),
-        setups: directory.map(|directory| setups(&directory.activity())).unwrap_or_default(),
+        preflight: directory
+            .as_ref()
+            .and_then(|directory| read_json(&directory.preflight()).ok()),
+        setups: directory
+            .map(|directory| setups(&directory.activity()))
+            .unwrap_or_default(),
     }
 }
 
@@ -113,10 +143,14 @@ const ACTIVITY_BYTES: u64 = 256 * 1024 * 1024;
 fn setups(activity: &Path) -> SetupSummary {
     let text = tm_untrusted::read(activity, ACTIVITY_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let events = text.lines().filter(|line| line.contains("\"setup:done\"") || line.contains("\"base:measured\""));
+    let events = text
+        .lines()
+        .filter(|line| line.contains("\"setup:done\"") || line.contains("\"base:measured\""));
     let took = events.filter_map(|line| {
         let event: serde_json::Value = serde_json::from_str(line).ok()?;
-        event["took_ms"].as_u64().or_else(|| event["setup_ms"].as_u64())
+        event["took_ms"]
+            .as_u64()
+            .or_else(|| event["setup_ms"].as_u64())
     });
     took.fold(SetupSummary::default(), SetupSummary::and)
 }

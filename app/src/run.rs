@@ -5,7 +5,9 @@ use crate::after::{AfterRun, tell_of_pause};
 use crate::commit_trial::refuse_uncommittable;
 use crate::error::Error;
 use crate::holding::{Waiting, lock, while_held};
-use crate::interrupted::{self, Manifest, SavedOverride, as_started, is_resumable, opened, resumed_limits};
+use crate::interrupted::{
+    self, Manifest, SavedOverride, as_started, is_resumable, opened, resumed_limits,
+};
 use crate::lost_landings::refuse_lost_landings;
 use crate::moved::take_along;
 use crate::notice::Notice;
@@ -87,7 +89,11 @@ impl Session {
         let lock = lock(&project, waiting)?;
         take_along(&project)?;
         end_abandoned(&project).await?;
-        Ok(Self { project, after, lock })
+        Ok(Self {
+            project,
+            after,
+            lock,
+        })
     }
 
     /// Returns the last run when it can be taken up.
@@ -96,7 +102,10 @@ impl Session {
     /// Its journal can't be read.
     pub fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
         let found = interrupted::interrupted(&self.project)?;
-        Ok(found.map(|(directory, replayed)| Interrupted { directory, replayed }))
+        Ok(found.map(|(directory, replayed)| Interrupted {
+            directory,
+            replayed,
+        }))
     }
 
     /// Returns the run that is named, or the last one.
@@ -106,7 +115,10 @@ impl Session {
     pub fn named(&self, name: Option<&str>) -> Result<Interrupted, Error> {
         let (directory, replayed) = self.project.replayed(name)?;
         if is_resumable(&replayed, &directory) {
-            Ok(Interrupted { directory, replayed })
+            Ok(Interrupted {
+                directory,
+                replayed,
+            })
         } else {
             Err(Error::RunEnded(replayed.header.run_id))
         }
@@ -117,15 +129,27 @@ impl Session {
     /// # Errors
     /// It could not be ended.
     pub async fn abandon(&self, interrupted: Interrupted) -> Result<(), Error> {
-        Box::pin(interrupted::abandon(&self.project, &interrupted.directory, interrupted.replayed)).await
+        Box::pin(interrupted::abandon(
+            &self.project,
+            &interrupted.directory,
+            interrupted.replayed,
+        ))
+        .await
     }
 
     /// Gets an interrupted run ready to go on.
     ///
     /// # Errors
     /// Something that is said to have landed can't be shown, or nothing could be committed.
-    pub async fn resume(&mut self, interrupted: Interrupted, trust: JournalTrust) -> Result<Ready, Error> {
-        let Interrupted { directory, replayed } = interrupted;
+    pub async fn resume(
+        &mut self,
+        interrupted: Interrupted,
+        trust: JournalTrust,
+    ) -> Result<Ready, Error> {
+        let Interrupted {
+            directory,
+            replayed,
+        } = interrupted;
         refuse_lost_landings(&self.project.repository, &replayed)?;
         let limits = resumed_limits(&self.project, &replayed.header.limits);
         if replayed.is_torn {
@@ -139,7 +163,15 @@ impl Session {
         refuse_uncommittable(&project)?;
         prove_again(&project, &directory, &replayed, trust).await?;
         let run = Box::pin(opened(&project, &directory, replayed, limits)).await?;
-        self.ready(RunOf { project, header, directory, after: manifest.after }, run)
+        self.ready(
+            RunOf {
+                project,
+                header,
+                directory,
+                after: manifest.after,
+            },
+            run,
+        )
     }
 
     /// Plans what is to be run, and writes into the backlog what is done already.
@@ -149,7 +181,11 @@ impl Session {
     pub fn plan(&self, order: &PlanOrder) -> Result<Planned, Error> {
         remove_what_never_began(&self.project)?;
         let planned = plan(&self.project, order)?;
-        planned.start.write(&planned.source, &planned.backlog.tag, &planned.backlog.tasks)?;
+        planned.start.write(
+            &planned.source,
+            &planned.backlog.tag,
+            &planned.backlog.tasks,
+        )?;
         Ok(planned)
     }
 
@@ -158,7 +194,14 @@ impl Session {
     /// # Errors
     /// An agent is not there, nothing could be committed, or nothing could be proven on its base.
     pub async fn begin(&mut self, planned: Planned, broken: BrokenBase) -> Result<Ready, Error> {
-        let Planned { source, backlog, plan, limits, run: run_id, start } = planned;
+        let Planned {
+            source,
+            backlog,
+            plan,
+            limits,
+            run: run_id,
+            start,
+        } = planned;
         let project = self.project.clone();
         let pattern = &project.loaded.settings.git.integration;
         let mut header = JournalHeader {
@@ -183,18 +226,41 @@ impl Session {
         let manifest = Manifest {
             version: 1,
             tm_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-            overrides: project.given.iter().cloned().map(SavedOverride::from).collect(),
+            command_line: std::env::args_os()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
+            overrides: project
+                .given
+                .iter()
+                .cloned()
+                .map(SavedOverride::from)
+                .collect(),
             after: self.after.or(&AfterRun::default())?,
         };
         write_json(&directory.manifest(), &manifest)?;
         let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
         tm_store::atomic::replace_own(&directory.plan(), plan_text.as_bytes())?;
         let (history, look) = (History::default(), Some(broken));
-        let setup =
-            run_setup(&project, header.clone(), directory.clone(), source, &backlog.tasks, &history, look).await?;
+        let setup = run_setup(
+            &project,
+            header.clone(),
+            directory.clone(),
+            source,
+            &backlog.tasks,
+            &history,
+            look,
+        )
+        .await?;
         let run = Run::begin(setup)?;
-        self.ready(RunOf { project, header, directory, after: manifest.after }, run)
+        self.ready(
+            RunOf {
+                project,
+                header,
+                directory,
+                after: manifest.after,
+            },
+            run,
+        )
     }
 
     fn ready(&mut self, of: RunOf, run: Run) -> Result<Ready, Error> {
@@ -219,7 +285,11 @@ impl Session {
             tell_of_pause(told, &of);
         });
         // A run that is over hears nothing.
-        let stop = || sender.send(Steer::Stop(StopMode::Gently)).unwrap_or_default();
+        let stop = || {
+            sender
+                .send(Steer::Stop(StopMode::Gently))
+                .unwrap_or_default()
+        };
         let (outcome, kept) = Box::pin(while_held(&mut self.lock, work, stop)).await;
         if let Some(socket) = socket {
             socket.close().await;
@@ -243,7 +313,10 @@ impl Ended {
 
     /// Tells whoever is to be told that the run is over.
     pub async fn tell(&self, summary: &Summary) {
-        self.of.after.tell(&self.of.project, summary, &self.of.directory).await;
+        self.of
+            .after
+            .tell(&self.of.project, summary, &self.of.directory)
+            .await;
     }
 
     /// Returns how it ended.
@@ -253,7 +326,9 @@ impl Ended {
     pub fn conclude(self) -> Result<Outcome, Error> {
         self.kept?;
         match self.outcome.scheduler.trouble() {
-            Some(why) => Err(Error::RunParked(why.strip_prefix("failed to ").unwrap_or(why).to_owned())),
+            Some(why) => Err(Error::RunParked(
+                why.strip_prefix("failed to ").unwrap_or(why).to_owned(),
+            )),
             None => Ok(self.outcome),
         }
     }

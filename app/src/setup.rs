@@ -42,25 +42,40 @@ pub(crate) async fn run_setup(
 ) -> Result<RunSetup, Error> {
     let settings = project.loaded.settings.clone();
     // From here on git's settings are those of when the run began, whatever agents do with them.
-    let folder = project.directory.worktrees_folder().join(header.run_id.as_str());
+    let folder = project
+        .directory
+        .worktrees_folder()
+        .join(header.run_id.as_str());
     let pool = WorktreePool::open(&project.repository, &folder).map_err(Error::NoWorktrees)?;
     let repository = pool.repository().clone();
     // The same for whoever looks at the work when the run is over: agents may have named programs of theirs.
-    project.repository.with_settings_kept_in(&directory.kept_settings())?;
+    project
+        .repository
+        .with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header, tasks)?;
     let executor = tm_runtime::executor(&project.directory);
     let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;
     let measurements = measurements(project, checkouts.clone(), directory.path());
     if let Some(broken) = look
-        && let Err(error) = before_run(project, &header, tasks, &measurements, (&directory, broken)).await
+        && let Err(error) =
+            before_run(project, &header, tasks, &measurements, (&directory, broken)).await
     {
         close(project, &measurements).await;
         return Err(error);
     }
     let integration = BranchName::new(header.integration_branch.clone())?;
-    let integration = open_integration(project, &repository, integration, &header.base_commit, history)?;
+    let integration = open_integration(
+        project,
+        &repository,
+        integration,
+        &header.base_commit,
+        history,
+    )?;
     let backlog_path = std::path::absolute(backlog.path())?;
-    let own_files = vec![backlog_path, repository.checkout_root().join(".taskmaster/projects")];
+    let own_files = vec![
+        backlog_path,
+        repository.checkout_root().join(".taskmaster/projects"),
+    ];
     Ok(RunSetup {
         integration,
         checkouts,
@@ -88,15 +103,26 @@ pub(crate) async fn run_setup(
 }
 
 /// What people rejected of earlier work on the tasks of the plan: as this folder knows it, and as the repository does.
-fn rejections(project: &Project, header: &JournalHeader) -> Result<BTreeMap<TaskId, Vec<Rejection>>, Error> {
+fn rejections(
+    project: &Project,
+    header: &JournalHeader,
+) -> Result<BTreeMap<TaskId, Vec<Rejection>>, Error> {
     let ledger = Ledger::read(&project.repository)?;
-    let works = if ledger.is_empty() { Vec::new() } else { standing(&project.repository, &header.base_commit)? };
+    let works = if ledger.is_empty() {
+        Vec::new()
+    } else {
+        standing(&project.repository, &header.base_commit)?
+    };
     let mut found = BTreeMap::new();
     for placed in &header.plan.tasks {
         let id = &placed.task.backlog_id;
         let mut rejections = project.directory.rejections(&header.tag, id)?;
-        let is_done_again = works.iter().any(|work| (&work.tag, &work.task) == (&header.tag, id));
-        let of_task = |one: &&Rejected| (&one.tag, &one.task, &one.title) == (&header.tag, id, &placed.task.title);
+        let is_done_again = works
+            .iter()
+            .any(|work| (&work.tag, &work.task) == (&header.tag, id));
+        let of_task = |one: &&Rejected| {
+            (&one.tag, &one.task, &one.title) == (&header.tag, id, &placed.task.title)
+        };
         for one in ledger.iter().filter(of_task).filter(|_| !is_done_again) {
             if !rejections.iter().any(|known| known.run == one.run) {
                 rejections.extend(as_rejection(one));
@@ -122,12 +148,20 @@ fn as_rejection(rejected: &Rejected) -> Option<Rejection> {
 }
 
 /// The tests that are kept, by the planned task that brings them; for a task with another title they are no tests.
-fn kept(repository: &Repository, header: &JournalHeader) -> Result<BTreeMap<TaskId, CommitId>, Error> {
+fn kept(
+    repository: &Repository,
+    header: &JournalHeader,
+) -> Result<BTreeMap<TaskId, CommitId>, Error> {
     let tasks = &header.plan.tasks;
     let mut found = BTreeMap::new();
     for (task, kept) in kept_tests(repository, &header.base_commit, &header.tag)? {
-        let is_it = |placed: &&PlacedTask| placed.task.phase == Phase::Green && placed.task.backlog_id == task;
-        let green = tasks.iter().find(is_it).filter(|green| green.task.title == kept.title);
+        let is_it = |placed: &&PlacedTask| {
+            placed.task.phase == Phase::Green && placed.task.backlog_id == task
+        };
+        let green = tasks
+            .iter()
+            .find(is_it)
+            .filter(|green| green.task.title == kept.title);
         if green.is_some_and(|green| green.task.pair.as_ref() == Some(&kept.red)) {
             found.insert(kept.red, kept.commit);
         }
@@ -150,7 +184,10 @@ fn open_integration(
     let opened = Integration::open(repository.clone(), branch, base, landed, landing);
     let (integration, tip) = opened?;
     if tip.was_deleted {
-        project.tell(&Notice::BranchMadeAgain { branch: integration.branch(), commit: &tip.commit });
+        project.tell(&Notice::BranchMadeAgain {
+            branch: integration.branch(),
+            commit: &tip.commit,
+        });
     }
     Ok(integration)
 }
@@ -166,7 +203,12 @@ pub(crate) fn preflight(
     if let Some(template) = &project.loaded.settings.git.commit_template {
         tm_presets::check_commit_template(template)?;
     }
-    tm_presets::check_prompts(&project.repository.checkout_root().join(".taskmaster/prompts"))?;
+    tm_presets::check_prompts(
+        &project
+            .repository
+            .checkout_root()
+            .join(".taskmaster/prompts"),
+    )?;
     let test_command = test_command(project);
     if parts(project)?.is_empty() {
         check_tests(header, test_command.as_ref(), tasks)?;
@@ -177,7 +219,11 @@ pub(crate) fn preflight(
 /// Tasks and subtasks by id, since a plan can be made of either.
 pub(crate) fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
     let subtasks = of_unit(tasks, Unit::Subtask);
-    subtasks.into_iter().chain(of_unit(tasks, Unit::Task)).map(|task| (task.id.clone(), task)).collect()
+    subtasks
+        .into_iter()
+        .chain(of_unit(tasks, Unit::Task))
+        .map(|task| (task.id.clone(), task))
+        .collect()
 }
 
 /// The agents of the settings by kind of work, each with those that take over for it.
@@ -185,20 +231,31 @@ pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
     let settings = &project.loaded.settings;
     let of = |phase: Phase| -> Result<Vec<Recipe>, Error> {
         let first = settings.agent.for_phase(phase.as_str());
-        let others = settings.agent.fallback.iter().map(String::as_str).filter(|name| *name != first);
+        let others = settings
+            .agent
+            .fallback
+            .iter()
+            .map(String::as_str)
+            .filter(|name| *name != first);
         let mut recipes: Vec<Recipe> = Vec::new();
         for name in std::iter::once(first).chain(others) {
             if !recipes.iter().any(|known| known.name == name) {
                 recipes.push(usable(name, settings)?);
             }
         }
-        let model = project.asked_for_model().or_else(|| settings.agent.model_for_phase(phase.as_str()));
+        let model = project
+            .asked_for_model()
+            .or_else(|| settings.agent.model_for_phase(phase.as_str()));
         if let (Some(model), Some(recipe)) = (model, recipes.first_mut()) {
             recipe.model = Some(model.to_owned());
         }
         Ok(recipes)
     };
-    Ok(AgentChoice { red: of(Phase::Red)?, green: of(Phase::Green)?, plain: of(Phase::None)? })
+    Ok(AgentChoice {
+        red: of(Phase::Red)?,
+        green: of(Phase::Green)?,
+        plain: of(Phase::None)?,
+    })
 }
 
 pub(crate) fn usable(name: &str, settings: &Settings) -> Result<Recipe, Error> {
@@ -213,7 +270,10 @@ pub(crate) fn usable(name: &str, settings: &Settings) -> Result<Recipe, Error> {
 /// It is not on this machine.
 pub fn find_program(recipe: &Recipe) -> Result<PathBuf, Error> {
     let program = recipe.program(&std::env::current_exe()?.display().to_string())?;
-    which::which(&program).map_err(|_| Error::NoProgram { program, agent: recipe.name.clone() })
+    which::which(&program).map_err(|_| Error::NoProgram {
+        program,
+        agent: recipe.name.clone(),
+    })
 }
 
 /// Returns the parts of the project that have test commands of their own, and the command for all else.
@@ -221,7 +281,10 @@ pub fn find_program(recipe: &Recipe) -> Result<PathBuf, Error> {
 /// # Errors
 /// The settings make no sense.
 pub fn parts(project: &Project) -> Result<Parts, Error> {
-    Ok(Parts::of(&project.loaded.settings, project.repository.checkout_root())?)
+    Ok(Parts::of(
+        &project.loaded.settings,
+        project.repository.checkout_root(),
+    )?)
 }
 
 /// Returns the command of the settings, or the one that is found.
@@ -230,13 +293,19 @@ pub fn test_command(project: &Project) -> Option<TestCommand> {
 }
 
 /// Pairs can't be proven without tests.
-fn check_tests(header: &JournalHeader, command: Option<&TestCommand>, tasks: &[Task]) -> Result<(), Error> {
-    let has_own = |id: &TaskId| tasks.iter().any(|task| task.id == *id && task.test_command.is_some());
-    let unproven = header
-        .plan
-        .tasks
-        .iter()
-        .find(|placed| placed.task.phase != Phase::None && command.is_none() && !has_own(&placed.task.backlog_id));
+fn check_tests(
+    header: &JournalHeader,
+    command: Option<&TestCommand>,
+    tasks: &[Task],
+) -> Result<(), Error> {
+    let has_own = |id: &TaskId| {
+        tasks
+            .iter()
+            .any(|task| task.id == *id && task.test_command.is_some())
+    };
+    let unproven = header.plan.tasks.iter().find(|placed| {
+        placed.task.phase != Phase::None && command.is_none() && !has_own(&placed.task.backlog_id)
+    });
     match unproven {
         None => Ok(()),
         Some(placed) => Err(Error::NoTests(placed.task.id.clone())),
@@ -244,17 +313,26 @@ fn check_tests(header: &JournalHeader, command: Option<&TestCommand>, tasks: &[T
 }
 
 /// The patterns of the settings, and the backlog itself.
-pub(crate) fn never_commit(settings: &Settings, backlog: Option<&Path>, root: &Path) -> Result<PathPatterns, Error> {
+pub(crate) fn never_commit(
+    settings: &Settings,
+    backlog: Option<&Path>,
+    root: &Path,
+) -> Result<PathPatterns, Error> {
     let mut patterns = settings.git.never_commit.clone();
     let backlog = backlog.map(std::path::absolute).transpose()?;
-    let within = backlog.as_deref().and_then(|backlog| backlog.strip_prefix(root).ok());
+    let within = backlog
+        .as_deref()
+        .and_then(|backlog| backlog.strip_prefix(root).ok());
     patterns.extend(within.map(|path| format!("/{}", path.display())));
     Ok(PathPatterns::new(&patterns)?)
 }
 
 /// Returns where presets of the user's own are; outside of a repository, `.taskmaster/presets` of the folder itself.
 pub fn presets(start: &Path) -> PresetFolders {
-    let root = Repository::discover(start).map_or_else(|_| start.to_owned(), |found| found.checkout_root().to_owned());
+    let root = Repository::discover(start).map_or_else(
+        |_| start.to_owned(),
+        |found| found.checkout_root().to_owned(),
+    );
     let config = Inputs::from_process(&root).user_config;
     PresetFolders {
         project: root.join(".taskmaster/presets"),

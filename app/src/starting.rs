@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use tm_runtime::standing::{CleanBase, RevertReason, TakenBack, Taking, clean_base, standing};
 use tm_runtime::{now, replay};
 use tm_scheduler::{
-    CommitId, Phase, Recognised, RunId, Status, Tag, Task, TaskId, WavePlan, Work, WorkKind, hot_files,
+    CommitId, Phase, Recognised, RunId, Status, Tag, Task, TaskId, WavePlan, Work, WorkKind,
+    hot_files,
 };
 use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, stamp};
 use tm_worktrees::{Conflicts, MergeOutcome, Repository, branch_from_pattern};
@@ -57,35 +58,74 @@ impl Start {
             Whence::Branch(name) => project.tell(&Notice::StartsAt(&name)),
             Whence::Both(name) => project.tell(&Notice::StartsTogetherWith(&name)),
         }
-        let taking = Taking { repository: &project.repository, start: &before, run };
-        let CleanBase { commit, taken_back, standing } = clean_base(taking, &[])?;
+        let taking = Taking {
+            repository: &project.repository,
+            start: &before,
+            run,
+        };
+        let CleanBase {
+            commit,
+            taken_back,
+            standing,
+        } = clean_base(taking, &[])?;
         reopen(&mut backlog.tasks, &taken_back, &backlog.tag);
         let mut again = project.directory.reopened(&backlog.tag)?;
         again.extend(order.again.iter().cloned());
         let known = Recognised::of(&backlog.tasks, &backlog.tag, &standing, &again);
         known.apply(&mut backlog.tasks);
         let hot_files = hot_files_in(&project.repository, &standing)?;
-        Ok(Self { commit, before, taken_back, known, hot_files })
+        Ok(Self {
+            commit,
+            before,
+            taken_back,
+            known,
+            hot_files,
+        })
     }
 
     /// Takes back what stands there of the pairs that are to be done: tests whose implementation never landed. They come
     /// back with it.
-    pub(crate) fn without_tests_alone(self, project: &Project, run: &RunId, plan: &WavePlan) -> Result<Self, Error> {
+    pub(crate) fn without_tests_alone(
+        self,
+        project: &Project,
+        run: &RunId,
+        plan: &WavePlan,
+    ) -> Result<Self, Error> {
         let is_planned = |work: &&Work| {
-            plan.tasks.iter().any(|placed| placed.task.phase == Phase::Red && placed.task.id == work.task)
+            plan.tasks
+                .iter()
+                .any(|placed| placed.task.phase == Phase::Red && placed.task.id == work.task)
         };
-        let alone: Vec<Work> = self.known.tests_alone.iter().filter(is_planned).cloned().collect();
+        let alone: Vec<Work> = self
+            .known
+            .tests_alone
+            .iter()
+            .filter(is_planned)
+            .cloned()
+            .collect();
         if alone.is_empty() {
             return Ok(self);
         }
-        let taking = Taking { repository: &project.repository, start: &self.before, run };
-        let CleanBase { commit, taken_back, .. } = clean_base(taking, &alone)?;
-        Ok(Self { commit, taken_back, ..self })
+        let taking = Taking {
+            repository: &project.repository,
+            start: &self.before,
+            run,
+        };
+        let CleanBase {
+            commit, taken_back, ..
+        } = clean_base(taking, &alone)?;
+        Ok(Self {
+            commit,
+            taken_back,
+            ..self
+        })
     }
 
     /// Says what of the backlog is done, and what was taken back.
     pub(crate) fn tell(&self, project: &Project) -> Result<(), Error> {
-        self.taken_back.iter().for_each(|taken| project.tell(&Notice::TakenBack(taken)));
+        self.taken_back
+            .iter()
+            .for_each(|taken| project.tell(&Notice::TakenBack(taken)));
         if project.repository.is_shallow()? {
             project.tell(&Notice::ShallowClone);
         }
@@ -100,12 +140,30 @@ impl Start {
     }
 
     /// Writes the statuses that follow into the backlog.
-    pub(crate) fn write(&self, source: &BacklogSource, tag: &Tag, tasks: &[Task]) -> Result<(), Error> {
-        let change = |id: &TaskId, status: Status| StatusChange { id: id.clone(), status };
-        let mut changes: Vec<StatusChange> = self.known.done.iter().map(|(id, _)| change(id, Status::Done)).collect();
+    pub(crate) fn write(
+        &self,
+        source: &BacklogSource,
+        tag: &Tag,
+        tasks: &[Task],
+    ) -> Result<(), Error> {
+        let change = |id: &TaskId, status: Status| StatusChange {
+            id: id.clone(),
+            status,
+        };
+        let mut changes: Vec<StatusChange> = self
+            .known
+            .done
+            .iter()
+            .map(|(id, _)| change(id, Status::Done))
+            .collect();
         let is_known = |id: &TaskId| tasks.iter().any(|task| task.id == *id);
-        let again = self.taken_back.iter().filter(|taken| taken.tag == *tag && is_known(&taken.task));
-        let open = again.filter(|taken| !self.known.is_done(&taken.task) && taken.why != RevertReason::TestsAlone);
+        let again = self
+            .taken_back
+            .iter()
+            .filter(|taken| taken.tag == *tag && is_known(&taken.task));
+        let open = again.filter(|taken| {
+            !self.known.is_done(&taken.task) && taken.why != RevertReason::TestsAlone
+        });
         changes.extend(open.map(|taken| change(&taken.task, Status::Pending)));
         if !changes.is_empty() {
             source.set_statuses(tag, &changes, RollUp::Parents, Some(&stamp(now())))?;
@@ -117,20 +175,37 @@ impl Start {
 /// The files that most of the newest landings touched.
 fn hot_files_in(repository: &Repository, standing: &[Work]) -> Result<BTreeSet<String>, Error> {
     let mut landings = Vec::new();
-    for work in standing.iter().filter(|work| work.kind == WorkKind::Whole).take(LANDINGS) {
+    for work in standing
+        .iter()
+        .filter(|work| work.kind == WorkKind::Whole)
+        .take(LANDINGS)
+    {
         // A clone that is cut off has not what came before.
         if let Some(before) = repository.first_parent(&work.commit)? {
-            let trees = (repository.tree_of(&before)?, repository.tree_of(&work.commit)?);
+            let trees = (
+                repository.tree_of(&before)?,
+                repository.tree_of(&work.commit)?,
+            );
             landings.push(repository.changed_between(&trees.0, &trees.1)?);
         }
     }
-    Ok(hot_files(landings.iter().map(|files| files.iter().map(String::as_str).collect())))
+    Ok(hot_files(
+        landings
+            .iter()
+            .map(|files| files.iter().map(String::as_str).collect()),
+    ))
 }
 
 /// Tasks whose work is taken back along with rejected work are to be done again.
 fn reopen(tasks: &mut [Task], taken_back: &[TakenBack], tag: &Tag) {
-    for taken in taken_back.iter().filter(|taken| taken.tag == *tag && taken.why != RevertReason::TestsAlone) {
-        if let Some(task) = tasks.iter_mut().find(|task| task.id == taken.task && task.status == Status::Done) {
+    for taken in taken_back
+        .iter()
+        .filter(|taken| taken.tag == *tag && taken.why != RevertReason::TestsAlone)
+    {
+        if let Some(task) = tasks
+            .iter_mut()
+            .find(|task| task.id == taken.task && task.status == Status::Done)
+        {
             task.status = Status::Pending;
         }
     }
@@ -141,7 +216,9 @@ fn reopen(tasks: &mut [Task], taken_back: &[TakenBack], tag: &Tag) {
 /// among those of its remotes. With it comes what people should know of it.
 pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<(CommitId, Whence), Error> {
     let head = project.repository.resolve("HEAD")?;
-    let Some((name, tip)) = last_branch(project, tag)? else { return Ok((head, Whence::Head)) };
+    let Some((name, tip)) = last_branch(project, tag)? else {
+        return Ok((head, Whence::Head));
+    };
     if project.repository.is_ancestor(&tip, &head)? {
         return Ok((head, Whence::Head));
     }
@@ -152,33 +229,57 @@ pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<(CommitId, Wh
         return Ok((head, Whence::Head));
     }
     let message = format!("Merge {name} into where the next run starts\n");
-    match project.repository.combine_as_user(&[head, tip], &message, Conflicts::Told)? {
+    match project
+        .repository
+        .combine_as_user(&[head, tip], &message, Conflicts::Told)?
+    {
         MergeOutcome::Merged(both) => Ok((both, Whence::Both(name))),
-        MergeOutcome::Conflict(conflict) => Err(Error::StartConflicts { branch: name, files: conflict.files }),
+        MergeOutcome::Conflict(conflict) => Err(Error::StartConflicts {
+            branch: name,
+            files: conflict.files,
+        }),
     }
 }
 
 /// Whether all work that a branch holds is in HEAD in another form: squashed, or rebased.
 fn is_all_in(project: &Project, tip: &CommitId, head: &CommitId) -> Result<bool, Error> {
     let there = standing(&project.repository, head)?;
-    let key = |work: &Work| (work.tag.clone(), work.run.clone(), work.task.clone(), work.kind);
+    let key = |work: &Work| {
+        (
+            work.tag.clone(),
+            work.run.clone(),
+            work.task.clone(),
+            work.kind,
+        )
+    };
     let there: BTreeSet<_> = there.iter().map(key).collect();
     let here = standing(&project.repository, tip)?;
     Ok(!here.is_empty() && here.iter().all(|work| there.contains(&key(work))))
 }
 
 fn last_branch(project: &Project, tag: &Tag) -> Result<Option<(String, CommitId)>, Error> {
-    let Some(last) = project.directory.live()? else { return of_remotes(project, tag) };
+    let Some(last) = project.directory.live()? else {
+        return of_remotes(project, tag);
+    };
     let branch = match replay(&project.directory.run(&last)?.journal()) {
         Ok(last) => last.header.integration_branch,
         // The branch of a run whose journal can't be read is known by its name.
-        Err(_) => match project.repository.branches()?.into_iter().find(|branch| branch.contains(last.as_str())) {
+        Err(_) => match project
+            .repository
+            .branches()?
+            .into_iter()
+            .find(|branch| branch.contains(last.as_str()))
+        {
             Some(branch) => branch,
             None => return Ok(None),
         },
     };
     // A branch that the user has deleted holds nothing.
-    Ok(project.repository.resolve(&branch).ok().map(|tip| (branch, tip)))
+    Ok(project
+        .repository
+        .resolve(&branch)
+        .ok()
+        .map(|tip| (branch, tip)))
 }
 
 /// The newest branch that runs of this tag landed on, here or at a remote: names of runs begin with their moment.
@@ -186,21 +287,35 @@ fn of_remotes(project: &Project, tag: &Tag) -> Result<Option<(String, CommitId)>
     const ANY: &str = "00000000-000000-0000";
     let pattern = &project.loaded.settings.git.integration;
     let name = branch_from_pattern(pattern, &[("tag", tag.as_str()), ("run", ANY)])?.to_string();
-    let Some((before, after)) = name.split_once(ANY) else { return Ok(None) };
+    let Some((before, after)) = name.split_once(ANY) else {
+        return Ok(None);
+    };
     let run_of = |reference: &str| {
         let at = reference.find(before)? + before.len();
         let run = reference[at..].strip_suffix(after)?;
         let is_run = run.len() >= ANY.len()
-            && run.chars().zip(ANY.chars()).all(
-                |(one, other)| {
-                    if other == '-' { one == '-' } else { one.is_ascii_alphanumeric() }
-                },
-            );
+            && run.chars().zip(ANY.chars()).all(|(one, other)| {
+                if other == '-' {
+                    one == '-'
+                } else {
+                    one.is_ascii_alphanumeric()
+                }
+            });
         is_run.then(|| run.to_owned())
     };
     let references = project.repository.branch_references()?;
-    let runs = references.iter().filter_map(|reference| Some((run_of(reference)?, reference)));
-    let Some((_, newest)) = runs.max() else { return Ok(None) };
-    let short = newest.strip_prefix("refs/heads/").or_else(|| newest.strip_prefix("refs/remotes/")).unwrap_or(newest);
-    Ok(Some((short.to_owned(), project.repository.resolve(newest)?)))
+    let runs = references
+        .iter()
+        .filter_map(|reference| Some((run_of(reference)?, reference)));
+    let Some((_, newest)) = runs.max() else {
+        return Ok(None);
+    };
+    let short = newest
+        .strip_prefix("refs/heads/")
+        .or_else(|| newest.strip_prefix("refs/remotes/"))
+        .unwrap_or(newest);
+    Ok(Some((
+        short.to_owned(),
+        project.repository.resolve(newest)?,
+    )))
 }

@@ -22,7 +22,11 @@ pub fn status(project: &Project, name: Option<&str>) -> Result<(RunDirectory, Su
 /// Returns the summary of a run as its journal tells it; the time of one that goes on runs until now.
 pub fn summary(project: &Project, directory: &RunDirectory, replayed: &Replayed) -> Summary {
     let is_live = is_live(project, replayed);
-    let ended_at = if is_live { now() } else { replayed.last_input_at };
+    let ended_at = if is_live {
+        now()
+    } else {
+        replayed.last_input_at
+    };
     let mut summary = shown_summary(project, directory, replayed, ended_at, is_live);
     if replayed.scheduler.ended().is_none() {
         match (is_live, replayed.scheduler.is_paused()) {
@@ -37,7 +41,11 @@ pub fn summary(project: &Project, directory: &RunDirectory, replayed: &Replayed)
 /// Tells whether a process carries the run out now: that of another home may be live.
 pub fn is_live(project: &Project, replayed: &Replayed) -> bool {
     let holder = || RunLock::holder(&project.directory).ok().flatten();
-    let is_its_own = |holder: Holder| holder.run_id.is_none_or(|held| held == replayed.header.run_id);
+    let is_its_own = |holder: Holder| {
+        holder
+            .run_id
+            .is_none_or(|held| held == replayed.header.run_id)
+    };
     replayed.scheduler.ended().is_none() && holder().is_some_and(is_its_own)
 }
 
@@ -51,13 +59,21 @@ pub(crate) fn shown_summary(
     is_live: bool,
 ) -> Summary {
     let summary = whole_summary(project, &replayed.scheduler, &replayed.header, ended_at);
-    if is_live { summary } else { with_doubts(summary, doubts(project, directory, replayed)) }
+    if is_live {
+        summary
+    } else {
+        with_doubts(summary, doubts(project, directory, replayed))
+    }
 }
 
 fn doubts(project: &Project, directory: &RunDirectory, replayed: &Replayed) -> Vec<DoubtSummary> {
     let header = &replayed.header;
-    let seen =
-        doubts_of_looks(&project.repository, &header.base_commit, &header.integration_branch, &replayed.scheduler);
+    let seen = doubts_of_looks(
+        &project.repository,
+        &header.base_commit,
+        &header.integration_branch,
+        &replayed.scheduler,
+    );
     let seen = seen.into_iter().map(|doubt| DoubtSummary {
         task: doubt.task.map(|task| task.to_string()),
         commit: doubt.commit.to_string(),
@@ -70,7 +86,9 @@ fn doubts(project: &Project, directory: &RunDirectory, replayed: &Replayed) -> V
 
 /// Refuses to pass on the work of a run of which something is in doubt.
 pub(crate) fn refuse_doubted(summary: &Summary) -> Result<(), Error> {
-    let Some(doubt) = summary.doubts.first() else { return Ok(()) };
+    let Some(doubt) = summary.doubts.first() else {
+        return Ok(());
+    };
     Err(Error::WorkDoubted {
         run: summary.run_id.clone(),
         branch: summary.integration_branch.clone(),

@@ -15,7 +15,11 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
 
 /// The socket, the way in for this process itself, and the way out.
-type Steers = (Option<SteeringSocket>, UnboundedSender<Steer>, UnboundedReceiver<Steer>);
+type Steers = (
+    Option<SteeringSocket>,
+    UnboundedSender<Steer>,
+    UnboundedReceiver<Steer>,
+);
 
 /// Returns everything that may steer the run of this process.
 pub(crate) fn steers(project: &Project) -> Result<Steers, Error> {
@@ -42,9 +46,16 @@ pub(crate) fn steers(project: &Project) -> Result<Steers, Error> {
 pub fn steer(project: &Project, ask: &Ask) -> Result<Reply, Error> {
     match call(&project.directory, ask) {
         Err(CallError::Nobody) => Err(match RunLock::holder(&project.directory)? {
-            None => Error::NoLiveRun { wanted: wanted(ask) },
-            Some(holder) if is_loop(&holder) => Error::LoopLive { wanted: wanted(ask) },
-            Some(holder) => Error::Unreachable { wanted: wanted(ask), holder: Box::new(holder) },
+            None => Error::NoLiveRun {
+                wanted: wanted(ask),
+            },
+            Some(holder) if is_loop(&holder) => Error::LoopLive {
+                wanted: wanted(ask),
+            },
+            Some(holder) => Error::Unreachable {
+                wanted: wanted(ask),
+                holder: Box::new(holder),
+            },
         }),
         answered => Ok(answered?),
     }
@@ -55,7 +66,9 @@ pub fn steer(project: &Project, ask: &Ask) -> Result<Reply, Error> {
 /// # Errors
 /// It can't be reached.
 pub fn stop(project: &Project, now: bool) -> Result<Reply, Error> {
-    let Some(holder) = RunLock::holder(&project.directory)? else { return Ok(Reply::done("no run is live")) };
+    let Some(holder) = RunLock::holder(&project.directory)? else {
+        return Ok(Reply::done("no run is live"));
+    };
     match call(&project.directory, &Ask::Stop { now }) {
         // A loop, or a run that could make no socket, hears signals.
         Err(CallError::Nobody) => stop_by_signal(holder, if now { 2 } else { 1 }),
@@ -64,8 +77,13 @@ pub fn stop(project: &Project, now: bool) -> Result<Reply, Error> {
 }
 
 fn stop_by_signal(holder: Holder, signals: u32) -> Result<Reply, Error> {
-    let pid = holder.pid.filter(|_| holder.is_alive()).and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-    let Some(pid) = pid else { return Err(Error::NotOnThisMachine(Box::new(holder))) };
+    let pid = holder
+        .pid
+        .filter(|_| holder.is_alive())
+        .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    let Some(pid) = pid else {
+        return Err(Error::NotOnThisMachine(Box::new(holder)));
+    };
     for number in 0..signals {
         if number > 0 {
             std::thread::sleep(BETWEEN_SIGNALS);
@@ -80,7 +98,9 @@ fn stop_by_signal(holder: Holder, signals: u32) -> Result<Reply, Error> {
 /// # Errors
 /// It can't be reached.
 pub fn resume_live(project: &Project, run: Option<&str>) -> Result<Option<(Holder, Reply)>, Error> {
-    let Some(holder) = RunLock::holder(&project.directory)? else { return Ok(None) };
+    let Some(holder) = RunLock::holder(&project.directory)? else {
+        return Ok(None);
+    };
     if run.is_some() && run != holder.run_id.as_ref().map(RunId::as_str) {
         return Ok(None);
     }

@@ -96,20 +96,45 @@ async fn judge(project: &Project, judging: &Judging, target: Target) -> Result<P
 }
 
 /// The work of a task's last attempt: its commit, or what was kept of it when the attempt failed.
-fn of_task(project: &Project, order: &VerifyOrder, id: &str, run: Option<&str>) -> Result<Target, Error> {
+fn of_task(
+    project: &Project,
+    order: &VerifyOrder,
+    id: &str,
+    run: Option<&str>,
+) -> Result<Target, Error> {
     let (_, replayed) = project.replayed(run)?;
     let task = TaskId::from(id);
     let run = &replayed.header.run_id;
-    let unknown = || Error::UnknownTarget { name: id.to_owned(), run: run.clone() };
+    let unknown = || Error::UnknownTarget {
+        name: id.to_owned(),
+        run: run.clone(),
+    };
     let view = replayed.scheduler.task(&task).ok_or_else(unknown)?;
     let nothing = || Error::NothingToJudge(id.to_owned());
-    let record = view.attempts.iter().rev().find(|record| record.place.is_some()).ok_or_else(nothing)?;
-    let kept = format!("refs/tm/salvage/{run}/{}/{}", safe_name(&task), record.number);
-    let commit = match record.commit.clone().or_else(|| view.state.commit().cloned()) {
+    let record = view
+        .attempts
+        .iter()
+        .rev()
+        .find(|record| record.place.is_some())
+        .ok_or_else(nothing)?;
+    let kept = format!(
+        "refs/tm/salvage/{run}/{}/{}",
+        safe_name(&task),
+        record.number
+    );
+    let commit = match record
+        .commit
+        .clone()
+        .or_else(|| view.state.commit().cloned())
+    {
         Some(commit) => commit,
         None => project.repository.resolve(&kept).map_err(|_| nothing())?,
     };
-    let own_base = record.place.as_ref().map(|place| place.base.clone()).ok_or_else(nothing)?;
+    let own_base = record
+        .place
+        .as_ref()
+        .map(|place| place.base.clone())
+        .ok_or_else(nothing)?;
     let red = view
         .placed
         .task
@@ -117,12 +142,23 @@ fn of_task(project: &Project, order: &VerifyOrder, id: &str, run: Option<&str>) 
         .as_ref()
         .and_then(|red| replayed.scheduler.task(red))
         .and_then(|red| RedCommit::of(red.attempts.last()?));
-    let (_, backlog) =
-        project.backlog(Some(Path::new(&replayed.header.backlog)), Some(replayed.header.tag.as_str()), None)?;
+    let (_, backlog) = project.backlog(
+        Some(Path::new(&replayed.header.backlog)),
+        Some(replayed.header.tag.as_str()),
+        None,
+    )?;
     let like = test_command(project);
-    let (base, tree) = (base(project, order)?.unwrap_or(own_base), project.repository.tree_of(&commit)?);
-    let own = backlog.tasks.iter().find(|one| one.id == view.placed.task.backlog_id);
-    let own = own.and_then(|one| one.test_command.as_ref()).map(|text| TestCommand::shell(text, like.as_ref()));
+    let (base, tree) = (
+        base(project, order)?.unwrap_or(own_base),
+        project.repository.tree_of(&commit)?,
+    );
+    let own = backlog
+        .tasks
+        .iter()
+        .find(|one| one.id == view.placed.task.backlog_id);
+    let own = own
+        .and_then(|one| one.test_command.as_ref())
+        .map(|text| TestCommand::shell(text, like.as_ref()));
     Ok(Target {
         name: format!("task {id}"),
         phase: order.phase.unwrap_or(view.placed.task.phase),
@@ -162,18 +198,31 @@ fn of_checkout(project: &Project, order: &VerifyOrder, folder: &Path) -> Result<
         Some(base) => base,
         None => base_of_checkout(repository, phase, &whole)?,
     };
-    let backlog =
-        BacklogSource::find(root).map_or_else(|_| root.join("backlog.yaml"), |source| source.path().to_owned());
+    let backlog = BacklogSource::find(root).map_or_else(
+        |_| root.join("backlog.yaml"),
+        |source| source.path().to_owned(),
+    );
     let never_commit = never_commit(&project.loaded.settings, Some(&backlog), root)?;
     let changes = repository.changed_files_to_tree(&base, &whole)?;
-    let left_out: Vec<String> =
-        changes.into_iter().map(|change| change.path).filter(|path| never_commit.covers(Path::new(path))).collect();
+    let left_out: Vec<String> = changes
+        .into_iter()
+        .map(|change| change.path)
+        .filter(|path| never_commit.covers(Path::new(path)))
+        .collect();
     let commit = repository.with_files_of(&whole, &left_out, &base)?;
     let tree = repository.tree_of(&commit)?;
     // A GREEN without a run is built on its RED.
-    let below = if phase == Phase::Green { repository.first_parent(&base)? } else { None };
-    let red =
-        below.map(|below| RedCommit { base: below, commit: base.clone(), tests: Vec::new(), unloaded: Vec::new() });
+    let below = if phase == Phase::Green {
+        repository.first_parent(&base)?
+    } else {
+        None
+    };
+    let red = below.map(|below| RedCommit {
+        base: below,
+        commit: base.clone(),
+        tests: Vec::new(),
+        unloaded: Vec::new(),
+    });
     Ok(Target {
         name: folder.display().to_string(),
         phase,
@@ -184,11 +233,18 @@ fn of_checkout(project: &Project, order: &VerifyOrder, folder: &Path) -> Result<
     })
 }
 
-fn base_of_checkout(repository: &Repository, phase: Phase, tree: &TreeId) -> Result<CommitId, Error> {
+fn base_of_checkout(
+    repository: &Repository,
+    phase: Phase,
+    tree: &TreeId,
+) -> Result<CommitId, Error> {
     let head = repository.head()?.commit;
     let is_dirty = repository.tree_of(&head)? != *tree;
-    let last =
-        |commit: &CommitId| repository.first_parent(commit).map(|parent| parent.unwrap_or_else(|| commit.clone()));
+    let last = |commit: &CommitId| {
+        repository
+            .first_parent(commit)
+            .map(|parent| parent.unwrap_or_else(|| commit.clone()))
+    };
     if phase == Phase::Green {
         if let Some(red) = repository.last_with_trailer(&head, "Phase", "red")? {
             return Ok(red);
@@ -196,7 +252,9 @@ fn base_of_checkout(repository: &Repository, phase: Phase, tree: &TreeId) -> Res
         return Ok(if is_dirty { head } else { last(&head)? });
     }
     let default = match repository.default_branch()? {
-        Some(name) => repository.merge_base(&head, &repository.resolve(&format!("refs/heads/{name}"))?)?,
+        Some(name) => {
+            repository.merge_base(&head, &repository.resolve(&format!("refs/heads/{name}"))?)?
+        }
         None => None,
     };
     match default {
@@ -207,5 +265,9 @@ fn base_of_checkout(repository: &Repository, phase: Phase, tree: &TreeId) -> Res
 }
 
 fn base(project: &Project, order: &VerifyOrder) -> Result<Option<CommitId>, Error> {
-    Ok(order.base.as_ref().map(|base| project.repository.resolve(base)).transpose()?)
+    Ok(order
+        .base
+        .as_ref()
+        .map(|base| project.repository.resolve(base))
+        .transpose()?)
 }

@@ -29,7 +29,11 @@ pub fn layered_backlog(count: usize) -> Vec<Task> {
 /// Returns the same backlog as Task Master writes it.
 pub fn tasks_json(tasks: &[Task]) -> String {
     let entry = |task: &Task| {
-        let dependencies: Vec<&str> = task.dependencies.iter().map(tm_scheduler::TaskId::as_str).collect();
+        let dependencies: Vec<&str> = task
+            .dependencies
+            .iter()
+            .map(tm_scheduler::TaskId::as_str)
+            .collect();
         format!(
             "{{\"id\": {}, \"title\": \"{}\", \"status\": \"pending\", \"dependencies\": [{}], \"subtasks\": []}}",
             task.id,
@@ -38,5 +42,8 @@ pub fn tasks_json(tasks: &[Task]) -> String {
         )
     };
     let entries: Vec<String> = tasks.iter().map(entry).collect();
-    format!("{{\"master\": {{\"tasks\": [\n{}\n]}}}}\n", entries.join(",\n"))
+    format!(
+        "{{\"master\": {{\"tasks\": [\n{}\n]}}}}\n",
+        entries.join(",\n")
+    )
 }

@@ -12,13 +12,27 @@ fn short(commit: &CommitId) -> &str {
 /// Returns what to do about it, with the next command to type.
 pub(super) fn hint(error: &Error) -> Option<String> {
     let text = match error {
-        Error::Illegal(illegal) => return illegal.next.command().map(|command| format!("`{command}`")),
+        Error::Illegal(illegal) => {
+            return illegal.next.command().map(|command| format!("`{command}`"));
+        }
         Error::BrokenBase(tests) => return Some(tests.hint(super::ALLOW_BROKEN_BASE)),
         Error::Unstartable(error) => return Some(unstartable(error)),
-        Error::Refused { verdict, is_paused, next, .. } => {
+        Error::Refused {
+            verdict,
+            is_paused,
+            next,
+            ..
+        } => {
             let advice = verdict.suggestion.clone().unwrap_or_default();
-            let next = next.as_ref().map(|next| format!("; then `{next}`")).unwrap_or_default();
-            let paused = if *is_paused { "no try is left and the run is paused; " } else { "" };
+            let next = next
+                .as_ref()
+                .map(|next| format!("; then `{next}`"))
+                .unwrap_or_default();
+            let paused = if *is_paused {
+                "no try is left and the run is paused; "
+            } else {
+                ""
+            };
             return Some(format!("{paused}{advice}{next}"));
         }
         Error::NothingChanged(_) => "the run is back at RED; `tm autopilot next` says what to do",
@@ -30,18 +44,29 @@ pub(super) fn hint(error: &Error) -> Option<String> {
         Error::WavesLive { .. } => "`tm waves watch` shows it, `tm waves stop` stops it",
         Error::Disabled => "set `autopilot.enabled` to true in .taskmaster/tm.yaml",
         Error::NotOurs(_) => "abort without `--cleanup`",
-        Error::Unclean { .. } | Error::Uncommitted { .. } => "commit them, or `git stash --include-untracked`",
+        Error::Unclean { .. } | Error::Uncommitted { .. } => {
+            "commit them, or `git stash --include-untracked`"
+        }
         Error::NoTestCommand => "set `test.command` in .taskmaster/tm.yaml",
-        Error::NeverCommitted(_) => "leave it out of `--files`; `git.never_commit` lists what is never committed",
+        Error::NeverCommitted(_) => {
+            "leave it out of `--files`; `git.never_commit` lists what is never committed"
+        }
         Error::ForeignCommit(_) => "leave the commit to tm: `tm autopilot commit`",
         Error::Rewritten { commit } => {
-            return Some(format!("`git reset --soft {}` puts it back and leaves every file", short(commit)));
+            return Some(format!(
+                "`git reset --soft {}` puts it back and leaves every file",
+                short(commit)
+            ));
         }
         Error::Unjudged { commit } => {
             let commit = short(commit);
-            return Some(format!("`git branch kept && git reset --keep {commit}` takes them away and keeps them"));
+            return Some(format!(
+                "`git branch kept && git reset --keep {commit}` takes them away and keeps them"
+            ));
         }
-        Error::ChangedSince { .. } => "the run is back at GREEN: `tm autopilot complete green` has it judged again",
+        Error::ChangedSince { .. } => {
+            "the run is back at GREEN: `tm autopilot complete green` has it judged again"
+        }
         Error::LeftOut { .. } => "commit without `--files`",
         Error::Results { .. } | Error::NoResults => {
             "write `--results failed:3,passed:0`, or JSON such as `{\"passed\":3,\"failed\":0}`"
@@ -54,8 +79,12 @@ pub(super) fn hint(error: &Error) -> Option<String> {
         Error::Git(tm_worktrees::Error::WrongHead { expected, .. }) => {
             return Some(format!("`git switch {expected}`"));
         }
-        Error::Git(tm_worktrees::Error::RefusedDefaultBranch { .. }) => "choose another name with `--branch`",
-        Error::Git(tm_worktrees::Error::BranchTaken { .. }) => "choose another name with `--branch`, or delete it",
+        Error::Git(tm_worktrees::Error::RefusedDefaultBranch { .. }) => {
+            "choose another name with `--branch`"
+        }
+        Error::Git(tm_worktrees::Error::BranchTaken { .. }) => {
+            "choose another name with `--branch`, or delete it"
+        }
         Error::Git(tm_worktrees::Error::CommitRefused { .. }) => {
             "set right what git complains about, then again; `git.hooks: off` in .taskmaster/tm.yaml runs no hook"
         }
@@ -73,7 +102,9 @@ fn unstartable(error: &Unstartable) -> String {
     match error {
         Unstartable::Subtask { task, .. } => format!("`tm autopilot start {task}` runs its task"),
         Unstartable::Waiting { .. } => "do that first, or start with `--force`".to_owned(),
-        Unstartable::NothingOpen(_) => "set a subtask back to pending to work on it again".to_owned(),
+        Unstartable::NothingOpen(_) => {
+            "set a subtask back to pending to work on it again".to_owned()
+        }
         _ => "look at the backlog: `tm waves plan` names what is wrong with it".to_owned(),
     }
 }

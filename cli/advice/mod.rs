@@ -25,12 +25,25 @@ const NO_BACKLOG: &str = "`tm init` makes one, `--backlog PATH` names one";
 /// The flag that goes on where the base can prove nothing.
 const ALLOW_BROKEN_BASE: &str = "--allow-broken-base";
 /// What to do when an agent can't be used.
-const CHOOSE_AN_AGENT: &str = "`--agent NAME` chooses another agent, `--agent-command COMMAND` any command";
+const CHOOSE_AN_AGENT: &str =
+    "`--agent NAME` chooses another agent, `--agent-command COMMAND` any command";
 
 /// Returns what to do about an error.
 pub(crate) fn on(error: &(dyn AnyError + 'static)) -> Advice {
-    let known = [on_call, on_run, on_work, on_autopilot, on_git, on_store, on_backlog, on_others];
-    known.into_iter().find_map(|advice| advice(error)).unwrap_or((ExitCode::Error, None))
+    let known = [
+        on_call,
+        on_run,
+        on_work,
+        on_autopilot,
+        on_git,
+        on_store,
+        on_backlog,
+        on_others,
+    ];
+    known
+        .into_iter()
+        .find_map(|advice| advice(error))
+        .unwrap_or((ExitCode::Error, None))
 }
 
 fn hint(words: impl Into<String>) -> Advice {
@@ -49,7 +62,10 @@ fn on_others(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         return Some(hint("`tm config schema` lists every setting"));
     }
     if error.is::<UnknownChannel>() {
-        return Some(coded(ExitCode::Usage, "`--notify desktop`, or `--notify URL`"));
+        return Some(coded(
+            ExitCode::Usage,
+            "`--notify desktop`, or `--notify URL`",
+        ));
     }
     if error.is::<RefusedToAgent>() {
         return Some(coded(ExitCode::Refused, RefusedToAgent::HINT));
@@ -59,7 +75,9 @@ fn on_others(error: &(dyn AnyError + 'static)) -> Option<Advice> {
 
 fn on_git(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     Some(match error.downcast_ref()? {
-        tm_worktrees::Error::NoRepository { .. } => hint("run `git init`, commit something, then `tm init`"),
+        tm_worktrees::Error::NoRepository { .. } => {
+            hint("run `git init`, commit something, then `tm init`")
+        }
         tm_worktrees::Error::NoCommits { .. } => hint("make a first commit"),
         _ => return None,
     })
@@ -83,15 +101,26 @@ fn on_backlog(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     Some(hint(match error.downcast_ref()? {
         BacklogError::NotFound { .. } => "`tm init` makes one, `--file PATH` names one",
         BacklogError::UnknownTag { .. } => "name one of these with `--tag`",
-        BacklogError::UnknownTasks { .. } | BacklogError::Refused { refusal: Refusal::UnknownTasks(_), .. } => {
-            "`tm list --with-subtasks` lists the ids"
+        BacklogError::UnknownTasks { .. }
+        | BacklogError::Refused {
+            refusal: Refusal::UnknownTasks(_),
+            ..
+        } => "`tm list --with-subtasks` lists the ids",
+        BacklogError::Refused {
+            refusal: Refusal::UnknownTag(_),
+            ..
+        } => "`tm tags` lists the tags",
+        BacklogError::Refused {
+            refusal: Refusal::Crosses { .. },
+            ..
+        } => "`--ignore-dependencies` removes these dependencies",
+        BacklogError::Refused {
+            refusal: Refusal::Taken(_),
+            ..
+        } => "choose another name",
+        BacklogError::Syntax { .. } => {
+            "correct it there; `git log -p` on the file shows what it was"
         }
-        BacklogError::Refused { refusal: Refusal::UnknownTag(_), .. } => "`tm tags` lists the tags",
-        BacklogError::Refused { refusal: Refusal::Crosses { .. }, .. } => {
-            "`--ignore-dependencies` removes these dependencies"
-        }
-        BacklogError::Refused { refusal: Refusal::Taken(_), .. } => "choose another name",
-        BacklogError::Syntax { .. } => "correct it there; `git log -p` on the file shows what it was",
         BacklogError::Locked { .. } => "try again when the other program has finished",
         _ => return None,
     }))
@@ -122,10 +151,16 @@ fn on_runtime(error: &tm_runtime::Error) -> Option<Advice> {
 }
 
 fn other_run(error: &tm_runtime::Error, log: &Path) -> String {
-    if matches!(error, tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) {
+    if matches!(
+        error,
+        tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })
+    ) {
         return "`tm waves run` starts one, `tm waves list` lists others".to_owned();
     }
-    format!("`tm waves list` lists other runs; what this one did is in `{}`", log.display())
+    format!(
+        "`tm waves list` lists other runs; what this one did is in `{}`",
+        log.display()
+    )
 }
 
 /// Errors from below, and those of runs before they begin.
@@ -138,9 +173,10 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         Error::Channel(error) => on(error),
         Error::Runtime(error) => return on_runtime(error),
         Error::Autopilot(error) => on(error),
-        Error::Presets(error @ (tm_presets::Error::UnknownAgent { .. } | tm_presets::Error::ExtendsItself { .. })) => {
-            hint(error.hint().unwrap_or_else(|| CHOOSE_AN_AGENT.to_owned()))
-        }
+        Error::Presets(
+            error @ (tm_presets::Error::UnknownAgent { .. }
+            | tm_presets::Error::ExtendsItself { .. }),
+        ) => hint(error.hint().unwrap_or_else(|| CHOOSE_AN_AGENT.to_owned())),
         Error::Presets(error) => on(error),
         Error::NoBacklog(_) => hint(NO_BACKLOG),
         Error::NoHome => hint("set TM_HOME"),
@@ -161,7 +197,8 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
             },
         ),
         Error::NotTakenBack(
-            NotTakenBack::InTheWay { task, commit, .. } | NotTakenBack::NotApart { task, commit, .. },
+            NotTakenBack::InTheWay { task, commit, .. }
+            | NotTakenBack::NotApart { task, commit, .. },
         ) => coded(
             ExitCode::Refused,
             format!(
@@ -169,15 +206,20 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
                  COMMIT` from before it"
             ),
         ),
-        Error::StartConflicts { branch, .. } => {
-            hint(format!("`git merge {branch}`, or choose where to start with `--base COMMIT`"))
-        }
-        Error::LockLost(_) => coded(ExitCode::Busy, "`tm waves resume` takes a run up where it stopped"),
+        Error::StartConflicts { branch, .. } => hint(format!(
+            "`git merge {branch}`, or choose where to start with `--base COMMIT`"
+        )),
+        Error::LockLost(_) => coded(
+            ExitCode::Busy,
+            "`tm waves resume` takes a run up where it stopped",
+        ),
         Error::AutopilotUnderWay { place, .. } => {
             let place = place.display();
             coded(
                 ExitCode::Busy,
-                format!("`tm autopilot status -p {place}` shows it, `tm autopilot pause -p {place}` stops it for now"),
+                format!(
+                    "`tm autopilot status -p {place}` shows it, `tm autopilot pause -p {place}` stops it for now"
+                ),
             )
         }
         Error::Preparation(tm_runtime::preparation::Error::Setup(_)) => {
@@ -189,10 +231,12 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
             "set `test.command` in .taskmaster/tm.yaml, pass `--test-command`, or run without pairs and proof: `--tdd off \
              --allow-broken-base`",
         ),
-        Error::WrongGate { .. } => hint("correct `gates` in .taskmaster/tm.yaml; docs/gates.md has examples"),
-        Error::HookWithoutInterpreter { program, .. } => {
-            hint(format!("install `{program}`, or set `git.hooks: off` in .taskmaster/tm.yaml"))
+        Error::WrongGate { .. } => {
+            hint("correct `gates` in .taskmaster/tm.yaml; docs/gates.md has examples")
         }
+        Error::HookWithoutInterpreter { program, .. } => hint(format!(
+            "install `{program}`, or set `git.hooks: off` in .taskmaster/tm.yaml"
+        )),
         Error::NotSigned { settings, .. } => hint(format!("see to {}", settings.join(", "))),
         Error::Interrupted => (ExitCode::Interrupted, None),
         Error::NothingProvable(tests) => hint(tests.hint(ALLOW_BROKEN_BASE)),
@@ -204,9 +248,11 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
 fn on_run(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     Some(match error.downcast_ref()? {
         Error::LandingsLost(lost) => hint(on_lost_landings(lost)),
-        Error::JournalDoubted { header, .. } => {
-            hint(format!("{}; {}", first_parents(&header.integration_branch), start_anew(header)))
-        }
+        Error::JournalDoubted { header, .. } => hint(format!(
+            "{}; {}",
+            first_parents(&header.integration_branch),
+            start_anew(header)
+        )),
         Error::NotShownAgain { header, item } => hint(format!(
             "`git show {}` shows it; where you know why its tests fail now, `tm waves resume --trust-journal` goes on; {}",
             item.commit,
@@ -215,10 +261,13 @@ fn on_run(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         Error::RunEnded(_) => hint("`tm waves run` starts a new one"),
         Error::RunBrokenOff(_) | Error::RunParked(_) => hint(RESUME_HINT),
         Error::WorkDoubted { branch, .. } => coded(ExitCode::Refused, first_parents(branch)),
-        Error::NoLiveRun { .. } => hint("`tm waves run` starts one, `tm waves resume` takes up an interrupted one"),
-        Error::LimitsOfLiveRun => {
-            coded(ExitCode::Busy, "leave the flags out, or `tm waves stop` it first and resume it with them")
+        Error::NoLiveRun { .. } => {
+            hint("`tm waves run` starts one, `tm waves resume` takes up an interrupted one")
         }
+        Error::LimitsOfLiveRun => coded(
+            ExitCode::Busy,
+            "leave the flags out, or `tm waves stop` it first and resume it with them",
+        ),
         Error::LoopLive { .. } => coded(ExitCode::Busy, "`tm waves stop` stops the loop"),
         Error::Unreachable { .. } => coded(ExitCode::Busy, "`tm waves stop` stops it by a signal"),
         Error::RunLive { .. } => coded(ExitCode::Busy, "wait for its end, or `tm waves stop`"),
@@ -236,13 +285,22 @@ fn on_work(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         ),
         Error::OnNoBranch => hint("`git switch` to the branch that is to have it"),
         Error::NothingLanded(_) => hint("nothing landed in it"),
-        Error::LandingConflicts { branch, .. } => hint(format!("`git merge {branch}` lets you resolve it")),
-        Error::NotBroughtIn(_) => hint("commit or stash what is in the way, then try again; nothing was changed"),
-        Error::UnknownTask { .. } => hint("`tm worktrees list` lists its tasks; a test task is `<id>:red`"),
-        Error::Unproven { task, .. } => {
-            hint(format!("`tm waves logs {task}` shows what its agent printed, `tm worktrees salvage` what is kept"))
+        Error::LandingConflicts { branch, .. } => {
+            hint(format!("`git merge {branch}` lets you resolve it"))
         }
-        Error::NoReason => coded(ExitCode::Usage, "say what is wrong: whoever does the task next is told nothing else"),
+        Error::NotBroughtIn(_) => {
+            hint("commit or stash what is in the way, then try again; nothing was changed")
+        }
+        Error::UnknownTask { .. } => {
+            hint("`tm worktrees list` lists its tasks; a test task is `<id>:red`")
+        }
+        Error::Unproven { task, .. } => hint(format!(
+            "`tm waves logs {task}` shows what its agent printed, `tm worktrees salvage` what is kept"
+        )),
+        Error::NoReason => coded(
+            ExitCode::Usage,
+            "say what is wrong: whoever does the task next is told nothing else",
+        ),
         Error::TestsNotKept { .. } => coded(ExitCode::Usage, "leave `--keep-tests` out"),
         Error::RunUnfinished(_) => coded(
             ExitCode::Refused,
@@ -251,17 +309,26 @@ fn on_work(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         Error::UnknownRemote(_) => hint("`git remote` lists them"),
         Error::NoRemote => hint("`git remote add origin URL`, or `--remote NAME`"),
         Error::NoDefaultBranch => hint("`--base BRANCH` names it"),
-        Error::NothingToPass => {
-            hint("`tm waves report` says what became of its tasks, `tm review --json` what was rejected")
+        Error::NothingToPass => hint(
+            "`tm waves report` says what became of its tasks, `tm review --json` what was rejected",
+        ),
+        Error::NotPushed(_) => {
+            hint("git says above why; nothing was opened, and nothing is ever forced")
         }
-        Error::NotPushed(_) => hint("git says above why; nothing was opened, and nothing is ever forced"),
-        Error::Hub { .. } => {
-            hint("the branches are pushed; `gh auth status` tells whether you are logged in, then try again")
-        }
+        Error::Hub { .. } => hint(
+            "the branches are pushed; `gh auth status` tells whether you are logged in, then try again",
+        ),
         Error::UnknownTarget { .. } => hint("`tm worktrees list` lists the tasks of a run"),
-        Error::NothingToJudge(task) => hint(format!("`tm waves logs {task}` shows what its agent printed")),
-        Error::ShallowAudit => hint("`git fetch --unshallow`; in CI, check the whole history out (`fetch-depth: 0`)"),
-        Error::ThreeDots | Error::UnknownRange(_) | Error::NothingOfItsOwn(_) | Error::NothingToAudit => coded(
+        Error::NothingToJudge(task) => hint(format!(
+            "`tm waves logs {task}` shows what its agent printed"
+        )),
+        Error::ShallowAudit => {
+            hint("`git fetch --unshallow`; in CI, check the whole history out (`fetch-depth: 0`)")
+        }
+        Error::ThreeDots
+        | Error::UnknownRange(_)
+        | Error::NothingOfItsOwn(_)
+        | Error::NothingToAudit => coded(
             ExitCode::Usage,
             "`tm audit FROM..TO` names a range, as `tm audit origin/main..HEAD`; `tm waves list` lists runs",
         ),
@@ -270,9 +337,10 @@ fn on_work(error: &(dyn AnyError + 'static)) -> Option<Advice> {
             hint("pass `--test-command COMMAND`, or set `test.command` in .taskmaster/tm.yaml")
         }
         Error::UnknownStatus(_) => (ExitCode::Usage, None),
-        Error::SeveralTags => {
-            coded(ExitCode::Usage, "`--parallel` loops over them at the same time, each in a worktree")
-        }
+        Error::SeveralTags => coded(
+            ExitCode::Usage,
+            "`--parallel` loops over them at the same time, each in a worktree",
+        ),
         Error::NoOpenTags => hint("`tm loop` without `--parallel` looks at the current tag"),
         Error::ProgressUnwritten { .. } => hint("`--progress-file PATH`"),
         _ => return None,
@@ -293,15 +361,28 @@ fn start_anew(header: &JournalHeader) -> String {
 }
 
 /// The integration branch made again from one branch that has everything, else all of them merged.
-fn on_lost_landings(LostLandings { branch, needed, ids, .. }: &LostLandings) -> String {
+fn on_lost_landings(
+    LostLandings {
+        branch,
+        needed,
+        ids,
+        ..
+    }: &LostLandings,
+) -> String {
     let needed: Vec<&str> = needed.iter().map(BranchName::as_str).collect();
     let then = "then `tm waves run --on-interrupted fresh` does what is left";
     match needed.as_slice() {
         [] => {
             let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
-            format!("`tm set-status --id={} --status=pending`, {then}", ids.join(","))
+            format!(
+                "`tm set-status --id={} --status=pending`, {then}",
+                ids.join(",")
+            )
         }
         [only] => format!("`git branch --force {branch} {only}`, {then} on top of it"),
-        several => format!("`git merge {}` brings them together where you are, {then}", several.join(" ")),
+        several => format!(
+            "`git merge {}` brings them together where you are, {then}",
+            several.join(" ")
+        ),
     }
 }

@@ -53,7 +53,10 @@ pub(crate) enum AutopilotCommand {
 
 /// `tm autopilot start`.
 #[derive(Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each one is a flag of the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each one is a flag of the command line"
+)]
 pub(crate) struct StartArguments {
     /// The task.
     #[arg(value_name = "TASK")]

@@ -56,7 +56,10 @@ pub(crate) enum OutputArgument {
 
 /// `tm list`.
 #[derive(Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub(crate) struct ListArguments {
     /// Only tasks of these statuses; `all` lists everything, with subtasks.
     #[arg(value_name = "STATUS", value_delimiter = ',')]

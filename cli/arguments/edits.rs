@@ -24,7 +24,11 @@ pub(crate) struct EditChoice {
 impl EditChoice {
     /// Returns how the answer is printed.
     pub(crate) const fn output(&self) -> OutputArgument {
-        if self.json { OutputArgument::Json } else { OutputArgument::Text }
+        if self.json {
+            OutputArgument::Json
+        } else {
+            OutputArgument::Text
+        }
     }
 }
 
@@ -92,7 +96,13 @@ pub(crate) struct AddSubtask {
 #[derive(Args, Debug)]
 pub(crate) struct RemoveTask {
     /// Tasks and subtasks, separated by commas.
-    #[arg(long, short = 'i', value_name = "IDS", value_delimiter = ',', required = true)]
+    #[arg(
+        long,
+        short = 'i',
+        value_name = "IDS",
+        value_delimiter = ',',
+        required = true
+    )]
     pub(crate) id: Vec<String>,
     /// Don't ask.
     #[arg(long, short = 'y')]
@@ -109,7 +119,12 @@ pub(crate) struct MoveTask {
     #[arg(long, value_name = "IDS", value_delimiter = ',', required = true)]
     pub(crate) from: Vec<String>,
     /// Their new ids, as many; `5.2` makes a subtask of task 5.
-    #[arg(long, value_name = "IDS", value_delimiter = ',', required_unless_present = "to_tag")]
+    #[arg(
+        long,
+        value_name = "IDS",
+        value_delimiter = ',',
+        required_unless_present = "to_tag"
+    )]
     pub(crate) to: Vec<String>,
     /// The tag that they leave.
     #[arg(long, value_name = "TAG", conflicts_with = "tag")]

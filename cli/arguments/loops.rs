@@ -5,14 +5,22 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// `tm loop`.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Args, Debug)]
 pub(crate) struct LoopArguments {
     /// Iterations at the most; those that a rate limit cuts short do not count.
     #[arg(long, short = 'n', value_name = "N", default_value = "10")]
     pub(crate) iterations: NonZeroU32,
     /// What one iteration does: a preset (`tm presets list`), or the path of a file, told by a `/` or an extension.
-    #[arg(long, short = 'p', value_name = "PRESET|PATH", default_value = "default")]
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "PRESET|PATH",
+        default_value = "default"
+    )]
     pub(crate) prompt: String,
     /// The memory of the loop [default: .taskmaster/loop-progress.txt].
     #[arg(long, value_name = "PATH")]

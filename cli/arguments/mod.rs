@@ -26,21 +26,24 @@ pub(crate) use acp::{AcpAgentArguments, AllowArgument};
 pub(crate) use agents::{Agents, CheckAgents};
 pub(crate) use audit::AuditArguments;
 pub(crate) use autopilot::{
-    AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments, FinalizeArguments,
-    PhaseArgument, ResumeAutopilot, StartArguments,
+    AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments,
+    FinalizeArguments, PhaseArgument, ResumeAutopilot, StartArguments,
 };
 pub(crate) use backlog::{
-    BacklogChoice, CheckArguments, ListArguments, NextArguments, OutputArgument, SetStatusArguments, ShowArguments,
+    BacklogChoice, CheckArguments, ListArguments, NextArguments, OutputArgument,
+    SetStatusArguments, ShowArguments,
 };
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use edits::{
-    AddSubtask, AddTask, Dependency, EditChoice, FixDependencies, MoveTask, NewTask, RemoveTask, TagsArguments,
-    TagsCommand,
+    AddSubtask, AddTask, Dependency, EditChoice, FixDependencies, MoveTask, NewTask, RemoveTask,
+    TagsArguments, TagsCommand,
 };
 pub(crate) use landing::LandArguments;
 pub(crate) use loops::LoopArguments;
 pub(crate) use manuals::{CompletionsArguments, ManArguments};
-pub(crate) use mcp::{DetachedArguments, InstallArguments, InstallScope, McpArguments, McpClient, McpCommand};
+pub(crate) use mcp::{
+    DetachedArguments, InstallArguments, InstallScope, McpArguments, McpClient, McpCommand,
+};
 pub(crate) use presets::{NewPreset, Presets};
 pub(crate) use pull::PullArguments;
 pub(crate) use reports::{AfterArguments, CiSystem, ReportArguments, ReportForm};
@@ -50,10 +53,12 @@ pub(crate) use tasks::{TasksCheck, TasksCommand, TasksConvert, TasksFix, TasksSt
 pub(crate) use tdd::{PairArguments, TddCommand};
 pub(crate) use verify::VerifyArguments;
 pub(crate) use waves::{
-    LogsArguments, NotificationArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat, ResumeArguments,
-    RunArguments, RunOnly, StrictnessArgument, Waves,
+    LogsArguments, NotificationArguments, OnInterrupted, PlanArguments, PlanChoice, PlanFormat,
+    ResumeArguments, RunArguments, RunOnly, StrictnessArgument, Waves,
 };
-pub(crate) use worktrees::{MergeArguments, OpenArguments, SalvageArguments, ShowBranch, TaskOfRun, Worktrees};
+pub(crate) use worktrees::{
+    MergeArguments, OpenArguments, SalvageArguments, ShowBranch, TaskOfRun, Worktrees,
+};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
@@ -61,7 +66,13 @@ use std::path::PathBuf;
 
 /// Runs a backlog of programming tasks with many coding agents at once, and proves the work before it lands.
 #[derive(Debug, Parser)]
-#[command(name = "tm", version, about, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "tm",
+    version,
+    about,
+    propagate_version = true,
+    max_term_width = 100
+)]
 pub(crate) struct Arguments {
     /// Work as if started in this folder.
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]

@@ -3,7 +3,10 @@
 use clap::Args;
 
 /// `tm pr`.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Args, Debug)]
 pub(crate) struct PullArguments {
     /// The run; the last one when not given.

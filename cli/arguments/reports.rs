@@ -17,7 +17,10 @@ pub(crate) struct ReportArguments {
 }
 
 /// Forms of a report; Markdown when none is given.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 pub(crate) struct ReportForm {

@@ -33,7 +33,11 @@ pub(crate) enum ReviewCommand {
 #[derive(Args, Debug)]
 pub(crate) struct ApproveArguments {
     /// The tasks.
-    #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(
+        value_name = "ID",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
     pub(crate) tasks: Vec<String>,
     /// All that nobody has reviewed.
     #[arg(long)]

@@ -1,7 +1,8 @@
 //! The arguments of `tm waves`.
 
 use super::{
-    AfterArguments, JsonOutput, LandArguments, ReportArguments, RunChoice, SkipArguments, SteeredTask, StopArguments,
+    AfterArguments, JsonOutput, LandArguments, ReportArguments, RunChoice, SkipArguments,
+    SteeredTask, StopArguments,
 };
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
@@ -171,7 +172,10 @@ pub(crate) struct NotificationArguments {
 }
 
 /// `tm waves run`.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 #[derive(Args, Debug, Default)]
 pub(crate) struct RunArguments {
     /// The choice of tasks.

@@ -11,17 +11,27 @@ use tm_executors::acp::{AcpCommand, AcpEnd, Allowed, drive};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Has the program carry out the prompt on standard input; what happens goes to standard output, one JSON object a line.
-pub(crate) async fn acp_agent(start: &Path, arguments: &AcpAgentArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn acp_agent(
+    start: &Path,
+    arguments: &AcpAgentArguments,
+) -> Result<u8, CommandFailure> {
     let mut prompt = String::new();
     std::io::stdin()
         .read_to_string(&mut prompt)
-        .map_err(|error| CommandFailure::new(format!("read the prompt from standard input: {error}")))?;
+        .map_err(|error| {
+            CommandFailure::new(format!("read the prompt from standard input: {error}"))
+        })?;
     let mut words = arguments.command.iter().cloned();
     let command = AcpCommand {
         program: words.next().unwrap_or_default(),
         arguments: words.collect(),
         worktree: start.to_owned(),
-        writable: arguments.writable.iter().cloned().chain(attempt_folder()).collect(),
+        writable: arguments
+            .writable
+            .iter()
+            .cloned()
+            .chain(attempt_folder())
+            .collect(),
         allowed: match arguments.allow {
             AllowArgument::Everything => Allowed::Everything,
             AllowArgument::Worktree => Allowed::Worktree,
@@ -29,7 +39,10 @@ pub(crate) async fn acp_agent(start: &Path, arguments: &AcpAgentArguments) -> Re
         },
         prompt,
     };
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (mut terminate, mut interrupt) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    );
     let stop = async move {
         tokio::select! {
             _ = terminate.recv() => {}

@@ -12,9 +12,15 @@ use tm_reports::{audit_junit, audit_text};
 
 pub(crate) async fn audit(start: &Path, arguments: &AuditArguments) -> Result<u8, CommandFailure> {
     tm_worktrees::check_git()?;
-    let project = open(start, overrides(arguments.test_command.as_ref(), arguments.strictness))?;
-    let order =
-        AuditOrder { range: arguments.range.clone(), sample: arguments.sample, parallel: arguments.max_parallel };
+    let project = open(
+        start,
+        overrides(arguments.test_command.as_ref(), arguments.strictness),
+    )?;
+    let order = AuditOrder {
+        range: arguments.range.clone(),
+        sample: arguments.sample,
+        parallel: arguments.max_parallel,
+    };
     let audit = tm_app::audit(&project, &order).await?;
     if let Some(path) = &arguments.junit {
         tm_store::atomic::replace(&start.join(path), audit_junit(&audit).as_bytes())

@@ -11,16 +11,41 @@ pub(crate) fn note_what_is_not_measured(project: &Project) {
     let settings = &project.loaded.settings;
     let agent = &settings.agent;
     let by_phase = ["red", "green", "none"].map(|phase| agent.for_phase(phase));
-    let names: BTreeSet<&str> = by_phase.into_iter().chain(agent.fallback.iter().map(String::as_str)).collect();
+    let names: BTreeSet<&str> = by_phase
+        .into_iter()
+        .chain(agent.fallback.iter().map(String::as_str))
+        .collect();
     for name in names {
         // An agent that can't be started is refused with a hint where the run is set up.
-        let Ok(recipe) = recipe(name, settings) else { continue };
+        let Ok(recipe) = recipe(name, settings) else {
+            continue;
+        };
         let output = recipe.output;
         for (is_set, tells, flag, what) in [
-            (agent.max_cost.is_some(), output.tells_cost(), "--max-cost", "cost"),
-            (agent.max_cost_per_task.is_some(), output.tells_cost(), "--max-cost-per-task", "cost"),
-            (agent.max_tokens.is_some(), output.tells_tokens(), "--max-tokens", "tokens"),
-            (agent.max_tokens_per_task.is_some(), output.tells_tokens(), "--max-tokens-per-task", "tokens"),
+            (
+                agent.max_cost.is_some(),
+                output.tells_cost(),
+                "--max-cost",
+                "cost",
+            ),
+            (
+                agent.max_cost_per_task.is_some(),
+                output.tells_cost(),
+                "--max-cost-per-task",
+                "cost",
+            ),
+            (
+                agent.max_tokens.is_some(),
+                output.tells_tokens(),
+                "--max-tokens",
+                "tokens",
+            ),
+            (
+                agent.max_tokens_per_task.is_some(),
+                output.tells_tokens(),
+                "--max-tokens-per-task",
+                "tokens",
+            ),
         ] {
             if is_set && !tells {
                 print_line(&note(name, output, flag, what));
@@ -32,9 +57,10 @@ pub(crate) fn note_what_is_not_measured(project: &Project) {
 fn note(name: &str, output: OutputFormat, flag: &str, what: &str) -> String {
     let (reports, counted) = match output {
         OutputFormat::Acp => ("need not report", "counts what it reports, if anything"),
-        OutputFormat::Text => {
-            ("does not report", "counts what it prints as events of a program that tm knows, if anything")
-        }
+        OutputFormat::Text => (
+            "does not report",
+            "counts what it prints as events of a program that tm knows, if anything",
+        ),
         OutputFormat::ClaudeStreamJson
         | OutputFormat::CodexJsonl
         | OutputFormat::GeminiStreamJson

@@ -34,20 +34,29 @@ pub(crate) async fn tell_ci(system: Option<&str>, summary: &Summary, directory: 
 
 /// The system that is named, or else the one in whose jobs the variable is set.
 fn chosen(system: Option<CiSystem>, variable: impl Fn(&str) -> Option<String>) -> Option<CiSystem> {
-    let is_set = |name: &str| variable(name).is_some_and(|value| !matches!(value.as_str(), "" | "false" | "0"));
+    let is_set = |name: &str| {
+        variable(name).is_some_and(|value| !matches!(value.as_str(), "" | "false" | "0"))
+    };
     match system {
-        Some(CiSystem::Auto) | None => {
-            [("GITHUB_ACTIONS", CiSystem::Github), ("GITLAB_CI", CiSystem::Gitlab), ("BUILDKITE", CiSystem::Buildkite)]
-                .into_iter()
-                .find_map(|(name, system)| is_set(name).then_some(system))
-        }
+        Some(CiSystem::Auto) | None => [
+            ("GITHUB_ACTIONS", CiSystem::Github),
+            ("GITLAB_CI", CiSystem::Gitlab),
+            ("BUILDKITE", CiSystem::Buildkite),
+        ]
+        .into_iter()
+        .find_map(|(name, system)| is_set(name).then_some(system)),
         named => named,
     }
 }
 
 fn step_summary(summary: &Summary) -> Result<(), String> {
-    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
-    let opened = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+        return Ok(());
+    };
+    let opened = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&path);
     let written = opened.and_then(|mut file| file.write_all(summary_markdown(summary).as_bytes()));
     written.map_err(|error| format!("write `{}`: {error}", path.display()))
 }
@@ -55,24 +64,40 @@ fn step_summary(summary: &Summary) -> Result<(), String> {
 /// One error for each failed task, in the form of workflow commands.
 fn github_annotations(summary: &Summary) -> String {
     let mut text = String::new();
-    for task in summary.tasks.iter().filter(|task| task.verdict == Verdict::Fail) {
+    for task in summary
+        .tasks
+        .iter()
+        .filter(|task| task.verdict == Verdict::Fail)
+    {
         let failure = task.failure.map_or("failed", tm_scheduler::Failure::as_str);
         let reason = in_a_line(task.reason.as_deref().unwrap_or_default());
-        let title = escaped(&format!("task {} {}", task.id, task.title)).replace(':', "%3A").replace(',', "%2C");
-        let _ = writeln!(text, "::error title={title}::{}", escaped(&format!("{failure}: {reason}")));
+        let title = escaped(&format!("task {} {}", task.id, task.title))
+            .replace(':', "%3A")
+            .replace(',', "%2C");
+        let _ = writeln!(
+            text,
+            "::error title={title}::{}",
+            escaped(&format!("{failure}: {reason}"))
+        );
     }
     text
 }
 
 /// Percent, carriage return and line feed end or change a workflow command.
 fn escaped(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// The summary as a section of the job's log that can be folded. A section begins and ends with an escape sequence:
 /// nothing that a task or an agent said can hold one.
 fn gitlab_section(summary: &Summary) -> String {
-    let at = |moment: &str| moment.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_second);
+    let at = |moment: &str| {
+        moment
+            .parse::<jiff::Timestamp>()
+            .map_or(0, jiff::Timestamp::as_second)
+    };
     format!(
         "\u{1b}[0Ksection_start:{}:tm_summary\r\u{1b}[0Ktm: {}\n{}\u{1b}[0Ksection_end:{}:tm_summary\r\u{1b}[0K\n",
         at(&summary.started_at),
@@ -93,7 +118,9 @@ async fn buildkite(summary: &Summary, directory: &RunDirectory) -> Result<(), St
     let log = directory.path().join("buildkite.log");
     let command = TreeCommand {
         program: "buildkite-agent".into(),
-        arguments: ["annotate", "--context", "tm", "--style", style].map(Into::into).into(),
+        arguments: ["annotate", "--context", "tm", "--style", style]
+            .map(Into::into)
+            .into(),
         working_folder: directory.path().to_owned(),
         stdin: Stdin::File(directory.summary()),
         stdout: log.clone(),
@@ -103,7 +130,10 @@ async fn buildkite(summary: &Summary, directory: &RunDirectory) -> Result<(), St
     };
     match run_within(&command, LIMIT).await {
         Ok(Some(status)) if status.success() => Ok(()),
-        Ok(_) => Err(format!("tell Buildkite: `buildkite-agent` failed; `{}` has its words", log.display())),
+        Ok(_) => Err(format!(
+            "tell Buildkite: `buildkite-agent` failed; `{}` has its words",
+            log.display()
+        )),
         Err(error) => Err(format!("tell Buildkite: {error}")),
     }
 }
@@ -116,9 +146,18 @@ mod tests {
     fn the_environment_names_the_system_unless_a_flag_does() {
         let in_job = |set: &'static str| move |name: &str| (name == set).then(|| "true".to_owned());
         assert_eq!(chosen(None, in_job("GITLAB_CI")), Some(CiSystem::Gitlab));
-        assert_eq!(chosen(Some(CiSystem::Auto), in_job("BUILDKITE")), Some(CiSystem::Buildkite));
-        assert_eq!(chosen(Some(CiSystem::None), in_job("GITHUB_ACTIONS")), Some(CiSystem::None));
-        assert_eq!(chosen(Some(CiSystem::Github), in_job("GITLAB_CI")), Some(CiSystem::Github));
+        assert_eq!(
+            chosen(Some(CiSystem::Auto), in_job("BUILDKITE")),
+            Some(CiSystem::Buildkite)
+        );
+        assert_eq!(
+            chosen(Some(CiSystem::None), in_job("GITHUB_ACTIONS")),
+            Some(CiSystem::None)
+        );
+        assert_eq!(
+            chosen(Some(CiSystem::Github), in_job("GITLAB_CI")),
+            Some(CiSystem::Github)
+        );
         assert_eq!(chosen(None, |_| None), None);
         assert_eq!(chosen(None, |_| Some("false".to_owned())), None);
     }
@@ -136,10 +175,14 @@ mod tests {
         .expect("a summary");
         let section = gitlab_section(&summary);
         assert!(
-            section.starts_with("\u{1b}[0Ksection_start:1795225512:tm_summary\r\u{1b}[0Ktm: failed\n"),
+            section
+                .starts_with("\u{1b}[0Ksection_start:1795225512:tm_summary\r\u{1b}[0Ktm: failed\n"),
             "{section:?}"
         );
-        assert!(section.ends_with("\u{1b}[0Ksection_end:1795225513:tm_summary\r\u{1b}[0K\n"), "{section:?}");
+        assert!(
+            section.ends_with("\u{1b}[0Ksection_end:1795225513:tm_summary\r\u{1b}[0K\n"),
+            "{section:?}"
+        );
         assert_eq!(section.matches('\u{1b}').count(), 4, "{section:?}");
         summary.integration_branch.clear();
         assert_eq!(gitlab_section(&summary).matches('\u{1b}').count(), 4);

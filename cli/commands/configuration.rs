@@ -12,14 +12,19 @@ pub(crate) fn show(start: &Path, json: bool) -> Result<u8, CommandFailure> {
     if json {
         let rows: Vec<_> = explained
             .iter()
-            .map(|one| json!({"key": one.key, "value": one.value, "source": one.source.to_string()}))
+            .map(
+                |one| json!({"key": one.key, "value": one.value, "source": one.source.to_string()}),
+            )
             .collect();
         print_json(&rows)?;
         return Ok(0);
     }
     let width = explained.iter().map(|one| one.key.len()).max().unwrap_or(0);
     for one in explained {
-        print_data(&format!("{:width$} = {}  # {}\n", one.key, one.value, one.source));
+        print_data(&format!(
+            "{:width$} = {}  # {}\n",
+            one.key, one.value, one.source
+        ));
     }
     for warning in &project.loaded.warnings {
         print_line(&format!("warning: {warning}"));

@@ -11,11 +11,17 @@ type DemoFile = (&'static str, &'static str);
 
 const FILES: [DemoFile; 6] = [
     ("README.md", include_str!("../demo/repository/README.md")),
-    ("run-tests.sh", include_str!("../demo/repository/run-tests.sh")),
+    (
+        "run-tests.sh",
+        include_str!("../demo/repository/run-tests.sh"),
+    ),
     ("bin/greet", include_str!("../demo/repository/bin/greet")),
     ("t/check.sh", include_str!("../demo/repository/t/check.sh")),
     ("t/greet.t", include_str!("../demo/repository/t/greet.t")),
-    (".taskmaster/tasks/tasks.json", include_str!("../demo/tasks.json")),
+    (
+        ".taskmaster/tasks/tasks.json",
+        include_str!("../demo/tasks.json"),
+    ),
 ];
 
 macro_rules! recordings {
@@ -48,7 +54,10 @@ const RECORDINGS: [DemoFile; 18] = recordings![
 pub(crate) async fn demo(arguments: &Demo) -> Result<u8, CommandFailure> {
     let folder = match &arguments.folder {
         Some(folder) => new_folder(folder)?,
-        None => tempfile::Builder::new().prefix("tm-demo-").tempdir()?.keep(),
+        None => tempfile::Builder::new()
+            .prefix("tm-demo-")
+            .tempdir()?
+            .keep(),
     };
     let recordings = folder.join(".taskmaster/recordings");
     for (path, text) in FILES {
@@ -64,8 +73,14 @@ pub(crate) async fn demo(arguments: &Demo) -> Result<u8, CommandFailure> {
     // JSON is YAML.
     write(&folder.join(".taskmaster/tm.yaml"), &json_text(&settings)?)?;
     tm_worktrees::create_repository(&folder, "Start of the demo")?;
-    print_line(&format!("a repository with a backlog of 9 tasks is in {}\n", folder.display()));
-    let mut run_arguments = RunArguments { yes: true, ..RunArguments::default() };
+    print_line(&format!(
+        "a repository with a backlog of 9 tasks is in {}\n",
+        folder.display()
+    ));
+    let mut run_arguments = RunArguments {
+        yes: true,
+        ..RunArguments::default()
+    };
     run_arguments.choice.max_parallel = Some(arguments.max_parallel);
     let code = Box::pin(run(&folder, &run_arguments)).await?;
     print_line(&format!("\nlook around: cd {}", folder.display()));
@@ -81,8 +96,11 @@ fn new_folder(folder: &Path) -> Result<PathBuf, CommandFailure> {
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     };
     if !is_free {
-        return Err(CommandFailure::new(format!("make the demo in `{}`: it is not empty", folder.display()))
-            .hint("name a folder that is not there"));
+        return Err(CommandFailure::new(format!(
+            "make the demo in `{}`: it is not empty",
+            folder.display()
+        ))
+        .hint("name a folder that is not there"));
     }
     std::fs::create_dir_all(folder)?;
     Ok(folder.canonicalize()?)

@@ -6,8 +6,13 @@ use crate::failure::CommandFailure;
 use crate::project::open;
 use serde::Serialize;
 use std::path::Path;
-use tm_app::{Error, PlanOrder, Project, Trial, check_gates, find_program, hooks, parts, signing, test_command};
-use tm_executors::testing::{Reading, TestCommand, detect_test_command, expected_reading, how_to_report};
+use tm_app::{
+    Error, PlanOrder, Project, Trial, check_gates, find_program, hooks, parts, signing,
+    test_command,
+};
+use tm_executors::testing::{
+    Reading, TestCommand, detect_test_command, expected_reading, how_to_report,
+};
 use tm_scheduler::preflight::BaseState;
 use tm_store::run::RunLock;
 
@@ -34,21 +39,44 @@ pub(super) struct Finding {
 
 impl Finding {
     pub(super) fn good(what: &'static str, found: impl std::fmt::Display) -> Self {
-        Self { what, weight: Weight::Good, found: found.to_string(), hint: None }
+        Self {
+            what,
+            weight: Weight::Good,
+            found: found.to_string(),
+            hint: None,
+        }
     }
 
-    pub(super) fn with_hint(what: &'static str, weight: Weight, found: impl std::fmt::Display, hint: &str) -> Self {
-        Self { what, weight, found: found.to_string(), hint: Some(hint.to_owned()) }
+    pub(super) fn with_hint(
+        what: &'static str,
+        weight: Weight,
+        found: impl std::fmt::Display,
+        hint: &str,
+    ) -> Self {
+        Self {
+            what,
+            weight,
+            found: found.to_string(),
+            hint: Some(hint.to_owned()),
+        }
     }
 
     fn failed(what: &'static str, failure: impl Into<CommandFailure>) -> Self {
         let failure = failure.into();
         let found = format!("failed to {}", failure.message);
-        Self { what, weight: Weight::Bad, found, hint: failure.hint }
+        Self {
+            what,
+            weight: Weight::Bad,
+            found,
+            hint: failure.hint,
+        }
     }
 }
 
-pub(crate) async fn doctor(start: &Path, arguments: &DoctorArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn doctor(
+    start: &Path,
+    arguments: &DoctorArguments,
+) -> Result<u8, CommandFailure> {
     let mut findings = vec![git()];
     match open(start, Vec::new()) {
         Ok(project) => {
@@ -74,7 +102,9 @@ pub(crate) async fn doctor(start: &Path, arguments: &DoctorArguments) -> Result<
             }
         }
     }
-    Ok(u8::from(findings.iter().any(|finding| finding.weight == Weight::Bad)))
+    Ok(u8::from(
+        findings.iter().any(|finding| finding.weight == Weight::Bad),
+    ))
 }
 
 fn git() -> Finding {
@@ -85,7 +115,10 @@ fn git() -> Finding {
 }
 
 fn of_project(project: &Project, findings: &mut Vec<Finding>) {
-    findings.push(Finding::good("project", project.repository.checkout_root().display()));
+    findings.push(Finding::good(
+        "project",
+        project.repository.checkout_root().display(),
+    ));
     match tm_app::plan(&project.for_looking(), &PlanOrder::default()) {
         Ok(planned) => {
             let counts = format!(
@@ -113,7 +146,12 @@ fn of_project(project: &Project, findings: &mut Vec<Finding>) {
 fn gates(project: &Project, findings: &mut Vec<Finding>) {
     let settings = &project.loaded.settings;
     match check_gates(settings) {
-        Ok(()) => findings.extend(settings.gates.iter().map(|gate| Finding::good("gate", &gate.name))),
+        Ok(()) => findings.extend(
+            settings
+                .gates
+                .iter()
+                .map(|gate| Finding::good("gate", &gate.name)),
+        ),
         Err(failure) => findings.push(Finding::failed("gate", failure)),
     }
 }
@@ -124,8 +162,16 @@ fn commits(project: &Project, findings: &mut Vec<Finding>) {
         Trial::Good(found) => Finding::good(what, found),
         Trial::NotExecutable(hook) => {
             let path = hook.path.display();
-            let found = format!("`{}` ({path}) is not executable, so git leaves it out", hook.name);
-            Finding::with_hint(what, Weight::Note, found, &format!("`chmod +x {path}` has git run it"))
+            let found = format!(
+                "`{}` ({path}) is not executable, so git leaves it out",
+                hook.name
+            );
+            Finding::with_hint(
+                what,
+                Weight::Note,
+                found,
+                &format!("`chmod +x {path}` has git run it"),
+            )
         }
         Trial::Bad(failure) => Finding::failed(what, failure),
     };
@@ -133,16 +179,21 @@ fn commits(project: &Project, findings: &mut Vec<Finding>) {
         Ok(trials) => findings.extend(trials.into_iter().map(|trial| of("hook", trial))),
         Err(failure) => findings.push(Finding::failed("hook", failure)),
     }
-    findings.push(
-        signing(project).map_or_else(|failure| Finding::failed("signing", failure), |trial| of("signing", trial)),
-    );
+    findings.push(signing(project).map_or_else(
+        |failure| Finding::failed("signing", failure),
+        |trial| of("signing", trial),
+    ));
 }
 
 /// The test command of the project, or those of its parts and of all else.
 fn tests_of_parts(project: &Project) -> Vec<Finding> {
     match parts(project) {
         Ok(parts) if parts.is_empty() => vec![tests(project)],
-        Ok(parts) => parts.lines().into_iter().map(|line| Finding::good("tests", line)).collect(),
+        Ok(parts) => parts
+            .lines()
+            .into_iter()
+            .map(|line| Finding::good("tests", line))
+            .collect(),
         Err(failure) => vec![Finding::failed("tests", failure)],
     }
 }
@@ -157,9 +208,17 @@ fn tests(project: &Project) -> Finding {
                 (Some(_), _) | (None, None) => " (from the settings)".to_owned(),
             };
             let root = project.repository.checkout_root();
-            Finding::good("tests", format!("{command}{because}; results: {}", results(&command, root)))
+            Finding::good(
+                "tests",
+                format!("{command}{because}; results: {}", results(&command, root)),
+            )
         }
-        None => Finding::with_hint("tests", Weight::Bad, "there is no test command, and none was found", hint),
+        None => Finding::with_hint(
+            "tests",
+            Weight::Bad,
+            "there is no test command, and none was found",
+            hint,
+        ),
     }
 }
 
@@ -181,21 +240,33 @@ async fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
         Err(error @ Error::Git(_)) => return Ok(vec![Finding::failed("base", error)]),
         Err(error) => return Err(error.into()),
     };
-    let good = preflight.lines().into_iter().filter(|_| preflight.is_good());
+    let good = preflight
+        .lines()
+        .into_iter()
+        .filter(|_| preflight.is_good());
     let good = good.zip(&preflight.bases).map(|(line, base)| {
         let line = line.strip_prefix("base: ").unwrap_or(&line);
         match base.state {
-            BaseState::NoTestsYet => {
-                Finding::with_hint("base", Weight::Note, line, "the first work on it has to bring some")
-            }
+            BaseState::NoTestsYet => Finding::with_hint(
+                "base",
+                Weight::Note,
+                line,
+                "the first work on it has to bring some",
+            ),
             BaseState::Runs | BaseState::Broken => Finding::good("base", line),
         }
     });
     let bad = preflight.problems.iter().map(|problem| {
         let what = format!("{}: {}", problem.check, problem.what);
-        let lines: Vec<&str> =
-            std::iter::once(what.as_str()).chain(problem.last_lines.iter().map(String::as_str)).collect();
-        Finding::with_hint("base", Weight::Bad, lines.join("\n                  "), &problem.hint)
+        let lines: Vec<&str> = std::iter::once(what.as_str())
+            .chain(problem.last_lines.iter().map(String::as_str))
+            .collect();
+        Finding::with_hint(
+            "base",
+            Weight::Bad,
+            lines.join("\n                  "),
+            &problem.hint,
+        )
     });
     Ok(good.chain(bad).collect())
 }
@@ -208,17 +279,26 @@ fn agents(project: &Project, findings: &mut Vec<Finding>) {
     let chosen = settings.agent.for_phase("none");
     let found = tm_presets::recipe(chosen, settings).map_err(CommandFailure::from);
     findings.push(match found.and_then(|recipe| Ok(find_program(&recipe)?)) {
-        Ok(path) => Finding::good("agent", format!("`{chosen}` is the default: {}", path.display())),
-        Err(failure) => Finding { weight: Weight::Note, ..Finding::failed("agent", failure) },
+        Ok(path) => Finding::good(
+            "agent",
+            format!("`{chosen}` is the default: {}", path.display()),
+        ),
+        Err(failure) => Finding {
+            weight: Weight::Note,
+            ..Finding::failed("agent", failure)
+        },
     });
 }
 
 fn lock(project: &Project) -> Finding {
     match RunLock::holder(&project.directory) {
         Ok(None) => Finding::good("lock", "free"),
-        Ok(Some(holder)) => {
-            Finding::with_hint("lock", Weight::Note, format!("a run is live: {holder}"), "`tm waves status` shows it")
-        }
+        Ok(Some(holder)) => Finding::with_hint(
+            "lock",
+            Weight::Note,
+            format!("a run is live: {holder}"),
+            "`tm waves status` shows it",
+        ),
         Err(error) => Finding::failed("lock", error),
     }
 }
@@ -227,17 +307,32 @@ fn storage(project: &Project) -> Finding {
     let path = project.directory.path();
     let writable = tempfile::NamedTempFile::new_in(path).map(drop);
     if let Err(error) = writable {
-        return Finding::with_hint("storage", Weight::Bad, format!("{}: {error}", path.display()), "set TM_HOME");
+        return Finding::with_hint(
+            "storage",
+            Weight::Bad,
+            format!("{}: {error}", path.display()),
+            "set TM_HOME",
+        );
     }
     match rustix::fs::statvfs(path) {
         Ok(system) => {
             let free = system.f_bavail.saturating_mul(system.f_frsize);
             let found = format!("{}, {} MiB free", path.display(), free / 1024 / 1024);
             if free < LITTLE_SPACE {
-                return Finding::with_hint("storage", Weight::Note, found, "free some space, or set TM_HOME");
+                return Finding::with_hint(
+                    "storage",
+                    Weight::Note,
+                    found,
+                    "free some space, or set TM_HOME",
+                );
             }
             Finding::good("storage", found)
         }
-        Err(error) => Finding::with_hint("storage", Weight::Note, std::io::Error::from(error), "set TM_HOME"),
+        Err(error) => Finding::with_hint(
+            "storage",
+            Weight::Note,
+            std::io::Error::from(error),
+            "set TM_HOME",
+        ),
     }
 }

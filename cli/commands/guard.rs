@@ -2,7 +2,8 @@
 //! waves on that repository. Everything else is open to them, and everything in other repositories.
 
 use crate::arguments::{
-    BacklogChoice, Command, EditChoice, ReviewCommand, TagsCommand, TasksCommand, TddCommand, Waves, Worktrees,
+    BacklogChoice, Command, EditChoice, ReviewCommand, TagsCommand, TasksCommand, TddCommand,
+    Waves, Worktrees,
 };
 use crate::failure::{CommandFailure, ExitCode};
 use std::path::{Path, PathBuf};
@@ -18,30 +19,52 @@ struct OfUser<'a> {
 
 /// Refuses what an agent of waves must not do.
 pub(crate) fn refuse_agents(start: &Path, command: &Command) -> Result<(), CommandFailure> {
-    let Some(command) = of_user(command) else { return Ok(()) };
+    let Some(command) = of_user(command) else {
+        return Ok(());
+    };
     let refused = refuse_to_agents(command.name, || command.folders(start));
-    refused.map_err(|refused| CommandFailure::from(refused).code(ExitCode::Refused).hint(RefusedToAgent::HINT))
+    refused.map_err(|refused| {
+        CommandFailure::from(refused)
+            .code(ExitCode::Refused)
+            .hint(RefusedToAgent::HINT)
+    })
 }
 
 impl<'a> OfUser<'a> {
     const fn run(name: &'static str) -> Self {
-        Self { name, project: None, backlog: None }
+        Self {
+            name,
+            project: None,
+            backlog: None,
+        }
     }
 
     fn backlog(name: &'static str, choice: &'a BacklogChoice) -> Self {
-        Self { name, project: choice.project.as_deref(), backlog: choice.backlog.as_deref() }
+        Self {
+            name,
+            project: choice.project.as_deref(),
+            backlog: choice.backlog.as_deref(),
+        }
     }
 
     fn edit(name: &'static str, choice: &'a EditChoice) -> Self {
-        Self { name, project: choice.project.as_deref(), backlog: choice.file.as_deref() }
+        Self {
+            name,
+            project: choice.project.as_deref(),
+            backlog: choice.file.as_deref(),
+        }
     }
 
     /// Where the command works, and where the backlog lies that it changes, with links followed.
     fn folders(&self, start: &Path) -> Vec<PathBuf> {
-        let start = self.project.map_or_else(|| start.to_owned(), |project| start.join(project));
+        let start = self
+            .project
+            .map_or_else(|| start.to_owned(), |project| start.join(project));
         let backlog = match self.backlog {
             Some(path) => Some(start.join(path)),
-            None => BacklogSource::find(&start).ok().map(|source| source.path().to_owned()),
+            None => BacklogSource::find(&start)
+                .ok()
+                .map(|source| source.path().to_owned()),
         };
         let backlog = backlog.and_then(|path| Some(path.canonicalize().ok()?.parent()?.to_owned()));
         std::iter::once(start).chain(backlog).collect()
@@ -63,10 +86,15 @@ fn of_user(command: &Command) -> Option<OfUser<'_>> {
         Command::RemoveDependency(remove) => OfUser::edit("tm remove-dependency", &remove.choice),
         Command::Tags(tags) => match tags.command {
             None | Some(TagsCommand::List) => return None,
-            Some(_) => OfUser { backlog: tags.file.as_deref(), ..OfUser::run("tm tags") },
+            Some(_) => OfUser {
+                backlog: tags.file.as_deref(),
+                ..OfUser::run("tm tags")
+            },
         },
         Command::Tasks(TasksCommand::Fix(fix)) => OfUser::backlog("tm tasks fix", &fix.choice),
-        Command::Tdd(TddCommand::Pair(pair)) if pair.write => OfUser::backlog("tm tdd pair --write", &pair.choice),
+        Command::Tdd(TddCommand::Pair(pair)) if pair.write => {
+            OfUser::backlog("tm tdd pair --write", &pair.choice)
+        }
         Command::Review(review) => match review.command {
             Some(ReviewCommand::Approve(_)) => OfUser::run("tm review approve"),
             Some(ReviewCommand::Reject(_)) => OfUser::run("tm review reject"),
@@ -86,7 +114,9 @@ fn of_user(command: &Command) -> Option<OfUser<'_>> {
             | Worktrees::Open(_)
             | Worktrees::Salvage(_),
         )
-        | Command::Tasks(TasksCommand::Check(_) | TasksCommand::Stats(_) | TasksCommand::Convert(_))
+        | Command::Tasks(
+            TasksCommand::Check(_) | TasksCommand::Stats(_) | TasksCommand::Convert(_),
+        )
         | Command::Tdd(TddCommand::Pair(_))
         | Command::List(_)
         | Command::Next(_)
@@ -112,7 +142,10 @@ fn of_user(command: &Command) -> Option<OfUser<'_>> {
 
 fn of_waves(waves: &Waves) -> Option<OfUser<'_>> {
     Some(match waves {
-        Waves::Run(run) => OfUser { backlog: run.choice.backlog.as_deref(), ..OfUser::run("tm waves run") },
+        Waves::Run(run) => OfUser {
+            backlog: run.choice.backlog.as_deref(),
+            ..OfUser::run("tm waves run")
+        },
         Waves::Resume(_) => OfUser::run("tm waves resume"),
         Waves::Land(_) => OfUser::run("tm waves land"),
         Waves::Stop(_) => OfUser::run("tm waves stop"),

@@ -33,12 +33,20 @@ pub(crate) fn init(start: &Path) -> Result<u8, CommandFailure> {
     let proposal = propose(&root);
     tell(&proposal);
     match BacklogSource::find(&root) {
-        Ok(source) => print_line(&format!("there is a backlog already: {}", source.path().display())),
+        Ok(source) => print_line(&format!(
+            "there is a backlog already: {}",
+            source.path().display()
+        )),
         Err(_) => make(&root.join("backlog.yaml"), BACKLOG)?,
     }
-    make(&root.join(".taskmaster/tm.yaml"), &settings(&proposal, &root))?;
+    make(
+        &root.join(".taskmaster/tm.yaml"),
+        &settings(&proposal, &root),
+    )?;
     if !has_commits {
-        print_line("next: `git add --all` and `git commit`, since work starts from a commit; then fill in the backlog");
+        print_line(
+            "next: `git add --all` and `git commit`, since work starts from a commit; then fill in the backlog",
+        );
         return Ok(0);
     }
     print_line("next: fill in the backlog, then `tm doctor` and `tm waves plan`");
@@ -59,8 +67,18 @@ fn root_of(start: &Path) -> Result<(PathBuf, bool), CommandFailure> {
 
 /// Says what was found.
 fn tell(proposal: &Proposal) {
-    for FoundTool { name, file, program, .. } in &proposal.found {
-        let missing = if which::which(program).is_ok() { "" } else { "; its program is not in your search path" };
+    for FoundTool {
+        name,
+        file,
+        program,
+        ..
+    } in &proposal.found
+    {
+        let missing = if which::which(program).is_ok() {
+            ""
+        } else {
+            "; its program is not in your search path"
+        };
         print_line(&format!("found {name} ({file}){missing}"));
     }
     match &proposal.tests {
@@ -78,12 +96,18 @@ fn settings(proposal: &Proposal, root: &Path) -> String {
     let mut text = HEAD.to_owned();
     match &proposal.tests {
         Some((command, because)) => {
-            let _ = write!(text, "\n# Found by {because}.\ntest:\n  command: {}\n", quoted(command));
+            let _ = write!(
+                text,
+                "\n# Found by {because}.\ntest:\n  command: {}\n",
+                quoted(command)
+            );
             if let Some(results) = &proposal.results {
                 let _ = writeln!(text, "  results: {}", quoted(results));
             }
         }
-        None => text.push_str("\n# Nothing tells how the tests are run.\n# test: { command: \"make test\" }\n"),
+        None => text.push_str(
+            "\n# Nothing tells how the tests are run.\n# test: { command: \"make test\" }\n",
+        ),
     }
     text.push_str(&worktree(proposal, root));
     text + "\n" + TAIL
@@ -93,7 +117,11 @@ fn worktree(proposal: &Proposal, root: &Path) -> String {
     let (setup, cache) = (proposal.setup(), proposal.cache());
     let mut text = String::new();
     if !setup.is_empty() {
-        let files: Vec<&str> = proposal.found.iter().map(|tool| tool.file.as_str()).collect();
+        let files: Vec<&str> = proposal
+            .found
+            .iter()
+            .map(|tool| tool.file.as_str())
+            .collect();
         let _ = writeln!(
             text,
             "  # Run in each worktree before its first use, and again where {} differs.",
@@ -109,14 +137,37 @@ fn worktree(proposal: &Proposal, root: &Path) -> String {
             "  # Stays in a worktree from one task to the next, so that only what changed is built again. Tests may write\n  \
              # there, agents too in theirs: without it everything is built anew each time.\n",
         );
-        let _ = writeln!(text, "  cache: [{}]", cache.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", "));
+        let _ = writeln!(
+            text,
+            "  cache: [{}]",
+            cache
+                .iter()
+                .map(|path| quoted(path))
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
     }
-    let copy: Vec<&&str> = proposal.copy.iter().filter(|name| !is_tracked(root, name)).collect();
+    let copy: Vec<&&str> = proposal
+        .copy
+        .iter()
+        .filter(|name| !is_tracked(root, name))
+        .collect();
     if !copy.is_empty() {
         text.push_str("  # Ignored files of your checkout that each worktree gets a copy of.\n");
-        let _ = writeln!(text, "  copy: [{}]", copy.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", "));
+        let _ = writeln!(
+            text,
+            "  copy: [{}]",
+            copy.iter()
+                .map(|path| quoted(path))
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
     }
-    if text.is_empty() { text } else { format!("\nworktree:\n{text}") }
+    if text.is_empty() {
+        text
+    } else {
+        format!("\nworktree:\n{text}")
+    }
 }
 
 /// A file that is committed is there anyway.

@@ -25,11 +25,18 @@ const MOST_ERRORS: u64 = 16 * 1024 * 1024;
 pub(crate) fn status(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
     let project = open(start, Vec::new())?;
     let (_, summary) = tm_app::status(&project, choice.run.as_deref())?;
-    print_data(&if choice.json { json_text(&summary)? } else { status_text(&summary) });
+    print_data(&if choice.json {
+        json_text(&summary)?
+    } else {
+        status_text(&summary)
+    });
     Ok(0)
 }
 
-pub(crate) async fn report(start: &Path, arguments: &ReportArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn report(
+    start: &Path,
+    arguments: &ReportArguments,
+) -> Result<u8, CommandFailure> {
     let project = open(start, Vec::new())?;
     let (directory, summary) = tm_app::status(&project, arguments.run.as_deref())?;
     let form = &arguments.form;
@@ -51,13 +58,21 @@ pub(crate) async fn report(start: &Path, arguments: &ReportArguments) -> Result<
 /// Shows the report in the program that this desktop has for it.
 async fn show(directory: &RunDirectory) -> Result<(), CommandFailure> {
     let programs = ["wslview", "xdg-open", "open"];
-    let Some(program) = programs.into_iter().find(|program| which::which(program).is_ok()) else {
-        return Err(CommandFailure::new(format!("open the report: there is none of {}", programs.join(", "))));
+    let Some(program) = programs
+        .into_iter()
+        .find(|program| which::which(program).is_ok())
+    else {
+        return Err(CommandFailure::new(format!(
+            "open the report: there is none of {}",
+            programs.join(", ")
+        )));
     };
     let report = directory.report().display().to_string();
     let ended = run_attended(program, &[&report], directory.path()).await?;
     if !ended.success() {
-        return Err(CommandFailure::new(format!("open the report: `{program}` ended with {ended}")));
+        return Err(CommandFailure::new(format!(
+            "open the report: `{program}` ended with {ended}"
+        )));
     }
     Ok(())
 }
@@ -77,7 +92,10 @@ fn tell_doubts(summary: &Summary) -> u8 {
         "warning: the journal of the run {} says of work that it has landed, and git does not show it",
         summary.run_id
     ));
-    print_line(&format!("hint: {}", first_parents(&summary.integration_branch)));
+    print_line(&format!(
+        "hint: {}",
+        first_parents(&summary.integration_branch)
+    ));
     ExitCode::Refused.number()
 }
 
@@ -106,9 +124,17 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
     }
     for row in &rows {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        let branch = if row["error"].is_null() { text("integration_branch") } else { text("error") };
+        let branch = if row["error"].is_null() {
+            text("integration_branch")
+        } else {
+            text("error")
+        };
         let landed = format!("{}/{} landed", row["landed"], row["tasks"]);
-        print_data(&format!("{}  {:11}  {landed:16}  {branch}\n", text("run_id"), text("status")));
+        print_data(&format!(
+            "{}  {:11}  {landed:16}  {branch}\n",
+            text("run_id"),
+            text("status")
+        ));
     }
     if rows.is_empty() {
         print_line("there has been no run; `tm waves run` starts one");
@@ -119,7 +145,10 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
 /// Why a run never began.
 fn refused_before(project: &Project, id: &RunId) -> Option<String> {
     let seen: Preflight = read_json(&project.directory.run(id).ok()?.preflight()).ok()?;
-    seen.lines().into_iter().next().filter(|_| !seen.is_good() && !seen.is_overridden)
+    seen.lines()
+        .into_iter()
+        .next()
+        .filter(|_| !seen.is_good() && !seen.is_overridden)
 }
 
 pub(crate) fn logs(start: &Path, arguments: &LogsArguments) -> Result<u8, CommandFailure> {
@@ -127,38 +156,60 @@ pub(crate) fn logs(start: &Path, arguments: &LogsArguments) -> Result<u8, Comman
     let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
     let task = TaskId::from(arguments.task.as_str());
     let Some(view) = replayed.scheduler.task(&task) else {
-        return Err(CommandFailure::new(format!("find the task `{task}` in the run {}", replayed.header.run_id))
-            .hint("`tm waves status` lists its tasks; a test task is `<id>:red`"));
+        return Err(CommandFailure::new(format!(
+            "find the task `{task}` in the run {}",
+            replayed.header.run_id
+        ))
+        .hint("`tm waves status` lists its tasks; a test task is `<id>:red`"));
     };
     let last = view.attempts.last().map(|record| record.number);
     let Some(attempt) = arguments.attempt.map(AttemptNumber).or(last) else {
-        return Err(CommandFailure::new(format!("show what `{task}` printed: it has not been started")));
+        return Err(CommandFailure::new(format!(
+            "show what `{task}` printed: it has not been started"
+        )));
     };
     let attempt_directory = directory.attempt(&task, attempt);
     let mut log = LogReader::new(attempt_directory.stdout());
     loop {
         let is_over = !arguments.follow || has_ended(&directory.journal(), &task, attempt);
-        print_fresh(&mut log, if is_over { LogEnd::Final } else { LogEnd::Growing })?;
+        print_fresh(
+            &mut log,
+            if is_over {
+                LogEnd::Final
+            } else {
+                LogEnd::Growing
+            },
+        )?;
         if is_over {
             break;
         }
         std::thread::sleep(FOLLOW_EVERY);
     }
-    let errors = tm_untrusted::read_end(&attempt_directory.stderr(), MOST_ERRORS).unwrap_or_default();
+    let errors =
+        tm_untrusted::read_end(&attempt_directory.stderr(), MOST_ERRORS).unwrap_or_default();
     if !errors.is_empty() {
         print_line(&format!(
             "stderr of attempt {attempt}:\n{}",
             tm_untrusted::clean(&String::from_utf8_lossy(&errors))
         ));
     }
-    if let Some(record) = view.attempts.iter().find(|record| record.number == attempt && record.failure.is_some()) {
-        print_line(&format!("attempt {attempt} failed:\n{}", tm_untrusted::clean(&record.evidence)));
+    if let Some(record) = view
+        .attempts
+        .iter()
+        .find(|record| record.number == attempt && record.failure.is_some())
+    {
+        print_line(&format!(
+            "attempt {attempt} failed:\n{}",
+            tm_untrusted::clean(&record.evidence)
+        ));
     }
     Ok(0)
 }
 
 fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
-    let Ok(replayed) = replay(journal) else { return true };
+    let Ok(replayed) = replay(journal) else {
+        return true;
+    };
     let ended = replayed.scheduler.task(task).is_none_or(|view| {
         let record = view.attempts.iter().find(|record| record.number == attempt);
         record.is_none_or(|record| record.report.is_some())
@@ -171,7 +222,8 @@ fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
 fn print_fresh(log: &mut LogReader, end: LogEnd) -> Result<(), CommandFailure> {
     loop {
         let read = log.read(end);
-        let text = read.map_err(|error| CommandFailure::new(format!("read what it printed: {error}")))?;
+        let text =
+            read.map_err(|error| CommandFailure::new(format!("read what it printed: {error}")))?;
         if text.is_empty() {
             return Ok(());
         }

@@ -10,20 +10,36 @@ use tm_app::{DoubtedWork, Homecoming, Project, Rejected, ReviewedRun, foresee};
 use tm_worktrees::{BranchName, FastForwardPolicy};
 
 pub(crate) fn land(start: &Path, arguments: &LandArguments) -> Result<u8, CommandFailure> {
-    let rejected = if arguments.with_rejected { Rejected::Included } else { Rejected::LeftOut };
+    let rejected = if arguments.with_rejected {
+        Rejected::Included
+    } else {
+        Rejected::LeftOut
+    };
     let home = Homecoming::of(open(start, Vec::new())?, arguments.run.as_deref(), rejected)?;
     tell_doubted(&home.run);
     for task in home.run.summary.tasks.iter().filter(|task| task.landed) {
-        print_data(&format!("{:8}  {:8}  {}\n", task.id, task.verdict.as_str(), task.title));
+        print_data(&format!(
+            "{:8}  {:8}  {}\n",
+            task.id,
+            task.verdict.as_str(),
+            task.title
+        ));
     }
-    merge_into_checkout(&home.run.project, &home.branch, &home.onto, (arguments.yes, arguments.no_ff))?;
+    merge_into_checkout(
+        &home.run.project,
+        &home.branch,
+        &home.onto,
+        (arguments.yes, arguments.no_ff),
+    )?;
     home.commit_statuses()?;
     Ok(0)
 }
 
 /// Names the work that was built on work which was rejected since: a person is to judge it anew.
 pub(crate) fn tell_doubted(run: &ReviewedRun) {
-    run.doubted().iter().for_each(|work| print_line(&format!("warning: {}", doubted(work))));
+    run.doubted()
+        .iter()
+        .for_each(|work| print_line(&format!("warning: {}", doubted(work))));
 }
 
 pub(crate) fn doubted(DoubtedWork { task, run, why }: &DoubtedWork) -> String {
@@ -45,11 +61,20 @@ pub(crate) fn merge_into_checkout(
         "{} files, {} lines more, {} lines less, from `{branch}` to `{onto}`\n",
         stat.files, stat.insertions, stat.deletions
     ));
-    if !allowed(is_said, "land", "`--yes` lands without asking", || format!("Merge this into `{onto}`?"))? {
+    if !allowed(is_said, "land", "`--yes` lands without asking", || {
+        format!("Merge this into `{onto}`?")
+    })? {
         print_line("nothing was changed");
         return Ok(());
     }
-    let how = if no_ff { FastForwardPolicy::MergeCommit } else { FastForwardPolicy::ForwardOrMerge };
-    print_line(&format!("`{onto}` is at {}", tm_app::merge_into_checkout(project, branch, how)?));
+    let how = if no_ff {
+        FastForwardPolicy::MergeCommit
+    } else {
+        FastForwardPolicy::ForwardOrMerge
+    };
+    print_line(&format!(
+        "`{onto}` is at {}",
+        tm_app::merge_into_checkout(project, branch, how)?
+    ));
     Ok(())
 }

@@ -15,16 +15,19 @@ use tm_scheduler::iteration::LoopStatus;
 
 pub(crate) async fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, CommandFailure> {
     let start = match &arguments.project {
-        Some(folder) => start
-            .join(folder)
-            .canonicalize()
-            .map_err(|error| CommandFailure::new(format!("work in `{}`: {error}", folder.display())))?,
+        Some(folder) => start.join(folder).canonicalize().map_err(|error| {
+            CommandFailure::new(format!("work in `{}`: {error}", folder.display()))
+        })?,
         None => start.to_owned(),
     };
     tm_worktrees::check_git()?;
     let project = open(&start, overrides(arguments))?;
     if arguments.sandbox {
-        sandbox::get_ready(project.repository.checkout_root(), &project.directory.runs_folder()).await?;
+        sandbox::get_ready(
+            project.repository.checkout_root(),
+            &project.directory.runs_folder(),
+        )
+        .await?;
     }
     let ready = Loop::ready(project, &order(start, arguments)).await?;
     let talk = match (arguments.verbose, arguments.no_output) {
@@ -32,7 +35,12 @@ pub(crate) async fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, C
         (false, false) => Talk::FinalMessages,
         (false, true) => Talk::Nothing,
     };
-    let mut display = LoopDisplay::new(Output::from(arguments.json), talk, ready.lanes.len(), ready.started_at);
+    let mut display = LoopDisplay::new(
+        Output::from(arguments.json),
+        talk,
+        ready.lanes.len(),
+        ready.started_at,
+    );
     let ended = ready.run(|told| display.told(told)).await;
     display.finish();
     let mut ended = ended?;
@@ -42,7 +50,10 @@ pub(crate) async fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, C
     }
     let summary = &mut ended.summary;
     if arguments.no_output {
-        let tries = summary.lanes.iter_mut().flat_map(|lane| &mut lane.iterations);
+        let tries = summary
+            .lanes
+            .iter_mut()
+            .flat_map(|lane| &mut lane.iterations);
         tries.for_each(|one| one.record.final_message.clear());
     }
     if arguments.json {
@@ -91,16 +102,24 @@ fn overrides(arguments: &LoopArguments) -> Vec<Override> {
 fn next_commands(summary: &LoopSummary) {
     for lane in &summary.lanes {
         if let Some(branch) = &lane.branch {
-            print_line(&format!("next: `git log --stat ..{branch}`, and `git merge {branch}` when you are content"));
+            print_line(&format!(
+                "next: `git log --stat ..{branch}`, and `git merge {branch}` when you are content"
+            ));
         }
     }
     match summary.final_status {
         LoopStatus::AllComplete => {}
         LoopStatus::Surroundings => print_line("next: see to it, then `tm loop` goes on from here"),
         LoopStatus::Blocked | LoopStatus::Error => {
-            print_line(&format!("next: see the logs in {}, then `tm loop` again", summary.directory));
+            print_line(&format!(
+                "next: see the logs in {}, then `tm loop` again",
+                summary.directory
+            ));
         }
-        LoopStatus::MaxIterations | LoopStatus::Deadline | LoopStatus::Budget | LoopStatus::Interrupted => {
+        LoopStatus::MaxIterations
+        | LoopStatus::Deadline
+        | LoopStatus::Budget
+        | LoopStatus::Interrupted => {
             print_line("next: `tm loop` goes on from here");
         }
     }

@@ -8,7 +8,12 @@ use clap_mangen::Man;
 
 pub(crate) fn completions(arguments: &CompletionsArguments) -> u8 {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "tm", &mut script);
+    clap_complete::generate(
+        arguments.shell,
+        &mut Arguments::command(),
+        "tm",
+        &mut script,
+    );
     print_own(&String::from_utf8_lossy(&script));
     0
 }
@@ -20,13 +25,22 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<u8, CommandFailure> {
         print_own(&String::from_utf8_lossy(&page(&root)?));
         return Ok(0);
     };
-    std::fs::create_dir_all(folder)
-        .map_err(|error| CommandFailure::new(format!("make the folder `{}`: {error}", folder.display())))?;
+    std::fs::create_dir_all(folder).map_err(|error| {
+        CommandFailure::new(format!("make the folder `{}`: {error}", folder.display()))
+    })?;
     let mut left = vec![root];
     while let Some(command) = left.pop() {
-        let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+        let name = command
+            .get_display_name()
+            .unwrap_or_else(|| command.get_name())
+            .to_owned();
         tm_store::atomic::replace(&folder.join(format!("{name}.1")), &page(&command)?)?;
-        left.extend(command.get_subcommands().filter(|command| !command.is_hide_set()).cloned());
+        left.extend(
+            command
+                .get_subcommands()
+                .filter(|command| !command.is_hide_set())
+                .cloned(),
+        );
     }
     Ok(0)
 }
@@ -45,16 +59,29 @@ mod tests {
 
     #[test]
     fn every_shell_completes_the_options_of_a_run() {
-        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Elvish, Shell::PowerShell] {
+        for shell in [
+            Shell::Bash,
+            Shell::Zsh,
+            Shell::Fish,
+            Shell::Elvish,
+            Shell::PowerShell,
+        ] {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "tm", &mut script);
-            assert!(String::from_utf8(script).expect("text").contains("on-interrupted"), "{shell}");
+            assert!(
+                String::from_utf8(script)
+                    .expect("text")
+                    .contains("on-interrupted"),
+                "{shell}"
+            );
         }
     }
 
     /// Every command that people see, as it is typed.
     fn typed(command: &Command, before: &str) -> Vec<String> {
-        let seen = command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+        let seen = command
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set() && command.get_name() != "help");
         seen.flat_map(|command| {
             let name = format!("{before} {}", command.get_name());
             let below = typed(command, &name);
@@ -66,20 +93,36 @@ mod tests {
     #[test]
     fn every_command_has_a_page_and_is_completed() {
         let folder = tempfile::tempdir().expect("a folder");
-        man(&ManArguments { output: Some(folder.path().to_owned()) }).expect("pages");
+        man(&ManArguments {
+            output: Some(folder.path().to_owned()),
+        })
+        .expect("pages");
         let commands = typed(&Arguments::command(), "tm");
-        assert!(commands.len() > 50 && commands.contains(&"tm waves run".to_owned()), "{commands:?}");
+        assert!(
+            commands.len() > 50 && commands.contains(&"tm waves run".to_owned()),
+            "{commands:?}"
+        );
         let mut script = Vec::new();
         clap_complete::generate(Shell::Bash, &mut Arguments::command(), "tm", &mut script);
         let script = String::from_utf8(script).expect("text");
         for command in &commands {
             let name = command.replace(' ', "-");
-            let page = std::fs::read_to_string(folder.path().join(format!("{name}.1"))).expect(command);
-            assert!(page.contains(&format!(".TH {name} 1")) && page.contains(".SH SYNOPSIS"), "{command}");
-            assert!(script.contains(&command.replace([' ', '-'], "__subcmd__")), "{command}");
+            let page =
+                std::fs::read_to_string(folder.path().join(format!("{name}.1"))).expect(command);
+            assert!(
+                page.contains(&format!(".TH {name} 1")) && page.contains(".SH SYNOPSIS"),
+                "{command}"
+            );
+            assert!(
+                script.contains(&command.replace([' ', '-'], "__subcmd__")),
+                "{command}"
+            );
         }
         let run = std::fs::read_to_string(folder.path().join("tm-waves-run.1")).expect("a page");
-        assert!(run.contains(".TH tm-waves-run 1") && run.contains("\\-\\-max\\-parallel"), "{run}");
+        assert!(
+            run.contains(".TH tm-waves-run 1") && run.contains("\\-\\-max\\-parallel"),
+            "{run}"
+        );
         assert!(folder.path().join("tm.1").is_file());
     }
 
@@ -91,11 +134,23 @@ mod tests {
         let mut text = String::new();
         let mut left = vec![root];
         while let Some(command) = left.pop() {
-            let below: Vec<Command> =
-                command.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
-            left.extend(below.into_iter().rev().filter(|command| command.get_name() != "help"));
+            let below: Vec<Command> = command
+                .get_subcommands()
+                .filter(|command| !command.is_hide_set())
+                .cloned()
+                .collect();
+            left.extend(
+                below
+                    .into_iter()
+                    .rev()
+                    .filter(|command| command.get_name() != "help"),
+            );
             let help = command.term_width(100).render_long_help();
-            let lines = help.to_string().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+            let lines = help
+                .to_string()
+                .lines()
+                .map(|line| line.trim_end().to_owned())
+                .collect::<Vec<_>>();
             let _ = writeln!(text, "{}\n{}", lines.join("\n"), "=".repeat(100));
         }
         insta::assert_snapshot!(text);

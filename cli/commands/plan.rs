@@ -27,16 +27,27 @@ pub(crate) fn plan(start: &Path, arguments: &PlanArguments) -> Result<u8, Comman
 
 /// The plan for people, with who works and what each may do without asking.
 pub(crate) fn plan_text(project: &Project, planned: &Planned) -> String {
-    let mut phases: Vec<Phase> = planned.plan.tasks.iter().map(|placed| placed.task.phase).collect();
+    let mut phases: Vec<Phase> = planned
+        .plan
+        .tasks
+        .iter()
+        .map(|placed| placed.task.phase)
+        .collect();
     phases.sort_unstable();
     phases.dedup();
     let plan = tm_reports::plan_text(&planned.plan, &planned.limits);
-    if phases.is_empty() { plan } else { plan + &agents_lines(project, &phases) + &tests_line(project) }
+    if phases.is_empty() {
+        plan
+    } else {
+        plan + &agents_lines(project, &phases) + &tests_line(project)
+    }
 }
 
 /// How work will be proven.
 fn tests_line(project: &Project) -> String {
-    let of_parts = parts(project).map(|parts| parts.lines()).unwrap_or_default();
+    let of_parts = parts(project)
+        .map(|parts| parts.lines())
+        .unwrap_or_default();
     if !of_parts.is_empty() {
         return format!("\nTests\n  {}\n", of_parts.join("\n  "));
     }
@@ -61,16 +72,32 @@ pub(crate) fn order(choice: &PlanChoice, base: Option<&str>) -> PlanOrder {
         only: ids(&choice.ids),
         again: ids(&choice.again),
         base: base.map(ToOwned::to_owned),
-        cycles: if choice.break_cycles { Cycles::Cut } else { Cycles::Refuse },
+        cycles: if choice.break_cycles {
+            Cycles::Cut
+        } else {
+            Cycles::Refuse
+        },
     }
 }
 
 /// Returns the settings that the flags of planning give.
 pub(crate) fn overrides(choice: &PlanChoice) -> Flags {
     Flags::default()
-        .set("waves.max_parallel", "--max-parallel", &choice.max_parallel.map(NonZeroU32::get))
-        .set("waves.dispatch", "--barrier", &choice.barrier.then_some("barrier"))
+        .set(
+            "waves.max_parallel",
+            "--max-parallel",
+            &choice.max_parallel.map(NonZeroU32::get),
+        )
+        .set(
+            "waves.dispatch",
+            "--barrier",
+            &choice.barrier.then_some("barrier"),
+        )
         .set("waves.unit", "--unit", &word(choice.unit))
         .set("tdd.mode", "--tdd", &word(choice.tdd))
-        .set("tdd.red_early", "--red-early", &choice.red_early.then_some(true))
+        .set(
+            "tdd.red_early",
+            "--red-early",
+            &choice.red_early.then_some(true),
+        )
 }

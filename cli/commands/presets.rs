@@ -11,7 +11,10 @@ use tm_worktrees::Repository;
 
 /// Where prompts of the user's own are.
 fn prompts_folder(start: &Path) -> PathBuf {
-    let root = Repository::discover(start).map_or_else(|_| start.to_owned(), |found| found.checkout_root().to_owned());
+    let root = Repository::discover(start).map_or_else(
+        |_| start.to_owned(),
+        |found| found.checkout_root().to_owned(),
+    );
     root.join(".taskmaster/prompts")
 }
 
@@ -27,20 +30,31 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
             json!({"kind": "loop", "name": preset.name, "title": preset.title(), "source": source(&preset.source)})
         });
         let of_runs = prompts.iter().map(|prompt| {
-            let own = prompt.own.as_ref().map_or_else(|| "built in".to_owned(), |path| path.display().to_string());
+            let own = prompt
+                .own
+                .as_ref()
+                .map_or_else(|| "built in".to_owned(), |path| path.display().to_string());
             json!({"kind": "run", "name": prompt.name, "title": null, "source": own})
         });
         let rows: Vec<_> = of_loops.chain(of_runs).collect();
         print_json(&rows)?;
         return Ok(0);
     }
-    let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
+    let width = presets
+        .iter()
+        .map(|preset| preset.name.len())
+        .max()
+        .unwrap_or(0);
     for preset in &presets {
         let place = match &preset.source {
             PresetSource::BuiltIn => String::new(),
             PresetSource::File(path) => format!("  ({})", path.display()),
         };
-        print_data(&format!("{:width$}  {}{place}\n", preset.name, preset.title()));
+        print_data(&format!(
+            "{:width$}  {}{place}\n",
+            preset.name,
+            preset.title()
+        ));
     }
     let names: Vec<String> = prompts
         .iter()
@@ -49,8 +63,13 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
             None => prompt.name.to_owned(),
         })
         .collect();
-    print_data(&format!("\nPrompts of `tm waves run`, and their parts: {}\n", names.join(", ")));
-    print_data("A file in .taskmaster/prompts/, such as red.md, stands in for the one of its name.\n");
+    print_data(&format!(
+        "\nPrompts of `tm waves run`, and their parts: {}\n",
+        names.join(", ")
+    ));
+    print_data(
+        "A file in .taskmaster/prompts/, such as red.md, stands in for the one of its name.\n",
+    );
     Ok(0)
 }
 
@@ -60,7 +79,9 @@ pub(crate) fn show(start: &Path, name: &str) -> Result<u8, CommandFailure> {
         Err(error) => {
             let prompts = prompt_templates(&prompts_folder(start))?;
             let prompt = prompts.into_iter().find(|prompt| prompt.name == name);
-            prompt.map(|prompt| prompt.text).ok_or_else(|| CommandFailure::from(error))?
+            prompt
+                .map(|prompt| prompt.text)
+                .ok_or_else(|| CommandFailure::from(error))?
         }
     };
     print_data(&shown);
@@ -69,22 +90,38 @@ pub(crate) fn show(start: &Path, name: &str) -> Result<u8, CommandFailure> {
 
 pub(crate) fn new(start: &Path, arguments: &NewPreset) -> Result<u8, CommandFailure> {
     let folders = presets_of(start);
-    let in_place = |from: &String| if is_path(from) { start.join(from).display().to_string() } else { from.clone() };
+    let in_place = |from: &String| {
+        if is_path(from) {
+            start.join(from).display().to_string()
+        } else {
+            from.clone()
+        }
+    };
     let from = arguments.from.as_ref().map(in_place);
     let text = new_preset(&arguments.name, from.as_deref(), &folders)?;
     let folder = match (arguments.user, folders.user) {
         (false, _) => folders.project,
         (true, Some(folder)) => folder,
-        (true, None) => return Err(CommandFailure::new("find your configuration folder").hint("set XDG_CONFIG_HOME")),
+        (true, None) => {
+            return Err(
+                CommandFailure::new("find your configuration folder").hint("set XDG_CONFIG_HOME")
+            );
+        }
     };
     let path = folder.join(format!("{}.md", arguments.name));
     if path.exists() {
-        return Err(CommandFailure::new(format!("make `{}`: it is there already", path.display()))
-            .hint(format!("edit it, then `tm loop --prompt {}`", arguments.name)));
+        return Err(
+            CommandFailure::new(format!("make `{}`: it is there already", path.display())).hint(
+                format!("edit it, then `tm loop --prompt {}`", arguments.name),
+            ),
+        );
     }
     std::fs::create_dir_all(&folder)?;
     tm_store::atomic::replace(&path, text.as_bytes())?;
     print_line(&format!("made {}", path.display()));
-    print_line(&format!("next: edit it, then `tm loop --prompt {}`", arguments.name));
+    print_line(&format!(
+        "next: edit it, then `tm loop --prompt {}`",
+        arguments.name
+    ));
     Ok(0)
 }

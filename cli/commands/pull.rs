@@ -13,16 +13,27 @@ use tm_app::{Error, Per, PullOrder, PullRequest, PullRequests, Rejected};
 pub(crate) async fn pull(start: &Path, arguments: &PullArguments) -> Result<u8, CommandFailure> {
     let order = PullOrder {
         run: arguments.run.clone(),
-        per: if arguments.per_task { Per::Task } else { Per::Run },
+        per: if arguments.per_task {
+            Per::Task
+        } else {
+            Per::Run
+        },
         base: arguments.base.clone(),
         remote: arguments.remote.clone(),
         draft: arguments.draft,
-        rejected: if arguments.with_rejected { Rejected::Included } else { Rejected::LeftOut },
+        rejected: if arguments.with_rejected {
+            Rejected::Included
+        } else {
+            Rejected::LeftOut
+        },
     };
     let mut pulls = PullRequests::of(open(start, Vec::new())?, order)?;
     tell_doubted(&pulls.run);
     if !pulls.left_out.is_empty() {
-        print_line(&format!("left out, since they hold what the review rejected: {}", pulls.left_out.join(", ")));
+        print_line(&format!(
+            "left out, since they hold what the review rejected: {}",
+            pulls.left_out.join(", ")
+        ));
     }
     if pulls.all.is_empty() {
         return Err(Error::NothingToPass.into());
@@ -35,7 +46,11 @@ pub(crate) async fn pull(start: &Path, arguments: &PullArguments) -> Result<u8, 
     } else if is_wanted(&pulls, arguments)? {
         let told = pulls.open(|one| {
             if !arguments.json {
-                print_data(&format!("{}  {}\n", one.branch, one.url.as_deref().unwrap_or_default()));
+                print_data(&format!(
+                    "{}  {}\n",
+                    one.branch,
+                    one.url.as_deref().unwrap_or_default()
+                ));
             }
         });
         told.await?;
@@ -56,9 +71,16 @@ fn is_wanted(pulls: &PullRequests, arguments: &PullArguments) -> Result<bool, Co
     let hint = "`--yes` pushes without asking, `--dry-run` shows what would be done";
     allowed(arguments.yes, "push", hint, || {
         for one in &pulls.all {
-            print_line(&format!("{} → {}: {}", one.branch, one.base, one.text.title));
+            print_line(&format!(
+                "{} → {}: {}",
+                one.branch, one.base, one.text.title
+            ));
         }
-        format!("Push {} branch(es) to `{}` and open a pull request for each?", pulls.all.len(), pulls.remote)
+        format!(
+            "Push {} branch(es) to `{}` and open a pull request for each?",
+            pulls.all.len(),
+            pulls.remote
+        )
     })
 }
 

@@ -20,15 +20,24 @@ use tm_runtime::now;
 use tm_scheduler::RunStatus;
 
 pub(crate) async fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandFailure> {
-    let waiting = if arguments.wait { Waiting::Wait } else { Waiting::Refuse };
+    let waiting = if arguments.wait {
+        Waiting::Wait
+    } else {
+        Waiting::Refuse
+    };
     let after = arguments.notifications.after.given().checked()?;
     let project = project(start, run_overrides(arguments), &arguments.notifications)?;
     let mut session = Session::open(project, after, waiting).await?;
     let ready = match (session.interrupted(), arguments.on_interrupted) {
         (Ok(None), _) => return Box::pin(begin(session, arguments)).await,
         (Ok(Some(interrupted)), OnInterrupted::Resume) => {
-            print_line(&format!("taking up the run {} where it stopped", interrupted.id()));
-            session.resume(interrupted, trust(arguments.trust_journal)).await?
+            print_line(&format!(
+                "taking up the run {} where it stopped",
+                interrupted.id()
+            ));
+            session
+                .resume(interrupted, trust(arguments.trust_journal))
+                .await?
         }
         (Ok(Some(interrupted)), OnInterrupted::Fresh) => {
             session.abandon(interrupted).await?;
@@ -36,16 +45,29 @@ pub(crate) async fn run(start: &Path, arguments: &RunArguments) -> Result<u8, Co
         }
         (Err(Error::UnreadableLastRun { error, run, folder }), OnInterrupted::Fresh) => {
             print_line(&format!("warning: failed to {error}"));
-            print_line(&format!("the run {run} is left as it is, in `{}`", folder.display()));
+            print_line(&format!(
+                "the run {run} is left as it is, in `{}`",
+                folder.display()
+            ));
             return Box::pin(begin(session, arguments)).await;
         }
         (Ok(Some(interrupted)), OnInterrupted::Fail) => {
-            let failure = CommandFailure::new(format!("start: the run {} was interrupted", interrupted.id()));
-            return Err(failure.hint("`tm waves resume` takes it up, `--on-interrupted fresh` leaves it as it is"));
+            let failure = CommandFailure::new(format!(
+                "start: the run {} was interrupted",
+                interrupted.id()
+            ));
+            return Err(failure.hint(
+                "`tm waves resume` takes it up, `--on-interrupted fresh` leaves it as it is",
+            ));
         }
         (Err(error), _) => return Err(error.into()),
     };
-    Box::pin(supervise(session, ready, arguments.notifications.json.into())).await
+    Box::pin(supervise(
+        session,
+        ready,
+        arguments.notifications.json.into(),
+    ))
+    .await
 }
 
 async fn begin(mut session: Session, arguments: &RunArguments) -> Result<u8, CommandFailure> {
@@ -61,13 +83,25 @@ async fn begin(mut session: Session, arguments: &RunArguments) -> Result<u8, Com
     }
     let broken = BrokenBase::allowed_if(arguments.allow_broken_base);
     let ready = session.begin(planned, broken).await?;
-    Box::pin(supervise(session, ready, arguments.notifications.json.into())).await
+    Box::pin(supervise(
+        session,
+        ready,
+        arguments.notifications.json.into(),
+    ))
+    .await
 }
 
-pub(crate) async fn resume(start: &Path, arguments: &ResumeArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn resume(
+    start: &Path,
+    arguments: &ResumeArguments,
+) -> Result<u8, CommandFailure> {
     let after = arguments.notifications.after.given().checked()?;
     let given = Flags::default()
-        .set("waves.max_parallel", "--max-parallel", &arguments.max_parallel.map(NonZeroU32::get))
+        .set(
+            "waves.max_parallel",
+            "--max-parallel",
+            &arguments.max_parallel.map(NonZeroU32::get),
+        )
         .set("waves.deadline", "--deadline", &arguments.deadline);
     let project = project(start, given.given(), &arguments.notifications)?;
     if let Some(code) = resume_live(&project, arguments)? {
@@ -75,8 +109,15 @@ pub(crate) async fn resume(start: &Path, arguments: &ResumeArguments) -> Result<
     }
     let mut session = Session::open(project, after, Waiting::Refuse).await?;
     let interrupted = session.named(arguments.run.as_deref())?;
-    let ready = session.resume(interrupted, trust(arguments.trust_journal)).await?;
-    Box::pin(supervise(session, ready, arguments.notifications.json.into())).await
+    let ready = session
+        .resume(interrupted, trust(arguments.trust_journal))
+        .await?;
+    Box::pin(supervise(
+        session,
+        ready,
+        arguments.notifications.json.into(),
+    ))
+    .await
 }
 
 fn project(
@@ -85,33 +126,63 @@ fn project(
     notifications: &NotificationArguments,
 ) -> Result<Project, CommandFailure> {
     tm_worktrees::check_git()?;
-    open_telling(start, given, if notifications.json { notices::print_for_programs } else { notices::print })
+    open_telling(
+        start,
+        given,
+        if notifications.json {
+            notices::print_for_programs
+        } else {
+            notices::print
+        },
+    )
 }
 
 const fn trust(is_asked_for: bool) -> JournalTrust {
-    if is_asked_for { JournalTrust::Trusted } else { JournalTrust::Proven }
+    if is_asked_for {
+        JournalTrust::Trusted
+    } else {
+        JournalTrust::Proven
+    }
 }
 
-fn is_wanted(project: &Project, planned: &Planned, arguments: &RunArguments) -> Result<bool, CommandFailure> {
+fn is_wanted(
+    project: &Project,
+    planned: &Planned,
+    arguments: &RunArguments,
+) -> Result<bool, CommandFailure> {
     super::budget::note_what_is_not_measured(project);
     if !arguments.notifications.json {
         print_line(&plan_text(project, planned));
         let uncommitted: Vec<_> = project.repository.uncommitted()?;
         if !uncommitted.is_empty() {
-            print_line(&format!("{} uncommitted paths are not part of the run", uncommitted.len()));
+            print_line(&format!(
+                "{} uncommitted paths are not part of the run",
+                uncommitted.len()
+            ));
         }
     }
     if arguments.yes || arguments.notifications.json || !is_answered() {
         return Ok(true);
     }
-    confirmed(format!("Run these {} tasks?", planned.plan.tasks.len()), true)
+    confirmed(
+        format!("Run these {} tasks?", planned.plan.tasks.len()),
+        true,
+    )
 }
 
-async fn supervise(mut session: Session, ready: Ready, output: Output) -> Result<u8, CommandFailure> {
+async fn supervise(
+    mut session: Session,
+    ready: Ready,
+    output: Output,
+) -> Result<u8, CommandFailure> {
     logging::write_into(&ready.of.directory.log())?;
     tracing::info!(run = %ready.of.header.run_id, "the run begins");
     let mut display = Display::choose(output, now());
-    let ended = session.run(ready, |at, told, scheduler| display.told(at, told, scheduler)).await;
+    let ended = session
+        .run(ready, |at, told, scheduler| {
+            display.told(at, told, scheduler)
+        })
+        .await;
     display.finish();
     let ended = ended?;
     let told = tell(&ended, output).await;
@@ -135,13 +206,22 @@ async fn tell(ended: &Ended, output: Output) -> Result<(), CommandFailure> {
 
 fn next_commands(ended: &Ended) {
     print_line("next:");
-    if matches!(ended.outcome.status, RunStatus::Interrupted | RunStatus::Stopped) {
+    if matches!(
+        ended.outcome.status,
+        RunStatus::Interrupted | RunStatus::Stopped
+    ) {
         print_line("  tm waves resume                 take the rest up");
     }
     print_line("  tm review                       see each branch, approve or reject it");
-    print_line(&format!("  git log --first-parent {}", ended.of.header.integration_branch));
+    print_line(&format!(
+        "  git log --first-parent {}",
+        ended.of.header.integration_branch
+    ));
     print_line("  tm waves land                   merge it into your branch, when you are content");
-    print_line(&format!("report: {}", ended.of.directory.report().display()));
+    print_line(&format!(
+        "report: {}",
+        ended.of.directory.report().display()
+    ));
 }
 
 /// Returns the settings that the flags of `run` give.
@@ -154,11 +234,23 @@ fn run_overrides(arguments: &RunArguments) -> Vec<Override> {
         .set("test.command", "--test-command", &arguments.test_command)
         .set("waves.deadline", "--deadline", &arguments.deadline)
         .set("agent.max_cost", "--max-cost", &arguments.max_cost)
-        .set("agent.max_cost_per_task", "--max-cost-per-task", &arguments.max_cost_per_task)
+        .set(
+            "agent.max_cost_per_task",
+            "--max-cost-per-task",
+            &arguments.max_cost_per_task,
+        )
         .set("agent.max_tokens", "--max-tokens", &arguments.max_tokens)
-        .set("agent.max_tokens_per_task", "--max-tokens-per-task", &arguments.max_tokens_per_task)
+        .set(
+            "agent.max_tokens_per_task",
+            "--max-tokens-per-task",
+            &arguments.max_tokens_per_task,
+        )
         .set("waves.retries", "--retries", &arguments.retries)
-        .set("tdd.strictness", "--strictness", &word(arguments.strictness))
+        .set(
+            "tdd.strictness",
+            "--strictness",
+            &word(arguments.strictness),
+        )
         .set("git.land", "--no-land", &arguments.no_land.then_some("off"))
         .given()
 }

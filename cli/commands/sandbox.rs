@@ -19,7 +19,9 @@ pub(crate) async fn get_ready(folder: &Path, scratch: &Path) -> Result<(), Comma
     }
     let hint = "run `docker sandbox run claude` once, and log in";
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(CommandFailure::new("start the sandbox: Claude gives no answer there").hint(hint));
+        return Err(
+            CommandFailure::new("start the sandbox: Claude gives no answer there").hint(hint),
+        );
     }
     print_line("log in, then leave Claude with /exit");
     run_attended("docker", &RUN_CLAUDE, folder).await?;
@@ -32,14 +34,19 @@ pub(crate) async fn get_ready(folder: &Path, scratch: &Path) -> Result<(), Comma
 async fn answers(folder: &Path, scratch: &Path) -> Result<bool, CommandFailure> {
     let scratch = tempfile::tempdir_in(scratch)?;
     let log = scratch.path().join("answer");
-    let words = RUN_CLAUDE.into_iter().chain(["-p", "Answer with the word OK"]);
+    let words = RUN_CLAUDE
+        .into_iter()
+        .chain(["-p", "Answer with the word OK"]);
     let probe = TreeCommand {
         program: "docker".into(),
         arguments: words.map(Into::into).collect(),
         working_folder: folder.to_owned(),
         stdout: log.clone(),
         stderr: scratch.path().join("errors"),
-        marks: vec![("TM_SANDBOX_PROBE".to_owned(), scratch.path().display().to_string())],
+        marks: vec![(
+            "TM_SANDBOX_PROBE".to_owned(),
+            scratch.path().display().to_string(),
+        )],
         ..TreeCommand::default()
     };
     let ended = run_within(&probe, PROBE_LIMIT).await?;

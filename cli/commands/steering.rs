@@ -15,24 +15,45 @@ pub(crate) fn pause(start: &Path, json: bool) -> Result<u8, CommandFailure> {
 }
 
 pub(crate) fn retry(start: &Path, task: &SteeredTask) -> Result<u8, CommandFailure> {
-    steer(start, &Ask::Retry { task: task.task.as_str().into() }, task.json.into())
+    steer(
+        start,
+        &Ask::Retry {
+            task: task.task.as_str().into(),
+        },
+        task.json.into(),
+    )
 }
 
 pub(crate) fn skip(start: &Path, arguments: &SkipArguments) -> Result<u8, CommandFailure> {
-    let ask = Ask::Skip { task: arguments.task.as_str().into(), satisfied: arguments.satisfied };
+    let ask = Ask::Skip {
+        task: arguments.task.as_str().into(),
+        satisfied: arguments.satisfied,
+    };
     steer(start, &ask, arguments.json.into())
 }
 
 pub(crate) fn add(start: &Path, task: &SteeredTask) -> Result<u8, CommandFailure> {
-    steer(start, &Ask::Add { task: task.task.as_str().into() }, task.json.into())
+    steer(
+        start,
+        &Ask::Add {
+            task: task.task.as_str().into(),
+        },
+        task.json.into(),
+    )
 }
 
 pub(crate) fn stop(start: &Path, arguments: &StopArguments) -> Result<u8, CommandFailure> {
     if let Some(task) = &arguments.task {
-        let ask = Ask::StopTask { task: task.as_str().into(), now: arguments.now };
+        let ask = Ask::StopTask {
+            task: task.as_str().into(),
+            now: arguments.now,
+        };
         return steer(start, &ask, arguments.json.into());
     }
-    told(&tm_app::stop(&open(start, Vec::new())?, arguments.now)?, arguments.json.into())
+    told(
+        &tm_app::stop(&open(start, Vec::new())?, arguments.now)?,
+        arguments.json.into(),
+    )
 }
 
 fn steer(start: &Path, ask: &Ask, output: Output) -> Result<u8, CommandFailure> {
@@ -40,8 +61,13 @@ fn steer(start: &Path, ask: &Ask, output: Output) -> Result<u8, CommandFailure> 
 }
 
 /// Lets a paused run go on; `None` when no run is live that could be meant.
-pub(crate) fn resume_live(project: &Project, arguments: &ResumeArguments) -> Result<Option<u8>, CommandFailure> {
-    let Some((holder, reply)) = tm_app::resume_live(project, arguments.run.as_deref())? else { return Ok(None) };
+pub(crate) fn resume_live(
+    project: &Project,
+    arguments: &ResumeArguments,
+) -> Result<Option<u8>, CommandFailure> {
+    let Some((holder, reply)) = tm_app::resume_live(project, arguments.run.as_deref())? else {
+        return Ok(None);
+    };
     if reply.reason.as_deref() == Some("nothing-to-do") {
         return Err(CommandFailure::new(format!("{}; {holder}", reply.message))
             .code(ExitCode::Busy)
@@ -83,7 +109,9 @@ fn hint(reason: &str) -> Option<&'static str> {
         "closed" => "`tm set-status --id=ID --status=pending` opens it",
         "no-test-command" => "give the task a `test_command` in its metadata",
         "nothing-to-do" | "not-now" => "`tm waves status` shows how it stands",
-        "stopping" | "over" => "`tm waves resume` takes up what was interrupted, `tm waves run` starts a new run",
+        "stopping" | "over" => {
+            "`tm waves resume` takes up what was interrupted, `tm waves run` starts a new run"
+        }
         _ => return None,
     })
 }

@@ -15,9 +15,16 @@ pub(super) fn findings(project: &Project) -> Vec<Finding> {
 
 /// Whether the packages that the project depends on get into worktrees.
 fn ready(project: &Project) -> Vec<Finding> {
-    let (root, settings) = (project.repository.checkout_root(), &project.loaded.settings.worktree);
-    let is_prepared = settings.setup.is_some() || !settings.copy.is_empty() || !settings.link.is_empty();
-    let found = propose(root).found.into_iter().filter_map(|tool| Some((tool.setup.clone()?, tool)));
+    let (root, settings) = (
+        project.repository.checkout_root(),
+        &project.loaded.settings.worktree,
+    );
+    let is_prepared =
+        settings.setup.is_some() || !settings.copy.is_empty() || !settings.link.is_empty();
+    let found = propose(root)
+        .found
+        .into_iter()
+        .filter_map(|tool| Some((tool.setup.clone()?, tool)));
     found
         .map(|(setup, tool)| {
             let what = format!("{} ({})", tool.name, tool.file);
@@ -43,24 +50,47 @@ fn ready(project: &Project) -> Vec<Finding> {
 /// Submodules, and files that Git LFS keeps.
 fn content(project: &Project) -> Vec<Finding> {
     let settings = &project.loaded.settings.worktree;
-    let Ok(content) = project.repository.content_at_head() else { return Vec::new() };
+    let Ok(content) = project.repository.content_at_head() else {
+        return Vec::new();
+    };
     let mut findings = Vec::new();
     if !content.submodules.is_empty() {
-        let names = content.submodules.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        let names = content
+            .submodules
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", ");
         findings.push(if settings.submodules == Bring::Off {
             let hint = "`worktree.submodules: auto` brings them";
-            Finding::with_hint("content", Weight::Note, format!("submodules are left empty: {names}"), hint)
+            Finding::with_hint(
+                "content",
+                Weight::Note,
+                format!("submodules are left empty: {names}"),
+                hint,
+            )
         } else {
-            Finding::good("content", format!("submodules are brought into worktrees: {names}"))
+            Finding::good(
+                "content",
+                format!("submodules are brought into worktrees: {names}"),
+            )
         });
     }
     if content.has_lfs {
         findings.push(match (settings.lfs, which::which("git-lfs")) {
             (Bring::Off, _) => {
                 let hint = "`worktree.lfs: auto` brings them";
-                Finding::with_hint("content", Weight::Note, "files that Git LFS keeps are left out", hint)
+                Finding::with_hint(
+                    "content",
+                    Weight::Note,
+                    "files that Git LFS keeps are left out",
+                    hint,
+                )
             }
-            (_, Ok(_)) => Finding::good("content", "files that Git LFS keeps are brought into worktrees"),
+            (_, Ok(_)) => Finding::good(
+                "content",
+                "files that Git LFS keeps are brought into worktrees",
+            ),
             (_, Err(_)) => {
                 let hint = "install git-lfs, or `worktree.lfs: off`";
                 Finding::with_hint(
@@ -90,11 +120,17 @@ fn repository(project: &Project) -> Vec<Finding> {
     }
     if repository.is_shallow().unwrap_or(false) {
         let hint = "`git fetch --unshallow`, where something asks for history";
-        findings.push(Finding::with_hint("history", Weight::Note, "the clone is shallow", hint));
+        findings.push(Finding::with_hint(
+            "history",
+            Weight::Note,
+            "the clone is shallow",
+            hint,
+        ));
     }
     match repository.remotes().unwrap_or_default().as_slice() {
         [] => {
-            let hint = "`git remote add origin ADDRESS`; without one `tm waves land` brings work home";
+            let hint =
+                "`git remote add origin ADDRESS`; without one `tm waves land` brings work home";
             findings.push(Finding::with_hint(
                 "remote",
                 Weight::Note,
@@ -103,7 +139,10 @@ fn repository(project: &Project) -> Vec<Finding> {
             ));
         }
         remotes if which::which("gh").is_ok() => {
-            findings.push(Finding::good("remote", format!("{}; `gh` opens pull requests", remotes.join(", "))));
+            findings.push(Finding::good(
+                "remote",
+                format!("{}; `gh` opens pull requests", remotes.join(", ")),
+            ));
         }
         remotes => {
             let hint = "install `gh` for `tm pr`";

@@ -11,12 +11,25 @@ use tm_app::{Verified, VerifyOrder, WorkOf};
 use tm_config::Override;
 use tm_scheduler::{Phase, Proof, Strength};
 
-pub(crate) async fn verify(start: &Path, arguments: &VerifyArguments) -> Result<u8, CommandFailure> {
-    let folder = arguments.target.as_deref().map(|target| start.join(target)).filter(|path| path.is_dir());
+pub(crate) async fn verify(
+    start: &Path,
+    arguments: &VerifyArguments,
+) -> Result<u8, CommandFailure> {
+    let folder = arguments
+        .target
+        .as_deref()
+        .map(|target| start.join(target))
+        .filter(|path| path.is_dir());
     let place = folder.as_deref().unwrap_or(start);
-    let project = open(place, overrides(arguments.test_command.as_ref(), arguments.strictness))?;
+    let project = open(
+        place,
+        overrides(arguments.test_command.as_ref(), arguments.strictness),
+    )?;
     let of = match (&arguments.target, &folder) {
-        (Some(id), None) => WorkOf::Task { id: id.clone(), run: arguments.run.clone() },
+        (Some(id), None) => WorkOf::Task {
+            id: id.clone(),
+            run: arguments.run.clone(),
+        },
         _ => WorkOf::Checkout(place.to_owned()),
     };
     let phase = match (arguments.red, arguments.green) {
@@ -24,7 +37,11 @@ pub(crate) async fn verify(start: &Path, arguments: &VerifyArguments) -> Result<
         (false, true) => Some(Phase::Green),
         (false, false) => None,
     };
-    let order = VerifyOrder { of, phase, base: arguments.base.clone() };
+    let order = VerifyOrder {
+        of,
+        phase,
+        base: arguments.base.clone(),
+    };
     let Verified { name, phase, proof } = tm_app::verify(&project, &order).await?;
     if arguments.json {
         let document = json!({"target": name, "phase": phase, "holds": proof.holds(), "strength": proof.rests_on(),
@@ -33,11 +50,18 @@ pub(crate) async fn verify(start: &Path, arguments: &VerifyArguments) -> Result<
     } else {
         print_data(&text(&name, phase, &proof));
     }
-    Ok(if proof.holds() { 0 } else { ExitCode::Refused.number() })
+    Ok(if proof.holds() {
+        0
+    } else {
+        ExitCode::Refused.number()
+    })
 }
 
 /// The settings that flags of a judgement by hand give.
-pub(super) fn overrides(command: Option<&String>, strictness: Option<StrictnessArgument>) -> Vec<Override> {
+pub(super) fn overrides(
+    command: Option<&String>,
+    strictness: Option<StrictnessArgument>,
+) -> Vec<Override> {
     Flags::default()
         .set("test.command", "--test-command", &command.cloned())
         .set("tdd.strictness", "--strictness", &word(strictness))
@@ -50,7 +74,10 @@ fn text(name: &str, phase: Phase, proof: &Proof) -> String {
         Phase::Green => " as GREEN",
         Phase::None => "",
     };
-    let verdict = proof.reason.map_or_else(|| "holds".to_owned(), |reason| format!("is refused: {reason}"));
+    let verdict = proof.reason.map_or_else(
+        || "holds".to_owned(),
+        |reason| format!("is refused: {reason}"),
+    );
     let mut text = format!("the work of {name}{kind} {verdict}\n");
     let mut line = |words: String| {
         text.push_str("  ");
@@ -59,9 +86,14 @@ fn text(name: &str, phase: Phase, proof: &Proof) -> String {
     };
     line(match proof.rests_on() {
         Strength::PerTest => {
-            format!("{} tests pass, {} fail, {} failed before", proof.passed, proof.failed, proof.baseline_failed)
+            format!(
+                "{} tests pass, {} fail, {} failed before",
+                proof.passed, proof.failed, proof.baseline_failed
+            )
         }
-        Strength::ExitStatusOnly => "exit status only: no test was read one by one, which proves less".to_owned(),
+        Strength::ExitStatusOnly => {
+            "exit status only: no test was read one by one, which proves less".to_owned()
+        }
         Strength::Nothing => "no tests were run".to_owned(),
     });
     for (what, names) in [
@@ -75,8 +107,13 @@ fn text(name: &str, phase: Phase, proof: &Proof) -> String {
         }
     }
     if let Some(coverage) = proof.coverage {
-        let before = coverage.before.map_or_else(String::new, |before| format!(", {before:.1} % before"));
-        line(format!("{:.1} % of lines are covered{before}", coverage.after));
+        let before = coverage
+            .before
+            .map_or_else(String::new, |before| format!(", {before:.1} % before"));
+        line(format!(
+            "{:.1} % of lines are covered{before}",
+            coverage.after
+        ));
     }
     for note in &proof.notes {
         line(format!("note: {note}"));

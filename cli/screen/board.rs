@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{
-    AttemptRecord, Dispatch, Failure, Phase, Remaining, Scheduler, State, StopReason, TaskId, TaskView, Timestamp,
-    Tokens,
+    AttemptRecord, Dispatch, Failure, Phase, Remaining, Scheduler, State, StopReason, TaskId,
+    TaskView, Timestamp, Tokens,
 };
 
 /// So many names are kept of each list; no screen is wide enough for more.
@@ -139,8 +139,14 @@ impl Board {
                     let why = view.attempts.last().and_then(|attempt| attempt.failure);
                     board.push_wall(&view, *until, why);
                 }
-                State::Waiting { .. } => board.waiting.dependencies.push(|| with_needs(&view, scheduler)),
-                State::Ready if let Some(until) = lowest.filter(|_| walled.contains(&view.placed.task.id)) => {
+                State::Waiting { .. } => board
+                    .waiting
+                    .dependencies
+                    .push(|| with_needs(&view, scheduler)),
+                State::Ready
+                    if let Some(until) =
+                        lowest.filter(|_| walled.contains(&view.placed.task.id)) =>
+                {
                     board.push_wall(&view, until, Some(Failure::RateLimited));
                 }
                 State::Ready => board.push_ready(&view, scheduler),
@@ -149,7 +155,10 @@ impl Board {
         }
         landing.sort_by_key(|(at, _)| *at);
         for (_, view) in &landing {
-            board.waiting.landing.push(|| view.placed.task.id.to_string());
+            board
+                .waiting
+                .landing
+                .push(|| view.placed.task.id.to_string());
         }
         board.rows.sort_by_key(|row| row.since);
         board.waiting.walls.sort_by_key(|wall| wall.until);
@@ -163,9 +172,14 @@ impl Board {
         // Waves are counted from 1 without gaps.
         let number = view.placed.wave as usize;
         while self.waves.len() < number {
-            self.waves.push(WaveRow { number: count_u32(self.waves.len() + 1), ..WaveRow::default() });
+            self.waves.push(WaveRow {
+                number: count_u32(self.waves.len() + 1),
+                ..WaveRow::default()
+            });
         }
-        let Some(wave) = self.waves.get_mut(number.saturating_sub(1)) else { return };
+        let Some(wave) = self.waves.get_mut(number.saturating_sub(1)) else {
+            return;
+        };
         let lost = matches!(view.state, State::Failed { .. } | State::Blocked { .. });
         wave.tasks += 1;
         wave.settled += usize::from(view.state.is_settled());
@@ -178,7 +192,12 @@ impl Board {
         self.totals.blocked += usize::from(matches!(view.state, State::Blocked { .. }));
     }
 
-    fn push_row(&mut self, view: &TaskView<'_>, scheduler: &Scheduler, said: &BTreeMap<TaskId, Said>) {
+    fn push_row(
+        &mut self,
+        view: &TaskView<'_>,
+        scheduler: &Scheduler,
+        said: &BTreeMap<TaskId, Said>,
+    ) {
         if self.rows.len() == MOST_ROWS {
             return;
         }
@@ -189,16 +208,26 @@ impl Board {
             phase: task.phase,
             attempt: view.attempts.len(),
             attempts: scheduler.limits().retries + 1,
-            since: view.attempts.last().map_or(Timestamp(0), |attempt| attempt.started_at),
+            since: view
+                .attempts
+                .last()
+                .map_or(Timestamp(0), |attempt| attempt.started_at),
             step: step(view.state),
-            tokens: said.and_then(|said| said.tokens).map(|tokens| tokens.input + tokens.output),
+            tokens: said
+                .and_then(|said| said.tokens)
+                .map(|tokens| tokens.input + tokens.output),
             text: said.map_or_else(|| task.title.clone(), |said| said.line.clone()),
         });
     }
 
     fn push_wall(&mut self, view: &TaskView<'_>, until: Timestamp, why: Option<Failure>) {
         let name = || view.placed.task.id.to_string();
-        if let Some(wall) = self.waiting.walls.iter_mut().find(|wall| wall.until == until && wall.why == why) {
+        if let Some(wall) = self
+            .waiting
+            .walls
+            .iter_mut()
+            .find(|wall| wall.until == until && wall.why == why)
+        {
             wall.tasks.push(name);
             return;
         }
@@ -209,7 +238,8 @@ impl Board {
 
     fn push_ready(&mut self, view: &TaskView<'_>, scheduler: &Scheduler) {
         let name = || view.placed.task.id.to_string();
-        let is_behind = |wave: &WaveRow| wave.number < view.placed.wave && wave.settled < wave.tasks;
+        let is_behind =
+            |wave: &WaveRow| wave.number < view.placed.wave && wave.settled < wave.tasks;
         if scheduler.limits().dispatch == Dispatch::Barrier && self.waves.iter().any(is_behind) {
             self.waiting.wave.push(name);
         } else {
@@ -240,7 +270,18 @@ fn worked_until(view: &TaskView<'_>) -> Option<Timestamp> {
 
 /// The task, and those that it needs and that are not there yet.
 fn with_needs(view: &TaskView<'_>, scheduler: &Scheduler) -> String {
-    let is_open = |id: &&TaskId| scheduler.task(id).is_some_and(|view| !matches!(view.state, State::Landed { .. }));
-    let needs: Vec<&str> = view.placed.task.dependencies.iter().filter(is_open).map(TaskId::as_str).collect();
+    let is_open = |id: &&TaskId| {
+        scheduler
+            .task(id)
+            .is_some_and(|view| !matches!(view.state, State::Landed { .. }))
+    };
+    let needs: Vec<&str> = view
+        .placed
+        .task
+        .dependencies
+        .iter()
+        .filter(is_open)
+        .map(TaskId::as_str)
+        .collect();
     format!("{} on {}", view.placed.task.id, needs.join("+"))
 }

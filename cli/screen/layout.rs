@@ -2,7 +2,9 @@
 //! wider or more than the screen has room for.
 
 use super::board::{Board, Cooldown, Names, Row, Totals, Waiting, WaveRow};
-use super::text::{Charset, Colours, Tone, bar, clock, column, cut, roughly, safe, short_count, toned};
+use super::text::{
+    Charset, Colours, Tone, bar, clock, column, cut, roughly, safe, short_count, toned,
+};
 use console::measure_text_width;
 use std::fmt::Write as _;
 use tm_scheduler::{Phase, StopReason, Timestamp};
@@ -24,7 +26,10 @@ pub(crate) struct Look {
 /// Returns the lines of the screen.
 pub(crate) fn lines(board: &Board, now: Timestamp, look: &Look) -> Vec<String> {
     // The last column stays empty: some terminals begin a new line when it is written.
-    let look = Look { width: look.width.saturating_sub(1).max(1), ..*look };
+    let look = Look {
+        width: look.width.saturating_sub(1).max(1),
+        ..*look
+    };
     let sum = total(&board.totals, now.since(board.began), &look);
     if look.height < LEAST_HEIGHT {
         return vec![sum];
@@ -41,8 +46,17 @@ pub(crate) fn lines(board: &Board, now: Timestamp, look: &Look) -> Vec<String> {
 
 fn rows(board: &Board, room: usize, now: Timestamp, look: &Look) -> Vec<String> {
     let columns = Columns::of(&board.rows, look);
-    let shown = if board.totals.running > room { room.saturating_sub(1) } else { board.rows.len() };
-    let mut lines: Vec<String> = board.rows.iter().take(shown).map(|row| columns.line(row, now, look)).collect();
+    let shown = if board.totals.running > room {
+        room.saturating_sub(1)
+    } else {
+        board.rows.len()
+    };
+    let mut lines: Vec<String> = board
+        .rows
+        .iter()
+        .take(shown)
+        .map(|row| columns.line(row, now, look))
+        .collect();
     if board.totals.running > shown && room > 0 {
         let more = format!("  and {} more under way", board.totals.running - shown);
         lines.push(toned(&cut(&more, look.width, look), Tone::Quiet, look));
@@ -67,7 +81,11 @@ impl Columns {
             phase: widest(|row| phase(row.phase).len()),
             attempt: widest(|row| attempt(row).len()),
             clock: 7,
-            tokens: if rows.iter().any(|row| row.tokens.is_some()) { 6 } else { 0 },
+            tokens: if rows.iter().any(|row| row.tokens.is_some()) {
+                6
+            } else {
+                0
+            },
         }
     }
 
@@ -86,13 +104,21 @@ impl Columns {
         );
         let step = column(row.step, 9, look);
         let tokens = row.tokens.map(short_count).unwrap_or_default();
-        let tokens = if self.tokens > 0 { format!("{tokens:>width$} ", width = self.tokens) } else { String::new() };
+        let tokens = if self.tokens > 0 {
+            format!("{tokens:>width$} ", width = self.tokens)
+        } else {
+            String::new()
+        };
         let used = measure_text_width(&line) + measure_text_width(&step) + tokens.len();
         if used >= look.width {
             return cut(&format!("{line}{step}{tokens}"), look.width, look);
         }
         let text = cut(&safe(&row.text, look), look.width - used, look);
-        format!("{line}{}{tokens}{}", toned(&step, Tone::Busy, look), toned(&text, Tone::Quiet, look))
+        format!(
+            "{line}{}{tokens}{}",
+            toned(&step, Tone::Busy, look),
+            toned(&text, Tone::Quiet, look)
+        )
     }
 }
 
@@ -110,7 +136,11 @@ fn attempt(row: &Row) -> String {
 
 /// A line for each thing that is waited for.
 fn waiting(waiting: &Waiting, now: Timestamp, look: &Look) -> Vec<String> {
-    let mut lines: Vec<String> = waiting.walls.iter().map(|wall| wall_line(wall, now, look)).collect();
+    let mut lines: Vec<String> = waiting
+        .walls
+        .iter()
+        .map(|wall| wall_line(wall, now, look))
+        .collect();
     let rest = [
         ("landing", &waiting.landing),
         ("slot", &waiting.slot),
@@ -118,8 +148,13 @@ fn waiting(waiting: &Waiting, now: Timestamp, look: &Look) -> Vec<String> {
         ("needs", &waiting.dependencies),
     ];
     let rest = rest.into_iter().filter(|(_, names)| names.count > 0);
-    lines
-        .extend(rest.map(|(what, names)| labelled(what, &listed(names, look.width.saturating_sub(LABEL), look), look)));
+    lines.extend(rest.map(|(what, names)| {
+        labelled(
+            what,
+            &listed(names, look.width.saturating_sub(LABEL), look),
+            look,
+        )
+    }));
     lines
 }
 
@@ -128,14 +163,22 @@ const LABEL: usize = 10;
 
 fn labelled(label: &str, text: &str, look: &Look) -> String {
     let label = column(&format!("  {label}"), LABEL, look);
-    cut(&format!("{}{text}", toned(&label, Tone::Quiet, look)), look.width, look)
+    cut(
+        &format!("{}{text}", toned(&label, Tone::Quiet, look)),
+        look.width,
+        look,
+    )
 }
 
 fn wall_line(wall: &Cooldown, now: Timestamp, look: &Look) -> String {
     let why = wall.why.map_or("a pause", tm_scheduler::Failure::as_str);
     let reason = format!("{} more ({why}): ", clock(wall.until.since(now)));
     let room = look.width.saturating_sub(LABEL + reason.len());
-    labelled("wall", &format!("{reason}{}", listed(&wall.tasks, room, look)), look)
+    labelled(
+        "wall",
+        &format!("{reason}{}", listed(&wall.tasks, room, look)),
+        look,
+    )
 }
 
 /// Names as far as there is room, and how many more there are.
@@ -146,8 +189,15 @@ fn listed(names: &Names, room: usize, look: &Look) -> String {
         let name = safe(name, look);
         let separator = if shown == 0 { "" } else { ", " };
         let left = names.count - shown - 1;
-        let more = if left == 0 { String::new() } else { format!(" and {left} more") };
-        if shown > 0 && measure_text_width(&text) + separator.len() + measure_text_width(&name) + more.len() > room {
+        let more = if left == 0 {
+            String::new()
+        } else {
+            format!(" and {left} more")
+        };
+        if shown > 0
+            && measure_text_width(&text) + separator.len() + measure_text_width(&name) + more.len()
+                > room
+        {
             break;
         }
         text.push_str(separator);
@@ -165,8 +215,15 @@ fn waves(waves: &[WaveRow], look: &Look) -> Vec<String> {
     if waves.len() < 2 {
         return Vec::new();
     }
-    let under_way: Vec<&WaveRow> = waves.iter().filter(|wave| wave.is_open && wave.settled < wave.tasks).collect();
-    let mut lines: Vec<String> = under_way.iter().take(MOST_WAVES).map(|wave| wave_line(wave, look)).collect();
+    let under_way: Vec<&WaveRow> = waves
+        .iter()
+        .filter(|wave| wave.is_open && wave.settled < wave.tasks)
+        .collect();
+    let mut lines: Vec<String> = under_way
+        .iter()
+        .take(MOST_WAVES)
+        .map(|wave| wave_line(wave, look))
+        .collect();
     if under_way.len() > MOST_WAVES {
         let more = format!("and {} more waves under way", under_way.len() - MOST_WAVES);
         lines.push(labelled("", &more, look));
@@ -175,9 +232,18 @@ fn waves(waves: &[WaveRow], look: &Look) -> Vec<String> {
 }
 
 fn wave_line(wave: &WaveRow, look: &Look) -> String {
-    let mut text = format!("{} {}/{}", bar(wave.settled, wave.tasks, bar_width(look), look), wave.settled, wave.tasks);
+    let mut text = format!(
+        "{} {}/{}",
+        bar(wave.settled, wave.tasks, bar_width(look), look),
+        wave.settled,
+        wave.tasks
+    );
     if wave.lost > 0 {
-        text.push_str(&toned(&format!(", {} failed or blocked", wave.lost), Tone::Bad, look));
+        text.push_str(&toned(
+            &format!(", {} failed or blocked", wave.lost),
+            Tone::Bad,
+            look,
+        ));
     }
     labelled(&format!("wave {}", wave.number), &text, look)
 }
@@ -189,13 +255,20 @@ fn bar_width(look: &Look) -> usize {
 /// The sum: what matters most first, as much as there is room for.
 fn total(totals: &Totals, elapsed: u64, look: &Look) -> String {
     let bar = bar(totals.settled, totals.tasks, bar_width(look), look);
-    let mut line = format!("  {} {bar} {}/{}", column("total", LABEL - 3, look), totals.settled, totals.tasks);
+    let mut line = format!(
+        "  {} {bar} {}/{}",
+        column("total", LABEL - 3, look),
+        totals.settled,
+        totals.tasks
+    );
     let separator = match look.charset {
         Charset::Unicode => " · ",
         Charset::Ascii => " | ",
     };
     for (part, tone) in parts(totals, elapsed, look) {
-        if measure_text_width(&line) + separator.chars().count() + measure_text_width(&part) <= look.width {
+        if measure_text_width(&line) + separator.chars().count() + measure_text_width(&part)
+            <= look.width
+        {
             line.push_str(separator);
             line.push_str(&tone.map_or_else(|| part.clone(), |tone| toned(&part, tone, look)));
         }
@@ -213,8 +286,16 @@ fn parts(totals: &Totals, elapsed: u64, look: &Look) -> Vec<(String, Option<Tone
     }
     if let Some(left) = totals.remaining {
         let (least, most) = (roughly(left.least_ms), roughly(left.most_ms));
-        let dash = if look.charset == Charset::Unicode { "–" } else { "-" };
-        let range = if least == most { least } else { format!("{least}{dash}{most}") };
+        let dash = if look.charset == Charset::Unicode {
+            "–"
+        } else {
+            "-"
+        };
+        let range = if least == most {
+            least
+        } else {
+            format!("{least}{dash}{most}")
+        };
         parts.push((format!("{range} left"), None));
     }
     if totals.failed > 0 {

@@ -71,11 +71,17 @@ impl Live {
 
     /// Shows where the run stands, unless that was shown just before.
     pub(crate) fn show(&mut self, at: Timestamp, scheduler: &Scheduler) {
-        if self.taken_at.is_some_and(|taken| at.since(taken) < BOARD_EVERY) {
+        if self
+            .taken_at
+            .is_some_and(|taken| at.since(taken) < BOARD_EVERY)
+        {
             return;
         }
         self.taken_at = Some(at);
-        if self.estimate.is_none_or(|(made, _)| at.since(made) >= ESTIMATE_EVERY) {
+        if self
+            .estimate
+            .is_none_or(|(made, _)| at.since(made) >= ESTIMATE_EVERY)
+        {
             self.estimate = Some((at, remaining(scheduler, at)));
         }
         let estimate = self.estimate.and_then(|(_, remaining)| remaining);
@@ -87,7 +93,10 @@ impl Live {
     /// Prints a line that stays.
     pub(crate) fn print(&mut self, line: String) {
         if self.left_out > 0 {
-            let words = format!("({} lines were left out: the terminal did not take them)", self.left_out);
+            let words = format!(
+                "({} lines were left out: the terminal did not take them)",
+                self.left_out
+            );
             if self.send(Message::Line(words)) {
                 self.left_out = 0;
             }
@@ -98,7 +107,9 @@ impl Live {
     }
 
     fn send(&self, message: Message) -> bool {
-        self.sender.as_ref().is_some_and(|sender| sender.try_send(message).is_ok())
+        self.sender
+            .as_ref()
+            .is_some_and(|sender| sender.try_send(message).is_ok())
     }
 
     /// Draws what is left, then clears what moves.
@@ -149,7 +160,10 @@ pub(crate) struct Screen {
 
 impl fmt::Debug for Screen {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Screen").field("charset", &self.charset).finish_non_exhaustive()
+        formatter
+            .debug_struct("Screen")
+            .field("charset", &self.charset)
+            .finish_non_exhaustive()
     }
 }
 
@@ -163,13 +177,24 @@ impl Screen {
         colours: Colours,
     ) -> Self {
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, size, charset, colours, printer, drawn: Vec::new(), drawn_width: 0 }
+        bar.set_style(
+            ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        Self {
+            bar,
+            size,
+            charset,
+            colours,
+            printer,
+            drawn: Vec::new(),
+            drawn_width: 0,
+        }
     }
 
     fn print(&self, printed: &[String]) {
         if !printed.is_empty() {
-            self.bar.suspend(|| printed.iter().for_each(|line| (self.printer)(line)));
+            self.bar
+                .suspend(|| printed.iter().for_each(|line| (self.printer)(line)));
         }
     }
 
@@ -178,9 +203,17 @@ impl Screen {
         if width < self.drawn_width {
             self.clear_what_was_folded(width);
         }
-        let look = Look { width, height, charset: self.charset, colours: self.colours };
+        let look = Look {
+            width,
+            height,
+            charset: self.charset,
+            colours: self.colours,
+        };
         let lines = lines(board, now, &look);
-        self.drawn = lines.iter().map(|line| console::measure_text_width(line)).collect();
+        self.drawn = lines
+            .iter()
+            .map(|line| console::measure_text_width(line))
+            .collect();
         self.drawn_width = width;
         self.bar.set_message(lines.join("\n"));
     }
@@ -188,11 +221,17 @@ impl Screen {
     /// A terminal that became narrower has folded the lines that were drawn: there are more of them now than indicatif
     /// knows of.
     fn clear_what_was_folded(&self, width: usize) {
-        let folds = self.drawn.iter().map(|drawn| drawn.div_ceil(width.max(1)).saturating_sub(1)).sum();
+        let folds = self
+            .drawn
+            .iter()
+            .map(|drawn| drawn.div_ceil(width.max(1)).saturating_sub(1))
+            .sum();
         self.bar.suspend(|| {
             let term = Term::stderr();
             // What can't be cleared stays above.
-            let _stays = term.move_cursor_up(folds).and_then(|()| term.clear_to_end_of_screen());
+            let _stays = term
+                .move_cursor_up(folds)
+                .and_then(|()| term.clear_to_end_of_screen());
         });
     }
 }

@@ -61,7 +61,11 @@ pub(crate) fn cut(text: &str, width: usize, look: &Look) -> String {
         Charset::Unicode => "…",
         Charset::Ascii => "...",
     };
-    let tail = if width > tail.chars().count() { tail } else { "" };
+    let tail = if width > tail.chars().count() {
+        tail
+    } else {
+        ""
+    };
     truncate_str(text, width, tail).into_owned()
 }
 

@@ -82,7 +82,12 @@ impl Board {
         scheduler: &Scheduler,
         link: Link,
     ) -> Self {
-        let status = match (scheduler.ended(), link, scheduler.stop_reason(), scheduler.is_paused()) {
+        let status = match (
+            scheduler.ended(),
+            link,
+            scheduler.stop_reason(),
+            scheduler.is_paused(),
+        ) {
             (Some(status), _, _, _) => RunStatus::as_str(status),
             (None, Link::Over, _, _) => "interrupted",
             (None, Link::Live, Some(_), _) => "stopping",
@@ -96,10 +101,17 @@ impl Board {
         for view in views {
             let number = view.placed.wave;
             if waves.last().is_none_or(|wave| wave.number != number) {
-                waves.push(Wave { number, rows: Vec::new() });
+                waves.push(Wave {
+                    number,
+                    rows: Vec::new(),
+                });
             }
             let row = Row::of(&view, scheduler.limits().retries + 1);
-            waves.last_mut().expect("there is a wave by now").rows.push(row);
+            waves
+                .last_mut()
+                .expect("there is a wave by now")
+                .rows
+                .push(row);
         }
         Self {
             run_id: run_id.to_owned(),
@@ -126,8 +138,16 @@ impl Board {
         let at_work = self.rows().filter(|row| row.is_under_way).count();
         let bad = self.rows().filter(|row| row.tone == Tone::Bad).count();
         let elapsed = clock(self.ended.unwrap_or(now).since(self.began));
-        let bad = if bad == 0 { String::new() } else { format!("  {bad} failed or blocked") };
-        format!("{}  {settled}/{} settled  {at_work} at work{bad}  {elapsed}", self.status, self.rows().count())
+        let bad = if bad == 0 {
+            String::new()
+        } else {
+            format!("  {bad} failed or blocked")
+        };
+        format!(
+            "{}  {settled}/{} settled  {at_work} at work{bad}  {elapsed}",
+            self.status,
+            self.rows().count()
+        )
     }
 }
 
@@ -142,11 +162,18 @@ impl Wave {
 impl Row {
     fn of(view: &TaskView<'_>, most: u32) -> Self {
         let attempts = view.attempts.len();
-        let tries = if attempts > 1 { format!("{attempts}/{most}") } else { String::new() };
+        let tries = if attempts > 1 {
+            format!("{attempts}/{most}")
+        } else {
+            String::new()
+        };
         let note = match view.state {
             State::Failed { failure } => failure.to_string(),
             State::Blocked { by } => {
-                format!("by {}", by.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))
+                format!(
+                    "by {}",
+                    by.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
+                )
             }
             State::Paused { .. } => match view.attempts.last().and_then(|record| record.failure) {
                 Some(failure) => format!("{tries} after {failure}").trim_start().to_owned(),
@@ -171,7 +198,11 @@ impl Row {
             word: word(view.state, view.placed.task.phase),
             tone: tone(view.state),
             note,
-            since: view.attempts.last().filter(|_| is_under_way).map(|record| record.started_at),
+            since: view
+                .attempts
+                .last()
+                .filter(|_| is_under_way)
+                .map(|record| record.started_at),
             is_under_way,
             is_settled: view.state.is_settled(),
         }
@@ -203,5 +234,7 @@ const fn tone(state: &State) -> Tone {
 
 /// Returns text without what a terminal would take for orders.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    text.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
 }

@@ -13,9 +13,17 @@ pub(crate) fn evidence(view: &TaskView<'_>) -> Vec<String> {
     }
     match view.state {
         State::Landed { commit, merge } => {
-            lines.push(format!("commit {}, landed as {}", short(commit.as_str()), short(merge.as_str())));
+            lines.push(format!(
+                "commit {}, landed as {}",
+                short(commit.as_str()),
+                short(merge.as_str())
+            ));
         }
-        state => lines.extend(state.commit().map(|commit| format!("commit {}", short(commit.as_str())))),
+        state => lines.extend(
+            state
+                .commit()
+                .map(|commit| format!("commit {}", short(commit.as_str()))),
+        ),
     }
     if view.attempts.is_empty() {
         lines.push("it has not been started".to_owned());
@@ -31,14 +39,29 @@ fn attempt(record: &AttemptRecord) -> Vec<String> {
     let mut lines = vec![heading(record)];
     let mut say = |words: String| lines.extend(words.lines().map(|line| format!("  {line}")));
     if let Some(place) = &record.place {
-        say(format!("branch {}, from {}", place.branch, short(place.base.as_str())));
+        say(format!(
+            "branch {}, from {}",
+            place.branch,
+            short(place.base.as_str())
+        ));
     }
     if let Some(report) = &record.report {
-        say(format!("{}: {}, claims {}", report.agent, ended(report), claim(&report.result)));
+        say(format!(
+            "{}: {}, claims {}",
+            report.agent,
+            ended(report),
+            claim(&report.result)
+        ));
         if let Some(tokens) = report.tokens {
-            say(format!("{} tokens read, {} written", tokens.input, tokens.output));
+            say(format!(
+                "{} tokens read, {} written",
+                tokens.input, tokens.output
+            ));
         }
-        report.noticed.iter().for_each(|noticed| say(noticed.clone()));
+        report
+            .noticed
+            .iter()
+            .for_each(|noticed| say(noticed.clone()));
     }
     if let Some(proof) = &record.proof {
         proof_lines(proof).into_iter().for_each(&mut say);
@@ -65,10 +88,17 @@ fn attempt(record: &AttemptRecord) -> Vec<String> {
 }
 
 fn heading(record: &AttemptRecord) -> String {
-    let took = record.ended_at.map(|ended| format!(", {}", clock(ended.since(record.started_at)))).unwrap_or_default();
+    let took = record
+        .ended_at
+        .map(|ended| format!(", {}", clock(ended.since(record.started_at))))
+        .unwrap_or_default();
     match (record.failure, record.ended_at) {
         (Some(failure), _) => {
-            let charged = if record.charged { "" } else { ", does not count" };
+            let charged = if record.charged {
+                ""
+            } else {
+                ", does not count"
+            };
             format!("attempt {}: {failure}{charged}{took}", record.number)
         }
         (None, Some(_)) => format!("attempt {}: over{took}", record.number),
@@ -93,7 +123,11 @@ fn claim(result: &ResultFile) -> &'static str {
 
 fn proof_lines(proof: &Proof) -> Vec<String> {
     let mut lines = vec![format!("tests: {}", proof.words())];
-    for (what, tests) in [("new", &proof.new), ("broken", &proof.regressions), ("flaky", &proof.flaky)] {
+    for (what, tests) in [
+        ("new", &proof.new),
+        ("broken", &proof.regressions),
+        ("flaky", &proof.flaky),
+    ] {
         lines.extend(tests.iter().map(|test| format!("  {what}: {test}")));
     }
     lines.extend(proof.notes.iter().cloned());
@@ -101,5 +135,8 @@ fn proof_lines(proof: &Proof) -> Vec<String> {
 }
 
 fn names(ids: &[TaskId]) -> String {
-    ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
+    ids.iter()
+        .map(TaskId::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

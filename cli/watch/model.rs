@@ -104,17 +104,31 @@ impl Question {
         match self {
             Self::Stop(task) => format!("stop {task}?  y within the grace period  ! at once  n no"),
             Self::Retry(task) => format!("stop the attempt at {task} and begin anew?  y yes  n no"),
-            Self::Skip(task) => format!("skip {task}?  y blocking what needs it  s as satisfied  n no"),
+            Self::Skip(task) => {
+                format!("skip {task}?  y blocking what needs it  s as satisfied  n no")
+            }
         }
     }
 
     fn answer(&self, key: Key) -> Option<Ask> {
         match (self, key) {
-            (Self::Stop(task), Key::Char('y')) => Some(Ask::StopTask { task: task.clone(), now: false }),
-            (Self::Stop(task), Key::Char('!')) => Some(Ask::StopTask { task: task.clone(), now: true }),
+            (Self::Stop(task), Key::Char('y')) => Some(Ask::StopTask {
+                task: task.clone(),
+                now: false,
+            }),
+            (Self::Stop(task), Key::Char('!')) => Some(Ask::StopTask {
+                task: task.clone(),
+                now: true,
+            }),
             (Self::Retry(task), Key::Char('y')) => Some(Ask::Retry { task: task.clone() }),
-            (Self::Skip(task), Key::Char('y')) => Some(Ask::Skip { task: task.clone(), satisfied: false }),
-            (Self::Skip(task), Key::Char('s')) => Some(Ask::Skip { task: task.clone(), satisfied: true }),
+            (Self::Skip(task), Key::Char('y')) => Some(Ask::Skip {
+                task: task.clone(),
+                satisfied: false,
+            }),
+            (Self::Skip(task), Key::Char('s')) => Some(Ask::Skip {
+                task: task.clone(),
+                satisfied: true,
+            }),
             (Self::Stop(_) | Self::Retry(_) | Self::Skip(_), _) => None,
         }
     }
@@ -171,7 +185,9 @@ impl Model {
     /// Whether the filter lets a task through.
     pub(crate) fn lets_through(&self, row: &Row) -> bool {
         let wanted = self.filter.to_lowercase();
-        [row.id.as_str(), &row.title, row.word, &row.note].iter().any(|text| text.to_lowercase().contains(&wanted))
+        [row.id.as_str(), &row.title, row.word, &row.note]
+            .iter()
+            .any(|text| text.to_lowercase().contains(&wanted))
     }
 
     /// Returns the chosen task.
@@ -214,7 +230,9 @@ impl Model {
             Key::Enter | Key::Right => self.pane = Pane::Detail,
             Key::Left | Key::Backspace => self.pane = Pane::Board,
             Key::Escape => self.back(),
-            Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End => self.move_by(key),
+            Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End => {
+                self.move_by(key)
+            }
             Key::Char(letter) => return self.steer(letter),
             Key::Interrupt => {}
         }
@@ -241,7 +259,11 @@ impl Model {
         }
         if letter == 'p' {
             let is_paused = self.board.status == "paused";
-            return Some(Action::Ask(if is_paused { Ask::Resume } else { Ask::Pause }));
+            return Some(Action::Ask(if is_paused {
+                Ask::Resume
+            } else {
+                Ask::Pause
+            }));
         }
         let Some(row) = self.chosen() else {
             self.notice = Some("no task is chosen".to_owned());
@@ -254,7 +276,11 @@ impl Model {
             'r' if is_under_way => self.mode = Mode::Asking(Question::Retry(task)),
             'r' => return Some(Action::Ask(Ask::Retry { task })),
             'o' if is_under_way => return Some(Action::Shell(task)),
-            _ => self.notice = Some(format!("{task} has no worktree now; `tm worktrees list` shows its branch")),
+            _ => {
+                self.notice = Some(format!(
+                    "{task} has no worktree now; `tm worktrees list` shows its branch"
+                ))
+            }
         }
         None
     }
@@ -322,8 +348,14 @@ impl Model {
 
     fn select_by(&mut self, key: Key) {
         let ids: Vec<TaskId> = self.shown().map(|row| row.id.clone()).collect();
-        let Some(last) = ids.len().checked_sub(1) else { return };
-        let now = self.selected.as_ref().and_then(|id| ids.iter().position(|other| other == id)).unwrap_or(0);
+        let Some(last) = ids.len().checked_sub(1) else {
+            return;
+        };
+        let now = self
+            .selected
+            .as_ref()
+            .and_then(|id| ids.iter().position(|other| other == id))
+            .unwrap_or(0);
         let next = match key {
             Key::Up => now.saturating_sub(1),
             Key::Down => now + 1,
@@ -342,7 +374,10 @@ impl Model {
         if self.selected.as_ref().is_some_and(is_shown) {
             return;
         }
-        let first = self.shown().find(|row| row.is_under_way).or_else(|| self.shown().next());
+        let first = self
+            .shown()
+            .find(|row| row.is_under_way)
+            .or_else(|| self.shown().next());
         let first = first.map(|row| row.id.clone());
         self.select(first);
     }

@@ -77,8 +77,16 @@ impl Source {
 
     /// Returns the folder in which the task's agent works.
     pub(crate) fn worktree(&self, task: &TaskId) -> Option<String> {
-        let view = self.replayed.scheduler.task(task).filter(|view| view.state.holds_slot())?;
-        view.attempts.last()?.place.as_ref().map(|place| place.worktree.clone())
+        let view = self
+            .replayed
+            .scheduler
+            .task(task)
+            .filter(|view| view.state.holds_slot())?;
+        view.attempts
+            .last()?
+            .place
+            .as_ref()
+            .map(|place| place.worktree.clone())
     }
 
     /// Has everything read again at the next refresh.
@@ -94,7 +102,10 @@ impl Source {
         if self.read_journal(model) || self.link != link_before {
             let began = self.replayed.header.started_at;
             let (at, scheduler) = (self.replayed.last_input_at, &self.replayed.scheduler);
-            model.update(Board::of(self.run_id.as_str(), began, at, scheduler, self.link), self.link);
+            model.update(
+                Board::of(self.run_id.as_str(), began, at, scheduler, self.link),
+                self.link,
+            );
         }
         let detail = self.detail(model);
         model.show(detail);
@@ -113,7 +124,8 @@ impl Source {
     /// Reads the journal when it has grown; tells whether there is something new.
     fn read_journal(&mut self, model: &mut Model) -> bool {
         let began = Instant::now();
-        let length = std::fs::metadata(self.directory.journal()).map_or(0, |metadata| metadata.len());
+        let length =
+            std::fs::metadata(self.directory.journal()).map_or(0, |metadata| metadata.len());
         if length == self.journal_length || began < self.read_next {
             return false;
         }
@@ -132,7 +144,11 @@ impl Source {
     }
 
     fn detail(&mut self, model: &Model) -> Vec<String> {
-        let Some(view) = model.selected.as_ref().and_then(|id| self.replayed.scheduler.task(id)) else {
+        let Some(view) = model
+            .selected
+            .as_ref()
+            .and_then(|id| self.replayed.scheduler.task(id))
+        else {
             return Vec::new();
         };
         match (model.tab, view.attempts.last()) {
@@ -155,16 +171,29 @@ impl Source {
         let path = self.directory.attempt(&of.0, attempt).stdout();
         let log = match self.log.take() {
             Some(log) if log.of == of => log,
-            Some(_) | None => Log { of, follower: Follower::new(path), lines: Vec::new() },
+            Some(_) | None => Log {
+                of,
+                follower: Follower::new(path),
+                lines: Vec::new(),
+            },
         };
         let log = self.log.insert(log);
         log.lines.extend(log.follower.lines(end));
-        log.lines.drain(..log.lines.len().saturating_sub(MOST_LINES));
-        if log.lines.is_empty() { vec!["its agent has printed nothing".to_owned()] } else { log.lines.clone() }
+        log.lines
+            .drain(..log.lines.len().saturating_sub(MOST_LINES));
+        if log.lines.is_empty() {
+            vec!["its agent has printed nothing".to_owned()]
+        } else {
+            log.lines.clone()
+        }
     }
 
     fn diff(&mut self, wanted: &DiffOf) -> Vec<String> {
-        let of = (wanted.task.clone(), wanted.attempt, wanted.commit.clone().map(|commit| commit.to_string()));
+        let of = (
+            wanted.task.clone(),
+            wanted.attempt,
+            wanted.commit.clone().map(|commit| commit.to_string()),
+        );
         if let Some(diff) = &self.diff
             && diff.of == of
             && (wanted.commit.is_some() || Instant::now() < diff.next)
@@ -172,17 +201,28 @@ impl Source {
             return diff.lines.clone();
         }
         let lines = self.read_diff(wanted);
-        self.diff = Some(Diff { of, lines: lines.clone(), next: Instant::now() + POLL_INTERVAL });
+        self.diff = Some(Diff {
+            of,
+            lines: lines.clone(),
+            next: Instant::now() + POLL_INTERVAL,
+        });
         lines
     }
 
     /// The difference that was committed, else that of the worktree, else that of the work that was kept.
     fn read_diff(&self, wanted: &DiffOf) -> Vec<String> {
         let repository = &self.project.repository;
-        let Some(base) = &wanted.base else { return vec!["it has no worktree yet".to_owned()] };
+        let Some(base) = &wanted.base else {
+            return vec!["it has no worktree yet".to_owned()];
+        };
         let kept = || {
             let task = safe_name(&wanted.task);
-            repository.resolve(&format!("refs/tm/salvage/{}/{task}/{}", self.run_id, wanted.attempt)).ok()
+            repository
+                .resolve(&format!(
+                    "refs/tm/salvage/{}/{task}/{}",
+                    self.run_id, wanted.attempt
+                ))
+                .ok()
         };
         let text = match (&wanted.commit, &wanted.worktree) {
             (Some(commit), _) => repository.diff(base, commit),
@@ -218,12 +258,21 @@ impl DiffOf {
             attempt: record.map_or(AttemptNumber(0), |record| record.number),
             base: place.as_ref().map(|place| place.base.clone()),
             commit: record.and_then(|record| record.commit.clone()),
-            worktree: place.filter(|_| view.state.holds_slot()).map(|place| place.worktree),
+            worktree: place
+                .filter(|_| view.state.holds_slot())
+                .map(|place| place.worktree),
         }
     }
 }
 
 fn log_end(view: &TaskView<'_>) -> LogEnd {
-    let is_over = view.attempts.last().is_none_or(|record| record.report.is_some() || record.ended_at.is_some());
-    if is_over { LogEnd::Final } else { LogEnd::Growing }
+    let is_over = view
+        .attempts
+        .last()
+        .is_none_or(|record| record.report.is_some() || record.ended_at.is_some());
+    if is_over {
+        LogEnd::Final
+    } else {
+        LogEnd::Growing
+    }
 }

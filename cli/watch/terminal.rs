@@ -29,16 +29,21 @@ const INTERRUPTED: u8 = 130;
 pub(crate) async fn watch(start: &Path, choice: &RunOnly) -> Result<u8, CommandFailure> {
     let source = Source::open(start, choice.run.as_deref())?;
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        let failure = CommandFailure::new("watch the run: this is no terminal").code(ExitCode::Usage);
-        return Err(failure.hint("`tm waves status` shows where it stands, `tm waves logs ID -f` follows a task"));
+        let failure =
+            CommandFailure::new("watch the run: this is no terminal").code(ExitCode::Usage);
+        return Err(failure.hint(
+            "`tm waves status` shows where it stands, `tm waves logs ID -f` follows a task",
+        ));
     }
     let is_told_to_leave = leave_on_signals()?;
     let mut hung_up = signal(SignalKind::hangup())?;
     let handle = Handle::current();
     let (tell, mut left) = oneshot::channel();
-    let screen = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
-        let _unheard = tell.send(show(source, handle, &is_told_to_leave));
-    })?;
+    let screen = std::thread::Builder::new()
+        .name("screen".to_owned())
+        .spawn(move || {
+            let _unheard = tell.send(show(source, handle, &is_told_to_leave));
+        })?;
     let seen = tokio::select! {
         seen = &mut left => seen.ok(),
         _ = hung_up.recv() => None,
@@ -54,9 +59,19 @@ pub(crate) async fn watch(start: &Path, choice: &RunOnly) -> Result<u8, CommandF
 }
 
 /// Shows the run until somebody leaves, and gives the terminal back.
-fn show(source: Source, runtime: Handle, is_told_to_leave: &AtomicBool) -> Result<(), CommandFailure> {
+fn show(
+    source: Source,
+    runtime: Handle,
+    is_told_to_leave: &AtomicBool,
+) -> Result<(), CommandFailure> {
     let terminal = ratatui::try_init()?;
-    let mut screen = Screen { source, model: Model::default(), terminal, runtime, palette: palette() };
+    let mut screen = Screen {
+        source,
+        model: Model::default(),
+        terminal,
+        runtime,
+        palette: palette(),
+    };
     let seen = screen.show(is_told_to_leave);
     ratatui::try_restore()?;
     seen
@@ -75,7 +90,11 @@ struct Screen {
 fn palette() -> Palette {
     let is_off = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-    if is_off { Palette::Plain } else { Palette::Colour }
+    if is_off {
+        Palette::Plain
+    } else {
+        Palette::Colour
+    }
 }
 
 /// Notes that the screen is to be left. An interrupt is a key here, and within a shell that was opened it is the
@@ -96,12 +115,15 @@ impl Screen {
     fn show(&mut self, is_told_to_leave: &AtomicBool) -> Result<(), CommandFailure> {
         while !is_told_to_leave.load(Ordering::Relaxed) {
             self.source.refresh(&mut self.model);
-            self.terminal.draw(|frame| draw(frame, &self.model, self.palette))?;
+            self.terminal
+                .draw(|frame| draw(frame, &self.model, self.palette))?;
             if !event::poll(TICK)? {
                 continue;
             }
             while event::poll(Duration::ZERO)? {
-                let Some(key) = key(&event::read()?) else { continue };
+                let Some(key) = key(&event::read()?) else {
+                    continue;
+                };
                 match self.model.press(key) {
                     Some(Action::Quit) => return Ok(()),
                     Some(Action::Ask(ask)) => self.ask(&ask),
@@ -128,13 +150,22 @@ impl Screen {
 
     /// Gives the terminal to a shell in the task's worktree, and takes it back afterwards.
     fn shell(&mut self, task: &TaskId) -> Result<(), CommandFailure> {
-        let Some(folder) = self.source.worktree(task).filter(|folder| Path::new(folder).is_dir()) else {
+        let Some(folder) = self
+            .source
+            .worktree(task)
+            .filter(|folder| Path::new(folder).is_dir())
+        else {
             self.model.notice = Some(format!("{task} has no worktree now"));
             return Ok(());
         };
-        let shell = std::env::var("SHELL").ok().filter(|shell| !shell.is_empty()).unwrap_or_else(|| "sh".to_owned());
+        let shell = std::env::var("SHELL")
+            .ok()
+            .filter(|shell| !shell.is_empty())
+            .unwrap_or_else(|| "sh".to_owned());
         ratatui::try_restore()?;
-        let ended = self.runtime.block_on(run_attended(&shell, &[], Path::new(&folder)));
+        let ended = self
+            .runtime
+            .block_on(run_attended(&shell, &[], Path::new(&folder)));
         self.terminal = ratatui::try_init()?;
         self.terminal.clear()?;
         if let Err(error) = ended {
@@ -146,7 +177,15 @@ impl Screen {
 
 /// The key of an event; a resized terminal is drawn again at once, as after any event.
 fn key(event: &Event) -> Option<Key> {
-    let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
+    let Event::Key(KeyEvent {
+        code,
+        modifiers,
+        kind,
+        ..
+    }) = event
+    else {
+        return None;
+    };
     if *kind == KeyEventKind::Release {
         return None;
     }

@@ -10,8 +10,8 @@ use ratatui::style::{Color, Modifier};
 use std::num::NonZeroU32;
 use tm_runtime::steering::Ask;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Ended, Failure, Input, Limits, PlanOptions, Proof, Request, Scheduler, Task,
-    TaskId, TddMode, Timestamp, WavePlan,
+    AgentReport, Answer, AttemptNumber, Ended, Failure, Input, Limits, PlanOptions, Proof, Request,
+    Scheduler, Task, TaskId, TddMode, Timestamp, WavePlan,
 };
 
 const BEGAN: Timestamp = Timestamp(1_000_000);
@@ -35,11 +35,21 @@ fn run() -> Scheduler {
             task
         })
         .collect();
-    let plan = WavePlan::new(&tasks, &PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() }).expect("a plan");
+    let plan = WavePlan::new(
+        &tasks,
+        &PlanOptions {
+            tdd: TddMode::Off,
+            ..PlanOptions::default()
+        },
+    )
+    .expect("a plan");
     let mut limits = Limits::with_slots(NonZeroU32::new(3).expect("slots"));
     limits.retries = 1;
     let mut run = Scheduler::new(plan, limits);
-    let skip = Request::Skip { task: "6".into(), dependants: tm_scheduler::Dependants::Blocked };
+    let skip = Request::Skip {
+        task: "6".into(),
+        dependants: tm_scheduler::Dependants::Blocked,
+    };
     for input in [Input::Begin, Input::Request(skip)] {
         run.handle(BEGAN, input).expect("a legal input");
     }
@@ -50,15 +60,46 @@ fn run() -> Scheduler {
         answer(&mut run, "2", exited(0));
         let failure = Some(Failure::Regression);
         let evidence = "1 test that passed before fails:\n  the old one".to_owned();
-        answer(&mut run, "2", Answer::Proved(Proof { failure, evidence, passed: 2, failed: 1, ..Proof::default() }));
+        answer(
+            &mut run,
+            "2",
+            Answer::Proved(Proof {
+                failure,
+                evidence,
+                passed: 2,
+                failed: 1,
+                ..Proof::default()
+            }),
+        );
         if run.task(&"2".into()).expect("a task").attempts.len() == 2 {
             answer_if_preparing(&mut run, "2");
         }
     }
     answer(&mut run, "1", exited(0));
-    answer(&mut run, "1", Answer::Proved(Proof { passed: 3, ..Proof::default() }));
-    answer(&mut run, "1", Answer::Committed { commit: "0123456789abcdef".into(), proof: None });
-    answer(&mut run, "1", Answer::Landed { commit: "fedcba9876543210".into(), resolution: None });
+    answer(
+        &mut run,
+        "1",
+        Answer::Proved(Proof {
+            passed: 3,
+            ..Proof::default()
+        }),
+    );
+    answer(
+        &mut run,
+        "1",
+        Answer::Committed {
+            commit: "0123456789abcdef".into(),
+            proof: None,
+        },
+    );
+    answer(
+        &mut run,
+        "1",
+        Answer::Landed {
+            commit: "fedcba9876543210".into(),
+            resolution: None,
+        },
+    );
     answer(&mut run, "3", prepared());
     run
 }
@@ -72,21 +113,46 @@ fn answer_if_preparing(run: &mut Scheduler, task: &str) {
 fn answer(run: &mut Scheduler, task: &str, answer: Answer) {
     let task = TaskId::from(task);
     let attempts = u32::try_from(run.task(&task).expect("a task").attempts.len()).expect("few");
-    let input = Input::Answer { task, attempt: AttemptNumber(attempts), answer };
+    let input = Input::Answer {
+        task,
+        attempt: AttemptNumber(attempts),
+        answer,
+    };
     run.handle(BEGAN, input).expect("a legal input");
 }
 
 fn prepared() -> Answer {
-    Answer::Prepared { branch: "tm/master/task-1".into(), base: "00aa00bb00cc".into(), worktree: "/w/1".into() }
+    Answer::Prepared {
+        branch: "tm/master/task-1".into(),
+        base: "00aa00bb00cc".into(),
+        worktree: "/w/1".into(),
+    }
 }
 
 fn exited(code: i32) -> Answer {
-    Answer::AgentEnded(AgentReport::new("scripted", BEGAN, BEGAN.plus(5_000), Ended::Exited(Some(code))))
+    Answer::AgentEnded(AgentReport::new(
+        "scripted",
+        BEGAN,
+        BEGAN.plus(5_000),
+        Ended::Exited(Some(code)),
+    ))
 }
 
 fn model(link: Link) -> Model {
-    let mut model = Model { now: BEGAN.plus(75_000), ..Model::default() };
-    model.update(Board::of("20261121-014512-3fa9", BEGAN, BEGAN.plus(60_000), &run(), link), link);
+    let mut model = Model {
+        now: BEGAN.plus(75_000),
+        ..Model::default()
+    };
+    model.update(
+        Board::of(
+            "20261121-014512-3fa9",
+            BEGAN,
+            BEGAN.plus(60_000),
+            &run(),
+            link,
+        ),
+        link,
+    );
     model
 }
 
@@ -95,16 +161,26 @@ fn press(model: &mut Model, keys: &[Key]) -> Option<Action> {
 }
 
 fn chars(model: &mut Model, text: &str) -> Option<Action> {
-    text.chars().fold(None, |_, letter| model.press(Key::Char(letter)))
+    text.chars()
+        .fold(None, |_, letter| model.press(Key::Char(letter)))
 }
 
 /// The screen as text, spaces at the ends of lines and empty lines at the end left out.
 fn screen(width: u16, height: u16, model: &Model) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
-    terminal.draw(|frame| draw(frame, model, Palette::Plain)).expect("drawn");
+    terminal
+        .draw(|frame| draw(frame, model, Palette::Plain))
+        .expect("drawn");
     let buffer = terminal.backend().buffer();
-    let lines = (0..height).map(|y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>());
-    lines.map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    let lines = (0..height).map(|y| {
+        (0..width)
+            .map(|x| buffer[(x, y)].symbol())
+            .collect::<String>()
+    });
+    lines
+        .map(|line| line.trim_end().to_owned())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -181,11 +257,15 @@ fn a_log_is_shown_from_its_end_and_folded_at_80_columns() {
      esc back  tab log/diff/evidence  arrows scroll  s stop  r retry  ? help  q quit
     ");
     press(&mut model, &[Key::PageUp]);
-    assert!(screen(80, 10, &model).contains("line 21") && !screen(80, 10, &model).contains("line 22"));
+    assert!(
+        screen(80, 10, &model).contains("line 21") && !screen(80, 10, &model).contains("line 22")
+    );
     // What is new does not move what is being read.
     log.push("new".to_owned());
     model.show(log);
-    assert!(screen(80, 10, &model).contains("line 21") && !screen(80, 10, &model).contains("line 22"));
+    assert!(
+        screen(80, 10, &model).contains("line 21") && !screen(80, 10, &model).contains("line 22")
+    );
     press(&mut model, &[Key::End]);
     assert!(screen(80, 10, &model).contains("new"));
 }
@@ -194,10 +274,24 @@ fn a_log_is_shown_from_its_end_and_folded_at_80_columns() {
 fn every_size_can_be_drawn() {
     for link in [Link::Live, Link::Over] {
         let mut model = model(link);
-        for keys in [&[][..], &[Key::Enter], &[Key::Char('2')], &[Key::Char('?')], &[Key::Char('/')]] {
+        for keys in [
+            &[][..],
+            &[Key::Enter],
+            &[Key::Char('2')],
+            &[Key::Char('?')],
+            &[Key::Char('/')],
+        ] {
             press(&mut model, keys);
             model.show(vec!["+ weiß 漢字漢字漢字 and more".to_owned(); 40]);
-            for (width, height) in [(1, 1), (2, 3), (10, 4), (39, 8), (109, 24), (110, 24), (300, 100)] {
+            for (width, height) in [
+                (1, 1),
+                (2, 3),
+                (10, 4),
+                (39, 8),
+                (109, 24),
+                (110, 24),
+                (300, 100),
+            ] {
                 screen(width, height, &model);
             }
         }
@@ -209,10 +303,21 @@ fn colours_are_left_out_when_they_are_not_wanted() {
     let model = model(Link::Live);
     for (palette, is_coloured) in [(Palette::Colour, true), (Palette::Plain, false)] {
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("a terminal");
-        terminal.draw(|frame| draw(frame, &model, palette)).expect("drawn");
+        terminal
+            .draw(|frame| draw(frame, &model, palette))
+            .expect("drawn");
         let cells = &terminal.backend().buffer().content;
-        assert_eq!(cells.iter().any(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset), is_coloured);
-        assert!(cells.iter().any(|cell| cell.modifier.contains(Modifier::BOLD)));
+        assert_eq!(
+            cells
+                .iter()
+                .any(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset),
+            is_coloured
+        );
+        assert!(
+            cells
+                .iter()
+                .any(|cell| cell.modifier.contains(Modifier::BOLD))
+        );
     }
 }
 
@@ -225,7 +330,11 @@ fn what_a_title_holds_never_reaches_the_terminal_as_an_order() {
 #[test]
 fn arrows_choose_and_the_choice_survives_what_happens() {
     let mut model = model(Link::Live);
-    assert_eq!(model.selected, Some("5".into()), "what is at work comes first");
+    assert_eq!(
+        model.selected,
+        Some("5".into()),
+        "what is at work comes first"
+    );
     press(&mut model, &[Key::Home]);
     let first = model.selected.clone();
     press(&mut model, &[Key::Down, Key::Up]);
@@ -241,7 +350,10 @@ fn arrows_choose_and_the_choice_survives_what_happens() {
 fn a_filter_shows_what_contains_it_until_it_is_cleared() {
     let mut model = model(Link::Live);
     chars(&mut model, "/printer");
-    assert_eq!(model.shown().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["2", "4"]);
+    assert_eq!(
+        model.shown().map(|row| row.id.as_str()).collect::<Vec<_>>(),
+        ["2", "4"]
+    );
     assert_eq!(model.selected, Some("2".into()));
     press(&mut model, &[Key::Enter]);
     assert_eq!(model.mode, Mode::Looking);
@@ -250,7 +362,10 @@ fn a_filter_shows_what_contains_it_until_it_is_cleared() {
     press(&mut model, &[Key::Escape]);
     assert_eq!(model.shown().count(), 7);
     chars(&mut model, "/blocked");
-    assert_eq!(model.shown().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["4"]);
+    assert_eq!(
+        model.shown().map(|row| row.id.as_str()).collect::<Vec<_>>(),
+        ["4"]
+    );
 }
 
 #[test]
@@ -265,17 +380,49 @@ fn keys_ask_the_run_and_what_ends_work_asks_first() {
     assert!(screen(80, 10, &model).contains("stop 3?"));
     assert_eq!(chars(&mut model, "n"), None);
     assert_eq!(model.notice.as_deref(), Some("nothing was done"));
-    assert_eq!(chars(&mut model, "sy"), Some(Action::Ask(Ask::StopTask { task: task.clone(), now: false })));
-    assert_eq!(chars(&mut model, "s!"), Some(Action::Ask(Ask::StopTask { task: task.clone(), now: true })));
-    assert_eq!(chars(&mut model, "ry"), Some(Action::Ask(Ask::Retry { task: task.clone() })));
-    assert_eq!(chars(&mut model, "ks"), Some(Action::Ask(Ask::Skip { task: task.clone(), satisfied: true })));
+    assert_eq!(
+        chars(&mut model, "sy"),
+        Some(Action::Ask(Ask::StopTask {
+            task: task.clone(),
+            now: false
+        }))
+    );
+    assert_eq!(
+        chars(&mut model, "s!"),
+        Some(Action::Ask(Ask::StopTask {
+            task: task.clone(),
+            now: true
+        }))
+    );
+    assert_eq!(
+        chars(&mut model, "ry"),
+        Some(Action::Ask(Ask::Retry { task: task.clone() }))
+    );
+    assert_eq!(
+        chars(&mut model, "ks"),
+        Some(Action::Ask(Ask::Skip {
+            task: task.clone(),
+            satisfied: true
+        }))
+    );
     assert_eq!(chars(&mut model, "o"), Some(Action::Shell(task)));
     model.selected = Some("2".into());
-    assert_eq!(chars(&mut model, "r"), Some(Action::Ask(Ask::Retry { task: "2".into() })));
+    assert_eq!(
+        chars(&mut model, "r"),
+        Some(Action::Ask(Ask::Retry { task: "2".into() }))
+    );
     assert_eq!(chars(&mut model, "o"), None);
-    assert!(model.notice.as_deref().is_some_and(|notice| notice.contains("no worktree")));
+    assert!(
+        model
+            .notice
+            .as_deref()
+            .is_some_and(|notice| notice.contains("no worktree"))
+    );
     assert_eq!(chars(&mut model, "q"), Some(Action::Quit));
-    assert_eq!(press(&mut model, &[Key::Char('s'), Key::Interrupt]), Some(Action::Quit));
+    assert_eq!(
+        press(&mut model, &[Key::Char('s'), Key::Interrupt]),
+        Some(Action::Quit)
+    );
 }
 
 #[test]
@@ -284,7 +431,12 @@ fn a_run_that_is_over_can_only_be_looked_at() {
     for letter in ["p", "s", "r", "k", "o"] {
         assert_eq!(chars(&mut model, letter), None);
         assert_eq!(model.mode, Mode::Looking);
-        assert!(model.notice.as_deref().is_some_and(|notice| notice.contains("not live")));
+        assert!(
+            model
+                .notice
+                .as_deref()
+                .is_some_and(|notice| notice.contains("not live"))
+        );
     }
     assert!(screen(80, 10, &model).contains("interrupted"));
 }

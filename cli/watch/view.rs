@@ -51,17 +51,32 @@ impl Palette {
 
 /// Draws the whole screen.
 pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, palette: Palette) {
-    let [head, body, foot] =
-        Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(frame.area());
+    let [head, body, foot] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Fill(1),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
     let bar = Style::new().add_modifier(Modifier::REVERSED);
-    let headline = format!(" tm  {}  {}", model.board.headline(model.now), model.board.run_id);
+    let headline = format!(
+        " tm  {}  {}",
+        model.board.headline(model.now),
+        model.board.run_id
+    );
     frame.render_widget(Paragraph::new(fit(&headline, head.width)).style(bar), head);
     if head.width >= WIDE {
-        let [left, gap, right] =
-            Layout::horizontal([Constraint::Percentage(40), Constraint::Length(3), Constraint::Fill(1)]).areas(body);
+        let [left, gap, right] = Layout::horizontal([
+            Constraint::Percentage(40),
+            Constraint::Length(3),
+            Constraint::Fill(1),
+        ])
+        .areas(body);
         board(frame, left, model, palette);
         let bars = vec![Line::from(" | "); usize::from(gap.height)];
-        frame.render_widget(Paragraph::new(bars).style(Style::new().add_modifier(Modifier::DIM)), gap);
+        frame.render_widget(
+            Paragraph::new(bars).style(Style::new().add_modifier(Modifier::DIM)),
+            gap,
+        );
         detail(frame, right, model, palette);
     } else {
         match model.pane {
@@ -69,7 +84,10 @@ pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, palette: Palette) {
             Pane::Detail => detail(frame, body, model, palette),
         }
     }
-    frame.render_widget(Paragraph::new(fit(&footer(model), foot.width)).style(bar), foot);
+    frame.render_widget(
+        Paragraph::new(fit(&footer(model), foot.width)).style(bar),
+        foot,
+    );
     if model.mode == Mode::Help {
         help(frame, body);
     }
@@ -81,10 +99,12 @@ fn footer(model: &Model) -> String {
         (Mode::Filtering, _, _) => format!("/{}_   enter keep  esc clear", model.filter),
         (Mode::Looking | Mode::Help, Some(notice), _) => notice.clone(),
         (Mode::Looking | Mode::Help, None, Pane::Board) => {
-            "enter open  p pause  s stop  r retry  k skip  o shell  / filter  ? help  q quit".to_owned()
+            "enter open  p pause  s stop  r retry  k skip  o shell  / filter  ? help  q quit"
+                .to_owned()
         }
         (Mode::Looking | Mode::Help, None, Pane::Detail) => {
-            "esc back  tab log/diff/evidence  arrows scroll  s stop  r retry  ? help  q quit".to_owned()
+            "esc back  tab log/diff/evidence  arrows scroll  s stop  r retry  ? help  q quit"
+                .to_owned()
         }
     };
     format!(" {words}")
@@ -92,14 +112,26 @@ fn footer(model: &Model) -> String {
 
 /// Draws the tasks by wave, so that the chosen one is on the screen.
 fn board(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
-    let width = model.board.rows().map(|row| row.id.as_str().chars().count()).max().unwrap_or(0);
+    let width = model
+        .board
+        .rows()
+        .map(|row| row.id.as_str().chars().count())
+        .max()
+        .unwrap_or(0);
     let (mut lines, mut chosen_at) = (Vec::new(), 0);
     for wave in &model.board.waves {
-        let rows: Vec<&Row> = wave.rows.iter().filter(|row| model.lets_through(row)).collect();
+        let rows: Vec<&Row> = wave
+            .rows
+            .iter()
+            .filter(|row| model.lets_through(row))
+            .collect();
         if rows.is_empty() {
             continue;
         }
-        lines.push(Line::styled(wave.heading(), Style::new().add_modifier(Modifier::BOLD)));
+        lines.push(Line::styled(
+            wave.heading(),
+            Style::new().add_modifier(Modifier::BOLD),
+        ));
         for row in rows {
             let is_chosen = model.selected.as_ref() == Some(&row.id);
             if is_chosen {
@@ -116,15 +148,28 @@ fn board(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
     }
     let height = usize::from(area.height);
     // The heading above the first task of a wave is worth a line.
-    let first = (chosen_at + 2).saturating_sub(height).min(lines.len().saturating_sub(height));
+    let first = (chosen_at + 2)
+        .saturating_sub(height)
+        .min(lines.len().saturating_sub(height));
     let visible: Vec<Line<'_>> = lines.into_iter().skip(first).take(height).collect();
     frame.render_widget(Paragraph::new(visible), area);
 }
 
-fn task_line<'a>(row: &'a Row, width: usize, is_chosen: bool, model: &Model, palette: Palette) -> Line<'a> {
+fn task_line<'a>(
+    row: &'a Row,
+    width: usize,
+    is_chosen: bool,
+    model: &Model,
+    palette: Palette,
+) -> Line<'a> {
     let marker = if is_chosen { "> " } else { "  " };
-    let took = row.since.map(|since| clock(model.now.since(since))).unwrap_or_default();
-    let note = [row.note.as_str(), took.as_str()].into_iter().filter(|text| !text.is_empty());
+    let took = row
+        .since
+        .map(|since| clock(model.now.since(since)))
+        .unwrap_or_default();
+    let note = [row.note.as_str(), took.as_str()]
+        .into_iter()
+        .filter(|text| !text.is_empty());
     let note: String = note.flat_map(|text| [text, "  "]).collect();
     let line = Line::from(vec![
         Span::raw(format!("{marker}{:width$}  ", row.id.as_str())),
@@ -132,18 +177,29 @@ fn task_line<'a>(row: &'a Row, width: usize, is_chosen: bool, model: &Model, pal
         Span::raw(note),
         Span::raw(row.title.as_str()),
     ]);
-    if is_chosen { line.style(Style::new().add_modifier(Modifier::BOLD)) } else { line }
+    if is_chosen {
+        line.style(Style::new().add_modifier(Modifier::BOLD))
+    } else {
+        line
+    }
 }
 
 fn detail(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
-    let [head, tabs, body] =
-        Layout::vertical([Constraint::Length(1), Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let [head, tabs, body] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Fill(1),
+    ])
+    .areas(area);
     let Some(row) = model.chosen() else {
         frame.render_widget(Paragraph::new("no task is chosen"), head);
         return;
     };
     let heading = Line::from(vec![
-        Span::styled(format!("{} ", row.id), Style::new().add_modifier(Modifier::BOLD)),
+        Span::styled(
+            format!("{} ", row.id),
+            Style::new().add_modifier(Modifier::BOLD),
+        ),
         Span::styled(format!("{} ", row.word), palette.of(row.tone)),
         Span::raw(row.title.as_str()),
     ]);
@@ -153,7 +209,11 @@ fn detail(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
     let lines: Vec<Line<'_>> = lines
         .into_iter()
         .map(|line| {
-            let style = if model.tab == Tab::Diff { palette.of_diff(&line) } else { Style::new() };
+            let style = if model.tab == Tab::Diff {
+                palette.of_diff(&line)
+            } else {
+                Style::new()
+            };
             Line::styled(line, style)
         })
         .collect();
@@ -164,9 +224,15 @@ fn tab_line(open: Tab) -> Line<'static> {
     let spans = Tab::ALL.iter().enumerate().map(|(position, &tab)| {
         let name = format!("{} {}", position + 1, tab.name());
         if tab == open {
-            Span::styled(format!("[{name}] "), Style::new().add_modifier(Modifier::BOLD))
+            Span::styled(
+                format!("[{name}] "),
+                Style::new().add_modifier(Modifier::BOLD),
+            )
         } else {
-            Span::styled(format!(" {name}  "), Style::new().add_modifier(Modifier::DIM))
+            Span::styled(
+                format!(" {name}  "),
+                Style::new().add_modifier(Modifier::DIM),
+            )
         }
     });
     Line::from(spans.collect::<Vec<_>>())
@@ -189,8 +255,18 @@ fn visible(model: &Model, width: usize, height: usize) -> Vec<String> {
             folded.reverse();
             folded
         }
-        Tab::Diff => lines.iter().skip(model.scrolled).take(height).cloned().collect(),
-        Tab::Evidence => lines.iter().skip(model.scrolled).flat_map(|line| fold(line, width)).take(height).collect(),
+        Tab::Diff => lines
+            .iter()
+            .skip(model.scrolled)
+            .take(height)
+            .cloned()
+            .collect(),
+        Tab::Evidence => lines
+            .iter()
+            .skip(model.scrolled)
+            .flat_map(|line| fold(line, width))
+            .take(height)
+            .collect(),
     }
 }
 
@@ -243,6 +319,10 @@ const HELP: [&str; 18] = [
 
 fn help(frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Clear, area);
-    let lines = HELP.iter().flat_map(|line| fold(line, usize::from(area.width))).map(Line::from).collect::<Vec<_>>();
+    let lines = HELP
+        .iter()
+        .flat_map(|line| fold(line, usize::from(area.width)))
+        .map(Line::from)
+        .collect::<Vec<_>>();
     frame.render_widget(Paragraph::new(lines), area);
 }

@@ -20,11 +20,17 @@ pub struct Agent {
     /// The agent for whatever nothing else is set for.
     pub default: String,
     /// How long one attempt may take; without one it depends on the complexity of the task.
-    #[serde(deserialize_with = "duration::optional", serialize_with = "duration::write_optional")]
+    #[serde(
+        deserialize_with = "duration::optional",
+        serialize_with = "duration::write_optional"
+    )]
     #[schemars(with = "Option<duration::Positive>")]
     pub timeout: Option<Duration>,
     /// How long an attempt may show neither output nor file changes; without one it may be silent to its end.
-    #[serde(deserialize_with = "duration::optional", serialize_with = "duration::write_optional")]
+    #[serde(
+        deserialize_with = "duration::optional",
+        serialize_with = "duration::write_optional"
+    )]
     #[schemars(with = "Option<duration::Positive>")]
     pub stall: Option<Duration>,
     /// How long an agent may go on after its result, or after it was asked to stop.
@@ -54,7 +60,9 @@ pub struct Agent {
 impl Agent {
     /// Returns the name of the agent for a phase: `red`, `green`, or anything else for work outside pairs.
     pub fn for_phase(&self, phase: &str) -> &str {
-        self.of_phase(phase).and_then(PhaseAgent::agent).unwrap_or(&self.default)
+        self.of_phase(phase)
+            .and_then(PhaseAgent::agent)
+            .unwrap_or(&self.default)
     }
 
     /// Returns how many bytes of each log of an agent are kept.
@@ -111,7 +119,10 @@ pub struct AgentRecipe {
     /// The signal that asks it to stop.
     pub polite_stop: Option<StopSignal>,
     /// How long it may go on after its result, or after it was asked to stop; without one `agent.grace`.
-    #[serde(deserialize_with = "duration::any_optional", serialize_with = "duration::write_optional")]
+    #[serde(
+        deserialize_with = "duration::any_optional",
+        serialize_with = "duration::write_optional"
+    )]
     #[schemars(with = "Option<duration::Any>")]
     pub grace: Option<Duration>,
 }

@@ -34,11 +34,15 @@ impl TryFrom<Written> for Breaker {
 
     fn try_from(written: Written) -> Result<Self, Self::Error> {
         match written {
-            Written::Word(word) if word == "off" => Ok(Self { tasks: None, attempts: None }),
+            Written::Word(word) if word == "off" => Ok(Self {
+                tasks: None,
+                attempts: None,
+            }),
             Written::Word(_) => Err("a text that is not `off`"),
-            Written::Numbers(Numbers { tasks: None, attempts: None }) => {
-                Err("a map with neither `tasks` nor `attempts`")
-            }
+            Written::Numbers(Numbers {
+                tasks: None,
+                attempts: None,
+            }) => Err("a map with neither `tasks` nor `attempts`"),
             Written::Numbers(Numbers { tasks, attempts }) => Ok(Self { tasks, attempts }),
         }
     }
@@ -47,7 +51,10 @@ impl TryFrom<Written> for Breaker {
 impl Serialize for Breaker {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
-            Self { tasks: None, attempts: None } => serializer.serialize_str("off"),
+            Self {
+                tasks: None,
+                attempts: None,
+            } => serializer.serialize_str("off"),
             Self { tasks, attempts } => Numbers { tasks, attempts }.serialize(serializer),
         }
     }
@@ -76,7 +83,10 @@ mod tests {
 
     #[test]
     fn numbers_and_off_are_read_and_written_back() {
-        let of = |tasks, attempts| Breaker { tasks: NonZeroU32::new(tasks), attempts: NonZeroU32::new(attempts) };
+        let of = |tasks, attempts| Breaker {
+            tasks: NonZeroU32::new(tasks),
+            attempts: NonZeroU32::new(attempts),
+        };
         for (written, expected) in [
             (json!("off"), Some(of(0, 0))),
             (json!({"tasks": 3, "attempts": 5}), Some(of(3, 5))),
@@ -91,7 +101,11 @@ mod tests {
             assert_eq!(read, expected, "{written}");
             if let Some(read) = read {
                 let again = serde_json::to_value(read).expect("written");
-                assert_eq!(serde_json::from_value::<Breaker>(again).ok(), expected, "{written}");
+                assert_eq!(
+                    serde_json::from_value::<Breaker>(again).ok(),
+                    expected,
+                    "{written}"
+                );
             }
         }
     }

@@ -98,8 +98,15 @@ impl TryFrom<WrittenCommands> for Commands {
             WrittenCommands::Line(line) => vec![WrittenItem::Text(line)],
             WrittenCommands::List(items) => items,
         };
-        let commands: Vec<CommandLine> = items.into_iter().map(WrittenItem::command).collect::<Result<_, _>>()?;
-        if commands.is_empty() { Err("a list without a command") } else { Ok(Self(commands)) }
+        let commands: Vec<CommandLine> = items
+            .into_iter()
+            .map(WrittenItem::command)
+            .collect::<Result<_, _>>()?;
+        if commands.is_empty() {
+            Err("a list without a command")
+        } else {
+            Ok(Self(commands))
+        }
     }
 }
 
@@ -111,7 +118,9 @@ impl TryFrom<Written> for AgentCommand {
             Written::Line(line) if line.trim().is_empty() => Err("an empty command"),
             Written::Line(line) => Ok(Self::Shell(line)),
             Written::List(arguments) => match arguments.first() {
-                Some(Argument::Single(program)) if !program.is_empty() => Ok(Self::Arguments(arguments)),
+                Some(Argument::Single(program)) if !program.is_empty() => {
+                    Ok(Self::Arguments(arguments))
+                }
                 _ => Err("a list that begins with no program"),
             },
         }
@@ -172,7 +181,15 @@ mod tests {
 
     #[test]
     fn empty_commands_are_refused() {
-        for value in [json!(""), json!("  "), json!([]), json!([""]), json!([["a"]]), json!(["a", ["b"]]), json!([1])] {
+        for value in [
+            json!(""),
+            json!("  "),
+            json!([]),
+            json!([""]),
+            json!([["a"]]),
+            json!(["a", ["b"]]),
+            json!([1]),
+        ] {
             assert_eq!(command_line(value.clone()), None, "{value}");
         }
     }
@@ -182,15 +199,38 @@ mod tests {
         let commands = |value| serde_json::from_value::<Commands>(value).ok();
         let arguments = |value| {
             let commands = commands(value).expect("commands");
-            commands.all().iter().map(|command| command.arguments().join(" ")).collect::<Vec<_>>()
+            commands
+                .all()
+                .iter()
+                .map(|command| command.arguments().join(" "))
+                .collect::<Vec<_>>()
         };
         assert_eq!(arguments(json!("a && b")), ["sh -c a && b"]);
-        assert_eq!(arguments(json!(["./a.sh", "npm ci"])), ["sh -c ./a.sh", "sh -c npm ci"]);
-        assert_eq!(arguments(json!([["npm", "ci"], "make"])), ["npm ci", "sh -c make"]);
-        for value in [json!(""), json!([]), json!([[]]), json!([""]), json!(["a b", ""]), json!([1]), json!({})] {
+        assert_eq!(
+            arguments(json!(["./a.sh", "npm ci"])),
+            ["sh -c ./a.sh", "sh -c npm ci"]
+        );
+        assert_eq!(
+            arguments(json!([["npm", "ci"], "make"])),
+            ["npm ci", "sh -c make"]
+        );
+        for value in [
+            json!(""),
+            json!([]),
+            json!([[]]),
+            json!([""]),
+            json!(["a b", ""]),
+            json!([1]),
+            json!({}),
+        ] {
             assert_eq!(commands(value.clone()), None, "{value}");
         }
-        for value in [json!("make"), json!(["npm ci", "make"]), json!([["a b"]]), json!([["a"], "b"])] {
+        for value in [
+            json!("make"),
+            json!(["npm ci", "make"]),
+            json!([["a b"]]),
+            json!([["a"], "b"]),
+        ] {
             let read = commands(value).expect("commands");
             assert_eq!(commands(serde_json::to_value(&read).unwrap()), Some(read));
         }

@@ -47,20 +47,31 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Ok(Duration::from_secs(seconds));
     }
-    let span: Span = text.parse().map_err(|error: jiff::Error| error.to_string())?;
-    let signed = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|error| error.to_string())?;
+    let span: Span = text
+        .parse()
+        .map_err(|error: jiff::Error| error.to_string())?;
+    let signed = span
+        .to_duration(SpanRelativeTo::days_are_24_hours())
+        .map_err(|error| error.to_string())?;
     Duration::try_from(signed).map_err(|error| error.to_string())
 }
 
 /// Reads a duration that may be zero.
 pub(crate) fn any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    Written::deserialize(deserializer)?.duration().map_err(de::Error::custom)
+    Written::deserialize(deserializer)?
+        .duration()
+        .map_err(de::Error::custom)
 }
 
 /// Reads a duration that may be zero, or nothing.
-pub(crate) fn any_optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+pub(crate) fn any_optional<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
     let written = Option::<Written>::deserialize(deserializer)?;
-    written.map(|written| written.duration()).transpose().map_err(de::Error::custom)
+    written
+        .map(|written| written.duration())
+        .transpose()
+        .map_err(de::Error::custom)
 }
 
 /// Reads a duration longer than zero.
@@ -69,12 +80,20 @@ pub(crate) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
 }
 
 /// Reads a duration longer than zero, or nothing.
-pub(crate) fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    any_optional(deserializer)?.map(longer_than_zero).transpose()
+pub(crate) fn optional<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    any_optional(deserializer)?
+        .map(longer_than_zero)
+        .transpose()
 }
 
 fn longer_than_zero<E: de::Error>(duration: Duration) -> Result<Duration, E> {
-    if duration.is_zero() { Err(E::custom("it is zero")) } else { Ok(duration) }
+    if duration.is_zero() {
+        Err(E::custom("it is zero"))
+    } else {
+        Ok(duration)
+    }
 }
 
 /// Writes a duration so that it can be read back.
@@ -87,7 +106,10 @@ pub(crate) fn write<S: Serializer>(duration: &Duration, serializer: S) -> Result
 
 /// Writes a duration, or nothing, so that it can be read back.
 #[expect(clippy::ref_option, reason = "the signature that serde calls")]
-pub(crate) fn write_optional<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn write_optional<S: Serializer>(
+    duration: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match duration {
         Some(duration) => write(duration, serializer),
         None => serializer.serialize_none(),
@@ -120,7 +142,17 @@ mod tests {
 
     #[test]
     fn what_is_no_duration_of_fixed_length_is_refused() {
-        for text in ["", "soon", "-5m", "5m ago", "1mo", "1y", "5 m h", "99999999999h", "-1"] {
+        for text in [
+            "",
+            "soon",
+            "-5m",
+            "5m ago",
+            "1mo",
+            "1y",
+            "5 m h",
+            "99999999999h",
+            "-1",
+        ] {
             assert!(parse(text).is_err(), "`{text}`");
         }
     }

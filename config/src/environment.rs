@@ -47,23 +47,41 @@ pub(crate) fn layer(variables: &[(String, String)]) -> Layer {
 
 fn read(layer: &mut Layer, name: &str, text: &str) {
     match key_of(name) {
-        Some(key) => layer.add(&key, value_of(&key, text), &|_| Source::Environment(name.to_owned())),
+        Some(key) => layer.add(&key, value_of(&key, text), &|_| {
+            Source::Environment(name.to_owned())
+        }),
         None => layer.warnings.extend(misspelt(name)),
     }
 }
 
 fn key_of(name: &str) -> Option<Key> {
-    settings().into_iter().find(|key| variable(key) == name).or_else(|| agent_key_of(name))
+    settings()
+        .into_iter()
+        .find(|key| variable(key) == name)
+        .or_else(|| agent_key_of(name))
 }
 
 /// Returns the key of `TM_AGENTS_<NAME>_<FIELD>`; the longest field that fits is the one.
 fn agent_key_of(name: &str) -> Option<Key> {
     let rest = name.strip_prefix("TM_AGENTS_")?;
-    let fields = Shape::root().at(&Key::from(AGENTS).child(rest))?.keys(&Key::default());
-    let agent_of = |field: &Key| rest.strip_suffix(&format!("_{}", capitals(field))).filter(|agent| !agent.is_empty());
-    let field = fields.iter().filter(|field| agent_of(field).is_some()).max_by_key(|field| capitals(field).len())?;
+    let fields = Shape::root()
+        .at(&Key::from(AGENTS).child(rest))?
+        .keys(&Key::default());
+    let agent_of = |field: &Key| {
+        rest.strip_suffix(&format!("_{}", capitals(field)))
+            .filter(|agent| !agent.is_empty())
+    };
+    let field = fields
+        .iter()
+        .filter(|field| agent_of(field).is_some())
+        .max_by_key(|field| capitals(field).len())?;
     let agent = Key::from(AGENTS).child(&agent_of(field)?.to_lowercase());
-    Some(field.names().iter().fold(agent, |key, name| key.child(name)))
+    Some(
+        field
+            .names()
+            .iter()
+            .fold(agent, |key, name| key.child(name)),
+    )
 }
 
 /// Returns every setting that has a variable of its own.
@@ -82,10 +100,16 @@ fn capitals(key: &Key) -> String {
 
 fn misspelt(name: &str) -> Option<Warning> {
     let variables: Vec<String> = settings().iter().map(variable).collect();
-    let without_prefix = variables.iter().filter_map(|variable| variable.strip_prefix(PREFIX));
-    let meant = closest(name.strip_prefix(PREFIX)?, without_prefix).map(|rest| format!("{PREFIX}{rest}"));
+    let without_prefix = variables
+        .iter()
+        .filter_map(|variable| variable.strip_prefix(PREFIX));
+    let meant =
+        closest(name.strip_prefix(PREFIX)?, without_prefix).map(|rest| format!("{PREFIX}{rest}"));
     let is_about_agents = name.starts_with("TM_AGENTS_");
-    (meant.is_some() || is_about_agents).then(|| Warning::MisspeltVariable { name: name.to_owned(), meant })
+    (meant.is_some() || is_about_agents).then(|| Warning::MisspeltVariable {
+        name: name.to_owned(),
+        meant,
+    })
 }
 
 /// Returns the value that a text means for a setting: `null` where that is allowed, the text itself, what it is as
@@ -94,14 +118,27 @@ pub(crate) fn value_of(key: &Key, text: &str) -> Value {
     let as_yaml = yaml::parse(text).ok();
     let null = (text == "null").then_some(Value::Null);
     let as_text = Value::String(text.to_owned());
-    let as_list = Value::Array(text.split(',').map(|item| Value::String(item.trim().to_owned())).collect());
+    let as_list = Value::Array(
+        text.split(',')
+            .map(|item| Value::String(item.trim().to_owned()))
+            .collect(),
+    );
     let shape = Shape::root().at(key);
     if matches!(shape, Some(Shape::Section(_) | Shape::Open(_))) {
         return as_yaml.unwrap_or(as_text);
     }
     let list_as_yaml = as_yaml.clone().filter(Value::is_array);
-    let candidates = [null, list_as_yaml, Some(as_text.clone()), as_yaml.clone(), Some(as_list)];
-    let accepted = candidates.into_iter().flatten().find(|value| accepts(key, value));
+    let candidates = [
+        null,
+        list_as_yaml,
+        Some(as_text.clone()),
+        as_yaml.clone(),
+        Some(as_list),
+    ];
+    let accepted = candidates
+        .into_iter()
+        .flatten()
+        .find(|value| accepts(key, value));
     accepted.or(as_yaml).unwrap_or(as_text)
 }
 
@@ -111,7 +148,10 @@ mod tests {
     use serde_json::json;
 
     fn variables(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+        pairs
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
     }
 
     fn key(name: &str) -> Option<String> {
@@ -132,8 +172,14 @@ mod tests {
     fn variable_of_an_agent_names_the_agent_and_a_field() {
         let keys = [
             ("TM_AGENTS_CUSTOM_COMMAND", Some("agents.custom.command")),
-            ("TM_AGENTS_MY_OWN_POLITE_STOP", Some("agents.my_own.polite_stop")),
-            ("TM_AGENTS_MINE_REFUSAL_RATE_LIMITED", Some("agents.mine.refusal.rate_limited")),
+            (
+                "TM_AGENTS_MY_OWN_POLITE_STOP",
+                Some("agents.my_own.polite_stop"),
+            ),
+            (
+                "TM_AGENTS_MINE_REFUSAL_RATE_LIMITED",
+                Some("agents.mine.refusal.rate_limited"),
+            ),
             ("TM_AGENTS_COMMAND", None),
             ("TM_AGENTS__COMMAND", None),
             ("TM_AGENTS_MINE_COLOUR", None),
@@ -156,8 +202,16 @@ mod tests {
             ("tdd.coverage_threshold", "80.5", json!(80.5)),
             ("test.command", "npm test: all", json!("npm test: all")),
             ("test.command", "[npm, test]", json!(["npm", "test"])),
-            ("test.command", "[ -f x ] && make test", json!("[ -f x ] && make test")),
-            ("agent.fallback", "codex, gemini", json!(["codex", "gemini"])),
+            (
+                "test.command",
+                "[ -f x ] && make test",
+                json!("[ -f x ] && make test"),
+            ),
+            (
+                "agent.fallback",
+                "codex, gemini",
+                json!(["codex", "gemini"]),
+            ),
             ("agent.fallback", "[codex]", json!(["codex"])),
             ("agents.mine.env", "{A: 1}", json!({"A": 1})),
             ("waves.max_parallel", "many", json!("many")),
@@ -169,7 +223,11 @@ mod tests {
 
     #[test]
     fn misspelt_variable_is_a_warning_and_others_are_left_alone() {
-        let warnings = layer(&variables(&[("TM_WAVES_MAX_PARALEL", "5"), ("TM_TEST_CMD", "x")])).warnings;
+        let warnings = layer(&variables(&[
+            ("TM_WAVES_MAX_PARALEL", "5"),
+            ("TM_TEST_CMD", "x"),
+        ]))
+        .warnings;
         let text: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         assert_eq!(
             text,
@@ -191,7 +249,10 @@ mod tests {
             "TM_PROJECT_X",
         ];
         let layer = layer(&others.map(|name| (name.to_owned(), "x".to_owned())));
-        assert!(layer.entries.is_empty() && layer.warnings.is_empty() && layer.errors.is_empty(), "{layer:?}");
+        assert!(
+            layer.entries.is_empty() && layer.warnings.is_empty() && layer.errors.is_empty(),
+            "{layer:?}"
+        );
     }
 
     #[test]
@@ -202,7 +263,10 @@ mod tests {
 
     #[test]
     fn empty_variable_says_nothing() {
-        let layer = layer(&variables(&[("TM_TEST_COMMAND", ""), ("TM_WAVES_MAX_PARALEL", "")]));
+        let layer = layer(&variables(&[
+            ("TM_TEST_COMMAND", ""),
+            ("TM_WAVES_MAX_PARALEL", ""),
+        ]));
         assert!(layer.entries.is_empty() && layer.warnings.is_empty());
     }
 }

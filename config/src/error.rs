@@ -47,7 +47,10 @@ pub enum Error {
         meant: Option<String>,
     },
     /// The value is not of the setting's type.
-    #[error("use `{key}` from {}: expected {expected}, found {found}", shown(source_of_key))]
+    #[error(
+        "use `{key}` from {}: expected {expected}, found {found}",
+        shown(source_of_key)
+    )]
     WrongType {
         /// The setting.
         key: String,
@@ -89,7 +92,9 @@ fn shown(source: &Source) -> String {
 }
 
 fn did_you_mean(meant: Option<&str>) -> String {
-    meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default()
+    meant
+        .map(|meant| format!(", did you mean `{meant}`?"))
+        .unwrap_or_default()
 }
 
 fn listed(errors: &[Error]) -> String {

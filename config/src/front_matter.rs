@@ -21,7 +21,10 @@ const SETTINGS: [(&str, &[(&str, &str)]); 3] = [
         ],
     ),
     ("tdd.strictness", &[("tdd", "strictness")]),
-    ("tdd.coverage_threshold", &[("tdd", "coverage-threshold"), ("tdd", "coverage_threshold")]),
+    (
+        "tdd.coverage_threshold",
+        &[("tdd", "coverage-threshold"), ("tdd", "coverage_threshold")],
+    ),
 ];
 
 /// Returns what the file of a project says.
@@ -34,12 +37,21 @@ pub(crate) fn layer(project_root: &Path) -> Layer {
 }
 
 fn of_text(text: &str) -> Layer {
-    let Some(front_matter) = front_matter(text) else { return Layer::default() };
+    let Some(front_matter) = front_matter(text) else {
+        return Layer::default();
+    };
     match yaml::parse(front_matter) {
         Ok(tree) => of_tree(&tree),
         Err(why) => {
-            let warning = Warning::Ignored { path: SHOWN.into(), key: String::new(), why };
-            Layer { warnings: vec![warning], ..Layer::default() }
+            let warning = Warning::Ignored {
+                path: SHOWN.into(),
+                key: String::new(),
+                why,
+            };
+            Layer {
+                warnings: vec![warning],
+                ..Layer::default()
+            }
         }
     }
 }
@@ -63,9 +75,20 @@ fn front_matter(text: &str) -> Option<&str> {
 fn of_tree(tree: &Value) -> Layer {
     let mut layer = Layer::default();
     for (key, places) in SETTINGS {
-        if let Some(value) = places.iter().find_map(|(section, name)| find(tree, section, name)) {
-            let value = if key == "tdd.coverage_threshold" { clamped(value) } else { value.clone() };
-            layer.entries.push(Entry { key: key.into(), value, source: Source::AgentAlchemy(SHOWN.into()) });
+        if let Some(value) = places
+            .iter()
+            .find_map(|(section, name)| find(tree, section, name))
+        {
+            let value = if key == "tdd.coverage_threshold" {
+                clamped(value)
+            } else {
+                value.clone()
+            };
+            layer.entries.push(Entry {
+                key: key.into(),
+                value,
+                source: Source::AgentAlchemy(SHOWN.into()),
+            });
         }
     }
     layer
@@ -86,7 +109,10 @@ fn find<'tree>(tree: &'tree Value, section: &str, name: &str) -> Option<&'tree V
 
 /// agent-alchemy takes thresholds outside 0 to 100 for the nearest end.
 fn clamped(value: &Value) -> Value {
-    value.as_f64().map_or_else(|| value.clone(), |percent| Value::from(percent.clamp(0.0, 100.0)))
+    value.as_f64().map_or_else(
+        || value.clone(),
+        |percent| Value::from(percent.clamp(0.0, 100.0)),
+    )
 }
 
 #[cfg(test)]
@@ -96,12 +122,22 @@ mod tests {
 
     fn entries(text: &str) -> Vec<(String, Value)> {
         let layer = of_text(text);
-        assert!(layer.errors.is_empty() && layer.warnings.is_empty(), "{layer:?}");
-        layer.entries.into_iter().map(|entry| (entry.key.to_string(), entry.value)).collect()
+        assert!(
+            layer.errors.is_empty() && layer.warnings.is_empty(),
+            "{layer:?}"
+        );
+        layer
+            .entries
+            .into_iter()
+            .map(|entry| (entry.key.to_string(), entry.value))
+            .collect()
     }
 
     fn owned<const N: usize>(expected: [(&str, Value); N]) -> Vec<(String, Value)> {
-        expected.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        expected
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect()
     }
 
     #[test]
@@ -119,35 +155,59 @@ mod tests {
     #[test]
     fn flat_shape_with_dotted_keys_is_read() {
         let text = "---\nrun-tasks.max_parallel: 3\nrun-tasks.max_retries: 2\ntdd.strictness: relaxed\n---\n";
-        assert_eq!(entries(text), owned([("waves.max_parallel", json!(3)), ("tdd.strictness", json!("relaxed"))]));
+        assert_eq!(
+            entries(text),
+            owned([
+                ("waves.max_parallel", json!(3)),
+                ("tdd.strictness", json!("relaxed"))
+            ])
+        );
     }
 
     #[test]
     fn section_may_be_a_plain_map_and_the_tdd_one_comes_first() {
-        let text =
-            "---\nexecute-tasks: {max_parallel: 2}\nexecute-tdd-tasks: {max_parallel: 6}\nmax_parallel: 9\n---\n";
+        let text = "---\nexecute-tasks: {max_parallel: 2}\nexecute-tdd-tasks: {max_parallel: 6}\nmax_parallel: 9\n---\n";
         assert_eq!(entries(text), owned([("waves.max_parallel", json!(6))]));
-        assert_eq!(entries("---\nmax_parallel: 9\n---\n"), owned([("waves.max_parallel", json!(9))]));
+        assert_eq!(
+            entries("---\nmax_parallel: 9\n---\n"),
+            owned([("waves.max_parallel", json!(9))])
+        );
     }
 
     #[test]
     fn threshold_is_clamped() {
         let text = "---\ntdd: {coverage-threshold: 150}\n---\n";
-        assert_eq!(entries(text), owned([("tdd.coverage_threshold", json!(100.0))]));
+        assert_eq!(
+            entries(text),
+            owned([("tdd.coverage_threshold", json!(100.0))])
+        );
     }
 
     #[test]
     fn malformed_front_matter_is_a_warning_and_a_missing_one_nothing() {
         let layer = of_text("---\ntdd: [\n---\n");
         assert!(layer.entries.is_empty());
-        assert!(layer.warnings[0].to_string().starts_with("`.claude/agent-alchemy.local.md` is ignored: "));
-        for text in ["", "# Notes\n", "---\nmax_parallel: 3\n", "\n---\nmax_parallel: 3\n---\n", "---\n---\n"] {
+        assert!(
+            layer.warnings[0]
+                .to_string()
+                .starts_with("`.claude/agent-alchemy.local.md` is ignored: ")
+        );
+        for text in [
+            "",
+            "# Notes\n",
+            "---\nmax_parallel: 3\n",
+            "\n---\nmax_parallel: 3\n---\n",
+            "---\n---\n",
+        ] {
             assert_eq!(entries(text), [], "{text:?}");
         }
     }
 
     #[test]
     fn windows_line_ends_are_read() {
-        assert_eq!(entries("---\r\nmax_parallel: 3\r\n---\r\n"), owned([("waves.max_parallel", json!(3))]));
+        assert_eq!(
+            entries("---\r\nmax_parallel: 3\r\n---\r\n"),
+            owned([("waves.max_parallel", json!(3))])
+        );
     }
 }

@@ -29,7 +29,9 @@ impl Inputs {
             user_config: strategy.map(|strategy| strategy.config_dir().join("tm/config.yaml")),
             project_root: project_root.into(),
             environment: variables
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
                 .filter(|(name, _)| name.starts_with(environment::PREFIX))
                 .collect(),
             overrides: Vec::new(),
@@ -51,6 +53,10 @@ pub struct Override {
 impl Override {
     /// Returns an override of a value that has its type already.
     pub fn new(key: impl Into<String>, flag: impl Into<String>, value: impl Into<Value>) -> Self {
-        Self { key: key.into(), flag: flag.into(), value: value.into() }
+        Self {
+            key: key.into(),
+            flag: flag.into(),
+            value: value.into(),
+        }
     }
 }

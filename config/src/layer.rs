@@ -32,7 +32,10 @@ pub(crate) struct Layer {
 impl Layer {
     /// Returns a layer that says nothing but what is wrong with it.
     pub(crate) fn broken(error: Error) -> Self {
-        Self { errors: vec![error], ..Self::default() }
+        Self {
+            errors: vec![error],
+            ..Self::default()
+        }
     }
 
     /// Takes a tree of values apart, down to the settings in it.
@@ -47,10 +50,15 @@ impl Layer {
                 }
             }
             (Some(shape @ (Shape::Section(_) | Shape::Open(_))), value) => {
-                self.errors.push(wrong_type(key, shape, &value, source_of(key)));
+                self.errors
+                    .push(wrong_type(key, shape, &value, source_of(key)));
             }
             (Some(Shape::Leaf(_)), value) => {
-                self.entries.push(Entry { key: key.clone(), value, source: source_of(key) });
+                self.entries.push(Entry {
+                    key: key.clone(),
+                    value,
+                    source: source_of(key),
+                });
             }
         }
     }
@@ -67,15 +75,25 @@ pub(crate) fn wrong_type(key: &Key, shape: &Shape, value: &Value, source: Source
 }
 
 fn unknown(key: &Key, source: Source) -> Error {
-    Error::UnknownKey { key: key.to_string(), source_of_key: source, meant: meant(key) }
+    Error::UnknownKey {
+        key: key.to_string(),
+        source_of_key: source,
+        meant: meant(key),
+    }
 }
 
 /// Returns the setting that was probably meant: one beside it, else one of exactly that name elsewhere.
 fn meant(key: &Key) -> Option<String> {
     let names = key.names();
-    let known = (0..names.len()).take_while(|&depth| at(&names[..=depth]).is_some()).count();
+    let known = (0..names.len())
+        .take_while(|&depth| at(&names[..=depth]).is_some())
+        .count();
     let parent: Key = names[..known].join(".").as_str().into();
-    let siblings = if known == 0 { Shape::root() } else { Shape::root().at(&parent)? };
+    let siblings = if known == 0 {
+        Shape::root()
+    } else {
+        Shape::root().at(&parent)?
+    };
     let name = snake_case(names.get(known)?);
     let beside = closest(&name, siblings.names()).map(|name| match known {
         0 => name.to_owned(),
@@ -83,7 +101,9 @@ fn meant(key: &Key) -> Option<String> {
     });
     beside.or_else(|| {
         let keys = Shape::root().keys(&Key::default());
-        keys.iter().find(|key| key.names().last() == Some(&name)).map(ToString::to_string)
+        keys.iter()
+            .find(|key| key.names().last() == Some(&name))
+            .map(ToString::to_string)
     })
 }
 
@@ -104,9 +124,14 @@ pub(crate) fn snake_case(name: &str) -> String {
 }
 
 /// Returns the candidate that a word was probably meant to be.
-pub(crate) fn closest<'text>(word: &str, candidates: impl IntoIterator<Item = &'text str>) -> Option<&'text str> {
+pub(crate) fn closest<'text>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'text str>,
+) -> Option<&'text str> {
     let similarity = |candidate: &str| strsim::jaro_winkler(word, candidate);
-    let best = candidates.into_iter().max_by(|left, right| similarity(left).total_cmp(&similarity(right)))?;
+    let best = candidates
+        .into_iter()
+        .max_by(|left, right| similarity(left).total_cmp(&similarity(right)))?;
     (similarity(best) > 0.85).then_some(best)
 }
 
@@ -124,7 +149,16 @@ pub(crate) fn describe(value: &Value) -> String {
 
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 60;
-    let line: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+    let line: String = text
+        .chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
+        .collect();
     if line.chars().count() <= LONGEST {
         return line;
     }
@@ -147,7 +181,10 @@ mod tests {
             ("max_parallel", Some("waves.max_parallel")),
             ("coverage-threshold", Some("tdd.coverage_threshold")),
             ("agents.mine.comand", Some("agents.mine.command")),
-            ("agents.mine.refusal.rate_limit", Some("agents.mine.refusal.rate_limited")),
+            (
+                "agents.mine.refusal.rate_limit",
+                Some("agents.mine.refusal.rate_limited"),
+            ),
             ("agent.by_phase.gren", Some("agent.by_phase.green")),
             ("colour", None),
             ("waves.zzz", None),
@@ -169,7 +206,11 @@ mod tests {
     #[test]
     fn empty_section_says_nothing() {
         let mut layer = Layer::default();
-        layer.add(&Key::default(), json!({"waves": null, "agents": {"mine": null}}), &|_| Source::BuiltIn);
+        layer.add(
+            &Key::default(),
+            json!({"waves": null, "agents": {"mine": null}}),
+            &|_| Source::BuiltIn,
+        );
         assert!(layer.entries.is_empty() && layer.errors.is_empty());
     }
 }

@@ -35,8 +35,8 @@ pub use load::{Explained, Loaded, load};
 pub use phase::{ByPhase, PhaseAgent};
 pub use scalar::{CoverageThreshold, Dollars, Text};
 pub use settings::{
-    Attest, Autopilot, CommitBacklog, CommitHooks, Compat, Escape, Git, Settings, Storage, StorageLocation, Tdd, Test,
-    TestPart, Verify, Waves, Worktree, schema,
+    Attest, Autopilot, CommitBacklog, CommitHooks, Compat, Escape, Git, Settings, Storage,
+    StorageLocation, Tdd, Test, TestPart, Verify, Waves, Worktree, schema,
 };
 pub use source::{Source, Warning};
 

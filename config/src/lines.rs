@@ -11,7 +11,9 @@ pub(crate) fn line_of(text: &str, key: &Key) -> Option<usize> {
     let mut block = lines.as_slice();
     let mut found = None;
     for name in key.names() {
-        let Some((line, rest)) = find(block, name) else { break };
+        let Some((line, rest)) = find(block, name) else {
+            break;
+        };
         found = Some(line);
         block = rest;
     }
@@ -27,29 +29,54 @@ struct Line<'text> {
 impl<'text> Line<'text> {
     fn read((index, text): (usize, &'text str)) -> Option<Self> {
         let content = text.trim_start_matches(' ');
-        let is_empty = content.trim().is_empty() || content.starts_with('#') || content.starts_with("---");
+        let is_empty =
+            content.trim().is_empty() || content.starts_with('#') || content.starts_with("---");
         let indentation = text.len() - content.len();
-        (!is_empty).then_some(Self { number: index + 1, indentation, content })
+        (!is_empty).then_some(Self {
+            number: index + 1,
+            indentation,
+            content,
+        })
     }
 
     fn has_key(&self, name: &str) -> bool {
-        let Some(rest) = after_name(self.content, name) else { return false };
-        let Some(value) = rest.trim_start().strip_prefix(':') else { return false };
+        let Some(rest) = after_name(self.content, name) else {
+            return false;
+        };
+        let Some(value) = rest.trim_start().strip_prefix(':') else {
+            return false;
+        };
         value.is_empty() || value.starts_with([' ', '\t'])
     }
 }
 
 fn after_name<'text>(content: &'text str, name: &str) -> Option<&'text str> {
-    let quoted = |quote: char| content.strip_prefix(quote)?.strip_prefix(name)?.strip_prefix(quote);
-    content.strip_prefix(name).or_else(|| quoted('"')).or_else(|| quoted('\''))
+    let quoted = |quote: char| {
+        content
+            .strip_prefix(quote)?
+            .strip_prefix(name)?
+            .strip_prefix(quote)
+    };
+    content
+        .strip_prefix(name)
+        .or_else(|| quoted('"'))
+        .or_else(|| quoted('\''))
 }
 
 /// Returns the line of a name in a block, and the lines of the block below it.
-fn find<'lines, 'text>(block: &'lines [Line<'text>], name: &str) -> Option<(usize, &'lines [Line<'text>])> {
+fn find<'lines, 'text>(
+    block: &'lines [Line<'text>],
+    name: &str,
+) -> Option<(usize, &'lines [Line<'text>])> {
     let indentation = block.first()?.indentation;
-    let position = block.iter().position(|line| line.indentation == indentation && line.has_key(name))?;
+    let position = block
+        .iter()
+        .position(|line| line.indentation == indentation && line.has_key(name))?;
     let rest = &block[position + 1..];
-    let end = rest.iter().position(|line| line.indentation <= indentation).unwrap_or(rest.len());
+    let end = rest
+        .iter()
+        .position(|line| line.indentation <= indentation)
+        .unwrap_or(rest.len());
     Some((block[position].number, &rest[..end]))
 }
 

@@ -70,7 +70,10 @@ impl TryFrom<Written> for PhaseAgent {
         match written {
             Written::Name(name) if is_name(&name) => Ok(Self::Name(name)),
             Written::Name(_) => Err("a text that is no name of an agent"),
-            Written::Chosen(Chosen { agent: None, model: None }) => Err("a map with neither `agent` nor `model`"),
+            Written::Chosen(Chosen {
+                agent: None,
+                model: None,
+            }) => Err("a map with neither `agent` nor `model`"),
             Written::Chosen(Chosen { agent, model }) => Ok(Self::Chosen { agent, model }),
         }
     }
@@ -78,7 +81,10 @@ impl TryFrom<Written> for PhaseAgent {
 
 /// Names of agents are parts of file names; a map that is written as one text is none.
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
 }
 
 // The properties stand within an alternative, so that the whole is one setting and no section.

@@ -19,7 +19,11 @@ impl TryFrom<f64> for CoverageThreshold {
     type Error = &'static str;
 
     fn try_from(percent: f64) -> Result<Self, Self::Error> {
-        if (0.0..=100.0).contains(&percent) { Ok(Self(percent)) } else { Err("out of range") }
+        if (0.0..=100.0).contains(&percent) {
+            Ok(Self(percent))
+        } else {
+            Err("out of range")
+        }
     }
 }
 
@@ -41,7 +45,11 @@ impl TryFrom<f64> for Dollars {
     type Error = &'static str;
 
     fn try_from(amount: f64) -> Result<Self, Self::Error> {
-        if amount.is_finite() && amount >= 0.0 { Ok(Self(amount)) } else { Err("out of range") }
+        if amount.is_finite() && amount >= 0.0 {
+            Ok(Self(amount))
+        } else {
+            Err("out of range")
+        }
     }
 }
 
@@ -82,25 +90,43 @@ mod tests {
 
     #[test]
     fn percentages_end_at_a_hundred() {
-        for (value, is_one) in [(json!(0), true), (json!(80.5), true), (json!(100), true), (json!(101), false)] {
-            assert_eq!(serde_json::from_value::<CoverageThreshold>(value.clone()).is_ok(), is_one, "{value}");
+        for (value, is_one) in [
+            (json!(0), true),
+            (json!(80.5), true),
+            (json!(100), true),
+            (json!(101), false),
+        ] {
+            assert_eq!(
+                serde_json::from_value::<CoverageThreshold>(value.clone()).is_ok(),
+                is_one,
+                "{value}"
+            );
         }
         assert!(serde_json::from_value::<CoverageThreshold>(json!(-1)).is_err());
     }
 
     #[test]
     fn dollars_are_not_negative() {
-        assert!(serde_json::from_value::<Dollars>(json!(2.5)).is_ok_and(|dollars| dollars.amount() > 2.4));
+        assert!(
+            serde_json::from_value::<Dollars>(json!(2.5))
+                .is_ok_and(|dollars| dollars.amount() > 2.4)
+        );
         assert!(serde_json::from_value::<Dollars>(json!(-0.01)).is_err());
     }
 
     #[test]
     fn text_keeps_the_spelling_of_whole_numbers_and_refuses_those_with_a_point() {
         for (value, text) in [(json!("a"), "a"), (json!(1), "1"), (json!(true), "true")] {
-            assert_eq!(serde_json::from_value::<Text>(value).unwrap().as_str(), text);
+            assert_eq!(
+                serde_json::from_value::<Text>(value).unwrap().as_str(),
+                text
+            );
         }
         for value in [json!(1.1), json!(null), json!([]), json!({})] {
-            assert!(serde_json::from_value::<Text>(value.clone()).is_err(), "{value}");
+            assert!(
+                serde_json::from_value::<Text>(value.clone()).is_err(),
+                "{value}"
+            );
         }
     }
 }

@@ -64,15 +64,24 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MisspeltVariable { name, meant: Some(meant) } => {
+            Self::MisspeltVariable {
+                name,
+                meant: Some(meant),
+            } => {
                 write!(formatter, "`{name}` is no setting, did you mean `{meant}`?")
             }
-            Self::MisspeltVariable { name, meant: None } => write!(formatter, "`{name}` is no setting"),
+            Self::MisspeltVariable { name, meant: None } => {
+                write!(formatter, "`{name}` is no setting")
+            }
             Self::Ignored { path, key, why } if key.is_empty() => {
                 write!(formatter, "`{}` is ignored: {why}", path.display())
             }
             Self::Ignored { path, key, why } => {
-                write!(formatter, "`{key}` of `{}` is ignored: {why}", path.display())
+                write!(
+                    formatter,
+                    "`{key}` of `{}` is ignored: {why}",
+                    path.display()
+                )
             }
         }
     }

@@ -23,8 +23,13 @@ pub(crate) fn layer(project_root: &Path) -> Layer {
 }
 
 fn read(project_root: &Path) -> Result<Option<Value>, Error> {
-    let Some(text) = yaml::read_file(&project_root.join(SHOWN), Path::new(SHOWN))? else { return Ok(None) };
-    let failed = |error: serde_json::Error| Error::Syntax { path: SHOWN.into(), why: error.to_string() };
+    let Some(text) = yaml::read_file(&project_root.join(SHOWN), Path::new(SHOWN))? else {
+        return Ok(None);
+    };
+    let failed = |error: serde_json::Error| Error::Syntax {
+        path: SHOWN.into(),
+        why: error.to_string(),
+    };
     serde_json::from_str(&text).map(Some).map_err(failed)
 }
 
@@ -38,9 +43,14 @@ fn of_file(file: &Value) -> Layer {
         }
     }
     let nested = &file["autopilot"]["storage"];
-    for (name, key) in [("location", "storage.location"), ("basePath", "storage.base_path")] {
+    for (name, key) in [
+        ("location", "storage.location"),
+        ("basePath", "storage.base_path"),
+    ] {
         if let Some(value) = nested.get(name) {
-            layer.add(&key.into(), value.clone(), &|_| Source::ProjectJson(SHOWN.into()));
+            layer.add(&key.into(), value.clone(), &|_| {
+                Source::ProjectJson(SHOWN.into())
+            });
         }
     }
     layer
@@ -50,7 +60,9 @@ fn of_file(file: &Value) -> Layer {
 fn setting(block: &str, name: &str, value: &Value) -> Option<(Key, Value)> {
     match (block, name) {
         ("autopilot", "testTimeout") => Some(("test.timeout".into(), milliseconds(value))),
-        ("test", "coverageThresholds") => Some(("tdd.coverage_threshold".into(), value.get("lines")?.clone())),
+        ("test", "coverageThresholds") => {
+            Some(("tdd.coverage_threshold".into(), value.get("lines")?.clone()))
+        }
         ("git", "branchPattern") => Some(("git.branch".into(), value.clone())),
         // Where Task Master keeps its tasks, not where runs are kept.
         ("storage", "basePath") => None,
@@ -62,7 +74,11 @@ fn setting(block: &str, name: &str, value: &Value) -> Option<(Key, Value)> {
 }
 
 fn milliseconds(value: &Value) -> Value {
-    if value.is_number() { Value::String(format!("{value}ms")) } else { value.clone() }
+    if value.is_number() {
+        Value::String(format!("{value}ms"))
+    } else {
+        value.clone()
+    }
 }
 
 #[cfg(test)]
@@ -73,7 +89,11 @@ mod tests {
     fn entries(file: &Value) -> Vec<(String, Value)> {
         let layer = of_file(file);
         assert!(layer.errors.is_empty() && layer.warnings.is_empty());
-        layer.entries.into_iter().map(|entry| (entry.key.to_string(), entry.value)).collect()
+        layer
+            .entries
+            .into_iter()
+            .map(|entry| (entry.key.to_string(), entry.value))
+            .collect()
     }
 
     #[test]
@@ -104,7 +124,10 @@ mod tests {
             ("storage.location", json!("project")),
             ("storage.base_path", json!("~/runs")),
         ];
-        assert_eq!(entries(&file), expected.map(|(key, value)| (key.to_owned(), value)));
+        assert_eq!(
+            entries(&file),
+            expected.map(|(key, value)| (key.to_owned(), value))
+        );
     }
 
     #[test]

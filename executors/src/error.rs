@@ -85,7 +85,8 @@ impl Error {
         ];
         let is_no_room = |source: &io::Error| {
             let number = source.raw_os_error().map(Errno::from_raw_os_error);
-            number.is_some_and(|number| NO_ROOM.contains(&number)) || source.kind() == io::ErrorKind::StorageFull
+            number.is_some_and(|number| NO_ROOM.contains(&number))
+                || source.kind() == io::ErrorKind::StorageFull
         };
         match self {
             Self::Start { source, .. }
@@ -94,9 +95,12 @@ impl Error {
             | Self::Write { source, .. }
             | Self::Watch { source, .. }
             | Self::Subreaper { source } => is_no_room(source),
-            Self::Json { source, .. } => source
-                .io_error_kind()
-                .is_some_and(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)),
+            Self::Json { source, .. } => source.io_error_kind().is_some_and(|kind| {
+                matches!(
+                    kind,
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+                )
+            }),
         }
     }
 

@@ -28,7 +28,10 @@ pub struct Unreadable {
 /// # Errors
 /// It is not there, or in no format that is known.
 pub fn listed_findings(worktree: &Path, file: &str) -> Result<Vec<String>, Unreadable> {
-    let failed = |why: String| Unreadable { file: file.to_owned(), why };
+    let failed = |why: String| Unreadable {
+        file: file.to_owned(),
+        why,
+    };
     let bytes = tm_untrusted::read_within(worktree, file.as_ref(), RESULTS_BYTES);
     let text = String::from_utf8(bytes.map_err(|error| failed(error.to_string()))?);
     let text = text.map_err(|error| failed(error.to_string()))?;
@@ -40,7 +43,11 @@ pub fn listed_findings(worktree: &Path, file: &str) -> Result<Vec<String>, Unrea
     } else {
         Err("it is neither SARIF nor checkstyle".to_owned())
     };
-    Ok(found.map_err(failed)?.into_iter().map(|finding| without_place(&finding, worktree)).collect())
+    Ok(found
+        .map_err(failed)?
+        .into_iter()
+        .map(|finding| without_place(&finding, worktree))
+        .collect())
 }
 
 /// Returns the lines of a log that are findings: those that match, or all that are not empty.
@@ -48,8 +55,14 @@ pub fn printed_findings(log: &Path, worktree: &Path, pattern: Option<&str>) -> V
     let wanted = pattern.and_then(|pattern| Regex::new(pattern).ok());
     let bytes = tm_untrusted::read_beginning(log, OUTPUT_BYTES).unwrap_or_default();
     let text = tm_untrusted::clean(&String::from_utf8_lossy(&bytes));
-    let is_wanted = |line: &&str| !line.trim().is_empty() && wanted.as_ref().is_none_or(|wanted| wanted.is_match(line));
-    text.lines().filter(is_wanted).take(MOST).map(|line| without_place(line.trim_end(), worktree)).collect()
+    let is_wanted = |line: &&str| {
+        !line.trim().is_empty() && wanted.as_ref().is_none_or(|wanted| wanted.is_match(line))
+    };
+    text.lines()
+        .filter(is_wanted)
+        .take(MOST)
+        .map(|line| without_place(line.trim_end(), worktree))
+        .collect()
 }
 
 /// Refuses a pattern of lines that is no regular expression.
@@ -57,29 +70,44 @@ pub fn printed_findings(log: &Path, worktree: &Path, pattern: Option<&str>) -> V
 /// # Errors
 /// It is none; holds why.
 pub fn check_pattern(pattern: &str) -> Result<(), String> {
-    Regex::new(pattern).map(drop).map_err(|error| error.to_string())
+    Regex::new(pattern)
+        .map(drop)
+        .map_err(|error| error.to_string())
 }
 
 /// The same finding is made in many checkouts.
 fn without_place(line: &str, worktree: &Path) -> String {
     let place = worktree.display().to_string();
-    line.replace(&format!("file://{place}/"), "").replace(&format!("{place}/"), "").replace(&place, ".")
+    line.replace(&format!("file://{place}/"), "")
+        .replace(&format!("{place}/"), "")
+        .replace(&place, ".")
 }
 
 fn sarif(text: &str) -> Result<Vec<String>, String> {
     let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let runs = document["runs"].as_array().ok_or("it has no `runs`")?;
-    let results = runs.iter().filter_map(|run| run["results"].as_array()).flatten();
+    let results = runs
+        .iter()
+        .filter_map(|run| run["results"].as_array())
+        .flatten();
     // A finding that somebody has suppressed, or that is told as good news, is none.
     let counts = |result: &&Value| {
-        result["suppressions"].as_array().is_none_or(Vec::is_empty) && !matches!(result["kind"].as_str(), Some("pass"))
+        result["suppressions"].as_array().is_none_or(Vec::is_empty)
+            && !matches!(result["kind"].as_str(), Some("pass"))
     };
     let words = |result: &Value| {
         let place = &result["locations"][0]["physicalLocation"];
-        let line = place["region"]["startLine"].as_u64().map_or_else(String::new, |line| format!(":{line}"));
-        let file = place["artifactLocation"]["uri"].as_str().unwrap_or_default();
+        let line = place["region"]["startLine"]
+            .as_u64()
+            .map_or_else(String::new, |line| format!(":{line}"));
+        let file = place["artifactLocation"]["uri"]
+            .as_str()
+            .unwrap_or_default();
         let rule = result["ruleId"].as_str().unwrap_or_default();
-        format!("{file}{line} {rule} {}", one_line(result["message"]["text"].as_str().unwrap_or_default()))
+        format!(
+            "{file}{line} {rule} {}",
+            one_line(result["message"]["text"].as_str().unwrap_or_default())
+        )
     };
     Ok(results.filter(counts).take(MOST).map(words).collect())
 }
@@ -95,7 +123,8 @@ fn checkstyle(text: &str) -> Result<Vec<String>, String> {
                 "checkstyle" => is_checkstyle = true,
                 "file" => file = attribute(&tag, "name"),
                 "error" if found.len() < MOST => {
-                    let [line, rule, message] = ["line", "source", "message"].map(|name| attribute(&tag, name));
+                    let [line, rule, message] =
+                        ["line", "source", "message"].map(|name| attribute(&tag, name));
                     found.push(format!("{file}:{line} {rule} {}", one_line(&message)));
                 }
                 _ => {}
@@ -107,7 +136,9 @@ fn checkstyle(text: &str) -> Result<Vec<String>, String> {
 
 fn attribute(tag: &BytesStart<'_>, name: &str) -> String {
     let found = tag.try_get_attribute(name).ok().flatten();
-    let value = found.map(|found| found.value.into_owned()).unwrap_or_default();
+    let value = found
+        .map(|found| found.value.into_owned())
+        .unwrap_or_default();
     quick_xml::escape::unescape(&value).map_or_else(|_| value.clone(), std::borrow::Cow::into_owned)
 }
 

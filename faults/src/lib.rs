@@ -50,8 +50,11 @@ mod counted {
     use std::sync::{LazyLock, Mutex, PoisonError};
 
     static REACHED: AtomicU64 = AtomicU64::new(0);
-    static CHOSEN: LazyLock<Option<u64>> =
-        LazyLock::new(|| std::env::var("CRASH_POINT").ok().and_then(|number| number.parse().ok()));
+    static CHOSEN: LazyLock<Option<u64>> = LazyLock::new(|| {
+        std::env::var("CRASH_POINT")
+            .ok()
+            .and_then(|number| number.parse().ok())
+    });
     static LOG: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("CRASH_POINT_LOG").ok());
     static FAULT: LazyLock<Option<Fault>> = LazyLock::new(Fault::from_environment);
 
@@ -88,7 +91,12 @@ mod counted {
                 Ok("EIO") => Errno::IO,
                 _ => Errno::NOSPC,
             };
-            Some(Self { name, first, last, error })
+            Some(Self {
+                name,
+                first,
+                last,
+                error,
+            })
         }
     }
 
@@ -108,18 +116,29 @@ mod counted {
         }
         if *CHOSEN == Some(number) {
             let this = rustix::process::getpid();
-            rustix::process::kill_process(this, rustix::process::Signal::KILL).expect("a process can end itself");
+            rustix::process::kill_process(this, rustix::process::Signal::KILL)
+                .expect("a process can end itself");
         }
-        Reached { name, number, of_name }
+        Reached {
+            name,
+            number,
+            of_name,
+        }
     }
 
     pub(super) fn fail(reached: &Reached) -> std::io::Result<()> {
-        let Some(fault) = FAULT.as_ref() else { return Ok(()) };
+        let Some(fault) = FAULT.as_ref() else {
+            return Ok(());
+        };
         let number = match &fault.name {
             Some(name) if name != reached.name => return Ok(()),
             Some(_) => reached.of_name,
             None => reached.number,
         };
-        if (fault.first..=fault.last).contains(&number) { Err(fault.error.into()) } else { Ok(()) }
+        if (fault.first..=fault.last).contains(&number) {
+            Err(fault.error.into())
+        } else {
+            Ok(())
+        }
     }
 }

@@ -7,8 +7,12 @@ use tm_scheduler::autopilot::Unstartable;
 /// Returns what to do about it, where that can be said.
 pub(crate) fn on(error: &Error) -> Option<String> {
     Some(match error {
-        Error::Store(tm_store::Error::Held(_)) => "`waves_status` shows it, `waves_stop` stops it".to_owned(),
-        Error::AutopilotUnderWay { .. } => "`autopilot_status` shows it, `autopilot_pause` stops it for now".to_owned(),
+        Error::Store(tm_store::Error::Held(_)) => {
+            "`waves_status` shows it, `waves_stop` stops it".to_owned()
+        }
+        Error::AutopilotUnderWay { .. } => {
+            "`autopilot_status` shows it, `autopilot_pause` stops it for now".to_owned()
+        }
         Error::NoRun | Error::RunEnded(_) => "`waves_run` starts one".to_owned(),
         Error::RunBrokenOff(_) | Error::RunParked(_) => {
             "see to it, then `waves_run` takes the run up where it stopped".to_owned()
@@ -27,20 +31,35 @@ pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
     let words = match error {
         AutopilotError::BrokenBase(tests) => return Some(tests.hint("allowBrokenBase")),
         AutopilotError::Illegal(_) => "`autopilot_next` says what is to be done now",
-        AutopilotError::Refused { verdict, is_paused, .. } => {
+        AutopilotError::Refused {
+            verdict, is_paused, ..
+        } => {
             let advice = verdict.suggestion.clone().unwrap_or_default();
-            let paused = "no try is left and the run is paused: `autopilot_resume` goes on with it; ";
-            return Some(if *is_paused { format!("{paused}{advice}") } else { advice });
+            let paused =
+                "no try is left and the run is paused: `autopilot_resume` goes on with it; ";
+            return Some(if *is_paused {
+                format!("{paused}{advice}")
+            } else {
+                advice
+            });
         }
         AutopilotError::Unstartable(Unstartable::Subtask { task, .. }) => {
-            return Some(format!("`autopilot_start` with `taskId` `{task}` runs its task"));
+            return Some(format!(
+                "`autopilot_start` with `taskId` `{task}` runs its task"
+            ));
         }
-        AutopilotError::Unstartable(Unstartable::Waiting { .. }) => "do that first, or start with `force`",
+        AutopilotError::Unstartable(Unstartable::Waiting { .. }) => {
+            "do that first, or start with `force`"
+        }
         AutopilotError::Unstartable(Unstartable::NothingOpen(_)) => {
             "`set_task_status` sets a subtask back to pending to work on it again"
         }
-        AutopilotError::Unstartable(_) => "look at the backlog: `waves_plan` names what is wrong with it",
-        AutopilotError::NothingChanged(_) => "the run is back at RED; `autopilot_next` says what to do",
+        AutopilotError::Unstartable(_) => {
+            "look at the backlog: `waves_plan` names what is wrong with it"
+        }
+        AutopilotError::NothingChanged(_) => {
+            "the run is back at RED; `autopilot_next` says what to do"
+        }
         AutopilotError::NoRun => "`autopilot_start` begins one",
         AutopilotError::UnknownRun(_) => "`autopilot_status` names the current one",
         AutopilotError::Unfinished { .. } => {
@@ -49,14 +68,20 @@ pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
         AutopilotError::WavesLive { .. } => "`waves_status` shows it, `waves_stop` stops it",
         AutopilotError::Disabled => "set `autopilot.enabled` to true in .taskmaster/tm.yaml",
         AutopilotError::NotOurs(_) => "abort without `cleanup`",
-        AutopilotError::Unclean { .. } | AutopilotError::Uncommitted { .. } => "commit them, or stash them",
+        AutopilotError::Unclean { .. } | AutopilotError::Uncommitted { .. } => {
+            "commit them, or stash them"
+        }
         AutopilotError::NoTestCommand => "set `test.command` in .taskmaster/tm.yaml",
-        AutopilotError::NeverCommitted(_) | AutopilotError::LeftOut { .. } => "commit without `files`",
+        AutopilotError::NeverCommitted(_) | AutopilotError::LeftOut { .. } => {
+            "commit without `files`"
+        }
         AutopilotError::ForeignCommit(_) => "leave the commit to tm: `autopilot_commit`",
         AutopilotError::ChangedSince { .. } => {
             "the run is back at GREEN: `autopilot_complete_phase` has it judged again"
         }
-        AutopilotError::Results { .. } | AutopilotError::NoResults => "give `testResults` with `passed` and `failed`",
+        AutopilotError::Results { .. } | AutopilotError::NoResults => {
+            "give `testResults` with `passed` and `failed`"
+        }
         _ => return None,
     };
     Some(words.to_owned())

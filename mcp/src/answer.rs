@@ -3,7 +3,9 @@
 use crate::advice;
 use rmcp::RoleServer;
 use rmcp::handler::server::tool::IntoCallToolResult;
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorData, ProgressNotificationParam};
+use rmcp::model::{
+    CallToolResponse, CallToolResult, ContentBlock, ErrorData, ProgressNotificationParam,
+};
 use rmcp::service::RequestContext;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,7 +28,9 @@ impl Refusal {
 
     /// Returns a refusal with words of its own.
     pub(crate) fn words(message: &str, hint: Option<&str>) -> Self {
-        Self { document: json!({"success": false, "error": format!("failed to {message}"), "suggestion": hint}) }
+        Self {
+            document: json!({"success": false, "error": format!("failed to {message}"), "suggestion": hint}),
+        }
     }
 
     /// Returns a refusal that was told in full elsewhere.
@@ -44,7 +48,10 @@ impl From<tm_app::Error> for Refusal {
 impl From<tm_runtime::autopilot::Error> for Refusal {
     fn from(error: tm_runtime::autopilot::Error) -> Self {
         let mut refusal = Self::new(&error, advice::on_autopilot(&error).as_deref());
-        if let tm_runtime::autopilot::Error::Refused { verdict, is_paused, .. } = &error {
+        if let tm_runtime::autopilot::Error::Refused {
+            verdict, is_paused, ..
+        } = &error
+        {
             refusal.document["validated"] = Value::Bool(false);
             refusal.document["message"] = json!(verdict.message);
             refusal.document["paused"] = json!(is_paused);
@@ -77,8 +84,10 @@ pub(crate) fn cleaned_result(mut result: CallToolResult) -> CallToolResult {
     for block in &mut result.content {
         if let ContentBlock::Text(content) = block {
             let document = serde_json::from_str(&content.text).map(cleaned);
-            content.text =
-                document.map_or_else(|_| tm_untrusted::clean(&content.text), |document| document.to_string());
+            content.text = document.map_or_else(
+                |_| tm_untrusted::clean(&content.text),
+                |document| document.to_string(),
+            );
         }
     }
     result
@@ -89,8 +98,12 @@ fn cleaned(mut document: Value) -> Value {
     match &mut document {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
         Value::String(text) => *text = tm_untrusted::clean(text),
-        Value::Array(values) => values.iter_mut().for_each(|value| *value = cleaned(value.take())),
-        Value::Object(fields) => fields.values_mut().for_each(|value| *value = cleaned(value.take())),
+        Value::Array(values) => values
+            .iter_mut()
+            .for_each(|value| *value = cleaned(value.take())),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|value| *value = cleaned(value.take())),
     }
     document
 }
@@ -99,8 +112,14 @@ fn cleaned(mut document: Value) -> Value {
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Waits for a call that may take long, and tells a client that asks for progress how many seconds it has been.
-pub(crate) async fn told<T>(context: &RequestContext<RoleServer>, what: &str, work: impl Future<Output = T>) -> T {
-    let Some(token) = context.meta.get_progress_token() else { return work.await };
+pub(crate) async fn told<T>(
+    context: &RequestContext<RoleServer>,
+    what: &str,
+    work: impl Future<Output = T>,
+) -> T {
+    let Some(token) = context.meta.get_progress_token() else {
+        return work.await;
+    };
     let mut work = std::pin::pin!(work);
     let began = tokio::time::Instant::now();
     loop {
@@ -109,7 +128,10 @@ pub(crate) async fn told<T>(context: &RequestContext<RoleServer>, what: &str, wo
         }
         let progress = ProgressNotificationParam::new(token.clone(), began.elapsed().as_secs_f64());
         // A client that does not listen is told again next time.
-        let _told_next_time = context.peer.notify_progress(progress.with_message(what.to_owned())).await;
+        let _told_next_time = context
+            .peer
+            .notify_progress(progress.with_message(what.to_owned()))
+            .await;
     }
 }
 

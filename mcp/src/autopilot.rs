@@ -8,8 +8,9 @@ use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tm_runtime::autopilot::{
-    Cleanup, CommitRequest, Committed, CompleteRequest, Completed, Ended, FinalizeRequest, Force, NextAction,
-    StartRequest, Started, StatusView, abort, commit, complete, finalize, next, pause, preview, resume, start, status,
+    Cleanup, CommitRequest, Committed, CompleteRequest, Completed, Ended, FinalizeRequest, Force,
+    NextAction, StartRequest, Started, StatusView, abort, commit, complete, finalize, next, pause,
+    preview, resume, start, status,
 };
 use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::RunId;
@@ -102,7 +103,10 @@ struct Counts {
 impl From<Counts> for TestCounts {
     fn from(counts: Counts) -> Self {
         let sum = Self::of(counts.passed, counts.failed, counts.skipped);
-        Self { total: counts.total.unwrap_or(sum.total), ..sum }
+        Self {
+            total: counts.total.unwrap_or(sum.total),
+            ..sum
+        }
     }
 }
 
@@ -198,7 +202,11 @@ impl Server {
         name = "autopilot_start",
         description = "Begin a run of a task: a branch of its own, then RED, GREEN and COMMIT of each subtask. \
                        Returns what is to be done next.",
-        annotations(read_only_hint = false, destructive_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = false,
+            open_world_hint = false
+        )
     )]
     async fn autopilot_start(
         &self,
@@ -212,10 +220,17 @@ impl Server {
             let request = StartRequest {
                 task: start_call.task_id.clone(),
                 tag: start_call.tag.as_deref().map(Into::into),
-                branch: start_call.branch.clone().or_else(|| options?.branch.clone()),
+                branch: start_call
+                    .branch
+                    .clone()
+                    .or_else(|| options?.branch.clone()),
                 max_attempts: start_call.max_attempts.or_else(|| options?.max_attempts),
                 broken: BrokenBase::allowed_if(start_call.allow_broken_base),
-                force: if start_call.force { Force::Yes } else { Force::No },
+                force: if start_call.force {
+                    Force::Yes
+                } else {
+                    Force::No
+                },
             };
             if start_call.dry_run {
                 preview(&project, &request)
@@ -231,16 +246,30 @@ impl Server {
         description = "Tell what is to be done next, with the subtask, its context and instructions.",
         annotations(read_only_hint = true, open_world_hint = false)
     )]
-    async fn autopilot_next(&self, Parameters(place): Parameters<Where>) -> Result<Json<NextAction>, Refusal> {
+    async fn autopilot_next(
+        &self,
+        Parameters(place): Parameters<Where>,
+    ) -> Result<Json<NextAction>, Refusal> {
         let server = self.clone();
-        blocking(move || next(&server.project(place.project_root.as_deref())?, place.run().as_ref())).await.map(Json)
+        blocking(move || {
+            next(
+                &server.project(place.project_root.as_deref())?,
+                place.run().as_ref(),
+            )
+        })
+        .await
+        .map(Json)
     }
 
     #[tool(
         name = "autopilot_complete_phase",
         description = "Report how the tests went after RED or GREEN. A report that does not allow the next step is \
                        answered with what to do.",
-        annotations(read_only_hint = false, destructive_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = false,
+            open_world_hint = false
+        )
     )]
     async fn autopilot_complete_phase(
         &self,
@@ -270,9 +299,16 @@ impl Server {
     #[tool(
         name = "autopilot_commit",
         description = "Commit the subtask with a message of tm's, set it done, go on to the next one.",
-        annotations(read_only_hint = false, destructive_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = false,
+            open_world_hint = false
+        )
     )]
-    async fn autopilot_commit(&self, Parameters(call): Parameters<Commit>) -> Result<Json<Committed>, Refusal> {
+    async fn autopilot_commit(
+        &self,
+        Parameters(call): Parameters<Commit>,
+    ) -> Result<Json<Committed>, Refusal> {
         let server = self.clone();
         blocking(move || {
             let request = CommitRequest {
@@ -293,7 +329,11 @@ impl Server {
         name = "autopilot_finalize",
         description = "Close a run of which everything is committed, and set its task done. Without counts tm runs the \
                        whole suite itself.",
-        annotations(read_only_hint = false, destructive_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = false,
+            open_world_hint = false
+        )
     )]
     async fn autopilot_finalize(
         &self,
@@ -303,7 +343,11 @@ impl Server {
         let server = self.clone();
         let work = blocking(move || {
             let counts = call.test_results.map(Into::into);
-            let request = FinalizeRequest { run: call.place.run(), counts, coverage: call.coverage };
+            let request = FinalizeRequest {
+                run: call.place.run(),
+                counts,
+                coverage: call.coverage,
+            };
             let project = server.project(call.place.project_root.as_deref())?;
             Handle::current().block_on(finalize(&project, &request))
         });
@@ -313,33 +357,77 @@ impl Server {
     #[tool(
         name = "autopilot_resume",
         description = "Go on with a run that is paused or was cut off.",
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
-    async fn autopilot_resume(&self, Parameters(place): Parameters<Where>) -> Result<Json<Started>, Refusal> {
+    async fn autopilot_resume(
+        &self,
+        Parameters(place): Parameters<Where>,
+    ) -> Result<Json<Started>, Refusal> {
         let server = self.clone();
-        blocking(move || resume(&server.project(place.project_root.as_deref())?, place.run().as_ref())).await.map(Json)
+        blocking(move || {
+            resume(
+                &server.project(place.project_root.as_deref())?,
+                place.run().as_ref(),
+            )
+        })
+        .await
+        .map(Json)
     }
 
     #[tool(
         name = "autopilot_pause",
         description = "Stop a run until it is resumed.",
-        annotations(read_only_hint = false, destructive_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = false,
+            open_world_hint = false
+        )
     )]
-    async fn autopilot_pause(&self, Parameters(place): Parameters<Where>) -> Result<Json<Ended>, Refusal> {
+    async fn autopilot_pause(
+        &self,
+        Parameters(place): Parameters<Where>,
+    ) -> Result<Json<Ended>, Refusal> {
         let server = self.clone();
-        blocking(move || pause(&server.project(place.project_root.as_deref())?, place.run().as_ref())).await.map(Json)
+        blocking(move || {
+            pause(
+                &server.project(place.project_root.as_deref())?,
+                place.run().as_ref(),
+            )
+        })
+        .await
+        .map(Json)
     }
 
     #[tool(
         name = "autopilot_abort",
         description = "Give a run up. Statuses go back to what they were; commits are kept.",
-        annotations(read_only_hint = false, destructive_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            open_world_hint = false
+        )
     )]
-    async fn autopilot_abort(&self, Parameters(call): Parameters<Abort>) -> Result<Json<Ended>, Refusal> {
+    async fn autopilot_abort(
+        &self,
+        Parameters(call): Parameters<Abort>,
+    ) -> Result<Json<Ended>, Refusal> {
         let server = self.clone();
         blocking(move || {
-            let cleanup = if call.cleanup { Cleanup::Remove } else { Cleanup::Keep };
-            abort(&server.project(call.place.project_root.as_deref())?, call.place.run().as_ref(), cleanup)
+            let cleanup = if call.cleanup {
+                Cleanup::Remove
+            } else {
+                Cleanup::Keep
+            };
+            abort(
+                &server.project(call.place.project_root.as_deref())?,
+                call.place.run().as_ref(),
+                cleanup,
+            )
         })
         .await
         .map(Json)
@@ -350,10 +438,23 @@ impl Server {
         description = "Tell how a run stands: its subtasks, commits, tries and where its files are.",
         annotations(read_only_hint = true, open_world_hint = false)
     )]
-    async fn autopilot_status(&self, Parameters(place): Parameters<Where>) -> Result<Json<Status>, Refusal> {
+    async fn autopilot_status(
+        &self,
+        Parameters(place): Parameters<Where>,
+    ) -> Result<Json<Status>, Refusal> {
         let server = self.clone();
-        blocking(move || status(&server.project(place.project_root.as_deref())?, place.run().as_ref()))
-            .await
-            .map(|run| Json(Status { active: run.is_some(), run }))
+        blocking(move || {
+            status(
+                &server.project(place.project_root.as_deref())?,
+                place.run().as_ref(),
+            )
+        })
+        .await
+        .map(|run| {
+            Json(Status {
+                active: run.is_some(),
+                run,
+            })
+        })
     }
 }

@@ -32,7 +32,9 @@ pub fn new_token() -> Result<String, Error> {
     let mut bytes = [0_u8; TOKEN_BYTES];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|source| Error::Token { source })?;
-    Ok(bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")))
+    Ok(bytes
+        .iter()
+        .fold(String::new(), |text, byte| text + &format!("{byte:02x}")))
 }
 
 impl HttpServer {
@@ -44,16 +46,23 @@ impl HttpServer {
         if !address.ip().is_loopback() {
             return Err(Error::NotLoopback(address));
         }
-        let listener = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|source| Error::Listen { address, source })?;
         let config = StreamableHttpServerConfig::default().with_allowed_origins([
             "http://localhost:*",
             "http://127.0.0.1:*",
             "http://[::1]:*",
         ]);
-        let service =
-            StreamableHttpService::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);
+        let service = StreamableHttpService::new(
+            move || Ok(server.clone()),
+            Arc::new(LocalSessionManager::default()),
+            config,
+        );
         let expected: Arc<str> = format!("Bearer {token}").into();
-        let router = Router::new().nest_service("/mcp", service).layer(from_fn_with_state(expected, check_token));
+        let router = Router::new()
+            .nest_service("/mcp", service)
+            .layer(from_fn_with_state(expected, check_token));
         Ok(Self { listener, router })
     }
 
@@ -62,7 +71,9 @@ impl HttpServer {
     /// # Errors
     /// The system does not say.
     pub fn address(&self) -> Result<SocketAddr, Error> {
-        self.listener.local_addr().map_err(|error| Error::Protocol(error.to_string()))
+        self.listener
+            .local_addr()
+            .map_err(|error| Error::Protocol(error.to_string()))
     }
 
     /// Serves until the process ends.
@@ -70,21 +81,33 @@ impl HttpServer {
     /// # Errors
     /// The system refused to go on.
     pub async fn serve(self) -> Result<(), Error> {
-        axum::serve(self.listener, self.router).await.map_err(|error| Error::Protocol(error.to_string()))
+        axum::serve(self.listener, self.router)
+            .await
+            .map_err(|error| Error::Protocol(error.to_string()))
     }
 }
 
 async fn check_token(State(expected): State<Arc<str>>, request: Request, next: Next) -> Response {
-    let given = request.headers().get(header::AUTHORIZATION).map_or(&b""[..], |value| value.as_bytes());
+    let given = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .map_or(&b""[..], |value| value.as_bytes());
     if is_same(given, expected.as_bytes()) {
         return next.run(request).await;
     }
-    (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], "the token is missing or wrong\n")
+    (
+        StatusCode::UNAUTHORIZED,
+        [(header::WWW_AUTHENTICATE, "Bearer")],
+        "the token is missing or wrong\n",
+    )
         .into_response()
 }
 
 /// Compares in a time that does not tell how much is right.
 fn is_same(given: &[u8], expected: &[u8]) -> bool {
-    let difference = given.iter().zip(expected).fold(0, |difference, (one, other)| difference | (one ^ other));
+    let difference = given
+        .iter()
+        .zip(expected)
+        .fold(0, |difference, (one, other)| difference | (one ^ other));
     given.len() == expected.len() && difference == 0
 }

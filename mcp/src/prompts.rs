@@ -3,7 +3,10 @@
 use crate::answer::{Refusal, blocking};
 use crate::server::Server;
 use rmcp::ErrorData;
-use rmcp::model::{GetPromptRequestParams, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
+use rmcp::model::{
+    GetPromptRequestParams, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage,
+    Role,
+};
 use tm_presets::{LoopContext, LoopPrompt, PresetFolders, loop_presets};
 use tm_runtime::autopilot::{GUIDE, Project, prompt};
 
@@ -14,56 +17,101 @@ const COVERAGE: &str = "80";
 
 /// Returns all prompts.
 pub(crate) async fn list(server: Server) -> Result<Vec<Prompt>, ErrorData> {
-    let presets = blocking(move || loop_presets(&folders(&server)?).map_err(|error| Refusal::new(&error, None)));
-    let presets = presets.await.map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
+    let presets = blocking(move || {
+        loop_presets(&folders(&server)?).map_err(|error| Refusal::new(&error, None))
+    });
+    let presets = presets
+        .await
+        .map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
     let mut prompts = vec![Prompt::new(
         AUTOPILOT,
         Some("Do a task, subtask by subtask: failing tests, code that makes them pass, a commit"),
-        Some(vec![argument("task", "The task, such as 7; the one under way when not given")]),
+        Some(vec![argument(
+            "task",
+            "The task, such as 7; the one under way when not given",
+        )]),
     )];
-    let tag = || argument("tag", "The tag of the backlog; the current one when not given");
+    let tag = || {
+        argument(
+            "tag",
+            "The tag of the backlog; the current one when not given",
+        )
+    };
     prompts.extend(
         presets
             .iter()
             .filter(|preset| preset.name != AUTOPILOT)
-            .map(|preset| Prompt::new(preset.name.clone(), Some(preset.title().to_owned()), Some(vec![tag()]))),
+            .map(|preset| {
+                Prompt::new(
+                    preset.name.clone(),
+                    Some(preset.title().to_owned()),
+                    Some(vec![tag()]),
+                )
+            }),
     );
     Ok(prompts)
 }
 
 fn argument(name: &str, what: &str) -> PromptArgument {
-    PromptArgument::new(name).with_description(what).with_required(false)
+    PromptArgument::new(name)
+        .with_description(what)
+        .with_required(false)
 }
 
 /// Returns a prompt with its arguments filled in.
-pub(crate) async fn get(server: Server, request: GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+pub(crate) async fn get(
+    server: Server,
+    request: GetPromptRequestParams,
+) -> Result<GetPromptResult, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
     if request.name == AUTOPILOT {
         let task = text(&arguments, "task");
-        let words = blocking(move || Ok::<_, Refusal>(lead(&server.project(None)?, task.as_deref()))).await;
+        let words =
+            blocking(move || Ok::<_, Refusal>(lead(&server.project(None)?, task.as_deref()))).await;
         return words.map(message).map_err(|refusal| invalid(&refusal));
     }
     let filled = blocking(move || {
         let failed = |error: tm_presets::Error| Refusal::new(&error, None);
         let presets = loop_presets(&folders(&server)?).map_err(failed)?;
-        let known: Vec<String> = presets.iter().map(|preset| format!("`{}`", preset.name)).collect();
-        let found = presets.into_iter().find(|preset| preset.name == request.name);
-        let unknown =
-            || Refusal::words(&format!("find the prompt `{}`, there are {}", request.name, known.join(", ")), None);
+        let known: Vec<String> = presets
+            .iter()
+            .map(|preset| format!("`{}`", preset.name))
+            .collect();
+        let found = presets
+            .into_iter()
+            .find(|preset| preset.name == request.name);
+        let unknown = || {
+            Refusal::words(
+                &format!(
+                    "find the prompt `{}`, there are {}",
+                    request.name,
+                    known.join(", ")
+                ),
+                None,
+            )
+        };
         let context = context(&server.project(None)?, text(&arguments, "tag"));
-        LoopPrompt::Preset(found.ok_or_else(unknown)?).body(&context).map_err(failed)
+        LoopPrompt::Preset(found.ok_or_else(unknown)?)
+            .body(&context)
+            .map_err(failed)
     });
-    filled.await.map(message).map_err(|refusal| invalid(&refusal))
+    filled
+        .await
+        .map(message)
+        .map_err(|refusal| invalid(&refusal))
 }
 
 /// What an agent is told that does a task, or goes on with the one under way.
 fn lead(project: &Project, task: Option<&str>) -> String {
     let begin = match task {
-        Some(task) => format!("Work on task {task}: call `autopilot_start` with `taskId` \"{task}\"."),
+        Some(task) => {
+            format!("Work on task {task}: call `autopilot_start` with `taskId` \"{task}\".")
+        }
         None => match prompt(project, None) {
             Ok(step) => format!("A run is under way. Its step is this:\n\n{step}"),
             Err(_none_is) => {
-                "Ask which task to work on, unless it is clear: `next_task` names the next one.".to_owned()
+                "Ask which task to work on, unless it is clear: `next_task` names the next one."
+                    .to_owned()
             }
         },
     };
@@ -76,11 +124,16 @@ fn context(project: &Project, tag: Option<String>) -> LoopContext {
     LoopContext {
         iteration: 1,
         iterations: 1,
-        flags: tag.as_ref().map_or_else(String::new, |tag| format!(" --tag={tag}")),
+        flags: tag
+            .as_ref()
+            .map_or_else(String::new, |tag| format!(" --tag={tag}")),
         tag,
         tm: "tm".to_owned(),
         progress_file: ".taskmaster/progress.txt".to_owned(),
-        coverage_target: threshold.map_or_else(|| COVERAGE.to_owned(), |threshold| threshold.percent().to_string()),
+        coverage_target: threshold.map_or_else(
+            || COVERAGE.to_owned(),
+            |threshold| threshold.percent().to_string(),
+        ),
         ..LoopContext::default()
     }
 }
@@ -97,8 +150,10 @@ fn folders(server: &Server) -> Result<PresetFolders, Refusal> {
 /// An argument that was given; flags and line breaks in it are no part of a tag or of a task.
 fn text(arguments: &JsonObject, name: &str) -> Option<String> {
     let given = arguments.get(name)?.as_str()?.trim();
-    let is_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/' | ':');
-    (!given.is_empty() && !given.starts_with('-') && given.chars().all(is_word)).then(|| given.to_owned())
+    let is_word =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/' | ':');
+    (!given.is_empty() && !given.starts_with('-') && given.chars().all(is_word))
+        .then(|| given.to_owned())
 }
 
 fn message(words: String) -> GetPromptResult {

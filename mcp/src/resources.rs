@@ -6,8 +6,8 @@ use crate::answer::{Refusal, blocking};
 use crate::server::Server;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate,
+    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceResult,
+    Resource, ResourceContents, ResourceTemplate,
 };
 use serde_json::json;
 use std::io::ErrorKind;
@@ -26,21 +26,65 @@ type Kind = (&'static str, &'static str, &'static str);
 const WAVES: &str = "tm://waves/";
 const OF_WAVES: [Kind; 7] = [
     ("summary.md", "text/markdown", "the summary of the run"),
-    ("summary.json", "application/json", "the summary of the run, for programs"),
-    ("report.html", "text/html", "the report of the run, in one page"),
-    ("junit.xml", "application/xml", "the results of the run, for CI systems"),
-    ("plan.md", "text/markdown", "the plan that the run began with"),
-    ("context.md", "text/markdown", "what the agents of the run found out"),
-    ("activity.jsonl", "application/jsonl", "the events of the run, one a line"),
+    (
+        "summary.json",
+        "application/json",
+        "the summary of the run, for programs",
+    ),
+    (
+        "report.html",
+        "text/html",
+        "the report of the run, in one page",
+    ),
+    (
+        "junit.xml",
+        "application/xml",
+        "the results of the run, for CI systems",
+    ),
+    (
+        "plan.md",
+        "text/markdown",
+        "the plan that the run began with",
+    ),
+    (
+        "context.md",
+        "text/markdown",
+        "what the agents of the run found out",
+    ),
+    (
+        "activity.jsonl",
+        "application/jsonl",
+        "the events of the run, one a line",
+    ),
 ];
 
 const AUTOPILOT: &str = "tm://autopilot/";
 const OF_AUTOPILOT: [Kind; 5] = [
-    ("report.md", "text/markdown", "the report of the run of autopilot"),
-    ("state.json", "application/json", "the state of the run of autopilot"),
-    ("manifest.json", "application/json", "what the run of autopilot is"),
-    ("work-units.json", "application/json", "the pieces of work of the run of autopilot"),
-    ("activity.jsonl", "application/jsonl", "the events of the run of autopilot, one a line"),
+    (
+        "report.md",
+        "text/markdown",
+        "the report of the run of autopilot",
+    ),
+    (
+        "state.json",
+        "application/json",
+        "the state of the run of autopilot",
+    ),
+    (
+        "manifest.json",
+        "application/json",
+        "what the run of autopilot is",
+    ),
+    (
+        "work-units.json",
+        "application/json",
+        "the pieces of work of the run of autopilot",
+    ),
+    (
+        "activity.jsonl",
+        "application/jsonl",
+        "the events of the run of autopilot, one a line",
+    ),
 ];
 
 /// Returns a page of what there is, the latest runs first.
@@ -50,14 +94,24 @@ pub(crate) async fn list(
 ) -> Result<ListResourcesResult, ErrorData> {
     let offset = match page.and_then(|page| page.cursor) {
         None => 0,
-        Some(cursor) => cursor.parse::<usize>().map_err(|_| ErrorData::invalid_params("unknown cursor", None))?,
+        Some(cursor) => cursor
+            .parse::<usize>()
+            .map_err(|_| ErrorData::invalid_params("unknown cursor", None))?,
     };
     blocking(move || {
         let runs = runs(&server.project(None)?);
-        let resources = runs.iter().skip(offset).take(PAGE).flat_map(Run::resources).collect();
+        let resources = runs
+            .iter()
+            .skip(offset)
+            .take(PAGE)
+            .flat_map(Run::resources)
+            .collect();
         let end = offset.saturating_add(PAGE);
         let next_cursor = (end < runs.len()).then(|| end.to_string());
-        Ok::<_, Refusal>(ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) })
+        Ok::<_, Refusal>(ListResourcesResult {
+            next_cursor,
+            ..ListResourcesResult::with_all_items(resources)
+        })
     })
     .await
     .map_err(|refusal| trouble(&refusal))
@@ -72,7 +126,12 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
     };
     ListResourceTemplatesResult::with_all_items(vec![
         one(WAVES, "run-of-waves", "a file of a run of waves", &OF_WAVES),
-        one(AUTOPILOT, "run-of-autopilot", "a file of a run of autopilot in this checkout", &OF_AUTOPILOT),
+        one(
+            AUTOPILOT,
+            "run-of-autopilot",
+            "a file of a run of autopilot in this checkout",
+            &OF_AUTOPILOT,
+        ),
     ])
 }
 
@@ -81,7 +140,9 @@ pub(crate) async fn read(server: Server, uri: String) -> Result<ReadResourceResu
     let unknown = json!({"uri": uri});
     let found = blocking(move || {
         let project = server.project(None)?;
-        let Some((path, mime_type)) = place(&project, &uri) else { return Ok(None) };
+        let Some((path, mime_type)) = place(&project, &uri) else {
+            return Ok(None);
+        };
         let bytes = match read_beneath_runs(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -96,26 +157,45 @@ pub(crate) async fn read(server: Server, uri: String) -> Result<ReadResourceResu
     });
     match found.await.map_err(|refusal| trouble(&refusal))? {
         Some(result) => Ok(result),
-        None => Err(ErrorData::resource_not_found("there is no such resource", Some(unknown))),
+        None => Err(ErrorData::resource_not_found(
+            "there is no such resource",
+            Some(unknown),
+        )),
     }
 }
 
 /// Reads a file of a run. Agents can write there: neither it nor the run's folder may be a link.
 fn read_beneath_runs(path: &Path) -> std::io::Result<Vec<u8>> {
-    let runs = path.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let runs = path
+        .parent()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new("/"));
     tm_untrusted::read_beneath(runs, path.strip_prefix(runs).unwrap_or(path), LONGEST)
 }
 
 /// Returns the ids of runs that begin like this, for the `run` of a template.
 pub(crate) fn complete_run(project: &Project, template: &str, beginning: &str) -> Vec<String> {
-    let of_template = runs(project).into_iter().filter(|run| template.starts_with(run.start));
-    of_template.map(|run| run.id.to_string()).filter(|id| id.starts_with(beginning)).collect()
+    let of_template = runs(project)
+        .into_iter()
+        .filter(|run| template.starts_with(run.start));
+    of_template
+        .map(|run| run.id.to_string())
+        .filter(|id| id.starts_with(beginning))
+        .collect()
 }
 
 /// Returns the names of files that begin like this, for the `file` of a template.
 pub(crate) fn complete_file(template: &str, beginning: &str) -> Vec<String> {
-    let kinds: &[Kind] = if template.starts_with(AUTOPILOT) { &OF_AUTOPILOT } else { &OF_WAVES };
-    kinds.iter().map(|(name, _, _)| (*name).to_owned()).filter(|name| name.starts_with(beginning)).collect()
+    let kinds: &[Kind] = if template.starts_with(AUTOPILOT) {
+        &OF_AUTOPILOT
+    } else {
+        &OF_WAVES
+    };
+    kinds
+        .iter()
+        .map(|(name, _, _)| (*name).to_owned())
+        .filter(|name| name.starts_with(beginning))
+        .collect()
 }
 
 /// A run with the files that are there.
@@ -133,9 +213,12 @@ impl Run {
         });
         there
             .map(|(name, mime_type, what)| {
-                Resource::new(format!("{}{}/{name}", self.start, self.id), format!("{}/{name}", self.id))
-                    .with_description(*what)
-                    .with_mime_type(*mime_type)
+                Resource::new(
+                    format!("{}{}/{name}", self.start, self.id),
+                    format!("{}/{name}", self.id),
+                )
+                .with_description(*what)
+                .with_mime_type(*mime_type)
             })
             .collect()
     }
@@ -144,12 +227,26 @@ impl Run {
 /// Every run of the project, the latest first; a folder that can't be read holds none.
 fn runs(project: &Project) -> Vec<Run> {
     let waves = project.waves_directory();
-    let of_waves = waves.runs().unwrap_or_default().into_iter().filter_map(|id| {
-        let folder = waves.run(&id).ok()?.path().to_owned();
-        Some(Run { start: WAVES, kinds: &OF_WAVES, id, folder })
-    });
+    let of_waves = waves
+        .runs()
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|id| {
+            let folder = waves.run(&id).ok()?.path().to_owned();
+            Some(Run {
+                start: WAVES,
+                kinds: &OF_WAVES,
+                id,
+                folder,
+            })
+        });
     let of_autopilot = project.autopilot_runs().into_iter();
-    let of_autopilot = of_autopilot.map(|(id, folder)| Run { start: AUTOPILOT, kinds: &OF_AUTOPILOT, id, folder });
+    let of_autopilot = of_autopilot.map(|(id, folder)| Run {
+        start: AUTOPILOT,
+        kinds: &OF_AUTOPILOT,
+        id,
+        folder,
+    });
     let mut runs: Vec<Run> = of_waves.collect();
     runs.reverse();
     runs.extend(of_autopilot);
@@ -158,12 +255,22 @@ fn runs(project: &Project) -> Vec<Run> {
 
 /// Where an address leads, and the type of what is there.
 fn place(project: &Project, uri: &str) -> Option<(PathBuf, &'static str)> {
-    let run = |rest: &str| rest.split_once('/').map(|(run, file)| (RunId::from(run), file.to_owned()));
-    let known =
-        |kinds: &[Kind], file: &str| kinds.iter().find(|(name, _, _)| *name == file).map(|kind| (kind.0, kind.1));
+    let run = |rest: &str| {
+        rest.split_once('/')
+            .map(|(run, file)| (RunId::from(run), file.to_owned()))
+    };
+    let known = |kinds: &[Kind], file: &str| {
+        kinds
+            .iter()
+            .find(|(name, _, _)| *name == file)
+            .map(|kind| (kind.0, kind.1))
+    };
     if let Some((id, file)) = uri.strip_prefix(WAVES).and_then(run) {
         let (name, mime_type) = known(&OF_WAVES, &file)?;
-        return Some((project.waves_directory().run(&id).ok()?.path().join(name), mime_type));
+        return Some((
+            project.waves_directory().run(&id).ok()?.path().join(name),
+            mime_type,
+        ));
     }
     let (id, file) = uri.strip_prefix(AUTOPILOT).and_then(run)?;
     let (name, mime_type) = known(&OF_AUTOPILOT, &file)?;
@@ -187,9 +294,15 @@ mod tests {
         std::os::unix::fs::symlink("../../summary.md", runs.join("r1/summary.md")).expect("a link");
         std::os::unix::fs::symlink("..", runs.join("r2")).expect("a link");
         for run in ["r1", "r2"] {
-            assert!(read_beneath_runs(&runs.join(run).join("summary.md")).is_err(), "{run}");
+            assert!(
+                read_beneath_runs(&runs.join(run).join("summary.md")).is_err(),
+                "{run}"
+            );
         }
         tm_store::atomic::replace_own(&runs.join("r1/summary.md"), b"text").expect("a file");
-        assert_eq!(read_beneath_runs(&runs.join("r1/summary.md")).expect("read"), b"text");
+        assert_eq!(
+            read_beneath_runs(&runs.join("r1/summary.md")).expect("read"),
+            b"text"
+        );
     }
 }

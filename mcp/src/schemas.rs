@@ -16,8 +16,14 @@ fn plain<'v>(values: impl Iterator<Item = &'v mut Value>) {
     for value in values {
         match value {
             Value::Object(fields) => {
-                let is_width = |format: &str| format.trim_start_matches('u').starts_with("int") || format == "double";
-                if fields.get("format").and_then(Value::as_str).is_some_and(is_width) {
+                let is_width = |format: &str| {
+                    format.trim_start_matches('u').starts_with("int") || format == "double"
+                };
+                if fields
+                    .get("format")
+                    .and_then(Value::as_str)
+                    .is_some_and(is_width)
+                {
                     fields.remove("format");
                 }
                 plain(fields.values_mut());
@@ -36,8 +42,16 @@ mod tests {
     fn every_tool_says_what_it_does_and_no_schema_names_a_width() {
         for tool in Server::every_tool().list_all() {
             let text = serde_json::to_string(&tool).unwrap();
-            assert!(!text.contains("\"format\":\"uint") && !text.contains("\"format\":\"double"), "{}", tool.name);
-            assert!(tool.description.is_some() && tool.annotations.is_some(), "{}", tool.name);
+            assert!(
+                !text.contains("\"format\":\"uint") && !text.contains("\"format\":\"double"),
+                "{}",
+                tool.name
+            );
+            assert!(
+                tool.description.is_some() && tool.annotations.is_some(),
+                "{}",
+                tool.name
+            );
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
         }
     }

@@ -8,9 +8,10 @@ use crate::{completions, prompts, resources};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _, tool_handler};
@@ -48,7 +49,10 @@ impl Server {
         router.merge(Self::autopilot_tools());
         router.merge(Self::unit_tools());
         router.merge(Self::waves_tools());
-        router.map.values_mut().for_each(|route| without_widths(&mut route.attr));
+        router
+            .map
+            .values_mut()
+            .for_each(|route| without_widths(&mut route.attr));
         router
     }
 
@@ -59,7 +63,10 @@ impl Server {
     }
 
     pub(crate) fn folder(&self, root: Option<&str>) -> PathBuf {
-        root.map_or_else(|| self.place.folder.clone(), |root| Path::new(root).to_owned())
+        root.map_or_else(
+            || self.place.folder.clone(),
+            |root| Path::new(root).to_owned(),
+        )
     }
 }
 
@@ -85,7 +92,9 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = ToolCallContext::new(self, request, context);
         Ok(match self.router.call(call).await? {
-            CallToolResponse::Complete(result) => CallToolResponse::Complete(cleaned_result(result)),
+            CallToolResponse::Complete(result) => {
+                CallToolResponse::Complete(cleaned_result(result))
+            }
             other => other,
         })
     }
@@ -111,7 +120,9 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(self.clone(), request.uri).await.map(Into::into)
+        resources::read(self.clone(), request.uri)
+            .await
+            .map(Into::into)
     }
 
     async fn list_prompts(
@@ -119,7 +130,9 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        prompts::list(self.clone()).await.map(ListPromptsResult::with_all_items)
+        prompts::list(self.clone())
+            .await
+            .map(ListPromptsResult::with_all_items)
     }
 
     async fn get_prompt(
@@ -150,5 +163,9 @@ pub async fn serve_stdio(server: Server) -> Result<(), Error> {
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(Error::Protocol(error.to_string())),
     };
-    running.waiting().await.map(drop).map_err(|error| Error::Protocol(error.to_string()))
+    running
+        .waiting()
+        .await
+        .map(drop)
+        .map_err(|error| Error::Protocol(error.to_string()))
 }

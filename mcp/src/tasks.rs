@@ -93,7 +93,10 @@ struct TaskView {
 }
 
 /// A page of tasks.
-#[expect(clippy::struct_field_names, reason = "the names are those of the answer")]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the names are those of the answer"
+)]
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Tasks {
@@ -176,21 +179,46 @@ impl Server {
         description = "List the tasks of the backlog, page by page.",
         annotations(read_only_hint = true, open_world_hint = false)
     )]
-    async fn get_tasks(&self, Parameters(call): Parameters<GetTasks>) -> Result<Json<Tasks>, Refusal> {
+    async fn get_tasks(
+        &self,
+        Parameters(call): Parameters<GetTasks>,
+    ) -> Result<Json<Tasks>, Refusal> {
         let server = self.clone();
         blocking(move || {
             let backlog = server.backlog(&call.backlog)?;
-            let wanted: Option<Vec<Status>> =
-                call.status.as_deref().map(|text| text.split(',').map(|status| Status::from(status.trim())).collect());
-            let fits = |task: &&Task| wanted.as_ref().is_none_or(|wanted| wanted.contains(&task.status));
+            let wanted: Option<Vec<Status>> = call.status.as_deref().map(|text| {
+                text.split(',')
+                    .map(|status| Status::from(status.trim()))
+                    .collect()
+            });
+            let fits = |task: &&Task| {
+                wanted
+                    .as_ref()
+                    .is_none_or(|wanted| wanted.contains(&task.status))
+            };
             let fitting: Vec<&Task> = backlog.tasks.iter().filter(fits).collect();
             let limit = call.limit.unwrap_or(PAGE).max(1);
-            let depth = if call.with_subtasks { Depth::Subtasks } else { Depth::Alone };
-            let tasks = fitting.iter().skip(call.offset).take(limit).map(|task| view(task, depth)).collect();
+            let depth = if call.with_subtasks {
+                Depth::Subtasks
+            } else {
+                Depth::Alone
+            };
+            let tasks = fitting
+                .iter()
+                .skip(call.offset)
+                .take(limit)
+                .map(|task| view(task, depth))
+                .collect();
             let end = call.offset.saturating_add(limit);
             let next_offset = (end < fitting.len()).then_some(end);
             let (total, stats) = (fitting.len(), Some(Stats::of(&backlog.tasks)));
-            Ok::<_, Refusal>(Tasks { tasks, tag: backlog.tag.to_string(), total, stats, next_offset })
+            Ok::<_, Refusal>(Tasks {
+                tasks,
+                tag: backlog.tag.to_string(),
+                total,
+                stats,
+                next_offset,
+            })
         })
         .await
         .map(Json)
@@ -201,19 +229,34 @@ impl Server {
         description = "Return a task or subtask in full, or several.",
         annotations(read_only_hint = true, open_world_hint = false)
     )]
-    async fn get_task(&self, Parameters(call): Parameters<GetTask>) -> Result<Json<Tasks>, Refusal> {
+    async fn get_task(
+        &self,
+        Parameters(call): Parameters<GetTask>,
+    ) -> Result<Json<Tasks>, Refusal> {
         let server = self.clone();
         blocking(move || {
             let backlog = server.backlog(&call.backlog)?;
-            let all = || backlog.tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks));
+            let all = || {
+                backlog
+                    .tasks
+                    .iter()
+                    .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
+            };
             let mut tasks = Vec::new();
             for id in ids(&call.id) {
                 let found = all().find(|task| task.id == id);
-                let found = found.ok_or_else(|| Refusal::words(&format!("find the task `{id}`"), None))?;
+                let found =
+                    found.ok_or_else(|| Refusal::words(&format!("find the task `{id}`"), None))?;
                 tasks.push(view(found, Depth::Everything));
             }
             let total = tasks.len();
-            Ok::<_, Refusal>(Tasks { tasks, tag: backlog.tag.to_string(), total, stats: None, next_offset: None })
+            Ok::<_, Refusal>(Tasks {
+                tasks,
+                tag: backlog.tag.to_string(),
+                total,
+                stats: None,
+                next_offset: None,
+            })
         })
         .await
         .map(Json)
@@ -225,12 +268,19 @@ impl Server {
                        Subtasks of tasks that are in progress come first.",
         annotations(read_only_hint = true, open_world_hint = false)
     )]
-    async fn next_task(&self, Parameters(call): Parameters<OfBacklog>) -> Result<Json<OneTask>, Refusal> {
+    async fn next_task(
+        &self,
+        Parameters(call): Parameters<OfBacklog>,
+    ) -> Result<Json<OneTask>, Refusal> {
         let server = self.clone();
         blocking(move || {
             let backlog = server.backlog(&call)?;
-            let next_task = next(&backlog.tasks, Candidates::Open).map(|task| view(task, Depth::Everything));
-            Ok::<_, Refusal>(OneTask { next_task, tag: backlog.tag.to_string() })
+            let next_task =
+                next(&backlog.tasks, Candidates::Open).map(|task| view(task, Depth::Everything));
+            Ok::<_, Refusal>(OneTask {
+                next_task,
+                tag: backlog.tag.to_string(),
+            })
         })
         .await
         .map(Json)
@@ -239,9 +289,17 @@ impl Server {
     #[tool(
         name = "set_task_status",
         description = "Set the status of tasks or subtasks, all of them or none.",
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
-    async fn set_task_status(&self, Parameters(call): Parameters<SetTaskStatus>) -> Result<Json<StatusesSet>, Refusal> {
+    async fn set_task_status(
+        &self,
+        Parameters(call): Parameters<SetTaskStatus>,
+    ) -> Result<Json<StatusesSet>, Refusal> {
         let server = self.clone();
         blocking(move || server.set_statuses(&call)).await.map(Json)
     }
@@ -262,18 +320,30 @@ impl Server {
         if let Status::Other(unknown) = &status {
             let known: Vec<&str> = Status::KNOWN.iter().map(Status::as_str).collect();
             let hint = format!("there are {}", known.join(", "));
-            return Err(Refusal::words(&format!("set the status `{unknown}`"), Some(&hint)));
+            return Err(Refusal::words(
+                &format!("set the status `{unknown}`"),
+                Some(&hint),
+            ));
         }
         let (source, backlog) = self.read(&call.backlog)?;
         let folders = || {
             let root = self.folder(call.backlog.project_root.as_deref());
-            let backlog = source.path().canonicalize().ok().and_then(|path| Some(path.parent()?.to_owned()));
+            let backlog = source
+                .path()
+                .canonicalize()
+                .ok()
+                .and_then(|path| Some(path.parent()?.to_owned()));
             std::iter::once(root).chain(backlog).collect()
         };
         refuse_to_agents("set_task_status", folders)
             .map_err(|refused| Refusal::new(&refused, Some(RefusedToAgent::HINT)))?;
-        let changes: Vec<StatusChange> =
-            ids(&call.id).into_iter().map(|id| StatusChange { id, status: status.clone() }).collect();
+        let changes: Vec<StatusChange> = ids(&call.id)
+            .into_iter()
+            .map(|id| StatusChange {
+                id,
+                status: status.clone(),
+            })
+            .collect();
         let now = stamp(tm_runtime::now());
         let outcomes = source.set_statuses(&backlog.tag, &changes, RollUp::Parents, Some(&now))?;
         let tasks: Vec<StatusSet> = outcomes
@@ -285,12 +355,19 @@ impl Server {
                 new_status: outcome.new.to_string(),
             })
             .collect();
-        Ok(StatusesSet { message: format!("{} statuses are set", tasks.len()), tasks })
+        Ok(StatusesSet {
+            message: format!("{} statuses are set", tasks.len()),
+            tasks,
+        })
     }
 }
 
 fn ids(text: &str) -> Vec<TaskId> {
-    text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(TaskId::from).collect()
+    text.split(',')
+        .map(str::trim)
+        .filter(|id| !id.is_empty())
+        .map(TaskId::from)
+        .collect()
 }
 
 /// How much of a task is told.
@@ -303,7 +380,11 @@ enum Depth {
 
 fn view(task: &Task, depth: Depth) -> TaskView {
     let text = |text: &str| (depth == Depth::Everything).then(|| text.to_owned());
-    let subtasks = if depth == Depth::Alone { &[][..] } else { &task.subtasks };
+    let subtasks = if depth == Depth::Alone {
+        &[][..]
+    } else {
+        &task.subtasks
+    };
     TaskView {
         id: task.id.to_string(),
         title: task.title.clone(),
@@ -313,6 +394,9 @@ fn view(task: &Task, depth: Depth) -> TaskView {
         description: text(&task.description),
         details: text(&task.details),
         test_strategy: text(&task.test_strategy),
-        subtasks: subtasks.iter().map(|subtask| view(subtask, depth)).collect(),
+        subtasks: subtasks
+            .iter()
+            .map(|subtask| view(subtask, depth))
+            .collect(),
     }
 }

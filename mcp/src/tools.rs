@@ -23,11 +23,23 @@ impl ToolChoice {
     /// Reads `core` (or `lean`), `standard`, `all`, names of tools, or several of these with commas; `-` stands for `_`
     /// too. Where nothing that is known is named, it is all.
     pub fn parse(text: &str) -> Self {
-        let words = text.split(',').map(|name| name.trim().to_lowercase().replace('-', "_"));
-        let all: Vec<String> = Server::every_tool().list_all().iter().map(|tool| tool.name.to_string()).collect();
-        let mut choice = Self { names: Vec::new(), unknown: Vec::new() };
+        let words = text
+            .split(',')
+            .map(|name| name.trim().to_lowercase().replace('-', "_"));
+        let all: Vec<String> = Server::every_tool()
+            .list_all()
+            .iter()
+            .map(|tool| tool.name.to_string())
+            .collect();
+        let mut choice = Self {
+            names: Vec::new(),
+            unknown: Vec::new(),
+        };
         for word in words.filter(|word| !word.is_empty()) {
-            let other = OTHER_NAMES.iter().find(|(other, _)| *other == word).map(|(_, name)| (*name).to_owned());
+            let other = OTHER_NAMES
+                .iter()
+                .find(|(other, _)| *other == word)
+                .map(|(_, name)| (*name).to_owned());
             let word = other.unwrap_or(word);
             let is_meant = |name: &&String| match word.as_str() {
                 "all" => true,
@@ -53,7 +65,11 @@ impl ToolChoice {
     }
 
     pub(crate) fn apply(&self, router: &mut ToolRouter<Server>) {
-        let all: Vec<String> = router.list_all().iter().map(|tool| tool.name.to_string()).collect();
+        let all: Vec<String> = router
+            .list_all()
+            .iter()
+            .map(|tool| tool.name.to_string())
+            .collect();
         for name in all.iter().filter(|name| !self.names.contains(name)) {
             router.remove_route(name);
         }
@@ -67,7 +83,11 @@ mod tests {
     fn chosen(text: &str) -> Vec<String> {
         let mut router = Server::every_tool();
         ToolChoice::parse(text).apply(&mut router);
-        let mut names: Vec<String> = router.list_all().iter().map(|tool| tool.name.to_string()).collect();
+        let mut names: Vec<String> = router
+            .list_all()
+            .iter()
+            .map(|tool| tool.name.to_string())
+            .collect();
         names.sort();
         names
     }
@@ -78,7 +98,10 @@ mod tests {
         assert_eq!(chosen("core"), core);
         assert_eq!(chosen("LEAN"), core);
         assert_eq!(chosen("standard").len(), 9);
-        assert_eq!(chosen(" get-tasks, Autopilot_Next "), ["autopilot_next", "get_tasks"]);
+        assert_eq!(
+            chosen(" get-tasks, Autopilot_Next "),
+            ["autopilot_next", "get_tasks"]
+        );
         assert_eq!(chosen("autopilot-complete"), ["autopilot_complete_phase"]);
         assert_eq!(chosen("core,waves_plan").len(), 5);
     }
@@ -86,7 +109,10 @@ mod tests {
     #[test]
     fn names_that_no_tool_has_are_named_and_alone_mean_all() {
         let choice = ToolChoice::parse("get_tasks,expand_task");
-        assert_eq!((choice.unknown(), chosen("get_tasks,expand_task").len()), (&["expand_task".to_owned()][..], 1));
+        assert_eq!(
+            (choice.unknown(), chosen("get_tasks,expand_task").len()),
+            (&["expand_task".to_owned()][..], 1)
+        );
         assert_eq!(chosen("expand_task"), chosen("all"));
         assert_eq!(chosen(""), chosen("all"));
     }

@@ -9,7 +9,9 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tm_runtime::autopilot::{NextAction, UnitResult, WorkUnit, complete_unit, next_work_unit, run_state};
+use tm_runtime::autopilot::{
+    NextAction, UnitResult, WorkUnit, complete_unit, next_work_unit, run_state,
+};
 use tokio::runtime::Handle;
 
 /// What came of a piece of work.
@@ -44,15 +46,24 @@ impl Server {
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<NextWorkUnit>, Refusal> {
         let server = self.clone();
-        blocking(move || next_work_unit(&server.project(place.project_root.as_deref())?, place.run().as_ref()))
-            .await
-            .map(|work_unit| Json(NextWorkUnit { work_unit }))
+        blocking(move || {
+            next_work_unit(
+                &server.project(place.project_root.as_deref())?,
+                place.run().as_ref(),
+            )
+        })
+        .await
+        .map(|work_unit| Json(NextWorkUnit { work_unit }))
     }
 
     #[tool(
         name = "autopilot_complete_work_unit",
         description = "Report what came of the piece of work under way. Returns what is to be done next.",
-        annotations(read_only_hint = false, destructive_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = false,
+            open_world_hint = false
+        )
     )]
     async fn autopilot_complete_work_unit(
         &self,
@@ -63,7 +74,12 @@ impl Server {
         let work = blocking(move || {
             let project = server.project(call.place.project_root.as_deref())?;
             let run = call.place.run();
-            Handle::current().block_on(complete_unit(&project, run.as_ref(), &call.work_unit_id, &call.result))
+            Handle::current().block_on(complete_unit(
+                &project,
+                run.as_ref(),
+                &call.work_unit_id,
+                &call.result,
+            ))
         });
         told(&context, TESTS, work).await.map(Json)
     }
@@ -73,10 +89,18 @@ impl Server {
         description = "Return the state of a run as it is kept, with its checkpoint.",
         annotations(read_only_hint = true, open_world_hint = false)
     )]
-    async fn autopilot_get_state(&self, Parameters(place): Parameters<Where>) -> Result<CallToolResult, Refusal> {
+    async fn autopilot_get_state(
+        &self,
+        Parameters(place): Parameters<Where>,
+    ) -> Result<CallToolResult, Refusal> {
         let server = self.clone();
-        blocking(move || run_state(&server.project(place.project_root.as_deref())?, place.run().as_ref()))
-            .await
-            .map(CallToolResult::structured)
+        blocking(move || {
+            run_state(
+                &server.project(place.project_root.as_deref())?,
+                place.run().as_ref(),
+            )
+        })
+        .await
+        .map(CallToolResult::structured)
     }
 }

@@ -86,11 +86,18 @@ const fn yes() -> bool {
 impl Plan {
     fn order(&self) -> PlanOrder {
         let only = self.ids.iter().map(|id| id.trim().into()).collect();
-        PlanOrder { tag: self.tag.clone(), only, ..PlanOrder::default() }
+        PlanOrder {
+            tag: self.tag.clone(),
+            only,
+            ..PlanOrder::default()
+        }
     }
 
     fn given(&self) -> Vec<Override> {
-        self.max_parallel.iter().map(|most| Override::new("waves.max_parallel", "maxParallel", *most)).collect()
+        self.max_parallel
+            .iter()
+            .map(|most| Override::new("waves.max_parallel", "maxParallel", *most))
+            .collect()
     }
 }
 
@@ -101,11 +108,19 @@ impl Server {
         description = "Show the waves in which the backlog would be run, and run nothing.",
         annotations(read_only_hint = true, open_world_hint = false)
     )]
-    async fn waves_plan(&self, Parameters(plan): Parameters<Plan>) -> Result<CallToolResult, Refusal> {
+    async fn waves_plan(
+        &self,
+        Parameters(plan): Parameters<Plan>,
+    ) -> Result<CallToolResult, Refusal> {
         let server = self.clone();
         looked(move || {
-            let project = server.waves(plan.project_root.as_deref(), plan.given())?.for_looking();
-            Ok(plan_json(&project, &tm_app::plan(&project, &plan.order())?)?)
+            let project = server
+                .waves(plan.project_root.as_deref(), plan.given())?
+                .for_looking();
+            Ok(plan_json(
+                &project,
+                &tm_app::plan(&project, &plan.order())?,
+            )?)
         })
         .await
     }
@@ -116,14 +131,23 @@ impl Server {
                        clients that ask for it. The run goes on when the call is cancelled or the client goes away: \
                        `waves_status` tells how it stands, `waves_stop` stops it. With `wait` false the call returns \
                        as soon as the run is under way. A run that was cut off is taken up by the next call.",
-        annotations(read_only_hint = false, destructive_hint = false, open_world_hint = true)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = false,
+            open_world_hint = true
+        )
     )]
     async fn waves_run(
         &self,
         Parameters(run): Parameters<RunWaves>,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, Refusal> {
-        let RunWaves { plan, agent, allow_broken_base, wait } = run;
+        let RunWaves {
+            plan,
+            agent,
+            allow_broken_base,
+            wait,
+        } = run;
         let server = self.clone();
         let started = blocking(move || {
             let root = plan.project_root.as_deref();
@@ -132,7 +156,12 @@ impl Server {
             given.extend(agent.map(|agent| Override::new("agent.default", "agent", agent)));
             let project = server.waves(root, given)?;
             let broken = BrokenBase::allowed_if(allow_broken_base);
-            let going = detached::start(&project, (&server.place.program, DETACHED), plan.order(), broken)?;
+            let going = detached::start(
+                &project,
+                (&server.place.program, DETACHED),
+                plan.order(),
+                broken,
+            )?;
             Ok::<_, Refusal>((project, going))
         });
         let (project, mut going) = started.await?;
@@ -165,7 +194,10 @@ impl Server {
         description = "Tell how a run of waves stands, live or over.",
         annotations(read_only_hint = true, open_world_hint = false)
     )]
-    async fn waves_status(&self, Parameters(of): Parameters<OfWaves>) -> Result<CallToolResult, Refusal> {
+    async fn waves_status(
+        &self,
+        Parameters(of): Parameters<OfWaves>,
+    ) -> Result<CallToolResult, Refusal> {
         self.summary(of).await
     }
 
@@ -174,16 +206,27 @@ impl Server {
         description = "Return the report of a run of waves.",
         annotations(read_only_hint = true, open_world_hint = false)
     )]
-    async fn waves_report(&self, Parameters(of): Parameters<OfWaves>) -> Result<CallToolResult, Refusal> {
+    async fn waves_report(
+        &self,
+        Parameters(of): Parameters<OfWaves>,
+    ) -> Result<CallToolResult, Refusal> {
         self.summary(of).await
     }
 
     #[tool(
         name = "waves_stop",
         description = "Ask the live run of waves to stop: agents get the grace period, everything is saved.",
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
-    async fn waves_stop(&self, Parameters(of): Parameters<OfProject>) -> Result<CallToolResult, Refusal> {
+    async fn waves_stop(
+        &self,
+        Parameters(of): Parameters<OfProject>,
+    ) -> Result<CallToolResult, Refusal> {
         let server = self.clone();
         looked(move || {
             let root = of.project_root.as_deref();
@@ -198,7 +241,10 @@ impl Server {
 impl Server {
     /// Opens the project that a call names for waves; nobody is told what people would be.
     fn waves(&self, root: Option<&str>, given: Vec<Override>) -> Result<Project, Refusal> {
-        let caller = Caller { tell: |_| {}, at_breaker: AtBreaker::Stop };
+        let caller = Caller {
+            tell: |_| {},
+            at_breaker: AtBreaker::Stop,
+        };
         Ok(Project::open(&self.folder(root), given, caller)?)
     }
 
@@ -209,7 +255,13 @@ impl Server {
 
     async fn summary(&self, of: OfWaves) -> Result<CallToolResult, Refusal> {
         let server = self.clone();
-        looked(move || summary(&server.waves(of.project_root.as_deref(), Vec::new())?, of.run_id.as_deref())).await
+        looked(move || {
+            summary(
+                &server.waves(of.project_root.as_deref(), Vec::new())?,
+                of.run_id.as_deref(),
+            )
+        })
+        .await
     }
 }
 
@@ -218,7 +270,9 @@ fn summary(project: &Project, run: Option<&str>) -> Result<Value, Refusal> {
 }
 
 /// Looks at something off the threads that serve, and returns it as structured content.
-async fn looked(look: impl FnOnce() -> Result<Value, Refusal> + Send + 'static) -> Result<CallToolResult, Refusal> {
+async fn looked(
+    look: impl FnOnce() -> Result<Value, Refusal> + Send + 'static,
+) -> Result<CallToolResult, Refusal> {
     blocking(look).await.map(CallToolResult::structured)
 }
 
@@ -235,12 +289,16 @@ async fn tell(activity: Option<&Path>, context: &RequestContext<RoleServer>) {
         let count = text.matches('\n').count();
         if count > told {
             told = count;
-            let event: Value =
-                text.lines().nth(count - 1).and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
-            let words = [&event["event"], &event["task"]].map(|part| part.as_str().unwrap_or_default().to_owned());
+            let event: Value = text
+                .lines()
+                .nth(count - 1)
+                .and_then(|line| serde_json::from_str(line).ok())
+                .unwrap_or_default();
+            let words = [&event["event"], &event["task"]]
+                .map(|part| part.as_str().unwrap_or_default().to_owned());
             let number = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-            let progress =
-                ProgressNotificationParam::new(token.clone(), number).with_message(words.join(" ").trim().to_owned());
+            let progress = ProgressNotificationParam::new(token.clone(), number)
+                .with_message(words.join(" ").trim().to_owned());
             // A client that does not listen is told again next time.
             let _told_next_time = context.peer.notify_progress(progress).await;
         }

@@ -4,7 +4,9 @@
 
 /// Returns what the next attempt should try, by the name of the failure, and of the reason where the work was measured.
 pub fn what_to_try(failure: &str, reason: Option<&str>) -> &'static str {
-    reason.and_then(by_reason).unwrap_or_else(|| by_failure(failure))
+    reason
+        .and_then(by_reason)
+        .unwrap_or_else(|| by_failure(failure))
 }
 
 /// Returns what follows from a reason that says more than the failure does.
@@ -14,7 +16,9 @@ fn by_reason(reason: &str) -> Option<&'static str> {
             "The test command found nothing to run. Put the tests where it looks, and name them as it expects; then run \
              it and see them listed."
         }
-        "no-new-test" => "Every test was there before. Add tests with names of their own for what the task asks for.",
+        "no-new-test" => {
+            "Every test was there before. Add tests with names of their own for what the task asks for."
+        }
         "new-tests-do-not-load" => {
             "The new tests have a mistake of their own. Correct it until they load, or until all that stops them is an \
              item of the project that nobody has written yet. Where that is what stops them already, and it was not told \
@@ -33,7 +37,9 @@ fn by_reason(reason: &str) -> Option<&'static str> {
             "Tests that passed before were not run. Bring them back where they were, under the same names."
         }
         "old-test-skipped" => "Tests that passed before are skipped now. Let them run again.",
-        "new-test-failed" => "Tests that you added fail. Correct the code, or the tests where they are wrong.",
+        "new-test-failed" => {
+            "Tests that you added fail. Correct the code, or the tests where they are wrong."
+        }
         "red-tests-missing" => {
             "Tests of the RED task were not run. Leave their files, names and the way in which they are found alone."
         }
@@ -49,7 +55,9 @@ fn by_reason(reason: &str) -> Option<&'static str> {
         "git-files-changed" => {
             "Leave `.git` in your worktree as it is, and git's settings alone; tm commits what you leave."
         }
-        "work-not-taken" => "git can't take what you left. Read its words, and leave files that it can.",
+        "work-not-taken" => {
+            "git can't take what you left. Read its words, and leave files that it can."
+        }
         "link-out-of-tree" => {
             "Put files where you made links that lead out of the project: whoever clones it has not what they lead to."
         }
@@ -87,15 +95,23 @@ fn by_reason(reason: &str) -> Option<&'static str> {
 fn by_failure(failure: &str) -> &'static str {
     match failure {
         "not-started" => "Nothing was tried yet: the agent or its worktree could not be started.",
-        "rate-limited" => "The service behind the agent refused for a while; the task itself was not at fault.",
-        "auth" => "The service behind the agent refused the credentials; the task itself was not at fault.",
-        "timed-out" => "The time was not enough. Do the core of the task first, and leave out what is not asked for.",
+        "rate-limited" => {
+            "The service behind the agent refused for a while; the task itself was not at fault."
+        }
+        "auth" => {
+            "The service behind the agent refused the credentials; the task itself was not at fault."
+        }
+        "timed-out" => {
+            "The time was not enough. Do the core of the task first, and leave out what is not asked for."
+        }
         "stalled" => {
             "Something waited for input, for a service, or for ever. Start nothing that waits: pass flags that answer \
              questions, and stop what you started."
         }
         "lost" => "The attempt was cut off from outside; the task itself was not at fault.",
-        "no-result" => "The process ended before its result was written. Write the result, even when you give up.",
+        "no-result" => {
+            "The process ended before its result was written. Write the result, even when you give up."
+        }
         "malformed-result" => "The result file could not be read. Let `tm result` write it.",
         "claimed-fail" => "Read what stopped the attempt, and go another way around it.",
         "red-passed" => {
@@ -114,21 +130,35 @@ fn by_failure(failure: &str) -> &'static str {
             "Read the assertions of the tests that fail, word by word: they decide what is right. Then try another \
              approach."
         }
-        "regression" => "Find out what the tests named here rely on, and keep it. Leave those tests alone.",
+        "regression" => {
+            "Find out what the tests named here rely on, and keep it. Leave those tests alone."
+        }
         "tests-tampered" => {
             "Leave the test files of the RED task exactly as they are, however wrong they look; change the \
              implementation."
         }
-        "nothing-done" => "No file had changed at the end. Write the files in your worktree, and nowhere else.",
-        "conflict" => "Others changed the same lines. Their work is in your worktree now: build on it.",
+        "nothing-done" => {
+            "No file had changed at the end. Write the files in your worktree, and nowhere else."
+        }
+        "conflict" => {
+            "Others changed the same lines. Their work is in your worktree now: build on it."
+        }
         "landing-regression" => {
             "Together with work that landed in the meantime these tests fail. That work is in your worktree now: find \
              out how the two meet."
         }
-        "escaped" => "Use paths inside your worktree only, even where you know the path of the project itself.",
-        "commit-refused" => "A check of the project refused the commit. Read what it says, and satisfy it.",
-        "work-refused" => "What you left could not be taken. Read why, and leave plain files within your worktree.",
-        "gate-failed" => "Another check of the project than its tests fails. Set right what it names.",
+        "escaped" => {
+            "Use paths inside your worktree only, even where you know the path of the project itself."
+        }
+        "commit-refused" => {
+            "A check of the project refused the commit. Read what it says, and satisfy it."
+        }
+        "work-refused" => {
+            "What you left could not be taken. Read why, and leave plain files within your worktree."
+        }
+        "gate-failed" => {
+            "Another check of the project than its tests fails. Set right what it names."
+        }
         _ => "Find the cause first, then try another approach.",
     }
 }
@@ -164,8 +194,10 @@ mod tests {
 
     #[test]
     fn every_failure_has_advice_of_its_own() {
-        let advice: std::collections::BTreeSet<&str> =
-            FAILURES.into_iter().map(|failure| what_to_try(failure, None)).collect();
+        let advice: std::collections::BTreeSet<&str> = FAILURES
+            .into_iter()
+            .map(|failure| what_to_try(failure, None))
+            .collect();
         assert_eq!(advice.len(), FAILURES.len());
         assert!(!advice.contains(what_to_try("something else", None)));
     }
@@ -174,6 +206,9 @@ mod tests {
     fn a_reason_says_more_than_its_failure() {
         let of_failure = what_to_try("regression", None);
         assert_ne!(what_to_try("regression", Some("old-test-gone")), of_failure);
-        assert_eq!(what_to_try("regression", Some("old-test-failed")), of_failure);
+        assert_eq!(
+            what_to_try("regression", Some("old-test-failed")),
+            of_failure
+        );
     }
 }

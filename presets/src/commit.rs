@@ -37,10 +37,15 @@ pub struct CommitWords {
 /// It is no template, speaks of what there is not, or comes out empty.
 pub fn commit_message(template: &str, words: &CommitWords) -> Result<String, Error> {
     let rendered = environment().render_named_str(SETTING, template, Serde(words));
-    let text = rendered.map_err(|error| wrong_template(SETTING, &error))?.replace('\0', "");
+    let text = rendered
+        .map_err(|error| wrong_template(SETTING, &error))?
+        .replace('\0', "");
     let text = text.trim();
     if text.is_empty() {
-        return Err(Error::Template { name: SETTING.to_owned(), why: "it comes out empty".to_owned() });
+        return Err(Error::Template {
+            name: SETTING.to_owned(),
+            why: "it comes out empty".to_owned(),
+        });
     }
     Ok(text.to_owned())
 }
@@ -83,14 +88,19 @@ mod tests {
     fn templates_speak_of_the_task_and_of_the_files() {
         let template = "{{ type }}{% if scope %}({{ scope }}){% endif %}: {{ title | lower }} [{{ id }}]\n\n\
                         {% for file in files %}\n- {{ file }}\n{% endfor %}\n{{ description }}";
-        assert_eq!(commit_message(template, &words()).unwrap(), "feat: parse {{ id }} [3.1]\n\n- a.rs\n- b.rs");
+        assert_eq!(
+            commit_message(template, &words()).unwrap(),
+            "feat: parse {{ id }} [3.1]\n\n- a.rs\n- b.rs"
+        );
     }
 
     #[test]
     fn templates_that_can_not_be_filled_are_refused_with_the_reason() {
-        for (template, part) in
-            [("{{ titel }}", "undefined"), ("{{ title", "git.commit_template"), (" {# #} ", "empty")]
-        {
+        for (template, part) in [
+            ("{{ titel }}", "undefined"),
+            ("{{ title", "git.commit_template"),
+            (" {# #} ", "empty"),
+        ] {
             let error = check_commit_template(template).unwrap_err().to_string();
             assert!(error.contains(part), "{template}: {error}");
         }

@@ -18,12 +18,13 @@ pub use advice::what_to_try;
 pub use commit::{CommitWords, check_commit_template, commit_message};
 pub use error::Error;
 pub use loops::{
-    LoopContext, LoopPreset, LoopPrompt, PresetFolders, PresetSource, is_path, loop_presets, loop_prompt, new_preset,
+    LoopContext, LoopPreset, LoopPrompt, PresetFolders, PresetSource, is_path, loop_presets,
+    loop_prompt, new_preset,
 };
 pub use placeholders::Placeholders;
 pub use prompts::{
-    Evidence, Prompt, PromptContext, PromptTask, PromptTemplate, RedReport, RejectedWork, check_prompts,
-    prompt_templates, render,
+    Evidence, Prompt, PromptContext, PromptTask, PromptTemplate, RedReport, RejectedWork,
+    check_prompts, prompt_templates, render,
 };
 pub use recipes::{Granted, Recipe, recipe, recipe_names, recipes};
 pub use review::{ReviewContext, review_prompt};
@@ -35,5 +36,6 @@ const PROMPT_BYTES: u64 = 4 * 1024 * 1024;
 /// Reads a prompt of the user's own.
 fn own_text(path: &std::path::Path) -> std::io::Result<String> {
     let bytes = tm_untrusted::read_own(path, PROMPT_BYTES)?;
-    String::from_utf8(bytes).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))
+    String::from_utf8(bytes)
+        .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))
 }

@@ -29,11 +29,17 @@ pub(crate) fn is_known(name: &str) -> bool {
 
 /// Returns the environment variable that holds the value of a placeholder.
 pub(crate) fn variable(name: &str) -> Option<&'static str> {
-    KNOWN.iter().find(|(known, _)| *known == name).and_then(|(_, variable)| *variable)
+    KNOWN
+        .iter()
+        .find(|(known, _)| *known == name)
+        .and_then(|(_, variable)| *variable)
 }
 
 /// Returns the names of all placeholders, for messages.
 pub(crate) fn known_names() -> String {
-    let names: Vec<String> = KNOWN.iter().map(|(name, _)| format!("`{{{name}}}`")).collect();
+    let names: Vec<String> = KNOWN
+        .iter()
+        .map(|(name, _)| format!("`{{{name}}}`"))
+        .collect();
     names.join(", ")
 }

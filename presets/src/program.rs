@@ -11,7 +11,10 @@ impl Recipe {
     /// # Errors
     /// As `command_line`.
     pub fn program(&self, tm: &str) -> Result<String, Error> {
-        let mut placeholders: Placeholders = KNOWN.iter().map(|(name, _)| (*name, String::new())).collect();
+        let mut placeholders: Placeholders = KNOWN
+            .iter()
+            .map(|(name, _)| (*name, String::new()))
+            .collect();
         placeholders.insert("tm", tm.to_owned());
         let line = self.own_line(self.command_line(&placeholders)?);
         Ok(line.into_iter().next().unwrap_or_default())
@@ -28,6 +31,8 @@ impl Recipe {
             Argument::Single(text) if !text.contains('{') => Path::new(text).file_name()?.to_str(),
             Argument::Single(_) | Argument::Optional(_) => None,
         });
-        self.declared_account.clone().unwrap_or_else(|| named.unwrap_or(&self.name).to_owned())
+        self.declared_account
+            .clone()
+            .unwrap_or_else(|| named.unwrap_or(&self.name).to_owned())
     }
 }

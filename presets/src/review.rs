@@ -42,5 +42,7 @@ const TEXT: &str = include_str!("../gates/review.md");
 /// # Errors
 /// The prompt can't be filled in.
 pub fn review_prompt(context: &ReviewContext) -> Result<String, Error> {
-    environment().render_named_str(NAME, TEXT, Serde(context)).map_err(|error| wrong_template(NAME, &error))
+    environment()
+        .render_named_str(NAME, TEXT, Serde(context))
+        .map_err(|error| wrong_template(NAME, &error))
 }

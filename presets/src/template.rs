@@ -16,7 +16,10 @@ pub(crate) fn environment() -> Environment<'static> {
 /// Lines that hold nothing but a block leave nothing behind.
 fn syntax() -> SyntaxConfig {
     let mut builder = SyntaxConfig::builder();
-    builder.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
+    builder
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .keep_trailing_newline(true);
     builder.build().expect("the usual delimiters are valid")
 }
 
@@ -28,5 +31,8 @@ pub(crate) fn wrong_template(name: &str, error: &minijinja::Error) -> Error {
         why = format!("{why}: {error}");
         cause = error.source();
     }
-    Error::Template { name: name.to_owned(), why }
+    Error::Template {
+        name: name.to_owned(),
+        why,
+    }
 }

@@ -15,19 +15,37 @@ pub fn cleaned_audit(audit: Audit) -> Audit {
 
 /// Returns the audit for people: a line for each commit, and what the tests said where something could not be shown.
 pub fn audit_text(audit: &Audit) -> String {
-    let mut text = format!("{}..{}", short(audit.from.as_str()), short(audit.to.as_str()));
+    let mut text = format!(
+        "{}..{}",
+        short(audit.from.as_str()),
+        short(audit.to.as_str())
+    );
     let command = audit.test_command.as_deref().unwrap_or("no test command");
     let _ = writeln!(text, ", tests by: {}", plain(command));
     if let Some(sample) = audit.sample {
-        let _ = writeln!(text, "a sample: the tests of {} of {} tasks", sample.taken, sample.of);
+        let _ = writeln!(
+            text,
+            "a sample: the tests of {} of {} tasks",
+            sample.taken, sample.of
+        );
     }
     let rows: Vec<[String; 6]> = audit.items.iter().map(row).collect();
     let heads = ["task", "commit", "kind", "", "tests", ""].map(ToOwned::to_owned);
     let widths: Vec<usize> = (0..6)
-        .map(|column| rows.iter().chain([&heads]).map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .map(|column| {
+            rows.iter()
+                .chain([&heads])
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     for row in [&heads].into_iter().chain(&rows) {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
         let _ = writeln!(text, "{}", cells.join("  ").trim_end());
     }
     for item in audit.items.iter().filter(|item| is_told_of(item)) {
@@ -39,15 +57,37 @@ pub fn audit_text(audit: &Audit) -> String {
 
 /// Returns the audit as `JUnit` XML: a suite, with a case for each commit.
 pub fn audit_junit(audit: &Audit) -> String {
-    let name = format!("{}..{}", short(audit.from.as_str()), short(audit.to.as_str()));
-    let suite = JunitSuite { name, properties: Vec::new(), cases: audit.items.iter().map(case).collect() };
-    JunitDocument { name: "tm audit", seconds: None, suites: vec![suite] }.to_xml()
+    let name = format!(
+        "{}..{}",
+        short(audit.from.as_str()),
+        short(audit.to.as_str())
+    );
+    let suite = JunitSuite {
+        name,
+        properties: Vec::new(),
+        cases: audit.items.iter().map(case).collect(),
+    };
+    JunitDocument {
+        name: "tm audit",
+        seconds: None,
+        suites: vec![suite],
+    }
+    .to_xml()
 }
 
 fn case(item: &AuditItem) -> JunitCase {
     JunitCase {
-        name: format!("{} {} {}", item.kind.as_str(), short(item.commit.as_str()), item.subject),
-        class: item.task.as_ref().map_or("tm.audit", |task| task.as_str()).to_owned(),
+        name: format!(
+            "{} {} {}",
+            item.kind.as_str(),
+            short(item.commit.as_str()),
+            item.subject
+        ),
+        class: item
+            .task
+            .as_ref()
+            .map_or("tm.audit", |task| task.as_str())
+            .to_owned(),
         seconds: None,
         fault: match item.outcome {
             AuditOutcome::Shown | AuditOutcome::Flaky => None,
@@ -60,7 +100,12 @@ fn case(item: &AuditItem) -> JunitCase {
 
 fn fault(item: &AuditItem, tag: &'static str) -> JunitFault {
     let (message, details) = (item.what.clone(), item.evidence.clone());
-    JunitFault { tag, kind: Some(item.outcome.as_str()), message, details }
+    JunitFault {
+        tag,
+        kind: Some(item.outcome.as_str()),
+        message,
+        details,
+    }
 }
 
 fn row(item: &AuditItem) -> [String; 6] {
@@ -71,9 +116,14 @@ fn row(item: &AuditItem) -> [String; 6] {
             format!("{} passed, {} failed", proof.passed, proof.failed)
         }
     });
-    let own = item.test_command.as_ref().map_or_else(String::new, |own| format!(" (by its own command: {own})"));
+    let own = item
+        .test_command
+        .as_ref()
+        .map_or_else(String::new, |own| format!(" (by its own command: {own})"));
     [
-        item.task.as_ref().map_or_else(String::new, |task| plain(task.as_str())),
+        item.task
+            .as_ref()
+            .map_or_else(String::new, |task| plain(task.as_str())),
         short(item.commit.as_str()).to_owned(),
         item.kind.as_str().to_owned(),
         item.outcome.as_str().to_owned(),
@@ -83,12 +133,20 @@ fn row(item: &AuditItem) -> [String; 6] {
 }
 
 const fn is_told_of(item: &AuditItem) -> bool {
-    !item.evidence.is_empty() && matches!(item.outcome, AuditOutcome::NotShown | AuditOutcome::Flaky)
+    !item.evidence.is_empty()
+        && matches!(item.outcome, AuditOutcome::NotShown | AuditOutcome::Flaky)
 }
 
 fn evidence(text: &mut String, item: &AuditItem) {
-    let task = item.task.as_ref().map_or_else(String::new, |task| format!(" of task {}", plain(task.as_str())));
-    let _ = writeln!(text, "\n{} {}{task}:", item.kind.as_str(), short(item.commit.as_str()));
+    let task = item.task.as_ref().map_or_else(String::new, |task| {
+        format!(" of task {}", plain(task.as_str()))
+    });
+    let _ = writeln!(
+        text,
+        "\n{} {}{task}:",
+        item.kind.as_str(),
+        short(item.commit.as_str())
+    );
     for line in item.evidence.trim_end().lines() {
         let _ = writeln!(text, "    {}", plain(line));
     }
@@ -106,7 +164,10 @@ fn sums(audit: &Audit) -> String {
         AuditOutcome::CannotRun,
     ];
     let counts = all.map(|outcome| (outcome, audit.count(outcome)));
-    let told = counts.iter().filter(|(_, count)| *count > 0).map(|(outcome, count)| format!("{count} {outcome}"));
+    let told = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(outcome, count)| format!("{count} {outcome}"));
     told.collect::<Vec<_>>().join(", ")
 }
 
@@ -116,7 +177,9 @@ fn short(id: &str) -> &str {
 
 /// What commits and tests say stays on its line.
 fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    text.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
 }
 
 #[cfg(test)]
@@ -140,13 +203,38 @@ mod tests {
     }
 
     fn audit() -> Audit {
-        let proof = Proof { passed: 3, failed: 1, ..Proof::default() };
-        let refused = item(AuditKind::Green, "1", AuditOutcome::NotShown, "red-tests-fail: tests of RED fail");
+        let proof = Proof {
+            passed: 3,
+            failed: 1,
+            ..Proof::default()
+        };
+        let refused = item(
+            AuditKind::Green,
+            "1",
+            AuditOutcome::NotShown,
+            "red-tests-fail: tests of RED fail",
+        );
         let items = vec![
-            AuditItem { proof: Some(proof), ..item(AuditKind::Red, "1:red", AuditOutcome::Shown, "new tests fail") },
-            AuditItem { evidence: "- works\u{1b}[2J\n    ]]>".to_owned(), ..refused },
+            AuditItem {
+                proof: Some(proof),
+                ..item(
+                    AuditKind::Red,
+                    "1:red",
+                    AuditOutcome::Shown,
+                    "new tests fail",
+                )
+            },
+            AuditItem {
+                evidence: "- works\u{1b}[2J\n    ]]>".to_owned(),
+                ..refused
+            },
             item(AuditKind::Landing, "2", AuditOutcome::NotTested, "in place"),
-            item(AuditKind::Whole, "", AuditOutcome::Flaky, "only when run again: t"),
+            item(
+                AuditKind::Whole,
+                "",
+                AuditOutcome::Flaky,
+                "only when run again: t",
+            ),
         ];
         Audit {
             from: "from56789012345".into(),

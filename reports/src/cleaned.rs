@@ -6,7 +6,9 @@ use serde_json::Value;
 
 /// Returns a value whose texts have no orders to a terminal and no secrets in them.
 pub(crate) fn cleaned<T: Serialize + DeserializeOwned>(value: T) -> T {
-    let Ok(mut tree) = serde_json::to_value(&value) else { return value };
+    let Ok(mut tree) = serde_json::to_value(&value) else {
+        return value;
+    };
     if !clean(&mut tree) {
         return value;
     }
@@ -23,7 +25,11 @@ fn clean(value: &mut Value) -> bool {
             *text = clean;
             is_changed
         }
-        Value::Array(values) => values.iter_mut().fold(false, |changed, value| clean(value) | changed),
-        Value::Object(fields) => fields.iter_mut().fold(false, |changed, (_, value)| clean(value) | changed),
+        Value::Array(values) => values
+            .iter_mut()
+            .fold(false, |changed, value| clean(value) | changed),
+        Value::Object(fields) => fields
+            .iter_mut()
+            .fold(false, |changed, (_, value)| clean(value) | changed),
     }
 }

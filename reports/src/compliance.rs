@@ -18,7 +18,10 @@ pub struct TddSummary {
 }
 
 /// One pair.
-#[expect(clippy::struct_excessive_bools, reason = "each is a column of the table")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a column of the table"
+)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairSummary {
     /// The id of its RED.
@@ -60,8 +63,13 @@ impl TddSummary {
 }
 
 pub(crate) fn tdd_summary(views: &[TaskView<'_>]) -> TddSummary {
-    let by_id: BTreeMap<&TaskId, &TaskView<'_>> = views.iter().map(|view| (&view.placed.task.id, view)).collect();
-    let greens = views.iter().filter(|view| view.placed.task.phase == Phase::Green);
+    let by_id: BTreeMap<&TaskId, &TaskView<'_>> = views
+        .iter()
+        .map(|view| (&view.placed.task.id, view))
+        .collect();
+    let greens = views
+        .iter()
+        .filter(|view| view.placed.task.phase == Phase::Green);
     let pairs = greens.filter_map(|green| {
         let red = by_id.get(green.placed.task.pair.as_ref()?)?;
         Some((pair_summary(red, green), green.state.is_settled()))
@@ -69,10 +77,18 @@ pub(crate) fn tdd_summary(views: &[TaskView<'_>]) -> TddSummary {
     let (table, settled): (Vec<PairSummary>, Vec<bool>) = pairs.unzip();
     let compliant = table.iter().filter(|pair| pair.compliant).count();
     let settled = settled.into_iter().filter(|settled| *settled).count();
-    TddSummary { pairs: table.len(), compliant, rate: percent(compliant, settled), table }
+    TddSummary {
+        pairs: table.len(),
+        compliant,
+        rate: percent(compliant, settled),
+        table,
+    }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52 pairs")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "there are far fewer than 2^52 pairs"
+)]
 fn percent(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 * 100.0 / whole as f64)
 }
@@ -81,9 +97,12 @@ fn pair_summary(red: &TaskView<'_>, green: &TaskView<'_>) -> PairSummary {
     let is_landed = |view: &TaskView<'_>| matches!(view.state, State::Landed { .. });
     let (red_proof, green_proof) = (last_proof(red), last_proof(green));
     // An exit status can't tell a test that fails for what is missing, nor one that passed from one that was skipped.
-    let keeps_all =
-        |proof: &&Proof| proof.holds() && proof.waived.is_empty() && proof.strength != Strength::ExitStatusOnly;
-    let red_seen_failing = red_proof.filter(keeps_all).is_some_and(|proof| proof.seen_failing);
+    let keeps_all = |proof: &&Proof| {
+        proof.holds() && proof.waived.is_empty() && proof.strength != Strength::ExitStatusOnly
+    };
+    let red_seen_failing = red_proof
+        .filter(keeps_all)
+        .is_some_and(|proof| proof.seen_failing);
     let green_seen_passing = green_proof.as_ref().is_some_and(keeps_all);
     let landed = is_landed(red) && is_landed(green);
     let why_not = if !red_seen_failing {
@@ -113,7 +132,11 @@ fn pair_summary(red: &TaskView<'_>, green: &TaskView<'_>) -> PairSummary {
 
 /// The weaker of the proofs that hold.
 fn weaker(red: Option<&Proof>, green: Option<&Proof>) -> Option<Strength> {
-    let strengths = red.into_iter().chain(green).filter(|proof| proof.holds()).map(Proof::rests_on);
+    let strengths = red
+        .into_iter()
+        .chain(green)
+        .filter(|proof| proof.holds())
+        .map(Proof::rests_on);
     strengths.min_by_key(|strength| match strength {
         Strength::Nothing => 0,
         Strength::ExitStatusOnly => 1,
@@ -134,7 +157,9 @@ fn why(phase: &str, view: &TaskView<'_>, proof: Option<&Proof>) -> String {
             format!("{phase}: judged by exit status only")
         }
         (None, State::Failed { failure }, _) => format!("{phase}: {failure}"),
-        (None, _, Some(proof)) if proof.holds() => format!("{phase}: its tests were not seen failing"),
+        (None, _, Some(proof)) if proof.holds() => {
+            format!("{phase}: its tests were not seen failing")
+        }
         (None, state, _) => format!("{phase}: {}", state.as_str()),
     }
 }

@@ -21,19 +21,33 @@ pub struct DoubtSummary {
 pub fn with_doubts(mut summary: Summary, doubts: Vec<DoubtSummary>) -> Summary {
     for doubt in &doubts {
         let Some(id) = &doubt.task else { continue };
-        let concerned = summary.tasks.iter_mut().filter(|task| task.id == *id || task.pair.as_ref() == Some(id));
+        let concerned = summary
+            .tasks
+            .iter_mut()
+            .filter(|task| task.id == *id || task.pair.as_ref() == Some(id));
         for task in concerned.filter(|task| task.landed || task.id == *id) {
             task.landed = false;
             task.verdict = Verdict::Fail;
             "in doubt".clone_into(&mut task.state);
             task.reason = Some(doubt.why.clone());
         }
-        for pair in summary.tdd.table.iter_mut().filter(|pair| pair.green == *id || pair.red == *id) {
+        for pair in summary
+            .tdd
+            .table
+            .iter_mut()
+            .filter(|pair| pair.green == *id || pair.red == *id)
+        {
             (pair.landed, pair.compliant) = (false, false);
             "its landing is in doubt".clone_into(&mut pair.why_not);
         }
     }
-    let count = |verdict: Verdict| summary.tasks.iter().filter(|task| task.verdict == verdict).count();
+    let count = |verdict: Verdict| {
+        summary
+            .tasks
+            .iter()
+            .filter(|task| task.verdict == verdict)
+            .count()
+    };
     summary.totals.passed = count(Verdict::Pass);
     summary.totals.partial = count(Verdict::Partial);
     summary.totals.failed = count(Verdict::Fail);
@@ -48,7 +62,10 @@ impl Summary {
             let commit: String = doubt.commit.chars().take(12).collect();
             match &doubt.task {
                 Some(task) => {
-                    format!("task {task} is said to have landed by `{commit}`, and git does not show it: {}", doubt.why)
+                    format!(
+                        "task {task} is said to have landed by `{commit}`, and git does not show it: {}",
+                        doubt.why
+                    )
                 }
                 None => format!("`{commit}`: {}", doubt.why),
             }
@@ -65,20 +82,45 @@ mod tests {
 
     fn doubted() -> Summary {
         let why = "its merge is not on the integration branch\u{1b}[2J".to_owned();
-        with_doubts(summary(), vec![DoubtSummary { task: Some("1".to_owned()), commit: "merge".to_owned(), why }])
+        with_doubts(
+            summary(),
+            vec![DoubtSummary {
+                task: Some("1".to_owned()),
+                commit: "merge".to_owned(),
+                why,
+            }],
+        )
     }
 
     #[test]
     fn what_is_in_doubt_is_said_and_counted_nowhere_as_landed() {
         let summary = doubted();
-        assert!(summary.tasks.iter().all(|task| !task.landed), "{summary:#?}");
-        assert_eq!((summary.totals.passed, summary.totals.failed, summary.tdd.compliant), (0, 3, 0));
-        for text in [summary_markdown(&summary), status_text(&summary), report_html(&summary)] {
+        assert!(
+            summary.tasks.iter().all(|task| !task.landed),
+            "{summary:#?}"
+        );
+        assert_eq!(
+            (
+                summary.totals.passed,
+                summary.totals.failed,
+                summary.tdd.compliant
+            ),
+            (0, 3, 0)
+        );
+        for text in [
+            summary_markdown(&summary),
+            status_text(&summary),
+            report_html(&summary),
+        ] {
             assert!(text.contains("task 1 is said to have landed by"), "{text}");
             assert!(!text.contains('\u{1b}'), "{text}");
         }
         assert!(junit_xml(&summary).contains("its merge is not on the integration branch"));
-        assert!(metrics_text(&summary).lines().any(|line| line.starts_with("tm_tasks_landed") && line.ends_with(" 0")));
+        assert!(
+            metrics_text(&summary)
+                .lines()
+                .any(|line| line.starts_with("tm_tasks_landed") && line.ends_with(" 0"))
+        );
     }
 
     #[test]

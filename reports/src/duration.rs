@@ -17,7 +17,14 @@ mod tests {
 
     #[test]
     fn durations_read_well_at_every_size() {
-        let shown: Vec<String> = [0, 850, 42_999, 60_000, 185_000, 3_600_000, 7_620_000].map(human_duration).into();
-        assert_eq!(shown, ["0ms", "850ms", "42s", "1m 00s", "3m 05s", "1h 00m", "2h 07m"]);
+        let shown: Vec<String> = [0, 850, 42_999, 60_000, 185_000, 3_600_000, 7_620_000]
+            .map(human_duration)
+            .into();
+        assert_eq!(
+            shown,
+            [
+                "0ms", "850ms", "42s", "1m 00s", "3m 05s", "1h 00m", "2h 07m"
+            ]
+        );
     }
 }

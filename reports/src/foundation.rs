@@ -29,8 +29,14 @@ impl SetupSummary {
     /// Returns them in words; `None` where there were none.
     pub(crate) fn words(self) -> Option<String> {
         (self.count > 0).then(|| {
-            let (total, longest) = (human_duration(self.total_ms), human_duration(self.longest_ms));
-            format!("set-ups {}, {total} together, the longest {longest}", self.count)
+            let (total, longest) = (
+                human_duration(self.total_ms),
+                human_duration(self.longest_ms),
+            );
+            format!(
+                "set-ups {}, {total} together, the longest {longest}",
+                self.count
+            )
         })
     }
 }
@@ -38,36 +44,60 @@ impl SetupSummary {
 impl TaskSummary {
     /// Returns how much the work that holds rests on; `None` where there is no such work.
     pub(crate) fn strength(&self) -> Option<Strength> {
-        let last = self.attempts.last().filter(|last| last.failure.is_none() && self.commit.is_some())?;
-        Some(last.proof.as_ref().map_or(Strength::Nothing, |proof| proof.strength.of(proof.passed, proof.failed)))
+        let last = self
+            .attempts
+            .last()
+            .filter(|last| last.failure.is_none() && self.commit.is_some())?;
+        Some(last.proof.as_ref().map_or(Strength::Nothing, |proof| {
+            proof.strength.of(proof.passed, proof.failed)
+        }))
     }
 }
 
 impl AttemptSummary {
     /// Returns what the gates said of its work, reviews without a verdict first.
     pub(crate) fn gates(&self) -> impl Iterator<Item = &GateResult> {
-        self.unreviewed.iter().chain(self.proof.iter().flat_map(|proof| &proof.gates))
+        self.unreviewed
+            .iter()
+            .chain(self.proof.iter().flat_map(|proof| &proof.gates))
     }
 }
 
 /// Says of how much of the work what is known; `None` where no work holds.
 pub(crate) fn strengths(summary: &Summary) -> Option<String> {
-    let count = |wanted: Strength| summary.tasks.iter().filter(|task| task.strength() == Some(wanted)).count();
-    let parts: Vec<String> = [Strength::PerTest, Strength::ExitStatusOnly, Strength::Nothing]
-        .into_iter()
-        .map(|strength| (strength, count(strength)))
-        .filter(|(_, count)| *count > 0)
-        .map(|(strength, count)| format!("{count} {}", strength.as_str()))
-        .collect();
+    let count = |wanted: Strength| {
+        summary
+            .tasks
+            .iter()
+            .filter(|task| task.strength() == Some(wanted))
+            .count()
+    };
+    let parts: Vec<String> = [
+        Strength::PerTest,
+        Strength::ExitStatusOnly,
+        Strength::Nothing,
+    ]
+    .into_iter()
+    .map(|strength| (strength, count(strength)))
+    .filter(|(_, count)| *count > 0)
+    .map(|(strength, count)| format!("{count} {}", strength.as_str()))
+    .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Returns what was seen of the base, a line each.
 pub(crate) fn base_lines(summary: &Summary) -> Vec<String> {
-    summary.preflight.as_ref().map(tm_scheduler::preflight::Preflight::lines).unwrap_or_default()
+    summary
+        .preflight
+        .as_ref()
+        .map(tm_scheduler::preflight::Preflight::lines)
+        .unwrap_or_default()
 }
 
 /// Tells whether the tests could prove nothing.
 pub(crate) fn nothing_is_proven(summary: &Summary) -> bool {
-    summary.preflight.as_ref().is_some_and(tm_scheduler::preflight::Preflight::nothing_is_proven)
+    summary
+        .preflight
+        .as_ref()
+        .is_some_and(tm_scheduler::preflight::Preflight::nothing_is_proven)
 }

@@ -8,19 +8,32 @@ use tm_scheduler::{Failure, GateResult, Phase, in_a_line};
 
 /// Returns the summary as `JUnit` XML. What XML can't hold is left out of it.
 pub fn junit_xml(summary: &Summary) -> String {
-    let tasks = summary.tasks.iter().filter(|task| task.phase != Phase::Red || !has_green(summary, task));
+    let tasks = summary
+        .tasks
+        .iter()
+        .filter(|task| task.phase != Phase::Red || !has_green(summary, task));
     let suites = tasks.map(|task| suite(summary, task)).collect();
     let seconds = Duration::from_millis(summary.wall_ms).as_secs_f64();
-    JunitDocument { name: "tm", seconds: Some(seconds), suites }.to_xml()
+    JunitDocument {
+        name: "tm",
+        seconds: Some(seconds),
+        suites,
+    }
+    .to_xml()
 }
 
 /// Whether the RED is a case of another suite.
 fn has_green(summary: &Summary, red: &TaskSummary) -> bool {
-    red.pair.as_ref().is_some_and(|green| summary.tasks.iter().any(|task| task.id == *green))
+    red.pair
+        .as_ref()
+        .is_some_and(|green| summary.tasks.iter().any(|task| task.id == *green))
 }
 
 fn suite(summary: &Summary, task: &TaskSummary) -> JunitSuite {
-    let red = task.pair.as_ref().and_then(|id| summary.tasks.iter().find(|red| red.id == *id));
+    let red = task
+        .pair
+        .as_ref()
+        .and_then(|id| summary.tasks.iter().find(|red| red.id == *id));
     let name = match task.phase {
         Phase::Red => "RED",
         Phase::Green => "GREEN",
@@ -28,16 +41,38 @@ fn suite(summary: &Summary, task: &TaskSummary) -> JunitSuite {
     };
     let mut cases: Vec<_> = red.map(|red| of_work("RED", red)).into_iter().collect();
     cases.push(of_work(name, task));
-    cases.extend(task.attempts.last().iter().flat_map(|last| last.gates()).map(|gate| of_gate(gate, task)));
+    cases.extend(
+        task.attempts
+            .last()
+            .iter()
+            .flat_map(|last| last.gates())
+            .map(|gate| of_gate(gate, task)),
+    );
     cases.push(case("landing".to_owned(), task, landing(task)));
     let strength = task.strength().map(|strength| strength.as_str().to_owned());
-    let facts = [("tm.branch", task.branch.clone()), ("tm.commit", task.commit.clone()), ("tm.proof", strength)];
-    let properties = facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    JunitSuite { name: format!("{} {}", task.id, task.title), properties, cases }
+    let facts = [
+        ("tm.branch", task.branch.clone()),
+        ("tm.commit", task.commit.clone()),
+        ("tm.proof", strength),
+    ];
+    let properties = facts
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect();
+    JunitSuite {
+        name: format!("{} {}", task.id, task.title),
+        properties,
+        cases,
+    }
 }
 
 fn case(name: String, task: &TaskSummary, fault: Option<JunitFault>) -> JunitCase {
-    JunitCase { name, class: task.id.clone(), seconds: None, fault }
+    JunitCase {
+        name,
+        class: task.id.clone(),
+        seconds: None,
+        fault,
+    }
 }
 
 fn of_work(name: &str, task: &TaskSummary) -> JunitCase {
@@ -46,13 +81,23 @@ fn of_work(name: &str, task: &TaskSummary) -> JunitCase {
         Verdict::Fail => {
             let kind = task.failure.map_or("failed", Failure::as_str);
             let reason = task.reason.clone().unwrap_or_default();
-            let message = format!("{kind} after {} attempts: {}", task.attempts.len(), in_a_line(&reason));
+            let message = format!(
+                "{kind} after {} attempts: {}",
+                task.attempts.len(),
+                in_a_line(&reason)
+            );
             Some(failed(kind, message, reason))
         }
-        Verdict::Blocked => Some(JunitFault::skipped(format!("blocked by {}", task.blocked_by.join(", ")))),
+        Verdict::Blocked => Some(JunitFault::skipped(format!(
+            "blocked by {}",
+            task.blocked_by.join(", ")
+        ))),
         Verdict::NotRun => Some(JunitFault::skipped(task.state.clone())),
     };
-    JunitCase { seconds: Some(work(task).as_secs_f64()), ..case(name.to_owned(), task, fault) }
+    JunitCase {
+        seconds: Some(work(task).as_secs_f64()),
+        ..case(name.to_owned(), task, fault)
+    }
 }
 
 /// What a gate said of the last attempt's work.
@@ -65,11 +110,15 @@ fn of_gate(gate: &GateResult, task: &TaskSummary) -> JunitCase {
 
 fn landing(task: &TaskSummary) -> Option<JunitFault> {
     match task.verdict {
-        Verdict::Fail if task.failure.is_none() => {
-            Some(failed("in doubt", task.reason.clone().unwrap_or_default(), String::new()))
-        }
+        Verdict::Fail if task.failure.is_none() => Some(failed(
+            "in doubt",
+            task.reason.clone().unwrap_or_default(),
+            String::new(),
+        )),
         _ if task.landed => None,
-        Verdict::Pass | Verdict::Partial => Some(JunitFault::skipped("the work stays on its own branch".to_owned())),
+        Verdict::Pass | Verdict::Partial => Some(JunitFault::skipped(
+            "the work stays on its own branch".to_owned(),
+        )),
         Verdict::Fail | Verdict::Blocked | Verdict::NotRun => {
             Some(JunitFault::skipped("there is nothing to land".to_owned()))
         }
@@ -77,7 +126,12 @@ fn landing(task: &TaskSummary) -> Option<JunitFault> {
 }
 
 fn failed(kind: &'static str, message: String, details: String) -> JunitFault {
-    JunitFault { tag: "failure", kind: Some(kind), message, details }
+    JunitFault {
+        tag: "failure",
+        kind: Some(kind),
+        message,
+        details,
+    }
 }
 
 /// How long its agents worked, all attempts together.
@@ -86,7 +140,10 @@ fn work(task: &TaskSummary) -> Duration {
         let (start, end) = (start.as_ref()?, end.as_ref()?);
         Some(milliseconds(end).saturating_sub(milliseconds(start)))
     };
-    let all = task.attempts.iter().filter_map(|one| of_one(&one.agent_started_at, &one.agent_ended_at));
+    let all = task
+        .attempts
+        .iter()
+        .filter_map(|one| of_one(&one.agent_started_at, &one.agent_ended_at));
     Duration::from_millis(all.sum())
 }
 
@@ -130,6 +187,9 @@ mod tests {
         let mut summary = summary();
         summary.tasks[3].reason = Some("]]></failure><b> & \u{1b}[31mred\u{0}\u{b}".to_owned());
         let xml = junit_xml(&summary);
-        assert!(!xml.contains("<b>") && !xml.contains('\u{1b}') && !xml.contains('\u{0}'), "{xml}");
+        assert!(
+            !xml.contains("<b>") && !xml.contains('\u{1b}') && !xml.contains('\u{0}'),
+            "{xml}"
+        );
     }
 }

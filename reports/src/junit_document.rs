@@ -42,7 +42,12 @@ pub(crate) struct JunitFault {
 
 impl JunitFault {
     pub(crate) const fn skipped(message: String) -> Self {
-        Self { tag: "skipped", kind: None, message, details: String::new() }
+        Self {
+            tag: "skipped",
+            kind: None,
+            message,
+            details: String::new(),
+        }
     }
 }
 

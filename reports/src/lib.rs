@@ -34,7 +34,8 @@ pub use foundation::SetupSummary;
 pub use html::report_html;
 pub use junit::junit_xml;
 pub use loop_summary::{
-    LaneFacts, LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
+    LaneFacts, LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text,
+    summarize_loop,
 };
 pub use markdown::summary_markdown;
 pub use metrics::metrics_text;
@@ -43,7 +44,8 @@ pub use plan_graph::{plan_dot, plan_mermaid};
 pub use pull_request::{PullRequestText, run_pull_request, task_pull_request};
 pub use status::status_text;
 pub use summary::{
-    AttemptSummary, DiffstatSummary, ProofSummary, Summary, TaskSummary, TokensSummary, Totals, Verdict, summarize,
+    AttemptSummary, DiffstatSummary, ProofSummary, Summary, TaskSummary, TokensSummary, Totals,
+    Verdict, summarize,
 };
 pub use traces::traces_json;
 pub use walls::WallSummary;

@@ -4,7 +4,9 @@ use crate::human_duration;
 use crate::moment::moment;
 use serde::Serialize;
 use std::fmt::Write as _;
-use tm_scheduler::iteration::{Iteration, IterationRecord, IterationStatus, LoopStatus, WorkChanges};
+use tm_scheduler::iteration::{
+    Iteration, IterationRecord, IterationStatus, LoopStatus, WorkChanges,
+};
 use tm_scheduler::{Timestamp, Tokens};
 
 /// What the caller knows of a lane besides its machine.
@@ -114,12 +116,23 @@ pub struct TrySummary {
 /// Sums up a loop.
 pub fn summarize_loop(lanes: &[(&Iteration, LaneFacts)], facts: &LoopFacts) -> LoopSummary {
     let worst = lanes.iter().max_by_key(|(_, lane)| badness(lane.status));
-    let lanes: Vec<LaneSummary> = lanes.iter().map(|(machine, lane)| lane_summary(machine, lane)).collect();
-    let records = || lanes.iter().flat_map(|lane| &lane.iterations).map(|one| &one.record);
+    let lanes: Vec<LaneSummary> = lanes
+        .iter()
+        .map(|(machine, lane)| lane_summary(machine, lane))
+        .collect();
+    let records = || {
+        lanes
+            .iter()
+            .flat_map(|lane| &lane.iterations)
+            .map(|one| &one.record)
+    };
     let costs: Vec<f64> = records().filter_map(|record| record.cost_usd).collect();
     let tokens = records()
         .filter_map(|record| record.tokens)
-        .reduce(|left, right| Tokens { input: left.input + right.input, output: left.output + right.output });
+        .reduce(|left, right| Tokens {
+            input: left.input + right.input,
+            output: left.output + right.output,
+        });
     let final_status = worst.map_or(LoopStatus::AllComplete, |(_, lane)| lane.status);
     LoopSummary {
         version: 1,
@@ -171,19 +184,36 @@ fn lane_summary(machine: &Iteration, facts: &LaneFacts) -> LaneSummary {
 }
 
 fn try_summary(record: &IterationRecord) -> TrySummary {
-    TrySummary { started_at: moment(record.started_at), record: record.clone() }
+    TrySummary {
+        started_at: moment(record.started_at),
+        record: record.clone(),
+    }
 }
 
 /// Returns the summary as text for a terminal.
 pub fn loop_text(summary: &LoopSummary) -> String {
     let mut text = String::new();
     for lane in &summary.lanes {
-        let tag = if summary.lanes.len() > 1 { format!("[{}] ", lane.tag) } else { String::new() };
-        let _ = writeln!(text, "{tag}{}: {}", headline(lane.final_status), lane.reason);
+        let tag = if summary.lanes.len() > 1 {
+            format!("[{}] ", lane.tag)
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            text,
+            "{tag}{}: {}",
+            headline(lane.final_status),
+            lane.reason
+        );
         for one in &lane.iterations {
             let _ = writeln!(text, "  {}", iteration_line(&one.record));
         }
-        let count = |status| lane.iterations.iter().filter(|one| one.record.status == status).count();
+        let count = |status| {
+            lane.iterations
+                .iter()
+                .filter(|one| one.record.status == status)
+                .count()
+        };
         let _ = writeln!(
             text,
             "  {}, {} of them failed; {} completed, {} open",
@@ -214,12 +244,30 @@ fn counted(number: usize, what: &str) -> String {
 
 /// Returns one try as a line: number, status, time, what happened.
 pub fn iteration_line(record: &IterationRecord) -> String {
-    let attempt = if record.attempt > 1 { format!(" (try {})", record.attempt) } else { String::new() };
-    let WorkChanges { insertions, deletions, .. } = record.work;
-    let lines = if insertions + deletions > 0 { format!(" (+{insertions} -{deletions})") } else { String::new() };
+    let attempt = if record.attempt > 1 {
+        format!(" (try {})", record.attempt)
+    } else {
+        String::new()
+    };
+    let WorkChanges {
+        insertions,
+        deletions,
+        ..
+    } = record.work;
+    let lines = if insertions + deletions > 0 {
+        format!(" (+{insertions} -{deletions})")
+    } else {
+        String::new()
+    };
     let (status, message) = (record.status.as_str(), first_line(&record.message));
-    let message = message.strip_prefix(&format!("{status}: ")).unwrap_or(message);
-    format!("{:>3}{attempt} {status} {}  {message}{lines}", record.iteration, human_duration(record.duration_ms))
+    let message = message
+        .strip_prefix(&format!("{status}: "))
+        .unwrap_or(message);
+    format!(
+        "{:>3}{attempt} {status} {}  {message}{lines}",
+        record.iteration,
+        human_duration(record.duration_ms)
+    )
 }
 
 fn first_line(text: &str) -> &str {
@@ -255,10 +303,21 @@ mod tests {
 
     fn lane(status: LoopStatus) -> (Iteration, LaneFacts) {
         let iterations = NonZeroU32::new(3).expect("some");
-        let limits = LoopLimits { iterations, first: 1, sleep_ms: 0, retries: 3, deadline: None, max_cost_usd: None };
+        let limits = LoopLimits {
+            iterations,
+            first: 1,
+            sleep_ms: 0,
+            retries: 3,
+            deadline: None,
+            max_cost_usd: None,
+        };
         let mut machine = Iteration::new(Goal::Backlog, Verification::Off, limits);
-        machine.handle(Timestamp(0), LoopInput::Begin).expect("legal");
-        machine.handle(Timestamp(0), LoopInput::Looked(BacklogView::default())).expect("legal");
+        machine
+            .handle(Timestamp(0), LoopInput::Begin)
+            .expect("legal");
+        machine
+            .handle(Timestamp(0), LoopInput::Looked(BacklogView::default()))
+            .expect("legal");
         let facts = LaneFacts {
             tag: status.as_str().to_owned(),
             status,
@@ -271,13 +330,27 @@ mod tests {
 
     #[test]
     fn the_worst_lane_gives_the_loop_its_status_and_exit_code() {
-        let lanes = [LoopStatus::AllComplete, LoopStatus::Blocked, LoopStatus::MaxIterations].map(lane);
-        let lanes: Vec<_> = lanes.iter().map(|(machine, facts)| (machine, facts.clone())).collect();
+        let lanes = [
+            LoopStatus::AllComplete,
+            LoopStatus::Blocked,
+            LoopStatus::MaxIterations,
+        ]
+        .map(lane);
+        let lanes: Vec<_> = lanes
+            .iter()
+            .map(|(machine, facts)| (machine, facts.clone()))
+            .collect();
         let summary = summarize_loop(&lanes, &facts());
-        assert_eq!((summary.final_status, summary.exit_code, summary.lanes.len()), (LoopStatus::Blocked, 3, 3));
+        assert_eq!(
+            (summary.final_status, summary.exit_code, summary.lanes.len()),
+            (LoopStatus::Blocked, 3, 3)
+        );
         assert!(loop_text(&summary).contains("[all_complete] complete: because"));
         let one = summarize_loop(&lanes[..1], &facts());
         assert_eq!((one.exit_code, one.cost_usd), (0, None));
-        assert!(loop_text(&one).starts_with("complete: because\n  0 iterations, 0 of them failed; 0 tasks"));
+        assert!(
+            loop_text(&one)
+                .starts_with("complete: because\n  0 iterations, 0 of them failed; 0 tasks")
+        );
     }
 }

@@ -41,18 +41,26 @@ pub(crate) fn in_a_sentence(summary: &Summary) -> String {
             "All {count} tasks settled in {time}, and no test proves any of it: the tests can't be run at the base; \
              {landed} landed on `{branch}`."
         ),
-        "completed" => format!("All {count} tasks settled well in {time}; {landed} landed on `{branch}`."),
+        "completed" => {
+            format!("All {count} tasks settled well in {time}; {landed} landed on `{branch}`.")
+        }
         "failed" => format!(
             "{landed} of {count} tasks landed on `{branch}` in {time}; {} failed and {} are blocked.",
             summary.totals.failed, summary.totals.blocked
         ),
-        "interrupted" => format!("Interrupted after {time}; {landed} of {count} tasks landed on `{branch}`."),
+        "interrupted" => {
+            format!("Interrupted after {time}; {landed} of {count} tasks landed on `{branch}`.")
+        }
         "stopped" if summary.broken_by.is_some() => {
             let why = summary.broken_by.as_deref().unwrap_or_default();
-            format!("Nothing more was started after {time}: {why}. {landed} of {count} tasks landed on `{branch}`.")
+            format!(
+                "Nothing more was started after {time}: {why}. {landed} of {count} tasks landed on `{branch}`."
+            )
         }
         "stopped" => {
-            format!("The deadline or the budget ended after {time}; {landed} of {count} tasks landed on `{branch}`.")
+            format!(
+                "The deadline or the budget ended after {time}; {landed} of {count} tasks landed on `{branch}`."
+            )
         }
         _ => format!("Running for {time}; {landed} of {count} tasks landed on `{branch}`."),
     }
@@ -70,7 +78,11 @@ fn sums(text: &mut String, summary: &Summary) {
         totals.partial,
         totals.failed,
         totals.blocked,
-        if totals.skipped == 0 { String::new() } else { format!(", skipped {}", totals.skipped) }
+        if totals.skipped == 0 {
+            String::new()
+        } else {
+            format!(", skipped {}", totals.skipped)
+        }
     );
     let attempts: usize = summary.tasks.iter().map(|task| task.attempts.len()).sum();
     let _ = writeln!(
@@ -101,14 +113,24 @@ fn compliance(text: &mut String, summary: &Summary) {
     if summary.tdd.pairs == 0 {
         return;
     }
-    let rate = summary.tdd.rate.map_or_else(String::new, |rate| format!(", {rate:.0} % of those that came to an end"));
-    let _ = writeln!(text, "## TDD compliance\n\n{} of {} pairs{rate}\n", summary.tdd.compliant, summary.tdd.pairs);
+    let rate = summary.tdd.rate.map_or_else(String::new, |rate| {
+        format!(", {rate:.0} % of those that came to an end")
+    });
+    let _ = writeln!(
+        text,
+        "## TDD compliance\n\n{} of {} pairs{rate}\n",
+        summary.tdd.compliant, summary.tdd.pairs
+    );
     text.push_str("| Pair | RED fails first | Tests | GREEN passes | Proof | Worse | Landed | Compliant | Claim |\n");
     text.push_str("|---|---|---|---|---|---|---|---|---|\n");
     let word = |is_so: bool| if is_so { "yes" } else { "no" };
     for pair in &summary.tdd.table {
         let green = summary.tasks.iter().find(|task| task.id == pair.green);
-        let compliant = if pair.compliant { "yes".to_owned() } else { format!("no: {}", pair.why_not) };
+        let compliant = if pair.compliant {
+            "yes".to_owned()
+        } else {
+            format!("no: {}", pair.why_not)
+        };
         let _ = writeln!(
             text,
             "| {} {} | {} | {} | {} | {} | {} | {} | {} | {} |",
@@ -137,20 +159,34 @@ fn red_tests(pair: &PairSummary) -> String {
 
 /// What the agent claimed last, and where the proof says otherwise.
 fn claim_beside_proof(task: &TaskSummary) -> String {
-    let Some(last) = task.attempts.last() else { return "–".to_owned() };
-    if last.differences.is_empty() { last.claim.clone() } else { cell(&last.differences.join("; ")) }
+    let Some(last) = task.attempts.last() else {
+        return "–".to_owned();
+    };
+    if last.differences.is_empty() {
+        last.claim.clone()
+    } else {
+        cell(&last.differences.join("; "))
+    }
 }
 
 fn failures(text: &mut String, summary: &Summary) {
-    let troubled: Vec<&TaskSummary> =
-        summary.tasks.iter().filter(|task| matches!(task.verdict, Verdict::Fail | Verdict::Blocked)).collect();
+    let troubled: Vec<&TaskSummary> = summary
+        .tasks
+        .iter()
+        .filter(|task| matches!(task.verdict, Verdict::Fail | Verdict::Blocked))
+        .collect();
     if troubled.is_empty() {
         return;
     }
     text.push_str("## Failed and blocked\n\n");
     for task in troubled {
         if task.failure == Some(Failure::Stopped) {
-            let _ = writeln!(text, "- {} {}: stopped by the user", task.id, cell(&task.title));
+            let _ = writeln!(
+                text,
+                "- {} {}: stopped by the user",
+                task.id,
+                cell(&task.title)
+            );
             if !task.attempts.is_empty() {
                 text.push_str("  `tm worktrees salvage`\n");
             }
@@ -165,9 +201,20 @@ fn failures(text: &mut String, summary: &Summary) {
                 task.id
             );
         } else if task.verdict == Verdict::Fail {
-            let _ = writeln!(text, "- {} {}: its landing is in doubt", task.id, cell(&task.title));
+            let _ = writeln!(
+                text,
+                "- {} {}: its landing is in doubt",
+                task.id,
+                cell(&task.title)
+            );
         } else {
-            let _ = writeln!(text, "- {} {}: blocked by {}", task.id, cell(&task.title), task.blocked_by.join(", "));
+            let _ = writeln!(
+                text,
+                "- {} {}: blocked by {}",
+                task.id,
+                cell(&task.title),
+                task.blocked_by.join(", ")
+            );
         }
     }
     text.push('\n');
@@ -186,8 +233,13 @@ fn skipped(text: &mut String, summary: &Summary) {
 
 /// What the gates of the project said of each task's last attempt.
 fn gates(text: &mut String, summary: &Summary) {
-    let lasts = summary.tasks.iter().filter_map(|task| Some((task, task.attempts.last()?)));
-    let mut said = lasts.flat_map(|(task, last)| last.gates().map(move |gate| (task, gate))).peekable();
+    let lasts = summary
+        .tasks
+        .iter()
+        .filter_map(|task| Some((task, task.attempts.last()?)));
+    let mut said = lasts
+        .flat_map(|(task, last)| last.gates().map(move |gate| (task, gate)))
+        .peekable();
     if said.peek().is_none() {
         return;
     }
@@ -195,20 +247,33 @@ fn gates(text: &mut String, summary: &Summary) {
     for (task, gate) in said {
         let first = gate.findings.first().map_or("", String::as_str);
         let name = cell(&gate.name);
-        let _ = writeln!(text, "| {} | {name} | {} | {} |", task.id, gate.outcome.as_str(), cell(first));
+        let _ = writeln!(
+            text,
+            "| {} | {name} | {} | {} |",
+            task.id,
+            gate.outcome.as_str(),
+            cell(first)
+        );
     }
     text.push('\n');
 }
 
 fn branches(text: &mut String, summary: &Summary) {
-    let with_branch: Vec<&TaskSummary> =
-        summary.tasks.iter().filter(|task| task.branch.is_some() && task.commit.is_some()).collect();
+    let with_branch: Vec<&TaskSummary> = summary
+        .tasks
+        .iter()
+        .filter(|task| task.branch.is_some() && task.commit.is_some())
+        .collect();
     if with_branch.is_empty() {
         return;
     }
     text.push_str("## Branches\n\n| Task | Branch | Commit | Landed |\n|---|---|---|---|\n");
     for task in with_branch {
-        let commit: String = task.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
+        let commit: String = task
+            .commit
+            .iter()
+            .flat_map(|commit| commit.chars().take(10))
+            .collect();
         let branch = task.branch.as_deref().unwrap_or_default();
         let landed = if task.landed { "yes" } else { "no" };
         let _ = writeln!(text, "| {} | `{branch}` | {commit} | {landed} |", task.id);

@@ -6,32 +6,83 @@ use std::fmt::Write as _;
 /// Returns the metrics of a run.
 pub fn metrics_text(summary: &Summary) -> String {
     let mut text = String::new();
-    let run = format!("run=\"{}\",tag=\"{}\"", label(&summary.run_id), label(&summary.tag));
+    let run = format!(
+        "run=\"{}\",tag=\"{}\"",
+        label(&summary.run_id),
+        label(&summary.tag)
+    );
     family(&mut text, "tm_tasks", "Tasks by verdict.");
-    for verdict in [Verdict::Pass, Verdict::Partial, Verdict::Fail, Verdict::Blocked, Verdict::NotRun] {
-        let count = summary.tasks.iter().filter(|task| task.verdict == verdict).count();
-        let _ = writeln!(text, "tm_tasks{{{run},verdict=\"{}\"}} {count}", verdict.as_str());
+    for verdict in [
+        Verdict::Pass,
+        Verdict::Partial,
+        Verdict::Fail,
+        Verdict::Blocked,
+        Verdict::NotRun,
+    ] {
+        let count = summary
+            .tasks
+            .iter()
+            .filter(|task| task.verdict == verdict)
+            .count();
+        let _ = writeln!(
+            text,
+            "tm_tasks{{{run},verdict=\"{}\"}} {count}",
+            verdict.as_str()
+        );
     }
     let landed = summary.tasks.iter().filter(|task| task.landed).count();
     let attempts = || summary.tasks.iter().flat_map(|task| &task.attempts);
-    let under_way = attempts().filter(|attempt| attempt.ended_at.is_none()).count();
-    let failed = attempts().filter(|attempt| attempt.failure.is_some()).count();
+    let under_way = attempts()
+        .filter(|attempt| attempt.ended_at.is_none())
+        .count();
+    let failed = attempts()
+        .filter(|attempt| attempt.failure.is_some())
+        .count();
     let numbers = [
-        ("tm_tasks_landed", "Tasks on the integration branch.", landed),
-        ("tm_attempts", "Attempts that were started.", attempts().count()),
+        (
+            "tm_tasks_landed",
+            "Tasks on the integration branch.",
+            landed,
+        ),
+        (
+            "tm_attempts",
+            "Attempts that were started.",
+            attempts().count(),
+        ),
         ("tm_attempts_failed", "Attempts that failed.", failed),
-        ("tm_attempts_under_way", "Attempts that are not over.", under_way),
+        (
+            "tm_attempts_under_way",
+            "Attempts that are not over.",
+            under_way,
+        ),
         ("tm_pairs", "Pairs in the plan.", summary.tdd.pairs),
-        ("tm_pairs_compliant", "Pairs that kept the cycle.", summary.tdd.compliant),
+        (
+            "tm_pairs_compliant",
+            "Pairs that kept the cycle.",
+            summary.tdd.compliant,
+        ),
     ];
     for (name, help, value) in numbers {
         family(&mut text, name, help);
         let _ = writeln!(text, "{name}{{{run}}} {value}");
     }
-    family(&mut text, "tm_run_seconds", "Time since the run began, or that it took.");
-    let _ = writeln!(text, "tm_run_seconds{{{run}}} {}.{:03}", summary.wall_ms / 1_000, summary.wall_ms % 1_000);
+    family(
+        &mut text,
+        "tm_run_seconds",
+        "Time since the run began, or that it took.",
+    );
+    let _ = writeln!(
+        text,
+        "tm_run_seconds{{{run}}} {}.{:03}",
+        summary.wall_ms / 1_000,
+        summary.wall_ms % 1_000
+    );
     family(&mut text, "tm_run_status", "1 for the status of the run.");
-    let _ = writeln!(text, "tm_run_status{{{run},status=\"{}\"}} 1", label(&summary.status));
+    let _ = writeln!(
+        text,
+        "tm_run_status{{{run},status=\"{}\"}} 1",
+        label(&summary.status)
+    );
     family(&mut text, "tm_tokens", "Tokens that agents report.");
     let _ = writeln!(text, "tm_tokens{{{run}}} {}", summary.totals.tokens);
     if let Some(cost) = summary.totals.cost_usd {
@@ -47,7 +98,9 @@ fn family(text: &mut String, name: &str, help: &str) {
 
 /// Text that can stand in a label's value.
 fn label(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 #[cfg(test)]

@@ -23,7 +23,11 @@ pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
     for (position, wave) in waves.iter().enumerate() {
         for (part, tasks) in wave.chunks(slots).enumerate() {
             let number = position + 1;
-            let name = if wave.len() > slots { format!("{number}.{}", part + 1) } else { number.to_string() };
+            let name = if wave.len() > slots {
+                format!("{number}.{}", part + 1)
+            } else {
+                number.to_string()
+            };
             let _ = writeln!(text, "\nWave {name} ({} tasks)", tasks.len());
             for placed in tasks {
                 task_line(&mut text, placed);
@@ -32,14 +36,21 @@ pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
     }
     held_lines(&mut text, &plan.held);
     for (task, dependency) in &plan.cut {
-        let _ = writeln!(text, "\ncut: `{task}` no longer waits for `{dependency}`, to break a cycle");
+        let _ = writeln!(
+            text,
+            "\ncut: `{task}` no longer waits for `{dependency}`, to break a cycle"
+        );
     }
     for note in &plan.notes {
         let _ = writeln!(text, "\nnote: {note}");
     }
     overlap_lines(&mut text, plan);
     if !limits.hot_files.is_empty() {
-        let files: Vec<String> = limits.hot_files.iter().map(|file| format!("`{file}`")).collect();
+        let files: Vec<String> = limits
+            .hot_files
+            .iter()
+            .map(|file| format!("`{file}`"))
+            .collect();
         let _ = writeln!(text, "\nmost work of before touched {}", files.join(", "));
     }
     if plan.finished > 0 {
@@ -59,8 +70,12 @@ fn task_line(text: &mut String, placed: &PlacedTask) {
     if task.priority != Priority::Medium {
         let _ = write!(line, " ({})", task.priority.as_str());
     }
-    let after: Vec<&str> =
-        task.dependencies.iter().filter(|id| Some(*id) != task.pair.as_ref()).map(TaskId::as_str).collect();
+    let after: Vec<&str> = task
+        .dependencies
+        .iter()
+        .filter(|id| Some(*id) != task.pair.as_ref())
+        .map(TaskId::as_str)
+        .collect();
     if !after.is_empty() {
         let _ = write!(line, " — after {}", after.join(", "));
     }
@@ -73,15 +88,24 @@ fn overlap_lines(text: &mut String, plan: &WavePlan) {
     let mut named: BTreeMap<&str, BTreeSet<&TaskId>> = BTreeMap::new();
     for placed in &plan.tasks {
         for file in &placed.task.files {
-            named.entry(file).or_default().insert(&placed.task.backlog_id);
+            named
+                .entry(file)
+                .or_default()
+                .insert(&placed.task.backlog_id);
         }
     }
-    let mut shared: Vec<(&str, BTreeSet<&TaskId>)> = named.into_iter().filter(|(_, tasks)| tasks.len() > 1).collect();
+    let mut shared: Vec<(&str, BTreeSet<&TaskId>)> = named
+        .into_iter()
+        .filter(|(_, tasks)| tasks.len() > 1)
+        .collect();
     shared.sort_by_key(|(_, tasks)| std::cmp::Reverse(tasks.len()));
     if shared.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\nFiles that several tasks name (`waves.overlap: avoid` keeps such tasks apart)");
+    let _ = writeln!(
+        text,
+        "\nFiles that several tasks name (`waves.overlap: avoid` keeps such tasks apart)"
+    );
     for (file, tasks) in shared.iter().take(MOST) {
         let tasks: Vec<&str> = tasks.iter().map(|task| task.as_str()).collect();
         let _ = writeln!(text, "  {file} — {}", tasks.join(", "));
@@ -95,10 +119,23 @@ fn held_lines(text: &mut String, held: &[HeldTask]) {
     if held.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\nNot planned, waiting for tasks that are not part of the run");
+    let _ = writeln!(
+        text,
+        "\nNot planned, waiting for tasks that are not part of the run"
+    );
     for task in held {
-        let waits_for: Vec<String> = task.waits_for.iter().map(|(id, status)| format!("{id} ({status})")).collect();
-        let _ = writeln!(text, "  {}  {} — after {}", task.id, task.title, waits_for.join(", "));
+        let waits_for: Vec<String> = task
+            .waits_for
+            .iter()
+            .map(|(id, status)| format!("{id} ({status})"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "  {}  {} — after {}",
+            task.id,
+            task.title,
+            waits_for.join(", ")
+        );
     }
 }
 
@@ -135,7 +172,10 @@ pub fn plan_json(plan: &WavePlan, limits: &Limits) -> PlanJson {
         version: 1,
         max_parallel: limits.slots.get(),
         dispatch: limits.dispatch,
-        waves: waves.iter().map(|wave| wave.iter().map(|placed| placed.task.id.clone()).collect()).collect(),
+        waves: waves
+            .iter()
+            .map(|wave| wave.iter().map(|placed| placed.task.id.clone()).collect())
+            .collect(),
         tasks: plan.tasks.clone(),
         held: plan.held.clone(),
         cut: plan.cut.clone(),

@@ -6,7 +6,8 @@ use tm_scheduler::{Phase, PlacedTask, TaskId, WavePlan};
 
 /// Returns the plan in the DOT language, one rank a wave.
 pub fn plan_dot(plan: &WavePlan) -> String {
-    let mut text = String::from("digraph plan {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");
+    let mut text =
+        String::from("digraph plan {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");
     for placed in &plan.tasks {
         let colour = match placed.task.phase {
             Phase::Red => ", color=red",
@@ -14,13 +15,25 @@ pub fn plan_dot(plan: &WavePlan) -> String {
             Phase::None => "",
         };
         let id = dot_text(placed.task.id.as_str());
-        let _ = writeln!(text, "  \"{id}\" [label=\"{id}\\n{}\"{colour}];", dot_text(&placed.task.title));
+        let _ = writeln!(
+            text,
+            "  \"{id}\" [label=\"{id}\\n{}\"{colour}];",
+            dot_text(&placed.task.title)
+        );
     }
     for (before, after) in edges(plan) {
-        let _ = writeln!(text, "  \"{}\" -> \"{}\";", dot_text(before.as_str()), dot_text(after.as_str()));
+        let _ = writeln!(
+            text,
+            "  \"{}\" -> \"{}\";",
+            dot_text(before.as_str()),
+            dot_text(after.as_str())
+        );
     }
     for wave in plan.waves() {
-        let ids: Vec<String> = wave.iter().map(|placed| format!("\"{}\"", dot_text(placed.task.id.as_str()))).collect();
+        let ids: Vec<String> = wave
+            .iter()
+            .map(|placed| format!("\"{}\"", dot_text(placed.task.id.as_str())))
+            .collect();
         let _ = writeln!(text, "  {{ rank=same; {} }}", ids.join("; "));
     }
     text.push_str("}\n");
@@ -29,11 +42,20 @@ pub fn plan_dot(plan: &WavePlan) -> String {
 
 /// Returns the plan as a Mermaid flowchart.
 pub fn plan_mermaid(plan: &WavePlan) -> String {
-    let names: BTreeMap<&TaskId, usize> =
-        plan.tasks.iter().enumerate().map(|(position, placed)| (&placed.task.id, position)).collect();
+    let names: BTreeMap<&TaskId, usize> = plan
+        .tasks
+        .iter()
+        .enumerate()
+        .map(|(position, placed)| (&placed.task.id, position))
+        .collect();
     let mut text = String::from("flowchart LR\n");
     for (position, placed) in plan.tasks.iter().enumerate() {
-        let _ = writeln!(text, "  t{position}[\"{}\"]{}", mermaid_label(placed), class(placed.task.phase));
+        let _ = writeln!(
+            text,
+            "  t{position}[\"{}\"]{}",
+            mermaid_label(placed),
+            class(placed.task.phase)
+        );
     }
     for (before, after) in edges(plan) {
         if let (Some(before), Some(after)) = (names.get(before), names.get(after)) {
@@ -53,11 +75,19 @@ fn class(phase: Phase) -> &'static str {
 }
 
 fn edges(plan: &WavePlan) -> impl Iterator<Item = (&TaskId, &TaskId)> {
-    plan.tasks.iter().flat_map(|placed| placed.task.dependencies.iter().map(move |before| (before, &placed.task.id)))
+    plan.tasks.iter().flat_map(|placed| {
+        placed
+            .task
+            .dependencies
+            .iter()
+            .map(move |before| (before, &placed.task.id))
+    })
 }
 
 fn dot_text(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ")
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace(['\n', '\r'], " ")
 }
 
 /// Mermaid reads `#…;` as a character reference, so everything that could end the label becomes one.
@@ -84,7 +114,14 @@ mod tests {
         let one = Task::new("1", "Say \"hi\"; rm -rf \\ #1");
         let mut two = Task::new("2", "Build [x]");
         two.dependencies = vec!["1".into()];
-        WavePlan::new(&[one, two], &PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() }).expect("a plan")
+        WavePlan::new(
+            &[one, two],
+            &PlanOptions {
+                tdd: TddMode::Off,
+                ..PlanOptions::default()
+            },
+        )
+        .expect("a plan")
     }
 
     #[test]

@@ -23,18 +23,28 @@ pub struct PullRequestText {
 /// Returns the text for the whole work of a run, which is to go to `base`.
 pub fn run_pull_request(summary: &Summary, base: &str) -> PullRequestText {
     let landed: Vec<&TaskSummary> = summary.tasks.iter().filter(|task| task.landed).collect();
-    let whole: Vec<&&TaskSummary> = landed.iter().filter(|task| task.phase != Phase::Red).collect();
+    let whole: Vec<&&TaskSummary> = landed
+        .iter()
+        .filter(|task| task.phase != Phase::Red)
+        .collect();
     let title = match whole.as_slice() {
         [only] => one_line(&only.title),
         several => format!("{}: {} tasks", one_line(&summary.tag), several.len()),
     };
-    let body = with_audit(&bounded(summary_markdown(summary)), base, &summary.integration_branch);
+    let body = with_audit(
+        &bounded(summary_markdown(summary)),
+        base,
+        &summary.integration_branch,
+    );
     PullRequestText { title, body }
 }
 
 /// A body with the command that does the proof again, for whoever does not want to believe it.
 fn with_audit(body: &str, base: &str, branch: &str) -> String {
-    format!("{}\n\nTo do the proof again, in any clone: `tm audit {base}..{branch}`\n", body.trim_end())
+    format!(
+        "{}\n\nTo do the proof again, in any clone: `tm audit {base}..{branch}`\n",
+        body.trim_end()
+    )
 }
 
 /// Returns the text for the work on one task, with its RED where it has one, which is to go to `base`. `stacked_on` is
@@ -49,19 +59,34 @@ pub fn task_pull_request(
     if let Some(branch) = stacked_on {
         let _ = writeln!(body, "Builds on `{branch}`: merge that one first.\n");
     }
-    let _ = writeln!(body, "Task `{}` of run `{}`, {}.\n", task.id, summary.run_id, task.verdict.as_str());
+    let _ = writeln!(
+        body,
+        "Task `{}` of run `{}`, {}.\n",
+        task.id,
+        summary.run_id,
+        task.verdict.as_str()
+    );
     if nothing_is_proven(summary) {
         for line in base_lines(summary) {
             let _ = writeln!(body, "{line}\n");
         }
     }
-    let red = task.pair.as_ref().and_then(|id| summary.tasks.iter().find(|other| other.id == *id));
+    let red = task
+        .pair
+        .as_ref()
+        .and_then(|id| summary.tasks.iter().find(|other| other.id == *id));
     for part in red.into_iter().chain([task]) {
         work(&mut body, part);
     }
     let body = bounded(body);
-    let body = task.branch.as_deref().map_or_else(|| body.clone(), |branch| with_audit(&body, base, branch));
-    PullRequestText { title: one_line(&task.title), body }
+    let body = task
+        .branch
+        .as_deref()
+        .map_or_else(|| body.clone(), |branch| with_audit(&body, base, branch));
+    PullRequestText {
+        title: one_line(&task.title),
+        body,
+    }
 }
 
 fn work(body: &mut String, task: &TaskSummary) {
@@ -72,18 +97,41 @@ fn work(body: &mut String, task: &TaskSummary) {
     };
     let _ = writeln!(body, "## {heading}\n");
     if let Some(commit) = &task.commit {
-        let _ = writeln!(body, "- commit {commit}, after {} attempt(s)", task.attempts.len());
+        let _ = writeln!(
+            body,
+            "- commit {commit}, after {} attempt(s)",
+            task.attempts.len()
+        );
     }
     if let Some(stat) = task.diffstat {
-        let _ = writeln!(body, "- {} files, {} lines more, {} lines less", stat.files, stat.insertions, stat.deletions);
+        let _ = writeln!(
+            body,
+            "- {} files, {} lines more, {} lines less",
+            stat.files, stat.insertions, stat.deletions
+        );
     }
     if let Some(last) = task.attempts.last() {
         claim_and_proof(body, last);
     }
-    for attempt in task.attempts.iter().filter(|attempt| attempt.failure.is_some()) {
-        let failure = attempt.failure.map_or("failed", tm_scheduler::Failure::as_str);
-        let why = attempt.evidence.as_deref().map(in_a_line).unwrap_or_default();
-        let _ = writeln!(body, "- attempt {} failed: {failure}: {}", attempt.n, one_line(&why));
+    for attempt in task
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.failure.is_some())
+    {
+        let failure = attempt
+            .failure
+            .map_or("failed", tm_scheduler::Failure::as_str);
+        let why = attempt
+            .evidence
+            .as_deref()
+            .map(in_a_line)
+            .unwrap_or_default();
+        let _ = writeln!(
+            body,
+            "- attempt {} failed: {failure}: {}",
+            attempt.n,
+            one_line(&why)
+        );
     }
     body.push('\n');
 }
@@ -105,7 +153,10 @@ fn claim_and_proof(body: &mut String, attempt: &AttemptSummary) {
             proof.new.len()
         ),
         Strength::ExitStatusOnly => {
-            writeln!(body, "- exit status only: the test command was judged as a whole, no test was read one by one")
+            writeln!(
+                body,
+                "- exit status only: the test command was judged as a whole, no test was read one by one"
+            )
         }
         Strength::Nothing => writeln!(body, "- proven: nothing, no tests were run"),
     };
@@ -116,7 +167,12 @@ fn claim_and_proof(body: &mut String, attempt: &AttemptSummary) {
         let _ = writeln!(body, "- they differ: {}", one_line(difference));
     }
     for gate in &proof.gates {
-        let _ = writeln!(body, "- gate `{}`: {}", one_line(&gate.name), gate.outcome.as_str());
+        let _ = writeln!(
+            body,
+            "- gate `{}`: {}",
+            one_line(&gate.name),
+            gate.outcome.as_str()
+        );
     }
     for reason in &proof.waived {
         let _ = writeln!(body, "- waived: {reason}");
@@ -125,7 +181,16 @@ fn claim_and_proof(body: &mut String, attempt: &AttemptSummary) {
 
 /// Titles and evidence come from tasks and agents: one line, and nobody is called by name.
 fn one_line(text: &str) -> String {
-    let flat: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+    let flat: String = text
+        .chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
+        .collect();
     flat.trim().replace('@', "@\u{200b}")
 }
 
@@ -144,7 +209,11 @@ mod tests {
     #[test]
     fn pull_request_of_a_pair_puts_claim_beside_proof() {
         let summary = summary();
-        let task = summary.tasks.iter().find(|task| task.id == "1").expect("a task");
+        let task = summary
+            .tasks
+            .iter()
+            .find(|task| task.id == "1")
+            .expect("a task");
         let text = task_pull_request(&summary, task, "main", Some("tm/master/task-0"));
         assert_eq!(text.title, "Add numbers");
         insta::assert_snapshot!(text.body, @"

@@ -8,7 +8,11 @@ use tm_scheduler::{Failure, Strength};
 /// Returns one line a task and a line of totals.
 pub fn status_text(summary: &Summary) -> String {
     let mut text = String::new();
-    let settled = summary.tasks.iter().filter(|task| task.verdict.as_str() != "not-run" || task.is_skipped()).count();
+    let settled = summary
+        .tasks
+        .iter()
+        .filter(|task| task.verdict.as_str() != "not-run" || task.is_skipped())
+        .count();
     let _ = writeln!(
         text,
         "run {} is {} after {}: {} of {} tasks settled, branch {}",
@@ -21,20 +25,42 @@ pub fn status_text(summary: &Summary) -> String {
     );
     for wall in &summary.walls {
         let left = human_duration(wall.left_ms);
-        let _ = writeln!(text, "  `{}` is at a limit, asked again in {left} (at {})", wall.account, wall.until);
+        let _ = writeln!(
+            text,
+            "  `{}` is at a limit, asked again in {left} (at {})",
+            wall.account, wall.until
+        );
     }
     for line in summary.doubt_lines() {
-        let _ = writeln!(text, "  the journal and git do not agree: {}", line.replace(['\n', '\r'], " "));
+        let _ = writeln!(
+            text,
+            "  the journal and git do not agree: {}",
+            line.replace(['\n', '\r'], " ")
+        );
     }
-    for line in base_lines(summary).into_iter().chain(summary.setups.words()) {
+    for line in base_lines(summary)
+        .into_iter()
+        .chain(summary.setups.words())
+    {
         let _ = writeln!(text, "  {line}");
     }
     if let Some(why) = &summary.broken_by {
         let _ = writeln!(text, "  nothing more is started: {why}");
     }
-    let width = summary.tasks.iter().map(|task| task.id.chars().count()).max().unwrap_or(0);
+    let width = summary
+        .tasks
+        .iter()
+        .map(|task| task.id.chars().count())
+        .max()
+        .unwrap_or(0);
     for task in &summary.tasks {
-        let _ = writeln!(text, "  {:width$}  {:10}  {}", task.id, task.state, note(task));
+        let _ = writeln!(
+            text,
+            "  {:width$}  {:10}  {}",
+            task.id,
+            task.state,
+            note(task)
+        );
     }
     text
 }
@@ -42,7 +68,11 @@ pub fn status_text(summary: &Summary) -> String {
 fn note(task: &TaskSummary) -> String {
     let attempts = task.attempts.len();
     let title: String = task.title.chars().take(48).collect();
-    let ahead = task.attempts.last().map(|attempt| attempt.conflict_ahead.join(", ")).unwrap_or_default();
+    let ahead = task
+        .attempts
+        .last()
+        .map(|attempt| attempt.conflict_ahead.join(", "))
+        .unwrap_or_default();
     match (&task.failure, task.blocked_by.as_slice()) {
         (Some(Failure::Stopped), _) => format!("stopped by the user · {title}"),
         (Some(failure), _) => format!("{failure} after {attempts} attempts · {title}"),

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
-    AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, GateResult, Phase, Proof, Reason,
-    ResultFile, RunStatus, Scheduler, State, Strength, TaskId, TaskView,
+    AttemptRecord, ClaimStatus, CommitId, CoverageChange, Dispatch, Failure, GateResult, Phase,
+    Proof, Reason, ResultFile, RunStatus, Scheduler, State, Strength, TaskId, TaskView,
 };
 
 /// What became of a task.
@@ -288,7 +288,10 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
     Summary {
         version: 1,
         run_id: facts.run_id.to_string(),
-        status: scheduler.ended().map_or("running", RunStatus::as_str).to_owned(),
+        status: scheduler
+            .ended()
+            .map_or("running", RunStatus::as_str)
+            .to_owned(),
         exit_code: scheduler.ended().map(|status| scheduler.exit_code(status)),
         tag: facts.tag.to_string(),
         base_commit: facts.base_commit.to_string(),
@@ -300,7 +303,14 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         ended_at: moment(facts.ended_at),
         wall_ms: facts.ended_at.since(facts.started_at),
         lower_bound_ms: lower_bound(&views, scheduler.limits().slots.get()),
-        waves: waves.iter().map(|wave| wave.iter().map(|placed| placed.task.id.to_string()).collect()).collect(),
+        waves: waves
+            .iter()
+            .map(|wave| {
+                wave.iter()
+                    .map(|placed| placed.task.id.to_string())
+                    .collect()
+            })
+            .collect(),
         walls: wall_summaries(scheduler, facts.ended_at),
         doubts: Vec::new(),
         preflight: facts.preflight.clone(),
@@ -333,7 +343,9 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
             State::Failed { failure } => Some(*failure),
             _ => None,
         },
-        reason: last.filter(|record| record.failure.is_some()).map(|record| record.evidence.clone()),
+        reason: last
+            .filter(|record| record.failure.is_some())
+            .map(|record| record.evidence.clone()),
         landed: matches!(view.state, State::Landed { .. }),
         branch: place.map(|place| place.branch.clone()),
         base_commit: place.map(|place| place.base.to_string()),
@@ -341,7 +353,11 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
         blocked_by,
         dependencies: task.dependencies.iter().map(TaskId::to_string).collect(),
         diffstat: None,
-        attempts: view.attempts.iter().map(|record| attempt_summary(record, task.phase)).collect(),
+        attempts: view
+            .attempts
+            .iter()
+            .map(|record| attempt_summary(record, task.phase))
+            .collect(),
     }
 }
 
@@ -382,7 +398,9 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
     let claim = claim(record).map_or("none", ClaimStatus::as_str);
     AttemptSummary {
         n: record.number.0,
-        agent: report.map(|report| report.agent.clone()).or_else(|| record.agent.as_ref().map(ToString::to_string)),
+        agent: report
+            .map(|report| report.agent.clone())
+            .or_else(|| record.agent.as_ref().map(ToString::to_string)),
         ended: report.map(|report| report.ended.as_str().to_owned()),
         exit_code: report.and_then(|report| report.ended.exit_code()),
         started_at: moment(record.started_at),
@@ -395,14 +413,21 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         resolution: record.resolution,
         conflict_ahead: record.files_ahead().to_vec(),
         differences: differences(record, phase),
-        noticed: report.map(|report| report.noticed.clone()).unwrap_or_default(),
+        noticed: report
+            .map(|report| report.noticed.clone())
+            .unwrap_or_default(),
         proof: record.proof.as_ref().map(proof_summary),
         unreviewed: record.unreviewed.clone(),
-        refactor: record
-            .refactor
-            .as_ref()
-            .map(|refactored| refactored.dropped.clone().unwrap_or_else(|| "kept".to_owned())),
-        tokens: tokens.map(|tokens| TokensSummary { input: tokens.input, output: tokens.output }),
+        refactor: record.refactor.as_ref().map(|refactored| {
+            refactored
+                .dropped
+                .clone()
+                .unwrap_or_else(|| "kept".to_owned())
+        }),
+        tokens: tokens.map(|tokens| TokensSummary {
+            input: tokens.input,
+            output: tokens.output,
+        }),
         cost_usd,
     }
 }

@@ -3,8 +3,9 @@
 use super::*;
 use std::num::NonZeroU32;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Dependants, Ended, Failure, Input, Limits, PlanOptions,
-    Proof, Reason, Request, ResultFile, Scheduler, StopMode, Task, Timestamp, WavePlan,
+    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Dependants, Ended, Failure, Input,
+    Limits, PlanOptions, Proof, Reason, Request, ResultFile, Scheduler, StopMode, Task, Timestamp,
+    WavePlan,
 };
 
 fn report(ended_at: u64) -> Answer {
@@ -16,14 +17,25 @@ fn report(ended_at: u64) -> Answer {
             files: Vec::new(),
             issues: Vec::new(),
         }),
-        tokens: Some(tm_scheduler::Tokens { input: 100, output: 10 }),
-        ..AgentReport::new("scripted", Timestamp(0), Timestamp(ended_at), Ended::Exited(Some(0)))
+        tokens: Some(tm_scheduler::Tokens {
+            input: 100,
+            output: 10,
+        }),
+        ..AgentReport::new(
+            "scripted",
+            Timestamp(0),
+            Timestamp(ended_at),
+            Ended::Exited(Some(0)),
+        )
     })
 }
 
 /// A pair that lands and a pair whose RED can't fail, at one attempt each.
 pub(crate) fn summary() -> Summary {
-    let tasks = [Task::new("1", "Add numbers"), Task::new("2", "Subtract | numbers")];
+    let tasks = [
+        Task::new("1", "Add numbers"),
+        Task::new("2", "Subtract | numbers"),
+    ];
     let plan = WavePlan::new(&tasks, &PlanOptions::default()).expect("a plan");
     let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
     limits.retries = 0;
@@ -31,24 +43,79 @@ pub(crate) fn summary() -> Summary {
     let mut input = |at: u64, input: Input| {
         scheduler.handle(Timestamp(at), input).expect("legal");
     };
-    let answer = |task: &str, answer| Input::Answer { task: task.into(), attempt: AttemptNumber(1), answer };
-    let prepared = || Answer::Prepared { branch: "tm/b".into(), base: "base".into(), worktree: "w".into() };
+    let answer = |task: &str, answer| Input::Answer {
+        task: task.into(),
+        attempt: AttemptNumber(1),
+        answer,
+    };
+    let prepared = || Answer::Prepared {
+        branch: "tm/b".into(),
+        base: "base".into(),
+        worktree: "w".into(),
+    };
     input(0, Input::Begin);
     for task in ["1:red", "2:red"] {
         input(1_000, answer(task, prepared()));
         input(2_000, answer(task, report(2_000)));
     }
-    let failed =
-        Proof { passed: 3, ..Proof::refused(Failure::RedPassed, Reason::EverythingPassed, "no new test fails") };
+    let failed = Proof {
+        passed: 3,
+        ..Proof::refused(
+            Failure::RedPassed,
+            Reason::EverythingPassed,
+            "no new test fails",
+        )
+    };
     input(3_000, answer("2:red", Answer::Proved(failed)));
-    let red = Proof { new: vec!["adds".into()], seen_failing: true, failed: 1, ..Proof::default() };
+    let red = Proof {
+        new: vec!["adds".into()],
+        seen_failing: true,
+        failed: 1,
+        ..Proof::default()
+    };
     input(3_000, answer("1:red", Answer::Proved(red)));
-    input(3_000, answer("1:red", Answer::Committed { commit: "red0123456789".into(), proof: None }));
+    input(
+        3_000,
+        answer(
+            "1:red",
+            Answer::Committed {
+                commit: "red0123456789".into(),
+                proof: None,
+            },
+        ),
+    );
     input(4_000, answer("1", prepared()));
     input(5_000, answer("1", report(5_000)));
-    input(6_000, answer("1", Answer::Proved(Proof { passed: 4, ..Proof::default() })));
-    input(6_000, answer("1", Answer::Committed { commit: "green0123456789".into(), proof: None }));
-    input(7_000, answer("1", Answer::Landed { commit: "merge".into(), resolution: None }));
+    input(
+        6_000,
+        answer(
+            "1",
+            Answer::Proved(Proof {
+                passed: 4,
+                ..Proof::default()
+            }),
+        ),
+    );
+    input(
+        6_000,
+        answer(
+            "1",
+            Answer::Committed {
+                commit: "green0123456789".into(),
+                proof: None,
+            },
+        ),
+    );
+    input(
+        7_000,
+        answer(
+            "1",
+            Answer::Landed {
+                commit: "merge".into(),
+                resolution: None,
+            },
+        ),
+    );
     let facts = RunFacts {
         run_id: "20261121-014512-3fa9".into(),
         tag: "master".into(),
@@ -102,10 +169,19 @@ fn the_summary_says_what_landed_what_failed_and_what_to_type_next() {
 
 #[test]
 fn tasks_that_somebody_stopped_or_skipped_are_named_as_such() {
-    let plan = WavePlan::new(&["1", "2", "3"].map(|id| Task::new(id, "Document")), &PlanOptions::default());
+    let plan = WavePlan::new(
+        &["1", "2", "3"].map(|id| Task::new(id, "Document")),
+        &PlanOptions::default(),
+    );
     let mut scheduler = Scheduler::new(plan.expect("a plan"), Limits::with_slots(NonZeroU32::MIN));
-    let stop = Request::StopTask { task: "2".into(), order: StopMode::Now };
-    let skip = Request::Skip { task: "3".into(), dependants: Dependants::Blocked };
+    let stop = Request::StopTask {
+        task: "2".into(),
+        order: StopMode::Now,
+    };
+    let skip = Request::Skip {
+        task: "3".into(),
+        dependants: Dependants::Blocked,
+    };
     for input in [Input::Begin, Input::Request(stop), Input::Request(skip)] {
         scheduler.handle(Timestamp(0), input).expect("legal");
     }
@@ -123,11 +199,18 @@ fn tasks_that_somebody_stopped_or_skipped_are_named_as_such() {
     let summary = summarize(&scheduler, &facts);
     assert_eq!((summary.totals.failed, summary.totals.skipped), (1, 1));
     let text = summary_markdown(&summary);
-    assert!(text.contains("- passed 0, partial 0, failed 1, blocked 0, skipped 1\n"), "{text}");
-    assert!(text.contains("- 2 Document: stopped by the user\n\n## Skipped\n\n- 3 Document\n"), "{text}");
+    assert!(
+        text.contains("- passed 0, partial 0, failed 1, blocked 0, skipped 1\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("- 2 Document: stopped by the user\n\n## Skipped\n\n- 3 Document\n"),
+        "{text}"
+    );
     let status = status_text(&summary);
     assert!(
-        status.contains("2 of 3 tasks settled") && status.contains("2  failed      stopped by the user"),
+        status.contains("2 of 3 tasks settled")
+            && status.contains("2  failed      stopped by the user"),
         "{status}"
     );
 }
@@ -206,8 +289,14 @@ fn the_json_has_every_key_of_the_contract() {
       "cost_usd": null
     }
     "#);
-    assert_eq!((json["exit_code"].as_u64(), json["status"].as_str()), (Some(3), Some("failed")));
-    assert_eq!((json["wall_ms"].as_u64(), json["lower_bound_ms"].as_u64()), (Some(7_000), Some(7_000)));
+    assert_eq!(
+        (json["exit_code"].as_u64(), json["status"].as_str()),
+        (Some(3), Some("failed"))
+    );
+    assert_eq!(
+        (json["wall_ms"].as_u64(), json["lower_bound_ms"].as_u64()),
+        (Some(7_000), Some(7_000))
+    );
 }
 
 #[test]
@@ -223,7 +312,9 @@ fn the_status_has_a_line_for_every_task() {
 
 #[test]
 fn the_plan_shows_wide_waves_in_parts() {
-    let mut tasks: Vec<Task> = (1..=3).map(|number| Task::new(number.to_string(), "Set up")).collect();
+    let mut tasks: Vec<Task> = (1..=3)
+        .map(|number| Task::new(number.to_string(), "Set up"))
+        .collect();
     tasks[2].dependencies = vec!["9".into()];
     let mut deferred = Task::new("9", "Later");
     deferred.status = tm_scheduler::Status::Deferred;
@@ -246,14 +337,29 @@ fn the_plan_shows_wide_waves_in_parts() {
     Not planned, waiting for tasks that are not part of the run
       3  Set up — after 9 (deferred)
     ");
-    assert_eq!(plan_json(&plan, &Limits::with_slots(NonZeroU32::MIN)).waves.len(), 2);
+    assert_eq!(
+        plan_json(&plan, &Limits::with_slots(NonZeroU32::MIN))
+            .waves
+            .len(),
+        2
+    );
 }
 
 #[test]
 fn the_plan_names_files_that_several_tasks_name() {
-    let names = |id: &str, files: &str| Task { description: files.to_owned(), ..Task::new(id, "Write it down") };
-    let tasks = [names("1", "src/a.rs and src/b.rs"), names("2", "src/b.rs"), names("3", "src/c.rs")];
+    let names = |id: &str, files: &str| Task {
+        description: files.to_owned(),
+        ..Task::new(id, "Write it down")
+    };
+    let tasks = [
+        names("1", "src/a.rs and src/b.rs"),
+        names("2", "src/b.rs"),
+        names("3", "src/c.rs"),
+    ];
     let plan = WavePlan::new(&tasks, &PlanOptions::default()).expect("a plan");
     let text = plan_text(&plan, &Limits::with_slots(NonZeroU32::MIN));
-    assert!(text.contains("keeps such tasks apart)\n  src/b.rs — 1, 2\n") && !text.contains("src/a.rs"), "{text}");
+    assert!(
+        text.contains("keeps such tasks apart)\n  src/b.rs — 1, 2\n") && !text.contains("src/a.rs"),
+        "{text}"
+    );
 }

@@ -34,7 +34,10 @@ struct Span {
 /// Returns the traces of a run, as `/v1/traces` of a collector takes them. `resource` describes the service: its name,
 /// and whatever else the user says of it.
 pub fn traces_json(summary: &Summary, resource: &[(String, String)]) -> Value {
-    let resource: Vec<Value> = resource.iter().map(|(key, value)| text(key, value)).collect();
+    let resource: Vec<Value> = resource
+        .iter()
+        .map(|(key, value)| text(key, value))
+        .collect();
     json!({"resourceSpans": [{
         "resource": {"attributes": resource},
         "scopeSpans": [{"scope": {"name": "tm", "version": env!("CARGO_PKG_VERSION")}, "spans": spans(summary)}],
@@ -43,7 +46,10 @@ pub fn traces_json(summary: &Summary, resource: &[(String, String)]) -> Value {
 
 fn spans(summary: &Summary) -> Vec<Span> {
     let place = Place::root(&summary.run_id);
-    let failed = matches!(summary.status.as_str(), "failed" | "interrupted" | "stopped");
+    let failed = matches!(
+        summary.status.as_str(),
+        "failed" | "interrupted" | "stopped"
+    );
     let mut spans = vec![place.span(
         format!("run {}", summary.run_id),
         (&summary.started_at, &summary.ended_at),
@@ -65,9 +71,15 @@ fn spans(summary: &Summary) -> Vec<Span> {
 
 /// A task that was never begun has no span: there is no time in which it was.
 fn task_spans(spans: &mut Vec<Span>, run: &Place, task: &TaskSummary, run_ended_at: &str) {
-    let Some(first) = task.attempts.first() else { return };
+    let Some(first) = task.attempts.first() else {
+        return;
+    };
     let place = run.below(&task.id);
-    let ended_at = task.attempts.last().and_then(|last| last.ended_at.as_deref()).unwrap_or(run_ended_at);
+    let ended_at = task
+        .attempts
+        .last()
+        .and_then(|last| last.ended_at.as_deref())
+        .unwrap_or(run_ended_at);
     let mut attributes = vec![
         text("tm.task.id", &task.id),
         text("tm.task.title", &task.title),
@@ -76,41 +88,80 @@ fn task_spans(spans: &mut Vec<Span>, run: &Place, task: &TaskSummary, run_ended_
         flag("tm.task.landed", task.landed),
         number("tm.task.wave", u64::from(task.wave)),
     ];
-    attributes.extend(task.commit.iter().map(|commit| text("tm.task.commit", commit)));
+    attributes.extend(
+        task.commit
+            .iter()
+            .map(|commit| text("tm.task.commit", commit)),
+    );
     let why = task.failure.map_or("", tm_scheduler::Failure::as_str);
     let status = status(task.verdict == Verdict::Fail, why);
-    spans.push(place.span(format!("task {}", task.id), (&first.started_at, ended_at), attributes, status));
+    spans.push(place.span(
+        format!("task {}", task.id),
+        (&first.started_at, ended_at),
+        attributes,
+        status,
+    ));
     for attempt in &task.attempts {
         attempt_spans(spans, &place, attempt, run_ended_at);
     }
 }
 
-fn attempt_spans(spans: &mut Vec<Span>, task: &Place, attempt: &AttemptSummary, run_ended_at: &str) {
+fn attempt_spans(
+    spans: &mut Vec<Span>,
+    task: &Place,
+    attempt: &AttemptSummary,
+    run_ended_at: &str,
+) {
     let place = task.below(&attempt.n.to_string());
     let ended_at = attempt.ended_at.as_deref().unwrap_or(run_ended_at);
-    let mut attributes = vec![number("tm.attempt", u64::from(attempt.n)), text("tm.claim", &attempt.claim)];
+    let mut attributes = vec![
+        number("tm.attempt", u64::from(attempt.n)),
+        text("tm.claim", &attempt.claim),
+    ];
     attributes.extend(attempt.agent.iter().map(|agent| text("tm.agent", agent)));
     attributes.extend(attempt.tokens.iter().flat_map(|tokens| {
-        [number("gen_ai.usage.input_tokens", tokens.input), number("gen_ai.usage.output_tokens", tokens.output)]
+        [
+            number("gen_ai.usage.input_tokens", tokens.input),
+            number("gen_ai.usage.output_tokens", tokens.output),
+        ]
     }));
-    attributes.extend(attempt.cost_usd.map(|cost| attribute("tm.cost.usd", &json!({"doubleValue": cost}))));
     attributes.extend(
         attempt
-            .proof
-            .iter()
-            .flat_map(|proof| [number("tm.tests.passed", proof.passed), number("tm.tests.failed", proof.failed)]),
+            .cost_usd
+            .map(|cost| attribute("tm.cost.usd", &json!({"doubleValue": cost}))),
     );
+    attributes.extend(attempt.proof.iter().flat_map(|proof| {
+        [
+            number("tm.tests.passed", proof.passed),
+            number("tm.tests.failed", proof.failed),
+        ]
+    }));
     let why = attempt.failure.map_or("", tm_scheduler::Failure::as_str);
     let status = status(attempt.failure.is_some(), why);
-    spans.push(place.span(format!("attempt {}", attempt.n), (&attempt.started_at, ended_at), attributes, status));
+    spans.push(place.span(
+        format!("attempt {}", attempt.n),
+        (&attempt.started_at, ended_at),
+        attributes,
+        status,
+    ));
     for (name, began_at, ended_at) in steps(attempt, ended_at) {
-        spans.push(place.below(name).span(name.to_owned(), (began_at, ended_at), Vec::new(), json!({})));
+        spans.push(place.below(name).span(
+            name.to_owned(),
+            (began_at, ended_at),
+            Vec::new(),
+            json!({}),
+        ));
     }
 }
 
 /// The parts of an attempt, as far as it came.
-fn steps<'a>(attempt: &'a AttemptSummary, ended_at: &'a str) -> Vec<(&'static str, &'a str, &'a str)> {
-    let (Some(agent_began), Some(agent_ended)) = (&attempt.agent_started_at, &attempt.agent_ended_at) else {
+fn steps<'a>(
+    attempt: &'a AttemptSummary,
+    ended_at: &'a str,
+) -> Vec<(&'static str, &'a str, &'a str)> {
+    let (Some(agent_began), Some(agent_ended)) =
+        (&attempt.agent_started_at, &attempt.agent_ended_at)
+    else {
         return vec![("prepare", &attempt.started_at, ended_at)];
     };
     vec![
@@ -131,16 +182,32 @@ struct Place {
 
 impl Place {
     fn root(run: &str) -> Self {
-        Self { trace_id: hash(run, 16), path: run.to_owned(), span_id: hash(run, 8), parent_span_id: String::new() }
+        Self {
+            trace_id: hash(run, 16),
+            path: run.to_owned(),
+            span_id: hash(run, 8),
+            parent_span_id: String::new(),
+        }
     }
 
     fn below(&self, name: &str) -> Self {
         // Names hold anything; a line feed keeps `a`, `b` and `a/b` apart.
         let path = format!("{}\n{name}", self.path);
-        Self { trace_id: self.trace_id.clone(), span_id: hash(&path, 8), parent_span_id: self.span_id.clone(), path }
+        Self {
+            trace_id: self.trace_id.clone(),
+            span_id: hash(&path, 8),
+            parent_span_id: self.span_id.clone(),
+            path,
+        }
     }
 
-    fn span(&self, name: String, (began_at, ended_at): (&str, &str), attributes: Vec<Value>, status: Value) -> Span {
+    fn span(
+        &self,
+        name: String,
+        (began_at, ended_at): (&str, &str),
+        attributes: Vec<Value>,
+        status: Value,
+    ) -> Span {
         Span {
             trace_id: self.trace_id.clone(),
             span_id: self.span_id.clone(),
@@ -157,19 +224,29 @@ impl Place {
 
 /// So many bytes as hex, never all zero.
 fn hash(text: &str, bytes: usize) -> String {
-    Sha256::digest(text).iter().take(bytes).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    Sha256::digest(text)
+        .iter()
+        .take(bytes)
+        .fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
 }
 
 fn nanoseconds(moment: &str) -> String {
     let parsed: Result<jiff::Timestamp, _> = moment.parse();
-    parsed.map_or(0, jiff::Timestamp::as_nanosecond).max(0).to_string()
+    parsed
+        .map_or(0, jiff::Timestamp::as_nanosecond)
+        .max(0)
+        .to_string()
 }
 
 fn status(failed: bool, why: &str) -> Value {
-    if failed { json!({"code": ERROR, "message": why}) } else { json!({"code": OK}) }
+    if failed {
+        json!({"code": ERROR, "message": why})
+    } else {
+        json!({"code": OK})
+    }
 }
 
 fn attribute(key: &str, value: &Value) -> Value {
@@ -198,12 +275,27 @@ mod tests {
     #[test]
     fn every_span_has_its_parent_and_an_id_of_its_own() {
         let traces = traces_json(&summary(), &[("service.name".to_owned(), "tm".to_owned())]);
-        let spans = traces["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
-        let ids: BTreeSet<&str> = spans.iter().map(|span| span["spanId"].as_str().unwrap()).collect();
+        let spans = traces["resourceSpans"][0]["scopeSpans"][0]["spans"]
+            .as_array()
+            .unwrap();
+        let ids: BTreeSet<&str> = spans
+            .iter()
+            .map(|span| span["spanId"].as_str().unwrap())
+            .collect();
         assert_eq!(ids.len(), spans.len());
-        assert!(spans[0]["parentSpanId"] == "" && spans[0]["traceId"].as_str().unwrap().len() == 32);
-        assert!(spans[1..].iter().all(|span| ids.contains(span["parentSpanId"].as_str().unwrap())), "{spans:#?}");
-        let names: Vec<&str> = spans.iter().map(|span| span["name"].as_str().unwrap()).collect();
+        assert!(
+            spans[0]["parentSpanId"] == "" && spans[0]["traceId"].as_str().unwrap().len() == 32
+        );
+        assert!(
+            spans[1..]
+                .iter()
+                .all(|span| ids.contains(span["parentSpanId"].as_str().unwrap())),
+            "{spans:#?}"
+        );
+        let names: Vec<&str> = spans
+            .iter()
+            .map(|span| span["name"].as_str().unwrap())
+            .collect();
         let attempt = ["attempt 1", "prepare", "agent", "prove, commit and land"];
         let expected = [
             &["run 20261121-014512-3fa9", "task 1"],
@@ -214,16 +306,28 @@ mod tests {
             &attempt,
         ];
         assert_eq!(names, expected.concat());
-        assert_eq!(traces, traces_json(&summary(), &[("service.name".to_owned(), "tm".to_owned())]));
+        assert_eq!(
+            traces,
+            traces_json(&summary(), &[("service.name".to_owned(), "tm".to_owned())])
+        );
     }
 
     #[test]
     fn failures_and_tests_are_on_the_spans() {
         let traces = traces_json(&summary(), &[]);
-        let spans = traces["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
-        let red = spans.iter().find(|span| span["name"] == "task 2:red").unwrap();
+        let spans = traces["resourceSpans"][0]["scopeSpans"][0]["spans"]
+            .as_array()
+            .unwrap();
+        let red = spans
+            .iter()
+            .find(|span| span["name"] == "task 2:red")
+            .unwrap();
         assert_eq!(red["status"], json!({"code": 2, "message": "red-passed"}));
         let passed = json!({"key": "tm.tests.passed", "value": {"intValue": "4"}});
-        assert!(spans.iter().any(|span| span["attributes"].as_array().unwrap().contains(&passed)));
+        assert!(
+            spans
+                .iter()
+                .any(|span| span["attributes"].as_array().unwrap().contains(&passed))
+        );
     }
 }

@@ -31,7 +31,10 @@ pub struct AgentCaller {
 impl AgentCaller {
     /// Reads the variables of an attempt.
     fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let (task, attempt) = (variable("TM_TASK_ID")?, variable("TM_ATTEMPT")?.parse().ok()?);
+        let (task, attempt) = (
+            variable("TM_TASK_ID")?,
+            variable("TM_ATTEMPT")?.parse().ok()?,
+        );
         Some(Self {
             run: Some(RunId::from(variable("TM_RUN_ID")?.as_str())),
             attempt: Some((task.as_str().into(), AttemptNumber(attempt))),
@@ -69,8 +72,7 @@ pub struct RefusedToAgent {
 
 impl RefusedToAgent {
     /// What an agent can do instead.
-    pub const HINT: &'static str =
-        "what should change about the run or its tasks goes into your result: `tm result --issue TEXT`";
+    pub const HINT: &'static str = "what should change about the run or its tasks goes into your result: `tm result --issue TEXT`";
 }
 
 /// Refuses a command to this process if it belongs to a run of one of the repositories around the folders that the
@@ -78,10 +80,15 @@ impl RefusedToAgent {
 ///
 /// # Errors
 /// It is refused.
-pub fn refuse_to_agents(what: &'static str, folders: impl FnOnce() -> Vec<PathBuf>) -> Result<(), RefusedToAgent> {
+pub fn refuse_to_agents(
+    what: &'static str,
+    folders: impl FnOnce() -> Vec<PathBuf>,
+) -> Result<(), RefusedToAgent> {
     let lineage = lineage(std::process::id());
     for folder in folders() {
-        let Some(repository) = common_dir_around(&folder) else { continue };
+        let Some(repository) = common_dir_around(&folder) else {
+            continue;
+        };
         if let Some(caller) = caller(&lineage, &repository, || RunLock::holder_in(&repository)) {
             tell_the_run(what, &folder);
             return Err(RefusedToAgent { what, caller });
@@ -92,43 +99,97 @@ pub fn refuse_to_agents(what: &'static str, folders: impl FnOnce() -> Vec<PathBu
 
 /// Returns who calls, if that is an agent of this process's run, or something that one or the run's tests started.
 pub(crate) fn caller_of_own_run(lineage: &[Ancestor], repository: &Path) -> Option<AgentCaller> {
-    let marked = lineage.iter().find_map(|ancestor| in_attempt_on(ancestor, repository));
+    let marked = lineage
+        .iter()
+        .find_map(|ancestor| in_attempt_on(ancestor, repository));
     marked.or_else(|| {
         let marks = marks_of(lineage.first()?.identity.pid);
-        let variable = |name: &str| Some(marks.as_ref()?.iter().find(|(mark, _)| mark == name)?.1.clone());
+        let variable = |name: &str| {
+            Some(
+                marks
+                    .as_ref()?
+                    .iter()
+                    .find(|(mark, _)| mark == name)?
+                    .1
+                    .clone(),
+            )
+        };
         let own = ProcessIdentity::of(std::process::id());
-        let is_descendant = || lineage.iter().skip(1).any(|ancestor| Some(ancestor.identity) == own);
-        let nameless = || (marks.is_some() || is_descendant()).then_some(AgentCaller { run: None, attempt: None });
+        let is_descendant = || {
+            lineage
+                .iter()
+                .skip(1)
+                .any(|ancestor| Some(ancestor.identity) == own)
+        };
+        let nameless = || {
+            (marks.is_some() || is_descendant()).then_some(AgentCaller {
+                run: None,
+                attempt: None,
+            })
+        };
         AgentCaller::of(variable).or_else(nameless)
     })
 }
 
-fn caller(lineage: &[Ancestor], repository: &Path, holder: impl FnOnce() -> Option<Holder>) -> Option<AgentCaller> {
-    let marked = lineage.iter().find_map(|ancestor| in_attempt_on(ancestor, repository));
+fn caller(
+    lineage: &[Ancestor],
+    repository: &Path,
+    holder: impl FnOnce() -> Option<Holder>,
+) -> Option<AgentCaller> {
+    let marked = lineage
+        .iter()
+        .find_map(|ancestor| in_attempt_on(ancestor, repository));
     marked.or_else(|| {
         let holder = holder().filter(|holder| holder.has_attempts && holder.is_alive())?;
-        let is_descendant = lineage.iter().skip(1).any(|ancestor| Some(ancestor.identity.pid) == holder.pid);
-        is_descendant.then_some(AgentCaller { run: holder.run_id, attempt: None })
+        let is_descendant = lineage
+            .iter()
+            .skip(1)
+            .any(|ancestor| Some(ancestor.identity.pid) == holder.pid);
+        is_descendant.then_some(AgentCaller {
+            run: holder.run_id,
+            attempt: None,
+        })
     })
 }
 
 /// Tells whether a process was started in an attempt of waves on this repository.
 fn in_attempt_on(ancestor: &Ancestor, repository: &Path) -> Option<AgentCaller> {
     let found = ancestor.variable(REPOSITORY).map(PathBuf::from);
-    let is_of =
-        found.is_some_and(|found| found == repository || found.canonicalize().is_ok_and(|found| found == repository));
-    if is_of { AgentCaller::of(|name| ancestor.variable(name)) } else { None }
+    let is_of = found.is_some_and(|found| {
+        found == repository || found.canonicalize().is_ok_and(|found| found == repository)
+    });
+    if is_of {
+        AgentCaller::of(|name| ancestor.variable(name))
+    } else {
+        None
+    }
 }
 
 /// Tells the live run what was refused, so that its report can; one that can't be reached is not told.
 fn tell_the_run(what: &'static str, folder: &Path) {
     let project = || {
         let repository = Repository::discover(folder).ok()?;
-        let settings = tm_config::load(&Inputs::from_process(repository.checkout_root())).ok()?.settings;
-        let tm_home = std::env::var_os("TM_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let home = home(&settings.storage, &repository, tm_home.as_deref(), std::env::home_dir().as_deref())?;
+        let settings = tm_config::load(&Inputs::from_process(repository.checkout_root()))
+            .ok()?
+            .settings;
+        let tm_home = std::env::var_os("TM_HOME")
+            .filter(|home| !home.is_empty())
+            .map(PathBuf::from);
+        let home = home(
+            &settings.storage,
+            &repository,
+            tm_home.as_deref(),
+            std::env::home_dir().as_deref(),
+        )?;
         home.project(repository.common_dir()).ok()
     };
-    let told = project().map(|project| call(&project, &Ask::Refused { what: what.to_owned() }));
+    let told = project().map(|project| {
+        call(
+            &project,
+            &Ask::Refused {
+                what: what.to_owned(),
+            },
+        )
+    });
     tracing::debug!(?told, what, "refused to an agent");
 }

@@ -5,7 +5,9 @@ use tm_scheduler::Timestamp;
 
 /// Returns the time now.
 pub fn now() -> Timestamp {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let since_epoch = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO);
     Timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
 }
 
@@ -22,7 +24,10 @@ pub(crate) struct SteadyClock {
 impl SteadyClock {
     /// Returns a clock that begins now, or at that moment when the system's clock has been set back since.
     pub(crate) fn not_before(moment: Timestamp) -> Self {
-        let mut clock = Self { last: moment, ahead_ms: 0 };
+        let mut clock = Self {
+            last: moment,
+            ahead_ms: 0,
+        };
         clock.at(now());
         clock
     }
@@ -50,15 +55,23 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_goes_on_from_where_it_was() {
-        let mut clock = SteadyClock { last: Timestamp(1_000), ahead_ms: 0 };
-        let told: Vec<u64> =
-            [1_010, 1_020, 500, 510, 600, 50, 60].into_iter().map(|system| clock.at(Timestamp(system)).0).collect();
+        let mut clock = SteadyClock {
+            last: Timestamp(1_000),
+            ahead_ms: 0,
+        };
+        let told: Vec<u64> = [1_010, 1_020, 500, 510, 600, 50, 60]
+            .into_iter()
+            .map(|system| clock.at(Timestamp(system)).0)
+            .collect();
         assert_eq!(told, [1_010, 1_020, 1_020, 1_030, 1_120, 1_120, 1_130]);
     }
 
     #[test]
     fn a_machine_that_slept_is_followed() {
-        let mut clock = SteadyClock { last: Timestamp(1_000), ahead_ms: 5 };
+        let mut clock = SteadyClock {
+            last: Timestamp(1_000),
+            ahead_ms: 5,
+        };
         assert_eq!(clock.at(Timestamp(90_000)), Timestamp(90_005));
         assert_eq!(clock.of(Timestamp(100_000)), Timestamp(100_005));
     }

@@ -61,7 +61,11 @@ pub(crate) fn summary(title: &str) -> String {
 /// The conventional type: by the files where they are all of one kind, else by the title.
 pub(crate) fn commit_type(files: &[String], title: &str, default: &str) -> String {
     let all = |is: fn(&str) -> bool| !files.is_empty() && files.iter().all(|file| is(file));
-    let first = title.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let first = title
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
     let by_files = if all(is_test_path) {
         Some("test")
     } else if all(is_document) {
@@ -81,22 +85,34 @@ pub(crate) fn commit_type(files: &[String], title: &str, default: &str) -> Strin
 
 fn is_document(path: &str) -> bool {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    matches!(extension, "md" | "mdx" | "rst" | "adoc") || path.starts_with("docs/") || path.starts_with("doc/")
+    matches!(extension, "md" | "mdx" | "rst" | "adoc")
+        || path.starts_with("docs/")
+        || path.starts_with("doc/")
 }
 
 fn is_tooling(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_hidden = path.starts_with('.');
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let is_settings =
-        !path.contains('/') && matches!(extension, "json" | "toml" | "yaml" | "yml" | "lock" | "cfg" | "ini");
-    is_hidden || is_settings || extension == "lock" || matches!(name, "Makefile" | "Dockerfile" | "justfile" | "go.sum")
+    let is_settings = !path.contains('/')
+        && matches!(
+            extension,
+            "json" | "toml" | "yaml" | "yml" | "lock" | "cfg" | "ini"
+        );
+    is_hidden
+        || is_settings
+        || extension == "lock"
+        || matches!(name, "Makefile" | "Dockerfile" | "justfile" | "go.sum")
 }
 
 /// The scope that most files name; of several the first by alphabet. Files of tooling count only where there are no others.
 pub(crate) fn scope(files: &[String]) -> String {
     let of_work: Vec<&String> = files.iter().filter(|file| !is_tooling(file)).collect();
-    let files: Vec<&String> = if of_work.is_empty() { files.iter().collect() } else { of_work };
+    let files: Vec<&String> = if of_work.is_empty() {
+        files.iter().collect()
+    } else {
+        of_work
+    };
     let mut votes: BTreeMap<String, usize> = BTreeMap::new();
     for file in files {
         *votes.entry(scope_of(file)).or_default() += 1;
@@ -114,20 +130,34 @@ pub(crate) fn scope(files: &[String]) -> String {
 fn scope_of(path: &str) -> String {
     let mut parts: Vec<&str> = path.split('/').collect();
     let file = parts.pop().unwrap_or_default();
-    let folder = parts.iter().find(|part| !CONTAINERS.contains(&part.to_lowercase().as_str()));
+    let folder = parts
+        .iter()
+        .find(|part| !CONTAINERS.contains(&part.to_lowercase().as_str()));
     let name = folder.copied().unwrap_or_else(|| stem(file));
-    name.trim_start_matches('.').chars().filter(|character| !" ()[]{}:\"'\\".contains(*character)).collect()
+    name.trim_start_matches('.')
+        .chars()
+        .filter(|character| !" ()[]{}:\"'\\".contains(*character))
+        .collect()
 }
 
 /// `schema` for `schema.test.ts`, `test_schema.py`, `schema_spec.rb` and `SchemaTest.java`.
 pub(crate) fn stem(file: &str) -> &str {
-    let stem = file.trim_start_matches('.').split('.').next().unwrap_or(file);
-    let without_start = stem.strip_prefix("test_").or_else(|| stem.strip_prefix("test-")).unwrap_or(stem);
-    ["_test", "-test", "_tests", "_spec", "-spec", "Tests", "Test", "Spec"]
-        .iter()
-        .find_map(|end| without_start.strip_suffix(end))
-        .filter(|rest| !rest.is_empty())
-        .unwrap_or(without_start)
+    let stem = file
+        .trim_start_matches('.')
+        .split('.')
+        .next()
+        .unwrap_or(file);
+    let without_start = stem
+        .strip_prefix("test_")
+        .or_else(|| stem.strip_prefix("test-"))
+        .unwrap_or(stem);
+    [
+        "_test", "-test", "_tests", "_spec", "-spec", "Tests", "Test", "Spec",
+    ]
+    .iter()
+    .find_map(|end| without_start.strip_suffix(end))
+    .filter(|rest| !rest.is_empty())
+    .unwrap_or(without_start)
 }
 
 #[cfg(test)]
@@ -141,11 +171,21 @@ mod tests {
     #[test]
     fn scopes_come_from_any_projects_paths() {
         for (names, expected) in [
-            (&["apps/cli/src/a.ts", "apps/cli/src/b.ts", "packages/core/x.ts"][..], "cli"),
+            (
+                &[
+                    "apps/cli/src/a.ts",
+                    "apps/cli/src/b.ts",
+                    "packages/core/x.ts",
+                ][..],
+                "cli",
+            ),
             (&["packages/tm-core/src/a.ts"], "tm-core"),
             (&["src/__tests__/schema.test.js", "src/schema.js"], "schema"),
             (&["src/metrics/schema.rs", "Cargo.lock"], "metrics"),
-            (&["internal/store/db.go", "internal/store/db_test.go"], "store"),
+            (
+                &["internal/store/db.go", "internal/store/db_test.go"],
+                "store",
+            ),
             (&["tests/test_login.py", "login.py"], "login"),
             (&["Cargo.toml"], "Cargo"),
             (&[], ""),
@@ -160,7 +200,10 @@ mod tests {
         assert_eq!(type_of(&["src/a.rs", "tests/a.rs"], "Add it"), "feat");
         assert_eq!(type_of(&["tests/a.rs"], "Fix it"), "test");
         assert_eq!(type_of(&["README.md", "docs/x.txt"], "Add it"), "docs");
-        assert_eq!(type_of(&["Cargo.lock", ".github/workflows/ci.yml"], "Add it"), "chore");
+        assert_eq!(
+            type_of(&["Cargo.lock", ".github/workflows/ci.yml"], "Add it"),
+            "chore"
+        );
         assert_eq!(type_of(&["src/a.rs"], "Fix the parser"), "fix");
         assert_eq!(type_of(&["src/a.rs"], "Refactor the parser"), "refactor");
     }

@@ -16,7 +16,12 @@ pub fn home(
     place(storage, &main_checkout(repository), tm_home, user_home).map(Home::new)
 }
 
-fn place(storage: &Storage, main: &Path, tm_home: Option<&Path>, user_home: Option<&Path>) -> Option<PathBuf> {
+fn place(
+    storage: &Storage,
+    main: &Path,
+    tm_home: Option<&Path>,
+    user_home: Option<&Path>,
+) -> Option<PathBuf> {
     if storage.location == StorageLocation::Project {
         return Some(main.join(".taskmaster"));
     }
@@ -38,7 +43,8 @@ fn main_checkout(repository: &Repository) -> PathBuf {
     let common = repository.common_dir();
     let is_usual = common.file_name().is_some_and(|name| name == ".git");
     let main = common.parent().filter(|_| is_usual);
-    main.unwrap_or_else(|| repository.checkout_root()).to_owned()
+    main.unwrap_or_else(|| repository.checkout_root())
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -49,16 +55,39 @@ mod tests {
     #[test]
     fn settings_environment_and_home_folder_decide_in_this_order() {
         let path = |location, base: Option<&str>, tm: Option<&str>, user: Option<&str>| {
-            let storage = Storage { location, base_path: base.map(ToOwned::to_owned) };
-            place(&storage, Path::new("/p"), tm.map(Path::new), user.map(Path::new))
+            let storage = Storage {
+                location,
+                base_path: base.map(ToOwned::to_owned),
+            };
+            place(
+                &storage,
+                Path::new("/p"),
+                tm.map(Path::new),
+                user.map(Path::new),
+            )
         };
-        assert_eq!(path(Project, Some("/x"), Some("/tm"), Some("/u")), Some("/p/.taskmaster".into()));
-        assert_eq!(path(Global, Some("/x"), Some("/tm"), Some("/u")), Some("/tm".into()));
+        assert_eq!(
+            path(Project, Some("/x"), Some("/tm"), Some("/u")),
+            Some("/p/.taskmaster".into())
+        );
+        assert_eq!(
+            path(Global, Some("/x"), Some("/tm"), Some("/u")),
+            Some("/tm".into())
+        );
         assert_eq!(path(Global, Some("/x"), None, None), Some("/x".into()));
-        assert_eq!(path(Global, Some("~/runs"), None, Some("/u")), Some("/u/runs".into()));
+        assert_eq!(
+            path(Global, Some("~/runs"), None, Some("/u")),
+            Some("/u/runs".into())
+        );
         assert_eq!(path(Global, Some("~"), None, Some("/u")), Some("/u".into()));
-        assert_eq!(path(Global, Some("runs"), None, None), Some("/p/runs".into()));
-        assert_eq!(path(Global, None, None, Some("/u")), Some("/u/.taskmaster".into()));
+        assert_eq!(
+            path(Global, Some("runs"), None, None),
+            Some("/p/runs".into())
+        );
+        assert_eq!(
+            path(Global, None, None, Some("/u")),
+            Some("/u/.taskmaster".into())
+        );
         assert_eq!(path(Global, None, None, None), None);
     }
 }

@@ -29,4 +29,7 @@ pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
 pub use setup::{content_rules, environment, executor, rules, run_hooks, test_command};
 pub use step_error::StepError;
 pub use waves::steering;
-pub use waves::{AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunEvent, RunSetup, Tip, replay};
+pub use waves::{
+    AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunEvent, RunSetup, Tip,
+    replay,
+};

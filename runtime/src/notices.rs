@@ -43,13 +43,19 @@ impl FromStr for Channel {
 
     fn from_str(text: &str) -> Result<Self, UnknownChannel> {
         let is_url = |url: &str| {
-            ["http://", "https://"].iter().any(|scheme| url.len() > scheme.len() && url.starts_with(scheme))
+            ["http://", "https://"]
+                .iter()
+                .any(|scheme| url.len() > scheme.len() && url.starts_with(scheme))
         };
         match text.split_once('+') {
             _ if text == "desktop" => Ok(Self::Desktop),
             _ if is_url(text) => Ok(Self::Webhook(text.to_owned())),
-            Some(("slack", url)) if is_url(url) => Ok(Self::Chat(ChatService::Slack, url.to_owned())),
-            Some(("discord", url)) if is_url(url) => Ok(Self::Chat(ChatService::Discord, url.to_owned())),
+            Some(("slack", url)) if is_url(url) => {
+                Ok(Self::Chat(ChatService::Slack, url.to_owned()))
+            }
+            Some(("discord", url)) if is_url(url) => {
+                Ok(Self::Chat(ChatService::Discord, url.to_owned()))
+            }
             _ => Err(UnknownChannel(text.to_owned())),
         }
     }
@@ -69,11 +75,16 @@ impl Channel {
     ///
     /// # Errors
     /// Says why it was not delivered, in words that follow "failed to".
-    pub async fn deliver<T: Serialize + Sync>(&self, notice: &Notice<T>, scratch: &Path) -> Result<(), String> {
+    pub async fn deliver<T: Serialize + Sync>(
+        &self,
+        notice: &Notice<T>,
+        scratch: &Path,
+    ) -> Result<(), String> {
         match self {
             Self::Desktop => show(&notice.text, scratch).await,
             Self::Webhook(url) => {
-                let body = serde_json::to_string(notice).map_err(|error| format!("write a notice: {error}"))?;
+                let body = serde_json::to_string(notice)
+                    .map_err(|error| format!("write a notice: {error}"))?;
                 post_aside(url, body).await
             }
             Self::Chat(service, url) => post_aside(url, service.body(&notice.text)).await,
@@ -85,7 +96,9 @@ impl ChatService {
     fn body(self, text: &str) -> String {
         let body = match self {
             Self::Slack => serde_json::json!({"text": text}),
-            Self::Discord => serde_json::json!({"content": text.chars().take(2_000).collect::<String>()}),
+            Self::Discord => {
+                serde_json::json!({"content": text.chars().take(2_000).collect::<String>()})
+            }
         };
         body.to_string()
     }
@@ -107,24 +120,52 @@ async fn post_aside(url: &str, body: String) -> Result<(), String> {
 
 /// The URL may hold a secret, so the words name its host alone.
 fn post(url: &str, headers: &[(String, String)], body: String) -> Result<(), String> {
-    let host = url.split('/').nth(2).unwrap_or_default().rsplit('@').next().unwrap_or_default();
-    let is_here = ["127.", "localhost", "[::1]"].iter().any(|loopback| host.starts_with(loopback));
+    let host = url
+        .split('/')
+        .nth(2)
+        .unwrap_or_default()
+        .rsplit('@')
+        .next()
+        .unwrap_or_default();
+    let is_here = ["127.", "localhost", "[::1]"]
+        .iter()
+        .any(|loopback| host.starts_with(loopback));
     let config = ureq::Agent::config_builder().timeout_global(Some(LIMIT));
     // A proxy of the environment can't reach this machine.
-    let agent: ureq::Agent = if is_here { config.proxy(None).build() } else { config.build() }.into();
+    let agent: ureq::Agent = if is_here {
+        config.proxy(None).build()
+    } else {
+        config.build()
+    }
+    .into();
     let request = agent.post(url).header("Content-Type", "application/json");
-    let request = headers.iter().fold(request, |request, (name, value)| request.header(name, value));
+    let request = headers.iter().fold(request, |request, (name, value)| {
+        request.header(name, value)
+    });
     let sent = request.send(body);
-    sent.map(drop).map_err(|error| format!("post a notice to `{host}`: {error}"))
+    sent.map(drop)
+        .map_err(|error| format!("post a notice to `{host}`: {error}"))
 }
 
 async fn show(text: &str, scratch: &Path) -> Result<(), String> {
     let (program, arguments) = if which::which("notify-send").is_ok() {
-        ("notify-send", vec!["--app-name=tm".to_owned(), "--".to_owned(), "tm".to_owned(), text.to_owned()])
+        (
+            "notify-send",
+            vec![
+                "--app-name=tm".to_owned(),
+                "--".to_owned(),
+                "tm".to_owned(),
+                text.to_owned(),
+            ],
+        )
     } else if which::which("osascript").is_ok() {
         // The text is an argument of the script, never a part of it.
-        let script = "on run words\ndisplay notification (item 1 of words) with title \"tm\"\nend run";
-        ("osascript", vec!["-e".to_owned(), script.to_owned(), text.to_owned()])
+        let script =
+            "on run words\ndisplay notification (item 1 of words) with title \"tm\"\nend run";
+        (
+            "osascript",
+            vec!["-e".to_owned(), script.to_owned(), text.to_owned()],
+        )
     } else {
         return Err("show a notice: there is neither `notify-send` nor `osascript`".to_owned());
     };
@@ -154,9 +195,23 @@ mod tests {
     #[test]
     fn channels_are_the_desktop_and_urls() {
         assert_eq!("desktop".parse(), Ok(Channel::Desktop));
-        assert_eq!("http://a/b".parse(), Ok(Channel::Webhook("http://a/b".to_owned())));
-        assert_eq!("slack+http://a".parse(), Ok(Channel::Chat(ChatService::Slack, "http://a".to_owned())));
-        for text in ["", "http://", "slack", "slack+", "irc+http://a", "ftp://a", "file:///etc/passwd"] {
+        assert_eq!(
+            "http://a/b".parse(),
+            Ok(Channel::Webhook("http://a/b".to_owned()))
+        );
+        assert_eq!(
+            "slack+http://a".parse(),
+            Ok(Channel::Chat(ChatService::Slack, "http://a".to_owned()))
+        );
+        for text in [
+            "",
+            "http://",
+            "slack",
+            "slack+",
+            "irc+http://a",
+            "ftp://a",
+            "file:///etc/passwd",
+        ] {
             let error = text.parse::<Channel>().expect_err("no channel");
             assert!(error.to_string().contains("`desktop`"));
         }
@@ -169,16 +224,26 @@ mod tests {
         let mut buffer = [0; 4096];
         let is_whole = |request: &[u8]| {
             let text = String::from_utf8_lossy(request).into_owned();
-            let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-            let length =
-                head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            let Some((head, body)) = text.split_once("\r\n\r\n") else {
+                return false;
+            };
+            let length = head.lines().find_map(|line| {
+                line.to_lowercase()
+                    .strip_prefix("content-length: ")?
+                    .parse()
+                    .ok()
+            });
             length.is_none_or(|length: usize| body.len() >= length)
         };
         while !is_whole(&request) {
             let read = stream.read(&mut buffer).expect("bytes");
             request.extend_from_slice(&buffer[..read]);
         }
-        write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").expect("an answer");
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+        .expect("an answer");
         String::from_utf8_lossy(&request).into_owned()
     }
 
@@ -186,20 +251,48 @@ mod tests {
     async fn a_webhook_gets_the_summary_and_a_refusal_is_told_without_the_secret() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        let server = std::thread::spawn(move || ["200 OK", "500 No"].map(|status| answer_one(&listener, status)));
-        let channel: Channel = format!("http://{address}/hook?secret").parse().expect("a channel");
-        let notice = Notice { text: "over \"now\"".to_owned(), summary: serde_json::json!({"exit_code": 0}) };
-        channel.deliver(&notice, Path::new("/")).await.expect("delivered");
-        let refused = channel.deliver(&notice, Path::new("/")).await.expect_err("refused");
-        assert!(refused.contains(&address.to_string()) && !refused.contains("secret"), "{refused}");
+        let server = std::thread::spawn(move || {
+            ["200 OK", "500 No"].map(|status| answer_one(&listener, status))
+        });
+        let channel: Channel = format!("http://{address}/hook?secret")
+            .parse()
+            .expect("a channel");
+        let notice = Notice {
+            text: "over \"now\"".to_owned(),
+            summary: serde_json::json!({"exit_code": 0}),
+        };
+        channel
+            .deliver(&notice, Path::new("/"))
+            .await
+            .expect("delivered");
+        let refused = channel
+            .deliver(&notice, Path::new("/"))
+            .await
+            .expect_err("refused");
+        assert!(
+            refused.contains(&address.to_string()) && !refused.contains("secret"),
+            "{refused}"
+        );
         let [request, _] = server.join().expect("served");
-        assert!(request.starts_with("POST /hook?secret HTTP/1.1\r\n"), "{request}");
-        assert!(request.ends_with("{\"text\":\"over \\\"now\\\"\",\"summary\":{\"exit_code\":0}}"), "{request}");
+        assert!(
+            request.starts_with("POST /hook?secret HTTP/1.1\r\n"),
+            "{request}"
+        );
+        assert!(
+            request.ends_with("{\"text\":\"over \\\"now\\\"\",\"summary\":{\"exit_code\":0}}"),
+            "{request}"
+        );
     }
 
     #[test]
     fn chat_services_get_the_shape_that_they_read() {
-        assert_eq!(ChatService::Slack.body("a \"b\""), "{\"text\":\"a \\\"b\\\"\"}");
-        assert_eq!(ChatService::Discord.body(&"x".repeat(3_000)).len(), 2_000 + "{\"content\":\"\"}".len());
+        assert_eq!(
+            ChatService::Slack.body("a \"b\""),
+            "{\"text\":\"a \\\"b\\\"\"}"
+        );
+        assert_eq!(
+            ChatService::Discord.body(&"x".repeat(3_000)).len(),
+            2_000 + "{\"content\":\"\"}".len()
+        );
     }
 }

@@ -27,13 +27,20 @@ pub fn test_command(settings: &Settings, root: &Path) -> Option<TestCommand> {
 /// Returns the command of a line of the settings.
 pub(crate) fn of_line(line: &tm_config::CommandLine) -> TestCommand {
     let argv = line.arguments().into_iter().map(Into::into).collect();
-    TestCommand { argv, ..TestCommand::shell("", None) }
+    TestCommand {
+        argv,
+        ..TestCommand::shell("", None)
+    }
 }
 
 /// Returns a command as the settings have it run and read.
 pub(crate) fn with_settings(found: TestCommand, test: &tm_config::Test) -> TestCommand {
     TestCommand {
-        format: if test.format == ResultFormat::Auto { found.format } else { test.format },
+        format: if test.format == ResultFormat::Auto {
+            found.format
+        } else {
+            test.format
+        },
         timeout: test.timeout,
         results: test.results.clone().or(found.results.clone()),
         environment: environment(test),
@@ -43,10 +50,15 @@ pub(crate) fn with_settings(found: TestCommand, test: &tm_config::Test) -> TestC
 
 /// Returns how the settings have the environment of a project's commands built.
 pub fn environment(test: &tm_config::Test) -> EnvironmentRules {
-    let text = |value: &Option<tm_config::Text>| value.as_ref().map(|text| text.as_str().to_owned());
+    let text =
+        |value: &Option<tm_config::Text>| value.as_ref().map(|text| text.as_str().to_owned());
     EnvironmentRules {
         home: test.home,
-        added: test.env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+        added: test
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), text(value)))
+            .collect(),
     }
 }
 
@@ -60,14 +72,20 @@ pub const fn run_hooks(settings: &Settings) -> RunHooks {
 
 /// Returns what is brought into worktrees besides the files of their trees.
 pub const fn content_rules(worktree: &tm_config::Worktree) -> ContentRules {
-    ContentRules { submodules: worktree.submodules, lfs: worktree.lfs }
+    ContentRules {
+        submodules: worktree.submodules,
+        lfs: worktree.lfs,
+    }
 }
 
 /// Returns what the settings ask of RED and GREEN.
 pub fn rules(settings: &Settings) -> Rules {
     Rules {
         strictness: settings.tdd.strictness,
-        coverage_threshold: settings.tdd.coverage_threshold.map(CoverageThreshold::percent),
+        coverage_threshold: settings
+            .tdd
+            .coverage_threshold
+            .map(CoverageThreshold::percent),
         canary: settings.tdd.canary,
     }
 }

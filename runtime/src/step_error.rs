@@ -32,22 +32,37 @@ impl StepError {
     pub(crate) fn of(error: &(dyn StdError + 'static)) -> Self {
         let mut causes = std::iter::successors(Some(error), |&error| error.source());
         let cause = causes.find_map(cause_of).unwrap_or(Cause::Task);
-        Self { why: words(error), cause, review: None }
+        Self {
+            why: words(error),
+            cause,
+            review: None,
+        }
     }
 
     /// Returns trouble that is the task's own.
     pub(crate) fn of_task(why: impl Into<String>) -> Self {
-        Self { why: why.into(), cause: Cause::Task, review: None }
+        Self {
+            why: why.into(),
+            cause: Cause::Task,
+            review: None,
+        }
     }
 
     /// Returns trouble that somebody has to see to before anything goes on.
     pub(crate) fn of_surroundings(why: impl Into<String>) -> Self {
-        Self { why: why.into(), cause: Cause::Surroundings, review: None }
+        Self {
+            why: why.into(),
+            cause: Cause::Surroundings,
+            review: None,
+        }
     }
 
     /// Returns the trouble with a review that it left without a verdict.
     pub(crate) fn with_review(self, review: GateResult) -> Self {
-        Self { review: Some(Box::new(review)), ..self }
+        Self {
+            review: Some(Box::new(review)),
+            ..self
+        }
     }
 
     /// Returns the review that it left without a verdict.
@@ -68,7 +83,10 @@ impl StepError {
     /// Returns the answer to a step: that of the surroundings, or another one where they are not to blame.
     pub(crate) fn answer(self, otherwise: impl FnOnce(String) -> Answer) -> Answer {
         match (self.cause, self.review) {
-            (Cause::Surroundings, Some(review)) => Answer::Unreviewed { why: self.why, review },
+            (Cause::Surroundings, Some(review)) => Answer::Unreviewed {
+                why: self.why,
+                review,
+            },
             (Cause::Surroundings, None) => Answer::InfrastructureFailed(self.why),
             (Cause::Collected | Cause::Task, _) => otherwise(self.why),
         }
@@ -123,7 +141,9 @@ pub(crate) fn words(error: &dyn StdError) -> String {
 }
 
 /// Runs what waits for the disk or for git away from the loop.
-pub(crate) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, StepError>
+pub(crate) async fn blocking<T, E>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, StepError>
 where
     T: Send + 'static,
     E: std::error::Error + Send + 'static,
@@ -140,24 +160,61 @@ mod tests {
     use super::*;
 
     fn git(message: &str) -> StepError {
-        StepError::of(&tm_worktrees::Error::Git { command: "x".to_owned(), message: message.to_owned() })
+        StepError::of(&tm_worktrees::Error::Git {
+            command: "x".to_owned(),
+            message: message.to_owned(),
+        })
     }
 
     #[test]
     fn a_full_disk_is_nobodys_fault_and_a_missing_branch_is() {
         let cause = |trouble: StepError| trouble.cause;
-        assert_eq!(cause(git("fatal: unable to write new_index file: No space left on device")), Cause::Surroundings);
-        assert_eq!(cause(git("fatal: Unable to create '/r/.git/index.lock': File exists.")), Cause::Surroundings);
-        assert_eq!(cause(git("error: insufficient permission for adding an object")), Cause::Surroundings);
         assert_eq!(
-            cause(git("error: invalid object 100644 abc for 'a'\nfatal: git-write-tree: error building trees")),
+            cause(git(
+                "fatal: unable to write new_index file: No space left on device"
+            )),
+            Cause::Surroundings
+        );
+        assert_eq!(
+            cause(git(
+                "fatal: Unable to create '/r/.git/index.lock': File exists."
+            )),
+            Cause::Surroundings
+        );
+        assert_eq!(
+            cause(git("error: insufficient permission for adding an object")),
+            Cause::Surroundings
+        );
+        assert_eq!(
+            cause(git(
+                "error: invalid object 100644 abc for 'a'\nfatal: git-write-tree: error building trees"
+            )),
             Cause::Collected
         );
-        assert_eq!(cause(git("fatal: a branch named 'x' already exists")), Cause::Task);
-        assert_eq!(cause(git("hook: Permission denied")), Cause::Task, "what a hook says is no business of tm's");
-        let store = |kind: io::ErrorKind| tm_store::Error::Write { path: "f".into(), source: kind.into() };
-        assert_eq!(cause(StepError::of(&store(io::ErrorKind::StorageFull))), Cause::Surroundings);
-        assert_eq!(cause(StepError::of(&store(io::ErrorKind::ReadOnlyFilesystem))), Cause::Surroundings);
-        assert_eq!(cause(StepError::of(&store(io::ErrorKind::NotFound))), Cause::Task);
+        assert_eq!(
+            cause(git("fatal: a branch named 'x' already exists")),
+            Cause::Task
+        );
+        assert_eq!(
+            cause(git("hook: Permission denied")),
+            Cause::Task,
+            "what a hook says is no business of tm's"
+        );
+        let store = |kind: io::ErrorKind| tm_store::Error::Write {
+            path: "f".into(),
+            source: kind.into(),
+        };
+        assert_eq!(
+            cause(StepError::of(&store(io::ErrorKind::StorageFull))),
+            Cause::Surroundings
+        );
+        assert_eq!(
+            cause(StepError::of(&store(io::ErrorKind::ReadOnlyFilesystem))),
+            Cause::Surroundings
+        );
+        assert_eq!(
+            cause(StepError::of(&store(io::ErrorKind::NotFound))),
+            Cause::Task
+        );
     }
 }

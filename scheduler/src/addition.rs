@@ -22,13 +22,27 @@ pub fn addition(
     if run.task(id).is_some() {
         return Err(Refusal::Known { wanted: wanted() });
     }
-    let Some(task) = find(id) else { return Err(Refusal::NotInBacklog { wanted: wanted() }) };
+    let Some(task) = find(id) else {
+        return Err(Refusal::NotInBacklog { wanted: wanted() });
+    };
     if !task.status.is_open() {
-        return Err(Refusal::Closed { wanted: wanted(), status: task.status.clone() });
+        return Err(Refusal::Closed {
+            wanted: wanted(),
+            status: task.status.clone(),
+        });
     }
-    let partner = task.tdd.as_ref().and_then(|mark| mark.paired_task_id.as_ref()).and_then(find);
-    let partner = partner.filter(|partner| partner.status.is_open() && run.task(&partner.id).is_none());
-    let joining: Vec<Task> = partner.into_iter().chain([task]).map(|task| reduced(task, &find, run)).collect();
+    let partner = task
+        .tdd
+        .as_ref()
+        .and_then(|mark| mark.paired_task_id.as_ref())
+        .and_then(find);
+    let partner =
+        partner.filter(|partner| partner.status.is_open() && run.task(&partner.id).is_none());
+    let joining: Vec<Task> = partner
+        .into_iter()
+        .chain([task])
+        .map(|task| reduced(task, &find, run))
+        .collect();
     let joining: Vec<&Task> = joining.iter().collect();
     Ok(pair(&joining, options.tdd, options.red_start).tasks)
 }
@@ -37,7 +51,9 @@ pub fn addition(
 fn reduced<'a>(task: &Task, find: &impl Fn(&TaskId) -> Option<&'a Task>, run: &Scheduler) -> Task {
     let mut reduced = task.clone();
     let is_done = |id: &TaskId| find(id).is_some_and(|task| task.status.satisfies_dependants());
-    reduced.dependencies.retain(|id| run.task(id).is_some() || !is_done(id));
+    reduced
+        .dependencies
+        .retain(|id| run.task(id).is_some() || !is_done(id));
     reduced
 }
 
@@ -60,7 +76,15 @@ mod tests {
     }
 
     fn ids(tasks: &[PlannedTask]) -> Vec<(&str, Vec<&str>)> {
-        tasks.iter().map(|task| (task.id.as_str(), task.dependencies.iter().map(TaskId::as_str).collect())).collect()
+        tasks
+            .iter()
+            .map(|task| {
+                (
+                    task.id.as_str(),
+                    task.dependencies.iter().map(TaskId::as_str).collect(),
+                )
+            })
+            .collect()
     }
 
     #[test]
@@ -68,31 +92,67 @@ mod tests {
         let mut backlog = vec![task("1", Status::Pending, &[])];
         let run = run(&backlog);
         backlog[0].status = Status::InProgress;
-        backlog.extend([task("2", Status::Done, &[]), task("3", Status::Pending, &["1", "2", "4"])]);
-        let added = addition(&backlog, &"3".into(), &PlanOptions::default(), &run).expect("an addition");
-        assert_eq!(ids(&added), [("3:red", vec!["1", "4"]), ("3", vec!["1", "4", "3:red"])]);
-        let off = PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() };
-        assert_eq!(addition(&backlog, &"3".into(), &off, &run).expect("an addition").len(), 1);
+        backlog.extend([
+            task("2", Status::Done, &[]),
+            task("3", Status::Pending, &["1", "2", "4"]),
+        ]);
+        let added =
+            addition(&backlog, &"3".into(), &PlanOptions::default(), &run).expect("an addition");
+        assert_eq!(
+            ids(&added),
+            [("3:red", vec!["1", "4"]), ("3", vec!["1", "4", "3:red"])]
+        );
+        let off = PlanOptions {
+            tdd: TddMode::Off,
+            ..PlanOptions::default()
+        };
+        assert_eq!(
+            addition(&backlog, &"3".into(), &off, &run)
+                .expect("an addition")
+                .len(),
+            1
+        );
     }
 
     #[test]
     fn what_is_not_there_closed_or_known_is_refused() {
-        let backlog = [task("1", Status::Pending, &[]), task("2", Status::Deferred, &[])];
+        let backlog = [
+            task("1", Status::Pending, &[]),
+            task("2", Status::Deferred, &[]),
+        ];
         let run = run(&backlog[..1]);
-        let reason = |id: &str| addition(&backlog, &id.into(), &PlanOptions::default(), &run).expect_err("no").as_str();
-        assert_eq!(["1", "2", "3"].map(reason), ["known", "closed", "not-in-backlog"]);
+        let reason = |id: &str| {
+            addition(&backlog, &id.into(), &PlanOptions::default(), &run)
+                .expect_err("no")
+                .as_str()
+        };
+        assert_eq!(
+            ["1", "2", "3"].map(reason),
+            ["known", "closed", "not-in-backlog"]
+        );
     }
 
     #[test]
     fn a_half_of_a_pair_brings_the_other_half() {
-        let mark = |half, partner: &str| Some(TddMark { half, paired_task_id: Some(partner.into()) });
+        let mark = |half, partner: &str| {
+            Some(TddMark {
+                half,
+                paired_task_id: Some(partner.into()),
+            })
+        };
         let mut red = task("2", Status::Pending, &[]);
         red.tdd = mark(TddHalf::Red, "3");
         let mut green = task("3", Status::Pending, &[]);
         green.tdd = mark(TddHalf::Green, "2");
         let first = task("1", Status::Pending, &[]);
         let run = run(std::slice::from_ref(&first));
-        let added = addition(&[first, red, green], &"3".into(), &PlanOptions::default(), &run).expect("an addition");
+        let added = addition(
+            &[first, red, green],
+            &"3".into(),
+            &PlanOptions::default(),
+            &run,
+        )
+        .expect("an addition");
         assert_eq!(ids(&added), [("2", vec![]), ("3", vec!["2"])]);
     }
 }

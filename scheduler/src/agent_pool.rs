@@ -33,8 +33,17 @@ pub struct AgentPool {
 impl AgentPool {
     /// Returns a roster of one agent that has an account of its own.
     pub fn of_one(agent: &str) -> Self {
-        let candidates = vec![AgentCandidate { agent: agent.into(), account: agent.into(), if_refused: String::new() }];
-        Self { red: candidates.clone(), green: candidates.clone(), plain: candidates, seed: 0 }
+        let candidates = vec![AgentCandidate {
+            agent: agent.into(),
+            account: agent.into(),
+            if_refused: String::new(),
+        }];
+        Self {
+            red: candidates.clone(),
+            green: candidates.clone(),
+            plain: candidates,
+            seed: 0,
+        }
     }
 
     /// Returns those who may do a kind of work, the first choice first.
@@ -48,7 +57,9 @@ impl AgentPool {
 
     /// Returns the seat of an agent that does a kind of work.
     pub fn candidate(&self, phase: Phase, agent: &AgentName) -> Option<&AgentCandidate> {
-        self.candidates(phase).iter().find(|candidate| candidate.agent == *agent)
+        self.candidates(phase)
+            .iter()
+            .find(|candidate| candidate.agent == *agent)
     }
 
     /// Returns a seed for a run, the same each time that it is asked for.
@@ -60,7 +71,10 @@ impl AgentPool {
     /// back at the same moment. The same attempt of the same run always gets the same.
     pub(crate) fn jitter_ms(&self, pause_ms: u64, task: &TaskId, attempt: AttemptNumber) -> u64 {
         let quarter = pause_ms / 4;
-        let mixed = digest(digest(self.seed, task.as_str().as_bytes()), &attempt.0.to_le_bytes());
+        let mixed = digest(
+            digest(self.seed, task.as_str().as_bytes()),
+            &attempt.0.to_le_bytes(),
+        );
         mixed % (quarter + 1)
     }
 }
@@ -74,7 +88,9 @@ impl Default for AgentPool {
 /// FNV-1a, which stays the same on every machine and in every version.
 fn digest(seed: u64, bytes: &[u8]) -> u64 {
     let start = 0xCBF2_9CE4_8422_2325 ^ seed;
-    bytes.iter().fold(start, |digest, &byte| (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3))
+    bytes.iter().fold(start, |digest, &byte| {
+        (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
 }
 
 #[cfg(test)]
@@ -84,13 +100,28 @@ mod tests {
     #[test]
     fn jitter_is_at_most_a_quarter_and_differs_by_run_task_and_attempt() {
         let of = |seed: &str, task: &str, attempt| {
-            let roster = AgentPool { seed: AgentPool::seed_of(seed), ..AgentPool::default() };
+            let roster = AgentPool {
+                seed: AgentPool::seed_of(seed),
+                ..AgentPool::default()
+            };
             roster.jitter_ms(30_000, &task.into(), AttemptNumber(attempt))
         };
-        let all = [of("r1", "1", 1), of("r2", "1", 1), of("r1", "2", 1), of("r1", "1", 2)];
+        let all = [
+            of("r1", "1", 1),
+            of("r2", "1", 1),
+            of("r1", "2", 1),
+            of("r1", "1", 2),
+        ];
         assert!(all.iter().all(|&jitter| jitter <= 7_500), "{all:?}");
-        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{all:?}");
+        assert_eq!(
+            all.iter().collect::<std::collections::BTreeSet<_>>().len(),
+            4,
+            "{all:?}"
+        );
         assert_eq!(of("r1", "1", 1), all[0]);
-        assert_eq!(AgentPool::default().jitter_ms(0, &"1".into(), AttemptNumber(1)), 0);
+        assert_eq!(
+            AgentPool::default().jitter_ms(0, &"1".into(), AttemptNumber(1)),
+            0
+        );
     }
 }

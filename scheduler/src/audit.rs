@@ -154,6 +154,9 @@ impl Audit {
 
     /// Counts the commits of which this is known.
     pub fn count(&self, outcome: AuditOutcome) -> usize {
-        self.items.iter().filter(|item| item.outcome == outcome).count()
+        self.items
+            .iter()
+            .filter(|item| item.outcome == outcome)
+            .count()
     }
 }

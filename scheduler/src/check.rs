@@ -45,11 +45,18 @@ impl fmt::Display for Problem {
             Self::Duplicate { task } => write!(formatter, "more than one task has the id `{task}`"),
             Self::Itself { task } => write!(formatter, "task `{task}` depends on itself"),
             Self::Missing { task, dependency } => {
-                write!(formatter, "task `{task}` depends on `{dependency}`, which is not there")
+                write!(
+                    formatter,
+                    "task `{task}` depends on `{dependency}`, which is not there"
+                )
             }
             Self::Circular { tasks } => {
                 let ids: Vec<String> = tasks.iter().map(|id| format!("`{id}`")).collect();
-                write!(formatter, "tasks {} depend on each other in a cycle", ids.join(" → "))
+                write!(
+                    formatter,
+                    "tasks {} depend on each other in a cycle",
+                    ids.join(" → ")
+                )
             }
         }
     }
@@ -60,7 +67,10 @@ pub fn problems(tasks: &[Task]) -> Vec<Problem> {
     let nodes = nodes(tasks);
     let ids: Vec<&TaskId> = nodes.iter().map(|task| &task.id).collect();
     let (positions, repeated) = Positions::new(ids.iter().copied());
-    let mut problems: Vec<Problem> = repeated.into_iter().map(|task| Problem::Duplicate { task }).collect();
+    let mut problems: Vec<Problem> = repeated
+        .into_iter()
+        .map(|task| Problem::Duplicate { task })
+        .collect();
     let mut graph = DiGraph::<(), ()>::with_capacity(ids.len(), ids.len());
     for _ in &ids {
         graph.add_node(());
@@ -68,32 +78,50 @@ pub fn problems(tasks: &[Task]) -> Vec<Problem> {
     for (position, task) in nodes.iter().enumerate() {
         for dependency in &task.dependencies {
             match positions.get(dependency) {
-                _ if *dependency == task.id => problems.push(Problem::Itself { task: task.id.clone() }),
+                _ if *dependency == task.id => problems.push(Problem::Itself {
+                    task: task.id.clone(),
+                }),
                 Some(before) => {
                     graph.add_edge(NodeIndex::new(before), NodeIndex::new(position), ());
                 }
-                None => problems.push(Problem::Missing { task: task.id.clone(), dependency: dependency.clone() }),
+                None => problems.push(Problem::Missing {
+                    task: task.id.clone(),
+                    dependency: dependency.clone(),
+                }),
             }
         }
     }
-    problems.extend(cycles(&graph, &ids).into_iter().map(|tasks| Problem::Circular { tasks }));
+    problems.extend(
+        cycles(&graph, &ids)
+            .into_iter()
+            .map(|tasks| Problem::Circular { tasks }),
+    );
     problems
 }
 
 /// Returns the cycle that a new dependency would close: from the dependency along what it depends on to the task.
 pub fn cycle_with(tasks: &[Task], task: &TaskId, dependency: &TaskId) -> Option<Vec<TaskId>> {
-    let by_id: BTreeMap<&TaskId, &Task> = nodes(tasks).into_iter().map(|task| (&task.id, task)).collect();
+    let by_id: BTreeMap<&TaskId, &Task> = nodes(tasks)
+        .into_iter()
+        .map(|task| (&task.id, task))
+        .collect();
     let mut reached_from: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
     let mut stack = vec![dependency];
     while let Some(id) = stack.pop() {
         if id == task {
-            let back = std::iter::successors(Some(id), |id| (*id != dependency).then(|| reached_from[*id]));
+            let back = std::iter::successors(Some(id), |id| {
+                (*id != dependency).then(|| reached_from[*id])
+            });
             let mut cycle: Vec<TaskId> = back.cloned().collect();
             cycle.reverse();
             cycle.insert(0, task.clone());
             return Some(cycle);
         }
-        for next in by_id.get(id).into_iter().flat_map(|task| &task.dependencies) {
+        for next in by_id
+            .get(id)
+            .into_iter()
+            .flat_map(|task| &task.dependencies)
+        {
             if next != dependency && !reached_from.contains_key(next) {
                 reached_from.insert(next, id);
                 stack.push(next);
@@ -123,7 +151,9 @@ pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<((TaskId, TaskI
     for problem in problems(tasks) {
         match &problem {
             Problem::Itself { task } => repairs.push(((task.clone(), task.clone()), problem)),
-            Problem::Missing { task, dependency } => repairs.push(((task.clone(), dependency.clone()), problem)),
+            Problem::Missing { task, dependency } => {
+                repairs.push(((task.clone(), dependency.clone()), problem))
+            }
             Problem::Circular { .. } => left.push_back(problem),
             Problem::Duplicate { .. } => {}
         }
@@ -133,10 +163,19 @@ pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<((TaskId, TaskI
     }
     let mut component = Components::new(tasks);
     while let Some(problem) = left.pop_front() {
-        let Problem::Circular { tasks } = &problem else { continue };
-        let Some(edge) = component.least_meaning(tasks) else { continue };
+        let Problem::Circular { tasks } = &problem else {
+            continue;
+        };
+        let Some(edge) = component.least_meaning(tasks) else {
+            continue;
+        };
         component.cut.insert(edge.clone());
-        left.extend(component.cycles(tasks).into_iter().map(|tasks| Problem::Circular { tasks }));
+        left.extend(
+            component
+                .cycles(tasks)
+                .into_iter()
+                .map(|tasks| Problem::Circular { tasks }),
+        );
         repairs.push((edge, problem));
     }
     repairs
@@ -154,13 +193,23 @@ impl<'t> Components<'t> {
         for task in nodes(tasks) {
             by_id.entry(&task.id).or_default().push(task);
         }
-        Self { by_id, cut: BTreeSet::new() }
+        Self {
+            by_id,
+            cut: BTreeSet::new(),
+        }
     }
 
     /// Returns the dependencies among these tasks, as (task, dependency).
     fn edges(&self, members: &BTreeSet<&TaskId>) -> Vec<(&'t Task, &'t TaskId)> {
-        let tasks = members.iter().filter_map(|id| self.by_id.get(*id)).flatten();
-        let edges = tasks.flat_map(|task| task.dependencies.iter().map(move |dependency| (*task, dependency)));
+        let tasks = members
+            .iter()
+            .filter_map(|id| self.by_id.get(*id))
+            .flatten();
+        let edges = tasks.flat_map(|task| {
+            task.dependencies
+                .iter()
+                .map(move |dependency| (*task, dependency))
+        });
         edges
             .filter(|(task, dependency)| {
                 members.contains(dependency)
@@ -172,8 +221,11 @@ impl<'t> Components<'t> {
 
     fn cycles(&self, tasks: &[TaskId]) -> Vec<Vec<TaskId>> {
         let ids: Vec<&TaskId> = tasks.iter().collect();
-        let positions: BTreeMap<&TaskId, NodeIndex> =
-            ids.iter().enumerate().map(|(position, &id)| (id, NodeIndex::new(position))).collect();
+        let positions: BTreeMap<&TaskId, NodeIndex> = ids
+            .iter()
+            .enumerate()
+            .map(|(position, &id)| (id, NodeIndex::new(position)))
+            .collect();
         let mut graph = DiGraph::<(), ()>::with_capacity(ids.len(), ids.len());
         for _ in &ids {
             graph.add_node(());
@@ -187,29 +239,45 @@ impl<'t> Components<'t> {
     /// One within a feature before one across features, then the one that points furthest forward.
     fn least_meaning(&self, cycle: &[TaskId]) -> Option<(TaskId, TaskId)> {
         let members: BTreeSet<&TaskId> = cycle.iter().collect();
-        let rank: BTreeMap<&TaskId, i64> = members.iter().zip(0..).map(|(&id, rank)| (id, rank)).collect();
-        let feature = |id: &TaskId| self.by_id.get(id).and_then(|tasks| tasks[0].feature.as_deref());
+        let rank: BTreeMap<&TaskId, i64> = members
+            .iter()
+            .zip(0..)
+            .map(|(&id, rank)| (id, rank))
+            .collect();
+        let feature = |id: &TaskId| {
+            self.by_id
+                .get(id)
+                .and_then(|tasks| tasks[0].feature.as_deref())
+        };
         let is_of_pair = |task: &Task, dependency: &TaskId| {
             let names = |task: &Task, half: TddHalf, other: &TaskId| {
                 let mark = task.tdd.as_ref().filter(|mark| mark.half == half);
                 mark.is_some_and(|mark| mark.paired_task_id.as_ref() == Some(other))
             };
             let mut reds = self.by_id.get(dependency).into_iter().flatten();
-            names(task, TddHalf::Green, dependency) || reds.any(|red| names(red, TddHalf::Red, &task.id))
+            names(task, TddHalf::Green, dependency)
+                || reds.any(|red| names(red, TddHalf::Red, &task.id))
         };
         self.edges(&members)
             .into_iter()
             .filter(|(task, dependency)| !is_of_pair(task, dependency))
             .max_by_key(|(task, dependency)| {
                 let is_within_feature = task.feature.as_deref() == feature(dependency);
-                (is_within_feature, rank[dependency] - rank[&task.id], *dependency)
+                (
+                    is_within_feature,
+                    rank[dependency] - rank[&task.id],
+                    *dependency,
+                )
             })
             .map(|(task, dependency)| (task.id.clone(), dependency.clone()))
     }
 }
 
 fn nodes(tasks: &[Task]) -> Vec<&Task> {
-    tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks)).collect()
+    tasks
+        .iter()
+        .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
+        .collect()
 }
 
 #[cfg(test)]
@@ -226,7 +294,12 @@ mod tests {
     fn everything_that_is_wrong_is_told_at_once() {
         let mut one = task("1", &["2", "1.1"]);
         one.subtasks = vec![task("1.1", &["1.2"]), task("1.2", &["1.1"])];
-        let tasks = [one, task("2", &["1", "9"]), task("3", &["3"]), task("3", &[])];
+        let tasks = [
+            one,
+            task("2", &["1", "9"]),
+            task("3", &["3"]),
+            task("3", &[]),
+        ];
         assert_eq!(
             words(&tasks),
             [
@@ -242,10 +315,15 @@ mod tests {
     #[test]
     fn repairs_leave_nothing_wrong_and_keep_red_before_green() {
         let mut green = task("1", &["2", "3"]);
-        green.tdd = Some(TddMark { half: TddHalf::Green, paired_task_id: Some("2".into()) });
+        green.tdd = Some(TddMark {
+            half: TddHalf::Green,
+            paired_task_id: Some("2".into()),
+        });
         let tasks = [green, task("2", &["1"]), task("3", &["1", "3", "8"])];
-        let edges: Vec<String> =
-            repairs(&tasks, CycleRepair::Cut).iter().map(|((task, on), _)| format!("{task}-{on}")).collect();
+        let edges: Vec<String> = repairs(&tasks, CycleRepair::Cut)
+            .iter()
+            .map(|((task, on), _)| format!("{task}-{on}"))
+            .collect();
         assert_eq!(edges, ["3-3", "3-8", "1-3", "2-1"]);
         assert_eq!(repairs(&tasks, CycleRepair::Leave).len(), 2);
     }
@@ -257,17 +335,27 @@ mod tests {
             task.feature = Some(feature.to_owned());
         }
         let repairs = repairs(&tasks, CycleRepair::Cut);
-        assert_eq!(repairs[0].0, ("2".into(), "1".into()), "1 on 3 points furthest forward, but across features");
+        assert_eq!(
+            repairs[0].0,
+            ("2".into(), "1".into()),
+            "1 on 3 points furthest forward, but across features"
+        );
         assert_eq!(repairs.len(), 1);
     }
 
     #[test]
     fn each_of_thousands_of_cycles_is_looked_at_alone() {
-        let tasks: Vec<Task> =
-            (0..6_000_u32).map(|number| task(&number.to_string(), &[&(number ^ 1).to_string()])).collect();
+        let tasks: Vec<Task> = (0..6_000_u32)
+            .map(|number| task(&number.to_string(), &[&(number ^ 1).to_string()]))
+            .collect();
         let repairs = repairs(&tasks, CycleRepair::Cut);
         assert_eq!(repairs.len(), 3_000);
-        assert!(repairs.iter().all(|((task, dependency), _)| task < dependency), "each points forward");
+        assert!(
+            repairs
+                .iter()
+                .all(|((task, dependency), _)| task < dependency),
+            "each points forward"
+        );
     }
 
     #[test]
@@ -275,7 +363,9 @@ mod tests {
         let tasks: Vec<Task> = (0..3_000)
             .map(|number| {
                 let layer = number / 3;
-                let before = (0..3).filter(|_| layer > 0).map(|place| ((layer - 1) * 3 + place).to_string().into());
+                let before = (0..3)
+                    .filter(|_| layer > 0)
+                    .map(|place| ((layer - 1) * 3 + place).to_string().into());
                 let mut task = Task::new(number.to_string(), "x");
                 task.dependencies = before.collect();
                 task

@@ -35,7 +35,13 @@ pub struct Claim {
 impl Claim {
     /// Returns a claim of a status that says nothing besides.
     pub const fn of(status: ClaimStatus) -> Self {
-        Self { status, tests_passed: None, tests_failed: None, files: Vec::new(), issues: Vec::new() }
+        Self {
+            status,
+            tests_passed: None,
+            tests_failed: None,
+            files: Vec::new(),
+            issues: Vec::new(),
+        }
     }
 
     /// Returns in words where the claim says more than the proof shows.
@@ -53,12 +59,17 @@ impl Claim {
             return differences;
         }
         if let Some(claimed) = self.tests_passed.filter(|&claimed| claimed > proof.passed) {
-            differences.push(format!("claims {claimed} tests passed, {} do", proof.passed));
+            differences.push(format!(
+                "claims {claimed} tests passed, {} do",
+                proof.passed
+            ));
         }
         let new_failures = proof.failed.saturating_sub(proof.baseline_failed);
         let claims_fewer = |&claimed: &u64| claimed < new_failures && phase != Phase::Red;
         if let Some(claimed) = self.tests_failed.filter(claims_fewer) {
-            differences.push(format!("claims {claimed} tests failed, {new_failures} more than before do"));
+            differences.push(format!(
+                "claims {claimed} tests failed, {new_failures} more than before do"
+            ));
         }
         differences
     }
@@ -101,18 +112,35 @@ mod tests {
             files: Vec::new(),
             issues: Vec::new(),
         };
-        let good = Proof { passed: 5, failed: 1, baseline_failed: 1, ..Proof::default() };
-        let bad = Proof { failed: 3, ..Proof::refused(Failure::GreenFailing, Reason::RedTestsFail, "") };
+        let good = Proof {
+            passed: 5,
+            failed: 1,
+            baseline_failed: 1,
+            ..Proof::default()
+        };
+        let bad = Proof {
+            failed: 3,
+            ..Proof::refused(Failure::GreenFailing, Reason::RedTestsFail, "")
+        };
         let differences = |claim: Claim, proof: &Proof| claim.differences(proof, Phase::Green);
         assert!(differences(claim(ClaimStatus::Pass, Some(5), Some(0)), &good).is_empty());
         assert!(differences(claim(ClaimStatus::Pass, Some(2), None), &good).is_empty());
-        assert_eq!(differences(claim(ClaimStatus::Pass, Some(9), None), &good), ["claims 9 tests passed, 5 do"]);
+        assert_eq!(
+            differences(claim(ClaimStatus::Pass, Some(9), None), &good),
+            ["claims 9 tests passed, 5 do"]
+        );
         assert_eq!(
             differences(claim(ClaimStatus::Pass, Some(0), Some(0)), &bad),
-            ["claims pass, but red-tests-fail", "claims 0 tests failed, 3 more than before do"]
+            [
+                "claims pass, but red-tests-fail",
+                "claims 0 tests failed, 3 more than before do"
+            ]
         );
         assert!(differences(claim(ClaimStatus::Fail, None, None), &bad).is_empty());
-        let uncounted = Proof { strength: Strength::ExitStatusOnly, ..Proof::default() };
+        let uncounted = Proof {
+            strength: Strength::ExitStatusOnly,
+            ..Proof::default()
+        };
         assert!(differences(claim(ClaimStatus::Pass, Some(9), Some(0)), &uncounted).is_empty());
     }
 }

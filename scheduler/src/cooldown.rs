@@ -7,6 +7,12 @@ pub(crate) const LONGEST_DECLARED_MS: u64 = 24 * 3_600_000;
 
 /// Returns when a service that declared a reset is asked again, at most so long from now; `None` where it declared none,
 /// or one that is over.
-pub(crate) fn declared_reset(now: Timestamp, declared: Option<Timestamp>, longest_ms: u64) -> Option<Timestamp> {
-    declared.filter(|&until| until > now).map(|until| until.min(now.plus(longest_ms)))
+pub(crate) fn declared_reset(
+    now: Timestamp,
+    declared: Option<Timestamp>,
+    longest_ms: u64,
+) -> Option<Timestamp> {
+    declared
+        .filter(|&until| until > now)
+        .map(|until| until.min(now.plus(longest_ms)))
 }

@@ -2,8 +2,8 @@
 
 use crate::merging::Resolution;
 use crate::{
-    AccountName, AgentName, AttemptNumber, CommitId, Dependants, Failure, Phase, Status, StopMode, Strength, TaskId,
-    Timestamp,
+    AccountName, AgentName, AttemptNumber, CommitId, Dependants, Failure, Phase, Status, StopMode,
+    Strength, TaskId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 

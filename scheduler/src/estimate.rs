@@ -41,7 +41,12 @@ pub fn remaining(scheduler: &Scheduler, now: Timestamp) -> Option<Remaining> {
     let mut open: Vec<(TaskView<'_>, Left)> = scheduler
         .tasks()
         .filter(|view| !view.state.is_settled())
-        .map(|view| (view, left(&view, samples.usual(view.placed.task.phase), now)))
+        .map(|view| {
+            (
+                view,
+                left(&view, samples.usual(view.placed.task.phase), now),
+            )
+        })
         .collect();
     open.sort_by_key(|(view, _)| view.placed.wave);
     let slots = u64::from(scheduler.limits().slots.get());
@@ -67,28 +72,53 @@ const fn index(phase: Phase) -> usize {
 
 impl Samples {
     fn of(scheduler: &Scheduler) -> Option<Self> {
-        let mut samples = Self { by_phase: Default::default(), all: Vec::new() };
-        for view in scheduler.tasks().filter(|view| view.state.is_settled() && !view.attempts.is_empty()) {
+        let mut samples = Self {
+            by_phase: Default::default(),
+            all: Vec::new(),
+        };
+        for view in scheduler
+            .tasks()
+            .filter(|view| view.state.is_settled() && !view.attempts.is_empty())
+        {
             let spent = spent(view.attempts, None);
             samples.by_phase[index(view.placed.task.phase)].push(spent);
             samples.all.push(spent);
         }
-        samples.by_phase.iter_mut().chain([&mut samples.all]).for_each(|list| list.sort_unstable());
+        samples
+            .by_phase
+            .iter_mut()
+            .chain([&mut samples.all])
+            .for_each(|list| list.sort_unstable());
         (samples.all.len() >= LEAST_SAMPLES).then_some(samples)
     }
 
     /// A phase of which too little is known is taken to be like all others.
     fn usual(&self, phase: Phase) -> Usual {
         let own = &self.by_phase[index(phase)];
-        let list = if own.len() < LEAST_SAMPLES { &self.all } else { own };
+        let list = if own.len() < LEAST_SAMPLES {
+            &self.all
+        } else {
+            own
+        };
         let last = list.len() - 1;
-        Usual { short: list[last / 4], long: list[last - last / 4] }
+        Usual {
+            short: list[last / 4],
+            long: list[last - last / 4],
+        }
     }
 }
 
 /// The time that attempts took; the one under way until now.
 fn spent(attempts: &[AttemptRecord], now: Option<Timestamp>) -> u64 {
-    attempts.iter().map(|attempt| attempt.ended_at.or(now).map_or(0, |end| end.since(attempt.started_at))).sum()
+    attempts
+        .iter()
+        .map(|attempt| {
+            attempt
+                .ended_at
+                .or(now)
+                .map_or(0, |end| end.since(attempt.started_at))
+        })
+        .sum()
 }
 
 fn left(view: &TaskView<'_>, usual: Usual, now: Timestamp) -> Left {
@@ -99,7 +129,10 @@ fn left(view: &TaskView<'_>, usual: Usual, now: Timestamp) -> Left {
     };
     // What has taken longer than is usual takes a while longer still.
     let most = usual.long.saturating_sub(spent).max(spent / 10);
-    Left { least: pause + usual.short.saturating_sub(spent), most: pause + most }
+    Left {
+        least: pause + usual.short.saturating_sub(spent),
+        most: pause + most,
+    }
 }
 
 /// No order of the tasks is faster than their longest chain, or than all of them spread evenly over the slots; no order
@@ -108,42 +141,72 @@ fn rolling(open: &[(TaskView<'_>, Left)], slots: u64) -> Remaining {
     let mut ends: BTreeMap<&TaskId, Left> = BTreeMap::new();
     let (mut chain, mut work) = (Left::default(), Left::default());
     for (view, left) in open {
-        let before = view.placed.task.dependencies.iter().filter_map(|id| ends.get(id));
+        let before = view
+            .placed
+            .task
+            .dependencies
+            .iter()
+            .filter_map(|id| ends.get(id));
         let before = before.fold(Left::default(), |most, end| larger(most, *end));
-        let end = Left { least: before.least + left.least, most: before.most + left.most };
+        let end = Left {
+            least: before.least + left.least,
+            most: before.most + left.most,
+        };
         ends.insert(&view.placed.task.id, end);
         chain = larger(chain, end);
-        work = Left { least: work.least + left.least, most: work.most + left.most };
+        work = Left {
+            least: work.least + left.least,
+            most: work.most + left.most,
+        };
     }
     bounds(chain, work, slots)
 }
 
 /// Each wave ends before the next one begins.
 fn barrier(open: &[(TaskView<'_>, Left)], slots: u64) -> Remaining {
-    let mut total = Remaining { least_ms: 0, most_ms: 0 };
+    let mut total = Remaining {
+        least_ms: 0,
+        most_ms: 0,
+    };
     for wave in open.chunk_by(|(one, _), (other, _)| one.placed.wave == other.placed.wave) {
-        let longest = wave.iter().fold(Left::default(), |most, (_, left)| larger(most, *left));
+        let longest = wave
+            .iter()
+            .fold(Left::default(), |most, (_, left)| larger(most, *left));
         let sum = |of: fn(&Left) -> u64| wave.iter().map(|(_, left)| of(left)).sum();
-        let work = Left { least: sum(|left| left.least), most: sum(|left| left.most) };
+        let work = Left {
+            least: sum(|left| left.least),
+            most: sum(|left| left.most),
+        };
         let bounds = bounds(longest, work, slots);
-        total = Remaining { least_ms: total.least_ms + bounds.least_ms, most_ms: total.most_ms + bounds.most_ms };
+        total = Remaining {
+            least_ms: total.least_ms + bounds.least_ms,
+            most_ms: total.most_ms + bounds.most_ms,
+        };
     }
     total
 }
 
 fn larger(one: Left, other: Left) -> Left {
-    Left { least: one.least.max(other.least), most: one.most.max(other.most) }
+    Left {
+        least: one.least.max(other.least),
+        most: one.most.max(other.most),
+    }
 }
 
 fn bounds(chain: Left, work: Left, slots: u64) -> Remaining {
     let beside = work.most.saturating_sub(chain.most) / slots;
-    Remaining { least_ms: chain.least.max(work.least / slots), most_ms: chain.most + beside }
+    Remaining {
+        least_ms: chain.least.max(work.least / slots),
+        most_ms: chain.most + beside,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, AttemptNumber, Input, Limits, PlanOptions, PrepareRefusal, Task, TddMode, WavePlan};
+    use crate::{
+        Answer, AttemptNumber, Input, Limits, PlanOptions, PrepareRefusal, Task, TddMode, WavePlan,
+    };
     use std::num::NonZeroU32;
 
     /// Tasks without retries, each with what it depends on.
@@ -156,9 +219,20 @@ mod tests {
                 task
             })
             .collect();
-        let plan = WavePlan::new(&tasks, &PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() }).unwrap();
-        let limits =
-            Limits { retries: 0, conflict_rounds: 0, dispatch, ..Limits::with_slots(NonZeroU32::new(slots).unwrap()) };
+        let plan = WavePlan::new(
+            &tasks,
+            &PlanOptions {
+                tdd: TddMode::Off,
+                ..PlanOptions::default()
+            },
+        )
+        .unwrap();
+        let limits = Limits {
+            retries: 0,
+            conflict_rounds: 0,
+            dispatch,
+            ..Limits::with_slots(NonZeroU32::new(slots).unwrap())
+        };
         let mut scheduler = Scheduler::new(plan, limits);
         scheduler.handle(Timestamp(0), Input::Begin).unwrap();
         scheduler
@@ -167,7 +241,11 @@ mod tests {
     /// Settles a task at a moment, in the way that takes the fewest inputs.
     fn settle(scheduler: &mut Scheduler, task: &str, at: u64) {
         let conflict = Answer::PrepareRefused(PrepareRefusal::Conflict { files: Vec::new() });
-        let input = Input::Answer { task: task.into(), attempt: AttemptNumber(1), answer: conflict };
+        let input = Input::Answer {
+            task: task.into(),
+            attempt: AttemptNumber(1),
+            answer: conflict,
+        };
         scheduler.handle(Timestamp(at), input).unwrap();
     }
 
@@ -179,36 +257,66 @@ mod tests {
         settle(&mut run, "2", 10_000);
         assert_eq!(remaining(&run, Timestamp(10_000)), None);
         settle(&mut run, "3", 10_000);
-        assert_eq!(remaining(&run, Timestamp(10_000)), Some(Remaining { least_ms: 0, most_ms: 1_000 }));
+        assert_eq!(
+            remaining(&run, Timestamp(10_000)),
+            Some(Remaining {
+                least_ms: 0,
+                most_ms: 1_000
+            })
+        );
         settle(&mut run, "4", 11_000);
         assert_eq!(remaining(&run, Timestamp(11_000)), None, "the run is over");
     }
 
     #[test]
     fn a_chain_is_as_long_as_its_tasks_and_slots_share_the_rest() {
-        let tasks: [(&str, &[&str]); 8] =
-            [("1", &[]), ("2", &[]), ("3", &[]), ("4", &[]), ("5", &["4"]), ("6", &["5"]), ("7", &[]), ("8", &[])];
+        let tasks: [(&str, &[&str]); 8] = [
+            ("1", &[]),
+            ("2", &[]),
+            ("3", &[]),
+            ("4", &[]),
+            ("5", &["4"]),
+            ("6", &["5"]),
+            ("7", &[]),
+            ("8", &[]),
+        ];
         let mut run = scheduler(&tasks, 3, Dispatch::Rolling);
         // The chain of three goes first; 1 and 2 beside it, then 3 and 7.
-        let first: Vec<String> =
-            run.tasks().filter(|view| view.state.holds_slot()).map(|view| view.placed.task.id.to_string()).collect();
+        let first: Vec<String> = run
+            .tasks()
+            .filter(|view| view.state.holds_slot())
+            .map(|view| view.placed.task.id.to_string())
+            .collect();
         assert_eq!(first, ["4", "1", "2"]);
         for (task, at) in [("1", 10_000), ("2", 10_000), ("3", 20_000)] {
             settle(&mut run, task, at);
         }
         // 4 has worked for 20 s of 10 s, 5 and 6 follow it; 7 has worked for 10 s, 8 for none.
-        let expected = Remaining { least_ms: 20_000, most_ms: 2_000 + 20_000 + (1_000 + 10_000) / 3 };
+        let expected = Remaining {
+            least_ms: 20_000,
+            most_ms: 2_000 + 20_000 + (1_000 + 10_000) / 3,
+        };
         assert_eq!(remaining(&run, Timestamp(20_000)), Some(expected));
     }
 
     #[test]
     fn waves_follow_each_other_behind_a_barrier() {
-        let tasks: [(&str, &[&str]); 6] = [("1", &[]), ("2", &[]), ("3", &[]), ("4", &[]), ("5", &["9"]), ("9", &[])];
+        let tasks: [(&str, &[&str]); 6] = [
+            ("1", &[]),
+            ("2", &[]),
+            ("3", &[]),
+            ("4", &[]),
+            ("5", &["9"]),
+            ("9", &[]),
+        ];
         let mut run = scheduler(&tasks, 5, Dispatch::Barrier);
         for task in ["1", "2", "3"] {
             settle(&mut run, task, 10_000);
         }
-        let expected = Remaining { least_ms: 10_000, most_ms: 1_000 + 1_000 / 5 + 10_000 };
+        let expected = Remaining {
+            least_ms: 10_000,
+            most_ms: 1_000 + 1_000 / 5 + 10_000,
+        };
         assert_eq!(remaining(&run, Timestamp(10_000)), Some(expected));
     }
 }

@@ -119,12 +119,36 @@ impl Failure {
     /// Returns what follows from the failure.
     pub const fn policy(self) -> Policy {
         match self {
-            Self::NotStarted => Policy { charged: true, pause: Pause::Growing { first_ms: 1_000 }, retried: true },
-            Self::RateLimited => Policy { charged: false, pause: Pause::Growing { first_ms: 30_000 }, retried: true },
-            Self::Auth => Policy { charged: true, pause: Pause::None, retried: false },
-            Self::Stopped => Policy { charged: false, pause: Pause::None, retried: false },
-            Self::Lost => Policy { charged: false, pause: Pause::Growing { first_ms: 1_000 }, retried: true },
-            Self::RedQuestioned => Policy { charged: false, pause: Pause::None, retried: true },
+            Self::NotStarted => Policy {
+                charged: true,
+                pause: Pause::Growing { first_ms: 1_000 },
+                retried: true,
+            },
+            Self::RateLimited => Policy {
+                charged: false,
+                pause: Pause::Growing { first_ms: 30_000 },
+                retried: true,
+            },
+            Self::Auth => Policy {
+                charged: true,
+                pause: Pause::None,
+                retried: false,
+            },
+            Self::Stopped => Policy {
+                charged: false,
+                pause: Pause::None,
+                retried: false,
+            },
+            Self::Lost => Policy {
+                charged: false,
+                pause: Pause::Growing { first_ms: 1_000 },
+                retried: true,
+            },
+            Self::RedQuestioned => Policy {
+                charged: false,
+                pause: Pause::None,
+                retried: true,
+            },
             Self::TimedOut
             | Self::Stalled
             | Self::NoResult
@@ -141,7 +165,11 @@ impl Failure {
             | Self::Escaped
             | Self::CommitRefused
             | Self::WorkRefused
-            | Self::GateFailed => Policy { charged: true, pause: Pause::None, retried: true },
+            | Self::GateFailed => Policy {
+                charged: true,
+                pause: Pause::None,
+                retried: true,
+            },
         }
     }
 }
@@ -222,10 +250,17 @@ pub enum AgentVerdict {
 /// Exit codes lie in both directions, so an exit with 0 and no result file is worth proving, and a valid result file
 /// outweighs a bad exit code.
 pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
-    let failed = |failure, evidence: String| AgentVerdict::Failed { failure, evidence, not_before: None };
+    let failed = |failure, evidence: String| AgentVerdict::Failed {
+        failure,
+        evidence,
+        not_before: None,
+    };
     if !report.escape.is_empty() {
         let paths = report.escape.join(", ");
-        return failed(Failure::Escaped, format!("the user's checkout changed while the agent ran: {paths}"));
+        return failed(
+            Failure::Escaped,
+            format!("the user's checkout changed while the agent ran: {paths}"),
+        );
     }
     match (&report.refusal, &report.result) {
         (Some(ServiceRefusal::RateLimited { until }), ResultFile::Missing) => {
@@ -236,30 +271,50 @@ pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
             };
         }
         (Some(ServiceRefusal::Auth), ResultFile::Missing) => {
-            return failed(Failure::Auth, "the service behind the agent refused the credentials".to_owned());
+            return failed(
+                Failure::Auth,
+                "the service behind the agent refused the credentials".to_owned(),
+            );
         }
         (Some(_) | None, _) => {}
     }
     match (&report.ended, &report.result) {
         (Ended::NotStarted(why), _) => failed(Failure::NotStarted, why.clone()),
         (Ended::Killed, _) => AgentVerdict::Interrupted,
-        (Ended::TimedOut, _) => failed(Failure::TimedOut, format!("the attempt's time limit passed{}", asks(report))),
-        (Ended::Stalled, _) => {
-            failed(Failure::Stalled, format!("neither output nor file changes for the stall limit{}", asks(report)))
+        (Ended::TimedOut, _) => failed(
+            Failure::TimedOut,
+            format!("the attempt's time limit passed{}", asks(report)),
+        ),
+        (Ended::Stalled, _) => failed(
+            Failure::Stalled,
+            format!(
+                "neither output nor file changes for the stall limit{}",
+                asks(report)
+            ),
+        ),
+        (_, ResultFile::Malformed(why)) => {
+            failed(Failure::MalformedResult, format!("the result file: {why}"))
         }
-        (_, ResultFile::Malformed(why)) => failed(Failure::MalformedResult, format!("the result file: {why}")),
         (_, ResultFile::Claimed(claim)) if claim.status == ClaimStatus::Fail => {
             failed(Failure::ClaimedFail, claim.issues.join("; "))
         }
-        (_, ResultFile::Claimed(_)) | (Ended::Exited(Some(0)) | Ended::Lingered, ResultFile::Missing) => {
+        (_, ResultFile::Claimed(_))
+        | (Ended::Exited(Some(0)) | Ended::Lingered, ResultFile::Missing) => {
             AgentVerdict::WorthProving
         }
-        (Ended::Lost, ResultFile::Missing) => {
-            failed(Failure::Lost, "the process was gone when tm came back".to_owned())
-        }
+        (Ended::Lost, ResultFile::Missing) => failed(
+            Failure::Lost,
+            "the process was gone when tm came back".to_owned(),
+        ),
         (Ended::Exited(code), ResultFile::Missing) => {
-            let how = code.map_or_else(|| "by a signal".to_owned(), |code| format!("with exit code {code}"));
-            failed(Failure::NoResult, format!("the agent ended {how} and left no result file"))
+            let how = code.map_or_else(
+                || "by a signal".to_owned(),
+                |code| format!("with exit code {code}"),
+            );
+            failed(
+                Failure::NoResult,
+                format!("the agent ended {how} and left no result file"),
+            )
         }
     }
 }
@@ -268,10 +323,19 @@ pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
 fn asks(report: &AgentReport) -> String {
     let last = last_line(report).unwrap_or_default();
     let lower = last.to_lowercase();
-    let offers = ["y/n", "yes/no", "press enter", "press any key", "continue? "];
-    let is_question = last.ends_with(['?', '>']) || offers.iter().any(|offer| lower.contains(offer));
-    let is_prompt =
-        last.ends_with(':') && ["password", "passphrase", "username", "login"].iter().any(|word| lower.contains(word));
+    let offers = [
+        "y/n",
+        "yes/no",
+        "press enter",
+        "press any key",
+        "continue? ",
+    ];
+    let is_question =
+        last.ends_with(['?', '>']) || offers.iter().any(|offer| lower.contains(offer));
+    let is_prompt = last.ends_with(':')
+        && ["password", "passphrase", "username", "login"]
+            .iter()
+            .any(|word| lower.contains(word));
     if !is_question && !is_prompt {
         return String::new();
     }
@@ -281,5 +345,10 @@ fn asks(report: &AgentReport) -> String {
 
 /// What the agent said last, in one line.
 pub(crate) fn last_line(report: &AgentReport) -> Option<&str> {
-    report.last_words.lines().rev().map(str::trim).find(|line| !line.is_empty())
+    report
+        .last_words
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
 }

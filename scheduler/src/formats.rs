@@ -62,7 +62,10 @@ pub enum OutputFormat {
 impl OutputFormat {
     /// Whether it tells what the attempt cost in dollars, whatever the agent.
     pub const fn tells_cost(self) -> bool {
-        matches!(self, Self::ClaudeStreamJson | Self::OpencodeJson | Self::ClineJson | Self::Aider)
+        matches!(
+            self,
+            Self::ClaudeStreamJson | Self::OpencodeJson | Self::ClineJson | Self::Aider
+        )
     }
 
     /// Whether it tells how many tokens the attempt took, whatever the agent.

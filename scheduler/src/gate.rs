@@ -47,7 +47,13 @@ pub enum GateOutcome {
 impl GateResult {
     /// Returns what a gate said for which nothing was spent.
     pub fn new(name: impl Into<String>, outcome: GateOutcome, findings: Vec<String>) -> Self {
-        Self { name: name.into(), outcome, findings, tokens: None, cost_usd: None }
+        Self {
+            name: name.into(),
+            outcome,
+            findings,
+            tokens: None,
+            cost_usd: None,
+        }
     }
 }
 
@@ -91,8 +97,16 @@ pub fn judge_gate(name: &str, before: &[GateRun], after: &GateRun) -> GateResult
     if new.is_empty() && before.iter().any(|run| !run.succeeded) {
         return GateResult::new(name, GateOutcome::NothingNew, Vec::new());
     }
-    let shown = if new.is_empty() { after.findings.clone() } else { new };
-    GateResult::new(name, GateOutcome::Failed, shown.into_iter().take(MOST_FINDINGS).map(cut).collect())
+    let shown = if new.is_empty() {
+        after.findings.clone()
+    } else {
+        new
+    };
+    GateResult::new(
+        name,
+        GateOutcome::Failed,
+        shown.into_iter().take(MOST_FINDINGS).map(cut).collect(),
+    )
 }
 
 fn cut(mut finding: String) -> String {
@@ -122,7 +136,11 @@ fn new_findings(before: &[GateRun], after: &[String]) -> Vec<String> {
         Some(_) | None => true,
     };
     let mut is_new = is_new;
-    after.iter().filter(|finding| is_new(finding)).cloned().collect()
+    after
+        .iter()
+        .filter(|finding| is_new(finding))
+        .cloned()
+        .collect()
 }
 
 fn without_numbers(finding: &str) -> String {
@@ -142,18 +160,30 @@ mod tests {
     use super::*;
 
     fn run(succeeded: bool, findings: &[&str]) -> GateRun {
-        GateRun { succeeded, findings: findings.iter().map(ToString::to_string).collect() }
+        GateRun {
+            succeeded,
+            findings: findings.iter().map(ToString::to_string).collect(),
+        }
     }
 
     #[test]
     fn only_what_was_not_there_before_counts() {
-        let before = [run(false, &["a.js:3:1 no-var", "b.js:9 no-var", "2 problems"])];
+        let before = [run(
+            false,
+            &["a.js:3:1 no-var", "b.js:9 no-var", "2 problems"],
+        )];
         let judge = |before: &[GateRun], after: GateRun| {
             let result = judge_gate("lint", before, &after);
             (result.outcome, result.findings)
         };
         for (what, before, after, outcome, findings) in [
-            ("it passes", &before[..], run(true, &["a.js:3:1 no-var"]), GateOutcome::Passed, &[][..]),
+            (
+                "it passes",
+                &before[..],
+                run(true, &["a.js:3:1 no-var"]),
+                GateOutcome::Passed,
+                &[][..],
+            ),
             (
                 "moved lines",
                 &before,
@@ -161,7 +191,13 @@ mod tests {
                 GateOutcome::NothingNew,
                 &[],
             ),
-            ("one is gone", &before, run(false, &["b.js:10 no-var", "1 problems"]), GateOutcome::NothingNew, &[]),
+            (
+                "one is gone",
+                &before,
+                run(false, &["b.js:10 no-var", "1 problems"]),
+                GateOutcome::NothingNew,
+                &[],
+            ),
             (
                 "a second one of a kind",
                 &before,
@@ -169,9 +205,27 @@ mod tests {
                 GateOutcome::Failed,
                 &["a.js:4:1 no-var"],
             ),
-            ("nothing was asked before", &[], run(false, &["x"]), GateOutcome::Failed, &["x"]),
-            ("it passed before", &[run(true, &["x"])], run(false, &["x"]), GateOutcome::Failed, &["x"]),
-            ("it says nothing", &[run(true, &[])], run(false, &[]), GateOutcome::Failed, &[]),
+            (
+                "nothing was asked before",
+                &[],
+                run(false, &["x"]),
+                GateOutcome::Failed,
+                &["x"],
+            ),
+            (
+                "it passed before",
+                &[run(true, &["x"])],
+                run(false, &["x"]),
+                GateOutcome::Failed,
+                &["x"],
+            ),
+            (
+                "it says nothing",
+                &[run(true, &[])],
+                run(false, &[]),
+                GateOutcome::Failed,
+                &[],
+            ),
         ] {
             let expected = (outcome, findings.iter().map(ToString::to_string).collect());
             assert_eq!(judge(before, after), expected, "{what}");
@@ -181,7 +235,13 @@ mod tests {
     #[test]
     fn findings_of_both_sides_of_a_merge_are_known() {
         let sides = [run(false, &["a 1"]), run(false, &["b 1"])];
-        assert_eq!(judge_gate("lint", &sides, &run(false, &["a 1", "b 2"])).outcome, GateOutcome::NothingNew);
-        assert_eq!(judge_gate("lint", &sides, &run(false, &["a 1", "a 2"])).findings, ["a 2"]);
+        assert_eq!(
+            judge_gate("lint", &sides, &run(false, &["a 1", "b 2"])).outcome,
+            GateOutcome::NothingNew
+        );
+        assert_eq!(
+            judge_gate("lint", &sides, &run(false, &["a 1", "a 2"])).findings,
+            ["a 2"]
+        );
     }
 }

@@ -30,9 +30,15 @@ impl Unplannable {
 impl fmt::Display for Unplannable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut reasons: Vec<String> = Vec::new();
-        reasons.extend(self.duplicates.iter().map(|id| format!("more than one task has the id `{id}`")));
         reasons.extend(
-            self.unknown.iter().map(|(task, id)| format!("task `{task}` depends on `{id}`, which is not there")),
+            self.duplicates
+                .iter()
+                .map(|id| format!("more than one task has the id `{id}`")),
+        );
+        reasons.extend(
+            self.unknown
+                .iter()
+                .map(|(task, id)| format!("task `{task}` depends on `{id}`, which is not there")),
         );
         reasons.extend(self.cycles.iter().map(|cycle| {
             let ids: Vec<String> = cycle.iter().map(|id| format!("`{id}`")).collect();
@@ -67,7 +73,10 @@ impl TaskGraph {
     /// Names every duplicate id, every unknown dependency and every cycle at once.
     pub fn new(tasks: Vec<PlannedTask>) -> Result<Self, Unplannable> {
         let (positions, duplicates) = Positions::new(tasks.iter().map(|task| &task.id));
-        let mut refusal = Unplannable { duplicates, ..Unplannable::default() };
+        let mut refusal = Unplannable {
+            duplicates,
+            ..Unplannable::default()
+        };
         let mut graph = DiGraph::<(), ()>::with_capacity(tasks.len(), tasks.len() * 2);
         for _ in &tasks {
             graph.add_node(());
@@ -101,7 +110,9 @@ impl TaskGraph {
     ///
     /// # Errors
     /// As `new`, for what cutting can't help.
-    pub fn with_cycles_cut(mut tasks: Vec<PlannedTask>) -> Result<(Self, Vec<CutDependency>), Unplannable> {
+    pub fn with_cycles_cut(
+        mut tasks: Vec<PlannedTask>,
+    ) -> Result<(Self, Vec<CutDependency>), Unplannable> {
         let mut cut = Vec::new();
         loop {
             let refusal = match Self::new(tasks.clone()) {
@@ -133,7 +144,12 @@ impl TaskGraph {
             dependencies[after].push(before);
             dependants[before].push(after);
         }
-        Self { tasks, dependencies, dependants, topological: order.iter().map(|node| node.index()).collect() }
+        Self {
+            tasks,
+            dependencies,
+            dependants,
+            topological: order.iter().map(|node| node.index()).collect(),
+        }
     }
 
     /// Returns the tasks, in the order in which they were given.
@@ -176,7 +192,8 @@ pub(crate) fn cycles(graph: &DiGraph<(), ()>, ids: &[&TaskId]) -> Vec<Vec<TaskId
 /// Orders the members of a component by walking it from its lowest id; what one walk does not reach follows by id.
 fn along_the_cycle(graph: &DiGraph<(), ()>, nodes: &[NodeIndex], ids: &[&TaskId]) -> Vec<TaskId> {
     let id = |node: &NodeIndex| ids[node.index()];
-    let mut left: BTreeMap<&TaskId, NodeIndex> = nodes.iter().map(|node| (id(node), *node)).collect();
+    let mut left: BTreeMap<&TaskId, NodeIndex> =
+        nodes.iter().map(|node| (id(node), *node)).collect();
     let mut walk = Vec::with_capacity(nodes.len());
     while let Some((_, start)) = left.pop_first() {
         let mut next = Some(start);
@@ -197,16 +214,27 @@ fn along_the_cycle(graph: &DiGraph<(), ()>, nodes: &[NodeIndex], ids: &[&TaskId]
 /// Returns the position of a task of the cycle and the dependency of it that is to go.
 fn least_meaning(tasks: &[PlannedTask], cycle: &[TaskId]) -> Option<(usize, TaskId)> {
     let members: BTreeSet<&TaskId> = cycle.iter().collect();
-    let rank: BTreeMap<&TaskId, usize> = members.iter().enumerate().map(|(rank, &id)| (id, rank)).collect();
+    let rank: BTreeMap<&TaskId, usize> = members
+        .iter()
+        .enumerate()
+        .map(|(rank, &id)| (id, rank))
+        .collect();
     let gap = |task: &TaskId, dependency: &TaskId| {
-        i64::try_from(rank[dependency]).unwrap_or(i64::MAX) - i64::try_from(rank[task]).unwrap_or(i64::MAX)
+        i64::try_from(rank[dependency]).unwrap_or(i64::MAX)
+            - i64::try_from(rank[task]).unwrap_or(i64::MAX)
     };
     tasks
         .iter()
         .enumerate()
         .filter(|(_, task)| members.contains(&task.id))
-        .flat_map(|(position, task)| task.dependencies.iter().map(move |dependency| (position, task, dependency)))
-        .filter(|(_, task, dependency)| members.contains(dependency) && task.pair.as_ref() != Some(*dependency))
+        .flat_map(|(position, task)| {
+            task.dependencies
+                .iter()
+                .map(move |dependency| (position, task, dependency))
+        })
+        .filter(|(_, task, dependency)| {
+            members.contains(dependency) && task.pair.as_ref() != Some(*dependency)
+        })
         .max_by_key(|(_, task, dependency)| (gap(&task.id, dependency), (*dependency).clone()))
         .map(|(position, _, dependency)| (position, dependency.clone()))
 }
@@ -225,7 +253,12 @@ mod tests {
                 task
             })
             .collect();
-        pair(&tasks.iter().collect::<Vec<_>>(), mode, RedStart::AfterDependencies).tasks
+        pair(
+            &tasks.iter().collect::<Vec<_>>(),
+            mode,
+            RedStart::AfterDependencies,
+        )
+        .tasks
     }
 
     #[test]
@@ -252,17 +285,21 @@ mod tests {
 
     #[test]
     fn cutting_takes_the_dependency_that_points_forward_and_never_the_one_within_a_pair() {
-        let (graph, cut) =
-            TaskGraph::with_cycles_cut(planned(&[("1", &["3"]), ("2", &["1"]), ("3", &["2"])], TddMode::Auto))
-                .expect("cut");
-        let cut: Vec<String> = cut.iter().map(|(task, dependency)| format!("{task}-{dependency}")).collect();
+        let (graph, cut) = TaskGraph::with_cycles_cut(planned(
+            &[("1", &["3"]), ("2", &["1"]), ("3", &["2"])],
+            TddMode::Auto,
+        ))
+        .expect("cut");
+        let cut: Vec<String> = cut
+            .iter()
+            .map(|(task, dependency)| format!("{task}-{dependency}"))
+            .collect();
         assert_eq!(cut, ["1-3", "1:red-3"]);
         assert_eq!(graph.tasks().len(), 6);
         for task in graph.tasks() {
-            let keeps_its_red = task
-                .pair
-                .as_ref()
-                .is_none_or(|red| task.phase != crate::Phase::Green || task.dependencies.contains(red));
+            let keeps_its_red = task.pair.as_ref().is_none_or(|red| {
+                task.phase != crate::Phase::Green || task.dependencies.contains(red)
+            });
             assert!(keeps_its_red, "{}", task.id);
         }
     }
@@ -274,7 +311,9 @@ mod tests {
                 let mut task = Task::new(number.to_string(), "x");
                 let before = if number == 1 { 100_000 } else { number - 1 };
                 task.dependencies = vec![before.to_string().into()];
-                pair(&[&task], TddMode::Off, RedStart::AfterDependencies).tasks.remove(0)
+                pair(&[&task], TddMode::Off, RedStart::AfterDependencies)
+                    .tasks
+                    .remove(0)
             })
             .collect();
         let refusal = TaskGraph::new(tasks).expect_err("one cycle");

@@ -76,8 +76,14 @@ enum Said {
 
 /// Returns the commits that a message takes back in the words of `git revert`, as they are written there.
 pub fn reverted(message: &str) -> Vec<CommitId> {
-    let ids = message.lines().filter_map(|line| line.trim_start().strip_prefix(REVERTS));
-    let ids = ids.map(|rest| rest.split(|letter: char| !letter.is_ascii_hexdigit()).next().unwrap_or_default());
+    let ids = message
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix(REVERTS));
+    let ids = ids.map(|rest| {
+        rest.split(|letter: char| !letter.is_ascii_hexdigit())
+            .next()
+            .unwrap_or_default()
+    });
     ids.filter(|id| id.len() >= 7).map(CommitId::new).collect()
 }
 
@@ -104,7 +110,9 @@ pub fn standing_work<E>(
                 Said::TakenBack(tag, task) => taken_back.push((past.commit.clone(), tag, task)),
                 Said::Work(work) => {
                     let mut stands = true;
-                    let of_task = taken_back.iter().filter(|(_, tag, task)| *tag == work.tag && *task == work.task);
+                    let of_task = taken_back
+                        .iter()
+                        .filter(|(_, tag, task)| *tag == work.tag && *task == work.task);
                     for (by, ..) in of_task {
                         stands = stands && *by != past.commit && !is_before(&past.commit, by)?;
                     }
@@ -144,13 +152,27 @@ fn said(past: &PastMessage) -> Vec<Said> {
 
 fn trailer(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once(": ")?;
-    let is_name = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
+    let is_name = name
+        .chars()
+        .all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
     (is_name && !name.is_empty() && name != "Task").then_some((name, value.trim()))
 }
 
-fn said_by(past: &PastMessage, task: &str, trailers: &[(&str, &str)], before: &[&str]) -> Vec<Said> {
-    let value = |wanted: &str| trailers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
-    let (Some(phase), Some(tag), Some(run)) = (value("Phase"), value("Tag"), value("Run")) else { return Vec::new() };
+fn said_by(
+    past: &PastMessage,
+    task: &str,
+    trailers: &[(&str, &str)],
+    before: &[&str],
+) -> Vec<Said> {
+    let value = |wanted: &str| {
+        trailers
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, value)| *value)
+    };
+    let (Some(phase), Some(tag), Some(run)) = (value("Phase"), value("Tag"), value("Run")) else {
+        return Vec::new();
+    };
     let (task, tag) = (TaskId::from(task), Tag::from(tag));
     let kind = match phase {
         "red" => WorkKind::Red,
@@ -158,16 +180,30 @@ fn said_by(past: &PastMessage, task: &str, trailers: &[(&str, &str)], before: &[
         "refactor" => WorkKind::Refactor,
         TAKEN_BACK_PHASE => {
             let values = trailers.iter().filter(|(name, _)| *name == TAKES_BACK);
-            let tasks = values.filter_map(|(_, value)| Some(TaskId::from(value.split_once(' ')?.1)));
-            return tasks.map(|task| Said::TakenBack(tag.clone(), task)).collect();
+            let tasks =
+                values.filter_map(|(_, value)| Some(TaskId::from(value.split_once(' ')?.1)));
+            return tasks
+                .map(|task| Said::TakenBack(tag.clone(), task))
+                .collect();
         }
         _ => return Vec::new(),
     };
     let titles = match value(TITLE) {
         Some(title) => vec![one_line(title)],
-        None => before.iter().map(|line| title_in(line)).filter(|line| !line.is_empty()).collect(),
+        None => before
+            .iter()
+            .map(|line| title_in(line))
+            .filter(|line| !line.is_empty())
+            .collect(),
     };
-    vec![Said::Work(Work { commit: past.commit.clone(), task, tag, run: RunId::from(run), kind, titles })]
+    vec![Said::Work(Work {
+        commit: past.commit.clone(),
+        task,
+        tag,
+        run: RunId::from(run),
+        kind,
+        titles,
+    })]
 }
 
 /// A line of a message without what is put around a title: tm's own words, a bullet, the number of a pull request.
@@ -177,7 +213,9 @@ fn title_in(line: &str) -> String {
         text = text.strip_prefix(words).unwrap_or(text);
     }
     if let Some((title, number)) = text.rsplit_once(" (#")
-        && number.strip_suffix(')').is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
+        && number
+            .strip_suffix(')')
+            .is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
     {
         text = title;
     }
@@ -207,7 +245,11 @@ impl Recognised {
     pub fn of(tasks: &[Task], tag: &Tag, standing: &[Work], again: &BTreeSet<TaskId>) -> Self {
         let of_tag: Vec<&Work> = standing.iter().filter(|work| work.tag == *tag).collect();
         let mut found = Self::default();
-        let all = || tasks.iter().chain(tasks.iter().flat_map(|task| &task.subtasks));
+        let all = || {
+            tasks
+                .iter()
+                .chain(tasks.iter().flat_map(|task| &task.subtasks))
+        };
         for task in all().filter(|task| task.status.is_open() && !again.contains(&task.id)) {
             found.look_at(task, &of_tag);
         }
@@ -217,7 +259,11 @@ impl Recognised {
     }
 
     fn look_at(&mut self, task: &Task, standing: &[&Work]) {
-        let whole = || standing.iter().filter(|work| work.task == task.id && work.kind == WorkKind::Whole);
+        let whole = || {
+            standing
+                .iter()
+                .filter(|work| work.task == task.id && work.kind == WorkKind::Whole)
+        };
         if let Some(work) = whole().find(|work| work.is_titled(&task.title)) {
             self.done.push((task.id.clone(), work.commit.clone()));
         } else if let Some(work) = whole().next() {
@@ -228,16 +274,24 @@ impl Recognised {
     /// The tests of a pair are done with its implementation, and stand alone without it.
     fn take_tests(&mut self, tasks: &[Task], standing: &[&Work]) {
         for work in standing.iter().filter(|work| work.kind == WorkKind::Red) {
-            let marked = tasks.iter().find(|task| is_half(task, TddHalf::Red) && task.id == work.task);
+            let marked = tasks
+                .iter()
+                .find(|task| is_half(task, TddHalf::Red) && task.id == work.task);
             let own = marked.filter(|task| work.is_titled(&task.title));
             let split = || {
                 let id = work.task.as_str().strip_suffix(":red")?;
-                tasks.iter().find(|task| task.id.as_str() == id && work.is_titled(&task.title))
+                tasks
+                    .iter()
+                    .find(|task| task.id.as_str() == id && work.is_titled(&task.title))
             };
-            let Some(implementation) = own.and_then(|red| partner(red, tasks)).or_else(split) else { continue };
+            let Some(implementation) = own.and_then(|red| partner(red, tasks)).or_else(split)
+            else {
+                continue;
+            };
             if !implementation.status.is_open() || self.is_done(&implementation.id) {
                 let open = own.filter(|red| red.status.is_open() && !self.is_done(&red.id));
-                self.done.extend(open.map(|red| (red.id.clone(), work.commit.clone())));
+                self.done
+                    .extend(open.map(|red| (red.id.clone(), work.commit.clone())));
             } else {
                 self.tests_alone.push((*work).clone());
             }
@@ -248,21 +302,38 @@ impl Recognised {
     fn take_subtasks(&mut self, tasks: &[Task]) {
         for task in tasks.iter().filter(|task| !task.subtasks.is_empty()) {
             if let Some(commit) = self.commit_of(&task.id).cloned() {
-                let open = task.subtasks.iter().filter(|subtask| subtask.status.is_open());
+                let open = task
+                    .subtasks
+                    .iter()
+                    .filter(|subtask| subtask.status.is_open());
                 let new: Vec<&Task> = open.filter(|subtask| !self.is_done(&subtask.id)).collect();
-                self.done.extend(new.into_iter().map(|subtask| (subtask.id.clone(), commit.clone())));
+                self.done.extend(
+                    new.into_iter()
+                        .map(|subtask| (subtask.id.clone(), commit.clone())),
+                );
                 continue;
             }
-            let last = task.subtasks.iter().rev().find_map(|subtask| self.commit_of(&subtask.id)).cloned();
-            let is_over = |task: &Task| task.status.satisfies_dependants() || self.is_done(&task.id);
-            if let Some(commit) = last.filter(|_| task.status.is_open() && task.subtasks.iter().all(is_over)) {
+            let last = task
+                .subtasks
+                .iter()
+                .rev()
+                .find_map(|subtask| self.commit_of(&subtask.id))
+                .cloned();
+            let is_over =
+                |task: &Task| task.status.satisfies_dependants() || self.is_done(&task.id);
+            if let Some(commit) =
+                last.filter(|_| task.status.is_open() && task.subtasks.iter().all(is_over))
+            {
                 self.done.push((task.id.clone(), commit));
             }
         }
     }
 
     fn commit_of(&self, id: &TaskId) -> Option<&CommitId> {
-        self.done.iter().find(|(done, _)| done == id).map(|(_, commit)| commit)
+        self.done
+            .iter()
+            .find(|(done, _)| done == id)
+            .map(|(_, commit)| commit)
     }
 
     /// Tells whether the history has the task.
@@ -287,9 +358,21 @@ fn is_half(task: &Task, half: TddHalf) -> bool {
 
 /// The other half of an explicit pair, whichever of the two names it.
 fn partner<'t>(task: &Task, tasks: &'t [Task]) -> Option<&'t Task> {
-    let named = task.tdd.as_ref().and_then(|mark| mark.paired_task_id.as_ref());
-    let names_it = |other: &&Task| other.tdd.as_ref().and_then(|mark| mark.paired_task_id.as_ref()) == Some(&task.id);
-    tasks.iter().find(|other| Some(&other.id) == named).or_else(|| tasks.iter().find(names_it))
+    let named = task
+        .tdd
+        .as_ref()
+        .and_then(|mark| mark.paired_task_id.as_ref());
+    let names_it = |other: &&Task| {
+        other
+            .tdd
+            .as_ref()
+            .and_then(|mark| mark.paired_task_id.as_ref())
+            == Some(&task.id)
+    };
+    tasks
+        .iter()
+        .find(|other| Some(&other.id) == named)
+        .or_else(|| tasks.iter().find(names_it))
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub fn hot_files<'a>(landings: impl IntoIterator<Item = BTreeSet<&'a str>>) -> B
             *counts.entry(file).or_default() += 1;
         }
     }
-    let hot = counts.into_iter().filter(|&(_, count)| count >= HOT_FROM && 2 * count >= all);
+    let hot = counts
+        .into_iter()
+        .filter(|&(_, count)| count >= HOT_FROM && 2 * count >= all);
     hot.map(|(file, _)| file.to_owned()).collect()
 }

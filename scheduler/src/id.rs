@@ -111,8 +111,12 @@ fn natural_order(left: &str, right: &str) -> Ordering {
     let (mut left_rest, mut right_rest) = (left.as_bytes(), right.as_bytes());
     while let (Some(&left_byte), Some(&right_byte)) = (left_rest.first(), right_rest.first()) {
         let ordering = if left_byte.is_ascii_digit() && right_byte.is_ascii_digit() {
-            let (left_number, right_number) = (take_digits(&mut left_rest), take_digits(&mut right_rest));
-            left_number.len().cmp(&right_number.len()).then_with(|| left_number.cmp(right_number))
+            let (left_number, right_number) =
+                (take_digits(&mut left_rest), take_digits(&mut right_rest));
+            left_number
+                .len()
+                .cmp(&right_number.len())
+                .then_with(|| left_number.cmp(right_number))
         } else {
             left_rest = &left_rest[1..];
             right_rest = &right_rest[1..];
@@ -122,12 +126,18 @@ fn natural_order(left: &str, right: &str) -> Ordering {
             return ordering;
         }
     }
-    left_rest.len().cmp(&right_rest.len()).then_with(|| left.cmp(right))
+    left_rest
+        .len()
+        .cmp(&right_rest.len())
+        .then_with(|| left.cmp(right))
 }
 
 /// Splits the leading digits off and returns them without leading zeros.
 fn take_digits<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
-    let end = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+    let end = rest
+        .iter()
+        .position(|byte| !byte.is_ascii_digit())
+        .unwrap_or(rest.len());
     let (digits, after) = rest.split_at(end);
     *rest = after;
     let zeros = digits.iter().take_while(|&&byte| byte == b'0').count();
@@ -170,11 +180,15 @@ mod tests {
 
     #[test]
     fn ids_are_ordered_as_people_count() {
-        let mut ids: Vec<TaskId> =
-            ["10", "2", "1.10", "1.9", "HAM-2", "HAM-10", "2:red", "01"].map(TaskId::from).into();
+        let mut ids: Vec<TaskId> = ["10", "2", "1.10", "1.9", "HAM-2", "HAM-10", "2:red", "01"]
+            .map(TaskId::from)
+            .into();
         ids.sort();
         let sorted: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
-        assert_eq!(sorted, ["01", "1.9", "1.10", "2", "2:red", "10", "HAM-2", "HAM-10"]);
+        assert_eq!(
+            sorted,
+            ["01", "1.9", "1.10", "2", "2:red", "10", "HAM-2", "HAM-10"]
+        );
     }
 
     proptest! {

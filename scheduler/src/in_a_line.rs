@@ -11,8 +11,14 @@ const OUTPUT: &str = "The end of the output:";
 
 /// Returns the evidence of a failure in one line.
 pub fn in_a_line(evidence: &str) -> String {
-    let lines: Vec<&str> = evidence.lines().map(plain).filter(|line| !line.is_empty()).collect();
-    let Some((&first, rest)) = lines.split_first() else { return String::new() };
+    let lines: Vec<&str> = evidence
+        .lines()
+        .map(plain)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let Some((&first, rest)) = lines.split_first() else {
+        return String::new();
+    };
     let line = match (is_preamble(first), printed(rest)) {
         (true, _) => telling(&lines).unwrap_or(first).to_owned(),
         (false, Some(printed)) => joined(first, telling(printed)),
@@ -24,7 +30,11 @@ pub fn in_a_line(evidence: &str) -> String {
 /// A heading, with what stands below it.
 fn with_details(first: &str, rest: &[&str]) -> String {
     let (mut line, mut is_open, mut is_named) = (joined(first, None), first.ends_with(':'), false);
-    for next in rest.iter().filter(|line| !is_preamble(line)).take(MOST_DETAILS) {
+    for next in rest
+        .iter()
+        .filter(|line| !is_preamble(line))
+        .take(MOST_DETAILS)
+    {
         let name = next.strip_prefix("- ");
         // What stands behind a test or a file is what it said; another one says nothing of it.
         if !is_open || is_named && name.is_some() {
@@ -70,17 +80,36 @@ fn telling<'a>(output: &[&'a str]) -> Option<&'a str> {
     ];
     let speaks = |line: &&&str| {
         let lower = line.to_lowercase();
-        WORDS.iter().any(|word| lower.contains(word)) && !lower.ends_with("errors:") && !lower.contains("0 failed")
+        WORDS.iter().any(|word| lower.contains(word))
+            && !lower.ends_with("errors:")
+            && !lower.contains("0 failed")
     };
-    output.iter().find(speaks).or_else(|| output.iter().rev().find(|line| !is_preamble(line))).copied()
+    output
+        .iter()
+        .find(speaks)
+        .or_else(|| output.iter().rev().find(|line| !is_preamble(line)))
+        .copied()
 }
 
 /// Whether programs say so before they come to the point.
 fn is_preamble(line: &str) -> bool {
-    const BEGINNINGS: [&str; 9] =
-        ["TAP version ", "1..", "ok ", "> ", "$ ", "yarn run v", "husky - ", "[STARTED]", "running "];
+    const BEGINNINGS: [&str; 9] = [
+        "TAP version ",
+        "1..",
+        "ok ",
+        "> ",
+        "$ ",
+        "yarn run v",
+        "husky - ",
+        "[STARTED]",
+        "running ",
+    ];
     let is_rule = |line: &str| line.chars().all(|letter| "=-_~*.#".contains(letter));
-    BEGINNINGS.iter().any(|beginning| line.starts_with(beginning)) || is_rule(line) || line.starts_with("====")
+    BEGINNINGS
+        .iter()
+        .any(|beginning| line.starts_with(beginning))
+        || is_rule(line)
+        || line.starts_with("====")
 }
 
 /// A line without what frames it.
@@ -109,7 +138,10 @@ mod tests {
                 "1 of RED's 2 tests fail:\n- test_x\n    AssertionError: 1 != 2\n    more\n- test_y\n    other\n",
                 "1 of RED's 2 tests fail: test_x: AssertionError: 1 != 2",
             ),
-            ("2 of RED's 2 tests fail:\n- test_x\n- test_y\n", "2 of RED's 2 tests fail: test_x"),
+            (
+                "2 of RED's 2 tests fail:\n- test_x\n- test_y\n",
+                "2 of RED's 2 tests fail: test_x",
+            ),
             (
                 "merged with `3`:\ntests that passed before do not now:\n- old (gone)\n",
                 "merged with `3`: tests that passed before do not now: old (gone)",
@@ -134,15 +166,29 @@ mod tests {
 
     #[test]
     fn of_an_output_the_line_is_said_that_tells_most() {
-        let tail = |lines: &str| format!("the tests can't be run: no suite\n\nThe end of the output:\n{lines}");
+        let tail = |lines: &str| {
+            format!("the tests can't be run: no suite\n\nThe end of the output:\n{lines}")
+        };
         for (evidence, expected) in [
-            (tail("    > npm test\n    python3: No module named pytest\n    bye\n"), "python3: No module named pytest"),
+            (
+                tail("    > npm test\n    python3: No module named pytest\n    bye\n"),
+                "python3: No module named pytest",
+            ),
             (tail("    one\n    two\n"), "two"),
         ] {
-            assert_eq!(in_a_line(&evidence), format!("the tests can't be run: no suite: {expected}"));
+            assert_eq!(
+                in_a_line(&evidence),
+                format!("the tests can't be run: no suite: {expected}")
+            );
         }
-        assert_eq!(in_a_line("TAP version 13\nok 1 - a\nnot ok 2 - b\n# expected 1\n1..2\n"), "not ok 2 - b");
-        assert_eq!(in_a_line("> x@1 test\n> node --test\n\nsh: node: not found"), "sh: node: not found");
+        assert_eq!(
+            in_a_line("TAP version 13\nok 1 - a\nnot ok 2 - b\n# expected 1\n1..2\n"),
+            "not ok 2 - b"
+        );
+        assert_eq!(
+            in_a_line("> x@1 test\n> node --test\n\nsh: node: not found"),
+            "sh: node: not found"
+        );
     }
 
     #[test]

@@ -116,7 +116,10 @@ impl Answer {
         match self {
             Self::AgentEnded(report) => report.forget_impossible_figures(),
             Self::Refactored(refactored) => {
-                refactored.report.iter_mut().for_each(AgentReport::forget_impossible_figures);
+                refactored
+                    .report
+                    .iter_mut()
+                    .for_each(AgentReport::forget_impossible_figures);
             }
             Self::Prepared { .. }
             | Self::PrepareRefused(_)

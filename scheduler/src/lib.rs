@@ -55,14 +55,17 @@ pub use formats::{OutputFormat, ResultFormat};
 pub use gate::{GateOutcome, GateResult, GateRun, judge_gate};
 pub use graph::{CutDependency, TaskGraph, Unplannable};
 pub use history::{
-    PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted, standing_work,
+    PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted,
+    standing_work,
 };
 pub use hot_files::hot_files;
 pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
 pub use in_a_line::in_a_line;
 pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopMode};
 pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
-pub use machine::{AttemptRecord, Conflicted, Cooldown, IllegalInput, Place, Scheduler, State, TaskView};
+pub use machine::{
+    AttemptRecord, Conflicted, Cooldown, IllegalInput, Place, Scheduler, State, TaskView,
+};
 pub use next::{Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use pair_up::{AbsentPartner, PairUp, PairUpOptions, Skip, pair_up};
@@ -72,7 +75,9 @@ pub use proof::{CoverageChange, Proof, Strength};
 pub use reason::Reason;
 pub use report::{AgentReport, Ended, ServiceRefusal, Tokens};
 pub use request::{Dependants, Refusal, Request};
-pub use results::{CommandEnd, Coverage, Detail, LoadCause, LoadError, TestMistake, TestOutcome, TestReport};
+pub use results::{
+    CommandEnd, Coverage, Detail, LoadCause, LoadError, TestMistake, TestOutcome, TestReport,
+};
 pub use surroundings::{Bring, StopSignal, TestHome};
 pub use task::{Complexity, Phase, Priority, Status, Task, TddHalf, TddMark};
 pub use unit::{Unit, of_unit};

@@ -184,7 +184,16 @@ impl Limits {
     /// Returns the limit of one attempt at the task in milliseconds: the user's, else the backlog's, else by
     /// complexity.
     pub fn timeout_ms(&self, task: &PlannedTask) -> u64 {
-        let by_size = || task.complexity.map_or(Self::DEFAULT_TIMEOUT_MINUTES, crate::Complexity::timeout_minutes);
-        self.attempt_timeout_ms.unwrap_or_else(|| task.timeout_minutes.unwrap_or_else(by_size).saturating_mul(60_000))
+        let by_size = || {
+            task.complexity.map_or(
+                Self::DEFAULT_TIMEOUT_MINUTES,
+                crate::Complexity::timeout_minutes,
+            )
+        };
+        self.attempt_timeout_ms.unwrap_or_else(|| {
+            task.timeout_minutes
+                .unwrap_or_else(by_size)
+                .saturating_mul(60_000)
+        })
     }
 }

@@ -30,18 +30,26 @@ pub fn next(tasks: &[Task], candidates: Candidates) -> Option<&Task> {
         };
         may_be_taken && is_free(task, &finished)
     };
-    let begun = tasks.iter().filter(|task| task.status == Status::InProgress);
+    let begun = tasks
+        .iter()
+        .filter(|task| task.status == Status::InProgress);
     let subtasks = begun.flat_map(|task| &task.subtasks).filter(is_candidate);
-    subtasks
-        .min_by_key(|task| urgency(task))
-        .or_else(|| tasks.iter().filter(is_candidate).min_by_key(|task| urgency(task)))
+    subtasks.min_by_key(|task| urgency(task)).or_else(|| {
+        tasks
+            .iter()
+            .filter(is_candidate)
+            .min_by_key(|task| urgency(task))
+    })
 }
 
 /// Returns the tasks that somebody could work on now: open or in review, with nothing left to wait for.
 pub fn ready(tasks: &[Task]) -> BTreeSet<&TaskId> {
     let finished = Finished::of(tasks);
     let may_be_worked_on = |task: &&Task| task.status.is_open() || task.status == Status::Review;
-    let free = tasks.iter().filter(may_be_worked_on).filter(|task| is_free(task, &finished));
+    let free = tasks
+        .iter()
+        .filter(may_be_worked_on)
+        .filter(|task| is_free(task, &finished));
     free.map(|task| &task.id).collect()
 }
 
@@ -72,13 +80,24 @@ struct Finished<'t> {
 
 impl<'t> Finished<'t> {
     fn of(tasks: &'t [Task]) -> Self {
-        let all: Vec<&Task> = tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks)).collect();
+        let all: Vec<&Task> = tasks
+            .iter()
+            .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
+            .collect();
         let (positions, _) = Positions::new(all.iter().map(|task| &task.id));
-        Self { positions, is_finished: all.iter().map(|task| task.status.satisfies_dependants()).collect() }
+        Self {
+            positions,
+            is_finished: all
+                .iter()
+                .map(|task| task.status.satisfies_dependants())
+                .collect(),
+        }
     }
 
     fn contains(&self, id: &TaskId) -> bool {
-        self.positions.get(id).is_some_and(|position| self.is_finished[position])
+        self.positions
+            .get(id)
+            .is_some_and(|position| self.is_finished[position])
     }
 }
 
@@ -112,7 +131,11 @@ mod tests {
         tasks.push(task("20", "in-progress", Priority::High, &[]));
         assert_eq!(next_id(&tasks), Some("20"));
         tasks.push(task("21", "pending", Priority::Critical, &["77"]));
-        assert_eq!(next_id(&tasks), Some("20"), "what waits for a task that is not there is no candidate");
+        assert_eq!(
+            next_id(&tasks),
+            Some("20"),
+            "what waits for a task that is not there is no candidate"
+        );
     }
 
     #[test]
@@ -131,7 +154,10 @@ mod tests {
     #[test]
     fn nothing_is_next_when_everything_waits() {
         assert_eq!(
-            next_id(&[task("1", "blocked", Priority::High, &[]), task("2", "pending", Priority::High, &["1"])]),
+            next_id(&[
+                task("1", "blocked", Priority::High, &[]),
+                task("2", "pending", Priority::High, &["1"])
+            ]),
             None
         );
         assert_eq!(next_id(&[]), None);
@@ -139,8 +165,17 @@ mod tests {
 
     #[test]
     fn review_is_ready_and_dependants_are_counted() {
-        let tasks = vec![task("1", "review", Priority::Low, &[]), task("2", "pending", Priority::Low, &["1"])];
-        assert_eq!(ready(&tasks).into_iter().map(TaskId::as_str).collect::<Vec<_>>(), ["1"]);
+        let tasks = vec![
+            task("1", "review", Priority::Low, &[]),
+            task("2", "pending", Priority::Low, &["1"]),
+        ];
+        assert_eq!(
+            ready(&tasks)
+                .into_iter()
+                .map(TaskId::as_str)
+                .collect::<Vec<_>>(),
+            ["1"]
+        );
         assert_eq!(blocks(&tasks)[&TaskId::from("1")], [&TaskId::from("2")]);
     }
 }

@@ -78,7 +78,10 @@ pub fn pair(open: &[&Task], mode: TddMode, red_start: RedStart) -> Pairing {
         TddMode::Off => ExplicitPairs::default(),
         TddMode::Auto | TddMode::Explicit => ExplicitPairs::find(open),
     };
-    let mut pairing = Pairing { tasks: Vec::with_capacity(open.len() * 2), notes: explicit.notes.clone() };
+    let mut pairing = Pairing {
+        tasks: Vec::with_capacity(open.len() * 2),
+        notes: explicit.notes.clone(),
+    };
     for task in open {
         if let Some(red) = explicit.red_of.get(&task.id) {
             pairing.tasks.push(green(task, red));
@@ -90,7 +93,9 @@ pub fn pair(open: &[&Task], mode: TddMode, red_start: RedStart) -> Pairing {
             pairing.tasks.push(red);
             pairing.tasks.push(green(task, &red_id));
         } else {
-            pairing.tasks.push(planned(task, task.id.clone(), Phase::None, None));
+            pairing
+                .tasks
+                .push(planned(task, task.id.clone(), Phase::None, None));
         }
     }
     pairing
@@ -121,9 +126,23 @@ pub fn is_eligible(task: &Task) -> bool {
         "release",
     ];
     const MAKERS: [&str; 6] = ["write", "add", "create", "update", "improve", "extend"];
-    const PRODUCTS: [&str; 10] =
-        ["test", "tests", "documentation", "docs", "readme", "changelog", "tutorial", "guide", "unit-tests", "e2e"];
-    if task.category.as_deref().is_some_and(|category| CATEGORIES.contains(&category.to_lowercase().as_str())) {
+    const PRODUCTS: [&str; 10] = [
+        "test",
+        "tests",
+        "documentation",
+        "docs",
+        "readme",
+        "changelog",
+        "tutorial",
+        "guide",
+        "unit-tests",
+        "e2e",
+    ];
+    if task
+        .category
+        .as_deref()
+        .is_some_and(|category| CATEGORIES.contains(&category.to_lowercase().as_str()))
+    {
         return false;
     }
     let title = task.title.to_lowercase();
@@ -131,8 +150,14 @@ pub fn is_eligible(task: &Task) -> bool {
         .split(|letter: char| !letter.is_alphanumeric() && letter != '-')
         .filter(|word| !word.is_empty())
         .collect();
-    let Some(first) = words.first() else { return true };
-    let names_a_product = words.iter().skip(1).take(3).any(|word| PRODUCTS.contains(word));
+    let Some(first) = words.first() else {
+        return true;
+    };
+    let names_a_product = words
+        .iter()
+        .skip(1)
+        .take(3)
+        .any(|word| PRODUCTS.contains(word));
     !(FIRST_WORDS.contains(first) || MAKERS.contains(first) && names_a_product)
 }
 
@@ -150,18 +175,26 @@ impl ExplicitPairs {
             return Self::default();
         }
         let by_id: BTreeMap<&TaskId, &Task> = open.iter().map(|&task| (&task.id, task)).collect();
-        let half_of = |id: &TaskId| by_id.get(id).and_then(|task| task.tdd.as_ref()).map(|mark| mark.half);
+        let half_of = |id: &TaskId| {
+            by_id
+                .get(id)
+                .and_then(|task| task.tdd.as_ref())
+                .map(|mark| mark.half)
+        };
         let mut pairs = Self::default();
         let mut marked = BTreeSet::new();
         for task in open {
             let Some(mark) = &task.tdd else { continue };
             marked.insert(&task.id);
-            let Some(partner) = &mark.paired_task_id else { continue };
+            let Some(partner) = &mark.paired_task_id else {
+                continue;
+            };
             let (red, green) = match mark.half {
                 TddHalf::Red => (&task.id, partner),
                 TddHalf::Green => (partner, &task.id),
             };
-            let is_pair = half_of(red) == Some(TddHalf::Red) && half_of(green) == Some(TddHalf::Green);
+            let is_pair =
+                half_of(red) == Some(TddHalf::Red) && half_of(green) == Some(TddHalf::Green);
             if is_pair && !pairs.red_of.contains_key(green) && !pairs.green_of.contains_key(red) {
                 pairs.red_of.insert(green.clone(), red.clone());
                 pairs.green_of.insert(red.clone(), green.clone());
@@ -226,7 +259,10 @@ mod tests {
 
     fn marked(id: &str, half: TddHalf, partner: &str, dependencies: &[&str]) -> Task {
         let mut task = Task::new(id, "Build it");
-        task.tdd = Some(TddMark { half, paired_task_id: Some(partner.into()) });
+        task.tdd = Some(TddMark {
+            half,
+            paired_task_id: Some(partner.into()),
+        });
         task.dependencies = dependencies.iter().map(|&id| id.into()).collect();
         task
     }
@@ -252,7 +288,10 @@ mod tests {
         assert_eq!(pairing.tasks[0].backlog_id, TaskId::from("2"));
         let early = paired(&[task.clone()], TddMode::Auto, RedStart::Early);
         assert_eq!(lines(&early), ["2:red red <- ", "2 green <- 1 2:red"]);
-        assert_eq!(lines(&paired(&[task], TddMode::Off, RedStart::Early)), ["2 none <- 1"]);
+        assert_eq!(
+            lines(&paired(&[task], TddMode::Off, RedStart::Early)),
+            ["2 none <- 1"]
+        );
     }
 
     #[test]
@@ -269,25 +308,45 @@ mod tests {
         ] {
             assert!(!is_eligible(&Task::new("1", title)), "{title}");
         }
-        for title in ["Implement login", "Add search", "Create the test runner's scheduler core", "Fix #12", ""] {
+        for title in [
+            "Implement login",
+            "Add search",
+            "Create the test runner's scheduler core",
+            "Fix #12",
+            "",
+        ] {
             let only_makes_tests = title.contains("test runner");
-            assert_eq!(is_eligible(&Task::new("1", title)), !only_makes_tests, "{title}");
+            assert_eq!(
+                is_eligible(&Task::new("1", title)),
+                !only_makes_tests,
+                "{title}"
+            );
         }
     }
 
     #[test]
     fn explicit_pairs_are_joined_from_either_side() {
         let mut red = marked("5", TddHalf::Red, "1", &[]);
-        red.tdd = Some(TddMark { half: TddHalf::Red, paired_task_id: None });
-        let pairing =
-            paired(&[marked("1", TddHalf::Green, "5", &["9"]), red], TddMode::Explicit, RedStart::AfterDependencies);
+        red.tdd = Some(TddMark {
+            half: TddHalf::Red,
+            paired_task_id: None,
+        });
+        let pairing = paired(
+            &[marked("1", TddHalf::Green, "5", &["9"]), red],
+            TddMode::Explicit,
+            RedStart::AfterDependencies,
+        );
         assert_eq!(lines(&pairing), ["1 green <- 9 5", "5 red <- "]);
         assert!(pairing.notes.is_empty());
     }
 
     #[test]
     fn half_a_pair_without_the_other_is_plain_work_and_said() {
-        let pairing = paired(&[marked("1", TddHalf::Green, "5", &[])], TddMode::Auto, RedStart::AfterDependencies);
+        let pairing = paired(
+            &[marked("1", TddHalf::Green, "5", &[])],
+            TddMode::Auto,
+            RedStart::AfterDependencies,
+        );
         assert_eq!(lines(&pairing), ["1 none <- "]);
         assert_eq!(pairing.notes.len(), 1);
     }

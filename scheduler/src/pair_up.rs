@@ -4,7 +4,8 @@
 //! Writes nothing. The graph is the one that `auto` pairs give on the fly; only the test tasks have ids of their own.
 
 use crate::{
-    Complexity, CycleRepair, Problem, RedStart, Status, Task, TaskId, TddHalf, TddMark, is_eligible, problems, repairs,
+    Complexity, CycleRepair, Problem, RedStart, Status, Task, TaskId, TddHalf, TddMark,
+    is_eligible, problems, repairs,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,10 +67,15 @@ pub enum Skip {
 impl fmt::Display for Skip {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotEligible => formatter.write_str("only configures, documents, looks into something or tests"),
+            Self::NotEligible => {
+                formatter.write_str("only configures, documents, looks into something or tests")
+            }
             Self::Paired { with } => write!(formatter, "is paired with {with}"),
             Self::LooksPaired { with } => {
-                write!(formatter, "has a test task already, {with}, which is not marked as its pair")
+                write!(
+                    formatter,
+                    "has a test task already, {with}, which is not marked as its pair"
+                )
             }
         }
     }
@@ -78,13 +84,23 @@ impl fmt::Display for Skip {
 /// Plans the pairs of a backlog.
 pub fn pair_up(tasks: &[Task], options: &PairUpOptions) -> PairUp {
     let known = Known::new(tasks);
-    let mut plan = PairUp { notes: known.notes(tasks, options), ..PairUp::default() };
+    let mut plan = PairUp {
+        notes: known.notes(tasks, options),
+        ..PairUp::default()
+    };
     let mut number = options.next_number;
-    for task in tasks.iter().filter(|task| task.status.is_open() && is_of_group(task, options)) {
+    for task in tasks
+        .iter()
+        .filter(|task| task.status.is_open() && is_of_group(task, options))
+    {
         if let Some(skip) = known.skip(task, options.absent_partner) {
             plan.skipped.push((task.id.clone(), skip));
         } else {
-            plan.reds.push(red(task, TaskId::new(number.to_string()), options.red_start));
+            plan.reds.push(red(
+                task,
+                TaskId::new(number.to_string()),
+                options.red_start,
+            ));
             number += 1;
         }
     }
@@ -99,7 +115,10 @@ pub fn pair_up(tasks: &[Task], options: &PairUpOptions) -> PairUp {
 }
 
 fn is_of_group(task: &Task, options: &PairUpOptions) -> bool {
-    options.group.as_ref().is_none_or(|group| task.group.as_ref() == Some(group))
+    options
+        .group
+        .as_ref()
+        .is_none_or(|group| task.group.as_ref() == Some(group))
 }
 
 /// The tasks of a backlog, found by what pairing asks for.
@@ -113,18 +132,27 @@ impl<'t> Known<'t> {
     fn new(tasks: &'t [Task]) -> Self {
         Self {
             ids: tasks.iter().map(|task| (&task.id, task)).collect(),
-            uids: tasks.iter().filter_map(|task| Some((task.uid.as_deref()?, &task.id))).collect(),
-            titles: tasks.iter().map(|task| ((task.group.as_deref(), task.title.to_lowercase()), &task.id)).collect(),
+            uids: tasks
+                .iter()
+                .filter_map(|task| Some((task.uid.as_deref()?, &task.id)))
+                .collect(),
+            titles: tasks
+                .iter()
+                .map(|task| ((task.group.as_deref(), task.title.to_lowercase()), &task.id))
+                .collect(),
         }
     }
 
     fn skip(&self, task: &Task, absent_partner: AbsentPartner) -> Option<Skip> {
         if let Some(mark) = &task.tdd {
             let partner = mark.paired_task_id.as_ref();
-            let is_there =
-                |partner: &&TaskId| absent_partner == AbsentPartner::Finished || self.ids.contains_key(*partner);
+            let is_there = |partner: &&TaskId| {
+                absent_partner == AbsentPartner::Finished || self.ids.contains_key(*partner)
+            };
             if let Some(partner) = partner.filter(is_there) {
-                return Some(Skip::Paired { with: partner.clone() });
+                return Some(Skip::Paired {
+                    with: partner.clone(),
+                });
             }
             // A test task needs no test; an implementation whose test is gone needs a new one.
             if mark.half == TddHalf::Red {
@@ -144,8 +172,13 @@ impl<'t> Known<'t> {
 
     /// The test task that another way of pairing has made for a task.
     fn test_of(&self, task: &Task) -> Option<&'t TaskId> {
-        let by_uid = task.uid.as_ref().and_then(|uid| self.uids.get(format!("{uid}:red").as_str()));
-        let by_title = self.titles.get(&(task.group.as_deref(), red_title(task).to_lowercase()));
+        let by_uid = task
+            .uid
+            .as_ref()
+            .and_then(|uid| self.uids.get(format!("{uid}:red").as_str()));
+        let by_title = self
+            .titles
+            .get(&(task.group.as_deref(), red_title(task).to_lowercase()));
         by_uid.or(by_title).copied().filter(|id| **id != task.id)
     }
 
@@ -154,22 +187,33 @@ impl<'t> Known<'t> {
         let mut notes = Vec::new();
         let mut tested: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
         for task in tasks.iter().filter(|task| is_of_group(task, options)) {
-            let Some((TddHalf::Red, Some(green))) =
-                task.tdd.as_ref().map(|mark| (mark.half, mark.paired_task_id.as_ref()))
+            let Some((TddHalf::Red, Some(green))) = task
+                .tdd
+                .as_ref()
+                .map(|mark| (mark.half, mark.paired_task_id.as_ref()))
             else {
                 continue;
             };
             match self.ids.get(green) {
                 None if options.absent_partner == AbsentPartner::Missing => {
-                    notes.push(format!("test task {} is for {green}, which is not there", task.id));
+                    notes.push(format!(
+                        "test task {} is for {green}, which is not there",
+                        task.id
+                    ));
                 }
                 Some(other) if other.status == Status::Done && task.status.is_open() => {
-                    notes.push(format!("test task {} is open, but {green}, which it is for, is done", task.id));
+                    notes.push(format!(
+                        "test task {} is open, but {green}, which it is for, is done",
+                        task.id
+                    ));
                 }
                 None | Some(_) => {}
             }
             if let Some(first) = tested.insert(green, &task.id) {
-                notes.push(format!("{green} has more than one test task: {first} and {}", task.id));
+                notes.push(format!(
+                    "{green} has more than one test task: {first} and {}",
+                    task.id
+                ));
             }
         }
         notes
@@ -179,7 +223,11 @@ impl<'t> Known<'t> {
 /// The kind of work within `<spec>:<feature>:<kind>:<number>`; the path of the specification may hold any word.
 fn is_test_by_uid(task: &Task) -> bool {
     let parts: Vec<&str> = task.uid.as_deref().unwrap_or_default().split(':').collect();
-    parts.iter().skip(1).any(|part| part.to_lowercase().split('-').any(|word| word == "test" || word == "tests"))
+    parts.iter().skip(1).any(|part| {
+        part.to_lowercase()
+            .split('-')
+            .any(|word| word == "test" || word == "tests")
+    })
 }
 
 fn red_title(task: &Task) -> String {
@@ -198,7 +246,10 @@ fn red(task: &Task, id: TaskId, red_start: RedStart) -> Task {
     red.feature.clone_from(&task.feature);
     red.uid = task.uid.as_ref().map(|uid| format!("{uid}:red"));
     red.test_command.clone_from(&task.test_command);
-    red.tdd = Some(TddMark { half: TddHalf::Red, paired_task_id: Some(task.id.clone()) });
+    red.tdd = Some(TddMark {
+        half: TddHalf::Red,
+        paired_task_id: Some(task.id.clone()),
+    });
     if red_start == RedStart::AfterDependencies {
         red.dependencies.clone_from(&task.dependencies);
     }
@@ -208,20 +259,38 @@ fn red(task: &Task, id: TaskId, red_start: RedStart) -> Task {
 /// What is to be tested, criterion by criterion; without criteria, what every test of new behaviour covers.
 fn description(task: &Task) -> String {
     let mut lines = vec![
-        format!("Write tests that fail because task {} is not done yet, and that pass once it is.", task.id),
+        format!(
+            "Write tests that fail because task {} is not done yet, and that pass once it is.",
+            task.id
+        ),
         String::new(),
     ];
     if task.acceptance_criteria.is_empty() {
         lines.extend(
-            ["the behaviour that the task names", "its limits and empty input", "input that has to be refused"]
-                .map(|what| format!("- [ ] {what}")),
+            [
+                "the behaviour that the task names",
+                "its limits and empty input",
+                "input that has to be refused",
+            ]
+            .map(|what| format!("- [ ] {what}")),
         );
     } else {
-        lines.extend(task.acceptance_criteria.iter().map(|criterion| format!("- [ ] {criterion}")));
+        lines.extend(
+            task.acceptance_criteria
+                .iter()
+                .map(|criterion| format!("- [ ] {criterion}")),
+        );
     }
-    let said: Vec<&str> = task.description.lines().filter(|line| !line.trim_start().starts_with("- [")).collect();
+    let said: Vec<&str> = task
+        .description
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("- ["))
+        .collect();
     let said = said.join("\n");
-    for (name, text) in [("What the task says", &said), ("How it is to be tested", &task.test_strategy)] {
+    for (name, text) in [
+        ("What the task says", &said),
+        ("How it is to be tested", &task.test_strategy),
+    ] {
         if !text.trim().is_empty() {
             lines.extend([String::new(), format!("{name}: {}", text.trim())]);
         }
@@ -232,20 +301,30 @@ fn description(task: &Task) -> String {
 /// Cycles of the backlog as it will be; the dependency of an implementation on its test is never cut.
 fn cuts(tasks: &[Task], reds: &[Task]) -> Vec<((TaskId, TaskId), Problem)> {
     let mut after = tasks.to_vec();
-    let red_of: BTreeMap<TaskId, &TaskId> =
-        reds.iter().filter_map(|red| Some((red.tdd.as_ref()?.paired_task_id.clone()?, &red.id))).collect();
+    let red_of: BTreeMap<TaskId, &TaskId> = reds
+        .iter()
+        .filter_map(|red| Some((red.tdd.as_ref()?.paired_task_id.clone()?, &red.id)))
+        .collect();
     for task in &mut after {
         if let Some(&red) = red_of.get(&task.id) {
             task.dependencies.push(red.clone());
-            task.tdd = Some(TddMark { half: TddHalf::Green, paired_task_id: Some(red.clone()) });
+            task.tdd = Some(TddMark {
+                half: TddHalf::Green,
+                paired_task_id: Some(red.clone()),
+            });
         }
     }
     after.extend(reds.iter().cloned());
-    if !problems(&after).iter().any(|problem| matches!(problem, Problem::Circular { .. })) {
+    if !problems(&after)
+        .iter()
+        .any(|problem| matches!(problem, Problem::Circular { .. }))
+    {
         return Vec::new();
     }
     let cut = repairs(&after, CycleRepair::Cut);
-    cut.into_iter().filter(|(_, problem)| matches!(problem, Problem::Circular { .. })).collect()
+    cut.into_iter()
+        .filter(|(_, problem)| matches!(problem, Problem::Circular { .. }))
+        .collect()
 }
 
 #[cfg(test)]
@@ -273,10 +352,20 @@ mod tests {
     fn written(tasks: &[Task], plan: &PairUp) -> Vec<Task> {
         let mut after = tasks.to_vec();
         for red in &plan.reds {
-            let green = red.tdd.as_ref().and_then(|mark| mark.paired_task_id.clone()).expect("a GREEN");
-            let green = after.iter_mut().find(|task| task.id == green).expect("is there");
+            let green = red
+                .tdd
+                .as_ref()
+                .and_then(|mark| mark.paired_task_id.clone())
+                .expect("a GREEN");
+            let green = after
+                .iter_mut()
+                .find(|task| task.id == green)
+                .expect("is there");
             green.dependencies.push(red.id.clone());
-            green.tdd = Some(TddMark { half: TddHalf::Green, paired_task_id: Some(red.id.clone()) });
+            green.tdd = Some(TddMark {
+                half: TddHalf::Green,
+                paired_task_id: Some(red.id.clone()),
+            });
         }
         for ((task, dependency), _) in &plan.cuts {
             for one in after.iter_mut().filter(|one| one.id == *task) {
@@ -289,23 +378,52 @@ mod tests {
 
     #[test]
     fn a_test_task_inherits_what_its_task_depends_on_and_its_task_waits_for_it() {
-        let tasks =
-            [task("1", "Add a parser", &[]), task("2", "Add a printer", &["1"]), task("3", "Document it", &["2"])];
+        let tasks = [
+            task("1", "Add a parser", &[]),
+            task("2", "Add a printer", &["1"]),
+            task("3", "Document it", &["2"]),
+        ];
         let plan = pair_up(&tasks, &options());
         assert_eq!(plan.skipped, [("3".into(), Skip::NotEligible)]);
-        let [first, second] = &plan.reds[..] else { panic!("two") };
-        assert_eq!((first.id.as_str(), first.title.as_str()), ("50", "Write tests for Add a parser"));
-        assert_eq!((second.id.as_str(), &second.dependencies), ("51", &vec![TaskId::from("1")]));
-        let early = pair_up(&tasks, &PairUpOptions { red_start: RedStart::Early, ..options() });
+        let [first, second] = &plan.reds[..] else {
+            panic!("two")
+        };
+        assert_eq!(
+            (first.id.as_str(), first.title.as_str()),
+            ("50", "Write tests for Add a parser")
+        );
+        assert_eq!(
+            (second.id.as_str(), &second.dependencies),
+            ("51", &vec![TaskId::from("1")])
+        );
+        let early = pair_up(
+            &tasks,
+            &PairUpOptions {
+                red_start: RedStart::Early,
+                ..options()
+            },
+        );
         assert_eq!(early.reds[1].dependencies, []);
     }
 
     #[test]
     fn pairing_again_changes_nothing() {
-        let tasks = [task("1", "Add a parser", &["2"]), task("2", "Add a printer", &[])];
+        let tasks = [
+            task("1", "Add a parser", &["2"]),
+            task("2", "Add a printer", &[]),
+        ];
         let after = written(&tasks, &pair_up(&tasks, &options()));
-        let again = pair_up(&after, &PairUpOptions { next_number: 60, ..options() });
-        assert_eq!((again.reds, again.cuts, again.notes), (vec![], vec![], vec![]));
+        let again = pair_up(
+            &after,
+            &PairUpOptions {
+                next_number: 60,
+                ..options()
+            },
+        );
+        assert_eq!(
+            (again.reds, again.cuts, again.notes),
+            (vec![], vec![], vec![])
+        );
     }
 
     #[test]
@@ -315,11 +433,23 @@ mod tests {
         let mut its_test = task("2", "Try it", &[]);
         its_test.uid = Some("spec-of-tests.md:parser:api:001:red".to_owned());
         let mut lost = task("3", "Add a printer", &[]);
-        lost.tdd = Some(TddMark { half: TddHalf::Green, paired_task_id: Some("9".into()) });
-        let tasks =
-            [by_uid, its_test, lost, task("4", "Add search", &[]), task("5", "Write tests for add search", &[])];
+        lost.tdd = Some(TddMark {
+            half: TddHalf::Green,
+            paired_task_id: Some("9".into()),
+        });
+        let tasks = [
+            by_uid,
+            its_test,
+            lost,
+            task("4", "Add search", &[]),
+            task("5", "Write tests for add search", &[]),
+        ];
         let plan = pair_up(&tasks, &options());
-        let skipped: Vec<String> = plan.skipped.iter().map(|(id, skip)| format!("{id} {skip}")).collect();
+        let skipped: Vec<String> = plan
+            .skipped
+            .iter()
+            .map(|(id, skip)| format!("{id} {skip}"))
+            .collect();
         assert_eq!(
             skipped,
             [
@@ -329,23 +459,49 @@ mod tests {
             ]
         );
         let names: Vec<&str> = plan.reds.iter().map(|red| red.title.as_str()).collect();
-        assert_eq!(names, ["Write tests for Try it", "Write tests for Add a printer"]);
-        let finished = PairUpOptions { absent_partner: AbsentPartner::Finished, ..options() };
-        assert_eq!(pair_up(&tasks, &finished).reds.len(), 1, "its test was done and its file is gone");
+        assert_eq!(
+            names,
+            ["Write tests for Try it", "Write tests for Add a printer"]
+        );
+        let finished = PairUpOptions {
+            absent_partner: AbsentPartner::Finished,
+            ..options()
+        };
+        assert_eq!(
+            pair_up(&tasks, &finished).reds.len(),
+            1,
+            "its test was done and its file is gone"
+        );
     }
 
     #[test]
     fn only_open_tasks_of_the_group_are_paired_and_odd_pairs_are_told() {
-        let mut tasks =
-            [task("1", "Add a", &[]), task("2", "Add b", &[]), task("3", "Add c", &[]), task("4", "x", &[])];
+        let mut tasks = [
+            task("1", "Add a", &[]),
+            task("2", "Add b", &[]),
+            task("3", "Add c", &[]),
+            task("4", "x", &[]),
+        ];
         tasks[0].group = Some("g".to_owned());
         tasks[1].status = Status::Done;
-        tasks[3].tdd = Some(TddMark { half: TddHalf::Red, paired_task_id: Some("2".into()) });
-        let grouped = pair_up(&tasks, &PairUpOptions { group: Some("g".to_owned()), ..options() });
+        tasks[3].tdd = Some(TddMark {
+            half: TddHalf::Red,
+            paired_task_id: Some("2".into()),
+        });
+        let grouped = pair_up(
+            &tasks,
+            &PairUpOptions {
+                group: Some("g".to_owned()),
+                ..options()
+            },
+        );
         assert_eq!(grouped.reds.len(), 1);
         assert_eq!(grouped.reds[0].group.as_deref(), Some("g"));
         let all = pair_up(&tasks, &options());
-        assert_eq!(all.notes, ["test task 4 is open, but 2, which it is for, is done"]);
+        assert_eq!(
+            all.notes,
+            ["test task 4 is open, but 2, which it is for, is done"]
+        );
     }
 
     #[test]
@@ -355,22 +511,46 @@ mod tests {
         assert!(!plan.cuts.is_empty());
         let after = written(&tasks, &plan);
         assert_eq!(problems(&after), []);
-        assert!(after[0].dependencies.contains(&"50".into()) && after[1].dependencies.contains(&"51".into()));
+        assert!(
+            after[0].dependencies.contains(&"50".into())
+                && after[1].dependencies.contains(&"51".into())
+        );
     }
 
     /// Every edge of a plan, with test tasks named after their tasks.
     fn edges(tasks: &[Task], tdd: TddMode) -> Vec<(String, String, u32)> {
-        let plan = WavePlan::new(tasks, &PlanOptions { tdd, ..PlanOptions::default() }).expect("a plan");
+        let plan = WavePlan::new(
+            tasks,
+            &PlanOptions {
+                tdd,
+                ..PlanOptions::default()
+            },
+        )
+        .expect("a plan");
         let name = |id: &TaskId| {
-            let task = tasks.iter().find(|task| task.id == *id).and_then(|task| task.tdd.as_ref());
+            let task = tasks
+                .iter()
+                .find(|task| task.id == *id)
+                .and_then(|task| task.tdd.as_ref());
             match task {
-                Some(TddMark { half: TddHalf::Red, paired_task_id: Some(green) }) => format!("{green}:red"),
+                Some(TddMark {
+                    half: TddHalf::Red,
+                    paired_task_id: Some(green),
+                }) => format!("{green}:red"),
                 _ => id.to_string(),
             }
         };
         let of = |placed: &crate::PlacedTask| {
-            let own = (name(&placed.task.id), placed.task.phase.to_string(), placed.wave);
-            let edges = placed.task.dependencies.iter().map(|id| (name(&placed.task.id), name(id), placed.wave));
+            let own = (
+                name(&placed.task.id),
+                placed.task.phase.to_string(),
+                placed.wave,
+            );
+            let edges = placed
+                .task
+                .dependencies
+                .iter()
+                .map(|id| (name(&placed.task.id), name(id), placed.wave));
             std::iter::once(own).chain(edges).collect::<Vec<_>>()
         };
         let mut edges: Vec<_> = plan.tasks.iter().flat_map(of).collect();

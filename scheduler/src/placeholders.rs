@@ -26,9 +26,10 @@ pub fn fill(pattern: &str, values: &BTreeMap<&str, String>) -> Result<String, No
     for part in parts(pattern) {
         filled.push_str(match part {
             Part::Text(text) => text,
-            Part::Placeholder(name) => {
-                values.get(name).ok_or_else(|| NoValue { pattern: pattern.to_owned(), placeholder: name.to_owned() })?
-            }
+            Part::Placeholder(name) => values.get(name).ok_or_else(|| NoValue {
+                pattern: pattern.to_owned(),
+                placeholder: name.to_owned(),
+            })?,
         });
     }
     Ok(filled)
@@ -68,7 +69,9 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 
 /// Returns what a text begins with that begins with a brace, and what follows it.
 fn part_at_brace(text: &str, is_variable: bool) -> (Part<'_>, &str) {
-    if let Some(doubled) = text.strip_prefix('{').filter(|inner| inner.starts_with('{'))
+    if let Some(doubled) = text
+        .strip_prefix('{')
+        .filter(|inner| inner.starts_with('{'))
         && let Some(length) = braced_length(doubled)
         && doubled[length..].starts_with('}')
     {
@@ -94,12 +97,19 @@ mod tests {
     use super::*;
 
     fn values() -> BTreeMap<&'static str, String> {
-        [("tm", "/bin/tm".to_owned()), ("task_id", "{tm} \"$(x)\"".to_owned())].into()
+        [
+            ("tm", "/bin/tm".to_owned()),
+            ("task_id", "{tm} \"$(x)\"".to_owned()),
+        ]
+        .into()
     }
 
     #[test]
     fn values_are_filled_in_once_and_never_read_as_placeholders() {
-        assert_eq!(fill("a={task_id};{tm}", &values()), Ok("a={tm} \"$(x)\";/bin/tm".to_owned()));
+        assert_eq!(
+            fill("a={task_id};{tm}", &values()),
+            Ok("a={tm} \"$(x)\";/bin/tm".to_owned())
+        );
     }
 
     #[test]
@@ -128,7 +138,10 @@ mod tests {
 
     #[test]
     fn doubled_braces_are_a_way_to_write_a_placeholder_down() {
-        assert_eq!(fill("{{tm}}-{tm}", &values()), Ok("{tm}-/bin/tm".to_owned()));
+        assert_eq!(
+            fill("{{tm}}-{tm}", &values()),
+            Ok("{tm}-/bin/tm".to_owned())
+        );
         assert_eq!(fill("{{tm}", &values()), Ok("{/bin/tm".to_owned()));
     }
 
@@ -136,6 +149,9 @@ mod tests {
     fn placeholder_without_a_value_is_named() {
         let error = fill("a {model} {tm}", &values()).expect_err("no value");
         assert_eq!(error.to_string(), "fill in `{model}` in `a {model} {tm}`");
-        assert_eq!(placeholders("{taskId} {{tm}} ${tm}").collect::<Vec<_>>(), ["taskId"]);
+        assert_eq!(
+            placeholders("{taskId} {{tm}} ${tm}").collect::<Vec<_>>(),
+            ["taskId"]
+        );
     }
 }

@@ -4,8 +4,8 @@
 
 use crate::positions::Positions;
 use crate::{
-    CutDependency, PlannedTask, Priority, RedStart, Status, Task, TaskGraph, TaskId, TddMode, Unit, Unplannable,
-    of_unit, pair,
+    CutDependency, PlannedTask, Priority, RedStart, Status, Task, TaskGraph, TaskId, TddMode, Unit,
+    Unplannable, of_unit, pair,
 };
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -55,7 +55,13 @@ pub struct PlacedTask {
 impl PlacedTask {
     /// Places a task that joins a plan: nothing depends on it yet.
     pub(crate) fn joining(task: PlannedTask, wave: u32) -> Self {
-        Self { effective_priority: task.priority, remaining_path: weight(&task), dependants: 0, wave, task }
+        Self {
+            effective_priority: task.priority,
+            remaining_path: weight(&task),
+            dependants: 0,
+            wave,
+            task,
+        }
     }
 
     /// Tells whether it is taken first when both are ready.
@@ -104,7 +110,13 @@ impl WavePlan {
             Cycles::Refuse => (TaskGraph::new(pairing.tasks)?, Vec::new()),
             Cycles::Cut => TaskGraph::with_cycles_cut(pairing.tasks)?,
         };
-        Ok(Self { tasks: placed(graph), held: selection.held, finished: selection.finished, cut, notes: pairing.notes })
+        Ok(Self {
+            tasks: placed(graph),
+            held: selection.held,
+            finished: selection.finished,
+            cut,
+            notes: pairing.notes,
+        })
     }
 
     /// Returns the waves, each in the order of its tasks.
@@ -119,7 +131,10 @@ impl WavePlan {
 
     /// Returns the number of pairs.
     pub fn pairs(&self) -> usize {
-        self.tasks.iter().filter(|placed| placed.task.phase == crate::Phase::Green).count()
+        self.tasks
+            .iter()
+            .filter(|placed| placed.task.phase == crate::Phase::Green)
+            .count()
     }
 }
 
@@ -135,24 +150,44 @@ impl Selection {
         let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
         let statuses: Vec<Status> = tasks.iter().map(|task| task.status.clone()).collect();
         let (positions, duplicates) = Positions::new(ids.iter());
-        let mut refusal = Unplannable { duplicates, ..Unplannable::default() };
+        let mut refusal = Unplannable {
+            duplicates,
+            ..Unplannable::default()
+        };
         let status = |id: &TaskId| positions.get(id).map(|position| &statuses[position]);
         let wanted = wanted(&tasks, only, &mut refusal);
-        let mut selection = Self { open: Vec::with_capacity(tasks.len()), held: Vec::new(), finished: 0 };
+        let mut selection = Self {
+            open: Vec::with_capacity(tasks.len()),
+            held: Vec::new(),
+            finished: 0,
+        };
         for task in tasks {
             if task.status.satisfies_dependants() {
                 selection.finished += 1;
             }
-            if !task.status.is_open() || wanted.as_ref().is_some_and(|wanted| !wanted.contains(&task.id)) {
+            if !task.status.is_open()
+                || wanted
+                    .as_ref()
+                    .is_some_and(|wanted| !wanted.contains(&task.id))
+            {
                 continue;
             }
             selection.take(task, status, &mut refusal);
         }
         selection.hold_dependants();
-        if refusal.is_empty() { Ok(selection) } else { Err(selection.with_cycles(refusal)) }
+        if refusal.is_empty() {
+            Ok(selection)
+        } else {
+            Err(selection.with_cycles(refusal))
+        }
     }
 
-    fn take<'t>(&mut self, mut task: Task, status: impl Fn(&TaskId) -> Option<&'t Status>, refusal: &mut Unplannable) {
+    fn take<'t>(
+        &mut self,
+        mut task: Task,
+        status: impl Fn(&TaskId) -> Option<&'t Status>,
+        refusal: &mut Unplannable,
+    ) {
         let mut waits_for = Vec::new();
         task.dependencies.retain(|dependency| {
             let status = status(dependency);
@@ -166,7 +201,11 @@ impl Selection {
         if waits_for.is_empty() {
             self.open.push(task);
         } else {
-            self.held.push(HeldTask { id: task.id, title: task.title, waits_for });
+            self.held.push(HeldTask {
+                id: task.id,
+                title: task.title,
+                waits_for,
+            });
         }
     }
 
@@ -195,7 +234,11 @@ impl Selection {
             if waits_for.is_empty() {
                 self.open.push(task);
             } else {
-                self.held.push(HeldTask { id: task.id, title: task.title, waits_for });
+                self.held.push(HeldTask {
+                    id: task.id,
+                    title: task.title,
+                    waits_for,
+                });
             }
         }
     }
@@ -203,7 +246,9 @@ impl Selection {
     /// Adds the cycles to a refusal for other reasons, so that one error names all.
     fn with_cycles(self, mut refusal: Unplannable) -> Unplannable {
         let open: Vec<&Task> = self.open.iter().collect();
-        if let Err(found) = TaskGraph::new(pair(&open, TddMode::Off, RedStart::AfterDependencies).tasks) {
+        if let Err(found) =
+            TaskGraph::new(pair(&open, TddMode::Off, RedStart::AfterDependencies).tasks)
+        {
             refusal.cycles = found.cycles;
         }
         refusal
@@ -236,20 +281,29 @@ fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
     let count = graph.tasks().len();
     let mut waves = vec![1_u32; count];
     for &position in graph.topological() {
-        let after = graph.dependencies(position).iter().map(|&before| waves[before] + 1).max();
+        let after = graph
+            .dependencies(position)
+            .iter()
+            .map(|&before| waves[before] + 1)
+            .max();
         waves[position] = after.unwrap_or(1);
     }
     let mut paths = vec![0_u64; count];
     let mut priorities: Vec<Priority> = graph.tasks().iter().map(|task| task.priority).collect();
     for &position in graph.topological().iter().rev() {
         let dependants = graph.dependants(position);
-        let longest = dependants.iter().map(|&after| paths[after]).max().unwrap_or(0);
+        let longest = dependants
+            .iter()
+            .map(|&after| paths[after])
+            .max()
+            .unwrap_or(0);
         paths[position] = longest + weight(&graph.tasks()[position]);
         let highest = dependants.iter().map(|&after| priorities[after]).max();
         priorities[position] = priorities[position].max(highest.unwrap_or(Priority::Low));
     }
-    let dependants: Vec<u32> =
-        (0..count).map(|position| u32::try_from(graph.dependants(position).len()).unwrap_or(u32::MAX)).collect();
+    let dependants: Vec<u32> = (0..count)
+        .map(|position| u32::try_from(graph.dependants(position).len()).unwrap_or(u32::MAX))
+        .collect();
     let mut placed: Vec<PlacedTask> = graph
         .into_tasks()
         .into_iter()
@@ -268,7 +322,12 @@ fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
 
 /// The order among ready tasks; total, since ids are unique.
 fn order_key(placed: &PlacedTask) -> (Reverse<Priority>, Reverse<u64>, Reverse<u32>, &TaskId) {
-    (Reverse(placed.effective_priority), Reverse(placed.remaining_path), Reverse(placed.dependants), &placed.task.id)
+    (
+        Reverse(placed.effective_priority),
+        Reverse(placed.remaining_path),
+        Reverse(placed.dependants),
+        &placed.task.id,
+    )
 }
 
 /// How long a task is believed to take, compared with others.
@@ -288,11 +347,17 @@ mod tests {
     }
 
     fn off() -> PlanOptions {
-        PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() }
+        PlanOptions {
+            tdd: TddMode::Off,
+            ..PlanOptions::default()
+        }
     }
 
     fn order(plan: &WavePlan) -> Vec<String> {
-        plan.tasks.iter().map(|placed| format!("{}@{}", placed.task.id, placed.wave)).collect()
+        plan.tasks
+            .iter()
+            .map(|placed| format!("{}@{}", placed.task.id, placed.wave))
+            .collect()
     }
 
     #[test]
@@ -326,7 +391,11 @@ mod tests {
             task("9", Priority::Medium, &[]),
         ];
         let plan = WavePlan::new(&tasks, &off()).expect("a plan");
-        let ids: Vec<&str> = plan.tasks.iter().map(|placed| placed.task.id.as_str()).collect();
+        let ids: Vec<&str> = plan
+            .tasks
+            .iter()
+            .map(|placed| placed.task.id.as_str())
+            .collect();
         assert_eq!(ids, ["1", "2", "3", "6", "4", "5", "7", "8", "9", "10"]);
     }
 
@@ -351,17 +420,37 @@ mod tests {
 
     #[test]
     fn only_takes_what_is_asked_for_with_what_it_needs() {
-        let tasks =
-            [task("1", Priority::Medium, &[]), task("2", Priority::Medium, &["1"]), task("3", Priority::Medium, &[])];
-        let options = PlanOptions { only: vec!["2".into()], ..off() };
-        assert_eq!(order(&WavePlan::new(&tasks, &options).expect("a plan")), ["1@1", "2@2"]);
-        let options = PlanOptions { only: vec!["9".into()], ..off() };
-        assert_eq!(WavePlan::new(&tasks, &options).expect_err("a refusal").unknown, [("9".into(), "9".into())]);
+        let tasks = [
+            task("1", Priority::Medium, &[]),
+            task("2", Priority::Medium, &["1"]),
+            task("3", Priority::Medium, &[]),
+        ];
+        let options = PlanOptions {
+            only: vec!["2".into()],
+            ..off()
+        };
+        assert_eq!(
+            order(&WavePlan::new(&tasks, &options).expect("a plan")),
+            ["1@1", "2@2"]
+        );
+        let options = PlanOptions {
+            only: vec!["9".into()],
+            ..off()
+        };
+        assert_eq!(
+            WavePlan::new(&tasks, &options)
+                .expect_err("a refusal")
+                .unknown,
+            [("9".into(), "9".into())]
+        );
     }
 
     #[test]
     fn one_error_names_unknown_dependencies_and_cycles_together() {
-        let tasks = [task("1", Priority::Medium, &["2", "9"]), task("2", Priority::Medium, &["1"])];
+        let tasks = [
+            task("1", Priority::Medium, &["2", "9"]),
+            task("2", Priority::Medium, &["1"]),
+        ];
         let refusal = WavePlan::new(&tasks, &off()).expect_err("a refusal");
         assert_eq!((refusal.unknown.len(), refusal.cycles.len()), (1, 1));
     }

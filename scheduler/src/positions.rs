@@ -18,7 +18,10 @@ impl<'a> Positions<'a> {
     /// Returns the positions of ids, and those that stand there more than once, in order.
     pub(crate) fn new(ids: impl ExactSizeIterator<Item = &'a TaskId>) -> (Self, Vec<TaskId>) {
         let limit = ids.len() * 8 + 2048;
-        let mut positions = Positions { numbers: vec![NOWHERE; limit], others: BTreeMap::new() };
+        let mut positions = Positions {
+            numbers: vec![NOWHERE; limit],
+            others: BTreeMap::new(),
+        };
         let mut duplicates = Vec::new();
         for (position, id) in ids.enumerate() {
             let position = u32::try_from(position).expect("a backlog has fewer than 2^32 tasks");
@@ -49,7 +52,9 @@ impl<'a> Positions<'a> {
 /// The place of `<n>` and of `<n>:red` in the table.
 fn as_small_number(id: &TaskId, limit: usize) -> Option<usize> {
     let text = id.as_str();
-    let (digits, half) = text.strip_suffix(":red").map_or((text, 0), |digits| (digits, 1));
+    let (digits, half) = text
+        .strip_suffix(":red")
+        .map_or((text, 0), |digits| (digits, 1));
     let is_canonical = !digits.is_empty()
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && (digits == "0" || !digits.starts_with('0'));
@@ -57,7 +62,10 @@ fn as_small_number(id: &TaskId, limit: usize) -> Option<usize> {
         return None;
     }
     let number: usize = digits.parse().ok()?;
-    number.checked_mul(2)?.checked_add(half).filter(|&place| place < limit)
+    number
+        .checked_mul(2)?
+        .checked_add(half)
+        .filter(|&place| place < limit)
 }
 
 #[cfg(test)]
@@ -66,14 +74,39 @@ mod tests {
 
     #[test]
     fn every_spelling_is_an_id_of_its_own_and_the_last_of_several_counts() {
-        let ids: Vec<TaskId> = ["1", "01", "1.1", "7", "99999999999999999999", "x", "7", "", "7:red", "07:red"]
-            .into_iter()
-            .map(TaskId::from)
-            .collect();
+        let ids: Vec<TaskId> = [
+            "1",
+            "01",
+            "1.1",
+            "7",
+            "99999999999999999999",
+            "x",
+            "7",
+            "",
+            "7:red",
+            "07:red",
+        ]
+        .into_iter()
+        .map(TaskId::from)
+        .collect();
         let (positions, duplicates) = Positions::new(ids.iter());
         assert_eq!(duplicates, ["7".into()] as [TaskId; 1]);
         let found: Vec<Option<usize>> = ids.iter().map(|id| positions.get(id)).collect();
-        assert_eq!(found, [Some(0), Some(1), Some(2), Some(6), Some(4), Some(5), Some(6), Some(7), Some(8), Some(9)]);
+        assert_eq!(
+            found,
+            [
+                Some(0),
+                Some(1),
+                Some(2),
+                Some(6),
+                Some(4),
+                Some(5),
+                Some(6),
+                Some(7),
+                Some(8),
+                Some(9)
+            ]
+        );
         assert_eq!(positions.get(&"2".into()), None);
     }
 }

@@ -84,19 +84,36 @@ impl Preflight {
 
     /// Tells whether tests can prove nothing, although the run goes on.
     pub fn nothing_is_proven(&self) -> bool {
-        self.problems.iter().any(|problem| matches!(problem.check.as_str(), "tests" | "set-up"))
+        self.problems
+            .iter()
+            .any(|problem| matches!(problem.check.as_str(), "tests" | "set-up"))
     }
 
     /// Returns what was seen, a line for each test command and each problem.
     pub fn lines(&self) -> Vec<String> {
         let several = self.bases.len() > 1;
         let of_base = |base: &Base| {
-            let command = if several { format!(" (`{}`)", base.command) } else { String::new() };
+            let command = if several {
+                format!(" (`{}`)", base.command)
+            } else {
+                String::new()
+            };
             format!("base{command}: {}", base.words())
         };
-        let good = self.bases.iter().filter(|base| base.state != BaseState::Broken).map(of_base);
-        let on = if self.is_overridden { "; going on all the same (`--allow-broken-base`)" } else { "" };
-        let bad = self.problems.iter().map(|problem| format!("base: {}: {}{on}", problem.check, problem.what));
+        let good = self
+            .bases
+            .iter()
+            .filter(|base| base.state != BaseState::Broken)
+            .map(of_base);
+        let on = if self.is_overridden {
+            "; going on all the same (`--allow-broken-base`)"
+        } else {
+            ""
+        };
+        let bad = self
+            .problems
+            .iter()
+            .map(|problem| format!("base: {}: {}{on}", problem.check, problem.what));
         bad.chain(good).collect()
     }
 }
@@ -108,17 +125,25 @@ impl Base {
             (BaseState::Broken, _) => "the tests can't be run".to_owned(),
             (BaseState::Runs, Strength::PerTest) => self.counts(),
             (BaseState::Runs, Strength::ExitStatusOnly | Strength::Nothing) => {
-                format!("the test command passes, exit status only{}", self.advised())
+                format!(
+                    "the test command passes, exit status only{}",
+                    self.advised()
+                )
             }
         }
     }
 
     fn advised(&self) -> String {
-        self.advice.as_ref().map_or_else(String::new, |advice| format!("; {advice}"))
+        self.advice
+            .as_ref()
+            .map_or_else(String::new, |advice| format!("; {advice}"))
     }
 
     fn counts(&self) -> String {
-        let mut counts = vec![format!("{} pass", self.passed), format!("{} fail", self.failed)];
+        let mut counts = vec![
+            format!("{} pass", self.passed),
+            format!("{} fail", self.failed),
+        ];
         counts.extend((self.flaky > 0).then(|| format!("{} flaky", self.flaky)));
         counts.extend((self.skipped > 0).then(|| format!("{} skipped", self.skipped)));
         counts.join(", ")

@@ -95,7 +95,9 @@ impl Strength {
         match (self.of(passed, failed), holds) {
             (Self::PerTest, true) => format!("{passed} passed, {failed} failed; proven"),
             (Self::PerTest, false) => format!("{passed} passed, {failed} failed; {refused}"),
-            (Self::ExitStatusOnly, true) => "exit status only, no test was read one by one".to_owned(),
+            (Self::ExitStatusOnly, true) => {
+                "exit status only, no test was read one by one".to_owned()
+            }
             (Self::ExitStatusOnly, false) => format!("exit status only; {refused}"),
             (Self::Nothing, true) => "none were run".to_owned(),
             (Self::Nothing, false) => refused.to_owned(),
@@ -115,7 +117,12 @@ pub struct CoverageChange {
 impl Proof {
     /// Returns the proof that work is refused for a reason which no test tells.
     pub fn refused(failure: Failure, reason: Reason, evidence: impl Into<String>) -> Self {
-        Self { failure: Some(failure), reason: Some(reason), evidence: evidence.into(), ..Self::default() }
+        Self {
+            failure: Some(failure),
+            reason: Some(reason),
+            evidence: evidence.into(),
+            ..Self::default()
+        }
     }
 
     /// Returns how much it rests on.

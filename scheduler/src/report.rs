@@ -43,7 +43,9 @@ impl Ended {
         match self {
             Self::Exited(code) => *code,
             Self::Lingered => Some(0),
-            Self::TimedOut | Self::Stalled | Self::Killed | Self::Lost | Self::NotStarted(_) => None,
+            Self::TimedOut | Self::Stalled | Self::Killed | Self::Lost | Self::NotStarted(_) => {
+                None
+            }
         }
     }
 }
@@ -61,7 +63,10 @@ impl Tokens {
     /// Returns the sum of both.
     #[must_use]
     pub const fn plus(self, more: Self) -> Self {
-        Self { input: self.input.saturating_add(more.input), output: self.output.saturating_add(more.output) }
+        Self {
+            input: self.input.saturating_add(more.input),
+            output: self.output.saturating_add(more.output),
+        }
     }
 
     /// Returns those read and those written together.
@@ -116,11 +121,18 @@ pub struct AgentReport {
 impl AgentReport {
     /// Forgets a cost that can't be one: less than nothing, or no number. It would make what was spent any less.
     pub fn forget_impossible_figures(&mut self) {
-        self.cost_usd = self.cost_usd.filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
+        self.cost_usd = self
+            .cost_usd
+            .filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
     }
 
     /// Returns the report of a process of which nothing else is known: no result file, no tokens, no output.
-    pub fn new(agent: impl Into<String>, started_at: Timestamp, ended_at: Timestamp, ended: Ended) -> Self {
+    pub fn new(
+        agent: impl Into<String>,
+        started_at: Timestamp,
+        ended_at: Timestamp,
+        ended: Ended,
+    ) -> Self {
         Self {
             agent: agent.into(),
             started_at,

@@ -126,7 +126,10 @@ pub enum Refusal {
         status: Status,
     },
     /// It depends on tasks that neither are done nor belong to the run.
-    #[error("{wanted}: it depends on {}, which is not done and not part of the run", names(on))]
+    #[error(
+        "{wanted}: it depends on {}, which is not done and not part of the run",
+        names(on)
+    )]
     Outside {
         /// What was wanted.
         wanted: String,
@@ -157,19 +160,30 @@ impl Refusal {
 
 /// Returns ids as a list in words.
 pub(crate) fn names(ids: &[TaskId]) -> String {
-    ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+    ids.iter()
+        .map(|id| format!("`{id}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl Request {
     /// Returns what was done, in words.
     pub fn done(&self) -> String {
         match self {
-            Self::Pause => "paused the run: agents that work go on, and nothing more is started".to_owned(),
+            Self::Pause => {
+                "paused the run: agents that work go on, and nothing more is started".to_owned()
+            }
             Self::Continue => "resumed the run".to_owned(),
             Self::StopTask { task, .. } => format!("asked task `{task}` to stop"),
             Self::Retry(task) => format!("gave task `{task}` a fresh attempt"),
-            Self::Skip { task, dependants: Dependants::Blocked } => format!("skipped task `{task}`"),
-            Self::Skip { task, dependants: Dependants::Released } => {
+            Self::Skip {
+                task,
+                dependants: Dependants::Blocked,
+            } => format!("skipped task `{task}`"),
+            Self::Skip {
+                task,
+                dependants: Dependants::Released,
+            } => {
                 format!("skipped task `{task}`; what depends on it goes on without it")
             }
             Self::Add(tasks) => {

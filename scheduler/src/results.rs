@@ -92,9 +92,16 @@ pub struct Coverage {
 
 impl Coverage {
     /// Returns the covered share in percent; 100 where there is nothing to cover.
-    #[expect(clippy::cast_precision_loss, reason = "lines of code stay far below 2^52")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "lines of code stay far below 2^52"
+    )]
     pub fn percent(&self) -> f64 {
-        if self.total == 0 { 100.0 } else { self.covered as f64 * 100.0 / self.total as f64 }
+        if self.total == 0 {
+            100.0
+        } else {
+            self.covered as f64 * 100.0 / self.total as f64
+        }
     }
 }
 
@@ -143,11 +150,17 @@ impl TestReport {
 
     /// Counts the tests that ended so.
     pub fn count(&self, outcome: TestOutcome) -> usize {
-        self.tests.values().filter(|&&other| other == outcome).count()
+        self.tests
+            .values()
+            .filter(|&&other| other == outcome)
+            .count()
     }
 
     /// Returns the names of the tests that ended so, in order.
     pub fn names(&self, outcome: TestOutcome) -> impl Iterator<Item = &str> {
-        self.tests.iter().filter(move |&(_, &other)| other == outcome).map(|(name, _)| name.as_str())
+        self.tests
+            .iter()
+            .filter(move |&(_, &other)| other == outcome)
+            .map(|(name, _)| name.as_str())
     }
 }

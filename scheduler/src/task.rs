@@ -97,8 +97,15 @@ pub enum Status {
 
 impl Status {
     /// The statuses that can be written.
-    pub const KNOWN: [Self; 7] =
-        [Self::Pending, Self::InProgress, Self::Done, Self::Review, Self::Deferred, Self::Cancelled, Self::Blocked];
+    pub const KNOWN: [Self; 7] = [
+        Self::Pending,
+        Self::InProgress,
+        Self::Done,
+        Self::Review,
+        Self::Deferred,
+        Self::Cancelled,
+        Self::Blocked,
+    ];
 
     /// Returns Task Master's spelling.
     pub fn as_str(&self) -> &str {

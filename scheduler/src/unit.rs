@@ -30,12 +30,22 @@ pub fn of_unit(tasks: &[Task], unit: Unit) -> Vec<Task> {
 }
 
 fn by_task(tasks: &[Task]) -> Vec<Task> {
-    let parents: BTreeMap<&TaskId, &TaskId> =
-        tasks.iter().flat_map(|task| task.subtasks.iter().map(move |subtask| (&subtask.id, &task.id))).collect();
+    let parents: BTreeMap<&TaskId, &TaskId> = tasks
+        .iter()
+        .flat_map(|task| {
+            task.subtasks
+                .iter()
+                .map(move |subtask| (&subtask.id, &task.id))
+        })
+        .collect();
     tasks
         .iter()
         .map(|task| {
-            let to_parent = |id: &TaskId| parents.get(id).map_or_else(|| id.clone(), |&parent| parent.clone());
+            let to_parent = |id: &TaskId| {
+                parents
+                    .get(id)
+                    .map_or_else(|| id.clone(), |&parent| parent.clone())
+            };
             let mut task_of_unit = task.clone();
             task_of_unit.dependencies = without_repeats(
                 task.dependencies
@@ -53,9 +63,22 @@ fn by_subtask(tasks: &[Task]) -> Vec<Task> {
     let children: BTreeMap<&TaskId, Vec<TaskId>> = tasks
         .iter()
         .filter(|task| !task.subtasks.is_empty())
-        .map(|task| (&task.id, task.subtasks.iter().map(|subtask| subtask.id.clone()).collect()))
+        .map(|task| {
+            (
+                &task.id,
+                task.subtasks
+                    .iter()
+                    .map(|subtask| subtask.id.clone())
+                    .collect(),
+            )
+        })
         .collect();
-    let expanded = |id: &TaskId| children.get(id).cloned().unwrap_or_else(|| vec![id.clone()]);
+    let expanded = |id: &TaskId| {
+        children
+            .get(id)
+            .cloned()
+            .unwrap_or_else(|| vec![id.clone()])
+    };
     let mut units = Vec::new();
     for task in tasks {
         if task.subtasks.is_empty() {
@@ -98,7 +121,10 @@ mod tests {
     use crate::task::task;
 
     fn dependencies(tasks: &[Task], id: &str) -> Vec<String> {
-        let task = tasks.iter().find(|task| task.id.as_str() == id).expect("a task of that id");
+        let task = tasks
+            .iter()
+            .find(|task| task.id.as_str() == id)
+            .expect("a task of that id");
         task.dependencies.iter().map(ToString::to_string).collect()
     }
 
@@ -131,7 +157,11 @@ mod tests {
     fn subtasks_of_a_finished_parent_are_finished() {
         let mut tasks = backlog();
         tasks[0].status = Status::Done;
-        assert!(of_unit(&tasks, Unit::Subtask)[..2].iter().all(|task| task.status == Status::Done));
+        assert!(
+            of_unit(&tasks, Unit::Subtask)[..2]
+                .iter()
+                .all(|task| task.status == Status::Done)
+        );
     }
 
     #[test]

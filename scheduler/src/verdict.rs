@@ -104,7 +104,8 @@ pub struct RedFacts {
 /// Tells whether a test that passed before fails, so that a second run has to tell whether it is flaky; new tests of a
 /// RED are to fail.
 pub fn old_tests_got_worse(base: &TestReport, after: &TestReport) -> bool {
-    base.names(TestOutcome::Passed).any(|name| after.tests.get(name) == Some(&TestOutcome::Failed))
+    base.names(TestOutcome::Passed)
+        .any(|name| after.tests.get(name) == Some(&TestOutcome::Failed))
 }
 
 /// Tells whether something is worse than before, so that a second run has to tell whether it is flaky.

@@ -19,14 +19,22 @@ const SYMLINK_LIMIT: usize = 40;
 /// `0666`. A symbolic link stays and its target is replaced. A file that may not be written is not replaced either,
 /// although renaming over it would work.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_by(&follow_symlinks(path)?, bytes, tempfile::Builder::new().prefix(".tm-").suffix(".tmp"))
+    replace_by(
+        &follow_symlinks(path)?,
+        bytes,
+        tempfile::Builder::new().prefix(".tm-").suffix(".tmp"),
+    )
 }
 
 /// As [`replace`], for a file of tm's own in a folder where others can write: a link, a pipe or whatever else has its
 /// name is replaced itself, and nothing that it leads to.
 pub fn replace_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
     remove_what_is_no_file(path)?;
-    replace_by(path, bytes, tempfile::Builder::new().prefix(".tm-").suffix(".tmp"))
+    replace_by(
+        path,
+        bytes,
+        tempfile::Builder::new().prefix(".tm-").suffix(".tmp"),
+    )
 }
 
 /// Takes links, pipes and the like away; a folder stays, and is an error later.
@@ -49,14 +57,27 @@ pub fn replace_as_only_writer(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    replace_by(&target, bytes, tempfile::Builder::new().prefix(&prefix).suffix(".tmp").rand_bytes(0))
+    replace_by(
+        &target,
+        bytes,
+        tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(".tmp")
+            .rand_bytes(0),
+    )
 }
 
-fn replace_by(target: &Path, bytes: &[u8], temporary: &mut tempfile::Builder<'_, '_>) -> io::Result<()> {
+fn replace_by(
+    target: &Path,
+    bytes: &[u8],
+    temporary: &mut tempfile::Builder<'_, '_>,
+) -> io::Result<()> {
     let old = writable_file(target)?;
     let folder = folder_of(target);
     let mode = if old.is_some() { 0o600 } else { 0o666 };
-    let mut temporary = temporary.permissions(Permissions::from_mode(mode)).tempfile_in(folder)?;
+    let mut temporary = temporary
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(folder)?;
     tm_faults::check("replace: write")?;
     temporary.write_all(bytes)?;
     if let Some(old) = old {
@@ -74,14 +95,23 @@ fn replace_by(target: &Path, bytes: &[u8], temporary: &mut tempfile::Builder<'_,
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     match File::open(folder)?.sync_all() {
         // Some network file systems have no such operation on folders; there is nothing more to be done there.
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::InvalidInput | ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(())
+        }
         result => result,
     }
 }
 
 /// Returns the folder that holds `path`, `.` for a bare file name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| *folder != OsStr::new("")).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| *folder != OsStr::new(""))
+        .unwrap_or(Path::new("."))
 }
 
 /// Returns where `path` leads, which need not exist.
@@ -90,7 +120,9 @@ fn follow_symlinks(path: &Path) -> io::Result<PathBuf> {
     for _ in 0..SYMLINK_LIMIT {
         match fs::read_link(&target) {
             Ok(next) => target = folder_of(&target).join(next),
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => return Ok(target),
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => {
+                return Ok(target);
+            }
             Err(error) => return Err(error),
         }
     }
@@ -106,7 +138,10 @@ fn writable_file(path: &Path) -> io::Result<Option<Metadata>> {
     };
     if !metadata.is_file() {
         // Opening a pipe to find out would wait for its reader.
-        return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "not a regular file",
+        ));
     }
     drop(tm_untrusted::open_writable(path)?);
     Ok(Some(metadata))
@@ -116,7 +151,11 @@ fn writable_file(path: &Path) -> io::Result<Option<Metadata>> {
 fn keep_access(file: &File, old: &Metadata) -> io::Result<()> {
     // Only root may give a file away; anyone else keeps it, as every editor does.
     if fchown(file, Some(old.uid()), Some(old.gid())).is_err() {
-        tracing::debug!(uid = old.uid(), gid = old.gid(), "the replaced file changes its owner");
+        tracing::debug!(
+            uid = old.uid(),
+            gid = old.gid(),
+            "the replaced file changes its owner"
+        );
     }
     file.set_permissions(old.permissions())
 }
@@ -189,7 +228,10 @@ mod tests {
     #[test]
     fn a_file_of_tms_own_takes_the_place_of_a_link_or_a_pipe() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, precious) = (folder.path().join("prompt.md"), folder.path().join("precious"));
+        let (path, precious) = (
+            folder.path().join("prompt.md"),
+            folder.path().join("precious"),
+        );
         replace(&precious, b"mine").unwrap();
         symlink("precious", &path).unwrap();
         replace_own(&path, b"one").unwrap();
@@ -198,7 +240,10 @@ mod tests {
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
         replace_own(&path, b"two").unwrap();
-        assert_eq!((fs::read(&path).unwrap(), fs::read(&precious).unwrap()), (b"two".to_vec(), b"mine".to_vec()));
+        assert_eq!(
+            (fs::read(&path).unwrap(), fs::read(&precious).unwrap()),
+            (b"two".to_vec(), b"mine".to_vec())
+        );
     }
 
     #[test]
@@ -222,7 +267,10 @@ mod tests {
         replace(&path, b"old").unwrap();
         fs::hard_link(&path, &other).unwrap();
         replace(&path, b"new").unwrap();
-        assert_eq!((fs::read(&path).unwrap(), fs::read(&other).unwrap()), (b"new".to_vec(), b"old".to_vec()));
+        assert_eq!(
+            (fs::read(&path).unwrap(), fs::read(&other).unwrap()),
+            (b"new".to_vec(), b"old".to_vec())
+        );
     }
 
     #[test]

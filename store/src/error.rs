@@ -68,7 +68,9 @@ pub enum Error {
         path: PathBuf,
     },
     /// A run id that is no safe file name.
-    #[error("use `{id}` as a run id: it may hold letters, digits, `-` and `_` only, at most 64 of them")]
+    #[error(
+        "use `{id}` as a run id: it may hold letters, digits, `-` and `_` only, at most 64 of them"
+    )]
     UnsafeRunId {
         /// The id as it came.
         id: String,
@@ -128,11 +130,17 @@ pub enum Error {
 impl Error {
     /// Wraps an error met while reading `path`.
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Read { path: path.to_path_buf(), source }
+        move |source| Self::Read {
+            path: path.to_path_buf(),
+            source,
+        }
     }
 
     /// Wraps an error met while writing `path`.
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Write { path: path.to_path_buf(), source }
+        move |source| Self::Write {
+            path: path.to_path_buf(),
+            source,
+        }
     }
 }

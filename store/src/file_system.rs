@@ -41,13 +41,19 @@ mod tests {
 
     #[test]
     fn network_file_systems_are_known_by_their_numbers() {
-        assert_eq!([0x6969, 0xff53_4d42, 0x6573_5546].map(name_of), [Some("nfs"), Some("cifs"), Some("fuse")]);
+        assert_eq!(
+            [0x6969, 0xff53_4d42, 0x6573_5546].map(name_of),
+            [Some("nfs"), Some("cifs"), Some("fuse")]
+        );
         let (ext4, tmpfs) = (0xef53, 0x0102_1994);
         assert_eq!([ext4, tmpfs].map(name_of), [None, None]);
     }
 
     #[test]
     fn processes_as_files_are_local() {
-        assert_eq!(unreliable_for_locks(&File::open("/proc/self/stat").unwrap()), None);
+        assert_eq!(
+            unreliable_for_locks(&File::open("/proc/self/stat").unwrap()),
+            None
+        );
     }
 }

@@ -6,7 +6,10 @@ use super::language::Language;
 pub(super) type Tasks = &'static [(&'static str, &'static str, &'static [&'static str])];
 
 const ONE: Tasks = &[("1", "Add the parser", &[])];
-const CHAIN: Tasks = &[("1", "Add the parser", &[]), ("2", "Add the printer", &["1"])];
+const CHAIN: Tasks = &[
+    ("1", "Add the parser", &[]),
+    ("2", "Add the printer", &["1"]),
+];
 const BOTH: Tasks = &[("1", "Add the parser", &[]), ("2", "Add the printer", &[])];
 
 /// What may come of a case, besides what has to be true of all.
@@ -98,25 +101,41 @@ fn cheating(phase: &'static str, cheat: &'static str) -> Case {
 
 impl Case {
     pub(super) fn python(self) -> Self {
-        Self { language: Language::Python, ..self }
+        Self {
+            language: Language::Python,
+            ..self
+        }
     }
 
     /// A second task, which depends on the first.
     pub(super) fn then_another_task(self) -> Self {
-        Self { tasks: CHAIN, ..self }
+        Self {
+            tasks: CHAIN,
+            ..self
+        }
     }
 
     /// A second task at the same time as the first.
     pub(super) fn beside_another_task(self) -> Self {
-        Self { tasks: BOTH, settings: vec!["--max-parallel", "2"], ..self }
+        Self {
+            tasks: BOTH,
+            settings: vec!["--max-parallel", "2"],
+            ..self
+        }
     }
 
     pub(super) fn with_red(self, red: &'static str) -> Self {
-        Self { red: Some(red), ..self }
+        Self {
+            red: Some(red),
+            ..self
+        }
     }
 
     pub(super) fn with_green(self, green: &'static str) -> Self {
-        Self { green: Some(green), ..self }
+        Self {
+            green: Some(green),
+            ..self
+        }
     }
 
     pub(super) fn in_a_project(self, project: &'static str) -> Self {
@@ -138,7 +157,10 @@ impl Case {
     }
 
     pub(super) fn which_changes(self, agent_changes: &'static [&'static str]) -> Self {
-        Self { agent_changes, ..self }
+        Self {
+            agent_changes,
+            ..self
+        }
     }
 
     pub(super) fn run_by(self, runner: &'static [&'static str]) -> Self {
@@ -154,11 +176,17 @@ impl Case {
     }
 
     pub(super) fn with_all_memory(self) -> Self {
-        Self { is_bounded: false, ..self }
+        Self {
+            is_bounded: false,
+            ..self
+        }
     }
 
     pub(super) fn lands(self) -> Self {
-        Self { expectation: Expectation::Lands, ..self }
+        Self {
+            expectation: Expectation::Lands,
+            ..self
+        }
     }
 
     pub(super) fn refused(self) -> Self {
@@ -166,23 +194,38 @@ impl Case {
     }
 
     pub(super) fn refused_as(self, failures: &'static [&'static str]) -> Self {
-        Self { expectation: Expectation::Refused(failures), ..self }
+        Self {
+            expectation: Expectation::Refused(failures),
+            ..self
+        }
     }
 
     pub(super) fn lands_or_is_refused(self) -> Self {
-        Self { expectation: Expectation::LandsOrIsRefused, ..self }
+        Self {
+            expectation: Expectation::LandsOrIsRefused,
+            ..self
+        }
     }
 
     pub(super) fn lands_in_the_end(self) -> Self {
-        Self { expectation: Expectation::LandsInTheEnd, ..self }
+        Self {
+            expectation: Expectation::LandsInTheEnd,
+            ..self
+        }
     }
 
     pub(super) fn never_lands(self) -> Self {
-        Self { expectation: Expectation::NeverLands, ..self }
+        Self {
+            expectation: Expectation::NeverLands,
+            ..self
+        }
     }
 
     pub(super) fn ends(self) -> Self {
-        Self { expectation: Expectation::Ends, ..self }
+        Self {
+            expectation: Expectation::Ends,
+            ..self
+        }
     }
 
     pub(super) fn within(self, seconds: u64) -> Self {

@@ -5,8 +5,12 @@ use super::case::{Case, green};
 const REFUSED: &[&str] = &["work-refused/git-files-changed", "escaped"];
 const ESCAPED: &[&str] = &["escaped"];
 const CONFIG: &[&str] = &[".git/config"];
-const TOOLS: &[&[&str]] =
-    &[&["worktrees", "diff", "1"], &["worktrees", "log", "1"], &["worktrees", "list"], &["doctor"]];
+const TOOLS: &[&[&str]] = &[
+    &["worktrees", "diff", "1"],
+    &["worktrees", "log", "1"],
+    &["worktrees", "list"],
+    &["doctor"],
+];
 
 /// Work in a worktree whose `.git` the agent has made something else: nothing of that is believed.
 fn not_the_worktree_of_tm(cheat: &'static str) -> Case {

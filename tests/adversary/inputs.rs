@@ -7,8 +7,14 @@ use serde_json::json;
 use std::process::Output;
 
 /// Calls that only read.
-const LOOKS: [&[&str]; 6] =
-    [&["list"], &["next"], &["show", "1"], &["waves", "plan"], &["waves", "status"], &["tasks", "check"]];
+const LOOKS: [&[&str]; 6] = [
+    &["list"],
+    &["next"],
+    &["show", "1"],
+    &["waves", "plan"],
+    &["waves", "status"],
+    &["tasks", "check"],
+];
 
 /// How long a call that only reads may take.
 const SOON: u64 = 20;
@@ -25,9 +31,18 @@ fn scene(id: &str, title: &str) -> Scene {
 /// A call that has to end soon, with little memory, in words.
 fn call(scene: &Scene, arguments: &[&str]) -> Output {
     let output = within(with_little_memory(scene, &scene.tm(arguments)), SOON);
-    let output = output.unwrap_or_else(|| panic!("`tm {}` had not ended after {SOON} seconds", arguments.join(" ")));
+    let output = output.unwrap_or_else(|| {
+        panic!(
+            "`tm {}` had not ended after {SOON} seconds",
+            arguments.join(" ")
+        )
+    });
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code().is_some_and(|code| code < 101), "{arguments:?}: {:?} {words:.2000}", output.status);
+    assert!(
+        output.status.code().is_some_and(|code| code < 101),
+        "{arguments:?}: {:?} {words:.2000}",
+        output.status
+    );
     assert!(!words.contains("panicked"), "{arguments:?}: {words:.2000}");
     assert_eq!(control_characters(&arguments.join(" "), &output), None);
     output
@@ -41,7 +56,12 @@ fn looks(scene: &Scene) {
 
 fn runs(scene: &Scene) {
     let run = within(scene.run_command(&["--tdd", "off"]), 60).expect("the run ends");
-    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(
+        run.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
     assert_eq!(control_characters("waves run", &run), None);
     for arguments in [
         &["waves", "report"][..],
@@ -69,7 +89,9 @@ fn put(scene: &Scene, file: &str, odd: &Odd) {
         Odd::Endless => std::os::unix::fs::symlink("/dev/zero", &path).expect("a link"),
         Odd::Pipe => scene.pipe(&format!("checkout/{file}")),
         Odd::Folder => std::fs::create_dir(&path).expect("a folder"),
-        Odd::Gigabytes => std::fs::File::create(&path).and_then(|made| made.set_len(8 << 30)).expect("a file"),
+        Odd::Gigabytes => std::fs::File::create(&path)
+            .and_then(|made| made.set_len(8 << 30))
+            .expect("a file"),
     }
 }
 
@@ -86,7 +108,8 @@ fn orders_to_the_terminal_in_a_title_reach_nobody() {
 fn orders_to_the_terminal_in_names_of_tags_and_statuses_reach_nobody() {
     let task = json!({"id": "1", "title": "x", "status": format!("odd{ORDERS}"), "priority": format!("odd{ORDERS}"), "dependencies": [ORDERS]});
     let scene = Scene::with_backlog(
-        &json!({format!("tag{ORDERS}"): {"tasks": [task.clone()]}, "master": {"tasks": [task]}}).to_string(),
+        &json!({format!("tag{ORDERS}"): {"tasks": [task.clone()]}, "master": {"tasks": [task]}})
+            .to_string(),
         HONEST,
     );
     looks(&scene);
@@ -103,7 +126,11 @@ fn stays_within(id: &str) {
     assert_eq!(control_characters("waves run", &run), None, "{id:?}");
     let after = scene.git(&["status", "--porcelain", "--", ".", ":!.taskmaster"]);
     assert_eq!(before, after, "{id:?}");
-    for place in [scene.path("up"), scene.path("ran"), scene.root().join("ran")] {
+    for place in [
+        scene.path("up"),
+        scene.path("ran"),
+        scene.root().join("ran"),
+    ] {
         assert!(!place.exists(), "{id:?} made {}", place.display());
     }
     scene.git(&["fsck", "--connectivity-only"]);
@@ -111,7 +138,18 @@ fn stays_within(id: &str) {
 
 #[test]
 fn ids_that_are_paths_or_options_stay_within_their_folders() {
-    for id in ["../../../up", "a/b", "-rf", "--help", "$(touch ran)", ".git", "HEAD", "@{-1}", "a..b", "x.lock"] {
+    for id in [
+        "../../../up",
+        "a/b",
+        "-rf",
+        "--help",
+        "$(touch ran)",
+        ".git",
+        "HEAD",
+        "@{-1}",
+        "a..b",
+        "x.lock",
+    ] {
         stays_within(id);
     }
 }
@@ -140,8 +178,13 @@ fn deep_json_is_refused_in_words() {
         let deep = format!("{}1{}", open.repeat(200_000), close.repeat(200_000));
         write(&scene.root().join(".taskmaster/tasks/tasks.json"), &deep);
         looks(&scene);
-        let within_a_task = format!("{{\"master\":{{\"tasks\":[{{\"id\":1,\"title\":\"x\",\"metadata\":{deep}}}]}}}}");
-        write(&scene.root().join(".taskmaster/tasks/tasks.json"), &within_a_task);
+        let within_a_task = format!(
+            "{{\"master\":{{\"tasks\":[{{\"id\":1,\"title\":\"x\",\"metadata\":{deep}}}]}}}}"
+        );
+        write(
+            &scene.root().join(".taskmaster/tasks/tasks.json"),
+            &within_a_task,
+        );
         looks(&scene);
     }
 }
@@ -151,7 +194,12 @@ fn settings_that_are_no_file_are_refused_in_words() {
     for odd in ALL_ODD {
         let scene = scene("1", "Document it");
         put(&scene, ".taskmaster/tm.yaml", &odd);
-        for arguments in [&["list"][..], &["config", "show"], &["waves", "plan"], &["doctor"]] {
+        for arguments in [
+            &["list"][..],
+            &["config", "show"],
+            &["waves", "plan"],
+            &["doctor"],
+        ] {
             call(&scene, arguments);
         }
     }
@@ -172,11 +220,18 @@ fn settings_that_multiply_are_refused_in_words() {
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for level in 1..12 {
         let below = format!("*a{}", level - 1);
-        bomb.extend([format!("a{level}: &a{level} ["), vec![below; 9].join(", "), "]\n".to_owned()]);
+        bomb.extend([
+            format!("a{level}: &a{level} ["),
+            vec![below; 9].join(", "),
+            "]\n".to_owned(),
+        ]);
     }
-    for text in
-        [bomb, "[".repeat(100_000), "\u{0}".repeat(1000), "waves: { max_parallel: 99999999999999999999 }".to_owned()]
-    {
+    for text in [
+        bomb,
+        "[".repeat(100_000),
+        "\u{0}".repeat(1000),
+        "waves: { max_parallel: 99999999999999999999 }".to_owned(),
+    ] {
         write(&scene.root().join(".taskmaster/tm.yaml"), &text);
         eprintln!("settings that begin with {text:.20}");
         call(&scene, &["config", "show"]);
@@ -189,7 +244,13 @@ fn a_summary_that_became_a_link_shows_no_private_file() {
     let scene = scene("1", "Document it");
     runs(&scene);
     write(&scene.path("home/key"), PRIVATE);
-    for name in ["summary.md", "summary.json", "report.html", "plan.md", "context.md"] {
+    for name in [
+        "summary.md",
+        "summary.json",
+        "report.html",
+        "plan.md",
+        "context.md",
+    ] {
         let file = scene.waves_folder().join(name);
         drop(std::fs::remove_file(&file));
         std::os::unix::fs::symlink(scene.path("home/key"), &file).expect("a link");
@@ -202,7 +263,10 @@ fn a_summary_that_became_a_link_shows_no_private_file() {
         &["review", "--json"],
     ] {
         let output = call(&scene, arguments);
-        assert!(!String::from_utf8_lossy(&output.stdout).contains(PRIVATE), "{arguments:?}");
+        assert!(
+            !String::from_utf8_lossy(&output.stdout).contains(PRIVATE),
+            "{arguments:?}"
+        );
     }
 }
 
@@ -210,15 +274,27 @@ fn a_summary_that_became_a_link_shows_no_private_file() {
 fn files_of_a_run_that_became_pipes_hold_nobody_up() {
     let scene = scene("1", "Document it");
     runs(&scene);
-    for name in ["summary.md", "summary.json", "activity.jsonl", "journal.jsonl", "manifest.json", "tm.log"] {
+    for name in [
+        "summary.md",
+        "summary.json",
+        "activity.jsonl",
+        "journal.jsonl",
+        "manifest.json",
+        "tm.log",
+    ] {
         let file = scene.waves_folder().join(name);
         drop(std::fs::remove_file(&file));
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
-        rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, mode, 0)
+            .expect("a pipe");
     }
-    for arguments in
-        [&["waves", "report"][..], &["waves", "status"], &["waves", "list"], &["worktrees", "list"], &["waves", "plan"]]
-    {
+    for arguments in [
+        &["waves", "report"][..],
+        &["waves", "status"],
+        &["waves", "list"],
+        &["worktrees", "list"],
+        &["waves", "plan"],
+    ] {
         call(&scene, arguments);
     }
 }

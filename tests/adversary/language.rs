@@ -75,7 +75,10 @@ impl Language {
         match self {
             Self::Shell => {
                 write(&root.join("bin/old"), "echo old\n");
-                write(&root.join("t/old.t"), ". t/check.sh\ncheck 'the old one' old \"$(sh bin/old)\"\n");
+                write(
+                    &root.join("t/old.t"),
+                    ". t/check.sh\ncheck 'the old one' old \"$(sh bin/old)\"\n",
+                );
             }
             Self::Python => {
                 for name in ["run-tests.sh", "t/check.sh", "t/old.t"] {
@@ -83,7 +86,10 @@ impl Language {
                 }
                 write(&root.join(".gitignore"), "__pycache__\n");
                 write(&root.join("demo/__init__.py"), "");
-                write(&root.join("demo/old.py"), "def old():\n    return \"old\"\n");
+                write(
+                    &root.join("demo/old.py"),
+                    "def old():\n    return \"old\"\n",
+                );
                 write(&root.join("tests/__init__.py"), "");
                 write(&root.join("tests/test_old.py"), PYTHON_OLD);
             }
@@ -133,7 +139,9 @@ impl Language {
     /// The search path: a Python that is not looked up anew by a wrapper at each call.
     pub(super) fn search_path(self) -> std::ffi::OsString {
         let usual = std::env::var_os("PATH").unwrap_or_default();
-        let Some(folder) = (self == Self::Python).then(python_folder).flatten() else { return usual };
+        let Some(folder) = (self == Self::Python).then(python_folder).flatten() else {
+            return usual;
+        };
         let folders = std::iter::once(folder.clone()).chain(std::env::split_paths(&usual));
         std::env::join_paths(folders).unwrap_or(usual)
     }
@@ -150,17 +158,23 @@ fn tap(line: &str) -> Option<(String, bool)> {
 
 fn unittest(line: &str) -> Option<(String, bool)> {
     let (name, result) = line.split_once(" ... ")?;
-    name.starts_with("test_").then(|| (name.to_owned(), result == "ok"))
+    name.starts_with("test_")
+        .then(|| (name.to_owned(), result == "ok"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests start programs")]
 fn python_folder() -> Option<&'static PathBuf> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let ask = || {
-        let output =
-            std::process::Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().ok()?;
+        let output = std::process::Command::new("python3")
+            .args(["-c", "import sys; print(sys.executable)"])
+            .output()
+            .ok()?;
         let path = String::from_utf8(output.stdout).ok()?;
-        Path::new(path.trim()).parent().filter(|folder| folder.is_absolute()).map(Path::to_path_buf)
+        Path::new(path.trim())
+            .parent()
+            .filter(|folder| folder.is_absolute())
+            .map(Path::to_path_buf)
     };
     FOLDER.get_or_init(ask).as_ref()
 }

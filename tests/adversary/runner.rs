@@ -14,7 +14,11 @@ fn npm(cheat: &'static str) -> Case {
         .run_by(&["package.json", ".npmrc"]);
     let case = case.with_all_memory();
     // Without npm there is nothing to bend, and the honest attempt is judged by the script itself.
-    if ready { case.with(&["--test-command", "npm test --silent"]) } else { case }
+    if ready {
+        case.with(&["--test-command", "npm test --silent"])
+    } else {
+        case
+    }
 }
 
 fn which(program: &str) -> bool {

@@ -31,13 +31,26 @@ struct Landed {
 /// Returns everything in which a stranger's clone disagrees with the report.
 ///
 /// Where the run stopped with an error that names the branch, what others did to the branch is not held against tm.
-pub(super) fn violations(scene: &Scene, case: &Case, report: &Value, stopped: Option<&str>) -> Vec<String> {
-    let (Some(branch), Some(base)) = (report["integration_branch"].as_str(), report["base_commit"].as_str()) else {
+pub(super) fn violations(
+    scene: &Scene,
+    case: &Case,
+    report: &Value,
+    stopped: Option<&str>,
+) -> Vec<String> {
+    let (Some(branch), Some(base)) = (
+        report["integration_branch"].as_str(),
+        report["base_commit"].as_str(),
+    ) else {
         return Vec::new();
     };
     let landed = landed(report);
     let is_named = stopped.is_some_and(|words| words.contains(branch));
-    let stranger = Stranger { scene, case, folder: scene.path("truth"), base: base.to_owned() };
+    let stranger = Stranger {
+        scene,
+        case,
+        folder: scene.path("truth"),
+        base: base.to_owned(),
+    };
     if let Err(words) = stranger.clone_branch(branch) {
         // A branch on which nothing landed need not be there.
         return if landed.is_empty() || is_named {
@@ -49,22 +62,41 @@ pub(super) fn violations(scene: &Scene, case: &Case, report: &Value, stopped: Op
     let mut seen = if is_named {
         Vec::new()
     } else {
-        [stranger.forbidden(), stranger.chain(), stranger.strangers(), stranger.links()].concat()
+        [
+            stranger.forbidden(),
+            stranger.chain(),
+            stranger.strangers(),
+            stranger.links(),
+        ]
+        .concat()
     };
     for pair in &landed {
-        seen.extend(stranger.disagrees_with(pair).into_iter().map(|what| format!("truth of task {}: {what}", pair.id)));
+        seen.extend(
+            stranger
+                .disagrees_with(pair)
+                .into_iter()
+                .map(|what| format!("truth of task {}: {what}", pair.id)),
+        );
     }
     seen
 }
 
 fn landed(report: &Value) -> Vec<Landed> {
-    let tasks = report["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let tasks = report["tasks"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let text = |task: &Value, key: &str| task[key].as_str().unwrap_or_default().to_owned();
-    let greens = tasks.iter().filter(|task| task["phase"] == "green" && task["landed"] == true);
+    let greens = tasks
+        .iter()
+        .filter(|task| task["phase"] == "green" && task["landed"] == true);
     greens
         .map(|green| {
             let red = tasks.iter().find(|task| task["id"] == green["pair"]);
-            Landed { id: text(green, "id"), red: red.map(|red| text(red, "commit")).unwrap_or_default() }
+            Landed {
+                id: text(green, "id"),
+                red: red.map(|red| text(red, "commit")).unwrap_or_default(),
+            }
         })
         .collect()
 }
@@ -73,9 +105,23 @@ impl Stranger<'_> {
     fn clone_branch(&self, branch: &str) -> Result<(), String> {
         std::fs::create_dir_all(&self.folder).expect("a folder");
         let from = format!("file://{}", self.scene.root().display());
-        let output =
-            self.git_in(&self.folder, &["clone", "--quiet", "--single-branch", "--branch", branch, &from, "clone"]);
-        if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+        let output = self.git_in(
+            &self.folder,
+            &[
+                "clone",
+                "--quiet",
+                "--single-branch",
+                "--branch",
+                branch,
+                &from,
+                "clone",
+            ],
+        );
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
     }
 
     /// A program with an environment in which nothing of the user's or the agent's is left.
@@ -98,32 +144,55 @@ impl Stranger<'_> {
 
     fn git_in(&self, at: &Path, arguments: &[&str]) -> Output {
         let mut command = self.program("git", at, "home");
-        command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]).args(arguments);
+        command
+            .args([
+                "-c",
+                "core.hooksPath=/dev/null",
+                "-c",
+                "core.fsmonitor=false",
+            ])
+            .args(arguments);
         within(command, 30).expect("git ends")
     }
 
     fn git(&self, arguments: &[&str]) -> String {
         let output = self.git_in(&self.folder.join("clone"), arguments);
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned()
     }
 
     /// What must not be in the tree or in the history of the branch.
     fn forbidden(&self) -> Vec<String> {
         let objects = self.git(&["rev-list", "--objects", &format!("{}..HEAD", self.base)]);
-        let paths = objects.lines().filter_map(|line| line.split_once(' ')).map(|(_, path)| path);
-        let is_forbidden =
-            |path: &&str| path.split('/').any(|part| [".env", ".taskmaster", ".git", ".git-own"].contains(&part));
-        let mut seen: Vec<String> =
-            paths.filter(is_forbidden).map(|path| format!("`{path}` is in the history")).collect();
+        let paths = objects
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(_, path)| path);
+        let is_forbidden = |path: &&str| {
+            path.split('/')
+                .any(|part| [".env", ".taskmaster", ".git", ".git-own"].contains(&part))
+        };
+        let mut seen: Vec<String> = paths
+            .filter(is_forbidden)
+            .map(|path| format!("`{path}` is in the history"))
+            .collect();
         let everything = self.git(&["cat-file", "--batch-all-objects", "--batch"]);
-        let words = ["BACKDOOR", PRIVATE].into_iter().filter(|word| everything.contains(word));
+        let words = ["BACKDOOR", PRIVATE]
+            .into_iter()
+            .filter(|word| everything.contains(word));
         seen.extend(words.map(|word| format!("`{word}` is in the history")));
         seen
     }
 
     /// Where the branch is not a chain of clean merges.
     fn chain(&self) -> Vec<String> {
-        let chain = self.git(&["rev-list", "--first-parent", "--parents", &format!("{}..HEAD", self.base)]);
+        let chain = self.git(&[
+            "rev-list",
+            "--first-parent",
+            "--parents",
+            &format!("{}..HEAD", self.base),
+        ]);
         let mut seen = Vec::new();
         for line in chain.lines() {
             let commits: Vec<&str> = line.split(' ').collect();
@@ -133,7 +202,9 @@ impl Stranger<'_> {
             };
             let tree = self.git(&["rev-parse", &format!("{merge}^{{tree}}")]);
             if tree != self.git(&["merge-tree", "--write-tree", first, second]) {
-                seen.push(format!("the tree of `{merge}` is not what its parents give"));
+                seen.push(format!(
+                    "the tree of `{merge}` is not what its parents give"
+                ));
             }
         }
         seen
@@ -148,24 +219,36 @@ impl Stranger<'_> {
             "--format=%H %(trailers:key=Task,valueonly,separator=%x2C)%(trailers:key=Made-In,valueonly,separator=%x2C)",
             &format!("{}..HEAD", self.base),
         ]);
-        let nameless = listed.lines().filter(|line| line.split_once(' ').is_none_or(|(_, task)| task.is_empty()));
-        nameless.map(|commit| format!("`{}` is of no task", commit.trim_end())).collect()
+        let nameless = listed
+            .lines()
+            .filter(|line| line.split_once(' ').is_none_or(|(_, task)| task.is_empty()));
+        nameless
+            .map(|commit| format!("`{}` is of no task", commit.trim_end()))
+            .collect()
     }
 
     /// Links that are not what they are here in anybody else's clone.
     fn links(&self) -> Vec<String> {
         let listed = self.git(&["ls-tree", "-r", "HEAD"]);
-        let links = listed.lines().filter(|line| line.starts_with("120000 ")).filter_map(|line| line.split_once('\t'));
+        let links = listed
+            .lines()
+            .filter(|line| line.starts_with("120000 "))
+            .filter_map(|line| line.split_once('\t'));
         let target = |path: &str| self.git(&["cat-file", "blob", &format!("HEAD:{path}")]);
         let leads_out = links.filter(|(_, path)| {
             let target = target(path);
             target.starts_with('/') || target.split('/').any(|part| part == ".git")
         });
-        leads_out.map(|(_, path)| format!("the link `{path}` leads out of the tree")).collect()
+        leads_out
+            .map(|(_, path)| format!("the link `{path}` leads out of the tree"))
+            .collect()
     }
 
     fn disagrees_with(&self, pair: &Landed) -> Vec<String> {
-        let is_ancestor = self.git_in(&self.folder.join("clone"), &["merge-base", "--is-ancestor", &pair.red, "HEAD"]);
+        let is_ancestor = self.git_in(
+            &self.folder.join("clone"),
+            &["merge-base", "--is-ancestor", &pair.red, "HEAD"],
+        );
         if pair.red.is_empty() || !is_ancestor.status.success() {
             return vec![format!("its RED {:?} is not in the history", pair.red)];
         }
@@ -183,8 +266,22 @@ impl Stranger<'_> {
     fn checkout(&self, commit: &str, name: &str) -> PathBuf {
         let folder = self.folder.join(name);
         if !folder.exists() {
-            self.git(&["worktree", "add", "--quiet", "--detach", &folder.display().to_string(), commit]);
-            let runner: Vec<&str> = self.case.language.runner().iter().chain(self.case.runner).copied().collect();
+            self.git(&[
+                "worktree",
+                "add",
+                "--quiet",
+                "--detach",
+                &folder.display().to_string(),
+                commit,
+            ]);
+            let runner: Vec<&str> = self
+                .case
+                .language
+                .runner()
+                .iter()
+                .chain(self.case.runner)
+                .copied()
+                .collect();
             if name != "base" {
                 self.bring(&self.base, &runner, &folder);
             }
@@ -194,20 +291,44 @@ impl Stranger<'_> {
 
     /// Puts files and folders into a checkout as they are in a commit, and nothing where they are not.
     fn bring(&self, commit: &str, paths: &[&str], folder: &Path) {
-        self.git_in(folder, &[&["rm", "-r", "--quiet", "--force", "--ignore-unmatch", "--"], paths].concat());
-        let listed = self.git_in(folder, &[&["ls-tree", "-z", "--name-only", commit, "--"], paths].concat());
+        self.git_in(
+            folder,
+            &[
+                &["rm", "-r", "--quiet", "--force", "--ignore-unmatch", "--"],
+                paths,
+            ]
+            .concat(),
+        );
+        let listed = self.git_in(
+            folder,
+            &[&["ls-tree", "-z", "--name-only", commit, "--"], paths].concat(),
+        );
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
         let there: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
-        self.git_in(folder, &[&["checkout", "--quiet", commit, "--"], &there[..]].concat());
+        self.git_in(
+            folder,
+            &[&["checkout", "--quiet", commit, "--"], &there[..]].concat(),
+        );
     }
 
     /// Puts what RED brought, but for code, into the final tree.
     fn bring_tests(&self, pair: &Landed, red: &Path, tip: &Path) {
         let parent = self.git(&["rev-parse", &format!("{}^", pair.red)]);
-        let brought =
-            self.git_in(red, &["diff", "--name-only", "--no-renames", "-z", "--diff-filter=AM", &parent, &pair.red]);
+        let brought = self.git_in(
+            red,
+            &[
+                "diff",
+                "--name-only",
+                "--no-renames",
+                "-z",
+                "--diff-filter=AM",
+                &parent,
+                &pair.red,
+            ],
+        );
         let brought = String::from_utf8_lossy(&brought.stdout).into_owned();
-        let is_needed = |path: &&str| !path.is_empty() && !path.starts_with(self.case.language.code());
+        let is_needed =
+            |path: &&str| !path.is_empty() && !path.starts_with(self.case.language.code());
         let brought: Vec<&str> = brought.split('\0').filter(is_needed).collect();
         self.bring(&pair.red, &brought, tip);
     }
@@ -215,23 +336,36 @@ impl Stranger<'_> {
     fn shell(&self, command: &str, at: &Path, home: &str) -> Output {
         let mut shell = self.program("sh", at, &format!("home-{home}"));
         shell.args(["-c", &format!("( {command} ) < /dev/null 2>&1")]);
-        let nothing = Output { status: std::process::ExitStatus::default(), stdout: Vec::new(), stderr: Vec::new() };
+        let nothing = Output {
+            status: std::process::ExitStatus::default(),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+        };
         within(shell, 30).unwrap_or(nothing)
     }
 
     fn results(&self, at: &Path, home: &str) -> Results {
         let output = self.shell(self.case.language.test_command(), at, home);
-        self.case.language.results(&String::from_utf8_lossy(&output.stdout))
+        self.case
+            .language
+            .results(&String::from_utf8_lossy(&output.stdout))
     }
 }
 
 /// Old tests pass as before; RED's fail without GREEN's work and pass with it.
 fn judge(before: &Results, at_red: &Results, at_end: &Results) -> Vec<String> {
     let passes = |results: &Results, name: &str| results.get(name) == Some(&true);
-    let old = before.iter().filter(|(name, passed)| **passed && !passes(at_end, name));
-    let mut seen: Vec<String> = old.map(|(name, _)| format!("`{name}` passed before and does not now")).collect();
-    let failing: Vec<&String> =
-        at_red.iter().filter(|(name, passed)| !**passed && !passes(before, name)).map(|(name, _)| name).collect();
+    let old = before
+        .iter()
+        .filter(|(name, passed)| **passed && !passes(at_end, name));
+    let mut seen: Vec<String> = old
+        .map(|(name, _)| format!("`{name}` passed before and does not now"))
+        .collect();
+    let failing: Vec<&String> = at_red
+        .iter()
+        .filter(|(name, passed)| !**passed && !passes(before, name))
+        .map(|(name, _)| name)
+        .collect();
     if failing.is_empty() {
         seen.push(format!("no new test fails without its work: {at_red:?}"));
     }
@@ -244,5 +378,9 @@ fn judge(before: &Results, at_red: &Results, at_end: &Results) -> Vec<String> {
 fn behaves(pair: &Landed, printed: &Output) -> Vec<String> {
     let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
     let printed = printed.lines().last().unwrap_or_default();
-    if printed == pair.id { Vec::new() } else { vec![format!("its program prints {printed:?}")] }
+    if printed == pair.id {
+        Vec::new()
+    } else {
+        vec![format!("its program prints {printed:?}")]
+    }
 }

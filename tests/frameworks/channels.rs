@@ -29,20 +29,32 @@ class Surroundings(unittest.TestCase):
 
 #[test]
 fn tests_see_nothing_of_the_user_but_what_is_passed_by_name() {
-    let Some(tools) = folder_of("python3") else { return };
-    let project = Project::new(&[("tests/test_surroundings.py", SURROUNDINGS)], &tools, &[]).with_variables(&[
-        ("SOME_TOKEN", "secret"),
-        ("PASSED", "by name"),
-        ("TM_TEST_ENV", "{PASSED: null}"),
-    ]);
+    let Some(tools) = folder_of("python3") else {
+        return;
+    };
+    let project = Project::new(&[("tests/test_surroundings.py", SURROUNDINGS)], &tools, &[])
+        .with_variables(&[
+            ("SOME_TOKEN", "secret"),
+            ("PASSED", "by name"),
+            ("TM_TEST_ENV", "{PASSED: null}"),
+        ]);
     let proof = project.plain(&[("README.md", Some("more\n"))]);
-    assert_eq!((&proof["passed"], &proof["failed"]), (&3.into(), &0.into()), "{proof:#}");
+    assert_eq!(
+        (&proof["passed"], &proof["failed"]),
+        (&3.into(), &0.into()),
+        "{proof:#}"
+    );
     assert_eq!(proof["notes"], serde_json::json!([]), "{proof:#}");
     let project = project.with_variables(&[("TM_TEST_HOME", "user")]);
     let proof = project.plain(&[("README.md", Some("more\n"))]);
     // The home of these tests has no name for commits either.
     assert_eq!(proof["baseline_failed"], 3, "{proof:#}");
-    assert!(proof["notes"][0].as_str().is_some_and(|note| note.contains("test.home: user")), "{proof:#}");
+    assert!(
+        proof["notes"][0]
+            .as_str()
+            .is_some_and(|note| note.contains("test.home: user")),
+        "{proof:#}"
+    );
 }
 
 const CODE: &str = "def one():\n    return 1\n";
@@ -52,17 +64,37 @@ const NEW: &str = "from demo import two\n\n\ndef test_new():\n    assert two() =
 #[test]
 fn a_quiet_pytest_is_read_test_by_test() {
     let Some(tools) = pytest_tools() else { return };
-    let files = [("demo.py", CODE), ("test_old.py", OLD), (".gitignore", "__pycache__\n.pytest_cache\n")];
+    let files = [
+        ("demo.py", CODE),
+        ("test_old.py", OLD),
+        (".gitignore", "__pycache__\n.pytest_cache\n"),
+    ];
     for command in ["python3 -m pytest -q", "make test"] {
         let makefile = ("Makefile", "test:\n\tpython3 -m pytest -qx\n");
-        let project = Project::new(&[&files[..], &[makefile]].concat(), &tools, &["--test-command", command]);
+        let project = Project::new(
+            &[&files[..], &[makefile]].concat(),
+            &tools,
+            &["--test-command", command],
+        );
         let red: Edits<'_> = &[("test_new.py", Some(NEW))];
         project.red("a name is missing", red, "holds");
         for (case, two, expected) in [
             ("an honest implementation", "    return 2\n", "holds"),
-            ("code that skips", "    import pytest\n    pytest.skip('later')\n", "red-tests-missing"),
-            ("code that expects to fail", "    import pytest\n    pytest.xfail('later')\n", "red-tests-missing"),
-            ("code that exits", "    import os\n    print('2 passed in 0.01s')\n    os._exit(0)\n", "cannot-run"),
+            (
+                "code that skips",
+                "    import pytest\n    pytest.skip('later')\n",
+                "red-tests-missing",
+            ),
+            (
+                "code that expects to fail",
+                "    import pytest\n    pytest.xfail('later')\n",
+                "red-tests-missing",
+            ),
+            (
+                "code that exits",
+                "    import os\n    print('2 passed in 0.01s')\n    os._exit(0)\n",
+                "cannot-run",
+            ),
         ] {
             let code = format!("{CODE}\n\ndef two():\n{two}");
             project.green(case, red, &[("demo.py", Some(&code))], expected);

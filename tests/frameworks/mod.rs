@@ -39,18 +39,28 @@ impl Project {
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{path}", tools.display());
         let arguments = arguments.iter().map(ToString::to_string).collect();
-        Self { scene, path, arguments, variables: Vec::new() }
+        Self {
+            scene,
+            path,
+            arguments,
+            variables: Vec::new(),
+        }
     }
 
     /// Adds to tm's own environment.
     pub(crate) fn with_variables(mut self, variables: &[(&str, &str)]) -> Self {
-        self.variables.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        self.variables.extend(
+            variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        );
         self
     }
 
     /// Brings the checkout back to the project as it was; ignored files, such as build results, stay.
     fn start_over(&self) {
-        self.scene.git(&["checkout", "--quiet", "--force", "-B", "work", "main"]);
+        self.scene
+            .git(&["checkout", "--quiet", "--force", "-B", "work", "main"]);
         self.scene.git(&["clean", "-fdq"]);
     }
 
@@ -68,7 +78,11 @@ impl Project {
         let mut command = self.scene.tm(&["verify", "--json"]);
         command.args(arguments);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let output = command.args(&self.arguments).env("PATH", &self.path).output().expect("tm");
+        let output = command
+            .args(&self.arguments)
+            .env("PATH", &self.path)
+            .output()
+            .expect("tm");
         let text = String::from_utf8_lossy(&output.stdout);
         let words = String::from_utf8_lossy(&output.stderr);
         serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON document: {text}{words}"))
@@ -93,7 +107,8 @@ impl Project {
         self.start_over();
         self.edit(red);
         self.scene.git(&["add", "--all"]);
-        self.scene.git(&["commit", "--quiet", "--message", "the tests\n\nPhase: red"]);
+        self.scene
+            .git(&["commit", "--quiet", "--message", "the tests\n\nPhase: red"]);
         self.edit(green);
         self.expect(case, &["--green"], expected);
     }
@@ -104,7 +119,13 @@ impl Project {
         assert_eq!(found, expected, "{case}: {answer:#}");
         assert_eq!(answer["holds"], expected == "holds", "{case}");
         if expected != "holds" {
-            assert!(!answer["proof"]["evidence"].as_str().unwrap_or_default().is_empty(), "{case} has evidence");
+            assert!(
+                !answer["proof"]["evidence"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .is_empty(),
+                "{case} has evidence"
+            );
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{Edits, Project, folder_of};
 
-const PACKAGE: &str = r#"{"name": "demo", "type": "module", "scripts": {"test": "node --test --test-reporter=tap"}}"#;
+const PACKAGE: &str =
+    r#"{"name": "demo", "type": "module", "scripts": {"test": "node --test --test-reporter=tap"}}"#;
 const CODE: &str = "export const one = () => 1;\n";
 const OLD: &str = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { one } from '../src/code.js';\ntest('old', () => assert.equal(one(), 1));\n";
 const NEW: &str = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { two } from '../src/code.js';\ntest('new', () => assert.equal(two(), 2));\n";
@@ -10,8 +11,12 @@ const NEW: &str = "import test from 'node:test';\nimport assert from 'node:asser
 fn project() -> Option<Project> {
     let tools = folder_of("node")?;
     folder_of("npm")?;
-    let files =
-        [("package.json", PACKAGE), (".gitignore", "node_modules\n"), ("src/code.js", CODE), ("test/old.test.js", OLD)];
+    let files = [
+        ("package.json", PACKAGE),
+        (".gitignore", "node_modules\n"),
+        ("src/code.js", CODE),
+        ("test/old.test.js", OLD),
+    ];
     Some(Project::new(&files, &tools, &[]))
 }
 
@@ -21,34 +26,72 @@ fn node_reds_are_judged() {
     let with = |two: &str| format!("{CODE}export const two = () => {two};\n");
     let (stub, passing) = (with("{ throw new Error('missing'); }"), with("2"));
     let cases: &[(&str, Edits<'_>, &str)] = &[
-        ("an export is missing", &[("test/new.test.js", Some(NEW))], "holds"),
-        ("a module is missing", &[("test/new.test.js", Some(&NEW.replace("code.js", "other.js")))], "holds"),
-        ("a stub that throws", &[("test/new.test.js", Some(NEW)), ("src/code.js", Some(&stub))], "holds"),
+        (
+            "an export is missing",
+            &[("test/new.test.js", Some(NEW))],
+            "holds",
+        ),
+        (
+            "a module is missing",
+            &[(
+                "test/new.test.js",
+                Some(&NEW.replace("code.js", "other.js")),
+            )],
+            "holds",
+        ),
+        (
+            "a stub that throws",
+            &[
+                ("test/new.test.js", Some(NEW)),
+                ("src/code.js", Some(&stub)),
+            ],
+            "holds",
+        ),
         (
             "implemented at once",
-            &[("test/new.test.js", Some(NEW)), ("src/code.js", Some(&passing))],
+            &[
+                ("test/new.test.js", Some(NEW)),
+                ("src/code.js", Some(&passing)),
+            ],
             "everything-passed",
         ),
         ("no test", &[("src/code.js", Some(&passing))], "no-new-test"),
-        ("a syntax error", &[("test/new.test.js", Some("test('new', () => {\n"))], "new-tests-do-not-load"),
+        (
+            "a syntax error",
+            &[("test/new.test.js", Some("test('new', () => {\n"))],
+            "new-tests-do-not-load",
+        ),
         (
             "a package that is not there",
-            &[("test/new.test.js", Some("import x from 'no-such-package';\n"))],
+            &[(
+                "test/new.test.js",
+                Some("import x from 'no-such-package';\n"),
+            )],
             "new-tests-do-not-load",
         ),
         (
             "the code does not load",
-            &[("test/new.test.js", Some(NEW)), ("src/code.js", Some("export const one = (\n"))],
+            &[
+                ("test/new.test.js", Some(NEW)),
+                ("src/code.js", Some("export const one = (\n")),
+            ],
             "error-outside-new-tests",
         ),
         (
             "an old test breaks",
-            &[("test/new.test.js", Some(NEW)), ("src/code.js", Some(&CODE.replace('1', "3")))],
+            &[
+                ("test/new.test.js", Some(NEW)),
+                ("src/code.js", Some(&CODE.replace('1', "3"))),
+            ],
             "old-test-failed",
         ),
         (
             "an old test is gone",
-            &[("test/new.test.js", Some(NEW)), ("src/code.js", Some(&stub)), ("test/old.test.js", None)],
+            &[
+                ("test/new.test.js", Some(NEW)),
+                ("src/code.js", Some(&stub)),
+                ("test/old.test.js", None),
+            ],
             "old-test-gone",
         ),
         (
@@ -56,12 +99,23 @@ fn node_reds_are_judged() {
             &[
                 ("test/new.test.js", Some(NEW)),
                 ("src/code.js", Some(&stub)),
-                ("test/old.test.js", Some(&OLD.replace("test('old'", "test.skip('old'"))),
+                (
+                    "test/old.test.js",
+                    Some(&OLD.replace("test('old'", "test.skip('old'")),
+                ),
             ],
             "old-test-skipped",
         ),
-        ("all tests are gone", &[("test/old.test.js", None)], "old-test-gone"),
-        ("the command is broken", &[("test/new.test.js", Some(NEW)), ("package.json", Some("{"))], "cannot-run"),
+        (
+            "all tests are gone",
+            &[("test/old.test.js", None)],
+            "old-test-gone",
+        ),
+        (
+            "the command is broken",
+            &[("test/new.test.js", Some(NEW)), ("package.json", Some("{"))],
+            "cannot-run",
+        ),
     ];
     for (case, edits, expected) in cases {
         project.red(case, edits, expected);
@@ -70,9 +124,15 @@ fn node_reds_are_judged() {
 
 #[test]
 fn a_node_project_without_tests_says_so() {
-    let Some(tools) = folder_of("node") else { return };
+    let Some(tools) = folder_of("node") else {
+        return;
+    };
     let project = Project::new(&[("package.json", PACKAGE)], &tools, &[]);
-    project.red("a test where nobody looks", &[("checks/new.js", Some(NEW))], "no-tests-found");
+    project.red(
+        "a test where nobody looks",
+        &[("checks/new.js", Some(NEW))],
+        "no-tests-found",
+    );
 }
 
 #[test]
@@ -83,24 +143,48 @@ fn node_greens_are_judged() {
     let red: Edits<'_> = &[("test/new.test.js", Some(NEW))];
     let cases: &[(&str, Edits<'_>, &str)] = &[
         ("implemented", &[("src/code.js", Some(&good))], "holds"),
-        ("implemented wrongly", &[("src/code.js", Some(&bad))], "red-tests-fail"),
-        ("an old test breaks", &[("src/code.js", Some(&good.replace("=> 1", "=> 5")))], "old-test-failed"),
-        ("an old test is gone", &[("src/code.js", Some(&good)), ("test/old.test.js", None)], "old-test-gone"),
+        (
+            "implemented wrongly",
+            &[("src/code.js", Some(&bad))],
+            "red-tests-fail",
+        ),
+        (
+            "an old test breaks",
+            &[("src/code.js", Some(&good.replace("=> 1", "=> 5")))],
+            "old-test-failed",
+        ),
+        (
+            "an old test is gone",
+            &[("src/code.js", Some(&good)), ("test/old.test.js", None)],
+            "old-test-gone",
+        ),
         (
             "an old test is skipped",
-            &[("src/code.js", Some(&good)), ("test/old.test.js", Some(&OLD.replace("test('old'", "test.skip('old'")))],
+            &[
+                ("src/code.js", Some(&good)),
+                (
+                    "test/old.test.js",
+                    Some(&OLD.replace("test('old'", "test.skip('old'")),
+                ),
+            ],
             "old-test-skipped",
         ),
         (
             "RED's test is edited",
-            &[("src/code.js", Some(&bad)), ("test/new.test.js", Some(&NEW.replace("2)", "3)")))],
+            &[
+                ("src/code.js", Some(&bad)),
+                ("test/new.test.js", Some(&NEW.replace("2)", "3)"))),
+            ],
             "red-tests-changed",
         ),
         (
             "the script is another",
             &[
                 ("src/code.js", Some(&bad)),
-                ("package.json", Some(&PACKAGE.replace("node --test", "node --test test/old.test.js"))),
+                (
+                    "package.json",
+                    Some(&PACKAGE.replace("node --test", "node --test test/old.test.js")),
+                ),
             ],
             "test-runner-changed",
         ),

@@ -11,13 +11,19 @@ const NEW: &str = "from demo.code import two\n\n\ndef test_new():\n    assert tw
 /// The folder of a Python that has pytest: one that was installed for these tests, or the one in the search path.
 pub(crate) fn tools() -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/python/bin");
-    let folder = if own.join("python3").is_file() { own } else { folder_of("python3")? };
+    let folder = if own.join("python3").is_file() {
+        own
+    } else {
+        folder_of("python3")?
+    };
     has_pytest(&folder.join("python3")).then_some(folder)
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests start programs")]
 fn has_pytest(python: &Path) -> bool {
-    let asked = std::process::Command::new(python).args(["-c", "import pytest"]).output();
+    let asked = std::process::Command::new(python)
+        .args(["-c", "import pytest"])
+        .output();
     let has = asked.is_ok_and(|output| output.status.success());
     if !has {
         lacks("pytest");
@@ -27,7 +33,10 @@ fn has_pytest(python: &Path) -> bool {
 
 fn project() -> Option<Project> {
     let files = [
-        ("pytest.ini", "[pytest]\npythonpath = .\naddopts = -p no:cacheprovider\n"),
+        (
+            "pytest.ini",
+            "[pytest]\npythonpath = .\naddopts = -p no:cacheprovider\n",
+        ),
         (".gitignore", "__pycache__\n"),
         ("demo/__init__.py", ""),
         ("demo/code.py", CODE),
@@ -45,38 +54,92 @@ fn pytest_reds_are_judged() {
     let Some(project) = project() else { return };
     let (stub, passing) = (with("raise NotImplementedError"), with("return 2"));
     let both = format!("{NEW}\n\ndef test_more():\n    pass\n");
-    let in_old = format!("{OLD}\n\ndef test_new():\n    from demo.code import two\n    assert two() == 2\n");
+    let in_old =
+        format!("{OLD}\n\ndef test_new():\n    from demo.code import two\n    assert two() == 2\n");
     let cases: &[(&str, Edits<'_>, &str)] = &[
-        ("a name is missing", &[("tests/test_new.py", Some(NEW))], "holds"),
-        ("a module is missing", &[("tests/test_new.py", Some(&NEW.replace("demo.code", "demo.other")))], "holds"),
-        ("a stub that raises", &[("tests/test_new.py", Some(NEW)), ("demo/code.py", Some(&stub))], "holds"),
-        ("in a file that was there", &[("tests/test_old.py", Some(&in_old))], "holds"),
-        ("some fail", &[("tests/test_new.py", Some(&both)), ("demo/code.py", Some(&stub))], "holds"),
+        (
+            "a name is missing",
+            &[("tests/test_new.py", Some(NEW))],
+            "holds",
+        ),
+        (
+            "a module is missing",
+            &[(
+                "tests/test_new.py",
+                Some(&NEW.replace("demo.code", "demo.other")),
+            )],
+            "holds",
+        ),
+        (
+            "a stub that raises",
+            &[
+                ("tests/test_new.py", Some(NEW)),
+                ("demo/code.py", Some(&stub)),
+            ],
+            "holds",
+        ),
+        (
+            "in a file that was there",
+            &[("tests/test_old.py", Some(&in_old))],
+            "holds",
+        ),
+        (
+            "some fail",
+            &[
+                ("tests/test_new.py", Some(&both)),
+                ("demo/code.py", Some(&stub)),
+            ],
+            "holds",
+        ),
         (
             "implemented at once",
-            &[("tests/test_new.py", Some(NEW)), ("demo/code.py", Some(&passing))],
+            &[
+                ("tests/test_new.py", Some(NEW)),
+                ("demo/code.py", Some(&passing)),
+            ],
             "everything-passed",
         ),
-        ("no test", &[("demo/code.py", Some(&passing))], "no-new-test"),
-        ("a syntax error", &[("tests/test_new.py", Some("def test_new(:\n    pass\n"))], "new-tests-do-not-load"),
+        (
+            "no test",
+            &[("demo/code.py", Some(&passing))],
+            "no-new-test",
+        ),
+        (
+            "a syntax error",
+            &[("tests/test_new.py", Some("def test_new(:\n    pass\n"))],
+            "new-tests-do-not-load",
+        ),
         (
             "a fixture that nobody defines",
-            &[("tests/test_new.py", Some("def test_new(nothing):\n    assert False\n"))],
+            &[(
+                "tests/test_new.py",
+                Some("def test_new(nothing):\n    assert False\n"),
+            )],
             "new-tests-do-not-load",
         ),
         (
             "the code does not load",
-            &[("tests/test_new.py", Some(NEW)), ("demo/code.py", Some("def one(:\n"))],
+            &[
+                ("tests/test_new.py", Some(NEW)),
+                ("demo/code.py", Some("def one(:\n")),
+            ],
             "error-outside-new-tests",
         ),
         (
             "an old test breaks",
-            &[("tests/test_new.py", Some(NEW)), ("demo/code.py", Some(&CODE.replace('1', "3")))],
+            &[
+                ("tests/test_new.py", Some(NEW)),
+                ("demo/code.py", Some(&CODE.replace('1', "3"))),
+            ],
             "old-test-failed",
         ),
         (
             "an old test is gone",
-            &[("tests/test_new.py", Some(NEW)), ("demo/code.py", Some(&stub)), ("tests/test_old.py", None)],
+            &[
+                ("tests/test_new.py", Some(NEW)),
+                ("demo/code.py", Some(&stub)),
+                ("tests/test_old.py", None),
+            ],
             "old-test-gone",
         ),
         (
@@ -86,13 +149,27 @@ fn pytest_reds_are_judged() {
                 ("demo/code.py", Some(&stub)),
                 (
                     "tests/test_old.py",
-                    Some(&OLD.replace("def test_old", "import pytest\n\n\n@pytest.mark.skip\ndef test_old")),
+                    Some(&OLD.replace(
+                        "def test_old",
+                        "import pytest\n\n\n@pytest.mark.skip\ndef test_old",
+                    )),
                 ),
             ],
             "old-test-skipped",
         ),
-        ("no test at all", &[("tests/test_old.py", None)], "cannot-run"),
-        ("the settings are torn", &[("tests/test_new.py", Some(NEW)), ("pytest.ini", Some("[pytest\n"))], "cannot-run"),
+        (
+            "no test at all",
+            &[("tests/test_old.py", None)],
+            "cannot-run",
+        ),
+        (
+            "the settings are torn",
+            &[
+                ("tests/test_new.py", Some(NEW)),
+                ("pytest.ini", Some("[pytest\n")),
+            ],
+            "cannot-run",
+        ),
     ];
     for (case, edits, expected) in cases {
         project.red(case, edits, expected);
@@ -102,9 +179,16 @@ fn pytest_reds_are_judged() {
 #[test]
 fn a_pytest_project_without_tests_says_so() {
     let Some(tools) = tools() else { return };
-    let files = [("pytest.ini", "[pytest]\naddopts = -p no:cacheprovider\n"), (".gitignore", "__pycache__\n")];
+    let files = [
+        ("pytest.ini", "[pytest]\naddopts = -p no:cacheprovider\n"),
+        (".gitignore", "__pycache__\n"),
+    ];
     let project = Project::new(&files, &tools, &[]);
-    project.red("a test where nobody looks", &[("checks/new.py", Some(NEW))], "no-tests-found");
+    project.red(
+        "a test where nobody looks",
+        &[("checks/new.py", Some(NEW))],
+        "no-tests-found",
+    );
 }
 
 #[test]
@@ -116,27 +200,51 @@ fn pytest_greens_are_judged() {
     let red: Edits<'_> = &[("tests/test_new.py", Some(NEW))];
     let cases: &[(&str, Edits<'_>, &str)] = &[
         ("implemented", &[("demo/code.py", Some(&good))], "holds"),
-        ("implemented wrongly", &[("demo/code.py", Some(&bad))], "red-tests-fail"),
-        ("an old test breaks", &[("demo/code.py", Some(&good.replace("return 1", "return 5")))], "old-test-failed"),
-        ("an old test is gone", &[("demo/code.py", Some(&good)), ("tests/test_old.py", None)], "old-test-gone"),
+        (
+            "implemented wrongly",
+            &[("demo/code.py", Some(&bad))],
+            "red-tests-fail",
+        ),
+        (
+            "an old test breaks",
+            &[("demo/code.py", Some(&good.replace("return 1", "return 5")))],
+            "old-test-failed",
+        ),
+        (
+            "an old test is gone",
+            &[("demo/code.py", Some(&good)), ("tests/test_old.py", None)],
+            "old-test-gone",
+        ),
         (
             "RED's test is edited",
-            &[("demo/code.py", Some(&bad)), ("tests/test_new.py", Some(&NEW.replace("== 2", "== 3")))],
+            &[
+                ("demo/code.py", Some(&bad)),
+                ("tests/test_new.py", Some(&NEW.replace("== 2", "== 3"))),
+            ],
             "red-tests-changed",
         ),
         (
             "RED's test is not run",
-            &[("demo/code.py", Some(&bad)), ("tests/conftest.py", Some(deselect))],
+            &[
+                ("demo/code.py", Some(&bad)),
+                ("tests/conftest.py", Some(deselect)),
+            ],
             "red-tests-missing",
         ),
         (
             "every result is turned",
-            &[("demo/code.py", Some(&bad)), ("tests/conftest.py", Some(pass_all))],
+            &[
+                ("demo/code.py", Some(&bad)),
+                ("tests/conftest.py", Some(pass_all)),
+            ],
             "test-runner-changed",
         ),
         (
             "a helper that changes nothing",
-            &[("demo/code.py", Some(&good)), ("tests/conftest.py", Some("X = 1\n"))],
+            &[
+                ("demo/code.py", Some(&good)),
+                ("tests/conftest.py", Some("X = 1\n")),
+            ],
             "holds",
         ),
     ];

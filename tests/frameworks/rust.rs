@@ -11,10 +11,11 @@ const NEW: &str = "#[test]\nfn new() {\n    assert_eq!(my_demo::two(), 2);\n}\n"
 
 const TRAITS: &str = "pub trait Wide {\n    fn wide(&self) -> bool;\n}\nimpl Wide for u8 {\n    fn wide(&self) -> bool {\n        false\n    }\n}\npub struct Buffer;\n\n";
 const OWN_TRAIT: &str = "use my_demo::Wide;\n#[test]\nfn new() {\n    fn is_wide(number: impl Wide) -> bool {\n        number.wide()\n    }\n    assert!(is_wide(700_u16));\n}\n";
-const OWN_TYPE: &str = "#[test]\nfn new() {\n    assert_eq!(format!(\"{:?}\", my_demo::Buffer), \"Buffer\");\n}\n";
-const ON_PRIMITIVE: &str =
-    "#[allow(unused_imports)]\nuse my_demo::Wide;\n#[test]\nfn new() {\n    assert_eq!(u8::MOST_LETTERS, 3);\n}\n";
-const FOREIGN_TRAIT: &str = "#[test]\nfn new() {\n    let sum: u8 = 1_u8 + \"1\";\n    assert_eq!(sum, 2);\n}\n";
+const OWN_TYPE: &str =
+    "#[test]\nfn new() {\n    assert_eq!(format!(\"{:?}\", my_demo::Buffer), \"Buffer\");\n}\n";
+const ON_PRIMITIVE: &str = "#[allow(unused_imports)]\nuse my_demo::Wide;\n#[test]\nfn new() {\n    assert_eq!(u8::MOST_LETTERS, 3);\n}\n";
+const FOREIGN_TRAIT: &str =
+    "#[test]\nfn new() {\n    let sum: u8 = 1_u8 + \"1\";\n    assert_eq!(sum, 2);\n}\n";
 
 /// The code with `two`, and with this body.
 fn library(two: &str) -> String {
@@ -45,47 +46,97 @@ fn cargo_reds_are_judged() {
         "    #[test]\n    fn two() {\n        assert_eq!(super::two(), 2);\n    }\n\n    #[test]\n",
     );
     let cases: &[(&str, Edits<'_>, &str)] = &[
-        ("an item is missing", &[("tests/new.rs", Some(NEW))], "holds"),
-        ("a stub that panics", &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some(&stub))], "holds"),
-        ("in the file of the code", &[("src/lib.rs", Some(&in_source))], "holds"),
+        (
+            "an item is missing",
+            &[("tests/new.rs", Some(NEW))],
+            "holds",
+        ),
+        (
+            "a stub that panics",
+            &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some(&stub))],
+            "holds",
+        ),
+        (
+            "in the file of the code",
+            &[("src/lib.rs", Some(&in_source))],
+            "holds",
+        ),
         (
             "a trait of the project is not implemented",
-            &[("tests/new.rs", Some(OWN_TRAIT)), ("src/lib.rs", Some(&traits))],
+            &[
+                ("tests/new.rs", Some(OWN_TRAIT)),
+                ("src/lib.rs", Some(&traits)),
+            ],
             "holds",
         ),
         (
             "a type of the project lacks a trait",
-            &[("tests/new.rs", Some(OWN_TYPE)), ("src/lib.rs", Some(&traits))],
+            &[
+                ("tests/new.rs", Some(OWN_TYPE)),
+                ("src/lib.rs", Some(&traits)),
+            ],
             "holds",
         ),
         (
             "an item of a trait for primitives",
-            &[("tests/new.rs", Some(ON_PRIMITIVE)), ("src/lib.rs", Some(&traits))],
+            &[
+                ("tests/new.rs", Some(ON_PRIMITIVE)),
+                ("src/lib.rs", Some(&traits)),
+            ],
             "holds",
         ),
-        ("a trait that nobody here can implement", &[("tests/new.rs", Some(FOREIGN_TRAIT))], "new-tests-do-not-load"),
-        ("implemented at once", &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some(&passing))], "everything-passed"),
+        (
+            "a trait that nobody here can implement",
+            &[("tests/new.rs", Some(FOREIGN_TRAIT))],
+            "new-tests-do-not-load",
+        ),
+        (
+            "implemented at once",
+            &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some(&passing))],
+            "everything-passed",
+        ),
         ("no test", &[("src/lib.rs", Some(&passing))], "no-new-test"),
         (
             "a type error",
-            &[("tests/new.rs", Some("#[test]\nfn new() {\n    let a: u8 = \"a\";\n}\n"))],
+            &[(
+                "tests/new.rs",
+                Some("#[test]\nfn new() {\n    let a: u8 = \"a\";\n}\n"),
+            )],
             "new-tests-do-not-load",
         ),
-        ("a syntax error", &[("tests/new.rs", Some("#[test]\nfn new( {}\n"))], "new-tests-do-not-load"),
-        ("a crate that is not there", &[("tests/new.rs", Some("use serde::Serialize;\n"))], "new-tests-do-not-load"),
+        (
+            "a syntax error",
+            &[("tests/new.rs", Some("#[test]\nfn new( {}\n"))],
+            "new-tests-do-not-load",
+        ),
+        (
+            "a crate that is not there",
+            &[("tests/new.rs", Some("use serde::Serialize;\n"))],
+            "new-tests-do-not-load",
+        ),
         (
             "the code does not build",
-            &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some("pub fn one() -> u8 {"))],
+            &[
+                ("tests/new.rs", Some(NEW)),
+                ("src/lib.rs", Some("pub fn one() -> u8 {")),
+            ],
             "error-outside-new-tests",
         ),
         (
             "an old test breaks",
-            &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some(&stub.replace("    1\n", "    3\n")))],
+            &[
+                ("tests/new.rs", Some(NEW)),
+                ("src/lib.rs", Some(&stub.replace("    1\n", "    3\n"))),
+            ],
             "old-test-failed",
         ),
         (
             "an old test is gone",
-            &[("tests/new.rs", Some(NEW)), ("tests/old.rs", None), ("src/lib.rs", Some(&stub))],
+            &[
+                ("tests/new.rs", Some(NEW)),
+                ("tests/old.rs", None),
+                ("src/lib.rs", Some(&stub)),
+            ],
             "old-test-gone",
         ),
         (
@@ -98,7 +149,14 @@ fn cargo_reds_are_judged() {
             "old-test-skipped",
         ),
         ("nothing", &[], "nothing-changed"),
-        ("the manifest is torn", &[("tests/new.rs", Some(NEW)), ("Cargo.toml", Some("[package"))], "cannot-run"),
+        (
+            "the manifest is torn",
+            &[
+                ("tests/new.rs", Some(NEW)),
+                ("Cargo.toml", Some("[package")),
+            ],
+            "cannot-run",
+        ),
     ];
     let project = project();
     for (case, edits, expected) in cases {
@@ -110,9 +168,17 @@ fn cargo_reds_are_judged() {
 fn a_cargo_project_without_tests_says_so() {
     let cargo = std::env::var("CARGO").expect("cargo runs the tests");
     let tools = Path::new(&cargo).parent().expect("a folder");
-    let files = [("Cargo.toml", MANIFEST), (".gitignore", "target\nCargo.lock\n"), ("src/lib.rs", "")];
+    let files = [
+        ("Cargo.toml", MANIFEST),
+        (".gitignore", "target\nCargo.lock\n"),
+        ("src/lib.rs", ""),
+    ];
     let project = Project::new(&files, tools, &[]);
-    project.red("a test where nobody looks", &[("checks/new.rs", Some(NEW))], "no-tests-found");
+    project.red(
+        "a test where nobody looks",
+        &[("checks/new.rs", Some(NEW))],
+        "no-tests-found",
+    );
 }
 
 #[test]
@@ -122,18 +188,43 @@ fn cargo_greens_are_judged() {
     let red: Edits<'_> = &[("tests/new.rs", Some(NEW))];
     let cases: &[(&str, Edits<'_>, &str)] = &[
         ("implemented", &[("src/lib.rs", Some(&good))], "holds"),
-        ("implemented wrongly", &[("src/lib.rs", Some(&bad))], "red-tests-fail"),
-        ("does not build", &[("src/lib.rs", Some("pub fn two( {"))], "cannot-run"),
-        ("an old test breaks", &[("src/lib.rs", Some(&breaks_old))], "old-test-failed"),
-        ("an old test is gone", &[("src/lib.rs", Some(&good)), ("tests/old.rs", None)], "old-test-gone"),
+        (
+            "implemented wrongly",
+            &[("src/lib.rs", Some(&bad))],
+            "red-tests-fail",
+        ),
+        (
+            "does not build",
+            &[("src/lib.rs", Some("pub fn two( {"))],
+            "cannot-run",
+        ),
+        (
+            "an old test breaks",
+            &[("src/lib.rs", Some(&breaks_old))],
+            "old-test-failed",
+        ),
+        (
+            "an old test is gone",
+            &[("src/lib.rs", Some(&good)), ("tests/old.rs", None)],
+            "old-test-gone",
+        ),
         (
             "RED's test is edited",
-            &[("src/lib.rs", Some(&bad)), ("tests/new.rs", Some(&NEW.replace("2)", "3)")))],
+            &[
+                ("src/lib.rs", Some(&bad)),
+                ("tests/new.rs", Some(&NEW.replace("2)", "3)"))),
+            ],
             "red-tests-changed",
         ),
         (
             "RED's test is not run",
-            &[("src/lib.rs", Some(&bad)), ("Cargo.toml", Some(&format!("{MANIFEST}autotests = false\n")))],
+            &[
+                ("src/lib.rs", Some(&bad)),
+                (
+                    "Cargo.toml",
+                    Some(&format!("{MANIFEST}autotests = false\n")),
+                ),
+            ],
             "test-runner-changed",
         ),
     ];
@@ -145,16 +236,30 @@ fn cargo_greens_are_judged() {
 
 #[test]
 fn a_red_within_the_code_keeps_its_tests_in_green() {
-    let test = "    #[test]\n    fn two() {\n        assert_eq!(super::two(), 2);\n    }\n\n    #[test]\n";
+    let test =
+        "    #[test]\n    fn two() {\n        assert_eq!(super::two(), 2);\n    }\n\n    #[test]\n";
     let in_source = |two: &str, test: &str| library(two).replace("    #[test]\n", test);
     let red = in_source("todo!()", test);
     let project = project();
     let case = |name: &str, code: &str, expected: &str| {
-        project.green(name, &[("src/lib.rs", Some(&red))], &[("src/lib.rs", Some(code))], expected);
+        project.green(
+            name,
+            &[("src/lib.rs", Some(&red))],
+            &[("src/lib.rs", Some(code))],
+            expected,
+        );
     };
     case("implemented", &in_source("2", test), "holds");
-    case("implemented wrongly", &in_source("3", test), "red-tests-fail");
-    case("its test is edited", &in_source("3", &test.replace("2)", "3)")), "red-tests-changed");
+    case(
+        "implemented wrongly",
+        &in_source("3", test),
+        "red-tests-fail",
+    );
+    case(
+        "its test is edited",
+        &in_source("3", &test.replace("2)", "3)")),
+        "red-tests-changed",
+    );
     case("its test is gone", &library("3"), "red-tests-changed");
 }
 
@@ -162,10 +267,14 @@ fn a_red_within_the_code_keeps_its_tests_in_green() {
 fn a_line_above_a_documentation_test_breaks_none() {
     let documented = "/// ```\n/// assert_eq!(my_demo::one(), 1);\n/// ```\n";
     let project = project();
-    let (with_doc, with_two) =
-        (format!("{documented}{LIBRARY}"), format!("pub fn zero() {{}}\n\n{documented}{LIBRARY}"));
+    let (with_doc, with_two) = (
+        format!("{documented}{LIBRARY}"),
+        format!("pub fn zero() {{}}\n\n{documented}{LIBRARY}"),
+    );
     project.edit(&[("src/lib.rs", Some(&with_doc))]);
-    project.scene.git(&["commit", "--quiet", "--all", "--message", "documented"]);
+    project
+        .scene
+        .git(&["commit", "--quiet", "--all", "--message", "documented"]);
     let proof = project.plain(&[("src/lib.rs", Some(&with_two))]);
     assert_eq!(proof["failure"], serde_json::Value::Null, "{proof:#}");
     assert_eq!(proof["passed"], 3, "{proof:#}");

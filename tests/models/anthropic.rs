@@ -10,11 +10,21 @@ const CACHE_WRITTEN: u64 = 100;
 
 pub(super) fn read(body: &Value) -> Conversation {
     let mut conversation = Conversation::with(
-        body["tools"].as_array().into_iter().flatten().filter_map(|tool| Tool::offered(tool, "input_schema")),
+        body["tools"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|tool| Tool::offered(tool, "input_schema")),
     );
     for message in body["messages"].as_array().into_iter().flatten() {
-        let parts = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let answers = parts.iter().filter(|part| part["type"] == "tool_result").count();
+        let parts = message["content"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let answers = parts
+            .iter()
+            .filter(|part| part["type"] == "tool_result")
+            .count();
         conversation.answers += answers;
         if message["role"] == "user" && answers == 0 {
             conversation.hear_all(&message["content"]);
@@ -29,7 +39,10 @@ pub(super) fn events(number: usize, model: &Value, reply: &Reply) -> Events {
             json!({"type": "tool_use", "id": format!("toolu_{number}"), "name": tool, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": arguments.to_string()}),
         ),
-        Reply::Say(text) => (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text})),
+        Reply::Say(text) => (
+            json!({"type": "text", "text": ""}),
+            json!({"type": "text_delta", "text": text}),
+        ),
     };
     let mut message = message(number, model, &[]);
     message["usage"]["output_tokens"] = 1.into();

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 pub(super) fn read(body: &Value) -> Conversation {
     let tools = body["tools"].as_array().into_iter().flatten();
-    let mut conversation = Conversation::with(tools.filter_map(|tool| Tool::offered(&tool["function"], "parameters")));
+    let mut conversation =
+        Conversation::with(tools.filter_map(|tool| Tool::offered(&tool["function"], "parameters")));
     for message in body["messages"].as_array().into_iter().flatten() {
         match message["role"].as_str() {
             Some("tool") => conversation.answers += 1,
@@ -31,7 +32,10 @@ pub(super) fn events(number: usize, model: &Value, reply: &Reply) -> Events {
     last["choices"] = json!([]);
     last["usage"] = usage();
     Events::default()
-        .plain(&chunk(json!({"role": "assistant", "content": ""}), Value::Null))
+        .plain(&chunk(
+            json!({"role": "assistant", "content": ""}),
+            Value::Null,
+        ))
         .plain(&chunk(delta, Value::Null))
         .plain(&chunk(json!({}), finish_reason(reply).into()))
         .plain(&last)
@@ -40,7 +44,9 @@ pub(super) fn events(number: usize, model: &Value, reply: &Reply) -> Events {
 
 pub(super) fn document(number: usize, model: &Value, reply: &Reply) -> Value {
     let message = match reply {
-        Reply::Call { .. } => json!({"role": "assistant", "content": null, "tool_calls": [call(number, reply)]}),
+        Reply::Call { .. } => {
+            json!({"role": "assistant", "content": null, "tool_calls": [call(number, reply)]})
+        }
         Reply::Say(text) => json!({"role": "assistant", "content": text}),
     };
     json!({"id": format!("chatcmpl-{number}"), "object": "chat.completion", "created": 1, "model": model,
@@ -55,7 +61,9 @@ const fn finish_reason(reply: &Reply) -> &'static str {
 }
 
 fn call(number: usize, reply: &Reply) -> Value {
-    let Reply::Call { tool, arguments } = reply else { return Value::Null };
+    let Reply::Call { tool, arguments } = reply else {
+        return Value::Null;
+    };
     json!({"index": 0, "id": format!("call_{number}"), "type": "function",
            "function": {"name": tool, "arguments": arguments.to_string()}})
 }

@@ -38,15 +38,25 @@ pub(super) enum Reply {
 }
 
 /// Names of tools that run a command, as agents call them.
-const SHELLS: [&str; 7] =
-    ["exec_command", "shell_command", "shell", "bash", "Bash", "run_shell_command", "execute_command"];
+const SHELLS: [&str; 7] = [
+    "exec_command",
+    "shell_command",
+    "shell",
+    "bash",
+    "Bash",
+    "run_shell_command",
+    "execute_command",
+];
 /// Names of tools that write a file.
 const WRITERS: [&str; 3] = ["Write", "write", "write_file"];
 
 impl Tool {
     /// Takes name and schema from an offer, whose schema stands at `key`.
     pub(super) fn offered(offer: &Value, key: &str) -> Option<Self> {
-        Some(Self { name: offer["name"].as_str()?.to_owned(), schema: offer[key].clone() })
+        Some(Self {
+            name: offer["name"].as_str()?.to_owned(),
+            schema: offer[key].clone(),
+        })
     }
 
     /// Fills in every argument that `value` knows.
@@ -57,14 +67,20 @@ impl Tool {
                 arguments.insert(name.clone(), value);
             }
         }
-        Reply::Call { tool: self.name.clone(), arguments: Value::Object(arguments) }
+        Reply::Call {
+            tool: self.name.clone(),
+            arguments: Value::Object(arguments),
+        }
     }
 }
 
 impl Conversation {
     /// Begins with the tools that are offered.
     pub(super) fn with(tools: impl Iterator<Item = Tool>) -> Self {
-        Self { tools: tools.collect(), ..Self::default() }
+        Self {
+            tools: tools.collect(),
+            ..Self::default()
+        }
     }
 
     /// Adds what was said.
@@ -94,13 +110,17 @@ impl Conversation {
                     name if name.to_lowercase().contains("path") => Some(path.as_str().into()),
                     _ => None,
                 }),
-                None => self.run(&format!("mkdir -p \"$(dirname '{path}')\" && cat > '{path}' <<'END'\n{text}END")),
+                None => self.run(&format!(
+                    "mkdir -p \"$(dirname '{path}')\" && cat > '{path}' <<'END'\n{text}END"
+                )),
             },
         }
     }
 
     fn run(&self, command: &str) -> Reply {
-        let Some(tool) = self.tool(&SHELLS) else { return Reply::Say("there is no shell".to_owned()) };
+        let Some(tool) = self.tool(&SHELLS) else {
+            return Reply::Say("there is no shell".to_owned());
+        };
         tool.call(|name, schema| match name {
             "command" | "cmd" if schema["type"] == "array" => Some(json!(["sh", "-c", command])),
             "command" | "cmd" => Some(command.into()),
@@ -111,6 +131,8 @@ impl Conversation {
     }
 
     fn tool(&self, names: &[&str]) -> Option<&Tool> {
-        names.iter().find_map(|name| self.tools.iter().find(|tool| tool.name == *name))
+        names
+            .iter()
+            .find_map(|name| self.tools.iter().find(|tool| tool.name == *name))
     }
 }

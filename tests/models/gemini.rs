@@ -7,14 +7,29 @@ use serde_json::{Value, json};
 
 pub(super) fn read(body: &Value) -> Conversation {
     let offers = body["tools"].as_array().into_iter().flatten();
-    let functions = offers.flat_map(|offer| offer["functionDeclarations"].as_array().into_iter().flatten());
+    let functions = offers.flat_map(|offer| {
+        offer["functionDeclarations"]
+            .as_array()
+            .into_iter()
+            .flatten()
+    });
     let mut conversation = Conversation::with(functions.filter_map(|function| {
-        let key = if function["parametersJsonSchema"].is_object() { "parametersJsonSchema" } else { "parameters" };
+        let key = if function["parametersJsonSchema"].is_object() {
+            "parametersJsonSchema"
+        } else {
+            "parameters"
+        };
         Tool::offered(function, key)
     }));
     for content in body["contents"].as_array().into_iter().flatten() {
-        let parts = content["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
-        conversation.answers += parts.iter().filter(|part| part["functionResponse"].is_object()).count();
+        let parts = content["parts"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        conversation.answers += parts
+            .iter()
+            .filter(|part| part["functionResponse"].is_object())
+            .count();
         if content["role"] == "user" {
             conversation.hear_all(&content["parts"]);
         }
@@ -28,7 +43,9 @@ pub(super) fn events(number: usize, model: &str, reply: &Reply) -> Events {
 
 pub(super) fn document(number: usize, model: &str, reply: &Reply) -> Value {
     let part = match reply {
-        Reply::Call { tool, arguments } => json!({"functionCall": {"name": tool, "args": arguments}}),
+        Reply::Call { tool, arguments } => {
+            json!({"functionCall": {"name": tool, "args": arguments}})
+        }
         Reply::Say(text) => json!({"text": text}),
     };
     json!({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],

@@ -20,7 +20,9 @@ pub(crate) enum Refusal {
 
 /// The first whole second that is at least so far away.
 pub(super) fn reset_after(wait: Duration) -> SystemTime {
-    let at_least = (SystemTime::now() + wait).duration_since(UNIX_EPOCH).expect("after 1970");
+    let at_least = (SystemTime::now() + wait)
+        .duration_since(UNIX_EPOCH)
+        .expect("after 1970");
     UNIX_EPOCH + Duration::from_secs(at_least.as_secs() + 1)
 }
 
@@ -51,12 +53,20 @@ impl Refusal {
         };
         let message = self.message(protocol);
         match protocol {
-            Protocol::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
-            Protocol::Responses | Protocol::Chat => json!({"error": {"message": message, "type": kind, "code": kind}}),
+            Protocol::Anthropic => {
+                json!({"type": "error", "error": {"type": kind, "message": message}})
+            }
+            Protocol::Responses | Protocol::Chat => {
+                json!({"error": {"message": message, "type": kind, "code": kind}})
+            }
             Protocol::Gemini => {
                 let details = json!([{"@type": "type.googleapis.com/google.rpc.RetryInfo",
                                       "retryDelay": format!("{:.3}s", self.wait().as_secs_f64())}]);
-                let details = if self.wait().is_zero() { json!([]) } else { details };
+                let details = if self.wait().is_zero() {
+                    json!([])
+                } else {
+                    details
+                };
                 json!({"error": {"code": self.status().as_u16(), "message": message, "status": state,
                                  "details": details}})
             }
@@ -79,21 +89,36 @@ impl Refusal {
     }
 
     fn failed_response(self) -> Response {
-        let error = json!({"code": "rate_limit_exceeded", "message": self.message(Protocol::Responses)});
-        let failed = json!({"id": "resp_failed", "object": "response", "status": "failed", "error": error});
-        Events::default().named(&json!({"type": "response.failed", "response": failed})).response()
+        let error =
+            json!({"code": "rate_limit_exceeded", "message": self.message(Protocol::Responses)});
+        let failed =
+            json!({"id": "resp_failed", "object": "response", "status": "failed", "error": error});
+        Events::default()
+            .named(&json!({"type": "response.failed", "response": failed}))
+            .response()
     }
 
     fn headers(self, protocol: Protocol) -> Vec<(HeaderName, HeaderValue)> {
         let number = |seconds: u64| HeaderValue::from(seconds);
         match (self, protocol) {
-            (Self::TooMany(Some(seconds)), _) => vec![(header::RETRY_AFTER, number(seconds.into()))],
+            (Self::TooMany(Some(seconds)), _) => {
+                vec![(header::RETRY_AFTER, number(seconds.into()))]
+            }
             (Self::UsedUpUntil(reset), Protocol::Anthropic) => {
-                let reset = reset.duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+                let reset = reset
+                    .duration_since(UNIX_EPOCH)
+                    .expect("after 1970")
+                    .as_secs();
                 let named = HeaderName::from_static;
                 vec![
-                    (named("anthropic-ratelimit-unified-status"), HeaderValue::from_static("rejected")),
-                    (named("anthropic-ratelimit-unified-representative-claim"), HeaderValue::from_static("five_hour")),
+                    (
+                        named("anthropic-ratelimit-unified-status"),
+                        HeaderValue::from_static("rejected"),
+                    ),
+                    (
+                        named("anthropic-ratelimit-unified-representative-claim"),
+                        HeaderValue::from_static("five_hour"),
+                    ),
                     (named("anthropic-ratelimit-unified-reset"), number(reset)),
                 ]
             }
@@ -106,7 +131,9 @@ impl Refusal {
 
     /// What is left of a limit that is used up.
     fn wait(self) -> Duration {
-        let Self::UsedUpUntil(reset) = self else { return Duration::ZERO };
+        let Self::UsedUpUntil(reset) = self else {
+            return Duration::ZERO;
+        };
         reset.duration_since(SystemTime::now()).unwrap_or_default()
     }
 }

@@ -7,10 +7,16 @@ use serde_json::{Value, json};
 
 pub(super) fn read(body: &Value) -> Conversation {
     let tools = body["tools"].as_array().into_iter().flatten();
-    let mut conversation = Conversation::with(tools.filter_map(|tool| Tool::offered(tool, "parameters")));
-    conversation.hear_all(&Value::String(body["input"].as_str().unwrap_or_default().to_owned()));
+    let mut conversation =
+        Conversation::with(tools.filter_map(|tool| Tool::offered(tool, "parameters")));
+    conversation.hear_all(&Value::String(
+        body["input"].as_str().unwrap_or_default().to_owned(),
+    ));
     for item in body["input"].as_array().into_iter().flatten() {
-        if item["type"].as_str().is_some_and(|name| name.ends_with("_output")) {
+        if item["type"]
+            .as_str()
+            .is_some_and(|name| name.ends_with("_output"))
+        {
             conversation.answers += 1;
         } else if item["role"] == "user" {
             conversation.hear_all(&item["content"]);
@@ -27,8 +33,10 @@ pub(super) fn events(number: usize, model: &Value, reply: &Reply) -> Events {
         .named(&json!({"type": "response.created", "response": begun}))
         .named(&json!({"type": "response.output_item.added", "output_index": 0, "item": item}));
     if let Reply::Say(text) = reply {
-        events = events.named(&json!({"type": "response.output_text.delta", "item_id": item["id"], "output_index": 0,
-                                      "content_index": 0, "delta": text}));
+        events = events.named(
+            &json!({"type": "response.output_text.delta", "item_id": item["id"], "output_index": 0,
+                                      "content_index": 0, "delta": text}),
+        );
     }
     events
         .named(&json!({"type": "response.output_item.done", "output_index": 0, "item": item}))
@@ -45,9 +53,13 @@ pub(super) fn document(number: usize, model: &Value, reply: &Reply) -> Value {
 
 fn item(number: usize, reply: &Reply) -> Value {
     match reply {
-        Reply::Call { tool, arguments } => json!({"type": "function_call", "id": format!("fc_{number}"),
-            "call_id": format!("call_{number}"), "name": tool, "arguments": arguments.to_string()}),
-        Reply::Say(text) => json!({"type": "message", "id": format!("msg_{number}"), "role": "assistant",
-            "status": "completed", "content": [{"type": "output_text", "text": text, "annotations": []}]}),
+        Reply::Call { tool, arguments } => {
+            json!({"type": "function_call", "id": format!("fc_{number}"),
+            "call_id": format!("call_{number}"), "name": tool, "arguments": arguments.to_string()})
+        }
+        Reply::Say(text) => {
+            json!({"type": "message", "id": format!("msg_{number}"), "role": "assistant",
+            "status": "completed", "content": [{"type": "output_text", "text": text, "annotations": []}]})
+        }
     }
 }

@@ -46,31 +46,59 @@ impl Prompt {
         let worktree = found("Work in `([^`]+)` and nowhere else").unwrap_or_default();
         let result = found("very last thing that you do: write `([^`]+)`").unwrap_or_default();
         let tm = found("`([^`\n]+) (?:result --status|next`)").unwrap_or_default();
-        for (pattern, phase) in
-            [("failing tests for task ([^, ]+),", "red"), ("make the tests of task ([^ ]+) pass", "green")]
-        {
+        for (pattern, phase) in [
+            ("failing tests for task ([^, ]+),", "red"),
+            ("make the tests of task ([^ ]+) pass", "green"),
+        ] {
             if let Some(task) = found(pattern) {
-                return Self { task: task.trim_end_matches(":red").to_owned(), phase, worktree, tm, result };
+                return Self {
+                    task: task.trim_end_matches(":red").to_owned(),
+                    phase,
+                    worktree,
+                    tm,
+                    result,
+                };
             }
         }
-        Self { task: found("# Task ([^: ]+):").unwrap_or_default(), phase: "none", worktree, tm, result }
+        Self {
+            task: found("# Task ([^: ]+):").unwrap_or_default(),
+            phase: "none",
+            worktree,
+            tm,
+            result,
+        }
     }
 }
 
 /// Does what a good model does: RED writes a failing test, GREEN makes it pass, both report it.
 pub(crate) fn work(prompt: &Prompt) -> Vec<Move> {
-    let Prompt { task, phase, worktree, tm, .. } = prompt;
+    let Prompt {
+        task,
+        phase,
+        worktree,
+        tm,
+        ..
+    } = prompt;
     let (file, text, counts) = match *phase {
         "red" => (
             format!("t/{task}.t"),
-            format!(". t/check.sh\ncheck '{task} works' '{task}' \"$(sh bin/{task} 2>/dev/null)\"\n"),
+            format!(
+                ". t/check.sh\ncheck '{task} works' '{task}' \"$(sh bin/{task} 2>/dev/null)\"\n"
+            ),
             "--tests-passed 0 --tests-failed 1",
         ),
-        "green" => (format!("bin/{task}"), format!("echo {task}\n"), "--tests-passed 1 --tests-failed 0"),
+        "green" => (
+            format!("bin/{task}"),
+            format!("echo {task}\n"),
+            "--tests-passed 1 --tests-failed 0",
+        ),
         _ => (format!("docs/{task}"), format!("{task}\n"), ""),
     };
     vec![
-        Move::Write { path: format!("{worktree}/{file}"), text },
+        Move::Write {
+            path: format!("{worktree}/{file}"),
+            text,
+        },
         Move::Run(format!("{tm} result --status pass {counts} --file {file}")),
         Move::Say(format!("Done: wrote {file}")),
     ]

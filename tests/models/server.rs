@@ -52,15 +52,28 @@ struct Models {
 
 impl ModelServer {
     pub(crate) fn start(behaviour: Behaviour, script: Script) -> Self {
-        let models = Arc::new(Models { behaviour, script, requests: AtomicUsize::new(0), reset: OnceLock::new() });
+        let models = Arc::new(Models {
+            behaviour,
+            script,
+            requests: AtomicUsize::new(0),
+            reset: OnceLock::new(),
+        });
         let (stop, stopped) = oneshot::channel();
         let (told, listening) = mpsc::channel();
-        let router = Router::new().fallback(answer).with_state(Arc::clone(&models));
+        let router = Router::new()
+            .fallback(answer)
+            .with_state(Arc::clone(&models));
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
             runtime.block_on(async {
-                let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
-                told.send(listener.local_addr().expect("an address")).expect("somebody waits");
+                let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+                    .await
+                    .expect("a free port");
+                told.send(listener.local_addr().expect("an address"))
+                    .expect("somebody waits");
                 tokio::select! {
                     served = axum::serve(listener, router) => served.expect("it serves"),
                     _ = stopped => {}
@@ -68,7 +81,12 @@ impl ModelServer {
             });
         });
         let address = listening.recv().expect("the server listens");
-        Self { address, models, stop: Some(stop), thread: Some(thread) }
+        Self {
+            address,
+            models,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 
     /// Where it listens, such as `http://127.0.0.1:1234`.
@@ -128,9 +146,17 @@ async fn answer(State(models): State<Arc<Models>>, uri: Uri, body: Bytes) -> Res
         "completions" => Protocol::Chat,
         "generateContent" | "streamGenerateContent" => Protocol::Gemini,
         "count_tokens" | "countTokens" => {
-            return document(StatusCode::OK, &json!({"input_tokens": 100, "totalTokens": 100}));
+            return document(
+                StatusCode::OK,
+                &json!({"input_tokens": 100, "totalTokens": 100}),
+            );
         }
-        _ => return document(StatusCode::OK, &json!({"object": "list", "data": [], "models": []})),
+        _ => {
+            return document(
+                StatusCode::OK,
+                &json!({"object": "list", "data": [], "models": []}),
+            );
+        }
     };
     let number = models.requests.fetch_add(1, Ordering::Relaxed);
     if let Some(refusal) = models.refusal() {
@@ -140,7 +166,9 @@ async fn answer(State(models): State<Arc<Models>>, uri: Uri, body: Bytes) -> Res
         Behaviour::Refuse(_) | Behaviour::RefuseFor(_) | Behaviour::Work => {
             protocol.whole(&body, path, number, models.script)
         }
-        Behaviour::Hang => protocol.events(&body, path, number, models.script).stalled(),
+        Behaviour::Hang => protocol
+            .events(&body, path, number, models.script)
+            .stalled(),
     }
 }
 
@@ -178,7 +206,8 @@ impl Protocol {
         }
         let moves = script(&Prompt::read(&conversation.said));
         let next = moves.into_iter().nth(conversation.answers);
-        conversation.reply(next.unwrap_or_else(|| Move::Say("There is nothing left to do".to_owned())))
+        conversation
+            .reply(next.unwrap_or_else(|| Move::Say("There is nothing left to do".to_owned())))
     }
 
     fn read(self, body: &Value) -> Conversation {

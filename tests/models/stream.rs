@@ -39,11 +39,17 @@ impl Events {
 }
 
 fn event_stream(body: Body) -> Response {
-    let response = Response::builder().header(header::CONTENT_TYPE, "text/event-stream").body(body);
+    let response = Response::builder()
+        .header(header::CONTENT_TYPE, "text/event-stream")
+        .body(body);
     response.expect("a valid response")
 }
 
 pub(super) fn document(status: StatusCode, document: &Value) -> Response {
-    let response = Response::builder().status(status).header(header::CONTENT_TYPE, "application/json");
-    response.body(Body::from(document.to_string())).expect("a valid response")
+    let response = Response::builder()
+        .status(status)
+        .header(header::CONTENT_TYPE, "application/json");
+    response
+        .body(Body::from(document.to_string()))
+        .expect("a valid response")
 }

@@ -23,15 +23,36 @@ fn library(scene: &Scene, name: &str, text: &str) {
     for arguments in [
         &["-C", &at, "init", "--quiet", "--initial-branch=main"][..],
         &["-C", &at, "add", "--all"],
-        &["-C", &at, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", name],
+        &[
+            "-C",
+            &at,
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "commit",
+            "--quiet",
+            "--message",
+            name,
+        ],
     ] {
         scene.git(arguments);
     }
 }
 
 fn add_submodule(scene: &Scene, at: &Path, from: &str, path: &str) {
-    let (at, from) = (at.display().to_string(), scene.path(from).display().to_string());
-    scene.git(&[&["-C", &at][..], FILE, &["submodule", "--quiet", "add", &from, path]].concat());
+    let (at, from) = (
+        at.display().to_string(),
+        scene.path(from).display().to_string(),
+    );
+    scene.git(
+        &[
+            &["-C", &at][..],
+            FILE,
+            &["submodule", "--quiet", "add", &from, path],
+        ]
+        .concat(),
+    );
     scene.git(&[
         "-C",
         &at,
@@ -54,7 +75,12 @@ fn with_submodules(agent: &str, settings: &str) -> Scene {
         [ \"$(cat lib/deep/part.txt)\" = inner ] && echo ok - inner || echo not ok - inner\n\
         [ \"$(git -C lib rev-parse HEAD)\" = \"$(git rev-parse HEAD:lib)\" ] || exit 1\n\
         [ -e lib/left ] && exit 1; touch lib/left; exit 0\n";
-    let scene = scene(&[("1", "Document it", &[]), ("2", "Document more", &["1"])], agent, settings, tests);
+    let scene = scene(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        agent,
+        settings,
+        tests,
+    );
     library(&scene, "inner", "inner");
     library(&scene, "outer", "outer");
     add_submodule(&scene, &scene.path("outer"), "inner", "deep");
@@ -80,14 +106,24 @@ fn submodules_are_there_for_agents_and_judges_from_the_users_own_objects() {
     let said = runs(&scene, 0);
     let report = scene.report();
     for id in ["1", "2"] {
-        assert_eq!(task(&report, id)["attempts"][0]["proof"]["passed"], 2, "{said}\n{report:#}");
+        assert_eq!(
+            task(&report, id)["attempts"][0]["proof"]["passed"],
+            2,
+            "{said}\n{report:#}"
+        );
     }
-    assert_eq!(std::fs::read_to_string(scene.root().join("lib/part.txt")).expect("a file"), "outer");
+    assert_eq!(
+        std::fs::read_to_string(scene.root().join("lib/part.txt")).expect("a file"),
+        "outer"
+    );
 }
 
 #[test]
 fn submodules_are_left_out_where_they_are_not_wanted() {
-    let scene = one_task("worktree: { submodules: off }\n", "echo 1..1\n[ -z \"$(ls lib)\" ] && echo ok - empty\n");
+    let scene = one_task(
+        "worktree: { submodules: off }\n",
+        "echo 1..1\n[ -z \"$(ls lib)\" ] && echo ok - empty\n",
+    );
     library(&scene, "outer", "outer");
     add_submodule(&scene, &scene.root(), "outer", "lib");
     runs(&scene, 0);
@@ -99,7 +135,10 @@ fn a_submodule_that_nobody_can_reach_stops_the_run_before_an_agent_is_paid() {
     cloned(&scene, &[]);
     forget_origins(&scene);
     let said = runs(&scene, 1);
-    assert!(said.contains("get the submodule `lib`") && said.contains("worktree.submodules: off"), "{said}");
+    assert!(
+        said.contains("get the submodule `lib`") && said.contains("worktree.submodules: off"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -122,43 +161,70 @@ pub(super) fn with_lfs(settings: &str, tests: &str) -> Option<Scene> {
     }
     let scene = one_task(settings, tests);
     scene.git(&["lfs", "install", "--local", "--skip-repo"]);
-    write(&scene.root().join(".gitattributes"), "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    write(
+        &scene.root().join(".gitattributes"),
+        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
+    );
     write(&scene.root().join("large.bin"), "the content");
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "large"]);
-    assert!(scene.git(&["show", "HEAD:large.bin"]).starts_with("version https://git-lfs"));
+    assert!(
+        scene
+            .git(&["show", "HEAD:large.bin"])
+            .starts_with("version https://git-lfs")
+    );
     Some(scene)
 }
 
 #[test]
 fn files_that_lfs_keeps_are_there_without_a_network() {
-    let Some(scene) = with_lfs("", &reads("large.bin", "the content")) else { return };
+    let Some(scene) = with_lfs("", &reads("large.bin", "the content")) else {
+        return;
+    };
     runs(&scene, 0);
     let report = scene.report();
-    assert_eq!(task(&report, "1")["attempts"][0]["proof"]["passed"], 1, "{report:#}");
+    assert_eq!(
+        task(&report, "1")["attempts"][0]["proof"]["passed"],
+        1,
+        "{report:#}"
+    );
 }
 
 #[test]
 fn files_that_lfs_keeps_are_there_where_nobody_ever_set_lfs_up() {
-    let Some(scene) = with_lfs("", &reads("large.bin", "the content")) else { return };
+    let Some(scene) = with_lfs("", &reads("large.bin", "the content")) else {
+        return;
+    };
     scene.git(&["config", "--remove-section", "filter.lfs"]);
     runs(&scene, 0);
     let report = scene.report();
-    assert_eq!(task(&report, "1")["attempts"][0]["proof"]["passed"], 1, "{report:#}");
+    assert_eq!(
+        task(&report, "1")["attempts"][0]["proof"]["passed"],
+        1,
+        "{report:#}"
+    );
     let branch = report["integration_branch"].as_str().expect("a branch");
-    assert!(scene.git(&["show", &format!("{branch}:large.bin")]).starts_with("version https://git-lfs"));
+    assert!(
+        scene
+            .git(&["show", &format!("{branch}:large.bin")])
+            .starts_with("version https://git-lfs")
+    );
 }
 
 #[test]
 fn files_that_lfs_keeps_are_left_out_where_they_are_not_wanted() {
     let tests = "echo 1..1\ngrep -q '^version https://git-lfs' large.bin && echo ok - named\n";
-    let Some(scene) = with_lfs("worktree: { lfs: off }\n", tests) else { return };
+    let Some(scene) = with_lfs("worktree: { lfs: off }\n", tests) else {
+        return;
+    };
     runs(&scene, 0);
 }
 
 #[test]
 fn a_missing_git_lfs_stops_the_run_in_words() {
-    let Some(scene) = with_lfs("", "echo 1..1; echo ok - fine\n") else { return };
+    let Some(scene) = with_lfs("", "echo 1..1; echo ok - fine\n") else {
+        return;
+    };
     // Everything else that is in the search path.
     let folder = scene.path("programs");
     std::fs::create_dir(&folder).expect("a folder");
@@ -166,15 +232,23 @@ fn a_missing_git_lfs_stops_the_run_in_words() {
         for program in std::fs::read_dir(entry).into_iter().flatten().flatten() {
             let name = program.file_name();
             if name != "git-lfs" {
-                let _first_one_counts = std::os::unix::fs::symlink(program.path(), folder.join(name));
+                let _first_one_counts =
+                    std::os::unix::fs::symlink(program.path(), folder.join(name));
             }
         }
     }
-    let output = scene.run_command(&["--retries", "0"]).env("PATH", &folder).output().expect("tm");
+    let output = scene
+        .run_command(&["--retries", "0"])
+        .env("PATH", &folder)
+        .output()
+        .expect("tm");
     let said = super::words(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     // Whoever meets it first says so: git, where it has to look into the file again, or the look at the base.
-    assert!(said.contains("`git-lfs` is not ") && said.contains("worktree.lfs: off"), "{said}");
+    assert!(
+        said.contains("`git-lfs` is not ") && said.contains("worktree.lfs: off"),
+        "{said}"
+    );
 }
 
 /// Makes the scene's checkout a clone of what it was, with these arguments.
@@ -189,7 +263,10 @@ pub(super) fn cloned(scene: &Scene, arguments: &[&str]) {
     let root = scene.root().display().to_string();
     let origin_folder = ["-C", &at, "clone", "--quiet"];
     scene.git(&[&origin_folder[..], arguments, &[&url, &root]].concat());
-    for (key, value) in [("user.name", "Somebody"), ("user.email", "somebody@example.org")] {
+    for (key, value) in [
+        ("user.name", "Somebody"),
+        ("user.email", "somebody@example.org"),
+    ] {
         scene.git(&["config", key, value]);
     }
 }
@@ -201,15 +278,29 @@ fn what_a_partial_clone_lacks_is_fetched_for_agents_and_judges() {
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "more"]);
     cloned(&scene, &["--filter=blob:none", "--sparse"]);
-    assert!(!scene.root().join("old").exists(), "the checkout is sparse, and its blob was never fetched");
+    assert!(
+        !scene.root().join("old").exists(),
+        "the checkout is sparse, and its blob was never fetched"
+    );
     let missing = scene.git(&["rev-list", "--objects", "--missing=print", "HEAD"]);
     assert!(missing.contains('?'), "{missing}");
     // The tests lie in the root; the backlog has to be in sight.
     scene.git(&["sparse-checkout", "set", ".taskmaster"]);
     runs(&scene, 0);
     let report = scene.report();
-    assert_eq!(task(&report, "1")["attempts"][0]["proof"]["passed"], 1, "{report:#}");
-    assert!(!scene.root().join("old").exists(), "the checkout is as sparse as it was");
+    assert_eq!(
+        task(&report, "1")["attempts"][0]["proof"]["passed"],
+        1,
+        "{report:#}"
+    );
+    assert!(
+        !scene.root().join("old").exists(),
+        "the checkout is as sparse as it was"
+    );
     let branch = report["integration_branch"].as_str().expect("a branch");
-    assert_eq!(scene.git(&["show", &format!("{branch}:old/part.txt")]), "deep", "nothing was taken for deleted");
+    assert_eq!(
+        scene.git(&["show", &format!("{branch}:old/part.txt")]),
+        "deep",
+        "nothing was taken for deleted"
+    );
 }

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder of a program that was installed for these tests, or that is in the search path.
 pub(super) fn installed(folder: &str, program: &str) -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools").join(folder);
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("target/tools")
+        .join(folder);
     if own.join(program).is_file() {
         return Some(own);
     }
@@ -32,17 +34,27 @@ impl Fresh {
         let mut shell = self.scene.shell(command);
         self.prepare(&mut shell);
         let output = shell.output().expect("sh");
-        assert!(output.status.success(), "{command}: {}", super::words(&output));
+        assert!(
+            output.status.success(),
+            "{command}: {}",
+            super::words(&output)
+        );
         self
     }
 }
 
 #[test]
 fn a_project_of_python_with_packages_of_uv_lands_with_what_init_wrote() {
-    let (Some(folder), Some(uv)) = (packages(), installed("python/bin", "uv")) else { return };
+    let (Some(folder), Some(uv)) = (packages(), installed("python/bin", "uv")) else {
+        return;
+    };
     // A lock file covers every Python and every system; the folder has packages for those of this machine.
     let asked = "import sys; print('%d.%d' % sys.version_info[:2], sys.platform)";
-    let printed = Scene::new(&[], "").shell(&format!("python3 -c \"{asked}\"")).output().expect("python3").stdout;
+    let printed = Scene::new(&[], "")
+        .shell(&format!("python3 -c \"{asked}\""))
+        .output()
+        .expect("python3")
+        .stdout;
     let printed = String::from_utf8(printed).expect("text");
     let (version, system) = printed.trim().split_once(' ').expect("two words");
     let manifest = format!(
@@ -81,33 +93,55 @@ impl Fresh {
     /// With the dependency, and the lock file that a command writes.
     fn locked(self, packages: &Path, command: &str) -> Self {
         let tarball = packages.join("ms-2.1.3.tgz");
-        self.prepared(&format!("mkdir vendor; cp '{}' vendor/; {command}", tarball.display()))
+        self.prepared(&format!(
+            "mkdir vendor; cp '{}' vendor/; {command}",
+            tarball.display()
+        ))
     }
 }
 
 const NODE_TEST: &str = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { one } from '../src/old.js';\ntest('old', () => assert.equal(one(), 60000));\n";
-const OLD: (&str, &str) = ("src/old.js", "import ms from 'ms';\nexport const one = () => ms('1m');\n");
+const OLD: (&str, &str) = (
+    "src/old.js",
+    "import ms from 'ms';\nexport const one = () => ms('1m');\n",
+);
 
 #[test]
 fn a_project_of_node_with_packages_of_pnpm_lands_with_what_init_wrote() {
-    let (Some(folder), Some(tools)) = (packages(), installed("managers/node_modules/.bin", "pnpm")) else { return };
+    let (Some(folder), Some(tools)) = (packages(), installed("managers/node_modules/.bin", "pnpm"))
+    else {
+        return;
+    };
     let package = package("node --test");
-    let files =
-        [(".gitignore", "node_modules\n"), ("package.json", package.as_str()), OLD, ("test/old.test.js", NODE_TEST)];
-    let project =
-        Fresh::new(&files, NODE, &[]).with_tools(&tools).locked(&folder, "pnpm install --lockfile-only --offline");
+    let files = [
+        (".gitignore", "node_modules\n"),
+        ("package.json", package.as_str()),
+        OLD,
+        ("test/old.test.js", NODE_TEST),
+    ];
+    let project = Fresh::new(&files, NODE, &[])
+        .with_tools(&tools)
+        .locked(&folder, "pnpm install --lockfile-only --offline");
     project.goes_all_the_way(&["pnpm install --frozen-lockfile", "pnpm run test"]);
 }
 
 #[test]
 fn a_project_of_node_with_packages_of_yarn_lands_with_what_init_wrote() {
-    let (Some(folder), Some(tools)) = (packages(), installed("managers/node_modules/.bin", "yarn")) else { return };
+    let (Some(folder), Some(tools)) = (packages(), installed("managers/node_modules/.bin", "yarn"))
+    else {
+        return;
+    };
     let package = package("node --test");
-    let files =
-        [(".gitignore", "node_modules\n"), ("package.json", package.as_str()), OLD, ("test/old.test.js", NODE_TEST)];
-    let project = Fresh::new(&files, NODE, &[])
-        .with_tools(&tools)
-        .locked(&folder, "yarn install --silent --offline; rm -rf node_modules");
+    let files = [
+        (".gitignore", "node_modules\n"),
+        ("package.json", package.as_str()),
+        OLD,
+        ("test/old.test.js", NODE_TEST),
+    ];
+    let project = Fresh::new(&files, NODE, &[]).with_tools(&tools).locked(
+        &folder,
+        "yarn install --silent --offline; rm -rf node_modules",
+    );
     project.goes_all_the_way(&["yarn install --frozen-lockfile", "yarn run test"]);
 }
 
@@ -123,11 +157,21 @@ printf 'status: PASS\n' > "$TM_RESULT_FILE"
 
 #[test]
 fn a_project_of_bun_lands_with_what_init_wrote() {
-    let (Some(folder), Some(tools)) = (packages(), installed("managers/node_modules/.bin", "bun")) else { return };
+    let (Some(folder), Some(tools)) = (packages(), installed("managers/node_modules/.bin", "bun"))
+    else {
+        return;
+    };
     let old = "import { test, expect } from 'bun:test';\nimport { one } from '../src/old.js';\ntest('it works', () => { expect(one()).toBe(60000); });\n";
     let package = package("bun test");
-    let files = [(".gitignore", "node_modules\n"), ("package.json", package.as_str()), OLD, ("test/old.test.js", old)];
-    let project = Fresh::new(&files, BUN, &[]).with_tools(&tools).locked(&folder, "bun install --lockfile-only");
+    let files = [
+        (".gitignore", "node_modules\n"),
+        ("package.json", package.as_str()),
+        OLD,
+        ("test/old.test.js", old),
+    ];
+    let project = Fresh::new(&files, BUN, &[])
+        .with_tools(&tools)
+        .locked(&folder, "bun install --lockfile-only");
     project.goes_all_the_way(&["bun install --frozen-lockfile", "bun run test"]);
 }
 
@@ -200,8 +244,14 @@ fn a_project_of_php_lands_with_what_init_wrote() {
             "phpunit.xml",
             "<?xml version=\"1.0\"?>\n<phpunit bootstrap=\"all.php\"><testsuites><testsuite name=\"all\"><directory>tests</directory></testsuite></testsuites></phpunit>\n",
         ),
-        ("all.php", "<?php\nforeach (glob(__DIR__ . '/src/*.php') as $file) { require $file; }\n"),
-        ("src/old.php", "<?php\nclass Old { public static function value() { return 1; } }\n"),
+        (
+            "all.php",
+            "<?php\nforeach (glob(__DIR__ . '/src/*.php') as $file) { require $file; }\n",
+        ),
+        (
+            "src/old.php",
+            "<?php\nclass Old { public static function value() { return 1; } }\n",
+        ),
         (
             "tests/OldTest.php",
             "<?php\nclass OldTest extends PHPUnit\\Framework\\TestCase {\n    public function testOld(): void { $this->assertSame(1, Old::value()); }\n}\n",

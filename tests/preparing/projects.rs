@@ -12,7 +12,9 @@ use std::process::Command;
 /// The folder with the packages; says so when there is none.
 pub(super) fn packages() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/packages");
-    let is_there = ["done", "ms-2.1.3.tgz"].iter().all(|name| folder.join(name).is_file());
+    let is_there = ["done", "ms-2.1.3.tgz"]
+        .iter()
+        .all(|name| folder.join(name).is_file());
     if !is_there {
         lacks("folder of packages to install");
     }
@@ -30,8 +32,13 @@ pub(super) struct Fresh {
 impl Fresh {
     /// Puts the files into a folder in which nothing else is but the backlog, and begins a repository there.
     pub(super) fn new(files: &[(&str, &str)], agent: &str, second_depends: &[&str]) -> Self {
-        let scene =
-            Scene::new(&[("1", "Give the first part", &[]), ("2", "Give the second part", second_depends)], agent);
+        let scene = Scene::new(
+            &[
+                ("1", "Give the first part", &[]),
+                ("2", "Give the second part", second_depends),
+            ],
+            agent,
+        );
         for name in [".git", "t"] {
             std::fs::remove_dir_all(scene.root().join(name)).expect("removed");
         }
@@ -40,10 +47,17 @@ impl Fresh {
             write(&scene.root().join(name), text);
         }
         scene.git(&["init", "--quiet", "--initial-branch=main"]);
-        for (key, value) in [("user.name", "Somebody"), ("user.email", "somebody@example.org")] {
+        for (key, value) in [
+            ("user.name", "Somebody"),
+            ("user.email", "somebody@example.org"),
+        ] {
             scene.git(&["config", key, value]);
         }
-        Self { scene, variables: Vec::new(), passed: "AGENT_FOLDER: null".to_owned() }
+        Self {
+            scene,
+            variables: Vec::new(),
+            passed: "AGENT_FOLDER: null".to_owned(),
+        }
     }
 
     pub(super) fn with(mut self, name: &'static str, value: impl std::fmt::Display) -> Self {
@@ -72,7 +86,8 @@ impl Fresh {
     pub(super) fn goes_all_the_way(&self, expected: &[&str]) {
         let made = self.tm(&["init"]).output().expect("tm");
         assert_eq!(made.status.code(), Some(0), "{}", words(&made));
-        let settings = std::fs::read_to_string(self.scene.root().join(".taskmaster/tm.yaml")).expect("settings");
+        let settings = std::fs::read_to_string(self.scene.root().join(".taskmaster/tm.yaml"))
+            .expect("settings");
         for line in expected {
             assert!(settings.contains(line), "`{line}` in {settings}");
         }
@@ -82,10 +97,22 @@ impl Fresh {
         let found = String::from_utf8_lossy(&looked.stdout).into_owned();
         assert_eq!(looked.status.code(), Some(0), "{found}");
         let is_made_ready = settings.contains("\n  setup:");
-        assert_eq!(found.contains("worktrees are made ready by the settings"), is_made_ready, "{found}");
-        let base = found.lines().find(|line| line.starts_with("ok    base ")).unwrap_or_else(|| panic!("{found}"));
-        assert!(base.contains(" pass, 0 fail") && !base.contains(" 0 pass"), "{base}");
-        let mut run = self.scene.run_command(&["--max-parallel", "5", "--retries", "1"]);
+        assert_eq!(
+            found.contains("worktrees are made ready by the settings"),
+            is_made_ready,
+            "{found}"
+        );
+        let base = found
+            .lines()
+            .find(|line| line.starts_with("ok    base "))
+            .unwrap_or_else(|| panic!("{found}"));
+        assert!(
+            base.contains(" pass, 0 fail") && !base.contains(" 0 pass"),
+            "{base}"
+        );
+        let mut run = self
+            .scene
+            .run_command(&["--max-parallel", "5", "--retries", "1"]);
         self.prepare(&mut run);
         let ran = run.output().expect("tm");
         let report = self.scene.report();
@@ -94,9 +121,14 @@ impl Fresh {
         assert_eq!(report["tdd"]["compliant"], 2, "{report:#}");
         let branch = report["integration_branch"].as_str().expect("a branch");
         let landed = self.scene.git(&["ls-tree", "-r", "--name-only", branch]);
-        assert!(landed.contains("part1") && landed.contains("part2"), "{landed}");
         assert!(
-            !landed.contains("node_modules") && !landed.contains(".venv") && !landed.contains("target"),
+            landed.contains("part1") && landed.contains("part2"),
+            "{landed}"
+        );
+        assert!(
+            !landed.contains("node_modules")
+                && !landed.contains(".venv")
+                && !landed.contains("target"),
             "{landed}"
         );
     }
@@ -114,7 +146,9 @@ printf 'status: PASS\n' > "$TM_RESULT_FILE"
 
 #[test]
 fn a_project_of_python_with_packages_of_pip_lands_with_what_init_wrote() {
-    let Some((folder, _)) = packages().zip(folder_of("python3")) else { return };
+    let Some((folder, _)) = packages().zip(folder_of("python3")) else {
+        return;
+    };
     let files = [
         (".gitignore", ".venv\n__pycache__\n.pytest_cache\n"),
         ("requirements.txt", "pytest\n"),
@@ -123,9 +157,14 @@ fn a_project_of_python_with_packages_of_pip_lands_with_what_init_wrote() {
         ("tests/test_old.py", "def test_old():\n    assert True\n"),
     ];
     let wheels = folder.join("wheels");
-    let project =
-        Fresh::new(&files, PYTHON, &[]).passing("PIP_NO_INDEX", 1).passing("PIP_FIND_LINKS", wheels.display());
-    project.goes_all_the_way(&["python3 -m venv .venv", "-r requirements.txt", ".venv/bin/python -m pytest"]);
+    let project = Fresh::new(&files, PYTHON, &[])
+        .passing("PIP_NO_INDEX", 1)
+        .passing("PIP_FIND_LINKS", wheels.display());
+    project.goes_all_the_way(&[
+        "python3 -m venv .venv",
+        "-r requirements.txt",
+        ".venv/bin/python -m pytest",
+    ]);
 }
 
 pub(super) const NODE: &str = r#"
@@ -140,19 +179,28 @@ printf 'status: PASS\n' > "$TM_RESULT_FILE"
 
 #[test]
 fn a_project_of_node_with_packages_of_npm_lands_with_what_init_wrote() {
-    let (Some(folder), Some(_), Some(_)) = (packages(), folder_of("node"), folder_of("npm")) else { return };
+    let (Some(folder), Some(_), Some(_)) = (packages(), folder_of("node"), folder_of("npm")) else {
+        return;
+    };
     let package = r#"{"name": "demo", "version": "1.0.0", "type": "module", "scripts": {"test": "node --test"}, "dependencies": {"ms": "2.1.3"}}"#;
     let old = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { one } from '../src/old.js';\ntest('old', () => assert.equal(one(), 60000));\n";
     let files = [
         (".gitignore", "node_modules\n"),
         ("package.json", package),
-        ("src/old.js", "import ms from 'ms';\nexport const one = () => ms('1m');\n"),
+        (
+            "src/old.js",
+            "import ms from 'ms';\nexport const one = () => ms('1m');\n",
+        ),
         ("test/old.test.js", old),
     ];
     let cache = folder.join("npm-cache");
-    let project =
-        Fresh::new(&files, NODE, &[]).with("npm_config_cache", cache.display()).passing("npm_config_offline", true);
-    let lock = format!("npm install --package-lock-only --offline --no-audit --cache '{}'", cache.display());
+    let project = Fresh::new(&files, NODE, &[])
+        .with("npm_config_cache", cache.display())
+        .passing("npm_config_offline", true);
+    let lock = format!(
+        "npm install --package-lock-only --offline --no-audit --cache '{}'",
+        cache.display()
+    );
     let locked = project.scene.shell(&lock).output().expect("npm");
     assert!(locked.status.success(), "{}", words(&locked));
     project.goes_all_the_way(&["npm ci", "npm test --silent"]);
@@ -175,8 +223,7 @@ fn a_project_of_rust_with_a_crate_lands_with_what_init_wrote() {
         "[source.crates-io]\nreplace-with = \"here\"\n[source.here]\ndirectory = \"{}\"\n",
         folder.join("vendor").display()
     );
-    let manifest =
-        "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nitoa = \"=1.0.15\"\n";
+    let manifest = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nitoa = \"=1.0.15\"\n";
     let files = [
         (".gitignore", "target\n"),
         (".cargo/config.toml", vendored.as_str()),
@@ -185,34 +232,59 @@ fn a_project_of_rust_with_a_crate_lands_with_what_init_wrote() {
             "src/lib.rs",
             "//! A demo.\n\n/// ```\n/// assert_eq!(demo::one(), 1);\n/// ```\npub fn one() -> u8 {\n    1\n}\n",
         ),
-        ("tests/old.rs", "#[test]\nfn old() {\n    assert_eq!(demo::one(), 1);\n}\n"),
+        (
+            "tests/old.rs",
+            "#[test]\nfn old() {\n    assert_eq!(demo::one(), 1);\n}\n",
+        ),
     ];
     // cargo says which cargo runs the tests; rustc lies beside it.
     let cargo = PathBuf::from(std::env::var_os("CARGO").expect("cargo runs the tests"));
     let tools = cargo.parent().expect("a folder").display();
     let path = format!("{tools}:{}", std::env::var("PATH").unwrap_or_default());
     let project = Fresh::new(&files, RUST, &["1"]).with("PATH", &path);
-    let locked = project.scene.shell("cargo generate-lockfile --offline").env("PATH", &path).output().expect("cargo");
+    let locked = project
+        .scene
+        .shell("cargo generate-lockfile --offline")
+        .env("PATH", &path)
+        .output()
+        .expect("cargo");
     assert!(locked.status.success(), "{}", words(&locked));
-    project.goes_all_the_way(&["cargo fetch --locked", "cargo test --no-fail-fast", "cache: [\"/target\"]"]);
+    project.goes_all_the_way(&[
+        "cargo fetch --locked",
+        "cargo test --no-fail-fast",
+        "cache: [\"/target\"]",
+    ]);
 }
 
 #[test]
 fn doctor_says_what_a_clone_and_its_machine_lack() {
     let scene = Scene::new(&[("1", "Document it", &[])], "");
-    write(&scene.root().join("package.json"), r#"{"scripts": {"test": "node --test"}, "dependencies": {"ms": "2"}}"#);
+    write(
+        &scene.root().join("package.json"),
+        r#"{"scripts": {"test": "node --test"}, "dependencies": {"ms": "2"}}"#,
+    );
     write(&scene.root().join("package-lock.json"), "{}");
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "packages"]);
     for key in ["user.name", "user.email"] {
         scene.git(&["config", "--unset", key]);
     }
-    write(&scene.root().join(".git/shallow"), &scene.git(&["rev-parse", "HEAD"]));
-    let looked = scene.tm(&["doctor"]).env("HOME", scene.path("nobody")).output().expect("tm");
+    write(
+        &scene.root().join(".git/shallow"),
+        &scene.git(&["rev-parse", "HEAD"]),
+    );
+    let looked = scene
+        .tm(&["doctor"])
+        .env("HOME", scene.path("nobody"))
+        .output()
+        .expect("tm");
     let found = String::from_utf8_lossy(&looked.stdout).into_owned();
-    for part in
-        ["npm (package-lock.json)", "the clone is shallow", "`tm pr` has nowhere to send work", "setup: \"npm ci\""]
-    {
+    for part in [
+        "npm (package-lock.json)",
+        "the clone is shallow",
+        "`tm pr` has nowhere to send work",
+        "setup: \"npm ci\"",
+    ] {
         assert!(found.contains(part), "`{part}` in {found}");
     }
 }

@@ -14,12 +14,17 @@ const TESTS: &str = "git config tm.tests yes || exit 7\n\
 
 #[test]
 fn what_a_set_up_and_tests_set_in_git_reaches_nobody() {
-    let settings =
-        format!("worktree: {{ setup: [\"{SETTING}\", \"touch .ready\"], teardown: \"git config tm.end yes\" }}\n");
+    let settings = format!(
+        "worktree: {{ setup: [\"{SETTING}\", \"touch .ready\"], teardown: \"git config tm.end yes\" }}\n"
+    );
     let scene = one_task(&settings, TESTS);
     let before = std::fs::read_to_string(scene.root().join(".git/config")).expect("settings");
     let said = runs(&scene, 0);
-    assert_eq!(std::fs::read_to_string(scene.root().join(".git/config")).expect("settings"), before, "{said}");
+    assert_eq!(
+        std::fs::read_to_string(scene.root().join(".git/config")).expect("settings"),
+        before,
+        "{said}"
+    );
     assert_eq!(scene.statuses(), ["done"]);
     let report = scene.report();
     let tests = crate::scene::task(&report, "1")["attempts"][0]["proof"]["passed"].clone();
@@ -29,16 +34,36 @@ fn what_a_set_up_and_tests_set_in_git_reaches_nobody() {
 #[test]
 fn hooks_that_an_agent_sets_for_all_checkouts_are_told_of_and_put_back() {
     let agent = format!("git config core.hooksPath .hooks\n{HONEST}");
-    let scene = scene(&[("1", "Document it", &[])], &agent, "git: { escape: warn }\n", "echo 1..1; echo ok - fine\n");
+    let scene = scene(
+        &[("1", "Document it", &[])],
+        &agent,
+        "git: { escape: warn }\n",
+        "echo 1..1; echo ok - fine\n",
+    );
     let output = scene.run(&["--retries", "0"]);
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
-    assert!(!scene.try_git(&["config", "--get", "core.hooksPath"]).status.success(), "it is as it was");
-    assert!(words(&output).contains("`core.hooksPath` of the repository was set to `.hooks`"), "{}", words(&output));
+    assert!(
+        !scene
+            .try_git(&["config", "--get", "core.hooksPath"])
+            .status
+            .success(),
+        "it is as it was"
+    );
+    assert!(
+        words(&output).contains("`core.hooksPath` of the repository was set to `.hooks`"),
+        "{}",
+        words(&output)
+    );
 }
 
 #[test]
 fn an_installer_that_asks_whether_hooks_are_wanted_is_told_no_in_an_agents_worktree() {
     let agent = format!("[ \"$HUSKY\" = 0 ] || git config core.hooksPath .husky/_\n{HONEST}");
-    let scene = scene(&[("1", "Document it", &[])], &agent, "", "echo 1..1; echo ok - fine\n");
+    let scene = scene(
+        &[("1", "Document it", &[])],
+        &agent,
+        "",
+        "echo 1..1; echo ok - fine\n",
+    );
     runs(&scene, 0);
 }

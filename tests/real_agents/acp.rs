@@ -10,7 +10,13 @@ fn work_and_reach_out(prompt: &Prompt) -> Vec<Move> {
     let mut moves = work(prompt);
     let outside = format!("{}/../../outside.txt", prompt.worktree);
     // opencode ends its turn when it is refused something.
-    moves.insert(2, Move::Write { path: outside, text: "x".to_owned() });
+    moves.insert(
+        2,
+        Move::Write {
+            path: outside,
+            text: "x".to_owned(),
+        },
+    );
     moves
 }
 
@@ -31,11 +37,23 @@ fn lands(program: Program, guard: Guard) {
     for id in ["1:red", "1"] {
         let attempt = &task(&report, id)["attempts"][0];
         assert_eq!(attempt["claim"], "pass", "{report:#}\n{}", trial.logs());
-        assert!(attempt["tokens"]["input"].as_u64() > Some(0), "{attempt:#}\n{}", trial.logs());
+        assert!(
+            attempt["tokens"]["input"].as_u64() > Some(0),
+            "{attempt:#}\n{}",
+            trial.logs()
+        );
         let noticed = attempt["noticed"].to_string();
-        assert!(noticed.contains("a tool call was refused") || guard == Guard::Itself, "{noticed}\n{}", trial.logs());
+        assert!(
+            noticed.contains("a tool call was refused") || guard == Guard::Itself,
+            "{noticed}\n{}",
+            trial.logs()
+        );
     }
-    let written = glob::glob(&format!("{}/**/outside.txt", trial.scene.path("tm").display())).expect("a pattern");
+    let written = glob::glob(&format!(
+        "{}/**/outside.txt",
+        trial.scene.path("tm").display()
+    ))
+    .expect("a pattern");
     assert_eq!(written.count(), 0, "{}", trial.logs());
     assert_eq!(trial.scene.statuses(), ["done"]);
 }
@@ -55,7 +73,16 @@ fn refused_credentials_are_known_over_the_protocol() {
     if !GEMINI_OVER_ACP.is_installed() {
         return;
     }
-    let trial = Trial::begin(GEMINI_OVER_ACP, Behaviour::Refuse(Refusal::Credentials), work);
+    let trial = Trial::begin(
+        GEMINI_OVER_ACP,
+        Behaviour::Refuse(Refusal::Credentials),
+        work,
+    );
     let report = trial.run(&["--tdd", "off"], 3);
-    assert_eq!(task(&report, "1")["attempts"][0]["failure"], "auth", "{report:#}\n{}", trial.logs());
+    assert_eq!(
+        task(&report, "1")["attempts"][0]["failure"],
+        "auth",
+        "{report:#}\n{}",
+        trial.logs()
+    );
 }

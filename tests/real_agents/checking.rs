@@ -9,15 +9,26 @@ use serde_json::Value;
 fn greet(prompt: &Prompt) -> Vec<Move> {
     let Prompt { worktree, tm, .. } = prompt;
     vec![
-        Move::Write { path: format!("{worktree}/hello.txt"), text: "hello\n".to_owned() },
+        Move::Write {
+            path: format!("{worktree}/hello.txt"),
+            text: "hello\n".to_owned(),
+        },
         Move::Run(format!("{tm} result --status pass --file hello.txt")),
         Move::Say("Done: wrote hello.txt".to_owned()),
     ]
 }
 
 fn checked(trial: &Trial, code: i32) -> Value {
-    let output = trial.command(&["agents", "check", "codex", "--trust", "--live", "--json"]).output().expect("tm");
-    assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = trial
+        .command(&["agents", "check", "codex", "--trust", "--live", "--json"])
+        .output()
+        .expect("tm");
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     trial.scene.assert_no_process_is_left();
     let checked: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     checked[0].clone()
@@ -31,8 +42,15 @@ fn codex_does_the_task_of_a_live_check_and_leaves_nothing() {
     let trial = Trial::begin(CODEX, Behaviour::Work, greet);
     let checked = checked(&trial, 0);
     assert_eq!(checked["live"]["passed"], true, "{checked:#}");
-    assert_eq!(checked["live"]["tokens"], 3 * (INPUT_TOKENS + OUTPUT_TOKENS), "{checked:#}");
-    let left = glob::glob(&format!("{}/tm-agent-check-*", trial.scene.path("temporary").display()));
+    assert_eq!(
+        checked["live"]["tokens"],
+        3 * (INPUT_TOKENS + OUTPUT_TOKENS),
+        "{checked:#}"
+    );
+    let left = glob::glob(&format!(
+        "{}/tm-agent-check-*",
+        trial.scene.path("temporary").display()
+    ));
     assert_eq!(left.expect("a pattern").count(), 0);
 }
 

@@ -31,20 +31,33 @@ impl Trial {
         Self::begin_with(&[("1", "Add the parser", &[])], program, behaviour, script)
     }
 
-    fn begin_with(tasks: &[(&str, &str, &[&str])], program: Program, behaviour: Behaviour, script: Script) -> Self {
+    fn begin_with(
+        tasks: &[(&str, &str, &[&str])],
+        program: Program,
+        behaviour: Behaviour,
+        script: Script,
+    ) -> Self {
         let scene = Scene::new(tasks, "");
-        Self { scene, server: ModelServer::start(behaviour, script), program }
+        Self {
+            scene,
+            server: ModelServer::start(behaviour, script),
+            program,
+        }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.scene.tm(arguments);
-        self.program.at_hand(&self.scene, &self.server, &mut command);
+        self.program
+            .at_hand(&self.scene, &self.server, &mut command);
         command
     }
 
     /// Works the backlog off, expects this exit code and returns the report.
     fn run(&self, arguments: &[&str], code: i32) -> Value {
-        let output = self.command(&[&["waves", "run", "--yes"], arguments].concat()).output().expect("tm");
+        let output = self
+            .command(&[&["waves", "run", "--yes"], arguments].concat())
+            .output()
+            .expect("tm");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{said}\n{}", self.logs());
         self.scene.assert_no_process_is_left();
@@ -54,12 +67,27 @@ impl Trial {
     /// Works the backlog off until an event says this, stops the run there and returns the report.
     fn stop_at(&self, words: &str, arguments: &[&str]) -> Value {
         let mut command = self.command(&[&["waves", "run", "--yes", "--json"], arguments].concat());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("tm");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("tm");
         let mut events = BufReader::new(child.stdout.take().expect("events")).lines();
-        let seen = events.by_ref().map_while(Result::ok).any(|event| event.contains(words));
+        let seen = events
+            .by_ref()
+            .map_while(Result::ok)
+            .any(|event| event.contains(words));
         assert!(seen, "no event says {words}: {}", self.logs());
-        let stopped = self.scene.tm(&["waves", "stop", "--now"]).output().expect("tm");
-        assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
+        let stopped = self
+            .scene
+            .tm(&["waves", "stop", "--now"])
+            .output()
+            .expect("tm");
+        assert!(
+            stopped.status.success(),
+            "{}",
+            String::from_utf8_lossy(&stopped.stderr)
+        );
         assert_eq!(child.wait().expect("tm").code(), Some(130));
         self.scene.assert_no_process_is_left();
         self.scene.report()
@@ -68,8 +96,14 @@ impl Trial {
     /// Everything that the agents printed, for messages.
     fn logs(&self) -> String {
         let logs = self.texts("std*.log", "*");
-        let logs = logs.iter().map(|(path, text)| format!("== {}\n{text}\n", path.display()));
-        format!("{} requests\n{}", self.server.requests(), logs.collect::<String>())
+        let logs = logs
+            .iter()
+            .map(|(path, text)| format!("== {}\n{text}\n", path.display()));
+        format!(
+            "{} requests\n{}",
+            self.server.requests(),
+            logs.collect::<String>()
+        )
     }
 
     /// The prompts of every task's attempt of this number.
@@ -81,8 +115,20 @@ impl Trial {
 
     /// The files of this name that attempts of this number left.
     fn texts(&self, name: &str, attempt: &str) -> Vec<(PathBuf, String)> {
-        let pattern = format!("{}/**/attempt-{attempt}/{name}", self.scene.path("tm").display());
-        let paths = glob::glob(&pattern).expect("a pattern").map(|path| path.expect("a file"));
-        paths.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap_or_default())).collect()
+        let pattern = format!(
+            "{}/**/attempt-{attempt}/{name}",
+            self.scene.path("tm").display()
+        );
+        let paths = glob::glob(&pattern)
+            .expect("a pattern")
+            .map(|path| path.expect("a file"));
+        paths
+            .map(|path| {
+                (
+                    path.clone(),
+                    std::fs::read_to_string(path).unwrap_or_default(),
+                )
+            })
+            .collect()
     }
 }

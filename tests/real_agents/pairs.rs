@@ -12,8 +12,9 @@ const MOVES: u64 = 3;
 fn work_and_leave_a_daemon(prompt: &Prompt) -> Vec<Move> {
     let mut moves = work(prompt);
     if let Move::Run(command) = &mut moves[1] {
-        *command =
-            format!("(setsid sleep 1000 > /dev/null 2>&1 < /dev/null &); touch \"$AGENT_FOLDER/left\"; {command}");
+        *command = format!(
+            "(setsid sleep 1000 > /dev/null 2>&1 < /dev/null &); touch \"$AGENT_FOLDER/left\"; {command}"
+        );
     }
     moves
 }
@@ -29,10 +30,23 @@ fn lands(program: Program) {
         let attempts = task(&report, id)["attempts"].as_array().expect("attempts");
         assert_eq!(attempts.len(), 1, "{report:#}\n{}", trial.logs());
         assert_eq!(attempts[0]["claim"], "pass", "{report:#}\n{}", trial.logs());
-        assert_eq!(attempts[0]["tokens"]["input"], MOVES * INPUT_TOKENS, "{report:#}\n{}", trial.logs());
-        assert_eq!(attempts[0]["tokens"]["output"], MOVES * OUTPUT_TOKENS, "{report:#}\n{}", trial.logs());
+        assert_eq!(
+            attempts[0]["tokens"]["input"],
+            MOVES * INPUT_TOKENS,
+            "{report:#}\n{}",
+            trial.logs()
+        );
+        assert_eq!(
+            attempts[0]["tokens"]["output"],
+            MOVES * OUTPUT_TOKENS,
+            "{report:#}\n{}",
+            trial.logs()
+        );
     }
-    assert_eq!(report["totals"]["tokens"], 2 * MOVES * (INPUT_TOKENS + OUTPUT_TOKENS));
+    assert_eq!(
+        report["totals"]["tokens"],
+        2 * MOVES * (INPUT_TOKENS + OUTPUT_TOKENS)
+    );
     assert_eq!(trial.scene.statuses(), ["done"]);
     assert!(trial.scene.path("left").exists(), "a daemon was started");
 }

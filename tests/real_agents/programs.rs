@@ -44,8 +44,12 @@ pub(crate) const CLAUDE: Program = Program {
 /// Logged in with a subscription, whose limit says when it is over.
 pub(crate) const CLAUDE_BY_SUBSCRIPTION: Program = Program {
     environment: |url| {
-        let by_key = (CLAUDE.environment)(url).into_iter().filter(|(name, _)| *name != "ANTHROPIC_API_KEY");
-        by_key.chain([("CLAUDE_CODE_OAUTH_TOKEN", "none".to_owned())]).collect()
+        let by_key = (CLAUDE.environment)(url)
+            .into_iter()
+            .filter(|(name, _)| *name != "ANTHROPIC_API_KEY");
+        by_key
+            .chain([("CLAUDE_CODE_OAUTH_TOKEN", "none".to_owned())])
+            .collect()
     },
     ..CLAUDE
 };
@@ -68,7 +72,12 @@ pub(crate) const GEMINI: Program = Program {
     name: "gemini",
     model: "gemini-2.5-flash",
     command: &[],
-    environment: |url| vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "none".to_owned())],
+    environment: |url| {
+        vec![
+            ("GOOGLE_GEMINI_BASE_URL", url.to_owned()),
+            ("GEMINI_API_KEY", "none".to_owned()),
+        ]
+    },
     files: |_| {
         let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"maxAttempts": 1},
                               "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}});
@@ -84,7 +93,10 @@ pub(crate) const OPENCODE: Program = Program {
         let model = json!({"cost": {"input": 1, "output": 10}, "limit": {"context": 100_000, "output": 10_000}});
         let settings = json!({"model": "local/a-model", "provider": {"local": {"npm": "@ai-sdk/openai-compatible",
             "options": {"baseURL": format!("{url}/v1"), "apiKey": "none"}, "models": {"a-model": model}}}});
-        vec![("OPENCODE_CONFIG_CONTENT", settings.to_string()), ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned())]
+        vec![
+            ("OPENCODE_CONFIG_CONTENT", settings.to_string()),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
+        ]
     },
     files: |_| Vec::new(),
 };
@@ -93,7 +105,12 @@ pub(crate) const QWEN: Program = Program {
     name: "qwen",
     model: "a-model",
     command: &[],
-    environment: |url| vec![("OPENAI_BASE_URL", format!("{url}/v1")), ("OPENAI_API_KEY", "none".to_owned())],
+    environment: |url| {
+        vec![
+            ("OPENAI_BASE_URL", format!("{url}/v1")),
+            ("OPENAI_API_KEY", "none".to_owned()),
+        ]
+    },
     files: |_| {
         let settings = json!({"security": {"auth": {"selectedType": "openai"}},
                               "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}});
@@ -101,10 +118,15 @@ pub(crate) const QWEN: Program = Program {
     },
 };
 
-pub(crate) const GEMINI_OVER_ACP: Program =
-    Program { command: &["gemini", "--acp", "-m", "gemini-2.5-flash", "--skip-trust"], ..GEMINI };
+pub(crate) const GEMINI_OVER_ACP: Program = Program {
+    command: &["gemini", "--acp", "-m", "gemini-2.5-flash", "--skip-trust"],
+    ..GEMINI
+};
 
-pub(crate) const OPENCODE_OVER_ACP: Program = Program { command: &["opencode", "acp"], ..OPENCODE };
+pub(crate) const OPENCODE_OVER_ACP: Program = Program {
+    command: &["opencode", "acp"],
+    ..OPENCODE
+};
 
 /// The folder of what the package manager installed for these tests.
 fn installed() -> PathBuf {
@@ -122,7 +144,12 @@ impl Program {
     }
 
     /// Gives a call of tm the program, its configuration and the server.
-    pub(crate) fn at_hand<'a>(&self, scene: &Scene, server: &ModelServer, command: &'a mut Command) -> &'a mut Command {
+    pub(crate) fn at_hand<'a>(
+        &self,
+        scene: &Scene,
+        server: &ModelServer,
+        command: &'a mut Command,
+    ) -> &'a mut Command {
         let (url, temporary) = (server.url(), scene.path("temporary"));
         std::fs::create_dir_all(&temporary).expect("a folder");
         for (path, text) in (self.files)(&url) {
@@ -131,12 +158,22 @@ impl Program {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(installed()).chain(std::env::split_paths(&path));
         command
-            .env("PATH", std::env::join_paths(folders).expect("a search path"))
+            .env(
+                "PATH",
+                std::env::join_paths(folders).expect("a search path"),
+            )
             // Whatever looks beyond loopback finds nobody.
             .envs(["HTTP_PROXY", "HTTPS_PROXY"].map(|name| (name, "http://127.0.0.1:9")))
             .envs([("NO_PROXY", "127.0.0.1"), ("npm_config_offline", "true")])
             .env("TMPDIR", temporary)
-            .env("TM_AGENT_DEFAULT", if self.command.is_empty() { self.name } else { "acp" })
+            .env(
+                "TM_AGENT_DEFAULT",
+                if self.command.is_empty() {
+                    self.name
+                } else {
+                    "acp"
+                },
+            )
             .env("TM_AGENTS_ACP_COMMAND", json!(self.command).to_string())
             .env("TM_AGENT_MODEL", self.model)
             .envs((self.environment)(&url))

@@ -12,15 +12,23 @@ fn attempt(program: Program, behaviour: Behaviour, arguments: &[&str], code: i32
         return None;
     }
     let trial = Trial::begin(program, behaviour, work);
-    let report = trial.run(&[&["--tdd", "off", "--retries", "0"], arguments].concat(), code);
-    let attempts = task(&report, "1")["attempts"].as_array().expect("attempts").clone();
+    let report = trial.run(
+        &[&["--tdd", "off", "--retries", "0"], arguments].concat(),
+        code,
+    );
+    let attempts = task(&report, "1")["attempts"]
+        .as_array()
+        .expect("attempts")
+        .clone();
     assert_eq!(attempts.len(), 1, "{report:#}\n{}", trial.logs());
     Some(attempts[0].clone())
 }
 
 fn refused_credentials_are_known(program: Program) {
     let behaviour = Behaviour::Refuse(Refusal::Credentials);
-    let Some(attempt) = attempt(program, behaviour, &[], 3) else { return };
+    let Some(attempt) = attempt(program, behaviour, &[], 3) else {
+        return;
+    };
     assert_eq!(attempt["failure"], "auth", "{attempt:#}");
 }
 
@@ -41,8 +49,14 @@ fn a_limit_is_known_and_not_charged(program: Program) {
 }
 
 fn an_answer_that_never_ends_is_given_up(program: Program) {
-    let Some(attempt) = attempt(program, Behaviour::Hang, &["--timeout", "6s"], 3) else { return };
-    assert_eq!((&attempt["failure"], &attempt["ended"]), (&"timed-out".into(), &"timed-out".into()), "{attempt:#}");
+    let Some(attempt) = attempt(program, Behaviour::Hang, &["--timeout", "6s"], 3) else {
+        return;
+    };
+    assert_eq!(
+        (&attempt["failure"], &attempt["ended"]),
+        (&"timed-out".into(), &"timed-out".into()),
+        "{attempt:#}"
+    );
 }
 
 #[test]

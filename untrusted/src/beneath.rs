@@ -11,7 +11,9 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path};
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
 
 /// Opens a file for reading that lies beneath a folder; the folder's own path may have links, the rest may not.
 ///
@@ -45,7 +47,13 @@ fn open_within(root: &Path, relative: &Path) -> io::Result<File> {
     use rustix::fs::{ResolveFlags, openat2};
     let folder = rustix::fs::open(root, FOLDER, Mode::empty()).map_err(trouble)?;
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    match openat2(&folder, relative, OFlags::RDONLY | CAREFULLY, Mode::empty(), within) {
+    match openat2(
+        &folder,
+        relative,
+        OFlags::RDONLY | CAREFULLY,
+        Mode::empty(),
+        within,
+    ) {
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_where_it_leads(root, relative),
         Err(Errno::XDEV) => Err(out_of_the_folder()),
         opened => regular(opened.map_err(trouble)?.into()),
@@ -74,7 +82,9 @@ fn parts(relative: &Path) -> io::Result<Vec<&std::ffi::OsStr>> {
     let name = |part| match part {
         Component::Normal(name) => Some(Ok(name)),
         Component::CurDir => None,
-        Component::ParentDir | Component::RootDir | Component::Prefix(_) => Some(Err(out_of_the_folder())),
+        Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+            Some(Err(out_of_the_folder()))
+        }
     };
     relative.components().filter_map(name).collect()
 }
@@ -84,7 +94,13 @@ fn resolve(root: &OwnedFd, parts: &[&std::ffi::OsStr]) -> io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
     let path: std::path::PathBuf = parts.iter().collect();
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match openat2(root, &path, OFlags::RDONLY | CAREFULLY, Mode::empty(), within) {
+    match openat2(
+        root,
+        &path,
+        OFlags::RDONLY | CAREFULLY,
+        Mode::empty(),
+        within,
+    ) {
         // An old kernel, or a sandbox that does not know the call.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => step_by_step(root, parts),
         opened => opened.map_err(trouble),
@@ -98,17 +114,32 @@ fn resolve(root: &OwnedFd, parts: &[&std::ffi::OsStr]) -> io::Result<OwnedFd> {
 
 fn step_by_step(root: &OwnedFd, parts: &[&std::ffi::OsStr]) -> io::Result<OwnedFd> {
     let Some((file, folders)) = parts.split_last() else {
-        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder, not a file"));
+        return Err(io::Error::new(
+            ErrorKind::IsADirectory,
+            "it is a folder, not a file",
+        ));
     };
     let mut folder = root.as_fd().try_clone_to_owned()?;
     for name in folders {
-        folder = openat(&folder, *name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|errno| match errno {
-            // A link that is to be a folder is none.
-            Errno::NOTDIR => io::Error::new(ErrorKind::InvalidData, "its path leads through what is no folder"),
-            other => trouble(other),
-        })?;
+        folder =
+            openat(&folder, *name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|errno| {
+                match errno {
+                    // A link that is to be a folder is none.
+                    Errno::NOTDIR => io::Error::new(
+                        ErrorKind::InvalidData,
+                        "its path leads through what is no folder",
+                    ),
+                    other => trouble(other),
+                }
+            })?;
     }
-    openat(&folder, *file, OFlags::RDONLY | OFlags::NOFOLLOW | CAREFULLY, Mode::empty()).map_err(trouble)
+    openat(
+        &folder,
+        *file,
+        OFlags::RDONLY | OFlags::NOFOLLOW | CAREFULLY,
+        Mode::empty(),
+    )
+    .map_err(trouble)
 }
 
 #[cfg(test)]
@@ -124,7 +155,9 @@ mod tests {
         std::fs::create_dir_all(root.join("a/b")).expect("folders");
         std::fs::create_dir(place.path().join("home")).expect("a folder");
         for path in ["root/a/b/file", "home/file"] {
-            File::create(place.path().join(path)).and_then(|mut file| file.write_all(b"text")).expect("a file");
+            File::create(place.path().join(path))
+                .and_then(|mut file| file.write_all(b"text"))
+                .expect("a file");
         }
         symlink("../home", root.join("away")).expect("a link");
         symlink("a", root.join("within")).expect("a link");
@@ -132,19 +165,44 @@ mod tests {
         symlink("root", place.path().join("linked-root")).expect("a link");
         for root in [root.clone(), place.path().join("linked-root")] {
             let folder = rustix::fs::open(&root, FOLDER, Mode::empty()).expect("a folder");
-            let by_steps =
-                |path: &str| parts(path.as_ref()).and_then(|parts| regular(step_by_step(&folder, &parts)?.into()));
-            assert_eq!(read_beneath(&root, "a/./b/file".as_ref(), 4).expect("read"), b"text");
+            let by_steps = |path: &str| {
+                parts(path.as_ref())
+                    .and_then(|parts| regular(step_by_step(&folder, &parts)?.into()))
+            };
+            assert_eq!(
+                read_beneath(&root, "a/./b/file".as_ref(), 4).expect("read"),
+                b"text"
+            );
             assert!(by_steps("a/b/file").is_ok());
-            for bad in ["away/file", "within/b/file", "a/b/link", "../home/file", "/etc/passwd", "a/b", "", "none"] {
+            for bad in [
+                "away/file",
+                "within/b/file",
+                "a/b/link",
+                "../home/file",
+                "/etc/passwd",
+                "a/b",
+                "",
+                "none",
+            ] {
                 assert!(read_beneath(&root, bad.as_ref(), 4).is_err(), "{bad}");
                 assert!(by_steps(bad).is_err(), "{bad}");
             }
             assert!(read_beneath(&root, "a/b/file".as_ref(), 3).is_err());
             let where_it_leads = |path: &str| open_where_it_leads(&root, path.as_ref());
-            assert_eq!(read_within(&root, "within/b/file".as_ref(), 4).expect("read"), b"text");
+            assert_eq!(
+                read_within(&root, "within/b/file".as_ref(), 4).expect("read"),
+                b"text"
+            );
             assert!(where_it_leads("within/b/file").is_ok());
-            for bad in ["away/file", "a/b/link", "../home/file", "/etc/passwd", "a/b", "", "none"] {
+            for bad in [
+                "away/file",
+                "a/b/link",
+                "../home/file",
+                "/etc/passwd",
+                "a/b",
+                "",
+                "none",
+            ] {
                 assert!(read_within(&root, bad.as_ref(), 4).is_err(), "{bad}");
             }
             assert!(where_it_leads("away/file").is_err() && where_it_leads("a/b/link").is_err());

@@ -7,7 +7,9 @@ use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 /// What every open has: no terminal becomes ours, no program that is started inherits it, and nobody is waited for.
-pub(crate) const CAREFULLY: OFlags = OFlags::NONBLOCK.union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
+pub(crate) const CAREFULLY: OFlags = OFlags::NONBLOCK
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOCTTY);
 
 /// The modes of new files, of which the umask takes its part.
 const OPEN_TO_ALL: Mode = Mode::from_raw_mode(0o666);
@@ -34,7 +36,11 @@ pub fn open_own(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It can't be written, or something else but a regular file has its name.
 pub fn append(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW, OPEN_TO_ALL)
+    open_with(
+        path,
+        OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW,
+        OPEN_TO_ALL,
+    )
 }
 
 /// As [`append`]; a new file is open to its owner alone.
@@ -42,7 +48,11 @@ pub fn append(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`append`].
 pub fn append_private(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW, PRIVATE)
+    open_with(
+        path,
+        OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW,
+        PRIVATE,
+    )
 }
 
 /// Makes a new file in the place of whatever has its name, and of nothing that it leads to.
@@ -54,7 +64,11 @@ pub fn create_anew(path: &Path) -> io::Result<File> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    open_with(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, OPEN_TO_ALL)
+    open_with(
+        path,
+        OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW,
+        OPEN_TO_ALL,
+    )
 }
 
 /// Opens a file that is there for writing.
@@ -111,7 +125,12 @@ pub fn size(path: &Path) -> u64 {
 
 /// Reads a file to its end, and one byte more than the limit at the most.
 pub(crate) fn whole(file: File, limit: u64) -> io::Result<Vec<u8>> {
-    let too_long = || io::Error::new(ErrorKind::FileTooLarge, format!("it is longer than {limit} bytes"));
+    let too_long = || {
+        io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it is longer than {limit} bytes"),
+        )
+    };
     let length = file.metadata()?.len();
     if length > limit {
         return Err(too_long());
@@ -119,7 +138,11 @@ pub(crate) fn whole(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0).saturating_add(1));
     // It may grow meanwhile, and some files say that they are empty.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit { Err(too_long()) } else { Ok(bytes) }
+    if bytes.len() as u64 > limit {
+        Err(too_long())
+    } else {
+        Ok(bytes)
+    }
 }
 
 fn open_with(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
@@ -137,23 +160,34 @@ pub(crate) fn regular(file: File) -> io::Result<File> {
             fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
             return Ok(file);
         }
-        FileType::Directory => return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder, not a file")),
+        FileType::Directory => {
+            return Err(io::Error::new(
+                ErrorKind::IsADirectory,
+                "it is a folder, not a file",
+            ));
+        }
         FileType::Fifo => "a pipe",
         FileType::Socket => "a socket",
         FileType::CharacterDevice | FileType::BlockDevice => "a device",
         FileType::Symlink => "a link",
         FileType::Unknown => "something else",
     };
-    Err(io::Error::new(ErrorKind::InvalidData, format!("it is {kind}, not a regular file")))
+    Err(io::Error::new(
+        ErrorKind::InvalidData,
+        format!("it is {kind}, not a regular file"),
+    ))
 }
 
 /// What the system says of a link or a pipe that was not opened, in words of people.
 pub(crate) fn trouble(errno: Errno) -> io::Error {
     match errno {
-        Errno::LOOP | Errno::MLINK => io::Error::new(ErrorKind::InvalidData, "it is a link, not a regular file"),
-        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => {
-            io::Error::new(ErrorKind::InvalidData, "it is a pipe, a socket or a device, not a regular file")
+        Errno::LOOP | Errno::MLINK => {
+            io::Error::new(ErrorKind::InvalidData, "it is a link, not a regular file")
         }
+        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => io::Error::new(
+            ErrorKind::InvalidData,
+            "it is a pipe, a socket or a device, not a regular file",
+        ),
         other => other.into(),
     }
 }
@@ -174,7 +208,9 @@ mod tests {
     }
 
     fn fill(path: &Path, bytes: &[u8]) {
-        File::create(path).and_then(|mut file| file.write_all(bytes)).expect("a file");
+        File::create(path)
+            .and_then(|mut file| file.write_all(bytes))
+            .expect("a file");
     }
 
     type Maker<'a> = (&'a str, &'a dyn Fn(&Path));
@@ -184,25 +220,48 @@ mod tests {
         let (folder, path) = folder();
         fill(&folder.path().join("secret"), b"secret");
         let makers: [Maker<'_>; 5] = [
-            ("a pipe", &|path| mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).expect("a pipe")),
+            ("a pipe", &|path| {
+                mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).expect("a pipe")
+            }),
             ("a link", &|path| symlink("secret", path).expect("a link")),
-            ("a link", &|path| symlink("/dev/zero", path).expect("a link")),
-            ("a socket", &|path| drop(UnixListener::bind(path).expect("a socket"))),
-            ("a folder", &|path| std::fs::create_dir(path).expect("a folder")),
+            ("a link", &|path| {
+                symlink("/dev/zero", path).expect("a link")
+            }),
+            ("a socket", &|path| {
+                drop(UnixListener::bind(path).expect("a socket"))
+            }),
+            ("a folder", &|path| {
+                std::fs::create_dir(path).expect("a folder")
+            }),
         ];
         for (what, make) in makers {
             make(&path);
-            let attempts =
-                [open(&path), append(&path), open_writable(&path), read(&path, 9).map(|_| File::open("/").unwrap())];
+            let attempts = [
+                open(&path),
+                append(&path),
+                open_writable(&path),
+                read(&path, 9).map(|_| File::open("/").unwrap()),
+            ];
             for error in attempts.into_iter().map(|opened| opened.expect_err(what)) {
-                let is_known = matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::IsADirectory);
+                let is_known = matches!(
+                    error.kind(),
+                    ErrorKind::InvalidData | ErrorKind::IsADirectory
+                );
                 assert!(is_known, "{what}: {error}");
             }
             assert_eq!(size(&path), 0, "{what}");
-            std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).expect("gone");
+            std::fs::remove_file(&path)
+                .or_else(|_| std::fs::remove_dir(&path))
+                .expect("gone");
         }
-        assert_eq!(std::fs::read(folder.path().join("secret")).expect("there"), b"secret");
-        assert_eq!(open(&path).expect_err("nothing").kind(), ErrorKind::NotFound);
+        assert_eq!(
+            std::fs::read(folder.path().join("secret")).expect("there"),
+            b"secret"
+        );
+        assert_eq!(
+            open(&path).expect_err("nothing").kind(),
+            ErrorKind::NotFound
+        );
     }
 
     #[test]
@@ -213,7 +272,10 @@ mod tests {
         assert_eq!(read_own(&path, 10).expect("read"), b"mine");
         std::fs::remove_file(&path).expect("gone");
         symlink("/dev/zero", &path).expect("a link");
-        assert_eq!(read_own(&path, 10).expect_err("a device").to_string(), "it is a device, not a regular file");
+        assert_eq!(
+            read_own(&path, 10).expect_err("a device").to_string(),
+            "it is a device, not a regular file"
+        );
     }
 
     #[test]
@@ -228,7 +290,11 @@ mod tests {
         );
         assert_eq!(read_beginning(&path, 10).expect("its beginning").len(), 10);
         let end = read_end(&path, 10).expect("its end");
-        assert!(end.len() == 10 && end.capacity() < 1_000, "{}", end.capacity());
+        assert!(
+            end.len() == 10 && end.capacity() < 1_000,
+            "{}",
+            end.capacity()
+        );
         assert_eq!(size(&path), 2 << 30);
     }
 
@@ -245,12 +311,19 @@ mod tests {
     fn a_new_file_is_made_and_an_old_one_grows() {
         let (_folder, path) = folder();
         for text in ["one ", "two"] {
-            append(&path).and_then(|mut file| file.write_all(text.as_bytes())).expect("written");
+            append(&path)
+                .and_then(|mut file| file.write_all(text.as_bytes()))
+                .expect("written");
         }
         assert_eq!(read(&path, 100).expect("read"), b"one two");
         symlink("file", path.with_extension("link")).expect("a link");
-        create_anew(&path.with_extension("link")).and_then(|mut file| file.write_all(b"new")).expect("written");
-        assert_eq!(read(&path.with_extension("link"), 100).expect("read"), b"new");
+        create_anew(&path.with_extension("link"))
+            .and_then(|mut file| file.write_all(b"new"))
+            .expect("written");
+        assert_eq!(
+            read(&path.with_extension("link"), 100).expect("read"),
+            b"new"
+        );
         assert_eq!(read(&path, 100).expect("read"), b"one two");
     }
 }

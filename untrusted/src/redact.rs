@@ -8,7 +8,15 @@ use std::sync::LazyLock;
 /// What stands in the place of a secret.
 const REDACTED: &str = "[redacted]";
 /// Parts of the names of variables that hold secrets.
-const SECRET_NAMES: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
+const SECRET_NAMES: [&str; 7] = [
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+];
 /// Ends of such names.
 const SECRET_ENDS: [&str; 3] = ["_PASS", "_PAT", "_AUTH"];
 /// Ends of the names of variables that say where a secret is kept, which is none.
@@ -35,10 +43,13 @@ const KEYS: &str = r"(?x)
   | (?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])+)+(?:[A-Za-z0-9+/=]+\s*)?-----END\ [A-Z0-9\ ]*PRIVATE\ KEY(?:\ BLOCK)?-----
 ";
 /// A password within an address, with what stands before and after it.
-const PASSWORDS: &str = r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s/@:"'`<>]*:)([^\s/@"'`<>]+)@([^\s/:"'`<>]*)"#;
+const PASSWORDS: &str =
+    r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s/@:"'`<>]*:)([^\s/@"'`<>]+)@([^\s/:"'`<>]*)"#;
 
-static KEYS_PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new(KEYS).expect("the pattern is valid"));
-static PASSWORDS_PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new(PASSWORDS).expect("the pattern is valid"));
+static KEYS_PATTERN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(KEYS).expect("the pattern is valid"));
+static PASSWORDS_PATTERN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(PASSWORDS).expect("the pattern is valid"));
 static OF_THIS_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -62,11 +73,15 @@ impl Redactor {
     /// Takes the values of those variables whose names say that they are secret.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut values = Vec::new();
-        for (_, value) in variables.into_iter().filter(|(name, value)| is_secret(name, value)) {
+        for (_, value) in variables
+            .into_iter()
+            .filter(|(name, value)| is_secret(name, value))
+        {
             values.push(escaped(&value));
             values.push(value);
         }
-        values.sort_by(|left, right| (Reverse(left.len()), left).cmp(&(Reverse(right.len()), right)));
+        values
+            .sort_by(|left, right| (Reverse(left.len()), left).cmp(&(Reverse(right.len()), right)));
         values.dedup();
         Self { values }
     }
@@ -84,7 +99,11 @@ impl Redactor {
     }
 }
 
-fn replaced<'a>(text: Cow<'a, str>, pattern: &Regex, by: fn(&Captures<'_>) -> String) -> Cow<'a, str> {
+fn replaced<'a>(
+    text: Cow<'a, str>,
+    pattern: &Regex,
+    by: fn(&Captures<'_>) -> String,
+) -> Cow<'a, str> {
     match pattern.replace_all(&text, by) {
         Cow::Borrowed(_) => text,
         Cow::Owned(changed) => Cow::Owned(changed),
@@ -94,8 +113,13 @@ fn replaced<'a>(text: Cow<'a, str>, pattern: &Regex, by: fn(&Captures<'_>) -> St
 /// A name with dashes that begins with `sk` is no key: keys have digits.
 fn key(found: &Captures<'_>) -> String {
     let found = &found[0];
-    let is_name = found.starts_with("sk-") && !found.contains(|letter: char| letter.is_ascii_digit());
-    if is_name { found.to_owned() } else { REDACTED.to_owned() }
+    let is_name =
+        found.starts_with("sk-") && !found.contains(|letter: char| letter.is_ascii_digit());
+    if is_name {
+        found.to_owned()
+    } else {
+        REDACTED.to_owned()
+    }
 }
 
 /// A password for this very machine keeps nobody out, and an agent has to know it.
@@ -110,8 +134,8 @@ fn password(found: &Captures<'_>) -> String {
 
 fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    let is_named =
-        SECRET_NAMES.iter().any(|part| name.contains(part)) || SECRET_ENDS.iter().any(|end| name.ends_with(end));
+    let is_named = SECRET_NAMES.iter().any(|part| name.contains(part))
+        || SECRET_ENDS.iter().any(|end| name.ends_with(end));
     let is_place = PLACES.iter().any(|end| name.ends_with(end));
     let is_word = value.len() < LEAST_WORD && value.bytes().all(|byte| byte.is_ascii_lowercase());
     is_named && !is_place && value.len() >= LEAST_SECRET && !is_word
@@ -127,7 +151,11 @@ mod tests {
     use super::*;
 
     fn of(variables: &[(&str, &str)]) -> Redactor {
-        Redactor::new(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+        Redactor::new(
+            variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        )
     }
 
     #[test]
@@ -141,13 +169,15 @@ mod tests {
             ("SSH_KEY_PATH", "/home/me/.ssh/id"),
             ("LONG_SECRET", "hunter2hunter2hunter2"),
         ]);
-        let text =
-            "a kk-12\"34567 b kk-12\\\"34567 c /usr/local/bin 1 postgres /home/me/.ssh/id hunter2hunter2hunter2!";
+        let text = "a kk-12\"34567 b kk-12\\\"34567 c /usr/local/bin 1 postgres /home/me/.ssh/id hunter2hunter2hunter2!";
         assert_eq!(
             redactor.redact(text),
             "a [redacted] b [redacted] c /usr/local/bin 1 postgres /home/me/.ssh/id [redacted]!"
         );
-        assert!(matches!(redactor.redact("nothing"), Cow::Borrowed("nothing")));
+        assert!(matches!(
+            redactor.redact("nothing"),
+            Cow::Borrowed("nothing")
+        ));
     }
 
     #[test]
@@ -166,17 +196,34 @@ mod tests {
             format!("AKIA{}", many("AB12", 4)),
             format!("AIza{}", many("aB_1-", 7)),
             format!("npm_{}", many("aB12", 9)),
-            format!("eyJ{}.eyJ{}.{}", many("ab", 9), many("cd", 9), many("ef", 9)),
+            format!(
+                "eyJ{}.eyJ{}.{}",
+                many("ab", 9),
+                many("cd", 9),
+                many("ef", 9)
+            ),
             format!(
                 "-----BEGIN OPENSSH PRIVATE KEY-----\n{}\nab==\n-----END OPENSSH PRIVATE KEY-----",
                 many("Ab1+", 16)
             ),
-            format!("-----BEGIN PRIVATE KEY-----\\n{}\\n-----END PRIVATE KEY-----", many("Ab1+", 16)),
-            format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n{}\n", many("Ab1+", 16), many("Ab1+", 16)),
-            format!("{}\n{}\nab==\n-----END RSA PRIVATE KEY-----", many("Ab1+", 16), many("Ab1+", 16)),
+            format!(
+                "-----BEGIN PRIVATE KEY-----\\n{}\\n-----END PRIVATE KEY-----",
+                many("Ab1+", 16)
+            ),
+            format!(
+                "-----BEGIN RSA PRIVATE KEY-----\n{}\n{}\n",
+                many("Ab1+", 16),
+                many("Ab1+", 16)
+            ),
+            format!(
+                "{}\n{}\nab==\n-----END RSA PRIVATE KEY-----",
+                many("Ab1+", 16),
+                many("Ab1+", 16)
+            ),
         ] {
             assert_eq!(
-                none.redact(&format!("say \"{key}\" now")).replace(['\n'], ""),
+                none.redact(&format!("say \"{key}\" now"))
+                    .replace(['\n'], ""),
                 "say \"[redacted]\" now",
                 "{key}"
             );
@@ -190,7 +237,10 @@ mod tests {
             none.redact("git clone https://me:t0k3n@example.org/a.git"),
             "git clone https://me:[redacted]@example.org/a.git"
         );
-        assert_eq!(none.redact("https://:t0k3n@example.org"), "https://:[redacted]@example.org");
+        assert_eq!(
+            none.redact("https://:t0k3n@example.org"),
+            "https://:[redacted]@example.org"
+        );
         assert_eq!(
             none.redact("postgres://a:b@db.example.org:5432/x"),
             "postgres://a:[redacted]@db.example.org:5432/x"

@@ -29,9 +29,15 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 /// Returns text as one line of so many characters at the most; what is left out is shown by an ellipsis.
 pub fn line(text: &str, most: usize) -> String {
     // A title of megabytes is looked at no further than it is shown, escapes included.
-    let beginning = text.char_indices().nth(most.saturating_mul(4)).map_or(text, |(end, _)| &text[..end]);
+    let beginning = text
+        .char_indices()
+        .nth(most.saturating_mul(4))
+        .map_or(text, |(end, _)| &text[..end]);
     let is_whole = beginning.len() == text.len();
-    let words = shown(beginning).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = shown(beginning)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     if is_whole && words.chars().count() <= most {
         return words;
     }
@@ -69,7 +75,10 @@ fn skip_escape(letters: &mut Peekable<Chars<'_>>) {
             skip_string(letters);
         }
         Some(' '..='/') => {
-            while letters.next_if(|letter| (' '..='/').contains(letter)).is_some() {}
+            while letters
+                .next_if(|letter| (' '..='/').contains(letter))
+                .is_some()
+            {}
             letters.next_if(|letter| ('0'..='~').contains(letter));
         }
         Some('0'..='~') => drop(letters.next()),
@@ -79,7 +88,10 @@ fn skip_escape(letters: &mut Peekable<Chars<'_>>) {
 
 /// Skips parameters up to the letter that ends them; one that is none of either ends them too, and stays.
 fn skip_parameters(letters: &mut Peekable<Chars<'_>>) {
-    while letters.next_if(|letter| (' '..='?').contains(letter)).is_some() {}
+    while letters
+        .next_if(|letter| (' '..='?').contains(letter))
+        .is_some()
+    {}
     letters.next_if(|letter| ('@'..='~').contains(letter));
 }
 
@@ -111,7 +123,10 @@ mod tests {
             ("a\u{1b}]52;c;ZXZpbA==\u{7}b", "ab"),
             ("a\u{1b}]0;title\u{1b}\\b", "ab"),
             ("a\u{9d}52;c;x\u{9c}b\u{9b}2Jc", "abc"),
-            ("a\u{1b}Pq#0\u{1b}\\b\u{1b}_x\u{1b}\\c\u{1b}^x\u{7}d\u{1b}Xx\u{9c}e", "abcde"),
+            (
+                "a\u{1b}Pq#0\u{1b}\\b\u{1b}_x\u{1b}\\c\u{1b}^x\u{7}d\u{1b}Xx\u{9c}e",
+                "abcde",
+            ),
             ("a\u{1b}(Bb\u{1b}7c\u{1b}=d\u{1b}ce", "abcde"),
             ("a\u{1b}]0;no end\nthe next line", "a\nthe next line"),
             ("10%\r20%\r\ndone\u{8}\u{7f}\u{0}", "10%\n20%\ndone"),

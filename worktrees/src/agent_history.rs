@@ -61,9 +61,18 @@ impl Worktree {
     ///
     /// # Errors
     /// git refused.
-    pub fn commits_of_agent(&self, on: &CommitId, mark: &(String, String)) -> Result<Option<CommitId>, Error> {
+    pub fn commits_of_agent(
+        &self,
+        on: &CommitId,
+        mark: &(String, String),
+    ) -> Result<Option<CommitId>, Error> {
         let repository = self.repository();
-        let Some(mut tip) = repository.branch_tip(self.branch())?.filter(|tip| tip != on) else { return Ok(None) };
+        let Some(mut tip) = repository
+            .branch_tip(self.branch())?
+            .filter(|tip| tip != on)
+        else {
+            return Ok(None);
+        };
         // A tm that was killed has made its commit of this very work already: what it is made of is wanted.
         if let [first, second] = repository.parents(&tip)?.as_slice()
             && first == on
@@ -87,8 +96,17 @@ impl Repository {
         bounds: HistoryBounds,
     ) -> Result<Option<Vec<AgentCommit>>, Error> {
         let most = format!("--max-count={}", bounds.commits.saturating_add(1));
-        let count = self.git().args(["rev-list", "--count", &most]).commit(tip).arg("--not").commit(on).text()?;
-        if count.parse::<usize>().map_or(true, |count| count > bounds.commits) {
+        let count = self
+            .git()
+            .args(["rev-list", "--count", &most])
+            .commit(tip)
+            .arg("--not")
+            .commit(on)
+            .text()?;
+        if count
+            .parse::<usize>()
+            .map_or(true, |count| count > bounds.commits)
+        {
             return Ok(None);
         }
         let commits = self.history(on, std::slice::from_ref(tip))?;
@@ -99,63 +117,129 @@ impl Repository {
             }
             before = &commit.id;
         }
-        commits.iter().map(|commit| self.agent_commit(commit, bounds)).collect::<Result<Vec<_>, _>>().map(Some)
+        commits
+            .iter()
+            .map(|commit| self.agent_commit(commit, bounds))
+            .collect::<Result<Vec<_>, _>>()
+            .map(Some)
     }
 
     fn agent_commit(&self, past: &PastCommit, bounds: HistoryBounds) -> Result<AgentCommit, Error> {
-        let words = self.git().args(["log", "-1", "-z", "--date=raw", "--format=%an%x00%ae%x00%ad%x00%B"]);
+        let words = self.git().args([
+            "log",
+            "-1",
+            "-z",
+            "--date=raw",
+            "--format=%an%x00%ae%x00%ad%x00%B",
+        ]);
         let words = words.commit(&past.id).bytes()?;
         let text = String::from_utf8_lossy(&words);
         let mut parts = text.splitn(4, '\0').map(ToOwned::to_owned);
         let mut part = || parts.next().unwrap_or_default();
-        let author = Author { name: part(), email: part(), date: part() };
+        let author = Author {
+            name: part(),
+            email: part(),
+            date: part(),
+        };
         let message = part().trim_end_matches('\0').to_owned();
         let files = self.brought(past)?;
         let may_be_read = files.iter().map(|file| file.bytes).sum::<u64>() <= bounds.bytes;
-        let added = if may_be_read { self.added(past)? } else { String::new() };
-        Ok(AgentCommit { past: past.clone(), message, author, files, added })
+        let added = if may_be_read {
+            self.added(past)?
+        } else {
+            String::new()
+        };
+        Ok(AgentCommit {
+            past: past.clone(),
+            message,
+            author,
+            files,
+            added,
+        })
     }
 
     fn brought(&self, commit: &PastCommit) -> Result<Vec<BroughtFile>, Error> {
-        let listing = self.between(commit).args(["--raw", "--no-abbrev", "-z"]).bytes()?;
+        let listing = self
+            .between(commit)
+            .args(["--raw", "--no-abbrev", "-z"])
+            .bytes()?;
         let mut entries = fields(&listing).map(<[u8]>::to_vec);
         let (mut files, mut ids) = (Vec::new(), Vec::new());
         while let (Some(said), Some(path)) = (entries.next(), entries.next()) {
             let said = String::from_utf8_lossy(&said).into_owned();
             let words: Vec<&str> = said.split(' ').collect();
-            let (Some(mode), Some(id), Some(what)) = (words.get(1), words.get(3), words.get(4)) else { continue };
+            let (Some(mode), Some(id), Some(what)) = (words.get(1), words.get(3), words.get(4))
+            else {
+                continue;
+            };
             if *what != "D" {
-                files.push(BroughtFile { path: path_of(&path), mode: (*mode).to_owned(), bytes: 0 });
+                files.push(BroughtFile {
+                    path: path_of(&path),
+                    mode: (*mode).to_owned(),
+                    bytes: 0,
+                });
                 ids.push(format!("{id}\n"));
             }
         }
-        let sizes = self.git().args(["cat-file", "--batch-check=%(objecttype) %(objectsize)"]).input(ids.concat());
+        let sizes = self
+            .git()
+            .args(["cat-file", "--batch-check=%(objecttype) %(objectsize)"])
+            .input(ids.concat());
         for (file, said) in files.iter_mut().zip(sizes.text()?.lines()) {
-            file.bytes = said.strip_prefix("blob ").and_then(|size| size.parse().ok()).unwrap_or(0);
+            file.bytes = said
+                .strip_prefix("blob ")
+                .and_then(|size| size.parse().ok())
+                .unwrap_or(0);
         }
         Ok(files)
     }
 
     fn added(&self, commit: &PastCommit) -> Result<String, Error> {
-        let patch = self.between(commit).args(["--patch", "--unified=0", "--text", "--no-color"]);
+        let patch = self
+            .between(commit)
+            .args(["--patch", "--unified=0", "--text", "--no-color"]);
         let patch = patch.args(["--no-ext-diff", "--no-textconv"]).bytes()?;
         let text = String::from_utf8_lossy(&patch);
-        Ok(text.lines().filter_map(|line| line.strip_prefix('+')).collect::<Vec<_>>().join("\n"))
+        Ok(text
+            .lines()
+            .filter_map(|line| line.strip_prefix('+'))
+            .collect::<Vec<_>>()
+            .join("\n"))
     }
 
     fn between(&self, commit: &PastCommit) -> Git {
-        let git = self.git_on_objects().args(["diff-tree", "-r", "--no-renames"]);
-        commit.parents.iter().fold(git, Git::commit).commit(&commit.id)
+        let git = self
+            .git_on_objects()
+            .args(["diff-tree", "-r", "--no-renames"]);
+        commit
+            .parents
+            .iter()
+            .fold(git, Git::commit)
+            .commit(&commit.id)
     }
 
     /// Makes a commit of the same tree and author on another one, with a message of the caller's.
     ///
     /// # Errors
     /// git refused.
-    pub fn commit_again(&self, commit: &AgentCommit, on: &CommitId, message: &str) -> Result<CommitId, Error> {
+    pub fn commit_again(
+        &self,
+        commit: &AgentCommit,
+        on: &CommitId,
+        message: &str,
+    ) -> Result<CommitId, Error> {
         let Author { name, email, date } = &commit.author;
-        let git = self.git_on_objects().args(["commit-tree", &commit.past.tree.0, "-p"]).commit(on);
-        let git = git.variable("GIT_AUTHOR_NAME", name).variable("GIT_AUTHOR_EMAIL", email);
-        git.variable("GIT_AUTHOR_DATE", date).args(["-F", "-"]).input(message).object_id().map(CommitId::new)
+        let git = self
+            .git_on_objects()
+            .args(["commit-tree", &commit.past.tree.0, "-p"])
+            .commit(on);
+        let git = git
+            .variable("GIT_AUTHOR_NAME", name)
+            .variable("GIT_AUTHOR_EMAIL", email);
+        git.variable("GIT_AUTHOR_DATE", date)
+            .args(["-F", "-"])
+            .input(message)
+            .object_id()
+            .map(CommitId::new)
     }
 }

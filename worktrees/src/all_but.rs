@@ -13,15 +13,22 @@ pub(crate) fn all_but(kept: &[PathBuf], git: impl FnOnce() -> Git) -> Result<Vec
     if kept.is_empty() {
         return Ok(paths);
     }
-    let answer = git().args(["check-ignore", "-z", "--stdin"]).input(joined(kept)).answer()?;
+    let answer = git()
+        .args(["check-ignore", "-z", "--stdin"])
+        .input(joined(kept))
+        .answer()?;
     if !matches!(answer.code, 0 | 1) {
         return Err(answer.into_error(&["check-ignore".to_owned()]));
     }
     let ignored: Vec<PathBuf> = fields(&answer.stdout).map(path_of).collect();
-    paths.extend(kept.iter().filter(|kept| !ignored.contains(kept)).map(|kept| {
-        let mut exclusion = OsString::from(":(top,exclude,literal)");
-        exclusion.push(kept);
-        exclusion
-    }));
+    paths.extend(
+        kept.iter()
+            .filter(|kept| !ignored.contains(kept))
+            .map(|kept| {
+                let mut exclusion = OsString::from(":(top,exclude,literal)");
+                exclusion.push(kept);
+                exclusion
+            }),
+    );
     Ok(paths)
 }

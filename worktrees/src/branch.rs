@@ -136,10 +136,14 @@ mod tests {
     #[test]
     fn names_are_judged_as_git_judges_them() {
         for name in NAMES {
-            let git = Git::new(&Environment::default(), std::path::Path::new("/"), Hooks::Off)
-                .args(["check-ref-format", "--branch", name])
-                .answer()
-                .expect("git runs");
+            let git = Git::new(
+                &Environment::default(),
+                std::path::Path::new("/"),
+                Hooks::Off,
+            )
+            .args(["check-ref-format", "--branch", name])
+            .answer()
+            .expect("git runs");
             assert_eq!(BranchName::new(name).is_ok(), git.code == 0, "`{name}`");
         }
     }
@@ -147,6 +151,9 @@ mod tests {
     #[test]
     fn refused_name_says_which_rule_it_breaks() {
         let error = BranchName::new("a.lock").expect_err("invalid");
-        assert_eq!(error.to_string(), "use `a.lock` as a branch name: a part ends with `.lock`");
+        assert_eq!(
+            error.to_string(),
+            "use `a.lock` as a branch name: a part ends with `.lock`"
+        );
     }
 }

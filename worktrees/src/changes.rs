@@ -42,7 +42,11 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit or tree.
-    pub fn changed_files_to_tree(&self, from: &CommitId, to: &TreeId) -> Result<Vec<ChangedFile>, Error> {
+    pub fn changed_files_to_tree(
+        &self,
+        from: &CommitId,
+        to: &TreeId,
+    ) -> Result<Vec<ChangedFile>, Error> {
         self.changes(from, &to.0)
     }
 
@@ -74,16 +78,29 @@ impl Repository {
     }
 
     /// Makes a tree in which these paths are as they are in `from`: with its content, or not there at all.
-    pub(crate) fn with_paths_of(&self, tree: &TreeId, paths: &[PathBuf], from: &CommitId) -> Result<TreeId, Error> {
+    pub(crate) fn with_paths_of(
+        &self,
+        tree: &TreeId,
+        paths: &[PathBuf],
+        from: &CommitId,
+    ) -> Result<TreeId, Error> {
         if paths.is_empty() {
             return Ok(tree.clone());
         }
         let source = self.tree_of(from)?;
-        let listing = self.git_on_objects().args(["ls-tree", "-z", "--full-tree", &source.0, "--"]);
-        let listing = listing.args(paths).variable("GIT_LITERAL_PATHSPECS", "1").bytes()?;
+        let listing = self
+            .git_on_objects()
+            .args(["ls-tree", "-z", "--full-tree", &source.0, "--"]);
+        let listing = listing
+            .args(paths)
+            .variable("GIT_LITERAL_PATHSPECS", "1")
+            .bytes()?;
         let mut found: Vec<(&[u8], &[u8])> = Vec::new();
         for entry in fields(&listing) {
-            let tab = entry.iter().position(|&byte| byte == b'\t').unwrap_or(entry.len());
+            let tab = entry
+                .iter()
+                .position(|&byte| byte == b'\t')
+                .unwrap_or(entry.len());
             found.push((&entry[..tab], entry.get(tab + 1..).unwrap_or_default()));
         }
         let mut changes = Vec::new();
@@ -102,12 +119,20 @@ impl Repository {
 
     /// Makes a tree of another one and changes in the form of `update-index --index-info`.
     pub(crate) fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId, Error> {
-        let common = self.own().map_or_else(|| self.common_dir.clone(), OwnGit::common);
+        let common = self
+            .own()
+            .map_or_else(|| self.common_dir.clone(), OwnGit::common);
         let folder = tempfile::tempdir_in(&common).map_err(Error::file("write", &common))?;
         let index = folder.path().join("index");
         let git = || self.git_on_objects().variable("GIT_INDEX_FILE", &index);
-        git().args(["read-tree", &tree.0]).done().map_err(|_| unknown(&tree.0))?;
-        git().args(["update-index", "-z", "--replace", "--index-info"]).input(changes).done()?;
+        git()
+            .args(["read-tree", &tree.0])
+            .done()
+            .map_err(|_| unknown(&tree.0))?;
+        git()
+            .args(["update-index", "-z", "--replace", "--index-info"])
+            .input(changes)
+            .done()?;
         git().arg("write-tree").object_id().map(TreeId)
     }
 
@@ -117,9 +142,15 @@ impl Repository {
     /// The folder is no checkout of this repository, or git refused.
     pub fn tree_of_checkout(&self, folder: &Path) -> Result<TreeId, Error> {
         let git = || {
-            if folder == self.checkout_root() { self.git_at_checkout() } else { self.git_in(folder, Hooks::Off) }
+            if folder == self.checkout_root() {
+                self.git_at_checkout()
+            } else {
+                self.git_in(folder, Hooks::Off)
+            }
         };
-        let own = git().args(["rev-parse", "--path-format=absolute", "--git-path", "index"]).path()?;
+        let own = git()
+            .args(["rev-parse", "--path-format=absolute", "--git-path", "index"])
+            .path()?;
         let mut name = OsString::from(own.as_os_str());
         name.push(format!(".tm-{}", std::process::id()));
         let copy = PathBuf::from(name);
@@ -127,7 +158,10 @@ impl Repository {
             copy_with_time(&own, &copy).map_err(Error::file("copy", &own))?;
         }
         let git = || git().variable("GIT_INDEX_FILE", copy.as_os_str());
-        let tree = git().args(["add", "--all", "--", "."]).done().and_then(|()| git().arg("write-tree").object_id());
+        let tree = git()
+            .args(["add", "--all", "--", "."])
+            .done()
+            .and_then(|()| git().arg("write-tree").object_id());
         // A copy that stays does no harm: it is written anew each time.
         let _written_anew = std::fs::remove_file(&copy);
         tree.map(TreeId)
@@ -138,7 +172,12 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, Error> {
-        let found = self.git().arg("merge-base").commit(one).commit(other).text_if_any()?;
+        let found = self
+            .git()
+            .arg("merge-base")
+            .commit(one)
+            .commit(other)
+            .text_if_any()?;
         Ok(found.map(CommitId::new))
     }
 
@@ -158,8 +197,16 @@ impl Repository {
         if let Some(parents) = self.reader().and_then(|reader| reader.parents(commit)) {
             return Ok(parents);
         }
-        let parents = self.git().args(["log", "-1", "--format=%P"]).commit(commit).text()?;
-        Ok(parents.split(' ').filter(|id| !id.is_empty()).map(CommitId::new).collect())
+        let parents = self
+            .git()
+            .args(["log", "-1", "--format=%P"])
+            .commit(commit)
+            .text()?;
+        Ok(parents
+            .split(' ')
+            .filter(|id| !id.is_empty())
+            .map(CommitId::new)
+            .collect())
     }
 
     fn changes(&self, from: &CommitId, to: &str) -> Result<Vec<ChangedFile>, Error> {
@@ -171,7 +218,11 @@ impl Repository {
                 DifferenceKind::Modified => Change::Modified,
             },
         };
-        Ok(self.differing(from.as_str(), to)?.into_iter().map(change).collect())
+        Ok(self
+            .differing(from.as_str(), to)?
+            .into_iter()
+            .map(change)
+            .collect())
     }
 }
 
@@ -180,9 +231,14 @@ impl Repository {
 pub(crate) fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::copy(from, to)?;
     let modified = std::fs::metadata(from)?.modified()?;
-    std::fs::File::options().write(true).open(to)?.set_modified(modified)
+    std::fs::File::options()
+        .write(true)
+        .open(to)?
+        .set_modified(modified)
 }
 
 fn unknown(id: &str) -> Error {
-    Error::UnknownRevision { revision: id.to_owned() }
+    Error::UnknownRevision {
+        revision: id.to_owned(),
+    }
 }

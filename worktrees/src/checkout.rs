@@ -43,8 +43,14 @@ impl Checkout {
     /// # Errors
     /// git refused.
     pub fn of(repository: Repository) -> Result<Self, Error> {
-        let git_dir = repository.git().args(["rev-parse", "--path-format=absolute", "--absolute-git-dir"]).path()?;
-        Ok(Self { repository, git_dir })
+        let git_dir = repository
+            .git()
+            .args(["rev-parse", "--path-format=absolute", "--absolute-git-dir"])
+            .path()?;
+        Ok(Self {
+            repository,
+            git_dir,
+        })
     }
 
     /// Returns the repository.
@@ -83,9 +89,17 @@ impl Checkout {
         let listing = self
             .git(Hooks::Off)
             .reading()
-            .args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"])
+            .args([
+                "status",
+                "--porcelain=v1",
+                "-z",
+                "--no-renames",
+                "--untracked-files=all",
+            ])
             .bytes()?;
-        let paths = fields(&listing).filter_map(|entry| entry.get(3..)).map(path_of);
+        let paths = fields(&listing)
+            .filter_map(|entry| entry.get(3..))
+            .map(path_of);
         Ok(paths.filter(|path| !ignored.covers(path)).collect())
     }
 
@@ -97,9 +111,18 @@ impl Checkout {
         let listing = self
             .git(Hooks::Off)
             .reading()
-            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"])
+            .args([
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+                "--deduplicate",
+            ])
             .bytes()?;
-        Ok(fields(&listing).map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+        Ok(fields(&listing)
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect())
     }
 
     /// Refuses the default branch.
@@ -108,8 +131,13 @@ impl Checkout {
     /// The branch is one that commits never go to.
     pub fn assert_not_default(&self, branch: &BranchName) -> Result<(), Error> {
         let name = branch.as_str();
-        if USUAL_DEFAULTS.contains(&name) || self.repository.default_branch()?.as_deref() == Some(name) {
-            return Err(Error::RefusedDefaultBranch { branch: branch.clone(), protection: Protection::Default });
+        if USUAL_DEFAULTS.contains(&name)
+            || self.repository.default_branch()?.as_deref() == Some(name)
+        {
+            return Err(Error::RefusedDefaultBranch {
+                branch: branch.clone(),
+                protection: Protection::Default,
+            });
         }
         Ok(())
     }
@@ -123,7 +151,10 @@ impl Checkout {
         if self.repository.head()?.branch.as_deref() == Some(branch.as_str()) {
             return Ok(());
         }
-        Err(Error::WrongHead { path: self.root().to_owned(), expected: branch.to_string() })
+        Err(Error::WrongHead {
+            path: self.root().to_owned(),
+            expected: branch.to_string(),
+        })
     }
 
     /// Creates a branch at HEAD and switches to it; a checkout that is on it already stays there.
@@ -136,9 +167,21 @@ impl Checkout {
             return Ok(());
         }
         if let Some(at) = self.repository.branch_tip(branch)? {
-            return Err(Error::BranchTaken { branch: branch.clone(), at });
+            return Err(Error::BranchTaken {
+                branch: branch.clone(),
+                at,
+            });
         }
-        self.git(Hooks::Configured).args(["switch", "--quiet", "--no-track", "--create", branch.as_str()]).once().done()
+        self.git(Hooks::Configured)
+            .args([
+                "switch",
+                "--quiet",
+                "--no-track",
+                "--create",
+                branch.as_str(),
+            ])
+            .once()
+            .done()
     }
 
     /// Switches to a branch, or to a commit on none; what is not committed has to fit there.
@@ -146,7 +189,10 @@ impl Checkout {
     /// # Errors
     /// git refused.
     pub fn switch_to(&self, branch: Option<&str>, commit: &CommitId) -> Result<(), Error> {
-        let git = self.git(Hooks::Configured).args(["switch", "--quiet"]).once();
+        let git = self
+            .git(Hooks::Configured)
+            .args(["switch", "--quiet"])
+            .once();
         match branch {
             Some(branch) => git.arg(BranchName::new(branch)?.as_str()).done(),
             None => git.arg("--detach").commit(commit).done(),
@@ -159,9 +205,14 @@ impl Checkout {
     /// It is the default one or checked out somewhere, or git refused.
     pub fn retire_branch(&self, branch: &BranchName, keep_as: &str) -> Result<(), Error> {
         self.assert_not_default(branch)?;
-        let Some(tip) = self.repository.branch_tip(branch)? else { return Ok(()) };
+        let Some(tip) = self.repository.branch_tip(branch)? else {
+            return Ok(());
+        };
         self.repository.keep(keep_as, &tip)?;
-        self.git(Hooks::Off).args(["branch", "--quiet", "-D", branch.as_str()]).once().done()
+        self.git(Hooks::Off)
+            .args(["branch", "--quiet", "-D", branch.as_str()])
+            .once()
+            .done()
     }
 
     /// Commits on a branch, signed as the user has it set up; `None` when there is nothing to commit.
@@ -178,12 +229,17 @@ impl Checkout {
         self.assert_on(branch)?;
         let only: &[String] = match files {
             CommitFiles::AllBut(never) => {
-                self.git(Hooks::Off).args(["add", "--all", "--", "."]).done()?;
+                self.git(Hooks::Off)
+                    .args(["add", "--all", "--", "."])
+                    .done()?;
                 self.unstage(never)?;
                 &[]
             }
             CommitFiles::Only(files) => {
-                self.git(Hooks::Off).args(["--literal-pathspecs", "add", "--all", "--"]).args(files).done()?;
+                self.git(Hooks::Off)
+                    .args(["--literal-pathspecs", "add", "--all", "--"])
+                    .args(files)
+                    .done()?;
                 files
             }
         };
@@ -192,27 +248,43 @@ impl Checkout {
         }
         // Once more, right before: whatever else moves HEAD in this checkout, git refuses nothing itself.
         self.assert_on(branch)?;
-        let git = self.git(if hooks == RunHooks::Yes { Hooks::Configured } else { Hooks::Off });
+        let git = self.git(if hooks == RunHooks::Yes {
+            Hooks::Configured
+        } else {
+            Hooks::Off
+        });
         let git = git.arg("--literal-pathspecs");
         let git = git.args(["commit", "--quiet", "--cleanup=verbatim", "-F", "-"]);
-        let git = if only.is_empty() { git } else { git.arg("--only").arg("--").args(only) };
+        let git = if only.is_empty() {
+            git
+        } else {
+            git.arg("--only").arg("--").args(only)
+        };
         let answer = git.input(message).once().answer()?;
         if answer.code != 0 {
             let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
             let output = format!("{printed}{}", answer.stderr).trim().to_owned();
-            return Err(Error::CommitRefused { why: crate::said::telling_line(&output), output });
+            return Err(Error::CommitRefused {
+                why: crate::said::telling_line(&output),
+                output,
+            });
         }
         Ok(Some(self.repository.head()?.commit))
     }
 
     fn is_staged(&self, only: &[String]) -> Result<bool, Error> {
-        let git = self.git(Hooks::Off).args(["--literal-pathspecs", "diff", "--cached", "--quiet", "--"]);
+        let git =
+            self.git(Hooks::Off)
+                .args(["--literal-pathspecs", "diff", "--cached", "--quiet", "--"]);
         git.args(only).yes_or_no().map(|is_same| !is_same)
     }
 
     /// Takes what is never committed out of the index again, without touching a file.
     fn unstage(&self, never: &PathPatterns) -> Result<(), Error> {
-        let staged = self.git(Hooks::Off).args(["diff", "--cached", "--name-only", "--no-renames", "-z"]).bytes()?;
+        let staged = self
+            .git(Hooks::Off)
+            .args(["diff", "--cached", "--name-only", "--no-renames", "-z"])
+            .bytes()?;
         let mut paths = Vec::new();
         for path in fields(&staged).filter(|path| never.covers(&path_of(path))) {
             paths.extend_from_slice(path);
@@ -222,7 +294,12 @@ impl Checkout {
             return Ok(());
         }
         self.git(Hooks::Off)
-            .args(["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"])
+            .args([
+                "reset",
+                "--quiet",
+                "--pathspec-from-file=-",
+                "--pathspec-file-nul",
+            ])
             .input(paths)
             .done()
     }
@@ -235,19 +312,29 @@ impl Checkout {
         let tree = self.repository.tree_of_checkout(self.root())?;
         let head = self.repository.head()?.commit;
         let changed = self.repository.changed_files_to_tree(&head, &tree)?;
-        let covered: Vec<String> =
-            changed.into_iter().map(|file| file.path).filter(|path| never.covers(Path::new(path))).collect();
+        let covered: Vec<String> = changed
+            .into_iter()
+            .map(|file| file.path)
+            .filter(|path| never.covers(Path::new(path)))
+            .collect();
         if covered.is_empty() {
             return Ok(tree);
         }
-        self.repository.tree_of(&self.repository.with_files_of(&tree, &covered, &head)?)
+        self.repository
+            .tree_of(&self.repository.with_files_of(&tree, &covered, &head)?)
     }
 
     /// Makes a commit of a tree on no branch, and keeps it under a name of tm's own.
     ///
     /// # Errors
     /// git refused.
-    pub fn keep_tree(&self, tree: &TreeId, on: &CommitId, keep_as: &str, message: &str) -> Result<CommitId, Error> {
+    pub fn keep_tree(
+        &self,
+        tree: &TreeId,
+        on: &CommitId,
+        keep_as: &str,
+        message: &str,
+    ) -> Result<CommitId, Error> {
         let commit = self.repository.commit_tree(tree, &[on], message)?;
         self.repository.keep(keep_as, &commit)?;
         Ok(commit)
@@ -266,13 +353,26 @@ mod tests {
             .with("HOME", folder.path())
             .with("GIT_CONFIG_NOSYSTEM", "1")
             .with("GIT_CONFIG_GLOBAL", "/dev/null");
-        let git =
-            |arguments: &[&str]| Git::new(&environment, folder.path(), Hooks::Off).args(arguments).done().unwrap();
+        let git = |arguments: &[&str]| {
+            Git::new(&environment, folder.path(), Hooks::Off)
+                .args(arguments)
+                .done()
+                .unwrap()
+        };
         git(&["init", "--quiet", "--initial-branch=trunk"]);
         git(&["config", "init.defaultBranch", "trunk"]);
         write(folder.path(), "backlog.json", "1");
         git(&["add", "."]);
-        git(&["-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "first"]);
+        git(&[
+            "-c",
+            "user.name=A",
+            "-c",
+            "user.email=a@example.org",
+            "commit",
+            "--quiet",
+            "-m",
+            "first",
+        ]);
         let repository = Repository::discover_in(folder.path(), environment).unwrap();
         let checkout = Checkout::of(repository).unwrap();
         (folder, checkout)
@@ -294,13 +394,33 @@ mod tests {
         let never = PathPatterns::default();
         for name in ["trunk", "main", "master"] {
             assert!(checkout.start_branch(&branch(name)).is_err(), "{name}");
-            assert!(checkout.commit(&branch(name), "m", CommitFiles::AllBut(&never), RunHooks::Yes).is_err(), "{name}");
+            assert!(
+                checkout
+                    .commit(
+                        &branch(name),
+                        "m",
+                        CommitFiles::AllBut(&never),
+                        RunHooks::Yes
+                    )
+                    .is_err(),
+                "{name}"
+            );
         }
         assert!(
-            checkout.commit(&branch("tm/x"), "m", CommitFiles::AllBut(&never), RunHooks::Yes).is_err(),
+            checkout
+                .commit(
+                    &branch("tm/x"),
+                    "m",
+                    CommitFiles::AllBut(&never),
+                    RunHooks::Yes
+                )
+                .is_err(),
             "HEAD is elsewhere"
         );
-        assert_eq!(checkout.changed_paths(&never).unwrap(), [PathBuf::from("a")]);
+        assert_eq!(
+            checkout.changed_paths(&never).unwrap(),
+            [PathBuf::from("a")]
+        );
     }
 
     #[test]
@@ -311,18 +431,37 @@ mod tests {
         checkout.start_branch(&tm).unwrap();
         checkout.start_branch(&tm).unwrap();
         let never = PathPatterns::new(&["/backlog.json"]).unwrap();
-        assert_eq!(checkout.commit(&tm, "nothing", CommitFiles::AllBut(&never), RunHooks::Yes).unwrap(), None);
+        assert_eq!(
+            checkout
+                .commit(&tm, "nothing", CommitFiles::AllBut(&never), RunHooks::Yes)
+                .unwrap(),
+            None
+        );
         for (name, text) in [("backlog.json", "2"), ("a", "1"), ("-b*", "1")] {
             write(folder.path(), name, text);
         }
         let tree = checkout.snapshot_tree(&never).unwrap();
-        let commit = checkout.commit(&tm, "work\n", CommitFiles::AllBut(&never), RunHooks::Yes).unwrap().unwrap();
+        let commit = checkout
+            .commit(&tm, "work\n", CommitFiles::AllBut(&never), RunHooks::Yes)
+            .unwrap()
+            .unwrap();
         assert_eq!(checkout.repository().tree_of(&commit).unwrap(), tree);
-        let files: Vec<String> =
-            checkout.repository().changed_files(&start, &commit).unwrap().into_iter().map(|file| file.path).collect();
+        let files: Vec<String> = checkout
+            .repository()
+            .changed_files(&start, &commit)
+            .unwrap()
+            .into_iter()
+            .map(|file| file.path)
+            .collect();
         assert_eq!(files, ["-b*", "a"]);
-        assert_eq!(checkout.changed_paths(&PathPatterns::default()).unwrap(), [PathBuf::from("backlog.json")]);
-        assert_eq!(checkout.changed_paths(&never).unwrap(), Vec::<PathBuf>::new());
+        assert_eq!(
+            checkout.changed_paths(&PathPatterns::default()).unwrap(),
+            [PathBuf::from("backlog.json")]
+        );
+        assert_eq!(
+            checkout.changed_paths(&never).unwrap(),
+            Vec::<PathBuf>::new()
+        );
     }
 
     #[test]
@@ -332,9 +471,29 @@ mod tests {
         checkout.start_branch(&tm).unwrap();
         write(folder.path(), "a", "1");
         write(folder.path(), "b", "1");
-        assert!(checkout.commit(&tm, "m", CommitFiles::Only(&["none".to_owned()]), RunHooks::Yes).is_err());
-        checkout.commit(&tm, "m", CommitFiles::Only(&["a".to_owned()]), RunHooks::Yes).unwrap().unwrap();
-        assert_eq!(checkout.changed_paths(&PathPatterns::default()).unwrap(), [PathBuf::from("b")]);
+        assert!(
+            checkout
+                .commit(
+                    &tm,
+                    "m",
+                    CommitFiles::Only(&["none".to_owned()]),
+                    RunHooks::Yes
+                )
+                .is_err()
+        );
+        checkout
+            .commit(
+                &tm,
+                "m",
+                CommitFiles::Only(&["a".to_owned()]),
+                RunHooks::Yes,
+            )
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            checkout.changed_paths(&PathPatterns::default()).unwrap(),
+            [PathBuf::from("b")]
+        );
     }
 
     #[test]
@@ -344,12 +503,27 @@ mod tests {
         let tm = branch("tm/x");
         checkout.start_branch(&tm).unwrap();
         write(folder.path(), "a", "1");
-        let commit =
-            checkout.commit(&tm, "m", CommitFiles::AllBut(&PathPatterns::default()), RunHooks::Yes).unwrap().unwrap();
-        assert!(checkout.retire_branch(&tm, "refs/tm/salvage/x").is_err(), "it is checked out");
-        checkout.switch_to(start.branch.as_deref(), &start.commit).unwrap();
+        let commit = checkout
+            .commit(
+                &tm,
+                "m",
+                CommitFiles::AllBut(&PathPatterns::default()),
+                RunHooks::Yes,
+            )
+            .unwrap()
+            .unwrap();
+        assert!(
+            checkout.retire_branch(&tm, "refs/tm/salvage/x").is_err(),
+            "it is checked out"
+        );
+        checkout
+            .switch_to(start.branch.as_deref(), &start.commit)
+            .unwrap();
         checkout.retire_branch(&tm, "refs/tm/salvage/x").unwrap();
         assert_eq!(checkout.repository().branch_tip(&tm).unwrap(), None);
-        assert_eq!(checkout.repository().resolve("refs/tm/salvage/x").unwrap(), commit);
+        assert_eq!(
+            checkout.repository().resolve("refs/tm/salvage/x").unwrap(),
+            commit
+        );
     }
 }

@@ -29,16 +29,31 @@ const FOLDERS_FOR_THREADS: usize = 16;
 /// Known paths that are repositories of their own are left as empty folders.
 pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<KnownFiles, Error> {
     // However they are written, with a slash at the end or without.
-    let kept: HashSet<PathBuf> = kept.iter().map(|path| path.components().collect()).collect();
-    let above_kept = kept.iter().flat_map(|path| path.ancestors().skip(1)).collect();
-    let walk = Walk { root, known, kept: &kept, above_kept };
+    let kept: HashSet<PathBuf> = kept
+        .iter()
+        .map(|path| path.components().collect())
+        .collect();
+    let above_kept = kept
+        .iter()
+        .flat_map(|path| path.ancestors().skip(1))
+        .collect();
+    let walk = Walk {
+        root,
+        known,
+        kept: &kept,
+        above_kept,
+    };
     let (mut as_indexed, mut level) = (0, vec![PathBuf::new()]);
     while !level.is_empty() {
         let cleaned = walk.level(&level)?;
         as_indexed += cleaned.as_indexed;
         level = cleaned.below;
     }
-    Ok(if as_indexed == known.files() { KnownFiles::AsIndexed } else { KnownFiles::Unsure })
+    Ok(if as_indexed == known.files() {
+        KnownFiles::AsIndexed
+    } else {
+        KnownFiles::Unsure
+    })
 }
 
 /// What a folder is cleaned by.
@@ -61,16 +76,21 @@ struct Cleaned {
 impl Walk<'_> {
     /// Cleans folders of which none is within another one.
     fn level(&self, folders: &[PathBuf]) -> Result<Cleaned, Error> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let threads = std::thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(MOST_THREADS);
         if folders.len() < FOLDERS_FOR_THREADS || threads == 1 {
             return self.folders(folders);
         }
         std::thread::scope(|scope| {
             let parts = folders.chunks(folders.len().div_ceil(threads));
-            let parts: Vec<_> = parts.map(|part| scope.spawn(|| self.folders(part))).collect();
+            let parts: Vec<_> = parts
+                .map(|part| scope.spawn(|| self.folders(part)))
+                .collect();
             let mut all = Cleaned::default();
             for part in parts {
-                let Cleaned { as_indexed, below } = part.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+                let Cleaned { as_indexed, below } =
+                    part.join().unwrap_or_else(|panic| resume_unwind(panic))?;
                 all.as_indexed += as_indexed;
                 all.below.extend(below);
             }
@@ -90,10 +110,17 @@ impl Walk<'_> {
         let nothing = KnownFolder::new();
         let known_here = self.known.folder(folder).unwrap_or(&nothing);
         for entry in entries(&self.root.join(folder))? {
-            let (name, kind) = (entry.file_name(), entry.file_type().map_err(Error::file("look at", entry.path()))?);
+            let (name, kind) = (
+                entry.file_name(),
+                entry
+                    .file_type()
+                    .map_err(Error::file("look at", entry.path()))?,
+            );
             match known_here.get(&*name) {
                 Some(Indexed::File(stamp)) if kind.is_file() || kind.is_symlink() => {
-                    let is_same = stamp.is_some_and(|stamp| entry.metadata().is_ok_and(|found| stamp.is_of(&found)));
+                    let is_same = stamp.is_some_and(|stamp| {
+                        entry.metadata().is_ok_and(|found| stamp.is_of(&found))
+                    });
                     cleaned.as_indexed += usize::from(is_same);
                 }
                 Some(Indexed::Repository) if !kind.is_dir() => remove_it(&entry.path(), kind)?,
@@ -104,7 +131,9 @@ impl Walk<'_> {
                     if self.kept.contains(&path) || path == Path::new(".git") {
                         continue;
                     }
-                    if kind.is_dir() && (self.known.folder(&path).is_some() || self.above_kept.contains(&*path)) {
+                    if kind.is_dir()
+                        && (self.known.folder(&path).is_some() || self.above_kept.contains(&*path))
+                    {
                         cleaned.below.push(path);
                     } else {
                         remove_it(&entry.path(), kind)?;
@@ -136,7 +165,9 @@ fn remove_it(path: &Path, kind: FileType) -> Result<(), Error> {
 
 fn empty(path: &Path) -> Result<(), Error> {
     for entry in entries(path)? {
-        let kind = entry.file_type().map_err(Error::file("look at", entry.path()))?;
+        let kind = entry
+            .file_type()
+            .map_err(Error::file("look at", entry.path()))?;
         remove_it(&entry.path(), kind)?;
     }
     Ok(())
@@ -147,8 +178,11 @@ fn entries(path: &Path) -> Result<Vec<fs::DirEntry>, Error> {
     let metadata = fs::symlink_metadata(path).map_err(Error::file("look at", path))?;
     if metadata.is_dir() && metadata.permissions().mode() & 0o700 != 0o700 {
         let mode = metadata.permissions().mode() | 0o700;
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(Error::file("open up", path))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+            .map_err(Error::file("open up", path))?;
     }
     let entries = fs::read_dir(path).map_err(Error::file("read", path))?;
-    entries.map(|entry| entry.map_err(Error::file("read", path))).collect()
+    entries
+        .map(|entry| entry.map_err(Error::file("read", path)))
+        .collect()
 }

@@ -29,7 +29,10 @@ impl NoCollection {
     /// Takes the right; a collection that is under way is waited for, but for no longer than three seconds.
     pub(crate) fn hold(common_dir: &Path) -> Self {
         let path = common_dir.join("gc.pid");
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let host = rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned();
         let mark = format!("{} {host}", std::process::id());
         let take = || create(&path, &mark) || (is_abandoned(&path, &host) && replace(&path, &mark));
         let mut is_held = take();
@@ -41,14 +44,18 @@ impl NoCollection {
             std::thread::sleep(WAIT);
             is_held = take();
         }
-        Self { held: is_held.then_some(path), mark }
+        Self {
+            held: is_held.then_some(path),
+            mark,
+        }
     }
 
     /// Says that it is still held: git ignores a holder that has not said so for twelve hours.
     pub(crate) fn renew(&self) {
         let Some(path) = &self.held else { return };
         // One that can't be renewed now is renewed with the next worktree.
-        let _next_time = tm_untrusted::open_writable(path).and_then(|file| file.set_modified(SystemTime::now()));
+        let _next_time =
+            tm_untrusted::open_writable(path).and_then(|file| file.set_modified(SystemTime::now()));
     }
 }
 
@@ -64,7 +71,9 @@ impl Drop for NoCollection {
 
 fn create(path: &Path, mark: &str) -> bool {
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
-    opened.and_then(|mut file| file.write_all(mark.as_bytes())).is_ok()
+    opened
+        .and_then(|mut file| file.write_all(mark.as_bytes()))
+        .is_ok()
 }
 
 fn replace(path: &Path, mark: &str) -> bool {
@@ -77,10 +86,14 @@ fn replace(path: &Path, mark: &str) -> bool {
 
 /// Whether the file is of a process of this machine that is gone.
 fn is_abandoned(path: &Path, host: &str) -> bool {
-    let text = String::from_utf8(tm_untrusted::read(path, MARK_BYTES).unwrap_or_default()).unwrap_or_default();
-    let Some((pid, holder_host)) = text.trim_end().split_once(' ') else { return !text.is_empty() };
+    let text = String::from_utf8(tm_untrusted::read(path, MARK_BYTES).unwrap_or_default())
+        .unwrap_or_default();
+    let Some((pid, holder_host)) = text.trim_end().split_once(' ') else {
+        return !text.is_empty();
+    };
     let pid = pid.parse().ok().and_then(Pid::from_raw);
-    holder_host == host && pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+    holder_host == host
+        && pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
 #[cfg(test)]
@@ -94,7 +107,12 @@ mod tests {
         let first = NoCollection::hold(folder.path());
         assert!(first.held.is_some() && path.exists());
         let long_ago = SystemTime::UNIX_EPOCH;
-        OpenOptions::new().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+        OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(long_ago)
+            .unwrap();
         first.renew();
         assert!(fs::metadata(&path).unwrap().modified().unwrap() > long_ago);
         let second = NoCollection::hold(folder.path());
@@ -108,10 +126,22 @@ mod tests {
     #[test]
     fn a_process_that_is_gone_holds_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        assert!(create(&folder.path().join("gc.pid"), &format!("{} {host}", i32::MAX)));
+        let host = rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned();
+        assert!(create(
+            &folder.path().join("gc.pid"),
+            &format!("{} {host}", i32::MAX)
+        ));
         assert!(NoCollection::hold(folder.path()).held.is_some());
-        assert!(create(&folder.path().join("gc.pid"), &format!("{} elsewhere", i32::MAX)));
-        assert!(NoCollection::hold(folder.path()).held.is_none(), "nobody knows what goes on on another machine");
+        assert!(create(
+            &folder.path().join("gc.pid"),
+            &format!("{} elsewhere", i32::MAX)
+        ));
+        assert!(
+            NoCollection::hold(folder.path()).held.is_none(),
+            "nobody knows what goes on on another machine"
+        );
     }
 }

@@ -15,19 +15,38 @@ impl Repository {
     pub fn resolve(&self, revision: &str) -> Result<CommitId, Error> {
         match self.reader().and_then(|reader| reader.commit(revision)) {
             Some(Found::Here(commit)) => return Ok(commit),
-            Some(Found::Nothing) => return Err(Error::UnknownRevision { revision: revision.to_owned() }),
+            Some(Found::Nothing) => {
+                return Err(Error::UnknownRevision {
+                    revision: revision.to_owned(),
+                });
+            }
             None => {}
         }
-        self.object(&format!("{revision}^{{commit}}"), revision).map(CommitId::new)
+        self.object(&format!("{revision}^{{commit}}"), revision)
+            .map(CommitId::new)
     }
 
     /// Returns the id that an expression names; an error says `revision`.
     fn object(&self, expression: &str, revision: &str) -> Result<String, Error> {
-        let call = self.git().args(["rev-parse", "--verify", "--quiet", "--end-of-options", expression]);
+        let call = self.git().args([
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            expression,
+        ]);
         let answer = call.answer()?;
-        let id = String::from_utf8_lossy(&answer.stdout).trim_end().to_owned();
+        let id = String::from_utf8_lossy(&answer.stdout)
+            .trim_end()
+            .to_owned();
         let is_found = answer.code == 0 && is_object_id(&id);
-        if is_found { Ok(id) } else { Err(Error::UnknownRevision { revision: revision.to_owned() }) }
+        if is_found {
+            Ok(id)
+        } else {
+            Err(Error::UnknownRevision {
+                revision: revision.to_owned(),
+            })
+        }
     }
 
     /// Returns the tree of a commit.
@@ -40,7 +59,10 @@ impl Repository {
         if let Some(tree) = known().get(commit) {
             return Ok(tree.clone());
         }
-        let tree = match self.reader().and_then(|reader| reader.tree_of(commit.as_str())) {
+        let tree = match self
+            .reader()
+            .and_then(|reader| reader.tree_of(commit.as_str()))
+        {
             Some(tree) => TreeId(tree),
             None => TreeId(self.object(&format!("{commit}^{{tree}}"), commit.as_str())?),
         };
@@ -59,7 +81,11 @@ impl Repository {
         if found == *tree {
             return Ok(());
         }
-        Err(Error::OtherTree { commit: commit.clone(), expected: tree.to_string(), found: found.to_string() })
+        Err(Error::OtherTree {
+            commit: commit.clone(),
+            expected: tree.to_string(),
+            found: found.to_string(),
+        })
     }
 
     /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.
@@ -70,10 +96,17 @@ impl Repository {
         if ancestor == descendant {
             return Ok(true);
         }
-        if let Some(answer) = self.reader().and_then(|reader| reader.is_ancestor(ancestor, descendant)) {
+        if let Some(answer) = self
+            .reader()
+            .and_then(|reader| reader.is_ancestor(ancestor, descendant))
+        {
             return Ok(answer);
         }
-        self.git().args(["merge-base", "--is-ancestor"]).commit(ancestor).commit(descendant).yes_or_no()
+        self.git()
+            .args(["merge-base", "--is-ancestor"])
+            .commit(ancestor)
+            .commit(descendant)
+            .yes_or_no()
     }
 
     /// Returns the one of these commits that contains the others, all of them on one line from `base` on; `base` itself
@@ -86,8 +119,16 @@ impl Repository {
         for commit in commits {
             let _ = writeln!(input, "{commit}");
         }
-        let found = self.git().args(["rev-list", "--topo-order", "--max-count=1", "--stdin"]).input(input).text()?;
-        Ok(if found.is_empty() { base.clone() } else { CommitId::new(found) })
+        let found = self
+            .git()
+            .args(["rev-list", "--topo-order", "--max-count=1", "--stdin"])
+            .input(input)
+            .text()?;
+        Ok(if found.is_empty() {
+            base.clone()
+        } else {
+            CommitId::new(found)
+        })
     }
 
     /// Returns the first line of a commit's message.
@@ -95,6 +136,9 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn subject(&self, commit: &CommitId) -> Result<String, Error> {
-        self.git().args(["show", "--no-patch", "--format=%s"]).commit(commit).text()
+        self.git()
+            .args(["show", "--no-patch", "--format=%s"])
+            .commit(commit)
+            .text()
     }
 }

@@ -47,7 +47,11 @@ const ATTRIBUTES: &[u8] = b".gitattributes";
 impl Repository {
     /// Returns what a tree says of it, looked up once.
     pub(crate) fn content_of(&self, tree: &TreeId) -> Result<Arc<Content>, Error> {
-        let known = || self.known_content().lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || {
+            self.known_content()
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
         if let Some(content) = known().get(tree) {
             return Ok(Arc::clone(content));
         }
@@ -63,16 +67,26 @@ impl Repository {
     pub fn content_at_head(&self) -> Result<ContentAtHead, Error> {
         let content = self.content_of(&self.tree_of(&self.head()?.commit)?)?;
         let submodules = content.links.iter().map(|(path, _)| path.clone()).collect();
-        Ok(ContentAtHead { submodules, has_lfs: content.has_lfs })
+        Ok(ContentAtHead {
+            submodules,
+            has_lfs: content.has_lfs,
+        })
     }
 
     fn read_content(&self, tree: &TreeId) -> Result<Content, Error> {
         let mut content = Content::default();
-        for Entry { mode, id, path } in self.files(tree, &|mode, path| mode == NESTED || is_attributes(path))? {
+        for Entry { mode, id, path } in
+            self.files(tree, &|mode, path| mode == NESTED || is_attributes(path))?
+        {
             if mode == NESTED {
-                content.links.push((crate::git::path_of(&path), CommitId::new(id)));
+                content
+                    .links
+                    .push((crate::git::path_of(&path), CommitId::new(id)));
             } else {
-                content.has_lfs = content.has_lfs || String::from_utf8_lossy(&self.blob(&id)?).lines().any(is_of_lfs);
+                content.has_lfs = content.has_lfs
+                    || String::from_utf8_lossy(&self.blob(&id)?)
+                        .lines()
+                        .any(is_of_lfs);
                 content.attributes.insert(path, id);
             }
         }
@@ -117,37 +131,60 @@ pub(crate) fn lfs_settings(rules: ContentRules) -> Option<&'static str> {
             "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge --skip -- %f\n\
              \tprocess = git-lfs filter-process --skip\n\trequired = true\n",
         ),
-        (Bring::Off, false) => Some("[filter \"lfs\"]\n\tclean =\n\tsmudge =\n\tprocess =\n\trequired = false\n"),
+        (Bring::Off, false) => {
+            Some("[filter \"lfs\"]\n\tclean =\n\tsmudge =\n\tprocess =\n\trequired = false\n")
+        }
     }
 }
 
 /// Says that it is LFS which could not bring a file, where it is.
 pub(crate) fn of_lfs(error: Error) -> Error {
     match error {
-        Error::Git { message, .. } if is_of_filter(&message) && !is_lfs_there() => Error::LfsMissing,
+        Error::Git { message, .. } if is_of_filter(&message) && !is_lfs_there() => {
+            Error::LfsMissing
+        }
         Error::Git { message, .. } if is_of_filter(&message) && !says_trouble_of_disk(&message) => {
-            Error::LfsObjects { message: told(&message) }
+            Error::LfsObjects {
+                message: told(&message),
+            }
         }
         error => error,
     }
 }
 
 fn is_of_filter(message: &str) -> bool {
-    ["smudge filter lfs failed", "filter-process", "git-lfs", "external filter 'git-lfs"]
-        .iter()
-        .any(|word| message.contains(word))
+    [
+        "smudge filter lfs failed",
+        "filter-process",
+        "git-lfs",
+        "external filter 'git-lfs",
+    ]
+    .iter()
+    .any(|word| message.contains(word))
 }
 
 /// The lines that say why, without those that say where to look for more.
 fn told(message: &str) -> String {
-    let is_said_besides = |line: &str| ["Errors logged", "hint:"].iter().any(|words| line.starts_with(words));
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !is_said_besides(line));
-    lines.filter(|line| !line.starts_with("Use `git lfs logs")).take(6).collect::<Vec<_>>().join("; ")
+    let is_said_besides = |line: &str| {
+        ["Errors logged", "hint:"]
+            .iter()
+            .any(|words| line.starts_with(words))
+    };
+    let lines = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !is_said_besides(line));
+    lines
+        .filter(|line| !line.starts_with("Use `git lfs logs"))
+        .take(6)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Tells whether a path is one that a tree may have: relative, and nothing that leads up.
 pub(crate) fn is_plain(path: &Path) -> bool {
-    path.components().all(|component| matches!(component, std::path::Component::Normal(_)))
+    path.components()
+        .all(|component| matches!(component, std::path::Component::Normal(_)))
 }
 
 #[cfg(test)]

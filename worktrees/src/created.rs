@@ -9,13 +9,29 @@ use std::path::Path;
 /// # Errors
 /// git refused, or the folder is in a repository already.
 pub fn create_repository(folder: &Path, message: &str) -> Result<Repository, Error> {
-    let environment = ["AUTHOR", "COMMITTER"].into_iter().fold(Environment::default(), |environment, role| {
-        environment.with(format!("GIT_{role}_NAME"), "tm").with(format!("GIT_{role}_EMAIL"), "tm@localhost")
-    });
+    let environment =
+        ["AUTHOR", "COMMITTER"]
+            .into_iter()
+            .fold(Environment::default(), |environment, role| {
+                environment
+                    .with(format!("GIT_{role}_NAME"), "tm")
+                    .with(format!("GIT_{role}_EMAIL"), "tm@localhost")
+            });
     let git = || Git::new(&environment, folder, Hooks::Off);
-    git().args(["init", "--quiet", "--initial-branch=main"]).done()?;
+    git()
+        .args(["init", "--quiet", "--initial-branch=main"])
+        .done()?;
     git().args(["add", "--all"]).done()?;
-    git().args(["-c", "commit.gpgsign=false", "commit", "--quiet", "-m", message]).done()?;
+    git()
+        .args([
+            "-c",
+            "commit.gpgsign=false",
+            "commit",
+            "--quiet",
+            "-m",
+            message,
+        ])
+        .done()?;
     Repository::discover(folder)
 }
 

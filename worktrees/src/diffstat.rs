@@ -22,18 +22,28 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn diffstat(&self, from: &CommitId, to: &CommitId) -> Result<Diffstat, Error> {
-        let found = self.diffstats(&[(from.clone(), to.clone())])?.pop().flatten();
-        found.ok_or_else(|| Error::UnknownRevision { revision: format!("{from}..{to}") })
+        let found = self
+            .diffstats(&[(from.clone(), to.clone())])?
+            .pop()
+            .flatten();
+        found.ok_or_else(|| Error::UnknownRevision {
+            revision: format!("{from}..{to}"),
+        })
     }
 
     /// As `diffstat` for many pairs at once, in their order; `None` where a commit is not there.
     ///
     /// # Errors
     /// git refused.
-    pub fn diffstats(&self, pairs: &[(CommitId, CommitId)]) -> Result<Vec<Option<Diffstat>>, Error> {
+    pub fn diffstats(
+        &self,
+        pairs: &[(CommitId, CommitId)],
+    ) -> Result<Vec<Option<Diffstat>>, Error> {
         let trees = self.trees_of(pairs.iter().flat_map(|(from, to)| [from, to]))?;
-        let trees: Vec<Option<(&str, &str)>> =
-            trees.chunks_exact(2).map(|pair| Some((pair[0].as_deref()?, pair[1].as_deref()?))).collect();
+        let trees: Vec<Option<(&str, &str)>> = trees
+            .chunks_exact(2)
+            .map(|pair| Some((pair[0].as_deref()?, pair[1].as_deref()?)))
+            .collect();
         let mut input = String::new();
         for (from, to) in trees.iter().flatten() {
             let _ = writeln!(input, "{from} {to}");
@@ -41,7 +51,10 @@ impl Repository {
         if input.is_empty() {
             return Ok(vec![None; pairs.len()]);
         }
-        let call = self.git().args(["diff-tree", "--stdin", "-r", "--no-renames", "--numstat"]).input(input);
+        let call = self
+            .git()
+            .args(["diff-tree", "--stdin", "-r", "--no-renames", "--numstat"])
+            .input(input);
         let listing = call.text()?;
         let mut sums: BTreeMap<(&str, &str), Diffstat> = BTreeMap::new();
         let mut current = None;
@@ -59,7 +72,10 @@ impl Repository {
             sum.insertions += insertions.parse().unwrap_or(0);
             sum.deletions += deletions.parse().unwrap_or(0);
         }
-        Ok(trees.into_iter().map(|pair| Some(sums.get(&pair?).copied().unwrap_or_default())).collect())
+        Ok(trees
+            .into_iter()
+            .map(|pair| Some(sums.get(&pair?).copied().unwrap_or_default()))
+            .collect())
     }
 
     /// Returns the commits that are not there.
@@ -68,11 +84,19 @@ impl Repository {
     /// git refused.
     pub fn missing(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, Error> {
         let trees = self.trees_of(commits)?;
-        Ok(commits.iter().zip(trees).filter(|(_, tree)| tree.is_none()).map(|(commit, _)| commit.clone()).collect())
+        Ok(commits
+            .iter()
+            .zip(trees)
+            .filter(|(_, tree)| tree.is_none())
+            .map(|(commit, _)| commit.clone())
+            .collect())
     }
 
     /// Returns the tree of each commit; `None` for one that is not there.
-    fn trees_of<'a>(&self, commits: impl IntoIterator<Item = &'a CommitId>) -> Result<Vec<Option<String>>, Error> {
+    fn trees_of<'a>(
+        &self,
+        commits: impl IntoIterator<Item = &'a CommitId>,
+    ) -> Result<Vec<Option<String>>, Error> {
         let mut input = String::new();
         for commit in commits {
             let _ = writeln!(input, "{commit}^{{tree}}");
@@ -80,8 +104,14 @@ impl Repository {
         if input.is_empty() {
             return Ok(Vec::new());
         }
-        let call = self.git().args(["cat-file", "--batch-check=%(objectname) %(objecttype)"]).input(input);
+        let call = self
+            .git()
+            .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
+            .input(input);
         let answer = call.text()?;
-        Ok(answer.lines().map(|line| line.strip_suffix(" tree").map(ToOwned::to_owned)).collect())
+        Ok(answer
+            .lines()
+            .map(|line| line.strip_suffix(" tree").map(ToOwned::to_owned))
+            .collect())
     }
 }

@@ -44,7 +44,8 @@ impl Environment {
     /// Returns the environment with one more variable.
     #[must_use]
     pub fn with(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.variables.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
+        self.variables
+            .insert(name.as_ref().to_owned(), value.as_ref().to_owned());
         self
     }
 
@@ -73,14 +74,23 @@ impl Environment {
 
     /// Returns the folder in which programs keep the user's configuration.
     pub(crate) fn configuration_folder(&self) -> Option<PathBuf> {
-        let of_home = || self.get("HOME").map(|home| PathBuf::from(home).join(".config"));
-        self.get("XDG_CONFIG_HOME").map(PathBuf::from).or_else(of_home)
+        let of_home = || {
+            self.get("HOME")
+                .map(|home| PathBuf::from(home).join(".config"))
+        };
+        self.get("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .or_else(of_home)
     }
 
     /// Prepares a command: nothing that points elsewhere, no questions, messages in English.
     pub(crate) fn apply(&self, command: &mut Command) {
         forget_places(command);
-        command.env("LC_ALL", "C").env("LANGUAGE", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
+        command
+            .env("LC_ALL", "C")
+            .env("LANGUAGE", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_EDITOR", "true");
         see_what_is_there(command);
         command.envs(&self.variables);
     }
@@ -102,5 +112,7 @@ fn forget_places(command: &mut Command) {
 /// Objects are what their names say: nothing stands in for another object, and history is not rewritten on the fly.
 fn see_what_is_there(command: &mut Command) {
     // A file that can't be there: of one that is, even an empty one, git says a word to whoever runs a hook.
-    command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null/none");
+    command
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_GRAFT_FILE", "/dev/null/none");
 }

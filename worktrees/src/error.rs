@@ -74,7 +74,9 @@ pub enum Error {
     #[error(transparent)]
     BranchPattern(#[from] tm_scheduler::NoValue),
     /// A branch can't exist beside another one, because one would be a folder and a file at once.
-    #[error("create the branch `{wanted}` beside the branch `{existing}`: one name is a folder of the other")]
+    #[error(
+        "create the branch `{wanted}` beside the branch `{existing}`: one name is a folder of the other"
+    )]
     BranchClash {
         /// The branch that was wanted.
         wanted: BranchName,
@@ -225,7 +227,9 @@ pub enum Error {
         message: String,
     },
     /// A tree has files that Git LFS keeps, and its program is not there.
-    #[error("check out files that Git LFS keeps: `git-lfs` is not installed; `worktree.lfs: off` does without them")]
+    #[error(
+        "check out files that Git LFS keeps: `git-lfs` is not installed; `worktree.lfs: off` does without them"
+    )]
     LfsMissing,
     /// Git LFS can't bring a file.
     #[error(
@@ -305,7 +309,11 @@ const PASSING_WORDS: [&str; 12] = [
 ];
 
 /// What they say when somebody has to see to it.
-const LASTING_WORDS: [&str; 3] = ["Read-only file system", "Permission denied", "insufficient permission"];
+const LASTING_WORDS: [&str; 3] = [
+    "Read-only file system",
+    "Permission denied",
+    "insufficient permission",
+];
 
 /// What git says when objects that nothing holds yet were collected by another git.
 const COLLECTED_WORDS: [&str; 8] = [
@@ -340,14 +348,19 @@ impl Error {
             | Self::Submodule { .. } => true,
             Self::Git { message: words, .. }
             | Self::CommitRefused { output: words, .. }
-            | Self::HookRefused { output: words, .. } => says_passing_trouble(words) || says(words, &LASTING_WORDS),
+            | Self::HookRefused { output: words, .. } => {
+                says_passing_trouble(words) || says(words, &LASTING_WORDS)
+            }
             _ => false,
         }
     }
 
     /// Tells whether something that belongs to a tree and lies in no object of the repository could not be brought.
     pub const fn is_of_content(&self) -> bool {
-        matches!(self, Self::LfsMissing | Self::LfsObjects { .. } | Self::Submodule { .. })
+        matches!(
+            self,
+            Self::LfsMissing | Self::LfsObjects { .. } | Self::Submodule { .. }
+        )
     }
 
     /// Tells whether it is the fault of whoever worked in a worktree that its work can't be taken.
@@ -370,9 +383,16 @@ impl Error {
     }
 
     /// Wraps what the system says about a file.
-    pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn file(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::File { action, path, source }
+        move |source| Self::File {
+            action,
+            path,
+            source,
+        }
     }
 }
 
@@ -383,15 +403,27 @@ pub(crate) fn says_passing_trouble(words: &str) -> bool {
 
 /// Tells whether git says that the disk or the repository can't be written, rather than that a file can't be read.
 pub(crate) fn says_trouble_of_disk(words: &str) -> bool {
-    says_passing_trouble(words) || says(words, &["Read-only file system", "insufficient permission"])
+    says_passing_trouble(words)
+        || says(words, &["Read-only file system", "insufficient permission"])
 }
 
 /// Tells whether git itself says one of the words; what a hook says is no business of tm's.
 fn says(words: &str, known: &[&str]) -> bool {
-    let by_git = |line: &&str| ["fatal:", "error:", "warning:"].iter().any(|start| line.starts_with(start));
-    words.lines().filter(by_git).any(|line| known.iter().any(|known| line.contains(known)))
+    let by_git = |line: &&str| {
+        ["fatal:", "error:", "warning:"]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
+    words
+        .lines()
+        .filter(by_git)
+        .any(|line| known.iter().any(|known| line.contains(known)))
 }
 
 fn quoted(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
+    paths
+        .iter()
+        .map(|path| format!("`{}`", path.display()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

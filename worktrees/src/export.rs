@@ -13,9 +13,20 @@ impl Repository {
     pub fn export(&self, tree: &TreeId, folder: &Path) -> Result<(), Error> {
         let scratch = tempfile::tempdir_in(folder).map_err(Error::file("write", folder))?;
         let index = scratch.path().join("index");
-        let git = || self.git_on_objects().variable("GIT_INDEX_FILE", &index).variable("GIT_WORK_TREE", folder);
+        let git = || {
+            self.git_on_objects()
+                .variable("GIT_INDEX_FILE", &index)
+                .variable("GIT_WORK_TREE", folder)
+        };
         git().args(["read-tree", &tree.0]).done()?;
-        git().args(["checkout-index", "--all", "--force", &format!("--prefix={}/", folder.display())]).done()?;
+        git()
+            .args([
+                "checkout-index",
+                "--all",
+                "--force",
+                &format!("--prefix={}/", folder.display()),
+            ])
+            .done()?;
         drop(scratch);
         make_read_only(folder)
     }
@@ -23,13 +34,20 @@ impl Repository {
 
 /// Files can't be written any more; folders can, so that they can be removed.
 fn make_read_only(folder: &Path) -> Result<(), Error> {
-    for entry in fs::read_dir(folder).map_err(Error::file("read", folder))?.flatten() {
+    for entry in fs::read_dir(folder)
+        .map_err(Error::file("read", folder))?
+        .flatten()
+    {
         let path = entry.path();
         let kind = entry.file_type().map_err(Error::file("look at", &path))?;
         if kind.is_dir() {
             make_read_only(&path)?;
         } else if kind.is_file() {
-            let mode = entry.metadata().map_err(Error::file("look at", &path))?.permissions().mode();
+            let mode = entry
+                .metadata()
+                .map_err(Error::file("look at", &path))?
+                .permissions()
+                .mode();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode & !0o222))
                 .map_err(Error::file("write", &path))?;
         }

@@ -18,7 +18,10 @@ impl Identity {
     pub(crate) fn of_folder(path: &Path) -> io::Result<Self> {
         let metadata = std::fs::symlink_metadata(path)?;
         if metadata.is_dir() {
-            Ok(Self { device: metadata.dev(), inode: metadata.ino() })
+            Ok(Self {
+                device: metadata.dev(),
+                inode: metadata.ino(),
+            })
         } else {
             Err(io::ErrorKind::NotADirectory.into())
         }

@@ -114,7 +114,10 @@ const CHANGING: [&str; 17] = [
 
 impl Git {
     /// Begins a call in a folder.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that starts git"
+    )]
     pub(crate) fn new(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
         let mut command = Command::new("git");
         environment.apply(&mut command);
@@ -123,7 +126,10 @@ impl Git {
     }
 
     /// Begins a call whose output a person reads at the terminal; only `shown` runs it.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that starts git"
+    )]
     pub(crate) fn in_terminal(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
         let mut command = Command::new("git");
         environment.apply_for_a_person(&mut command);
@@ -139,12 +145,21 @@ impl Git {
             command.args(["-c", "core.hooksPath=/dev/null"]);
         }
         let (folder, words) = (folder.to_owned(), Vec::new());
-        Self { command, folder, words, input: None, output: None, retries: RETRIES, refused: None }
+        Self {
+            command,
+            folder,
+            words,
+            input: None,
+            output: None,
+            retries: RETRIES,
+            refused: None,
+        }
     }
 
     /// Adds one argument.
     pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
-        self.words.push(argument.as_ref().to_string_lossy().into_owned());
+        self.words
+            .push(argument.as_ref().to_string_lossy().into_owned());
         self.command.arg(argument);
         self
     }
@@ -158,7 +173,9 @@ impl Git {
     pub(crate) fn commit(mut self, commit: &CommitId) -> Self {
         let id = commit.as_str();
         if !is_object_id(id) {
-            self.refused = Some(Error::UnknownRevision { revision: id.to_owned() });
+            self.refused = Some(Error::UnknownRevision {
+                revision: id.to_owned(),
+            });
         }
         self.arg(id)
     }
@@ -217,7 +234,10 @@ impl Git {
             return Err(error);
         }
         let mut stumbles = 0;
-        let mut patience = PATIENCE.into_iter().map(Duration::from_millis).take(self.retries as usize);
+        let mut patience = PATIENCE
+            .into_iter()
+            .map(Duration::from_millis)
+            .take(self.retries as usize);
         loop {
             let answer = self.run_once()?;
             if answer.code == 0 {
@@ -231,7 +251,9 @@ impl Git {
             } else {
                 None
             };
-            let Some(pause) = pause else { return Ok(answer) };
+            let Some(pause) = pause else {
+                return Ok(answer);
+            };
             std::thread::sleep(pause);
         }
     }
@@ -240,7 +262,11 @@ impl Git {
     pub(crate) fn bytes(self) -> Result<Vec<u8>, Error> {
         let words = self.words.clone();
         let answer = self.answer()?;
-        if answer.code == 0 { Ok(answer.stdout) } else { Err(answer.into_error(&words)) }
+        if answer.code == 0 {
+            Ok(answer.stdout)
+        } else {
+            Err(answer.into_error(&words))
+        }
     }
 
     /// Runs the call for its effect.
@@ -268,7 +294,11 @@ impl Git {
     pub(crate) fn object_id(self) -> Result<String, Error> {
         let words = self.words.clone();
         let text = self.text()?;
-        if is_object_id(&text) { Ok(text) } else { Err(unexpected(&words, text.as_bytes())) }
+        if is_object_id(&text) {
+            Ok(text)
+        } else {
+            Err(unexpected(&words, text.as_bytes()))
+        }
     }
 
     /// Runs the call and tells what its exit code says: 0 yes, 1 no, anything else is an error.
@@ -287,7 +317,11 @@ impl Git {
         let words = self.words.clone();
         let answer = self.answer()?;
         match answer.code {
-            0 => Ok(Some(String::from_utf8_lossy(&answer.stdout).trim_end_matches('\n').to_owned())),
+            0 => Ok(Some(
+                String::from_utf8_lossy(&answer.stdout)
+                    .trim_end_matches('\n')
+                    .to_owned(),
+            )),
             1 => Ok(None),
             _ => Err(answer.into_error(&words)),
         }
@@ -298,13 +332,19 @@ impl Git {
         if let Some(error) = self.refused.take() {
             return Err(error);
         }
-        let status = self.command.status().map_err(|source| Error::GitMissing { source })?;
+        let status = self
+            .command
+            .status()
+            .map_err(|source| Error::GitMissing { source })?;
         // Whoever leaves the pager early closes the pipe.
         match status.code() {
             Some(0 | 141) | None => Ok(()),
             Some(code) => {
                 let message = format!("it exited with code {code}");
-                Err(Error::Git { command: self.words.join(" "), message })
+                Err(Error::Git {
+                    command: self.words.join(" "),
+                    message,
+                })
             }
         }
     }
@@ -315,14 +355,25 @@ impl Git {
             None => self.command.stdin(Stdio::null()),
         };
         if let Some(path) = &self.output {
-            self.command.stdout(std::fs::File::create(path).map_err(Error::file("write", path))?);
+            self.command
+                .stdout(std::fs::File::create(path).map_err(Error::file("write", path))?);
         }
-        let changes = self.words.iter().any(|word| CHANGING.contains(&word.as_str()));
+        let changes = self
+            .words
+            .iter()
+            .any(|word| CHANGING.contains(&word.as_str()));
         if changes && let Err(error) = tm_faults::check("git: before") {
             // As git itself says it, so that what is made of git's words is tried as well.
-            return Ok(Answer { code: 128, stdout: Vec::new(), stderr: format!("fatal: unable to write: {error}") });
+            return Ok(Answer {
+                code: 128,
+                stdout: Vec::new(),
+                stderr: format!("fatal: unable to write: {error}"),
+            });
         }
-        let output = self.command.output().map_err(|source| self.not_started(source))?;
+        let output = self
+            .command
+            .output()
+            .map_err(|source| self.not_started(source))?;
         if changes {
             tm_faults::point("git: after");
         }
@@ -332,7 +383,9 @@ impl Git {
                 .filter(|_| output.status.code().is_some())
                 .unwrap_or(-1),
             stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr)
+                .trim_end()
+                .to_owned(),
         })
     }
 }
@@ -343,7 +396,9 @@ impl Git {
         if self.folder.is_dir() {
             Error::GitMissing { source }
         } else {
-            Error::FolderGone { path: self.folder.clone() }
+            Error::FolderGone {
+                path: self.folder.clone(),
+            }
         }
     }
 }
@@ -356,14 +411,24 @@ impl Answer {
             (true, -1) => "it was killed by a signal".to_owned(),
             (true, code) => format!("it exited with code {code} and said nothing"),
         };
-        Error::Git { command: words.join(" "), message }
+        Error::Git {
+            command: words.join(" "),
+            message,
+        }
     }
 }
 
 /// Returns an error that shows the beginning of an answer.
 pub(crate) fn unexpected<T: AsRef<str>>(words: &[T], answer: &[u8]) -> Error {
     let answer = String::from_utf8_lossy(&answer[..answer.len().min(200)]).into_owned();
-    Error::Answer { command: words.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "), answer }
+    Error::Answer {
+        command: words
+            .iter()
+            .map(AsRef::as_ref)
+            .collect::<Vec<_>>()
+            .join(" "),
+        answer,
+    }
 }
 
 /// Tells whether a text is a full object id, SHA-1 or SHA-256.
@@ -373,12 +438,19 @@ pub(crate) fn is_object_id(text: &str) -> bool {
 
 /// Splits an answer at NUL, without the empty end.
 pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|&byte| byte == 0).filter(move |_| !bytes.is_empty())
+    bytes
+        .strip_suffix(b"\0")
+        .unwrap_or(bytes)
+        .split(|&byte| byte == 0)
+        .filter(move |_| !bytes.is_empty())
 }
 
 /// Puts paths into the form in which git reads many of them.
 pub(crate) fn joined(paths: &[PathBuf]) -> Vec<u8> {
-    paths.iter().flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0])).collect()
+    paths
+        .iter()
+        .flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0]))
+        .collect()
 }
 
 /// Returns the path that git wrote as bytes.
@@ -391,7 +463,8 @@ pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
 /// git dies of that with this message and no other (seen with 2.39 and 2.47, at five parallel `worktree add` and more).
 fn stumbled(stderr: &str) -> bool {
     stderr.lines().any(|line| {
-        line.split_once("failed to read ").is_some_and(|(_, rest)| rest.split(": ").next().is_some_and(is_commondir))
+        line.split_once("failed to read ")
+            .is_some_and(|(_, rest)| rest.split(": ").next().is_some_and(is_commondir))
     })
 }
 
@@ -407,5 +480,8 @@ fn file_with(bytes: &[u8]) -> Result<File, Error> {
         file.rewind()?;
         Ok(file)
     };
-    write().map_err(Error::file("write the input of git to a temporary file in", std::env::temp_dir()))
+    write().map_err(Error::file(
+        "write the input of git to a temporary file in",
+        std::env::temp_dir(),
+    ))
 }

@@ -42,7 +42,14 @@ impl Repository {
     pub fn history(&self, from: &CommitId, tips: &[CommitId]) -> Result<Vec<PastCommit>, Error> {
         let trailers = "%(trailers:only,unfold,separator=%x1e,key_value_separator=%x1f)";
         let format = format!("--format=%H%n%P%n%T%n%s%n{trailers}");
-        let mut git = self.git().args(["log", "-z", "--topo-order", "--reverse", "--no-show-signature", &format]);
+        let mut git = self.git().args([
+            "log",
+            "-z",
+            "--topo-order",
+            "--reverse",
+            "--no-show-signature",
+            &format,
+        ]);
         for tip in tips {
             git = git.commit(tip);
         }
@@ -63,14 +70,23 @@ impl Repository {
     ) -> Result<MergedTree, Error> {
         match (self.land(one, other)?, resolution) {
             (Landing::Clean(preview), None) if preview.tree == *tree => Ok(MergedTree::AsMerged),
-            (Landing::AlreadyLanded, None) if self.tree_of(one)? == *tree => Ok(MergedTree::AsMerged),
+            (Landing::AlreadyLanded, None) if self.tree_of(one)? == *tree => {
+                Ok(MergedTree::AsMerged)
+            }
             (Landing::Clean(_) | Landing::AlreadyLanded, _) => Ok(MergedTree::Other),
-            (Landing::Conflict(conflict), Some(resolution)) => self.resolved_tree(&conflict, tree, resolution),
+            (Landing::Conflict(conflict), Some(resolution)) => {
+                self.resolved_tree(&conflict, tree, resolution)
+            }
             (Landing::Conflict(conflict), None) => Ok(MergedTree::Conflict(conflict.files)),
         }
     }
 
-    fn resolved_tree(&self, conflict: &Conflict, tree: &TreeId, resolution: Resolution) -> Result<MergedTree, Error> {
+    fn resolved_tree(
+        &self,
+        conflict: &Conflict,
+        tree: &TreeId,
+        resolution: Resolution,
+    ) -> Result<MergedTree, Error> {
         let files = || MergedTree::Conflict(conflict.files.clone());
         match resolution {
             Resolution::Union => Ok(match self.united(conflict)? {
@@ -79,7 +95,9 @@ impl Repository {
                 None => files(),
             }),
             Resolution::LockFile | Resolution::Driver => {
-                let Some(texts) = &conflict.texts else { return Ok(files()) };
+                let Some(texts) = &conflict.texts else {
+                    return Ok(files());
+                };
                 let mut free: Vec<&str> = conflict.files.iter().map(String::as_str).collect();
                 if resolution == Resolution::LockFile {
                     free.retain(|path| lock_file(path).is_some());
@@ -98,7 +116,11 @@ impl Repository {
                     }
                 }
                 let is_in_conflict = |path: &String| conflict.files.contains(path);
-                Ok(if changed.iter().all(is_in_conflict) { MergedTree::Resolved } else { MergedTree::Other })
+                Ok(if changed.iter().all(is_in_conflict) {
+                    MergedTree::Resolved
+                } else {
+                    MergedTree::Other
+                })
             }
             // An agent's is a commit of the task's, judged as any work.
             Resolution::Agent => Ok(files()),
@@ -111,15 +133,30 @@ impl Repository {
     /// There is no such tree.
     pub fn changed_between(&self, one: &TreeId, other: &TreeId) -> Result<Vec<String>, Error> {
         let found = self.differing(&one.0, &other.0)?;
-        Ok(found.into_iter().map(|difference| String::from_utf8_lossy(&difference.path).into_owned()).collect())
+        Ok(found
+            .into_iter()
+            .map(|difference| String::from_utf8_lossy(&difference.path).into_owned())
+            .collect())
     }
 
     /// Returns the files that differ between two trees, or those of two commits.
     pub(crate) fn differing(&self, one: &str, other: &str) -> Result<Vec<Difference>, Error> {
-        if let Some(found) = self.reader().and_then(|reader| reader.differences(one, other)) {
+        if let Some(found) = self
+            .reader()
+            .and_then(|reader| reader.differences(one, other))
+        {
             return Ok(found);
         }
-        let arguments = ["diff-tree", "-r", "-z", "--no-renames", "--name-status", "--end-of-options", one, other];
+        let arguments = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--no-renames",
+            "--name-status",
+            "--end-of-options",
+            one,
+            other,
+        ];
         let listing = self.git().args(arguments).bytes()?;
         let mut entries = fields(&listing);
         let mut differences = Vec::new();
@@ -129,7 +166,10 @@ impl Repository {
                 Some(b'D') => DifferenceKind::Deleted,
                 _ => DifferenceKind::Modified,
             };
-            differences.push(Difference { path: path.to_owned(), kind });
+            differences.push(Difference {
+                path: path.to_owned(),
+                kind,
+            });
         }
         Ok(differences)
     }
@@ -144,7 +184,10 @@ impl Repository {
             Some(Found::Nothing) => return Ok(None),
             None => {}
         }
-        let answer = self.git().args(["cat-file", "blob", &format!("{tree}:{path}")]).answer()?;
+        let answer = self
+            .git()
+            .args(["cat-file", "blob", &format!("{tree}:{path}")])
+            .answer()?;
         Ok((answer.code == 0).then_some(answer.stdout))
     }
 
@@ -153,7 +196,15 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn branch_references(&self) -> Result<Vec<String>, Error> {
-        let listing = self.git().args(["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"]).text()?;
+        let listing = self
+            .git()
+            .args([
+                "for-each-ref",
+                "--format=%(refname)",
+                "refs/heads",
+                "refs/remotes",
+            ])
+            .text()?;
         Ok(listing.lines().map(ToOwned::to_owned).collect())
     }
 
@@ -162,7 +213,11 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn is_shallow(&self) -> Result<bool, Error> {
-        Ok(self.git().args(["rev-parse", "--is-shallow-repository"]).text()? == "true")
+        Ok(self
+            .git()
+            .args(["rev-parse", "--is-shallow-repository"])
+            .text()?
+            == "true")
     }
 }
 
@@ -177,7 +232,11 @@ fn past_commit(entry: &[u8]) -> Result<PastCommit, Error> {
     };
     Ok(PastCommit {
         id: CommitId::new(id),
-        parents: parents.split(' ').filter(|id| !id.is_empty()).map(CommitId::new).collect(),
+        parents: parents
+            .split(' ')
+            .filter(|id| !id.is_empty())
+            .map(CommitId::new)
+            .collect(),
         tree: TreeId::new(tree.to_owned()),
         subject: subject.to_owned(),
         trailers: trailers.split('\u{1e}').filter_map(trailer).collect(),

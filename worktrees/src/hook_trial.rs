@@ -37,23 +37,39 @@ impl Repository {
     /// git refused.
     pub fn hooks_of_commits(&self) -> Result<Vec<FoundHook>, Error> {
         let git = self.git_in(self.checkout_root(), Hooks::Configured);
-        let folder = git.args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]).path()?;
+        let folder = git
+            .args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"])
+            .path()?;
         let mut names: Vec<&'static str> = HookedWork::Commit.hooks().to_vec();
         names.extend(HookedWork::Merge.hooks());
         names.sort_unstable();
         names.dedup();
-        let found = names.into_iter().map(|name| (name, folder.join(name))).filter(|(_, path)| path.is_file());
-        Ok(found.map(|(name, path)| FoundHook { name, state: self.state_of(&path), path }).collect())
+        let found = names
+            .into_iter()
+            .map(|name| (name, folder.join(name)))
+            .filter(|(_, path)| path.is_file());
+        Ok(found
+            .map(|(name, path)| FoundHook {
+                name,
+                state: self.state_of(&path),
+                path,
+            })
+            .collect())
     }
 
     fn state_of(&self, path: &Path) -> HookState {
         use std::os::unix::fs::PermissionsExt as _;
-        if !path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0) {
+        if !path
+            .metadata()
+            .is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+        {
             return HookState::NotExecutable;
         }
         let beginning = tm_untrusted::read_beginning(path, FIRST_LINE).unwrap_or_default();
         let text = String::from_utf8_lossy(&beginning);
-        let Some(words) = text.strip_prefix("#!").and_then(|text| text.lines().next()) else { return HookState::Ready };
+        let Some(words) = text.strip_prefix("#!").and_then(|text| text.lines().next()) else {
+            return HookState::Ready;
+        };
         match self.missing_interpreter(words) {
             Some(program) => HookState::NoInterpreter(program),
             None => HookState::Ready,

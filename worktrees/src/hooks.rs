@@ -70,10 +70,17 @@ pub(crate) fn run(folder: &OwnedFolder, work: HookedWork, message: &str) -> Resu
     replace(&file, message.as_bytes())?;
     let [checks, prepares, judges] = work.hooks();
     call(folder, checks, &[])?;
-    call(folder, prepares, &[file.as_os_str(), work.source().as_ref()])?;
+    call(
+        folder,
+        prepares,
+        &[file.as_os_str(), work.source().as_ref()],
+    )?;
     call(folder, judges, &[file.as_os_str()])?;
     let message = String::from_utf8_lossy(&beginning(&file, MESSAGE_BYTES)?).into_owned();
-    Ok(Hooked { tree: folder.write_tree()?, message })
+    Ok(Hooked {
+        tree: folder.write_tree()?,
+        message,
+    })
 }
 
 fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Result<(), Error> {
@@ -81,14 +88,24 @@ fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Resul
         return Ok(());
     }
     let (name, value) = mark(folder.path());
-    let git = folder.git(Hooks::Configured).variable(name, value).variable(SPARED, "1").variable("GIT_EDITOR", ":");
+    let git = folder
+        .git(Hooks::Configured)
+        .variable(name, value)
+        .variable(SPARED, "1")
+        .variable("GIT_EDITOR", ":");
     let index = folder.index_file();
-    let git = git.variable("GIT_INDEX_FILE", index).args(["hook", "run", "--ignore-missing", hook, "--"]);
+    let git =
+        git.variable("GIT_INDEX_FILE", index)
+            .args(["hook", "run", "--ignore-missing", hook, "--"]);
     let answer = git.args(arguments).once().answer()?;
     if answer.code == 0 {
         return Ok(());
     }
     let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
     let output = format!("{printed}{}", answer.stderr).trim().to_owned();
-    Err(Error::HookRefused { hook, why: telling_line(&output), output })
+    Err(Error::HookRefused {
+        hook,
+        why: telling_line(&output),
+        output,
+    })
 }

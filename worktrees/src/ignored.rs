@@ -31,19 +31,31 @@ impl Repository {
         let everything = files(self.git().args(["ls-files", "--cached", "--others", "-z"]))?;
         let mixed = with_folders(&everything.difference(&wanted).cloned().collect());
         let whole = |folder: &&Path| ignored.contains(*folder) && !mixed.contains(*folder);
-        let roots = wanted.iter().map(|path| top_down(path).find(whole).unwrap_or(path).to_owned());
+        let roots = wanted
+            .iter()
+            .map(|path| top_down(path).find(whole).unwrap_or(path).to_owned());
         Ok(roots.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
-    fn untracked_files_matching<T: AsRef<str>>(&self, patterns: &[T]) -> Result<BTreeSet<PathBuf>, Error> {
-        let lines = patterns_file(patterns).map_err(Error::file("write patterns into", std::env::temp_dir()))?;
+    fn untracked_files_matching<T: AsRef<str>>(
+        &self,
+        patterns: &[T],
+    ) -> Result<BTreeSet<PathBuf>, Error> {
+        let lines = patterns_file(patterns)
+            .map_err(Error::file("write patterns into", std::env::temp_dir()))?;
         let from = format!("--exclude-from={}", lines.path().display());
-        files(self.git().args(["ls-files", "--others", "--ignored", "-z", &from]))
+        files(
+            self.git()
+                .args(["ls-files", "--others", "--ignored", "-z", &from]),
+        )
     }
 
     /// Those of the paths that git's own rules ignore.
     fn ignored_among(&self, paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, Error> {
-        let input: Vec<u8> = paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+        let input: Vec<u8> = paths
+            .iter()
+            .flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat())
+            .collect();
         let arguments = ["check-ignore", "-z", "--stdin"];
         let answer = self.git().args(arguments).input(input).answer()?;
         match answer.code {
@@ -57,8 +69,14 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree.
-    pub fn files_covered(&self, tree: &TreeId, patterns: &PathPatterns) -> Result<Vec<String>, Error> {
-        let covered = self.files(tree, &|_, path| patterns.covers(&path_of(path)))?.into_iter();
+    pub fn files_covered(
+        &self,
+        tree: &TreeId,
+        patterns: &PathPatterns,
+    ) -> Result<Vec<String>, Error> {
+        let covered = self
+            .files(tree, &|_, path| patterns.covers(&path_of(path)))?
+            .into_iter();
         let line = |Entry { mode, id, path }: Entry| {
             let kind = if mode == NESTED { "commit" } else { "blob" };
             format!("{mode:06o} {kind} {id}\t{}", String::from_utf8_lossy(&path))
@@ -70,17 +88,26 @@ impl Repository {
 /// Runs a listing; a repository within the checkout is listed with a slash at its end.
 fn files(call: Git) -> Result<BTreeSet<PathBuf>, Error> {
     let listing = call.bytes()?;
-    Ok(fields(&listing).map(|path| path_of(path.strip_suffix(b"/").unwrap_or(path))).collect())
+    Ok(fields(&listing)
+        .map(|path| path_of(path.strip_suffix(b"/").unwrap_or(path)))
+        .collect())
 }
 
 /// The paths and every folder on the way to them.
 fn with_folders(paths: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
-    paths.iter().flat_map(|path| top_down(path)).map(Path::to_owned).collect()
+    paths
+        .iter()
+        .flat_map(|path| top_down(path))
+        .map(Path::to_owned)
+        .collect()
 }
 
 /// The first folder on the way to a path, then the next, the path itself at last.
 fn top_down(path: &Path) -> impl Iterator<Item = &Path> {
-    let mut ancestors: Vec<&Path> = path.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
+    let mut ancestors: Vec<&Path> = path
+        .ancestors()
+        .filter(|path| !path.as_os_str().is_empty())
+        .collect();
     ancestors.reverse();
     ancestors.into_iter()
 }

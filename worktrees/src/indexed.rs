@@ -77,7 +77,11 @@ struct Entry<'a> {
 impl<'a> Entry<'a> {
     fn first_of(bytes: &'a [u8]) -> Option<Self> {
         let fixed = bytes.get(..PATH)?;
-        let mut entry = Self { fixed, path: &[], length: 0 };
+        let mut entry = Self {
+            fixed,
+            path: &[],
+            length: 0,
+        };
         let start = if entry.is_extended() { PATH + 2 } else { PATH };
         let rest = bytes.get(start..)?;
         let end = start + rest.iter().position(|&byte| byte == 0)?;
@@ -92,7 +96,9 @@ impl<'a> Entry<'a> {
     }
 
     fn id(&self) -> String {
-        Oid::from_bytes(&self.fixed[ID..FLAGS]).map(|id| id.to_string()).unwrap_or_default()
+        Oid::from_bytes(&self.fixed[ID..FLAGS])
+            .map(|id| id.to_string())
+            .unwrap_or_default()
     }
 
     fn is_extended(&self) -> bool {
@@ -102,7 +108,9 @@ impl<'a> Entry<'a> {
 
 /// Returns the number at a position.
 fn number(bytes: &[u8], position: usize) -> u32 {
-    bytes[position..position + 4].iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+    bytes[position..position + 4]
+        .iter()
+        .fold(0, |number, &byte| number << 8 | u32::from(byte))
 }
 
 impl Stamp {
@@ -139,12 +147,19 @@ impl Stamp {
 }
 
 /// As git keeps them: the lower half.
-#[expect(clippy::cast_possible_truncation, reason = "an index has room for the lower half")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "an index has room for the lower half"
+)]
 const fn low(number: u64) -> u32 {
     number as u32
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index has room for the lower half")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an index has room for the lower half"
+)]
 const fn time(seconds: i64, nanoseconds: i64) -> (i32, u32) {
     (seconds as i32, nanoseconds as u32)
 }
@@ -164,7 +179,8 @@ impl Known {
         let mut known = Self::default();
         for _ in 0..number(header, COUNT) {
             let entry = Entry::first_of(rest)?;
-            let stamp = Some(Stamp::of_entry(&entry)).filter(|stamp| stamp.changed < written && !entry.is_extended());
+            let stamp = Some(Stamp::of_entry(&entry))
+                .filter(|stamp| stamp.changed < written && !entry.is_extended());
             known.add(entry.path, entry.mode(), stamp, || entry.id());
             rest = rest.get(entry.length..)?;
         }
@@ -176,11 +192,18 @@ impl Known {
         let listing = git.args(["ls-files", "--stage", "-z"]).bytes()?;
         let mut known = Self::default();
         for entry in fields(&listing) {
-            let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else { continue };
+            let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else {
+                continue;
+            };
             let said = String::from_utf8_lossy(&entry[..tab]).into_owned();
             let (mode, id) = said.split_once(' ').unwrap_or_default();
             let id = || id.split(' ').next().unwrap_or_default().to_owned();
-            known.add(&entry[tab + 1..], i32::from_str_radix(mode, 8).unwrap_or_default(), None, id);
+            known.add(
+                &entry[tab + 1..],
+                i32::from_str_radix(mode, 8).unwrap_or_default(),
+                None,
+                id,
+            );
         }
         Ok(known)
     }
@@ -189,7 +212,11 @@ impl Known {
         if is_attributes(path) {
             self.attributes.insert(path.to_owned(), id());
         }
-        let indexed = if mode == NESTED { Indexed::Repository } else { Indexed::File(stamp) };
+        let indexed = if mode == NESTED {
+            Indexed::Repository
+        } else {
+            Indexed::File(stamp)
+        };
         self.files += usize::from(indexed != Indexed::Repository);
         let at = path.iter().rposition(|&byte| byte == b'/');
         let (folder, name) = at.map_or((&[][..], path), |at| (&path[..at], &path[at + 1..]));
@@ -201,7 +228,10 @@ impl Known {
         for above in Path::new(folder).ancestors().skip(1) {
             self.folders.entry(above.as_os_str().into()).or_default();
         }
-        self.folders.entry(folder.into()).or_default().insert(name.into(), indexed);
+        self.folders
+            .entry(folder.into())
+            .or_default()
+            .insert(name.into(), indexed);
     }
 
     /// Returns what is known of a folder; `None` where nothing in it is.
@@ -229,13 +259,21 @@ impl Known {
 /// the files that were written last.
 pub(crate) fn leave_its_moment(index: &Path) -> Result<(), Error> {
     let failed = |error| Error::file("look at", index)(error);
-    let written = std::fs::metadata(index).and_then(|file| file.modified()).map_err(failed)?;
+    let written = std::fs::metadata(index)
+        .and_then(|file| file.modified())
+        .map_err(failed)?;
     let folder = index.parent().unwrap_or(index);
     for _ in 0..LONGEST_TICK {
         // The clock by which files are stamped is a coarser one than any that could be asked.
-        let now = tempfile::tempfile_in(folder).and_then(|file| file.metadata()?.modified()).map_err(failed)?;
+        let now = tempfile::tempfile_in(folder)
+            .and_then(|file| file.metadata()?.modified())
+            .map_err(failed)?;
         if now > written {
-            return File::options().write(true).open(index).and_then(|file| file.set_modified(now)).map_err(failed);
+            return File::options()
+                .write(true)
+                .open(index)
+                .and_then(|file| file.set_modified(now))
+                .map_err(failed);
         }
         std::thread::sleep(Duration::from_millis(1));
     }

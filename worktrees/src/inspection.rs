@@ -29,16 +29,29 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such branch, the folder is in use, or git refused.
-    pub fn open_worktree(&self, branch: &BranchName, folder: &Path) -> Result<InspectionWorktree, Error> {
+    pub fn open_worktree(
+        &self,
+        branch: &BranchName,
+        folder: &Path,
+    ) -> Result<InspectionWorktree, Error> {
         if let Some(path) = self.checked_out_at(branch)? {
-            return Ok(if path == folder { InspectionWorktree::Made(path) } else { InspectionWorktree::Found(path) });
+            return Ok(if path == folder {
+                InspectionWorktree::Made(path)
+            } else {
+                InspectionWorktree::Found(path)
+            });
         }
         if self.branch_tip(branch)?.is_none() {
-            return Err(Error::UnknownRevision { revision: branch.to_string() });
+            return Err(Error::UnknownRevision {
+                revision: branch.to_string(),
+            });
         }
         self.changing_worktrees(|| {
             let git = self.git_in(self.checkout_root(), Hooks::Configured);
-            git.args(["worktree", "add", "--quiet"]).arg(folder).arg(branch.as_str()).done()
+            git.args(["worktree", "add", "--quiet"])
+                .arg(folder)
+                .arg(branch.as_str())
+                .done()
         })?;
         Ok(InspectionWorktree::Made(folder.to_owned()))
     }
@@ -49,13 +62,20 @@ impl Repository {
             InspectionWorktree::Made(path) => self.prune_one(path.clone()),
             InspectionWorktree::Found(path) => {
                 let why = "it was there before".to_owned();
-                PruneOutcome { path: path.clone(), outcome: Pruned::Kept, why }
+                PruneOutcome {
+                    path: path.clone(),
+                    outcome: Pruned::Kept,
+                    why,
+                }
             }
         }
     }
 
     fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, Error> {
-        let listing = self.git_on_worktrees().args(["worktree", "list", "--porcelain"]).text()?;
+        let listing = self
+            .git_on_worktrees()
+            .args(["worktree", "list", "--porcelain"])
+            .text()?;
         let wanted = format!("branch {}", branch.reference());
         let mut path = None;
         for line in listing.lines() {

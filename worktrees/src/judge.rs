@@ -18,8 +18,16 @@ pub struct JudgeCheckout {
 }
 
 impl JudgeCheckout {
-    pub(crate) const fn new(pool: WorktreePool, folder: OwnedFolder, holds: Option<TreeId>) -> Self {
-        Self { pool, folder, holds }
+    pub(crate) const fn new(
+        pool: WorktreePool,
+        folder: OwnedFolder,
+        holds: Option<TreeId>,
+    ) -> Self {
+        Self {
+            pool,
+            folder,
+            holds,
+        }
     }
 
     /// Returns its folder.
@@ -34,7 +42,8 @@ impl JudgeCheckout {
     /// The folder is not tm's any more, or git refused.
     pub fn check_out(&mut self, commit: &CommitId, kept: &[PathBuf]) -> Result<(), Error> {
         let held = self.holds.take();
-        self.folder.check_out(commit, &OwnedHead::Detached(commit), kept, held.as_ref())?;
+        self.folder
+            .check_out(commit, &OwnedHead::Detached(commit), kept, held.as_ref())?;
         self.folder.seal(&OwnedHead::Detached(commit))?;
         self.holds = Some(self.folder.repository().tree_of(commit)?);
         Ok(())
@@ -74,15 +83,30 @@ impl JudgeCheckout {
     ///
     /// # Errors
     /// A hook refused (`HookRefused`, with its words), or git did.
-    pub fn run_commit_hooks(&mut self, branch: &BranchName, tree: &TreeId, message: &str) -> Result<Hooked, Error> {
-        self.run_hooks(HookedWork::Commit, &OwnedHead::Branch(branch), tree, message)
+    pub fn run_commit_hooks(
+        &mut self,
+        branch: &BranchName,
+        tree: &TreeId,
+        message: &str,
+    ) -> Result<Hooked, Error> {
+        self.run_hooks(
+            HookedWork::Commit,
+            &OwnedHead::Branch(branch),
+            tree,
+            message,
+        )
     }
 
     /// As `run_commit_hooks`, those of a merge into what a commit holds.
     ///
     /// # Errors
     /// A hook refused (`HookRefused`, with its words), or git did.
-    pub fn run_merge_hooks(&mut self, into: &CommitId, tree: &TreeId, message: &str) -> Result<Hooked, Error> {
+    pub fn run_merge_hooks(
+        &mut self,
+        into: &CommitId,
+        tree: &TreeId,
+        message: &str,
+    ) -> Result<Hooked, Error> {
         self.run_hooks(HookedWork::Merge, &OwnedHead::Detached(into), tree, message)
     }
 
@@ -108,7 +132,8 @@ impl Drop for JudgeCheckout {
     fn drop(&mut self) {
         // Somebody else's folder in its place is nobody's to use or to remove.
         if self.folder.assert_own().is_ok() {
-            self.pool.give_back_judge(self.folder.clone(), self.holds.take());
+            self.pool
+                .give_back_judge(self.folder.clone(), self.holds.take());
         }
     }
 }

@@ -21,7 +21,10 @@ impl OwnedFolder {
             return self.repository().resolve(text).ok();
         }
         let reference = text.strip_prefix("ref: ")?;
-        self.repository().resolve(reference).ok().or_else(|| self.last_in_log())
+        self.repository()
+            .resolve(reference)
+            .ok()
+            .or_else(|| self.last_in_log())
     }
 
     /// Returns where HEAD was last, where its branch was deleted.
@@ -30,7 +33,11 @@ impl OwnedFolder {
         let log = beginning(&self.git_dir().join("logs/HEAD"), LOG_BYTES).ok()?;
         let log = String::from_utf8_lossy(&log).into_owned();
         let id = log.lines().last()?.split(' ').nth(1)?;
-        if is_object_id(id) { self.repository().resolve(id).ok() } else { None }
+        if is_object_id(id) {
+            self.repository().resolve(id).ok()
+        } else {
+            None
+        }
     }
 
     /// Returns the paths that whoever worked in the folder put into an index although the rules leave them out.
@@ -39,11 +46,22 @@ impl OwnedFolder {
         let listed = || -> Result<Vec<PathBuf>, Error> {
             // A copy: nobody can change it while git reads it.
             let index = beginning(&self.git_dir().join("index"), INDEX_BYTES)?;
-            let copy =
-                tempfile::NamedTempFile::new_in(self.own_folder()).map_err(Error::file("write", self.own_folder()))?;
+            let copy = tempfile::NamedTempFile::new_in(self.own_folder())
+                .map_err(Error::file("write", self.own_folder()))?;
             replace(copy.path(), &index)?;
-            let git = self.git(Hooks::Off).reading().variable("GIT_INDEX_FILE", copy.path());
-            let listing = git.args(["ls-files", "--cached", "--ignored", "--exclude-standard", "-z"]).bytes()?;
+            let git = self
+                .git(Hooks::Off)
+                .reading()
+                .variable("GIT_INDEX_FILE", copy.path());
+            let listing = git
+                .args([
+                    "ls-files",
+                    "--cached",
+                    "--ignored",
+                    "--exclude-standard",
+                    "-z",
+                ])
+                .bytes()?;
             Ok(fields(&listing).map(path_of).collect())
         };
         // An index that can't be read says nothing.
@@ -53,8 +71,16 @@ impl OwnedFolder {
     /// Returns what lies in the folder and is left out by the rules of the tree.
     pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>, Error> {
         let git = self.git(Hooks::Off).reading();
-        let listing =
-            git.args(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]).bytes()?;
+        let listing = git
+            .args([
+                "ls-files",
+                "--others",
+                "--ignored",
+                "--exclude-standard",
+                "--directory",
+                "-z",
+            ])
+            .bytes()?;
         Ok(fields(&listing).map(path_of).collect())
     }
 }

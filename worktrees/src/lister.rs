@@ -18,8 +18,18 @@ impl Lister {
     /// # Errors
     /// git refused.
     pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
-        let git = Git::new(&self.environment, &self.path, Hooks::Off).at(&self.place).reading();
-        let listing = git.args(["ls-files", "--others", "--directory", "--no-empty-directory", "-z"]).bytes()?;
+        let git = Git::new(&self.environment, &self.path, Hooks::Off)
+            .at(&self.place)
+            .reading();
+        let listing = git
+            .args([
+                "ls-files",
+                "--others",
+                "--directory",
+                "--no-empty-directory",
+                "-z",
+            ])
+            .bytes()?;
         Ok(fields(&listing).map(path_of).collect())
     }
 }

@@ -26,11 +26,24 @@ impl Looker {
     /// git can't take what is there, or the disk refused.
     pub fn commit(&self) -> Result<CommitId, Error> {
         let folder = tempfile::tempdir().map_err(Error::file("write in", std::env::temp_dir()))?;
-        let (own, copy) = (self.place.git_dir.join("index"), folder.path().join("index"));
+        let (own, copy) = (
+            self.place.git_dir.join("index"),
+            folder.path().join("index"),
+        );
         copy_with_time(&own, &copy).map_err(Error::file("copy", &own))?;
-        let place = GitPlace { index: Some(copy), ..self.place.clone() };
-        let git = || Git::new(self.repository.environment(), &self.path, Hooks::Off).at(&place).once();
-        git().args(["add", "--all", "--"]).args(all_but(&self.kept, || git().reading())?).done()?;
+        let place = GitPlace {
+            index: Some(copy),
+            ..self.place.clone()
+        };
+        let git = || {
+            Git::new(self.repository.environment(), &self.path, Hooks::Off)
+                .at(&place)
+                .once()
+        };
+        git()
+            .args(["add", "--all", "--"])
+            .args(all_but(&self.kept, || git().reading())?)
+            .done()?;
         let tree = TreeId(git().arg("write-tree").object_id()?);
         self.repository.commit_to_test(&tree, &self.base)
     }

@@ -93,8 +93,15 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn combine(&self, commits: &[CommitId], message: &str, conflicts: Conflicts) -> Result<MergeOutcome, Error> {
-        self.combined(commits, (message, conflicts), |tree, parents, message| self.commit_tree(tree, parents, message))
+    pub fn combine(
+        &self,
+        commits: &[CommitId],
+        message: &str,
+        conflicts: Conflicts,
+    ) -> Result<MergeOutcome, Error> {
+        self.combined(commits, (message, conflicts), |tree, parents, message| {
+            self.commit_tree(tree, parents, message)
+        })
     }
 
     /// As `combine`, with merges that are signed where the user's commits are: they become part of the history.
@@ -119,7 +126,9 @@ impl Repository {
         merge: impl Fn(&TreeId, &[&CommitId], &str) -> Result<CommitId, Error>,
     ) -> Result<MergeOutcome, Error> {
         let Some((first, rest)) = commits.split_first() else {
-            return Err(Error::UnknownRevision { revision: String::new() });
+            return Err(Error::UnknownRevision {
+                revision: String::new(),
+            });
         };
         let mut combined = first.clone();
         for commit in rest {
@@ -142,7 +151,11 @@ impl Repository {
         Ok(MergeOutcome::Merged(combined))
     }
 
-    fn united_if(&self, conflicts: Conflicts, conflict: &Conflict) -> Result<Option<TreeId>, Error> {
+    fn united_if(
+        &self,
+        conflicts: Conflicts,
+        conflict: &Conflict,
+    ) -> Result<Option<TreeId>, Error> {
         match conflicts {
             Conflicts::Told => Ok(None),
             Conflicts::United => self.united(conflict),
@@ -158,9 +171,12 @@ impl Repository {
             return Ok(Landing::AlreadyLanded);
         }
         Ok(match self.merge_trees(head, commit)? {
-            Merged::Tree(tree) => {
-                Landing::Clean(MergePreview { tree, head: head.clone(), commit: commit.clone(), resolution: None })
-            }
+            Merged::Tree(tree) => Landing::Clean(MergePreview {
+                tree,
+                head: head.clone(),
+                commit: commit.clone(),
+                resolution: None,
+            }),
             Merged::Conflict(conflict) => Landing::Conflict(conflict),
         })
     }
@@ -178,12 +194,20 @@ impl Repository {
         self.commit_as_user(&preview.tree, &[&preview.head, &preview.commit], &message)
     }
 
-    pub(crate) fn commit_tree(&self, tree: &TreeId, parents: &[&CommitId], message: &str) -> Result<CommitId, Error> {
+    pub(crate) fn commit_tree(
+        &self,
+        tree: &TreeId,
+        parents: &[&CommitId],
+        message: &str,
+    ) -> Result<CommitId, Error> {
         let mut git = self.git_on_objects().args(["commit-tree", &tree.0]);
         for parent in parents {
             git = git.arg("-p").commit(parent);
         }
-        git.args(["-F", "-"]).input(message).object_id().map(CommitId::new)
+        git.args(["-F", "-"])
+            .input(message)
+            .object_id()
+            .map(CommitId::new)
     }
 
     pub(crate) fn merge_trees(&self, ours: &CommitId, theirs: &CommitId) -> Result<Merged, Error> {
@@ -213,21 +237,41 @@ fn tree_id(text: &[u8]) -> TreeId {
 /// Adds the trailer; tm's own messages end with trailers, or are one line.
 fn with_resolution(message: &str, resolution: Resolution) -> String {
     let message = message.trim_end();
-    let has_trailers = message.lines().last().is_some_and(|line| message.lines().count() > 1 && line.contains(": "));
+    let has_trailers = message
+        .lines()
+        .last()
+        .is_some_and(|line| message.lines().count() > 1 && line.contains(": "));
     let gap = if has_trailers { "\n" } else { "\n\n" };
     format!("{message}{gap}{}: {resolution}\n", Resolution::TRAILER)
 }
 
 /// Reads what git says of a conflict: the versions of the files, nothing, and what happened.
 fn conflict(marked: TreeId, parts: &[&[u8]]) -> Conflict {
-    let end = parts.iter().position(|part| part.is_empty()).unwrap_or(parts.len());
-    let versions: Vec<Version> = parts[..end].iter().filter_map(|part| Version::of(part)).collect();
-    let mut paths: Vec<PathBuf> = versions.iter().map(|version| version.path.clone()).collect();
+    let end = parts
+        .iter()
+        .position(|part| part.is_empty())
+        .unwrap_or(parts.len());
+    let versions: Vec<Version> = parts[..end]
+        .iter()
+        .filter_map(|part| Version::of(part))
+        .collect();
+    let mut paths: Vec<PathBuf> = versions
+        .iter()
+        .map(|version| version.path.clone())
+        .collect();
     paths.dedup();
     let is_of_lines = is_of_lines(parts.get(end + 1..).unwrap_or_default()) == Some(true);
-    let texts: Option<Vec<ConflictedText>> = paths.iter().map(|path| text_of(path, &versions)).collect();
-    let files = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    Conflict { files, marked, texts: texts.filter(|_| is_of_lines) }
+    let texts: Option<Vec<ConflictedText>> =
+        paths.iter().map(|path| text_of(path, &versions)).collect();
+    let files = paths
+        .iter()
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect();
+    Conflict {
+        files,
+        marked,
+        texts: texts.filter(|_| is_of_lines),
+    }
 }
 
 /// Whether nothing conflicts but lines, and lock files as a whole: of each message there are the number of its paths, the
@@ -237,8 +281,13 @@ fn is_of_lines(mut parts: &[&[u8]]) -> Option<bool> {
     while let Some((count, rest)) = parts.split_first() {
         let count: usize = std::str::from_utf8(count).ok()?.parse().ok()?;
         let kind = String::from_utf8_lossy(rest.get(count)?);
-        let is_lock = || rest[..count].iter().all(|path| lock_file(&String::from_utf8_lossy(path)).is_some());
-        is_of_lines &= !kind.starts_with(CONFLICT) || kind == OF_LINES || kind == OF_BYTES && is_lock();
+        let is_lock = || {
+            rest[..count]
+                .iter()
+                .all(|path| lock_file(&String::from_utf8_lossy(path)).is_some())
+        };
+        is_of_lines &=
+            !kind.starts_with(CONFLICT) || kind == OF_LINES || kind == OF_BYTES && is_lock();
         parts = rest.get(count + 2..).unwrap_or_default();
     }
     Some(is_of_lines)
@@ -257,16 +306,29 @@ impl Version {
         let tab = part.iter().position(|&byte| byte == b'\t')?;
         let words = String::from_utf8_lossy(&part[..tab]).into_owned();
         let mut words = words.split(' ').map(ToOwned::to_owned);
-        Some(Self { mode: words.next()?, blob: words.next()?, stage: words.next()?, path: path_of(&part[tab + 1..]) })
+        Some(Self {
+            mode: words.next()?,
+            blob: words.next()?,
+            stage: words.next()?,
+            path: path_of(&part[tab + 1..]),
+        })
     }
 }
 
 /// A file of which both sides have a regular version; its mode is the one that a side changed.
 fn text_of(path: &PathBuf, versions: &[Version]) -> Option<ConflictedText> {
-    let version = |stage: &str| versions.iter().find(|version| version.path == *path && version.stage == stage);
+    let version = |stage: &str| {
+        versions
+            .iter()
+            .find(|version| version.path == *path && version.stage == stage)
+    };
     let (base, ours, theirs) = (version("1"), version("2")?, version("3")?);
     let is_regular = |version: &&Version| version.mode.starts_with("100");
-    if ![base, Some(ours), Some(theirs)].iter().flatten().all(is_regular) {
+    if ![base, Some(ours), Some(theirs)]
+        .iter()
+        .flatten()
+        .all(is_regular)
+    {
         return None;
     }
     let mode = match base {

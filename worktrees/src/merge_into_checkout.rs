@@ -20,14 +20,21 @@ impl Repository {
     ///
     /// # Errors
     /// git refused: a conflict, files in the way, a hook.
-    pub fn merge_into_checkout(&self, branch: &BranchName, how: FastForwardPolicy) -> Result<CommitId, Error> {
+    pub fn merge_into_checkout(
+        &self,
+        branch: &BranchName,
+        how: FastForwardPolicy,
+    ) -> Result<CommitId, Error> {
         let git = || self.git_in(self.checkout_root(), Hooks::Configured);
         let flag = match how {
             FastForwardPolicy::ForwardOrMerge => "--ff",
             FastForwardPolicy::MergeCommit => "--no-ff",
         };
         let reference = format!("refs/heads/{branch}");
-        let merged = git().args(["merge", "--quiet", "--no-edit", flag, &reference]).once().done();
+        let merged = git()
+            .args(["merge", "--quiet", "--no-edit", flag, &reference])
+            .once()
+            .done();
         if let Err(error) = merged {
             // A merge that stopped halfway is taken back; one that never began has nothing to take back.
             let _not_begun = git().args(["merge", "--abort"]).once().done();
@@ -42,11 +49,27 @@ impl Repository {
     ///
     /// # Errors
     /// The branch is elsewhere, or git refused.
-    pub fn advance_checkout(&self, from: &CommitId, to: &CommitId, path: &str) -> Result<(), Error> {
+    pub fn advance_checkout(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+        path: &str,
+    ) -> Result<(), Error> {
         let git = || self.git_in(self.checkout_root(), Hooks::Off);
-        let entry = git().args(["ls-tree", "-z", "--full-tree"]).commit(to).args(["--", path]);
+        let entry = git()
+            .args(["ls-tree", "-z", "--full-tree"])
+            .commit(to)
+            .args(["--", path]);
         let entry = entry.variable("GIT_LITERAL_PATHSPECS", "1").bytes()?;
-        git().args(["update-index", "-z", "--index-info"]).input(entry).done()?;
-        git().args(["update-ref", "-m", "tm: statuses", "HEAD"]).commit(to).commit(from).once().done()
+        git()
+            .args(["update-index", "-z", "--index-info"])
+            .input(entry)
+            .done()?;
+        git()
+            .args(["update-ref", "-m", "tm: statuses", "HEAD"])
+            .commit(to)
+            .commit(from)
+            .once()
+            .done()
     }
 }

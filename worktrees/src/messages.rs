@@ -36,7 +36,16 @@ impl Repository {
     /// There is no such commit, or git refused.
     pub fn told(&self, tip: &CommitId, words: &[&str]) -> Result<Vec<CommitMessage>, Error> {
         let words = words.iter().map(|words| format!("--grep={words}"));
-        let call = self.git().args(["log", "-z", "--topo-order", "--fixed-strings", "--format=%H%n%P%n%B"]).args(words);
+        let call = self
+            .git()
+            .args([
+                "log",
+                "-z",
+                "--topo-order",
+                "--fixed-strings",
+                "--format=%H%n%P%n%B",
+            ])
+            .args(words);
         let listing = call.commit(tip).arg("--").bytes()?;
         fields(&listing).map(told).collect()
     }
@@ -49,7 +58,9 @@ impl Repository {
         if commits.is_empty() {
             return Ok(Vec::new());
         }
-        let mut git = self.git().args(["log", "-z", "--no-walk=unsorted", "--format=%H%n%P%n%B"]);
+        let mut git = self
+            .git()
+            .args(["log", "-z", "--no-walk=unsorted", "--format=%H%n%P%n%B"]);
         for commit in commits {
             git = git.commit(commit);
         }
@@ -62,8 +73,17 @@ impl Repository {
     /// There is no such commit, or git refused.
     pub fn brought_by(&self, commit: &CommitId) -> Result<Vec<CommitId>, Error> {
         let parents = self.parents(commit)?;
-        let [first, _, ..] = parents.as_slice() else { return Ok(vec![commit.clone()]) };
-        let listing = self.git().args(["rev-list"]).commit(commit).arg("--not").commit(first).arg("--").text()?;
+        let [first, _, ..] = parents.as_slice() else {
+            return Ok(vec![commit.clone()]);
+        };
+        let listing = self
+            .git()
+            .args(["rev-list"])
+            .commit(commit)
+            .arg("--not")
+            .commit(first)
+            .arg("--")
+            .text()?;
         Ok(listing.lines().map(CommitId::new).collect())
     }
 
@@ -72,7 +92,11 @@ impl Repository {
     ///
     /// # Errors
     /// One of them is not there, or has no parent; or git refused.
-    pub fn taken_back(&self, onto: &CommitId, commits: &[CommitId]) -> Result<TakenBackTree, Error> {
+    pub fn taken_back(
+        &self,
+        onto: &CommitId,
+        commits: &[CommitId],
+    ) -> Result<TakenBackTree, Error> {
         let mut tree = self.tree_of(onto)?;
         for commit in commits {
             let before = self.tree_of(&self.before(commit)?)?;
@@ -82,7 +106,12 @@ impl Repository {
                 // Lines that were added next to each other, by work that was put together, conflict when one of them goes.
                 Landing::Conflict(conflict) => match self.without_lines_of(&conflict)? {
                     Some(without) => tree = without,
-                    None => return Ok(TakenBackTree::Conflict { commit: commit.clone(), conflict }),
+                    None => {
+                        return Ok(TakenBackTree::Conflict {
+                            commit: commit.clone(),
+                            conflict,
+                        });
+                    }
                 },
             }
         }
@@ -93,18 +122,29 @@ impl Repository {
     ///
     /// # Errors
     /// It is not there, or has no parent; or git refused.
-    pub fn brought_again(&self, onto: &CommitId, commit: &CommitId) -> Result<TakenBackTree, Error> {
+    pub fn brought_again(
+        &self,
+        onto: &CommitId,
+        commit: &CommitId,
+    ) -> Result<TakenBackTree, Error> {
         let tree = self.tree_of(onto)?;
         let before = self.tree_of(&self.before(commit)?)?;
-        Ok(match self.carried_over(&tree, &before, &self.tree_of(commit)?)? {
-            Landing::Clean(preview) => TakenBackTree::Clean(preview.tree),
-            Landing::AlreadyLanded => TakenBackTree::Clean(tree),
-            Landing::Conflict(conflict) => TakenBackTree::Conflict { commit: commit.clone(), conflict },
-        })
+        Ok(
+            match self.carried_over(&tree, &before, &self.tree_of(commit)?)? {
+                Landing::Clean(preview) => TakenBackTree::Clean(preview.tree),
+                Landing::AlreadyLanded => TakenBackTree::Clean(tree),
+                Landing::Conflict(conflict) => TakenBackTree::Conflict {
+                    commit: commit.clone(),
+                    conflict,
+                },
+            },
+        )
     }
 
     fn before(&self, commit: &CommitId) -> Result<CommitId, Error> {
-        let none = || Error::UnknownRevision { revision: format!("{commit}^") };
+        let none = || Error::UnknownRevision {
+            revision: format!("{commit}^"),
+        };
         self.first_parent(commit)?.ok_or_else(none)
     }
 
@@ -123,7 +163,12 @@ impl Repository {
     ///
     /// # Errors
     /// The object store can't be written.
-    pub fn commit_on(&self, parent: &CommitId, tree: &TreeId, message: &str) -> Result<CommitId, Error> {
+    pub fn commit_on(
+        &self,
+        parent: &CommitId,
+        tree: &TreeId,
+        message: &str,
+    ) -> Result<CommitId, Error> {
         self.commit_tree(tree, &[parent], message)
     }
 
@@ -134,10 +179,19 @@ impl Repository {
     pub fn references_below(&self, below: &str) -> Result<Vec<(String, CommitId)>, Error> {
         let folder = format!("{}/", below.trim_end_matches('/'));
         if let Some(found) = self.reader().and_then(|reader| reader.references(&folder)) {
-            return Ok(found.into_iter().map(|(name, id)| (name, CommitId::new(id))).collect());
+            return Ok(found
+                .into_iter()
+                .map(|(name, id)| (name, CommitId::new(id)))
+                .collect());
         }
-        let listing = self.git().args(["for-each-ref", "--format=%(refname) %(objectname)", below]).text()?;
-        let reference = |line: &str| line.split_once(' ').map(|(name, id)| (name.to_owned(), CommitId::new(id)));
+        let listing = self
+            .git()
+            .args(["for-each-ref", "--format=%(refname) %(objectname)", below])
+            .text()?;
+        let reference = |line: &str| {
+            line.split_once(' ')
+                .map(|(name, id)| (name.to_owned(), CommitId::new(id)))
+        };
         Ok(listing.lines().filter_map(reference).collect())
     }
 
@@ -147,9 +201,14 @@ impl Repository {
     /// Its name does not begin with `refs/tm/`, it is elsewhere, or git refused.
     pub fn forget(&self, reference: &str, at: &CommitId) -> Result<(), Error> {
         if !reference.starts_with("refs/tm/") {
-            return Err(Error::ForeignReference { reference: reference.to_owned() });
+            return Err(Error::ForeignReference {
+                reference: reference.to_owned(),
+            });
         }
-        self.git().args(["update-ref", "-m", "tm", "-d", reference]).commit(at).done()
+        self.git()
+            .args(["update-ref", "-m", "tm", "-d", reference])
+            .commit(at)
+            .done()
     }
 }
 
@@ -160,7 +219,11 @@ fn told(entry: &[u8]) -> Result<CommitMessage, Error> {
     let (id, parents, message) = (part()?, part()?, part()?);
     Ok(CommitMessage {
         id: CommitId::new(id),
-        parents: parents.split(' ').filter(|id| !id.is_empty()).map(CommitId::new).collect(),
+        parents: parents
+            .split(' ')
+            .filter(|id| !id.is_empty())
+            .map(CommitId::new)
+            .collect(),
         message: message.to_owned(),
     })
 }

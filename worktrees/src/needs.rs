@@ -28,7 +28,11 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn nested_repositories(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
-        Ok(self.files(tree, &|mode, _| mode == NESTED)?.into_iter().map(Entry::name).collect())
+        Ok(self
+            .files(tree, &|mode, _| mode == NESTED)?
+            .into_iter()
+            .map(Entry::name)
+            .collect())
     }
 
     /// Returns the filters that attributes in a tree name for files which it has, each once.
@@ -38,9 +42,14 @@ impl Repository {
     pub fn filters(&self, tree: &TreeId) -> Result<Vec<FilterNeed>, Error> {
         let paths = self.paths(tree)?;
         let mut found: Vec<FilterNeed> = Vec::new();
-        for attributes in paths.iter().filter(|path| path.rsplit('/').next() == Some(".gitattributes")) {
+        for attributes in paths
+            .iter()
+            .filter(|path| path.rsplit('/').next() == Some(".gitattributes"))
+        {
             let text = self.text_in_tree(tree, attributes)?.unwrap_or_default();
-            let folder = attributes.strip_suffix(".gitattributes").unwrap_or_default();
+            let folder = attributes
+                .strip_suffix(".gitattributes")
+                .unwrap_or_default();
             for (pattern, name) in text.lines().take(MOST_LINES).filter_map(filter_of) {
                 // What tm's own settings say of LFS needs nothing of the user's.
                 let is_given = name == "lfs" && lfs_settings(self.content_rules()).is_some();
@@ -48,12 +57,20 @@ impl Repository {
                     continue;
                 }
                 // What git can't read either is for nobody.
-                let Ok(patterns) = PathPatterns::new(&[pattern]) else { continue };
-                let is_meant =
-                    |path: &&String| path.strip_prefix(folder).is_some_and(|path| patterns.covers(Path::new(path)));
+                let Ok(patterns) = PathPatterns::new(&[pattern]) else {
+                    continue;
+                };
+                let is_meant = |path: &&String| {
+                    path.strip_prefix(folder)
+                        .is_some_and(|path| patterns.covers(Path::new(path)))
+                };
                 if let Some(file) = paths.iter().find(is_meant) {
                     let command = self.filter_command(name)?;
-                    found.push(FilterNeed { name: name.to_owned(), file: file.clone(), command });
+                    found.push(FilterNeed {
+                        name: name.to_owned(),
+                        file: file.clone(),
+                        command,
+                    });
                 }
             }
         }
@@ -75,7 +92,9 @@ impl Repository {
 /// The pattern and the filter that a line of attributes names.
 fn filter_of(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
-    let mut words = line.split_whitespace().filter(|_| !line.starts_with(['#', '[', '"']));
+    let mut words = line
+        .split_whitespace()
+        .filter(|_| !line.starts_with(['#', '[', '"']));
     let pattern = words.next()?;
     let name = words.find_map(|word| word.strip_prefix("filter="))?;
     Some((pattern, name))
@@ -87,8 +106,17 @@ mod tests {
 
     #[test]
     fn attributes_name_filters() {
-        assert_eq!(filter_of("*.bin filter=lfs diff=lfs -text"), Some(("*.bin", "lfs")));
-        for line in ["*.txt text", "# *.bin filter=lfs", "[attr]x filter=lfs", "", "*.bin -filter"] {
+        assert_eq!(
+            filter_of("*.bin filter=lfs diff=lfs -text"),
+            Some(("*.bin", "lfs"))
+        );
+        for line in [
+            "*.txt text",
+            "# *.bin filter=lfs",
+            "[attr]x filter=lfs",
+            "",
+            "*.bin -filter",
+        ] {
             assert_eq!(filter_of(line), None, "{line}");
         }
     }

@@ -15,7 +15,11 @@ impl Repository {
     /// # Errors
     /// Signing failed, somebody else writes notes all the time, or git refused.
     pub fn write_note(&self, commit: &CommitId, text: &str) -> Result<(), Error> {
-        let blob = self.git_on_objects().args(["hash-object", "-w", "--stdin"]).input(text).object_id()?;
+        let blob = self
+            .git_on_objects()
+            .args(["hash-object", "-w", "--stdin"])
+            .input(text)
+            .object_id()?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -31,7 +35,10 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn note(&self, commit: &CommitId) -> Result<Option<String>, Error> {
-        self.git().args(["notes", "--ref", NOTES, "show"]).commit(commit).text_if_any()
+        self.git()
+            .args(["notes", "--ref", NOTES, "show"])
+            .commit(commit)
+            .text_if_any()
     }
 
     fn write_note_once(&self, commit: &CommitId, blob: &str) -> Result<(), Error> {
@@ -44,14 +51,29 @@ impl Repository {
         let parents: Vec<&CommitId> = before.iter().collect();
         let notes = self.commit_as_user(&tree, &parents, "Notes by tm\n")?;
         let old = before.as_ref().map_or("", CommitId::as_str);
-        let answer = self.git().args(["update-ref", "-m", "tm", NOTES]).commit(&notes).arg(old).answer()?;
+        let answer = self
+            .git()
+            .args(["update-ref", "-m", "tm", NOTES])
+            .commit(&notes)
+            .arg(old)
+            .answer()?;
         if answer.code == 0 {
             return Ok(());
         }
-        let found = self.git().args(["rev-parse", "--verify", "--quiet", NOTES]).text_if_any()?;
-        if found.as_deref().is_some_and(|found| is_object_id(found) && found != old) {
+        let found = self
+            .git()
+            .args(["rev-parse", "--verify", "--quiet", NOTES])
+            .text_if_any()?;
+        if found
+            .as_deref()
+            .is_some_and(|found| is_object_id(found) && found != old)
+        {
             let (reference, expected) = (NOTES.to_owned(), CommitId::new(old));
-            return Err(Error::Moved { reference, expected, found: found.map(CommitId::new) });
+            return Err(Error::Moved {
+                reference,
+                expected,
+                found: found.map(CommitId::new),
+            });
         }
         Err(answer.into_error(&["update-ref".to_owned(), NOTES.to_owned()]))
     }

@@ -30,42 +30,89 @@ impl Repository {
     ) -> Result<(), Error> {
         let (of, known) = (of.to_string(), known.to_string());
         if let Some(no_id) = [&of, &known].into_iter().find(|id| !is_object_id(id)) {
-            return Err(Error::UnknownRevision { revision: no_id.clone() });
+            return Err(Error::UnknownRevision {
+                revision: no_id.clone(),
+            });
         }
         let is_read = || self.reader()?.are_as_named(&of, &known);
         if check == ObjectCheck::Names && is_read().is_some() {
             return Ok(());
         }
         // What the library does not vouch for, git names.
-        let list = self.git_on_objects().args(["rev-list", "--objects", "--no-object-names", &of, "--not", &known]);
+        let list = self.git_on_objects().args([
+            "rev-list",
+            "--objects",
+            "--no-object-names",
+            &of,
+            "--not",
+            &known,
+        ]);
         let wanted = list.bytes().map_err(not_as_named)?;
-        let names: BTreeSet<String> = String::from_utf8_lossy(&wanted).lines().map(ToOwned::to_owned).collect();
+        let names: BTreeSet<String> = String::from_utf8_lossy(&wanted)
+            .lines()
+            .map(ToOwned::to_owned)
+            .collect();
         if names.is_empty() {
             return Ok(());
         }
-        let common = self.own().map_or_else(|| self.common_dir.clone(), crate::own::OwnGit::common);
+        let common = self
+            .own()
+            .map_or_else(|| self.common_dir.clone(), crate::own::OwnGit::common);
         let folder = tempfile::tempdir_in(&common).map_err(Error::file("write", &common))?;
         let found = self.names_by_content(wanted, folder.path(), check)?;
         let objects: Vec<String> = names.difference(&found).cloned().collect();
-        if objects.is_empty() { Ok(()) } else { Err(Error::ObjectsNotAsNamed { objects: objects.join(", ") }) }
+        if objects.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::ObjectsNotAsNamed {
+                objects: objects.join(", "),
+            })
+        }
     }
 
     /// Packs objects, and returns the names that follow from what is in the pack.
-    fn names_by_content(&self, names: Vec<u8>, folder: &Path, check: ObjectCheck) -> Result<BTreeSet<String>, Error> {
+    fn names_by_content(
+        &self,
+        names: Vec<u8>,
+        folder: &Path,
+        check: ObjectCheck,
+    ) -> Result<BTreeSet<String>, Error> {
         // Small deltas are for what is kept, and this is not. Under a name, git would make the pack beside the objects and
         // rename it, which may lead from one file system to another.
         let given = folder.join("given.pack");
-        let pack = self.git_on_objects().args(["pack-objects", "-q", "--window=0", "--compression=0", "--stdout"]);
-        pack.input(names).output_to(given.clone()).done().map_err(not_as_named)?;
+        let pack = self.git_on_objects().args([
+            "pack-objects",
+            "-q",
+            "--window=0",
+            "--compression=0",
+            "--stdout",
+        ]);
+        pack.input(names)
+            .output_to(given.clone())
+            .done()
+            .map_err(not_as_named)?;
         let mut index = self.git_on_objects().arg("index-pack");
         if check == ObjectCheck::NamesAndForm {
             index = index.arg("--fsck-objects");
         }
         let listed = folder.join("found.idx");
-        index.arg("-o").arg(&listed).arg(&given).done().map_err(not_as_named)?;
+        index
+            .arg("-o")
+            .arg(&listed)
+            .arg(&given)
+            .done()
+            .map_err(not_as_named)?;
         let bytes = tm_untrusted::read(&listed, u64::MAX).map_err(Error::file("read", &listed))?;
-        let text = self.git_on_objects().arg("show-index").input(bytes).text()?;
-        Ok(text.lines().filter_map(|line| line.split(' ').nth(1)).map(ToOwned::to_owned).collect())
+        let text = self
+            .git_on_objects()
+            .arg("show-index")
+            .input(bytes)
+            .text()?;
+        Ok(text
+            .lines()
+            .filter_map(|line| line.split(' ').nth(1))
+            .map(ToOwned::to_owned)
+            .collect())
     }
 }
 

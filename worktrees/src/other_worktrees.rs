@@ -33,11 +33,18 @@ impl OtherWorktrees {
     pub fn take(repository: &Repository, own: &Path) -> Result<Self, Error> {
         // git lists them by their real paths.
         let own = own.canonicalize().unwrap_or_else(|_| own.to_owned());
-        let folders = repository.main_and_linked().into_iter().map(|(_, root)| root);
-        let others = folders.filter(|folder| folder != repository.checkout_root() && !folder.starts_with(&own));
+        let folders = repository
+            .main_and_linked()
+            .into_iter()
+            .map(|(_, root)| root);
+        let others = folders
+            .filter(|folder| folder != repository.checkout_root() && !folder.starts_with(&own));
         // A bare repository has no files, and a worktree that was deleted has none any more.
         let there = others.filter(|folder| folder.join(".git").exists());
-        there.map(|folder| Ok((folder.clone(), State::of(repository, &folder)?))).collect::<Result<_, _>>().map(Self)
+        there
+            .map(|folder| Ok((folder.clone(), State::of(repository, &folder)?)))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// Returns what is different later, in words.
@@ -48,8 +55,14 @@ impl OtherWorktrees {
             if before.head != now.head {
                 changes.push(format!("HEAD of {}", folder.display()));
             }
-            let changed = now.paths.iter().filter(|(path, state)| before.paths.get(*path) != Some(state));
-            let back = before.paths.keys().filter(|path| !now.paths.contains_key(*path));
+            let changed = now
+                .paths
+                .iter()
+                .filter(|(path, state)| before.paths.get(*path) != Some(state));
+            let back = before
+                .paths
+                .keys()
+                .filter(|path| !now.paths.contains_key(*path));
             let paths = changed.map(|(path, _)| path).chain(back);
             changes.extend(paths.map(|path| folder.join(path).display().to_string()));
         }
@@ -85,7 +98,13 @@ impl State {
                 Some(b'u') => 11,
                 _ => 2,
             };
-            let Some(path) = entry.splitn(words, |&byte| byte == b' ').nth(words - 1).map(path_of) else { continue };
+            let Some(path) = entry
+                .splitn(words, |&byte| byte == b' ')
+                .nth(words - 1)
+                .map(path_of)
+            else {
+                continue;
+            };
             let now = path_state(entry.to_vec(), &folder.join(&path));
             state.paths.insert(path, now);
         }
@@ -98,13 +117,25 @@ impl Repository {
     /// what git's files say.
     pub(crate) fn main_and_linked(&self) -> Vec<(PathBuf, PathBuf)> {
         let common = self.common_dir();
-        let main = common.parent().filter(|_| common.file_name().is_some_and(|name| name == ".git"));
-        let mut found: Vec<_> = main.map(|main| (common.to_owned(), main.to_owned())).into_iter().collect();
-        let linked = std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+        let main = common
+            .parent()
+            .filter(|_| common.file_name().is_some_and(|name| name == ".git"));
+        let mut found: Vec<_> = main
+            .map(|main| (common.to_owned(), main.to_owned()))
+            .into_iter()
+            .collect();
+        let linked = std::fs::read_dir(common.join("worktrees"))
+            .into_iter()
+            .flatten()
+            .flatten();
         found.extend(linked.map(|entry| entry.path()).filter_map(|git_dir| {
             let link = tm_untrusted::read(&git_dir.join("gitdir"), MOST_BYTES).ok()?;
             // A relative one counts from git's folder on.
-            let root = git_dir.join(path_of(link.trim_ascii_end())).parent()?.canonicalize().ok()?;
+            let root = git_dir
+                .join(path_of(link.trim_ascii_end()))
+                .parent()?
+                .canonicalize()
+                .ok()?;
             root.is_dir().then_some((git_dir, root))
         }));
         found

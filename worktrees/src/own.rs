@@ -59,7 +59,11 @@ impl OwnGit {
             reader: None,
         };
         let common = own.common();
-        for path in [folder.join("worktrees"), folder.join("views"), common.join("info")] {
+        for path in [
+            folder.join("worktrees"),
+            folder.join("views"),
+            common.join("info"),
+        ] {
             fs::create_dir_all(&path).map_err(Error::file("create", &path))?;
         }
         // The last file that is written says that all others are there.
@@ -71,11 +75,19 @@ impl OwnGit {
             replace(&own.taken_settings(), settings.flat(repository).as_bytes())?;
         }
         let taken = own.taken_settings();
-        let git = repository.git_on_objects().args(["config", "--file"]).arg(&taken).args(["--get", "core.hookspath"]);
+        let git = repository
+            .git_on_objects()
+            .args(["config", "--file"])
+            .arg(&taken)
+            .args(["--get", "core.hookspath"]);
         if let Some(named) = git.text_if_any()? {
             let named = repository.environment().home_path(&named);
             // A relative one lies in the checkout, and was copied with what it lies in.
-            own.hooks = if named.is_absolute() { named } else { folder.join(settings::HOOKS_OF_TREE).join(named) };
+            own.hooks = if named.is_absolute() {
+                named
+            } else {
+                folder.join(settings::HOOKS_OF_TREE).join(named)
+            };
         }
         let mut text = settings::with_own_paths(&own.common_dir, folder, &own.hooks);
         text.push_str(crate::content::lfs_settings(repository.content_rules()).unwrap_or_default());
@@ -83,7 +95,11 @@ impl OwnGit {
         own.share(&common)?;
         own.put_alternates_back()?;
         replace(&common.join("HEAD"), NO_HEAD.as_bytes())?;
-        own.reader = Some(Reader::open(&folder.join("reading"), &common, &own.common_dir)?);
+        own.reader = Some(Reader::open(
+            &folder.join("reading"),
+            &common,
+            &own.common_dir,
+        )?);
         Ok(own)
     }
 
@@ -115,7 +131,10 @@ impl OwnGit {
     /// Puts the file back that names other stores of objects, where somebody changed it: what lies there only is not in
     /// the repository, and whoever clones it has not got it.
     pub(crate) fn put_alternates_back(&self) -> Result<(), Error> {
-        let (real, kept) = (self.common_dir.join(settings::ALTERNATES), self.common().join("alternates"));
+        let (real, kept) = (
+            self.common_dir.join(settings::ALTERNATES),
+            self.common().join("alternates"),
+        );
         let at_start = beginning(&kept, settings::ALTERNATES_BYTES).unwrap_or_default();
         let is_as_at_start = match beginning(&real, settings::ALTERNATES_BYTES) {
             Ok(now) => now == at_start,
@@ -127,13 +146,23 @@ impl OwnGit {
         if real.symlink_metadata().is_ok() {
             crate::clean::remove(&real)?;
         }
-        if at_start.is_empty() { Ok(()) } else { replace(&real, &at_start) }
+        if at_start.is_empty() {
+            Ok(())
+        } else {
+            replace(&real, &at_start)
+        }
     }
 
     /// Refuses to go on where somebody put something else in the place of the folder: nothing is written there.
     pub(crate) fn assert_there(&self) -> Result<(), Error> {
         let is_there = Identity::of_folder(&self.folder).is_ok_and(|found| found == self.identity);
-        if is_there { Ok(()) } else { Err(Error::NotOwn { path: self.folder.clone() }) }
+        if is_there {
+            Ok(())
+        } else {
+            Err(Error::NotOwn {
+                path: self.folder.clone(),
+            })
+        }
     }
 
     /// What the user's files said when it was taken.
@@ -158,7 +187,10 @@ impl OwnGit {
 
     /// Returns the variables by which git reads these settings and no others.
     pub(crate) fn environment(&self, of_user: &Environment) -> Environment {
-        of_user.clone().with("GIT_CONFIG_GLOBAL", self.settings_file()).with("GIT_CONFIG_NOSYSTEM", "1")
+        of_user
+            .clone()
+            .with("GIT_CONFIG_GLOBAL", self.settings_file())
+            .with("GIT_CONFIG_NOSYSTEM", "1")
     }
 
     /// Returns a folder whose HEAD is that of a checkout of the user's.
@@ -170,7 +202,10 @@ impl OwnGit {
             return Ok(self.common());
         }
         let head = beginning(&git_dir.join("HEAD"), HEAD_BYTES)?;
-        let name = git_dir.file_name().filter(|_| !is_main).unwrap_or_else(|| OsStr::new("main"));
+        let name = git_dir
+            .file_name()
+            .filter(|_| !is_main)
+            .unwrap_or_else(|| OsStr::new("main"));
         let view = self.folder.join("views").join(name);
         if beginning(&view.join("HEAD"), HEAD_BYTES).is_ok_and(|known| known == head) {
             return Ok(view);
@@ -180,7 +215,8 @@ impl OwnGit {
         if self.is_reftable && !is_link_to(&view.join("reftable"), &reftable) {
             // An empty folder that was made for a worktree of tm's own is none of the user's.
             let _nothing_there = fs::remove_dir(view.join("reftable"));
-            std::os::unix::fs::symlink(&reftable, view.join("reftable")).map_err(Error::file("link", &view))?;
+            std::os::unix::fs::symlink(&reftable, view.join("reftable"))
+                .map_err(Error::file("link", &view))?;
         }
         replace(&view.join("HEAD"), &head)?;
         Ok(view)
@@ -193,7 +229,8 @@ impl OwnGit {
         if !folder.join("HEAD").exists() {
             begin(&folder)?;
             if self.is_reftable {
-                fs::create_dir_all(folder.join("reftable")).map_err(Error::file("create", &folder))?;
+                fs::create_dir_all(folder.join("reftable"))
+                    .map_err(Error::file("create", &folder))?;
             }
             replace(&folder.join("HEAD"), NO_HEAD.as_bytes())?;
         }
@@ -213,7 +250,9 @@ impl OwnGit {
     }
 
     pub(crate) fn named_hooks(&self) -> MutexGuard<'_, Option<(Vec<u8>, String)>> {
-        self.named_hooks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.named_hooks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells whether there is a hook of that name.

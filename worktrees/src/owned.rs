@@ -60,13 +60,21 @@ impl OwnedFolder {
         let own = own_folder(repository, &path)?;
         let record = Record::of(&path)?;
         record.write(&own)?;
-        Ok(Self { repository: repository.clone(), path, own, record })
+        Ok(Self {
+            repository: repository.clone(),
+            path,
+            own,
+            record,
+        })
     }
 
     /// Takes a worktree that an earlier process of the run made, by what that one wrote down.
     pub(crate) fn made_before(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
         let folder = Self::written_down(repository, path.clone())?;
-        let refuse = |_| Error::NotInPool { path, why: "it is gone, or another folder by now" };
+        let refuse = |_| Error::NotInPool {
+            path,
+            why: "it is gone, or another folder by now",
+        };
         folder.assert_own().map_err(refuse)?;
         folder.remove_abandoned_lock()?;
         Ok(folder)
@@ -82,17 +90,27 @@ impl OwnedFolder {
             std::thread::sleep(Duration::from_millis(pause));
         }
         match std::fs::remove_file(&lock) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &lock)(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::file("remove", &lock)(error))
+            }
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
     fn written_down(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
         let own = own_folder(repository, &path)?;
-        let unknown = || Error::NotInPool { path: path.clone(), why: "tm knows nothing of it" };
+        let unknown = || Error::NotInPool {
+            path: path.clone(),
+            why: "tm knows nothing of it",
+        };
         let text = beginning(&own.join(RECORD), 4 * SHORT).map_err(|_| unknown())?;
         let record: Record = serde_json::from_slice(&text).map_err(|_| unknown())?;
-        Ok(Self { repository: repository.clone(), path, own, record })
+        Ok(Self {
+            repository: repository.clone(),
+            path,
+            own,
+            record,
+        })
     }
 
     /// Tells whether tm knows anything of a worktree.
@@ -132,8 +150,16 @@ impl OwnedFolder {
 
     /// Returns what lists the untracked files of the folder, for whoever has not the folder itself.
     pub(crate) fn lister(&self) -> Lister {
-        let place = GitPlace { git_dir: self.own.clone(), work_tree: Some(self.path.clone()), index: None };
-        Lister { environment: self.repository.environment().clone(), path: self.path.clone(), place }
+        let place = GitPlace {
+            git_dir: self.own.clone(),
+            work_tree: Some(self.path.clone()),
+            index: None,
+        };
+        Lister {
+            environment: self.repository.environment().clone(),
+            path: self.path.clone(),
+            place,
+        }
     }
 
     /// Returns git's own folder of the worktree in the repository.
@@ -143,9 +169,23 @@ impl OwnedFolder {
 
     /// Returns what looks at the files of the folder, for whoever has not the folder itself.
     pub(crate) fn looker(&self, base: &CommitId) -> Looker {
-        let place = GitPlace { git_dir: self.own.clone(), work_tree: Some(self.path.clone()), index: None };
-        let (repository, path, kept) = (self.repository.clone(), self.path.clone(), self.record.kept.clone());
-        Looker { repository, path, place, base: base.clone(), kept }
+        let place = GitPlace {
+            git_dir: self.own.clone(),
+            work_tree: Some(self.path.clone()),
+            index: None,
+        };
+        let (repository, path, kept) = (
+            self.repository.clone(),
+            self.path.clone(),
+            self.record.kept.clone(),
+        );
+        Looker {
+            repository,
+            path,
+            place,
+            base: base.clone(),
+            kept,
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -158,7 +198,11 @@ impl OwnedFolder {
 
     /// A call of git on the files in the folder, by the index and HEAD that tm keeps.
     pub(crate) fn git(&self, hooks: Hooks) -> Git {
-        let place = GitPlace { git_dir: self.own.clone(), work_tree: Some(self.path.clone()), index: None };
+        let place = GitPlace {
+            git_dir: self.own.clone(),
+            work_tree: Some(self.path.clone()),
+            index: None,
+        };
         Git::new(self.repository.environment(), &self.path, hooks).at(&place)
     }
 
@@ -166,16 +210,19 @@ impl OwnedFolder {
     pub(crate) fn assert_own(&self) -> Result<(), Error> {
         match Identity::of_folder(&self.path) {
             Ok(found) if found == self.record.folder => Ok(()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(Error::FolderGone { path: self.path.clone() })
-            }
-            Ok(_) | Err(_) => Err(Error::NotOwn { path: self.path.clone() }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Error::FolderGone {
+                path: self.path.clone(),
+            }),
+            Ok(_) | Err(_) => Err(Error::NotOwn {
+                path: self.path.clone(),
+            }),
         }
     }
 
     /// Tells what of git's own files is not as tm made it; empty when all is.
     pub(crate) fn changed_git_files(&self) -> Vec<PathBuf> {
-        let is_same = |path: &Path, text: &[u8]| beginning(path, SHORT).is_ok_and(|found| found == text);
+        let is_same =
+            |path: &Path, text: &[u8]| beginning(path, SHORT).is_ok_and(|found| found == text);
         let git_dir = &self.record.git_dir;
         let mut changed = Vec::new();
         for (path, text) in [
@@ -206,12 +253,17 @@ impl OwnedFolder {
         let tree = self.repository.tree_of(commit)?;
         self.repository.assert_lfs(&tree)?;
         let mut known = self.known()?;
-        if !known.is_empty() && *known.attributes() != self.repository.content_of(&tree)?.attributes {
+        if !known.is_empty() && *known.attributes() != self.repository.content_of(&tree)?.attributes
+        {
             // What a file looks like follows from them too: all of them are written anew.
             self.forget_files()?;
             known = Known::default();
         }
-        let kept: Vec<PathBuf> = self.places_of_submodules(&tree)?.into_iter().chain(kept.iter().cloned()).collect();
+        let kept: Vec<PathBuf> = self
+            .places_of_submodules(&tree)?
+            .into_iter()
+            .chain(kept.iter().cloned())
+            .collect();
         let files = clean(&self.path, &known, &kept)?;
         if files != KnownFiles::AsIndexed || held != Some(&tree) {
             self.switch(commit, files)?;
@@ -224,7 +276,13 @@ impl OwnedFolder {
     /// Has git write the files of a commit. Where all of them are as the index knows them, those that differ between the
     /// two trees are all that it looks at.
     fn switch(&self, commit: &CommitId, files: KnownFiles) -> Result<(), Error> {
-        let read_tree = |how| self.git(Hooks::Off).args(["read-tree", how, "-u"]).commit(commit).done().map_err(of_lfs);
+        let read_tree = |how| {
+            self.git(Hooks::Off)
+                .args(["read-tree", how, "-u"])
+                .commit(commit)
+                .done()
+                .map_err(of_lfs)
+        };
         let switched = match files {
             KnownFiles::AsIndexed => read_tree("-m").or_else(|_| read_tree("--reset")),
             KnownFiles::Unsure => read_tree("--reset"),
@@ -242,7 +300,11 @@ impl OwnedFolder {
 
     /// Returns the folder's name, which is unlike that of any other of the run.
     pub(crate) fn name(&self) -> String {
-        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        self.path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
     }
 
     /// Returns the git folder that tm uses for it.
@@ -252,7 +314,9 @@ impl OwnedFolder {
 
     fn forget_files(&self) -> Result<(), Error> {
         match std::fs::remove_file(self.own.join("index")) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &self.own)(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::file("remove", &self.own)(error))
+            }
             Ok(()) | Err(_) => Ok(()),
         }
     }
@@ -263,7 +327,10 @@ impl OwnedFolder {
         if !index.exists() {
             return Ok(Known::default());
         }
-        let read = self.repository.reader().and_then(|reader| reader.index(&index));
+        let read = self
+            .repository
+            .reader()
+            .and_then(|reader| reader.index(&index));
         read.map_or_else(|| Known::list(self.git(Hooks::Off).reading()), Ok)
     }
 
@@ -287,9 +354,14 @@ impl OwnedFolder {
     /// Takes everything in the folder into tm's index, but for what the tree's own rules leave out.
     pub(crate) fn add(&self) -> Result<(), Error> {
         self.assert_own()?;
-        self.repository.own().map_or(Ok(()), OwnGit::put_alternates_back)?;
+        self.repository
+            .own()
+            .map_or(Ok(()), OwnGit::put_alternates_back)?;
         let paths = all_but(&self.record.kept, || self.git(Hooks::Off).reading())?;
-        self.git(Hooks::Off).args(["add", "--all", "--"]).args(paths).done()
+        self.git(Hooks::Off)
+            .args(["add", "--all", "--"])
+            .args(paths)
+            .done()
     }
 
     /// Takes paths into tm's index although the rules leave them out.
@@ -298,33 +370,56 @@ impl OwnedFolder {
             return Ok(());
         }
         let git = self.git(Hooks::Off).variable("GIT_LITERAL_PATHSPECS", "1");
-        let git = git.args(["add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+        let git = git.args([
+            "add",
+            "--force",
+            "--pathspec-from-file=-",
+            "--pathspec-file-nul",
+        ]);
         git.input(crate::git::joined(paths)).done()
     }
 
     /// Returns what tm's index holds as a tree.
     pub(crate) fn write_tree(&self) -> Result<TreeId, Error> {
-        self.git(Hooks::Off).arg("write-tree").object_id().map(TreeId)
+        self.git(Hooks::Off)
+            .arg("write-tree")
+            .object_id()
+            .map(TreeId)
     }
 
     /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.
     pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId, Error> {
         // Its exit code says that something was refused; what was not is in the index nevertheless.
-        let _refused = self.git(Hooks::Off).args(["add", "--all", "--ignore-errors", "--", "."]).answer()?;
+        let _refused = self
+            .git(Hooks::Off)
+            .args(["add", "--all", "--ignore-errors", "--", "."])
+            .answer()?;
         self.write_tree()
     }
 
     /// Puts a tree into tm's index, with HEAD where a commit of it is to go; no file is touched.
     pub(crate) fn stage(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<(), Error> {
-        self.git(Hooks::Off).args(["read-tree", "--reset", &tree.0]).done()?;
+        self.git(Hooks::Off)
+            .args(["read-tree", "--reset", &tree.0])
+            .done()?;
         self.set_head(head)
     }
 
     /// Says that the index is that of a commit on a branch: it and the files are the tree already.
-    pub(crate) fn stage_checked_out(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<(), Error> {
+    pub(crate) fn stage_checked_out(
+        &self,
+        tree: &TreeId,
+        head: &OwnedHead<'_>,
+    ) -> Result<(), Error> {
         self.set_head(head)?;
         let found = self.write_tree()?;
-        if found == *tree { Ok(()) } else { Err(Error::NotOwn { path: self.path.clone() }) }
+        if found == *tree {
+            Ok(())
+        } else {
+            Err(Error::NotOwn {
+                path: self.path.clone(),
+            })
+        }
     }
 
     /// Removes the folder, and git's entry of it.
@@ -359,12 +454,17 @@ impl OwnedFolder {
 
     /// Tells whether there may be a hook of that name.
     pub(crate) fn may_have_hook(&self, name: &str) -> bool {
-        self.repository.own().is_none_or(|own| own.may_have_hook(name))
+        self.repository
+            .own()
+            .is_none_or(|own| own.may_have_hook(name))
     }
 
     /// Forgets what tm's index says of files, so that all of them are looked at.
     pub(crate) fn forget_index(&self, commit: &CommitId) -> Result<(), Error> {
-        self.git(Hooks::Off).args(["read-tree", "--reset"]).commit(commit).done()
+        self.git(Hooks::Off)
+            .args(["read-tree", "--reset"])
+            .commit(commit)
+            .done()
     }
 
     fn set_head(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
@@ -383,23 +483,34 @@ impl OwnedFolder {
     pub(crate) fn publish(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
         let git_dir = &self.record.git_dir;
         if !Identity::of_folder(git_dir).is_ok_and(|found| found == self.record.git_dir_identity) {
-            return Err(Error::NotOwn { path: git_dir.clone() });
+            return Err(Error::NotOwn {
+                path: git_dir.clone(),
+            });
         }
         tm_faults::check("worktree: publish").map_err(Error::file("write", git_dir))?;
         remove_what_was_left(git_dir)?;
         replace(&git_dir.join("gitdir"), &self.record.back)?;
         replace(&git_dir.join("commondir"), &self.record.common)?;
         replace_whatever(&self.path.join(".git"), &self.record.dot_git)?;
-        let index = std::fs::read(self.own.join("index")).map_err(Error::file("read", &self.own))?;
+        let index =
+            std::fs::read(self.own.join("index")).map_err(Error::file("read", &self.own))?;
         // With its time of change, by which git tells files that changed in the same moment.
-        let modified = std::fs::metadata(self.own.join("index")).and_then(|metadata| metadata.modified());
+        let modified =
+            std::fs::metadata(self.own.join("index")).and_then(|metadata| metadata.modified());
         replace(&git_dir.join("index"), &index)?;
         if let Ok(modified) = modified {
-            let file = std::fs::File::options().write(true).open(git_dir.join("index"));
-            file.and_then(|file| file.set_modified(modified)).map_err(Error::file("write", git_dir))?;
+            let file = std::fs::File::options()
+                .write(true)
+                .open(git_dir.join("index"));
+            file.and_then(|file| file.set_modified(modified))
+                .map_err(Error::file("write", git_dir))?;
         }
         if self.is_reftable() {
-            let place = GitPlace { git_dir: git_dir.clone(), work_tree: None, index: None };
+            let place = GitPlace {
+                git_dir: git_dir.clone(),
+                work_tree: None,
+                index: None,
+            };
             let git = Git::new(self.repository.environment(), git_dir, Hooks::Off).at(&place);
             return point_head(git, head);
         }
@@ -412,7 +523,8 @@ impl Record {
         let dot_git = beginning(&path.join(".git"), SHORT)?;
         let text = dot_git.strip_prefix(b"gitdir: ").unwrap_or(&dot_git);
         let git_dir = path.join(path_of(text.strip_suffix(b"\n").unwrap_or(text)));
-        let identity = |path: &Path| Identity::of_folder(path).map_err(Error::file("look at", path));
+        let identity =
+            |path: &Path| Identity::of_folder(path).map_err(Error::file("look at", path));
         Ok(Self {
             folder: identity(path)?,
             git_dir_identity: identity(&git_dir)?,
@@ -432,6 +544,8 @@ impl Record {
 
 /// Returns the git folder of tm's own for a worktree.
 fn own_folder(repository: &Repository, path: &Path) -> Result<PathBuf, Error> {
-    let own = repository.own().expect("a pool keeps the settings of its repository");
+    let own = repository
+        .own()
+        .expect("a pool keeps the settings of its repository");
     own.worktree(path.file_name().unwrap_or_default())
 }

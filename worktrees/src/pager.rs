@@ -10,7 +10,12 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn show_diff(&self, from: &CommitId, to: &CommitId) -> Result<(), Error> {
-        self.in_terminal().args(["diff", "--stat", "--patch"]).commit(from).commit(to).arg("--").shown()
+        self.in_terminal()
+            .args(["diff", "--stat", "--patch"])
+            .commit(from)
+            .commit(to)
+            .arg("--")
+            .shown()
     }
 
     /// Shows the commits that `to` has and `from` has not, the last one first, with the size of each.
@@ -19,7 +24,12 @@ impl Repository {
     /// There is no such commit.
     pub fn show_log(&self, from: &CommitId, to: &CommitId) -> Result<(), Error> {
         let left_out = format!("^{from}");
-        self.in_terminal().args(["log", "--stat"]).commit(to).arg(left_out).arg("--").shown()
+        self.in_terminal()
+            .args(["log", "--stat"])
+            .commit(to)
+            .arg(left_out)
+            .arg("--")
+            .shown()
     }
 
     fn in_terminal(&self) -> Git {

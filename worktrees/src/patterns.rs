@@ -20,7 +20,10 @@ impl PathPatterns {
         for pattern in patterns {
             add(&mut builder, pattern.as_ref())?;
         }
-        let set = builder.build().map_err(|source| Error::Pattern { pattern: "(all together)".to_owned(), source })?;
+        let set = builder.build().map_err(|source| Error::Pattern {
+            pattern: "(all together)".to_owned(),
+            source,
+        })?;
         Ok(Self { set })
     }
 
@@ -41,8 +44,14 @@ fn add(builder: &mut GlobSetBuilder, pattern: &str) -> Result<(), Error> {
         None => format!("**/{stem}"),
     };
     for glob in [anchored.clone(), format!("{anchored}/**")] {
-        let glob = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
-        builder.add(glob.map_err(|source| Error::Pattern { pattern: pattern.to_owned(), source })?);
+        let glob = GlobBuilder::new(&glob)
+            .literal_separator(true)
+            .backslash_escape(true)
+            .build();
+        builder.add(glob.map_err(|source| Error::Pattern {
+            pattern: pattern.to_owned(),
+            source,
+        })?);
     }
     Ok(())
 }
@@ -52,12 +61,19 @@ mod tests {
     use super::*;
 
     fn covers(pattern: &str, path: &str) -> bool {
-        PathPatterns::new(&[pattern]).expect("valid").covers(Path::new(path))
+        PathPatterns::new(&[pattern])
+            .expect("valid")
+            .covers(Path::new(path))
     }
 
     #[test]
     fn folder_pattern_covers_everything_in_it_and_itself() {
-        for pattern in [".taskmaster/**", ".taskmaster/", "/.taskmaster", ".taskmaster"] {
+        for pattern in [
+            ".taskmaster/**",
+            ".taskmaster/",
+            "/.taskmaster",
+            ".taskmaster",
+        ] {
             assert!(covers(pattern, ".taskmaster/tasks/tasks.json"), "{pattern}");
             assert!(covers(pattern, ".taskmaster"), "{pattern}");
             assert!(!covers(pattern, ".taskmasters/x"), "{pattern}");

@@ -71,7 +71,11 @@ impl PoolState {
     /// Returns an idle worktree; one that is about to come back is waited for, which costs less than a new one.
     fn take_idle(&self) -> Option<OwnedFolder> {
         let is_awaited = |idle: &mut Idle| idle.folders.is_empty() && idle.returning > 0;
-        self.came_back.wait_while(self.idle(), is_awaited).unwrap_or_else(PoisonError::into_inner).folders.pop()
+        self.came_back
+            .wait_while(self.idle(), is_awaited)
+            .unwrap_or_else(PoisonError::into_inner)
+            .folders
+            .pop()
     }
 }
 
@@ -89,8 +93,15 @@ impl WorktreePool {
         let folder = folder.canonicalize().map_err(Error::file("find", folder))?;
         let repository = repository.with_settings_kept_in(&folder.join(KEPT_SETTINGS))?;
         let entries = std::fs::read_dir(&folder).map_err(Error::file("read", &folder))?;
-        let number = |name: &str| name.strip_prefix(OF_JUDGE).unwrap_or(name).parse::<u32>().ok();
-        let numbers = entries.flatten().filter_map(|entry| number(entry.file_name().to_str()?));
+        let number = |name: &str| {
+            name.strip_prefix(OF_JUDGE)
+                .unwrap_or(name)
+                .parse::<u32>()
+                .ok()
+        };
+        let numbers = entries
+            .flatten()
+            .filter_map(|entry| number(entry.file_name().to_str()?));
         let next = AtomicU32::new(numbers.max().unwrap_or(0) + 1);
         let state = PoolState {
             idle: Mutex::default(),
@@ -100,7 +111,11 @@ impl WorktreePool {
             changing: Mutex::new(()),
             no_collection: NoCollection::hold(repository.common_dir()),
         };
-        Ok(Self { repository, folder, state: Arc::new(state) })
+        Ok(Self {
+            repository,
+            folder,
+            state: Arc::new(state),
+        })
     }
 
     /// Returns the repository, with its settings as the pool keeps them.
@@ -115,7 +130,10 @@ impl WorktreePool {
     }
 
     fn idle_judges(&self) -> MutexGuard<'_, Vec<(OwnedFolder, Option<TreeId>)>> {
-        self.state.idle_judges.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state
+            .idle_judges
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives out a worktree on `base`, on the branch, which is made or moved there.
@@ -134,7 +152,10 @@ impl WorktreePool {
     ) -> Result<Worktree, Error> {
         for commit in must_contain {
             if !self.repository.is_ancestor(commit, base)? {
-                return Err(Error::MissingDependency { base: base.clone(), missing: commit.clone() });
+                return Err(Error::MissingDependency {
+                    base: base.clone(),
+                    missing: commit.clone(),
+                });
             }
         }
         self.repository.assert_not_protected(branch)?;
@@ -143,8 +164,10 @@ impl WorktreePool {
         let kept = kept(folder.path(), &folder.lister())?;
         folder.keep(kept.clone())?;
         let head = OwnedHead::Branch(branch);
-        let placed =
-            self.repository.move_branch(branch, base, start).and_then(|()| folder.check_out(base, &head, &kept, None));
+        let placed = self
+            .repository
+            .move_branch(branch, base, start)
+            .and_then(|()| folder.check_out(base, &head, &kept, None));
         if let Err(error) = placed {
             // A folder that can't be brought into order is left as it is: somebody may want to see why.
             if matches!(error, Error::Moved { .. }) {
@@ -152,17 +175,35 @@ impl WorktreePool {
             }
             return Err(error);
         }
-        Ok(Worktree::new(self.clone(), folder, branch.clone(), base.clone()))
+        Ok(Worktree::new(
+            self.clone(),
+            folder,
+            branch.clone(),
+            base.clone(),
+        ))
     }
 
     /// Takes over a worktree that an earlier process gave out.
     ///
     /// # Errors
     /// It is not of this pool, or it is gone.
-    pub fn take_over(&self, path: &Path, branch: &BranchName, base: &CommitId) -> Result<Worktree, Error> {
-        let refuse = |why: &'static str| Error::NotInPool { path: path.to_owned(), why };
+    pub fn take_over(
+        &self,
+        path: &Path,
+        branch: &BranchName,
+        base: &CommitId,
+    ) -> Result<Worktree, Error> {
+        let refuse = |why: &'static str| Error::NotInPool {
+            path: path.to_owned(),
+            why,
+        };
         // A repository that was moved has its worktrees elsewhere now, under the same names.
-        let names = |path: &Path| Some((path.parent()?.file_name()?.to_owned(), path.file_name()?.to_owned()));
+        let names = |path: &Path| {
+            Some((
+                path.parent()?.file_name()?.to_owned(),
+                path.file_name()?.to_owned(),
+            ))
+        };
         let name = match (names(path), self.folder.file_name()) {
             (Some((run, name)), Some(own)) if run == own => name,
             _ => return Err(refuse("it is somewhere else")),
@@ -173,7 +214,12 @@ impl WorktreePool {
             return Err(refuse("it is gone"));
         }
         let folder = OwnedFolder::made_before(&self.repository, path)?;
-        Ok(Worktree::new(self.clone(), folder, branch.clone(), base.clone()))
+        Ok(Worktree::new(
+            self.clone(),
+            folder,
+            branch.clone(),
+            base.clone(),
+        ))
     }
 
     /// Gives out a checkout that no agent ever had; the one that holds this tree already, where there is one.
@@ -183,7 +229,9 @@ impl WorktreePool {
     pub fn judge(&self, tree: &TreeId, commit: &CommitId) -> Result<JudgeCheckout, Error> {
         let idle = {
             let mut idle = self.idle_judges();
-            let same = idle.iter().position(|(_, holds)| holds.as_ref() == Some(tree));
+            let same = idle
+                .iter()
+                .position(|(_, holds)| holds.as_ref() == Some(tree));
             let last = idle.len().checked_sub(1);
             same.or(last).map(|position| idle.swap_remove(position))
         };
@@ -202,7 +250,10 @@ impl WorktreePool {
         self.state.no_collection.renew();
         match idle {
             Some(folder) if folder.assert_own().is_ok() => Ok(folder),
-            Some(_) | None => self.add(&name(self.state.next.fetch_add(1, Ordering::Relaxed)), commit),
+            Some(_) | None => self.add(
+                &name(self.state.next.fetch_add(1, Ordering::Relaxed)),
+                commit,
+            ),
         }
     }
 
@@ -213,12 +264,24 @@ impl WorktreePool {
             self.repository.own().map_or(Ok(()), OwnGit::assert_there)?;
             // git would follow a link, and write wherever it leads.
             let list = self.repository.common_dir().join("worktrees");
-            if list.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+            if list
+                .symlink_metadata()
+                .is_ok_and(|metadata| !metadata.is_dir())
+            {
                 return Err(Error::NotOwn { path: list });
             }
             self.repository
                 .git_on_worktrees()
-                .args(["worktree", "add", "--detach", "--no-checkout", "--lock", "--reason", "in use by tm", "--quiet"])
+                .args([
+                    "worktree",
+                    "add",
+                    "--detach",
+                    "--no-checkout",
+                    "--lock",
+                    "--reason",
+                    "in use by tm",
+                    "--quiet",
+                ])
                 .arg(&path)
                 .commit(commit)
                 .done()
@@ -228,7 +291,11 @@ impl WorktreePool {
 
     /// Holds the locks, of this process and of all, under which git's list of worktrees changes.
     fn changing<T>(&self, change: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        let _in_this_process = self.state.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _in_this_process = self
+            .state
+            .changing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         self.repository.changing_worktrees(change)
     }
 
@@ -265,21 +332,32 @@ impl WorktreePool {
     /// # Errors
     /// git refused one of them; the others are removed nevertheless.
     pub fn close(&self) -> Result<(), Error> {
-        let judges = std::mem::take(&mut *self.idle_judges()).into_iter().map(|(folder, _)| folder);
-        let idle: Vec<OwnedFolder> = std::mem::take(&mut self.state.idle().folders).into_iter().chain(judges).collect();
+        let judges = std::mem::take(&mut *self.idle_judges())
+            .into_iter()
+            .map(|(folder, _)| folder);
+        let idle: Vec<OwnedFolder> = std::mem::take(&mut self.state.idle().folders)
+            .into_iter()
+            .chain(judges)
+            .collect();
         let mut result = Ok(());
         for folder in idle {
             result = result.and(self.remove(&folder));
         }
         // Those that a killed process left behind; what is in them and nowhere else is kept first.
         let pruned = self.changing(|| {
-            for left in self.repository.prune(&self.folder)?.into_iter().filter(|left| left.outcome == Pruned::Kept) {
+            for left in self
+                .repository
+                .prune(&self.folder)?
+                .into_iter()
+                .filter(|left| left.outcome == Pruned::Kept)
+            {
                 self.repository.put_away(&left.path)?;
             }
             Ok(())
         });
         result = result.and(pruned);
-        let is_git_alone = std::fs::read_dir(&self.folder).is_ok_and(|entries| entries.count() == 1);
+        let is_git_alone =
+            std::fs::read_dir(&self.folder).is_ok_and(|entries| entries.count() == 1);
         if result.is_ok() && is_git_alone {
             // What can't be removed now is a few small files.
             let _stays = std::fs::remove_dir_all(self.folder.join(KEPT_SETTINGS));

@@ -34,8 +34,14 @@ impl Repository {
     /// # Errors
     /// git can't list the worktrees.
     pub fn prune(&self, folder: &Path) -> Result<Vec<PruneOutcome>, Error> {
-        let listing = self.git_on_worktrees().args(["worktree", "list", "--porcelain"]).text()?;
-        let paths = listing.lines().filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from);
+        let listing = self
+            .git_on_worktrees()
+            .args(["worktree", "list", "--porcelain"])
+            .text()?;
+        let paths = listing
+            .lines()
+            .filter_map(|line| line.strip_prefix("worktree "))
+            .map(PathBuf::from);
         let ours: Vec<PathBuf> = paths.filter(|path| path.starts_with(folder)).collect();
         Ok(ours.into_iter().map(|path| self.prune_own(path)).collect())
     }
@@ -44,11 +50,23 @@ impl Repository {
     /// made of its folder: `refs/tm/salvage/<run>/worktree-<n>/1`.
     pub(crate) fn put_away(&self, path: &Path) -> Result<(), Error> {
         let folder = OwnedFolder::made_before(self, path.to_owned())?;
-        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = |path: &Path| {
+            path.file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned()
+        };
         let run = path.parent().map(name).unwrap_or_default();
         let reference = format!("refs/tm/salvage/{run}/worktree-{}/1", name(path));
-        let base = folder.head_that_was_left().map_or_else(|| self.head().map(|head| head.commit), Ok)?;
-        salvage(&folder, &base, &reference, "tm: what a killed process left in a worktree\n")?;
+        let base = folder
+            .head_that_was_left()
+            .map_or_else(|| self.head().map(|head| head.commit), Ok)?;
+        salvage(
+            &folder,
+            &base,
+            &reference,
+            "tm: what a killed process left in a worktree\n",
+        )?;
         folder.remove()
     }
 
@@ -59,19 +77,29 @@ impl Repository {
     pub fn link_again(&self, folder: &Path) -> Result<usize, Error> {
         let mut found = 0;
         for run in folders(folder)? {
-            let worktrees: Vec<PathBuf> =
-                folders(&run)?.into_iter().filter(|path| path.join(".git").is_file()).collect();
+            let worktrees: Vec<PathBuf> = folders(&run)?
+                .into_iter()
+                .filter(|path| path.join(".git").is_file())
+                .collect();
             if worktrees.is_empty() {
                 continue;
             }
             let kept = self.with_settings_of_run(&run)?;
             if let Some(kept) = &kept {
                 // One that tm knows nothing of is linked by what its own file says.
-                worktrees.iter().filter_map(|path| OwnedFolder::unseal(kept, path).err()).for_each(drop);
+                worktrees
+                    .iter()
+                    .filter_map(|path| OwnedFolder::unseal(kept, path).err())
+                    .for_each(drop);
             }
-            self.git_on_worktrees().args(["worktree", "repair"]).args(&worktrees).done()?;
+            self.git_on_worktrees()
+                .args(["worktree", "repair"])
+                .args(&worktrees)
+                .done()?;
             if let Some(kept) = kept {
-                worktrees.iter().try_for_each(|path| OwnedFolder::linked_again(&kept, path))?;
+                worktrees
+                    .iter()
+                    .try_for_each(|path| OwnedFolder::linked_again(&kept, path))?;
             }
             found += worktrees.len();
         }
@@ -81,13 +109,18 @@ impl Repository {
     /// Returns the repository with the settings that a run keeps beside its worktrees; `None` where it keeps none.
     fn with_settings_of_run(&self, run: &Path) -> Result<Option<Self>, Error> {
         let kept = run.join(KEPT_SETTINGS);
-        if kept.join(TAKEN).exists() { self.with_settings_kept_in(&kept).map(Some) } else { Ok(None) }
+        if kept.join(TAKEN).exists() {
+            self.with_settings_kept_in(&kept).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Removes a worktree of tm's own when its work is safe.
     fn prune_own(&self, path: PathBuf) -> PruneOutcome {
         let pruned = self.look_at_own(&path);
-        let (outcome, why) = pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
+        let (outcome, why) =
+            pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
         PruneOutcome { path, outcome, why }
     }
 
@@ -100,7 +133,9 @@ impl Repository {
         };
         if is_empty(path) && !OwnedFolder::is_written_down(&repository, path) {
             // Its process died before the first file was written.
-            return self.remove_worktree(path).map(|()| (Pruned::Removed, "there is no file in it".to_owned()));
+            return self
+                .remove_worktree(path)
+                .map(|()| (Pruned::Removed, "there is no file in it".to_owned()));
         }
         if path.symlink_metadata().is_err() {
             OwnedFolder::forget_gone(&repository, path)?;
@@ -116,19 +151,34 @@ impl Repository {
 
     /// Tells what should become of a worktree, and why.
     fn judge_own(&self, folder: &OwnedFolder) -> Result<(Pruned, &'static str), Error> {
-        let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
+        let name = folder
+            .path()
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
         if name.starts_with(OF_JUDGE) {
             return Ok((Pruned::Removed, "it was made for tests only"));
         }
         if is_empty(folder.path()) {
             return Ok((Pruned::Removed, "there is no file in it"));
         }
-        let Some(head) = folder.head_that_was_left() else { return Ok((Pruned::Kept, "its HEAD names no commit")) };
+        let Some(head) = folder.head_that_was_left() else {
+            return Ok((Pruned::Kept, "its HEAD names no commit"));
+        };
         if folder.tree()? != self.tree_of(&head)? {
             return Ok((Pruned::Kept, "it holds work that is not committed"));
         }
         let contains = format!("--contains={head}");
-        let kept_by = self.git().args(["for-each-ref", "--count=1", &contains, "refs/heads", "refs/tm"]).text()?;
+        let kept_by = self
+            .git()
+            .args([
+                "for-each-ref",
+                "--count=1",
+                &contains,
+                "refs/heads",
+                "refs/tm",
+            ])
+            .text()?;
         Ok(if kept_by.is_empty() {
             (Pruned::Kept, "its commit is on no branch")
         } else {
@@ -138,11 +188,16 @@ impl Repository {
 
     /// Removes a worktree of the user's that was made for looking around, unless it holds something that is nowhere else.
     pub(crate) fn prune_one(&self, path: PathBuf) -> PruneOutcome {
-        let pruned = self.look_at(&path).and_then(|(outcome, why)| match outcome {
-            Pruned::Removed => self.remove_worktree(&path).map(|()| (outcome, why.to_owned())),
-            Pruned::Kept => Ok((outcome, why.to_owned())),
-        });
-        let (outcome, why) = pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
+        let pruned = self
+            .look_at(&path)
+            .and_then(|(outcome, why)| match outcome {
+                Pruned::Removed => self
+                    .remove_worktree(&path)
+                    .map(|()| (outcome, why.to_owned())),
+                Pruned::Kept => Ok((outcome, why.to_owned())),
+            });
+        let (outcome, why) =
+            pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
         PruneOutcome { path, outcome, why }
     }
 
@@ -152,12 +207,24 @@ impl Repository {
             return Ok((Pruned::Removed, "there is no file in it"));
         }
         let git = || self.git_in(path, Hooks::Off).reading();
-        if !git().args(["status", "--porcelain=v1", "-z"]).bytes()?.is_empty() {
+        if !git()
+            .args(["status", "--porcelain=v1", "-z"])
+            .bytes()?
+            .is_empty()
+        {
             return Ok((Pruned::Kept, "it holds work that is not committed"));
         }
         let head = git().args(["rev-parse", "HEAD"]).object_id()?;
         let contains = format!("--contains={head}");
-        let kept_by = git().args(["for-each-ref", "--count=1", &contains, "refs/heads", "refs/tm"]).text()?;
+        let kept_by = git()
+            .args([
+                "for-each-ref",
+                "--count=1",
+                &contains,
+                "refs/heads",
+                "refs/tm",
+            ])
+            .text()?;
         Ok(if kept_by.is_empty() {
             (Pruned::Kept, "its commit is on no branch")
         } else {
@@ -179,10 +246,16 @@ impl Repository {
 
 fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = std::fs::read_dir(folder).map_err(Error::file("read", folder))?;
-    Ok(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
+    Ok(entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect())
 }
 
 /// Whether nothing was ever written there, or everything is gone.
 fn is_empty(path: &Path) -> bool {
-    std::fs::read_dir(path).map_or(true, |entries| entries.flatten().all(|entry| entry.file_name() == ".git"))
+    std::fs::read_dir(path).map_or(true, |entries| {
+        entries.flatten().all(|entry| entry.file_name() == ".git")
+    })
 }

@@ -7,7 +7,16 @@ use std::path::Path;
 use tm_scheduler::CommitId;
 
 /// What git keeps in its folder of a worktree; anything else there was left by whoever worked in it.
-const OF_WORKTREE: [&str; 8] = ["HEAD", "commondir", "gitdir", "index", "locked", "logs", "refs", "reftable"];
+const OF_WORKTREE: [&str; 8] = [
+    "HEAD",
+    "commondir",
+    "gitdir",
+    "index",
+    "locked",
+    "logs",
+    "refs",
+    "reftable",
+];
 
 /// Where HEAD of a worktree is.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -21,9 +30,16 @@ pub(crate) fn remove_what_was_left(git_dir: &Path) -> Result<(), Error> {
     let failed = |error| Error::file("read", git_dir)(error);
     for entry in std::fs::read_dir(git_dir).map_err(failed)?.flatten() {
         let name = entry.file_name();
-        let wants_folder = ["logs", "refs", "reftable"].iter().any(|known| name == *known);
-        let is_right_kind =
-            entry.file_type().is_ok_and(|kind| if wants_folder { kind.is_dir() } else { kind.is_file() });
+        let wants_folder = ["logs", "refs", "reftable"]
+            .iter()
+            .any(|known| name == *known);
+        let is_right_kind = entry.file_type().is_ok_and(|kind| {
+            if wants_folder {
+                kind.is_dir()
+            } else {
+                kind.is_file()
+            }
+        });
         if is_right_kind && OF_WORKTREE.iter().any(|known| name == *known) {
             continue;
         }
@@ -41,14 +57,22 @@ pub(crate) fn text_of(head: &OwnedHead<'_>) -> String {
 
 pub(crate) fn point_head(git: Git, head: &OwnedHead<'_>) -> Result<(), Error> {
     match head {
-        OwnedHead::Branch(branch) => git.args(["symbolic-ref", "-m", "tm", "HEAD", &branch.reference()]).done(),
-        OwnedHead::Detached(commit) => git.args(["update-ref", "--no-deref", "-m", "tm", "HEAD"]).commit(commit).done(),
+        OwnedHead::Branch(branch) => git
+            .args(["symbolic-ref", "-m", "tm", "HEAD", &branch.reference()])
+            .done(),
+        OwnedHead::Detached(commit) => git
+            .args(["update-ref", "--no-deref", "-m", "tm", "HEAD"])
+            .commit(commit)
+            .done(),
     }
 }
 
 /// As `replace`, also where a folder is in the way.
 pub(crate) fn replace_whatever(path: &Path, content: &[u8]) -> Result<(), Error> {
-    if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+    if path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_dir())
+    {
         crate::clean::remove(path)?;
     }
     replace(path, content)

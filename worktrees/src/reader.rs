@@ -28,7 +28,8 @@ pub(crate) struct Entry {
 impl Entry {
     /// Returns its path as text; what is no UTF-8 in it is replaced.
     pub(crate) fn name(self) -> String {
-        String::from_utf8(self.path).unwrap_or_else(|bytes| String::from_utf8_lossy(bytes.as_bytes()).into_owned())
+        String::from_utf8(self.path)
+            .unwrap_or_else(|bytes| String::from_utf8_lossy(bytes.as_bytes()).into_owned())
     }
 }
 
@@ -64,7 +65,10 @@ pub(crate) struct Reader {
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Reader").field("reads", &self.library.is_some()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Reader")
+            .field("reads", &self.library.is_some())
+            .finish_non_exhaustive()
     }
 }
 
@@ -93,7 +97,11 @@ impl Reader {
         let is_readable = is_plain && !of_repository.join("shallow").exists();
         let library = open(folder).filter(|_| is_readable);
         let library = library.map(|git| Mutex::new(Library::new(git)));
-        Ok(Self { folder: folder.to_owned(), common: common.to_owned(), library })
+        Ok(Self {
+            folder: folder.to_owned(),
+            common: common.to_owned(),
+            library,
+        })
     }
 
     /// Tells whether the library can read the repository.
@@ -104,7 +112,12 @@ impl Reader {
 
     fn library(&self) -> Option<MutexGuard<'_, Library>> {
         // It is only read, so whoever died with it left it whole.
-        Some(self.library.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(
+            self.library
+                .as_ref()?
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     /// Returns what makes objects in the repository's own store.
@@ -140,16 +153,28 @@ impl Reader {
 
     /// Returns the tree of a commit.
     pub(crate) fn tree_of(&self, commit: &str) -> Option<String> {
-        Some(self.library()?.git.find_commit(id(commit)?).ok()?.tree_id().to_string())
+        Some(
+            self.library()?
+                .git
+                .find_commit(id(commit)?)
+                .ok()?
+                .tree_id()
+                .to_string(),
+        )
     }
 
     /// Returns the commit that a whole id or a full name of a reference stands for.
     pub(crate) fn commit(&self, revision: &str) -> Option<Found<CommitId>> {
-        let named = match revision.starts_with("refs/").then(|| self.reference(revision)) {
+        let named = match revision
+            .starts_with("refs/")
+            .then(|| self.reference(revision))
+        {
             Some(found) => found?,
             None => Found::Here(revision.to_owned()),
         };
-        let Found::Here(named) = named else { return Some(Found::Nothing) };
+        let Found::Here(named) = named else {
+            return Some(Found::Nothing);
+        };
         // What is no commit may lead to one.
         let commit = self.library()?.git.find_commit(id(&named)?).ok()?.id();
         Some(Found::Here(CommitId::new(commit.to_string())))
@@ -160,8 +185,15 @@ impl Reader {
         let text = String::from_utf8(beginning(&git_dir.join("HEAD"), HEAD_BYTES).ok()?).ok()?;
         let text = text.strip_suffix('\n')?;
         let named = text.strip_prefix("ref: ");
-        let Found::Here(commit) = self.commit(named.unwrap_or(text))? else { return None };
-        Some(Head { commit, branch: named.and_then(|name| name.strip_prefix("refs/heads/")).map(ToOwned::to_owned) })
+        let Found::Here(commit) = self.commit(named.unwrap_or(text))? else {
+            return None;
+        };
+        Some(Head {
+            commit,
+            branch: named
+                .and_then(|name| name.strip_prefix("refs/heads/"))
+                .map(ToOwned::to_owned),
+        })
     }
 
     /// Tells that a tree is here.
@@ -173,7 +205,12 @@ impl Reader {
     pub(crate) fn parents(&self, commit: &CommitId) -> Option<Vec<CommitId>> {
         let library = self.library()?;
         let commit = library.git.find_commit(id(commit.as_str())?).ok()?;
-        Some(commit.parent_ids().map(|parent| CommitId::new(parent.to_string())).collect())
+        Some(
+            commit
+                .parent_ids()
+                .map(|parent| CommitId::new(parent.to_string()))
+                .collect(),
+        )
     }
 
     /// Tells whether one commit is reachable from another.
@@ -185,20 +222,34 @@ impl Reader {
     }
 
     /// Returns the files of a tree that are wanted by mode and path, in git's order.
-    pub(crate) fn entries(&self, tree: &TreeId, is_wanted: &dyn Fn(i32, &[u8]) -> bool) -> Option<Vec<Entry>> {
+    pub(crate) fn entries(
+        &self,
+        tree: &TreeId,
+        is_wanted: &dyn Fn(i32, &[u8]) -> bool,
+    ) -> Option<Vec<Entry>> {
         let mut found = Vec::new();
-        self.library()?.collect(id(&tree.0)?, &mut Vec::new(), &mut |mode, id, path| {
-            if is_wanted(mode, path) {
-                found.push(Entry { mode, id: id.to_string(), path: path.to_owned() });
-            }
-        })?;
+        self.library()?
+            .collect(id(&tree.0)?, &mut Vec::new(), &mut |mode, id, path| {
+                if is_wanted(mode, path) {
+                    found.push(Entry {
+                        mode,
+                        id: id.to_string(),
+                        path: path.to_owned(),
+                    });
+                }
+            })?;
         Some(found)
     }
 
     /// Returns what differs between two trees, in git's order.
     pub(crate) fn differences(&self, one: &str, other: &str) -> Option<Vec<Difference>> {
         let mut library = self.library()?;
-        let tree = |library: &Library, id: Oid| library.git.find_commit(id).map_or(id, |commit| commit.tree_id());
+        let tree = |library: &Library, id: Oid| {
+            library
+                .git
+                .find_commit(id)
+                .map_or(id, |commit| commit.tree_id())
+        };
         let (one, other) = (tree(&library, id(one)?), tree(&library, id(other)?));
         let mut found = Vec::new();
         library.differ(Some(one), Some(other), &mut Vec::new(), &mut found)?;
@@ -257,7 +308,8 @@ fn id(text: &str) -> Option<Oid> {
 
 /// Opens the library on a folder that was made for it, with nothing read yet.
 fn open(folder: &Path) -> Option<git2::Repository> {
-    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_DOTGIT;
+    let flags =
+        RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_DOTGIT;
     let nowhere: [&OsStr; 0] = [];
     git2::Repository::open_ext(folder, flags, nowhere).ok()
 }

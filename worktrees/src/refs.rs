@@ -55,7 +55,10 @@ impl Repository {
             Some(Found::Nothing) => return Ok(None),
             None => {}
         }
-        let id = self.git().args(["rev-parse", "--verify", "--quiet", name]).text_if_any()?;
+        let id = self
+            .git()
+            .args(["rev-parse", "--verify", "--quiet", name])
+            .text_if_any()?;
         Ok(id.map(CommitId::new))
     }
 
@@ -64,7 +67,10 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn branches(&self) -> Result<Vec<String>, Error> {
-        let listing = self.git().args(["for-each-ref", "--format=%(refname:short)", "refs/heads"]).text()?;
+        let listing = self
+            .git()
+            .args(["for-each-ref", "--format=%(refname:short)", "refs/heads"])
+            .text()?;
         Ok(listing.lines().map(ToOwned::to_owned).collect())
     }
 
@@ -81,7 +87,8 @@ impl Repository {
         let is_at_remote = |name: &BranchName| {
             let of_remote = |(reference, _): &(String, CommitId)| {
                 let rest = reference.strip_prefix("refs/remotes/").unwrap_or_default();
-                rest.split_once('/').is_some_and(|(_, branch)| branch == name.as_str())
+                rest.split_once('/')
+                    .is_some_and(|(_, branch)| branch == name.as_str())
             };
             remotes.iter().any(of_remote)
         };
@@ -93,20 +100,42 @@ impl Repository {
     }
 
     fn check_clash(&self, wanted: &BranchName) -> Result<(), Error> {
-        let clash = |existing: &str| Err(Error::BranchClash { wanted: wanted.clone(), existing: existing.to_owned() });
+        let clash = |existing: &str| {
+            Err(Error::BranchClash {
+                wanted: wanted.clone(),
+                existing: existing.to_owned(),
+            })
+        };
         let text = wanted.as_str();
         for (end, _) in text.match_indices('/') {
             let folder = &text[..end];
-            if self.branch_tip(&BranchName::new(folder.to_owned())?)?.is_some() {
+            if self
+                .branch_tip(&BranchName::new(folder.to_owned())?)?
+                .is_some()
+            {
                 return clash(folder);
             }
         }
         let below = format!("{}/", wanted.reference());
         if let Some(found) = self.reader().and_then(|reader| reader.references(&below)) {
-            return found.first().map_or(Ok(()), |(name, _)| clash(name.strip_prefix("refs/heads/").unwrap_or(name)));
+            return found.first().map_or(Ok(()), |(name, _)| {
+                clash(name.strip_prefix("refs/heads/").unwrap_or(name))
+            });
         }
-        let first = self.git().args(["for-each-ref", "--count=1", "--format=%(refname:short)", &below]).text()?;
-        if first.is_empty() { Ok(()) } else { clash(&first) }
+        let first = self
+            .git()
+            .args([
+                "for-each-ref",
+                "--count=1",
+                "--format=%(refname:short)",
+                &below,
+            ])
+            .text()?;
+        if first.is_empty() {
+            Ok(())
+        } else {
+            clash(&first)
+        }
     }
 
     /// Creates a branch that is not there.
@@ -122,11 +151,20 @@ impl Repository {
     ///
     /// # Errors
     /// It is elsewhere (`Moved`), or it is protected.
-    pub fn move_branch(&self, branch: &BranchName, to: &CommitId, from: &BranchStart) -> Result<(), Error> {
+    pub fn move_branch(
+        &self,
+        branch: &BranchName,
+        to: &CommitId,
+        from: &BranchStart,
+    ) -> Result<(), Error> {
         self.assert_not_protected(branch)?;
         let reference = branch.reference();
-        let answer =
-            self.git().args(["update-ref", "-m", "tm", &reference]).commit(to).arg(from.old_value()).answer()?;
+        let answer = self
+            .git()
+            .args(["update-ref", "-m", "tm", &reference])
+            .commit(to)
+            .arg(from.old_value())
+            .answer()?;
         if answer.code == 0 {
             return Ok(());
         }
@@ -138,7 +176,11 @@ impl Repository {
         if is_expected {
             return Err(answer.into_error(&["update-ref".to_owned(), reference]));
         }
-        Err(Error::Moved { reference, expected: CommitId::new(from.old_value()), found })
+        Err(Error::Moved {
+            reference,
+            expected: CommitId::new(from.old_value()),
+            found,
+        })
     }
 
     /// Removes a branch on which nothing was done since it was made here.
@@ -147,7 +189,10 @@ impl Repository {
     /// It is elsewhere, or it is protected.
     pub fn remove_branch(&self, branch: &BranchName, made_at: &CommitId) -> Result<(), Error> {
         self.assert_not_protected(branch)?;
-        self.git().args(["update-ref", "-m", "tm", "-d", &branch.reference()]).commit(made_at).done()
+        self.git()
+            .args(["update-ref", "-m", "tm", "-d", &branch.reference()])
+            .commit(made_at)
+            .done()
     }
 
     /// Keeps a commit under a name that is tm's own. Where other work is kept under that name already, which the commit
@@ -157,7 +202,9 @@ impl Repository {
     /// The name does not begin with `refs/tm/`, or git refused.
     pub fn keep(&self, reference: &str, commit: &CommitId) -> Result<(), Error> {
         if !reference.starts_with("refs/tm/") {
-            return Err(Error::ForeignReference { reference: reference.to_owned() });
+            return Err(Error::ForeignReference {
+                reference: reference.to_owned(),
+            });
         }
         let mut name = reference.to_owned();
         let mut number = 1_u32;
@@ -171,7 +218,10 @@ impl Repository {
             number += 1;
             name = format!("{reference}-{number}");
         }
-        self.git().args(["update-ref", "-m", "tm", &name]).commit(commit).done()
+        self.git()
+            .args(["update-ref", "-m", "tm", &name])
+            .commit(commit)
+            .done()
     }
 
     /// Returns the commits that are kept below a name of tm's own, the oldest first.
@@ -180,7 +230,10 @@ impl Repository {
     /// git refused.
     pub fn kept(&self, below: &str) -> Result<Vec<Kept>, Error> {
         let format = "--format=%(refname) %(objectname) %(committerdate:iso-strict) %(subject)";
-        let listing = self.git().args(["for-each-ref", "--sort=committerdate", format, below]).text()?;
+        let listing = self
+            .git()
+            .args(["for-each-ref", "--sort=committerdate", format, below])
+            .text()?;
         let kept = listing.lines().filter_map(|line| {
             let mut parts = line.splitn(4, ' ').map(ToOwned::to_owned);
             Some(Kept {
@@ -195,7 +248,12 @@ impl Repository {
 
     /// Refuses the default branch, and the branch that the user has checked out.
     pub(crate) fn assert_not_protected(&self, branch: &BranchName) -> Result<(), Error> {
-        let refuse = |protection| Err(Error::RefusedDefaultBranch { branch: branch.clone(), protection });
+        let refuse = |protection| {
+            Err(Error::RefusedDefaultBranch {
+                branch: branch.clone(),
+                protection,
+            })
+        };
         if self.default_branch()?.as_deref() == Some(branch.as_str()) {
             return refuse(Protection::Default);
         }

@@ -21,7 +21,11 @@ impl Repository {
         let listing = self.git().arg("remote").text()?;
         let remotes: Vec<&str> = listing.lines().collect();
         let origin = remotes.iter().find(|remote| **remote == "origin");
-        let only = if remotes.len() == 1 { remotes.first() } else { None };
+        let only = if remotes.len() == 1 {
+            remotes.first()
+        } else {
+            None
+        };
         Ok(origin.or(only).map(|remote| (*remote).to_owned()))
     }
 
@@ -30,7 +34,12 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn has_remote(&self, remote: &str) -> Result<bool, Error> {
-        Ok(self.git().arg("remote").text()?.lines().any(|known| known == remote))
+        Ok(self
+            .git()
+            .arg("remote")
+            .text()?
+            .lines()
+            .any(|known| known == remote))
     }
 
     /// Pushes branches, all or none, with hooks and credentials as the user has them set up; git may ask at the
@@ -42,7 +51,10 @@ impl Repository {
         for branch in branches {
             self.assert_not_protected(branch)?;
         }
-        let references = branches.iter().map(BranchName::reference).map(|name| format!("{name}:{name}"));
+        let references = branches
+            .iter()
+            .map(BranchName::reference)
+            .map(|name| format!("{name}:{name}"));
         Git::in_terminal(self.environment(), self.checkout_root(), Hooks::Configured)
             .args(["push", "--quiet", "--atomic", "--", remote])
             .args(references)

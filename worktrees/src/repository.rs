@@ -82,16 +82,24 @@ impl Repository {
     pub fn discover_in(start: &Path, environment: Environment) -> Result<Self, Error> {
         let git = || Git::new(&environment, start, Hooks::Off).reading();
         let no_repository = |error| match error {
-            Error::Git { .. } => Error::NoRepository { path: start.to_owned() },
+            Error::Git { .. } => Error::NoRepository {
+                path: start.to_owned(),
+            },
             other => other,
         };
-        let common_dir =
-            git().args(["rev-parse", "--path-format=absolute", "--git-common-dir"]).path().map_err(no_repository)?;
+        let common_dir = git()
+            .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
+            .path()
+            .map_err(no_repository)?;
         let checkout_root = git()
             .args(["rev-parse", "--show-toplevel"])
             .path()
-            .map_err(|_| Error::NoCheckout { path: start.to_owned() })?;
-        let git_dir = git().args(["rev-parse", "--path-format=absolute", "--absolute-git-dir"]).path()?;
+            .map_err(|_| Error::NoCheckout {
+                path: start.to_owned(),
+            })?;
+        let git_dir = git()
+            .args(["rev-parse", "--path-format=absolute", "--absolute-git-dir"])
+            .path()?;
         let mut repository = Self {
             checkout_root,
             git_dir,
@@ -107,8 +115,15 @@ impl Repository {
             content_rules: ContentRules::default(),
             known_content: KnownContent::default(),
         };
-        if repository.git().args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).text_if_any()?.is_none() {
-            return Err(Error::NoCommits { path: repository.checkout_root });
+        if repository
+            .git()
+            .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+            .text_if_any()?
+            .is_none()
+        {
+            return Err(Error::NoCommits {
+                path: repository.checkout_root,
+            });
         }
         repository.name_somebody()?;
         Ok(repository)
@@ -116,7 +131,12 @@ impl Repository {
 
     /// Where git knows nobody to name as author, tm names itself.
     fn name_somebody(&mut self) -> Result<(), Error> {
-        let knows = |variable: &str| self.git().args(["var", variable]).answer().map(|answer| answer.code == 0);
+        let knows = |variable: &str| {
+            self.git()
+                .args(["var", variable])
+                .answer()
+                .map(|answer| answer.code == 0)
+        };
         if !knows("GIT_COMMITTER_IDENT")? || !knows("GIT_AUTHOR_IDENT")? {
             let mut environment = self.environment.clone();
             for role in ["AUTHOR", "COMMITTER"] {
@@ -141,7 +161,13 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn remotes(&self) -> Result<Vec<String>, Error> {
-        Ok(self.git().arg("remote").text()?.lines().map(ToOwned::to_owned).collect())
+        Ok(self
+            .git()
+            .arg("remote")
+            .text()?
+            .lines()
+            .map(ToOwned::to_owned)
+            .collect())
     }
 
     /// Returns the top of the user's checkout.
@@ -165,7 +191,11 @@ impl Repository {
         }
         let own = OwnGit::open(folder, self)?;
         let environment = own.environment(&self.environment);
-        Ok(Self { environment, own: Some(Arc::new(own)), ..self.clone() })
+        Ok(Self {
+            environment,
+            own: Some(Arc::new(own)),
+            ..self.clone()
+        })
     }
 
     /// Returns the repository with the settings that are kept in a folder; as it is where none are.
@@ -173,19 +203,29 @@ impl Repository {
     /// # Errors
     /// The folder can't be used.
     pub fn with_settings_of(&self, folder: &Path) -> Result<Self, Error> {
-        if folder.join(TAKEN).exists() { self.with_settings_kept_in(folder) } else { Ok(self.clone()) }
+        if folder.join(TAKEN).exists() {
+            self.with_settings_kept_in(folder)
+        } else {
+            Ok(self.clone())
+        }
     }
 
     /// Returns the repository with what is brought into checkouts of it besides the files of their trees.
     #[must_use]
     pub fn with_content(&self, content_rules: ContentRules) -> Self {
-        Self { content_rules, ..self.clone() }
+        Self {
+            content_rules,
+            ..self.clone()
+        }
     }
 
     /// Returns the repository for looking alone: what it makes is named by nothing, and never signed.
     #[must_use]
     pub fn unsigned(&self) -> Self {
-        Self { is_unsigned: true, ..self.clone() }
+        Self {
+            is_unsigned: true,
+            ..self.clone()
+        }
     }
 
     /// Tells whether what submodules hold is wanted in worktrees.
@@ -230,8 +270,14 @@ impl Repository {
     /// A call that only reads, with the settings that the user's own commands have now.
     pub(crate) fn git_as_user(&self) -> Git {
         let work_tree = Some(self.checkout_root.clone());
-        let place = GitPlace { git_dir: self.git_dir.clone(), work_tree, index: None };
-        Git::new(&self.of_user, &self.checkout_root, Hooks::Off).at(&place).reading()
+        let place = GitPlace {
+            git_dir: self.git_dir.clone(),
+            work_tree,
+            index: None,
+        };
+        Git::new(&self.of_user, &self.checkout_root, Hooks::Off)
+            .at(&place)
+            .reading()
     }
 
     /// A call that only reads, in another checkout of the user's.
@@ -241,8 +287,14 @@ impl Repository {
             Some(own) => (own.view(&git_dir)?, Some(git_dir.join("index"))),
             None => (git_dir, None),
         };
-        let place = GitPlace { git_dir: view, work_tree: Some(root.to_owned()), index };
-        Ok(Git::new(&self.environment, root, Hooks::Off).at(&place).reading())
+        let place = GitPlace {
+            git_dir: view,
+            work_tree: Some(root.to_owned()),
+            index,
+        };
+        Ok(Git::new(&self.environment, root, Hooks::Off)
+            .at(&place)
+            .reading())
     }
 
     /// A call that only reads, in the user's checkout.
@@ -265,19 +317,34 @@ impl Repository {
             Some(own) => (own.view(&self.git_dir)?, Some(self.git_dir.join("index"))),
             None => (self.git_dir.clone(), None),
         };
-        Ok(GitPlace { git_dir, work_tree: Some(self.checkout_root.clone()), index })
+        Ok(GitPlace {
+            git_dir,
+            work_tree: Some(self.checkout_root.clone()),
+            index,
+        })
     }
 
     /// A call on objects and refs alone, which no file of a checkout has a part in.
     pub(crate) fn git_on_objects(&self) -> Git {
-        let git_dir = self.own.as_ref().map_or_else(|| self.common_dir.clone(), |own| own.common());
-        let place = GitPlace { git_dir: git_dir.clone(), work_tree: None, index: None };
+        let git_dir = self
+            .own
+            .as_ref()
+            .map_or_else(|| self.common_dir.clone(), |own| own.common());
+        let place = GitPlace {
+            git_dir: git_dir.clone(),
+            work_tree: None,
+            index: None,
+        };
         Git::new(&self.environment, &git_dir, Hooks::Off).at(&place)
     }
 
     /// A call on git's list of worktrees: the real one.
     pub(crate) fn git_on_worktrees(&self) -> Git {
-        let place = GitPlace { git_dir: self.common_dir.clone(), work_tree: None, index: None };
+        let place = GitPlace {
+            git_dir: self.common_dir.clone(),
+            work_tree: None,
+            index: None,
+        };
         Git::new(&self.environment, &self.common_dir, Hooks::Off).at(&place)
     }
 
@@ -291,7 +358,10 @@ impl Repository {
     }
 
     /// Holds the lock, among all processes, under which git's list of worktrees changes.
-    pub(crate) fn changing_worktrees<T>(&self, change: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn changing_worktrees<T>(
+        &self,
+        change: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let path = self.common_dir.join("tm-worktrees.lock");
         let file = tm_untrusted::append(&path).map_err(Error::file("create", &path))?;
         file.lock_exclusive().map_err(Error::file("lock", &path))?;
@@ -306,10 +376,16 @@ impl Repository {
         if let Some(head) = self.reader().and_then(|reader| reader.head(&self.git_dir)) {
             return Ok(head);
         }
-        let answer = self.git().args(["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"]).text()?;
+        let answer = self
+            .git()
+            .args(["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"])
+            .text()?;
         let (commit, reference) = answer.split_once('\n').unwrap_or((&answer, ""));
         let branch = reference.strip_prefix("refs/heads/").map(ToOwned::to_owned);
-        Ok(Head { commit: CommitId::new(commit), branch })
+        Ok(Head {
+            commit: CommitId::new(commit),
+            branch,
+        })
     }
 
     /// Returns the name of the default branch: what the remote calls so, else `init.defaultBranch`, `main` or `master`
@@ -321,16 +397,31 @@ impl Repository {
         if let Some(found) = self.default_branch.get() {
             return Ok(Some(found.clone()));
         }
-        Ok(self.find_default_branch()?.map(|name| self.default_branch.get_or_init(|| name).clone()))
+        Ok(self
+            .find_default_branch()?
+            .map(|name| self.default_branch.get_or_init(|| name).clone()))
     }
 
     fn find_default_branch(&self) -> Result<Option<String>, Error> {
-        let of_remote =
-            self.git().args(["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]).text_if_any()?;
-        if let Some(name) = of_remote.as_deref().and_then(|name| name.strip_prefix("origin/")) {
+        let of_remote = self
+            .git()
+            .args([
+                "symbolic-ref",
+                "--quiet",
+                "--short",
+                "refs/remotes/origin/HEAD",
+            ])
+            .text_if_any()?;
+        if let Some(name) = of_remote
+            .as_deref()
+            .and_then(|name| name.strip_prefix("origin/"))
+        {
             return Ok(Some(name.to_owned()));
         }
-        let configured = self.git().args(["config", "--get", "init.defaultBranch"]).text_if_any()?;
+        let configured = self
+            .git()
+            .args(["config", "--get", "init.defaultBranch"])
+            .text_if_any()?;
         for name in configured.as_deref().into_iter().chain(["main", "master"]) {
             if self.at_reference(&format!("refs/heads/{name}"))?.is_some() {
                 return Ok(Some(name.to_owned()));
@@ -341,7 +432,9 @@ impl Repository {
 
     /// Tells whether a commit, or a merge, may run a hook.
     pub fn may_have_hooks(&self, work: crate::HookedWork) -> bool {
-        work.hooks().iter().any(|hook| self.own.as_ref().is_none_or(|own| own.may_have_hook(hook)))
+        work.hooks()
+            .iter()
+            .any(|hook| self.own.as_ref().is_none_or(|own| own.may_have_hook(hook)))
     }
 
     /// Returns the paths in the user's checkout that differ from what is committed.
@@ -349,8 +442,15 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn uncommitted(&self) -> Result<Vec<PathBuf>, Error> {
-        let listing = self.git().args(["status", "--porcelain=v1", "-z", "--no-renames"]).bytes().map_err(of_lfs)?;
-        Ok(fields(&listing).filter_map(|entry| entry.get(3..)).map(path_of).collect())
+        let listing = self
+            .git()
+            .args(["status", "--porcelain=v1", "-z", "--no-renames"])
+            .bytes()
+            .map_err(of_lfs)?;
+        Ok(fields(&listing)
+            .filter_map(|entry| entry.get(3..))
+            .map(path_of)
+            .collect())
     }
 
     /// Returns the difference between two commits as text, with a summary of the files first.
@@ -358,7 +458,11 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn diff(&self, from: &CommitId, to: &CommitId) -> Result<String, Error> {
-        self.git().args(["diff", "--no-ext-diff", "--stat", "--patch"]).commit(from).commit(to).text()
+        self.git()
+            .args(["diff", "--no-ext-diff", "--stat", "--patch"])
+            .commit(from)
+            .commit(to)
+            .text()
     }
 
     /// Returns the difference between a commit and everything in a checkout of this repository, as `diff` does.

@@ -49,14 +49,18 @@ const MOST_BYTES: usize = 300;
 /// Returns the line that tells most; empty where nothing was said.
 pub(crate) fn telling_line(output: &str) -> String {
     let lines = || output.lines().map(plain).filter(|line| !line.is_empty());
-    let is_noise =
-        |line: &str| NOISE.iter().any(|start| line.starts_with(start)) || !line.contains(char::is_alphabetic);
+    let is_noise = |line: &str| {
+        NOISE.iter().any(|start| line.starts_with(start)) || !line.contains(char::is_alphabetic)
+    };
     let tells = |line: &str| {
         let lower = line.to_lowercase();
         TELLING.iter().any(|word| lower.contains(word))
     };
     let meant = || lines().filter(|line| !is_noise(line));
-    let found = meant().find(|line| tells(line)).or_else(|| meant().next()).or_else(|| lines().next());
+    let found = meant()
+        .find(|line| tells(line))
+        .or_else(|| meant().next())
+        .or_else(|| lines().next());
     let line = found.unwrap_or_default();
     line[..line.floor_char_boundary(MOST_BYTES)].to_owned()
 }
@@ -65,7 +69,11 @@ pub(crate) fn telling_line(output: &str) -> String {
 fn plain(line: &str) -> &str {
     let signs = ['✖', '✔', '✗', '✓', '❯', '↓', '⚠', '×', '•', '⠋', '>', '|'];
     let line = line.trim();
-    if line.starts_with("> ") { line } else { line.trim_start_matches(|sign| signs.contains(&sign) || sign == ' ') }
+    if line.starts_with("> ") {
+        line
+    } else {
+        line.trim_start_matches(|sign| signs.contains(&sign) || sign == ' ')
+    }
 }
 
 #[cfg(test)]
@@ -77,13 +85,22 @@ mod tests {
         for (output, expected) in [
             ("", ""),
             ("not today", "not today"),
-            ("TAP version 13\nok 1 - a\nnot ok 2 - parses # oh\n1..2", "not ok 2 - parses # oh"),
+            (
+                "TAP version 13\nok 1 - a\nnot ok 2 - parses # oh\n1..2",
+                "not ok 2 - parses # oh",
+            ),
             (
                 "✔ Preparing lint-staged...\n❯ Running tasks for staged files...\n✖ eslint --fix:\n\n/x/a.js\n  3:1  error  'b' is not defined\nhusky - pre-commit script failed (code 1)",
                 "3:1  error  'b' is not defined",
             ),
-            ("⧗   input: work\n✖   subject may not be empty [subject-empty]", "⧗   input: work"),
-            ("> app@1.0.0 test\n> tap\n\nchecking\nTests: 1 failed, 2 passed", "Tests: 1 failed, 2 passed"),
+            (
+                "⧗   input: work\n✖   subject may not be empty [subject-empty]",
+                "⧗   input: work",
+            ),
+            (
+                "> app@1.0.0 test\n> tap\n\nchecking\nTests: 1 failed, 2 passed",
+                "Tests: 1 failed, 2 passed",
+            ),
             ("ok 1 - a\n1..1", "ok 1 - a"),
         ] {
             assert_eq!(telling_line(output), expected, "{output}");

@@ -30,7 +30,10 @@ impl OwnGit {
     pub(crate) fn take_for_commands(&self, repository: &Repository) -> Result<(), Error> {
         let settings = Settings::of_repository(repository.git())?;
         replace(&self.folder().join(SETTINGS), settings.sealed().as_bytes())?;
-        replace(&self.folder().join(NAMED_HOOKS), repository.named_hooks()?.as_bytes())
+        replace(
+            &self.folder().join(NAMED_HOOKS),
+            repository.named_hooks()?.as_bytes(),
+        )
     }
 
     /// Removes what is left of the last use of a checkout's folder.
@@ -65,7 +68,11 @@ impl OwnGit {
             }
         }
         let settings = self.folder().join(SETTINGS);
-        let settings = if settings.exists() { settings } else { self.common().join("config") };
+        let settings = if settings.exists() {
+            settings
+        } else {
+            self.common().join("config")
+        };
         replace(&common.join("config"), &beginning(&settings, MOST_BYTES)?)?;
         replace(&common.join("HEAD"), NO_HEAD)?;
         replace(&git_dir.join("commondir"), b"../common\n")?;
@@ -82,17 +89,33 @@ impl OwnedFolder {
     /// Has git in the folder work with settings that nobody else reads, until the folder is published again.
     pub(crate) fn seal(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
         self.assert_own()?;
-        let Some(own) = self.repository().own() else { return Ok(()) };
+        let Some(own) = self.repository().own() else {
+            return Ok(());
+        };
         let git_dir = own.make_sealed(Path::new(self.path().file_name().unwrap_or_default()))?;
-        replace(&git_dir.join("gitdir"), format!("{}\n", self.path().join(".git").display()).as_bytes())?;
-        copy_with_time(&self.index_file(), &git_dir.join("index")).map_err(Error::file("copy", self.index_file()))?;
+        replace(
+            &git_dir.join("gitdir"),
+            format!("{}\n", self.path().join(".git").display()).as_bytes(),
+        )?;
+        copy_with_time(&self.index_file(), &git_dir.join("index"))
+            .map_err(Error::file("copy", self.index_file()))?;
         if own.is_reftable() {
-            let place = GitPlace { git_dir: git_dir.clone(), work_tree: None, index: None };
-            point_head(Git::new(self.repository().environment(), &git_dir, Hooks::Off).at(&place), head)?;
+            let place = GitPlace {
+                git_dir: git_dir.clone(),
+                work_tree: None,
+                index: None,
+            };
+            point_head(
+                Git::new(self.repository().environment(), &git_dir, Hooks::Off).at(&place),
+                head,
+            )?;
         } else {
             replace(&git_dir.join("HEAD"), text_of(head).as_bytes())?;
         }
-        replace_whatever(&self.path().join(".git"), format!("gitdir: {}\n", git_dir.display()).as_bytes())
+        replace_whatever(
+            &self.path().join(".git"),
+            format!("gitdir: {}\n", git_dir.display()).as_bytes(),
+        )
     }
 }
 
@@ -105,7 +128,9 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn put_hooks_path_back(&self) -> Result<Option<String>, Error> {
-        let Some(own) = self.own() else { return Ok(None) };
+        let Some(own) = self.own() else {
+            return Ok(None);
+        };
         let taken = own.folder().join(NAMED_HOOKS);
         if !taken.exists() {
             return Ok(None);
@@ -115,24 +140,44 @@ impl Repository {
         if now == before {
             return Ok(None);
         }
-        let git = || self.git_on_objects().args(["config", "--file"]).arg(self.common_dir().join("config"));
+        let git = || {
+            self.git_on_objects()
+                .args(["config", "--file"])
+                .arg(self.common_dir().join("config"))
+        };
         if before.is_empty() {
             git().args(["--unset-all", HOOKS_PATH]).done()?;
         } else {
             git().args(["--replace-all", HOOKS_PATH, &before]).done()?;
         }
-        let found = if now.is_empty() { "was taken away".to_owned() } else { format!("was set to `{now}`") };
-        Ok(Some(format!("`core.hooksPath` of the repository {found} while the run went on; it is put back")))
+        let found = if now.is_empty() {
+            "was taken away".to_owned()
+        } else {
+            format!("was set to `{now}`")
+        };
+        Ok(Some(format!(
+            "`core.hooksPath` of the repository {found} while the run went on; it is put back"
+        )))
     }
 
     /// What the file that all checkouts share says of it now; git is asked again only where that file is another one, or
     /// others may be part of it.
     fn named_hooks(&self) -> Result<String, Error> {
         let file = self.common_dir().join("config");
-        let git = self.git_on_objects().args(["config", "--includes", "--file"]);
-        let asked = |git: Git| git.args(["--get", HOOKS_PATH]).text_if_any().map(Option::unwrap_or_default);
-        let text = beginning(&file, MOST_BYTES).ok().filter(|text| !includes(text));
-        let (Some(own), Some(text)) = (self.own(), text) else { return asked(git.arg(file)) };
+        let git = self
+            .git_on_objects()
+            .args(["config", "--includes", "--file"]);
+        let asked = |git: Git| {
+            git.args(["--get", HOOKS_PATH])
+                .text_if_any()
+                .map(Option::unwrap_or_default)
+        };
+        let text = beginning(&file, MOST_BYTES)
+            .ok()
+            .filter(|text| !includes(text));
+        let (Some(own), Some(text)) = (self.own(), text) else {
+            return asked(git.arg(file));
+        };
         let mut known = own.named_hooks();
         if let Some((_, named)) = known.as_ref().filter(|(before, _)| *before == text) {
             return Ok(named.clone());
@@ -147,5 +192,7 @@ impl Repository {
 
 /// Tells whether a file of configuration may have git read others.
 fn includes(text: &[u8]) -> bool {
-    text.to_ascii_lowercase().windows(7).any(|word| word == b"include")
+    text.to_ascii_lowercase()
+        .windows(7)
+        .any(|word| word == b"include")
 }

@@ -34,8 +34,12 @@ const KEYS_LEFT_OUT: [&str; 6] = [
 /// The key that names the folder of hooks.
 pub(crate) const HOOKS_PATH: &str = "core.hookspath";
 /// Keys of the format of a repository that a folder sharing its objects has too.
-const FORMAT: [&str; 4] =
-    ["core.repositoryformatversion", "extensions.objectformat", "extensions.refstorage", "extensions.partialclone"];
+const FORMAT: [&str; 4] = [
+    "core.repositoryformatversion",
+    "extensions.objectformat",
+    "extensions.refstorage",
+    "extensions.partialclone",
+];
 
 /// The effective configuration, each entry with its key in lower case but for the name in its middle.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -61,13 +65,17 @@ impl Settings {
     }
 
     fn of_scope(call: Git, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Self, Error> {
-        let listing = call.args(["config", "--list", "--includes", "--show-scope", "-z"]).bytes()?;
+        let listing = call
+            .args(["config", "--list", "--includes", "--show-scope", "-z"])
+            .bytes()?;
         let mut parts = fields(&listing);
         let mut entries = Vec::new();
         while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
             if is_wanted(scope) {
                 let text = String::from_utf8_lossy(entry);
-                let (key, value) = text.split_once('\n').map_or((&*text, None), |(key, value)| (key, Some(value)));
+                let (key, value) = text
+                    .split_once('\n')
+                    .map_or((&*text, None), |(key, value)| (key, Some(value)));
                 entries.push((key.to_owned(), value.map(ToOwned::to_owned)));
             }
         }
@@ -79,19 +87,28 @@ impl Settings {
     }
 
     fn last(&self, key: &str) -> Option<&str> {
-        self.entries.iter().rev().find(|(name, _)| name == key).and_then(|(_, value)| value.as_deref())
+        self.entries
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .and_then(|(_, value)| value.as_deref())
     }
 
     /// Returns the entries that say how objects and refs are stored, as a file of git's.
     pub(crate) fn format(&self) -> String {
         let wanted = |key: &str| FORMAT.contains(&key);
-        self.entries.iter().filter(|(key, _)| wanted(key)).fold(String::new(), |text, entry| text + &line(entry))
+        self.entries
+            .iter()
+            .filter(|(key, _)| wanted(key))
+            .fold(String::new(), |text, entry| text + &line(entry))
     }
 
     /// Returns the settings for a git folder in which a project's own commands work: no hook of the user's is run there.
     pub(crate) fn sealed(&self) -> String {
         let is_left_out = |key: &str| {
-            LEFT_OUT.iter().any(|section| key.starts_with(section)) || KEYS_LEFT_OUT.contains(&key) || key == HOOKS_PATH
+            LEFT_OUT.iter().any(|section| key.starts_with(section))
+                || KEYS_LEFT_OUT.contains(&key)
+                || key == HOOKS_PATH
         };
         let kept = self.entries.iter().filter(|(key, _)| !is_left_out(key));
         kept.fold(self.format(), |text, entry| text + &line(entry))
@@ -118,7 +135,9 @@ impl Settings {
     pub(crate) fn hooks(&self, repository: &Repository) -> HooksFolder {
         match self.hooks_path().map(Path::new) {
             None => HooksFolder::OfRepository,
-            Some(path) if path == repository.common_dir().join("hooks") => HooksFolder::OfRepository,
+            Some(path) if path == repository.common_dir().join("hooks") => {
+                HooksFolder::OfRepository
+            }
             Some(path) => HooksFolder::Named(path.to_owned()),
         }
     }
@@ -152,14 +171,27 @@ pub(crate) fn copy_tools(
     common: &Path,
 ) -> Result<(), Error> {
     let from = repository.common_dir();
-    for (key, name) in [("core.excludesfile", "ignore"), ("core.attributesfile", "attributes")] {
+    for (key, name) in [
+        ("core.excludesfile", "ignore"),
+        ("core.attributesfile", "attributes"),
+    ] {
         let copy = folder.join(if name == "ignore" { "excludes" } else { name });
-        let path = settings.last(key).map(|path| repository.environment().home_path(path));
-        let path = path
-            .or_else(|| repository.environment().configuration_folder().map(|folder| folder.join("git").join(name)));
+        let path = settings
+            .last(key)
+            .map(|path| repository.environment().home_path(path));
+        let path = path.or_else(|| {
+            repository
+                .environment()
+                .configuration_folder()
+                .map(|folder| folder.join("git").join(name))
+        });
         copy_file(path.as_deref(), &copy, Missing::Empty)?;
     }
-    copy_file(Some(&from.join(ALTERNATES)), &common.join("alternates"), Missing::None)?;
+    copy_file(
+        Some(&from.join(ALTERNATES)),
+        &common.join("alternates"),
+        Missing::None,
+    )?;
     for name in ["info/exclude", "info/attributes", "shallow"] {
         copy_file(Some(&from.join(name)), &common.join(name), Missing::None)?;
     }
@@ -168,14 +200,29 @@ pub(crate) fn copy_tools(
         && let Some(Component::Normal(top)) = path.components().next()
     {
         // Hooks use what lies beside and above them.
-        copy_folder(&repository.checkout_root().join(top), &folder.join(HOOKS_OF_TREE).join(top), &mut 0)?;
+        copy_folder(
+            &repository.checkout_root().join(top),
+            &folder.join(HOOKS_OF_TREE).join(top),
+            &mut 0,
+        )?;
     }
     let hooks = folder.join(HOOKS);
     fs::create_dir_all(&hooks).map_err(Error::file("create", &hooks))?;
-    for entry in fs::read_dir(from.join("hooks")).into_iter().flatten().flatten() {
-        let is_sample = entry.path().extension().is_some_and(|extension| extension == "sample");
+    for entry in fs::read_dir(from.join("hooks"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let is_sample = entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "sample");
         if !is_sample && fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_file()) {
-            copy_file(Some(&entry.path()), &hooks.join(entry.file_name()), Missing::None)?;
+            copy_file(
+                Some(&entry.path()),
+                &hooks.join(entry.file_name()),
+                Missing::None,
+            )?;
         }
     }
     Ok(())
@@ -189,7 +236,9 @@ fn copy_folder(from: &Path, to: &Path, count: &mut usize) -> Result<(), Error> {
         let (path, copy) = (entry.path(), to.join(entry.file_name()));
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && *count < MOST_FILES => copy_folder(&path, &copy, count)?,
-            Ok(kind) if kind.is_file() && *count < MOST_FILES => copy_file(Some(&path), &copy, Missing::None)?,
+            Ok(kind) if kind.is_file() && *count < MOST_FILES => {
+                copy_file(Some(&path), &copy, Missing::None)?
+            }
             Ok(_) | Err(_) => {}
         }
     }
@@ -209,7 +258,8 @@ fn copy_file(from: Option<&Path>, to: &Path, missing: Missing) -> Result<(), Err
         .filter(|metadata| metadata.is_file() && metadata.len() < MOST_BYTES);
     match (from, metadata, missing) {
         (Some(from), Some(metadata), _) => {
-            let content = tm_untrusted::read_own(from, MOST_BYTES).map_err(Error::file("read", from))?;
+            let content =
+                tm_untrusted::read_own(from, MOST_BYTES).map_err(Error::file("read", from))?;
             replace(to, &content)?;
             fs::set_permissions(to, metadata.permissions()).map_err(Error::file("write", to))
         }
@@ -221,14 +271,24 @@ fn copy_file(from: Option<&Path>, to: &Path, missing: Missing) -> Result<(), Err
 /// Writes an entry as git reads it: a section of its own, everything quoted.
 fn line((key, value): &(String, Option<String>)) -> String {
     let (section, rest) = key.split_once('.').unwrap_or((key, ""));
-    let (middle, name) = rest.rsplit_once('.').map_or((None, rest), |(middle, name)| (Some(middle), name));
+    let (middle, name) = rest
+        .rsplit_once('.')
+        .map_or((None, rest), |(middle, name)| (Some(middle), name));
     let mut text = format!("[{section}");
     if let Some(middle) = middle {
-        let _ = write!(text, " \"{}\"", middle.replace('\\', "\\\\").replace('"', "\\\""));
+        let _ = write!(
+            text,
+            " \"{}\"",
+            middle.replace('\\', "\\\\").replace('"', "\\\"")
+        );
     }
     let _ = write!(text, "]\n\t{name}");
     if let Some(value) = value {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+        let value = value
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+            .replace('\t', "\\t");
         let _ = write!(text, " = \"{value}\"");
     }
     text.push('\n');

@@ -36,7 +36,10 @@ impl Repository {
         if let Some(signs) = known.and_then(OnceLock::get) {
             return Ok(*signs);
         }
-        let signs = self.git().args(["config", "--type=bool", "--get", "commit.gpgsign"]).text_if_any()?;
+        let signs = self
+            .git()
+            .args(["config", "--type=bool", "--get", "commit.gpgsign"])
+            .text_if_any()?;
         let signs = signs.as_deref() == Some("true");
         Ok(known.map_or(signs, |known| *known.get_or_init(|| signs)))
     }
@@ -45,8 +48,17 @@ impl Repository {
     ///
     /// # Errors
     /// Signing failed (`CommitRefused`, with its words), or git refused.
-    pub fn commit_as_user(&self, tree: &TreeId, parents: &[&CommitId], message: &str) -> Result<CommitId, Error> {
-        let mut git = self.git_on_objects().args(["commit-tree", &tree.0]).variable(SPARED, "1").once();
+    pub fn commit_as_user(
+        &self,
+        tree: &TreeId,
+        parents: &[&CommitId],
+        message: &str,
+    ) -> Result<CommitId, Error> {
+        let mut git = self
+            .git_on_objects()
+            .args(["commit-tree", &tree.0])
+            .variable(SPARED, "1")
+            .once();
         if self.signs_commits()? {
             git = git.arg("-S");
         }
@@ -58,7 +70,10 @@ impl Repository {
         if answer.code == 0 && crate::git::is_object_id(&commit) {
             return Ok(CommitId::new(commit));
         }
-        Err(Error::CommitRefused { why: telling_line(&answer.stderr), output: answer.stderr })
+        Err(Error::CommitRefused {
+            why: telling_line(&answer.stderr),
+            output: answer.stderr,
+        })
     }
 
     /// Tries to sign, by a commit that nothing will ever name.
@@ -72,13 +87,19 @@ impl Repository {
         let head = self.head()?.commit;
         match self.commit_as_user(&self.tree_of(&head)?, &[&head], "tm: a trial of signing\n") {
             Ok(_unnamed) => {
-                let format = self.git().args(["config", "--get", "gpg.format"]).text_if_any()?;
-                Ok(Signing::Works(format.unwrap_or_else(|| "openpgp".to_owned())))
+                let format = self
+                    .git()
+                    .args(["config", "--get", "gpg.format"])
+                    .text_if_any()?;
+                Ok(Signing::Works(
+                    format.unwrap_or_else(|| "openpgp".to_owned()),
+                ))
             }
             Err(error) if error.is_of_surroundings() => Err(error),
-            Err(Error::CommitRefused { output, .. }) => {
-                Ok(Signing::Fails { output, settings: self.signing_settings()? })
-            }
+            Err(Error::CommitRefused { output, .. }) => Ok(Signing::Fails {
+                output,
+                settings: self.signing_settings()?,
+            }),
             Err(error) => Err(error),
         }
     }
@@ -86,9 +107,15 @@ impl Repository {
     fn signing_settings(&self) -> Result<Vec<String>, Error> {
         let mut found = Vec::new();
         for name in SETTINGS {
-            let value = self.git().args(["config", "--show-origin", "--get", name]).text_if_any()?;
+            let value = self
+                .git()
+                .args(["config", "--show-origin", "--get", name])
+                .text_if_any()?;
             if let Some((place, value)) = value.as_deref().and_then(|text| text.split_once('\t')) {
-                found.push(format!("{name} = {value} ({})", place.trim_start_matches("file:")));
+                found.push(format!(
+                    "{name} = {value} ({})",
+                    place.trim_start_matches("file:")
+                ));
             }
         }
         Ok(found)

@@ -27,9 +27,16 @@ pub fn slug(title: &str) -> String {
 ///
 /// A value never adds a slash; what git forbids becomes `-`, and parts that come out empty vanish.
 pub fn branch_from_pattern(pattern: &str, values: &[(&str, &str)]) -> Result<BranchName, Error> {
-    let values = values.iter().map(|(name, value)| (*name, value.replace('/', "-"))).collect();
+    let values = values
+        .iter()
+        .map(|(name, value)| (*name, value.replace('/', "-")))
+        .collect();
     let filled = tm_scheduler::fill(pattern, &values)?;
-    let parts: Vec<String> = filled.split('/').map(tidy_part).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<String> = filled
+        .split('/')
+        .map(tidy_part)
+        .filter(|part| !part.is_empty())
+        .collect();
     BranchName::new(parts.join("/"))
 }
 
@@ -37,11 +44,19 @@ pub fn branch_from_pattern(pattern: &str, values: &[(&str, &str)]) -> Result<Bra
 fn tidy_part(part: &str) -> String {
     let mut tidy = String::new();
     for character in part.chars() {
-        let character = if is_allowed(character) && !character.is_whitespace() { character } else { '-' };
+        let character = if is_allowed(character) && !character.is_whitespace() {
+            character
+        } else {
+            '-'
+        };
         if (character == '-' && tidy.ends_with('-')) || (character == '.' && tidy.ends_with('.')) {
             continue;
         }
-        let character = if character == '{' && tidy.ends_with('@') { '-' } else { character };
+        let character = if character == '{' && tidy.ends_with('@') {
+            '-'
+        } else {
+            character
+        };
         if tidy.len() + character.len_utf8() > LONGEST_FILLED_PART {
             break;
         }
@@ -55,7 +70,11 @@ fn without_bad_ends(part: &str) -> String {
     while part.to_ascii_lowercase().ends_with(".lock") {
         part = part[..part.len() - ".lock".len()].trim_end_matches(['-', '.']);
     }
-    if matches!(part, "@" | "HEAD") { format!("{part}-").replace('@', "at") } else { part.to_owned() }
+    if matches!(part, "@" | "HEAD") {
+        format!("{part}-").replace('@', "at")
+    } else {
+        part.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -66,12 +85,17 @@ mod tests {
 
     fn name(tag: &str, id: &str, title: &str) -> String {
         let values = [("tag", tag), ("id", id), ("slug", &slug(title))];
-        branch_from_pattern(PATTERN, &values).expect("always valid").to_string()
+        branch_from_pattern(PATTERN, &values)
+            .expect("always valid")
+            .to_string()
     }
 
     #[test]
     fn slug_keeps_words_only() {
-        assert_eq!(slug("Add  OAuth2 (Google & GitHub)!"), "add-oauth2-google-github");
+        assert_eq!(
+            slug("Add  OAuth2 (Google & GitHub)!"),
+            "add-oauth2-google-github"
+        );
         assert_eq!(slug("--- ..."), "");
         assert_eq!(slug("日本語"), "");
         assert_eq!(slug(&"word ".repeat(30)).len(), 49);
@@ -79,7 +103,10 @@ mod tests {
 
     #[test]
     fn ordinary_values_give_the_documented_name() {
-        assert_eq!(name("master", "3.2", "Parse the file"), "tm/master/task-3.2-parse-the-file");
+        assert_eq!(
+            name("master", "3.2", "Parse the file"),
+            "tm/master/task-3.2-parse-the-file"
+        );
         assert_eq!(name("master", "12:red", "x"), "tm/master/task-12-red-x");
     }
 
@@ -93,8 +120,19 @@ mod tests {
         assert_eq!(name("../../etc", "..", "x"), "tm/etc/task-.-x");
         assert_eq!(name("a/b", "$(rm -rf ~)", "x"), "tm/a-b/task-$(rm-rf-)-x");
         assert_eq!(name("", "1", "x"), "tm/task-1-x");
-        for hostile in ["@{", "a.lock", ".lock.lock", "-x", "\0", "\n", "HEAD", "@", "^~:?*[\\", "..", &"é".repeat(400)]
-        {
+        for hostile in [
+            "@{",
+            "a.lock",
+            ".lock.lock",
+            "-x",
+            "\0",
+            "\n",
+            "HEAD",
+            "@",
+            "^~:?*[\\",
+            "..",
+            &"é".repeat(400),
+        ] {
             for pattern in ["{tag}", "x/{tag}", "{tag}/x", "x{tag}"] {
                 if let Err(error) = branch_from_pattern(pattern, &[("tag", hostile)]) {
                     assert_eq!(

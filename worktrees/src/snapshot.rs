@@ -35,11 +35,18 @@ impl CheckoutSnapshot {
         let head = repository.head()?;
         let default_branch = repository.default_branch()?;
         // What the remote calls the default branch need not be here.
-        let tip = default_branch.and_then(|name| repository.resolve(&format!("refs/heads/{name}")).ok());
+        let tip =
+            default_branch.and_then(|name| repository.resolve(&format!("refs/heads/{name}")).ok());
         let root = repository.checkout_root();
         let listing = repository
             .git()
-            .args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"])
+            .args([
+                "status",
+                "--porcelain=v1",
+                "-z",
+                "--no-renames",
+                "--untracked-files=all",
+            ])
             .bytes()
             .map_err(crate::content::of_lfs)?;
         let mut paths = BTreeMap::new();
@@ -63,23 +70,48 @@ impl CheckoutSnapshot {
     pub fn changes(&self, later: &Self, repository: &Repository) -> Vec<String> {
         let mut changes = Vec::new();
         if (&self.head, &self.branch) != (&later.head, &later.branch) {
-            changes.push(format!("HEAD (now {}, before {})", later.place(), self.place()));
+            changes.push(format!(
+                "HEAD (now {}, before {})",
+                later.place(),
+                self.place()
+            ));
         }
         if self.default_branch != later.default_branch {
             let place = |tip: &Option<String>| tip.as_deref().map_or("nowhere", short).to_owned();
             let (now, before) = (place(&later.default_branch), place(&self.default_branch));
-            changes.push(format!("the default branch (now at {now}, before at {before})"));
+            changes.push(format!(
+                "the default branch (now at {now}, before at {before})"
+            ));
         }
         changes.extend(watched::changes(&self.watched, &later.watched));
         let is_same = later.paths == self.paths;
-        let counts = if is_same { BTreeMap::new() } else { line_counts(repository) };
-        let changed = later.paths.iter().filter(|(path, state)| self.paths.get(*path) != Some(state));
+        let counts = if is_same {
+            BTreeMap::new()
+        } else {
+            line_counts(repository)
+        };
+        let changed = later
+            .paths
+            .iter()
+            .filter(|(path, state)| self.paths.get(*path) != Some(state));
         changes.extend(changed.map(|(path, (letters, _))| {
             let what = what_happened(letters, self.paths.contains_key(path));
-            format!("{} ({what}{})", path.display(), lines_of(repository, path, letters, &counts))
+            format!(
+                "{} ({what}{})",
+                path.display(),
+                lines_of(repository, path, letters, &counts)
+            )
         }));
-        let gone = self.paths.keys().filter(|path| !later.paths.contains_key(*path));
-        changes.extend(gone.map(|path| format!("{} (was changed before, and is as in HEAD now)", path.display())));
+        let gone = self
+            .paths
+            .keys()
+            .filter(|path| !later.paths.contains_key(*path));
+        changes.extend(gone.map(|path| {
+            format!(
+                "{} (was changed before, and is as in HEAD now)",
+                path.display()
+            )
+        }));
         let more = changes.len().saturating_sub(SHOWN);
         if more > 0 {
             changes.truncate(SHOWN);
@@ -99,7 +131,10 @@ impl CheckoutSnapshot {
 /// Returns the state of a path now.
 pub(crate) fn path_state(said: Vec<u8>, path: &Path) -> PathState {
     let metadata = std::fs::symlink_metadata(path).ok();
-    (said, metadata.map(|metadata| (metadata.len(), metadata.modified().ok())))
+    (
+        said,
+        metadata.map(|metadata| (metadata.len(), metadata.modified().ok())),
+    )
 }
 
 fn short(commit: &str) -> &str {
@@ -118,7 +153,12 @@ fn what_happened(letters: &[u8], differed_before: bool) -> &'static str {
 }
 
 /// Returns the lines that are new and gone since HEAD, nothing where they can't be counted.
-fn lines_of(repository: &Repository, path: &Path, letters: &[u8], counts: &BTreeMap<PathBuf, String>) -> String {
+fn lines_of(
+    repository: &Repository,
+    path: &Path,
+    letters: &[u8],
+    counts: &BTreeMap<PathBuf, String>,
+) -> String {
     if letters == b"??" {
         let bytes = tm_untrusted::read(&repository.checkout_root().join(path), COUNTED);
         let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
@@ -129,8 +169,11 @@ fn lines_of(repository: &Repository, path: &Path, letters: &[u8], counts: &BTree
 
 /// Returns the lines that are new and gone since HEAD in each file that git knows and whose lines it counts.
 fn line_counts(repository: &Repository) -> BTreeMap<PathBuf, String> {
-    let listing =
-        repository.git().args(["diff", "--numstat", "-z", "--no-renames", "HEAD"]).bytes().unwrap_or_default();
+    let listing = repository
+        .git()
+        .args(["diff", "--numstat", "-z", "--no-renames", "HEAD"])
+        .bytes()
+        .unwrap_or_default();
     let mut counts = BTreeMap::new();
     for entry in fields(&listing) {
         let mut parts = entry.splitn(3, |&byte| byte == b'\t');
@@ -147,7 +190,10 @@ fn is_same(own: &Path, path: &Path) -> bool {
     if path.starts_with(own) {
         return true;
     }
-    let (Some(own_name), Some(name)) = (own.file_name(), path.file_name()) else { return false };
+    let (Some(own_name), Some(name)) = (own.file_name(), path.file_name()) else {
+        return false;
+    };
     let name = name.to_string_lossy();
-    own.parent() == path.parent() && (name.starts_with(&*own_name.to_string_lossy()) || name.starts_with(".tm-"))
+    own.parent() == path.parent()
+        && (name.starts_with(&*own_name.to_string_lossy()) || name.starts_with(".tm-"))
 }

@@ -53,7 +53,10 @@ impl Parent<'_> {
     /// Returns the folder of a submodule, the last one that it may be where it is nowhere.
     fn folder_of(&self, name: &str) -> PathBuf {
         let places = || self.modules.iter().map(|folder| folder.join(name));
-        places().find(|folder| folder.is_dir()).or_else(|| places().next_back()).unwrap_or_default()
+        places()
+            .find(|folder| folder.is_dir())
+            .or_else(|| places().next_back())
+            .unwrap_or_default()
     }
 }
 
@@ -71,22 +74,37 @@ impl OwnedFolder {
     /// and nothing else.
     pub(crate) fn bring_submodules(&self, tree: &TreeId) -> Result<(), Error> {
         let repository = self.repository();
-        let Some(own) = repository.own().filter(|_| repository.content_rules().submodules != Bring::Off) else {
+        let Some(own) = repository
+            .own()
+            .filter(|_| repository.content_rules().submodules != Bring::Off)
+        else {
             return Ok(());
         };
         if repository.content_of(tree)?.links.is_empty() {
             return Ok(());
         }
         let parent = Parent {
-            place: GitPlace { git_dir: own.common(), work_tree: None, index: None },
-            modules: [repository.git_dir(), repository.common_dir()].map(|folder| folder.join("modules")).to_vec(),
+            place: GitPlace {
+                git_dir: own.common(),
+                work_tree: None,
+                index: None,
+            },
+            modules: [repository.git_dir(), repository.common_dir()]
+                .map(|folder| folder.join("modules"))
+                .to_vec(),
             url: repository.address()?,
             path: Path::new(""),
         };
         self.bring_all(own, &parent, &tree.0, 0)
     }
 
-    fn bring_all(&self, own: &OwnGit, parent: &Parent<'_>, tree: &str, depth: usize) -> Result<(), Error> {
+    fn bring_all(
+        &self,
+        own: &OwnGit,
+        parent: &Parent<'_>,
+        tree: &str,
+        depth: usize,
+    ) -> Result<(), Error> {
         let (submodules, others) = self.submodules(parent, tree)?;
         for path in others {
             self.empty(&path)?;
@@ -96,12 +114,21 @@ impl OwnedFolder {
             self.put(&store, &submodule)?;
             if depth < DEEPEST {
                 let inner = Parent {
-                    place: GitPlace { git_dir: store, work_tree: None, index: None },
+                    place: GitPlace {
+                        git_dir: store,
+                        work_tree: None,
+                        index: None,
+                    },
                     modules: vec![submodule.users.join("modules")],
                     url: submodule.url.clone(),
                     path: &submodule.path,
                 };
-                self.bring_all(own, &inner, &format!("{}^{{tree}}", submodule.commit), depth + 1)?;
+                self.bring_all(
+                    own,
+                    &inner,
+                    &format!("{}^{{tree}}", submodule.commit),
+                    depth + 1,
+                )?;
             }
         }
         Ok(())
@@ -113,13 +140,25 @@ impl OwnedFolder {
 
     /// The submodules of a tree, and the places of those that are left out: the user does not want them, or the tree says
     /// nothing of them but the commit.
-    fn submodules(&self, parent: &Parent<'_>, tree: &str) -> Result<(Vec<Submodule>, Vec<PathBuf>), Error> {
-        let listing = self.call(&parent.place).args(["ls-tree", "-r", "-z", tree]).bytes()?;
-        let links = fields(&listing).filter(|entry| entry.starts_with(b"160000")).filter_map(|entry| {
-            let tab = entry.iter().position(|&byte| byte == b'\t')?;
-            let id = String::from_utf8_lossy(&entry[..tab]).split(' ').nth(2)?.to_owned();
-            Some((path_of(&entry[tab + 1..]), CommitId::new(id)))
-        });
+    fn submodules(
+        &self,
+        parent: &Parent<'_>,
+        tree: &str,
+    ) -> Result<(Vec<Submodule>, Vec<PathBuf>), Error> {
+        let listing = self
+            .call(&parent.place)
+            .args(["ls-tree", "-r", "-z", tree])
+            .bytes()?;
+        let links = fields(&listing)
+            .filter(|entry| entry.starts_with(b"160000"))
+            .filter_map(|entry| {
+                let tab = entry.iter().position(|&byte| byte == b'\t')?;
+                let id = String::from_utf8_lossy(&entry[..tab])
+                    .split(' ')
+                    .nth(2)?
+                    .to_owned();
+                Some((path_of(&entry[tab + 1..]), CommitId::new(id)))
+            });
         let links: Vec<(PathBuf, CommitId)> = links.collect();
         if links.is_empty() {
             return Ok((Vec::new(), Vec::new()));
@@ -129,15 +168,26 @@ impl OwnedFolder {
         for (path, commit) in links.into_iter().filter(|(path, _)| is_plain(path)) {
             match named.get(&path) {
                 Some((name, url, Skipped::No)) => found.push(Submodule {
-                    url: url.as_deref().map(|url| resolved(url, parent.url.as_deref())),
+                    url: url
+                        .as_deref()
+                        .map(|url| resolved(url, parent.url.as_deref())),
                     users: parent.folder_of(name),
-                    in_place: self.repository().checkout_root().join(parent.path).join(&path).join(".git"),
+                    in_place: self
+                        .repository()
+                        .checkout_root()
+                        .join(parent.path)
+                        .join(&path)
+                        .join(".git"),
                     path: parent.path.join(path),
                     commit,
                 }),
                 None if self.repository().content_rules().submodules == Bring::On => {
                     let message = "`.gitmodules` says nothing of it".to_owned();
-                    return Err(Error::Submodule { path: parent.path.join(path), commit, message });
+                    return Err(Error::Submodule {
+                        path: parent.path.join(path),
+                        commit,
+                        message,
+                    });
                 }
                 Some((_, _, Skipped::Yes)) | None => others.push(parent.path.join(path)),
             }
@@ -158,30 +208,60 @@ impl OwnedFolder {
     /// before it.
     fn named(&self, parent: &Parent<'_>, tree: &str) -> Result<BTreeMap<PathBuf, Named>, Error> {
         let blob = format!("--blob={tree}:.gitmodules");
-        let listing = self.call(&parent.place).args(["config", &blob, "--list", "-z"]).answer()?;
+        let listing = self
+            .call(&parent.place)
+            .args(["config", &blob, "--list", "-z"])
+            .answer()?;
         let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         for entry in fields(&listing.stdout) {
             let text = String::from_utf8_lossy(entry);
-            let Some((key, value)) = text.split_once('\n') else { continue };
-            let Some((name, key)) = key.strip_prefix("submodule.").and_then(|rest| rest.rsplit_once('.')) else {
+            let Some((key, value)) = text.split_once('\n') else {
+                continue;
+            };
+            let Some((name, key)) = key
+                .strip_prefix("submodule.")
+                .and_then(|rest| rest.rsplit_once('.'))
+            else {
                 continue;
             };
             // A name with a way up in it would lead out of the folder of submodules.
             if is_plain(Path::new(name)) {
-                sections.entry(name.to_owned()).or_default().insert(key.to_owned(), value.to_owned());
+                sections
+                    .entry(name.to_owned())
+                    .or_default()
+                    .insert(key.to_owned(), value.to_owned());
             }
         }
         let mut named = BTreeMap::new();
         for (name, section) in sections {
-            let Some(path) = section.get("path") else { continue };
+            let Some(path) = section.get("path") else {
+                continue;
+            };
             let own = |key: &str| {
                 let key = format!("submodule.{name}.{key}");
-                self.repository().git_on_objects().args(["config", "--get", &key]).text_if_any()
+                self.repository()
+                    .git_on_objects()
+                    .args(["config", "--get", &key])
+                    .text_if_any()
             };
             let is_skipped = own("active")?.as_deref() == Some("false")
-                || own("update")?.or_else(|| section.get("update").cloned()).as_deref() == Some("none");
+                || own("update")?
+                    .or_else(|| section.get("update").cloned())
+                    .as_deref()
+                    == Some("none");
             let url = own("url")?.or_else(|| section.get("url").cloned());
-            named.insert(PathBuf::from(path), (name, url, if is_skipped { Skipped::Yes } else { Skipped::No }));
+            named.insert(
+                PathBuf::from(path),
+                (
+                    name,
+                    url,
+                    if is_skipped {
+                        Skipped::Yes
+                    } else {
+                        Skipped::No
+                    },
+                ),
+            );
         }
         Ok(named)
     }
@@ -194,16 +274,45 @@ impl OwnedFolder {
         if !store.join("HEAD").exists() {
             fs::create_dir_all(&store).map_err(Error::file("create", &store))?;
             let folder = Git::new(self.repository().environment(), &store, Hooks::Off);
-            let format = if submodule.commit.as_str().len() == 64 { "sha256" } else { "sha1" };
+            let format = if submodule.commit.as_str().len() == 64 {
+                "sha256"
+            } else {
+                "sha1"
+            };
             let format = format!("--object-format={format}");
-            folder.args(["init", "--bare", "--quiet", "--template=", &format, "."]).done()?;
+            folder
+                .args(["init", "--bare", "--quiet", "--template=", &format, "."])
+                .done()?;
         }
-        let places = [submodule.users.join("objects"), objects_in_place(&submodule.in_place)];
+        let places = [
+            submodule.users.join("objects"),
+            objects_in_place(&submodule.in_place),
+        ];
         let alternates = places.iter().filter(|path| path.is_dir());
-        let alternates = alternates.map(|path| format!("{}\n", path.display())).collect::<Vec<_>>().concat();
-        replace(&store.join("objects/info/alternates"), alternates.as_bytes())?;
-        let git = || self.call(&GitPlace { git_dir: store.clone(), work_tree: None, index: None });
-        let has_it = || git().args(["cat-file", "-e", &format!("{}^{{commit}}", submodule.commit)]).answer();
+        let alternates = alternates
+            .map(|path| format!("{}\n", path.display()))
+            .collect::<Vec<_>>()
+            .concat();
+        replace(
+            &store.join("objects/info/alternates"),
+            alternates.as_bytes(),
+        )?;
+        let git = || {
+            self.call(&GitPlace {
+                git_dir: store.clone(),
+                work_tree: None,
+                index: None,
+            })
+        };
+        let has_it = || {
+            git()
+                .args([
+                    "cat-file",
+                    "-e",
+                    &format!("{}^{{commit}}", submodule.commit),
+                ])
+                .answer()
+        };
         if has_it()?.code == 0 {
             return Ok(store);
         }
@@ -217,7 +326,15 @@ impl OwnedFolder {
         };
         let fetch = |what: &[&str]| {
             // Only the transports that git takes for safe where the address comes from a tree.
-            let git = git().args(["-c", "protocol.ext.allow=never", "fetch", "--quiet", "--no-tags", "--force", "--"]);
+            let git = git().args([
+                "-c",
+                "protocol.ext.allow=never",
+                "fetch",
+                "--quiet",
+                "--no-tags",
+                "--force",
+                "--",
+            ]);
             git.arg(url).args(what).once().answer()
         };
         let keep = format!("{}:refs/tm/{}", submodule.commit, submodule.commit);
@@ -229,16 +346,35 @@ impl OwnedFolder {
         if has_it()?.code == 0 {
             return Ok(store);
         }
-        let said = answer.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect::<Vec<_>>();
-        let said = if answer.code == 0 { "it is on no branch there".to_owned() } else { said.join("; ") };
-        Err(refused(format!("neither the repository nor `{url}` has it: {said}")))
+        let said = answer
+            .stderr
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .take(4)
+            .collect::<Vec<_>>();
+        let said = if answer.code == 0 {
+            "it is on no branch there".to_owned()
+        } else {
+            said.join("; ")
+        };
+        Err(refused(format!(
+            "neither the repository nor `{url}` has it: {said}"
+        )))
     }
 
     /// Writes the files of a submodule into its folder.
     fn put(&self, store: &Path, submodule: &Submodule) -> Result<(), Error> {
         let root = self.path().join(&submodule.path);
-        let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-        let between = submodule.path.ancestors().skip(1).map(|path| self.path().join(path));
+        let is_folder = |path: &Path| {
+            path.symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_dir())
+        };
+        let between = submodule
+            .path
+            .ancestors()
+            .skip(1)
+            .map(|path| self.path().join(path));
         if between.into_iter().any(|path| !is_folder(&path)) {
             return Err(Error::NotOwn { path: root });
         }
@@ -248,23 +384,47 @@ impl OwnedFolder {
             }
             fs::create_dir(&root).map_err(Error::file("create", &root))?;
         }
-        let private = self.own_folder().join(OF_CHECKOUT).join(key_of(&submodule.path));
+        let private = self
+            .own_folder()
+            .join(OF_CHECKOUT)
+            .join(key_of(&submodule.path));
         fs::create_dir_all(&private).map_err(Error::file("create", &private))?;
         let index = private.join("index");
-        let place = GitPlace { git_dir: store.to_owned(), work_tree: Some(root.clone()), index: Some(index.clone()) };
+        let place = GitPlace {
+            git_dir: store.to_owned(),
+            work_tree: Some(root.clone()),
+            index: Some(index.clone()),
+        };
         let git = || {
             let git = Git::new(self.repository().environment(), &root, Hooks::Off).at(&place);
-            git.args(["-c", &format!("lfs.storage={}", submodule.users.join("lfs").display())])
+            git.args([
+                "-c",
+                &format!("lfs.storage={}", submodule.users.join("lfs").display()),
+            ])
         };
-        let known = if index.exists() { Known::list(git())? } else { Known::default() };
+        let known = if index.exists() {
+            Known::list(git())?
+        } else {
+            Known::default()
+        };
         let _all_are_looked_at = clean(&root, &known, &[])?;
-        git().args(["read-tree", "--reset", "-u"]).commit(&submodule.commit).done()?;
+        git()
+            .args(["read-tree", "--reset", "-u"])
+            .commit(&submodule.commit)
+            .done()?;
         self.publish_submodule(store, submodule, &index)
     }
 
     /// Has git find a repository in the folder: its own, with nothing of anybody's settings.
-    fn publish_submodule(&self, store: &Path, submodule: &Submodule, index: &Path) -> Result<(), Error> {
-        let Some(own) = self.repository().own() else { return Ok(()) };
+    fn publish_submodule(
+        &self,
+        store: &Path,
+        submodule: &Submodule,
+        index: &Path,
+    ) -> Result<(), Error> {
+        let Some(own) = self.repository().own() else {
+            return Ok(());
+        };
         let name = format!("{}-{}", self.name(), key_of(&submodule.path));
         let git_dir = own.forget_sealed(Path::new(&name))?;
         for folder in ["objects/info", "refs"] {
@@ -278,9 +438,15 @@ impl OwnedFolder {
         replace(&git_dir.join("config"), format.as_bytes())?;
         let bytes = fs::read(index).map_err(Error::file("read", index))?;
         replace(&git_dir.join("index"), &bytes)?;
-        replace(&git_dir.join("HEAD"), format!("{}\n", submodule.commit).as_bytes())?;
+        replace(
+            &git_dir.join("HEAD"),
+            format!("{}\n", submodule.commit).as_bytes(),
+        )?;
         let dot_git = self.path().join(&submodule.path).join(".git");
-        replace_whatever(&dot_git, format!("gitdir: {}\n", git_dir.display()).as_bytes())
+        replace_whatever(
+            &dot_git,
+            format!("gitdir: {}\n", git_dir.display()).as_bytes(),
+        )
     }
 }
 
@@ -296,7 +462,10 @@ enum Skipped {
 impl Repository {
     /// Where the repository itself comes from: what `origin` says, else where it is.
     fn address(&self) -> Result<Option<String>, Error> {
-        let of_remote = self.git_on_objects().args(["config", "--get", "remote.origin.url"]).text_if_any()?;
+        let of_remote = self
+            .git_on_objects()
+            .args(["config", "--get", "remote.origin.url"])
+            .text_if_any()?;
         Ok(of_remote.or_else(|| Some(self.checkout_root().display().to_string())))
     }
 }
@@ -304,7 +473,10 @@ impl Repository {
 /// A name for a folder that belongs to a path.
 fn key_of(path: &Path) -> String {
     let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    let beginning = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    let beginning = digest
+        .iter()
+        .take(8)
+        .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     format!("{beginning:016x}")
 }
 
@@ -315,7 +487,9 @@ fn objects_in_place(dot_git: &Path) -> PathBuf {
 
 /// Returns an address as git sees it that may be relative to another one.
 fn resolved(url: &str, base: Option<&str>) -> String {
-    let (Some(base), true) = (base, url.starts_with("./") || url.starts_with("../")) else { return url.to_owned() };
+    let (Some(base), true) = (base, url.starts_with("./") || url.starts_with("../")) else {
+        return url.to_owned();
+    };
     let (mut base, mut rest) = (base.trim_end_matches('/').to_owned(), url);
     loop {
         if let Some(inner) = rest.strip_prefix("./") {
@@ -323,7 +497,11 @@ fn resolved(url: &str, base: Option<&str>) -> String {
         } else if let Some(outer) = rest.strip_prefix("../") {
             rest = outer;
             let end = base.rfind('/').or_else(|| base.rfind(':')).unwrap_or(0);
-            base.truncate(if base[end..].starts_with(':') { end + 1 } else { end });
+            base.truncate(if base[end..].starts_with(':') {
+                end + 1
+            } else {
+                end
+            });
         } else {
             break;
         }
@@ -339,10 +517,26 @@ mod tests {
     #[test]
     fn relative_addresses_are_seen_from_that_of_the_repository() {
         for (url, base, expected) in [
-            ("https://example.org/a.git", "https://example.org/b.git", "https://example.org/a.git"),
-            ("../a.git", "https://example.org/group/b.git", "https://example.org/group/a.git"),
-            ("../../other/a", "https://example.org/group/b", "https://example.org/other/a"),
-            ("../a.git", "git@example.org:group/b.git", "git@example.org:group/a.git"),
+            (
+                "https://example.org/a.git",
+                "https://example.org/b.git",
+                "https://example.org/a.git",
+            ),
+            (
+                "../a.git",
+                "https://example.org/group/b.git",
+                "https://example.org/group/a.git",
+            ),
+            (
+                "../../other/a",
+                "https://example.org/group/b",
+                "https://example.org/other/a",
+            ),
+            (
+                "../a.git",
+                "git@example.org:group/b.git",
+                "git@example.org:group/a.git",
+            ),
             ("../a.git", "git@example.org:b.git", "git@example.org:a.git"),
             ("./a", "/srv/b/", "/srv/b/a"),
         ] {

@@ -11,14 +11,21 @@ const LONGEST: u64 = 8 * 1024;
 /// Returns the folder that all worktrees of the repository around `folder` share, with all links followed; nothing
 /// where there is no repository.
 pub fn common_dir_around(folder: &Path) -> Option<PathBuf> {
-    folder.canonicalize().ok()?.ancestors().find_map(common_dir_at)
+    folder
+        .canonicalize()
+        .ok()?
+        .ancestors()
+        .find_map(common_dir_at)
 }
 
 /// Returns the top of the checkout around `folder`, with all links followed, whether anything is committed or not; nothing
 /// where there is none.
 pub fn checkout_root_around(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
-    folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+    folder
+        .ancestors()
+        .find(|folder| folder.join(".git").exists())
+        .map(Path::to_owned)
 }
 
 fn common_dir_at(folder: &Path) -> Option<PathBuf> {
@@ -29,20 +36,34 @@ fn common_dir_at(folder: &Path) -> Option<PathBuf> {
     if git.is_file() {
         return common_dir_of(&folder.join(pointer(&git)?.strip_prefix("gitdir:")?.trim()));
     }
-    let is_git_dir = folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir();
-    if is_git_dir { common_dir_of(folder) } else { None }
+    let is_git_dir = folder.join("HEAD").is_file()
+        && folder.join("objects").is_dir()
+        && folder.join("refs").is_dir();
+    if is_git_dir {
+        common_dir_of(folder)
+    } else {
+        None
+    }
 }
 
 /// A worktree's own folder names the one that it shares.
 fn common_dir_of(git_dir: &Path) -> Option<PathBuf> {
     let shared = git_dir.join("commondir");
-    let common = if shared.is_file() { git_dir.join(pointer(&shared)?.trim()) } else { git_dir.to_owned() };
+    let common = if shared.is_file() {
+        git_dir.join(pointer(&shared)?.trim())
+    } else {
+        git_dir.to_owned()
+    };
     common.canonicalize().ok()
 }
 
 fn pointer(file: &Path) -> Option<String> {
     let mut text = String::new();
-    tm_untrusted::open_own(file).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    tm_untrusted::open_own(file)
+        .ok()?
+        .take(LONGEST)
+        .read_to_string(&mut text)
+        .ok()?;
     Some(text)
 }
 
@@ -54,7 +75,10 @@ mod tests {
     fn write(path: &Path, text: &str) {
         use std::io::Write as _;
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+        File::create(path)
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
     }
 
     #[test]
@@ -66,11 +90,29 @@ mod tests {
         fs::create_dir_all(path("app/.git/refs")).unwrap();
         fs::create_dir_all(path("app/deep/er")).unwrap();
         write(&path("app/.git/worktrees/other/commondir"), "../..\n");
-        write(&path("other/.git"), &format!("gitdir: {}\n", path("app/.git/worktrees/other").display()));
-        write(&path("relative/.git"), "gitdir: ../app/.git/worktrees/other\n");
+        write(
+            &path("other/.git"),
+            &format!("gitdir: {}\n", path("app/.git/worktrees/other").display()),
+        );
+        write(
+            &path("relative/.git"),
+            "gitdir: ../app/.git/worktrees/other\n",
+        );
         std::os::unix::fs::symlink(path("app/deep"), path("link")).unwrap();
-        for folder in ["app", "app/deep/er", "app/.git", "app/.git/refs", "other", "relative", "link/er"] {
-            assert_eq!(common_dir_around(&path(folder)), Some(path("app/.git")), "{folder}");
+        for folder in [
+            "app",
+            "app/deep/er",
+            "app/.git",
+            "app/.git/refs",
+            "other",
+            "relative",
+            "link/er",
+        ] {
+            assert_eq!(
+                common_dir_around(&path(folder)),
+                Some(path("app/.git")),
+                "{folder}"
+            );
         }
     }
 
@@ -79,7 +121,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         write(&root.path().join("broken/.git"), "gitdir: ../nowhere\n");
         for folder in ["", "broken", "none"] {
-            assert_eq!(common_dir_around(&root.path().join(folder)), None, "{folder}");
+            assert_eq!(
+                common_dir_around(&root.path().join(folder)),
+                None,
+                "{folder}"
+            );
         }
     }
 }

@@ -37,7 +37,10 @@ impl Scene {
         std::fs::create_dir(&root).expect("a folder");
         let environment = environment(folder.path());
         let git = |arguments: &[&str]| {
-            git::Git::new(&environment, &root, git::Hooks::Off).args(arguments).done().expect("git");
+            git::Git::new(&environment, &root, git::Hooks::Off)
+                .args(arguments)
+                .done()
+                .expect("git");
         };
         git(&["init", "--quiet", "--initial-branch=main"]);
         git(&["config", "user.name", "Somebody"]);
@@ -46,8 +49,13 @@ impl Scene {
         git(&["add", "."]);
         git(&["commit", "--quiet", "-m", "first"]);
         let repository = Repository::discover_in(&root, environment).expect("a repository");
-        let pool = WorktreePool::open(&repository, &folder.path().join("worktrees")).expect("a pool");
-        Self { folder, repository, pool }
+        let pool =
+            WorktreePool::open(&repository, &folder.path().join("worktrees")).expect("a pool");
+        Self {
+            folder,
+            repository,
+            pool,
+        }
     }
 
     /// A pool of a run that begins now.
@@ -56,7 +64,11 @@ impl Scene {
     }
 
     fn git(&self, arguments: &[&str]) -> String {
-        self.repository.git_in(self.repository.checkout_root(), git::Hooks::Off).args(arguments).text().expect("git")
+        self.repository
+            .git_in(self.repository.checkout_root(), git::Hooks::Off)
+            .args(arguments)
+            .text()
+            .expect("git")
     }
 
     fn head(&self) -> CommitId {
@@ -64,34 +76,59 @@ impl Scene {
     }
 
     fn check_out(&self, name: &str, base: &CommitId) -> Worktree {
-        self.pool.check_out(&branch(name), &BranchStart::New, base, &[], |_, _| Ok(Vec::new())).expect("a worktree")
+        self.pool
+            .check_out(&branch(name), &BranchStart::New, base, &[], |_, _| {
+                Ok(Vec::new())
+            })
+            .expect("a worktree")
     }
 
     /// One task from worktree to commit.
     fn task(&self, name: &str, base: &CommitId, file: &str, text: &str) -> CommitId {
         let worktree = self.check_out(name, base);
         write(&worktree.path().join(file), text);
-        let captured = worktree.capture(&PathPatterns::default()).expect("captured");
+        let captured = worktree
+            .capture(&PathPatterns::default())
+            .expect("captured");
         assert!(captured.changed_from_base);
-        let commit = self.commit(&worktree, &captured.tree, &format!("{name}\n\nTask: {name}\n"));
+        let commit = self.commit(
+            &worktree,
+            &captured.tree,
+            &format!("{name}\n\nTask: {name}\n"),
+        );
         worktree.release().expect("released");
         commit
     }
 
     fn commit(&self, worktree: &Worktree, tree: &TreeId, message: &str) -> CommitId {
-        let commit = self.repository.commit_as_user(tree, &[worktree.base()], message).expect("a commit");
-        worktree.put_branch_at(&commit, "refs/tm/salvage/test/1/1").expect("moved");
+        let commit = self
+            .repository
+            .commit_as_user(tree, &[worktree.base()], message)
+            .expect("a commit");
+        worktree
+            .put_branch_at(&commit, "refs/tm/salvage/test/1/1")
+            .expect("moved");
         commit
     }
 
     fn advance(&self, integration: &BranchName, preview: &MergePreview) {
-        let merge = self.repository.merge_commit(preview, "Land\n").expect("a merge");
-        let start = BranchStart::Reuse { expected: preview.head.clone() };
-        self.repository.move_branch(integration, &merge, &start).expect("landed");
+        let merge = self
+            .repository
+            .merge_commit(preview, "Land\n")
+            .expect("a merge");
+        let start = BranchStart::Reuse {
+            expected: preview.head.clone(),
+        };
+        self.repository
+            .move_branch(integration, &merge, &start)
+            .expect("landed");
     }
 
     fn land(&self, commit: &CommitId) -> Landing {
-        let head = self.repository.resolve("tm/run").expect("an integration branch");
+        let head = self
+            .repository
+            .resolve("tm/run")
+            .expect("an integration branch");
         let landing = self.repository.land(&head, commit).expect("a merge");
         if let Landing::Clean(preview) = &landing {
             self.advance(&branch("tm/run"), preview);
@@ -121,14 +158,23 @@ fn landing_in_either_order_gives_the_same_tree_and_touches_no_checkout() {
         .map(|order| {
             let scene = Scene::new();
             let base = scene.head();
-            scene.repository.create_branch(&branch("tm/run"), &base).expect("created");
+            scene
+                .repository
+                .create_branch(&branch("tm/run"), &base)
+                .expect("created");
             for name in order {
                 let commit = scene.task(&format!("tm/{name}"), &base, &format!("{name}.txt"), name);
                 assert!(matches!(scene.land(&commit), Landing::Clean(_)));
                 assert_eq!(scene.land(&commit), Landing::AlreadyLanded);
             }
-            assert_eq!((scene.head(), scene.git(&["status", "--porcelain"])), (base, String::new()));
-            scene.repository.tree_of(&scene.repository.resolve("tm/run").expect("a commit")).expect("a tree")
+            assert_eq!(
+                (scene.head(), scene.git(&["status", "--porcelain"])),
+                (base, String::new())
+            );
+            scene
+                .repository
+                .tree_of(&scene.repository.resolve("tm/run").expect("a commit"))
+                .expect("a tree")
         })
         .collect();
     assert_eq!(trees[0], trees[1]);
@@ -138,18 +184,34 @@ fn landing_in_either_order_gives_the_same_tree_and_touches_no_checkout() {
 fn a_conflict_names_the_files_and_moves_nothing() {
     let scene = Scene::new();
     let base = scene.head();
-    scene.repository.create_branch(&branch("tm/run"), &base).expect("created");
+    scene
+        .repository
+        .create_branch(&branch("tm/run"), &base)
+        .expect("created");
     let one = scene.task("tm/1", &base, "a.txt", "ONE\ntwo\nthree\n");
     let other = scene.task("tm/2", &base, "a.txt", "uno\ntwo\nthree\n");
     scene.land(&one);
     let before = scene.repository.resolve("tm/run").expect("a commit");
-    let Landing::Conflict(conflict) = scene.land(&other) else { panic!("a conflict") };
-    assert_eq!((conflict.files, conflict.texts.expect("lines").len()), (vec!["a.txt".to_owned()], 1));
-    assert_eq!(scene.repository.resolve("tm/run").expect("a commit"), before);
-    let with = scene.repository.trailers_between(&other, &before, &["a.txt".into()], "Task").expect("trailers");
+    let Landing::Conflict(conflict) = scene.land(&other) else {
+        panic!("a conflict")
+    };
+    assert_eq!(
+        (conflict.files, conflict.texts.expect("lines").len()),
+        (vec!["a.txt".to_owned()], 1)
+    );
+    assert_eq!(
+        scene.repository.resolve("tm/run").expect("a commit"),
+        before
+    );
+    let with = scene
+        .repository
+        .trailers_between(&other, &before, &["a.txt".into()], "Task")
+        .expect("trailers");
     assert_eq!(with, ["tm/1"]);
     assert!(matches!(
-        scene.repository.combine(&[one, other], "Base\n", Conflicts::United),
+        scene
+            .repository
+            .combine(&[one, other], "Base\n", Conflicts::United),
         Ok(MergeOutcome::Conflict(_))
     ));
 }
@@ -160,20 +222,35 @@ fn the_base_of_a_task_contains_everything_or_is_refused() {
     let base = scene.head();
     let one = scene.task("tm/1", &base, "b.txt", "b");
     let two = scene.task("tm/2", &base, "c.txt", "c");
-    let refused = scene
-        .pool
-        .check_out(&branch("tm/3"), &BranchStart::New, &one, std::slice::from_ref(&two), |_, _| Ok(Vec::new()));
+    let refused = scene.pool.check_out(
+        &branch("tm/3"),
+        &BranchStart::New,
+        &one,
+        std::slice::from_ref(&two),
+        |_, _| Ok(Vec::new()),
+    );
     assert!(matches!(refused, Err(Error::MissingDependency { missing, .. }) if missing == two));
-    let MergeOutcome::Merged(both) =
-        scene.repository.combine(&[one.clone(), two.clone()], "Base\n", Conflicts::Told).expect("a merge")
+    let MergeOutcome::Merged(both) = scene
+        .repository
+        .combine(&[one.clone(), two.clone()], "Base\n", Conflicts::Told)
+        .expect("a merge")
     else {
         panic!("a conflict")
     };
     scene
         .pool
-        .check_out(&branch("tm/3"), &BranchStart::New, &both, &[one.clone(), two], |_, _| Ok(Vec::new()))
+        .check_out(
+            &branch("tm/3"),
+            &BranchStart::New,
+            &both,
+            &[one.clone(), two],
+            |_, _| Ok(Vec::new()),
+        )
         .expect("a worktree");
-    let same = scene.repository.combine(&[both.clone(), one], "Base\n", Conflicts::Told).expect("a merge");
+    let same = scene
+        .repository
+        .combine(&[both.clone(), one], "Base\n", Conflicts::Told)
+        .expect("a merge");
     assert_eq!(same, MergeOutcome::Merged(both));
 }
 
@@ -184,11 +261,21 @@ fn the_default_branch_and_the_one_checked_out_are_never_moved() {
     let commit = scene.task("tm/1", &base, "b.txt", "b");
     scene.git(&["checkout", "--quiet", "-b", "mine"]);
     for name in ["main", "mine"] {
-        let start = BranchStart::Reuse { expected: base.clone() };
+        let start = BranchStart::Reuse {
+            expected: base.clone(),
+        };
         let moved = scene.repository.move_branch(&branch(name), &commit, &start);
-        assert!(matches!(moved, Err(Error::RefusedDefaultBranch { .. })), "{name}");
-        let given = scene.pool.check_out(&branch(name), &start, &base, &[], |_, _| Ok(Vec::new()));
-        assert!(matches!(given, Err(Error::RefusedDefaultBranch { .. })), "{name}");
+        assert!(
+            matches!(moved, Err(Error::RefusedDefaultBranch { .. })),
+            "{name}"
+        );
+        let given = scene
+            .pool
+            .check_out(&branch(name), &start, &base, &[], |_, _| Ok(Vec::new()));
+        assert!(
+            matches!(given, Err(Error::RefusedDefaultBranch { .. })),
+            "{name}"
+        );
         assert_eq!(scene.repository.resolve(name).expect("a commit"), base);
     }
 }
@@ -197,13 +284,25 @@ fn the_default_branch_and_the_one_checked_out_are_never_moved() {
 fn whoever_loses_a_race_for_a_branch_is_told() {
     let scene = Scene::new();
     let base = scene.head();
-    scene.repository.create_branch(&branch("tm/run"), &base).expect("created");
+    scene
+        .repository
+        .create_branch(&branch("tm/run"), &base)
+        .expect("created");
     let one = scene.task("tm/1", &base, "b.txt", "b");
-    let start = BranchStart::Reuse { expected: base.clone() };
-    scene.repository.move_branch(&branch("tm/run"), &one, &start).expect("moved");
-    let late = scene.repository.move_branch(&branch("tm/run"), &base, &start);
+    let start = BranchStart::Reuse {
+        expected: base.clone(),
+    };
+    scene
+        .repository
+        .move_branch(&branch("tm/run"), &one, &start)
+        .expect("moved");
+    let late = scene
+        .repository
+        .move_branch(&branch("tm/run"), &base, &start);
     assert!(matches!(late, Err(Error::Moved { .. })));
-    let again = scene.repository.move_branch(&branch("tm/run"), &one, &BranchStart::New);
+    let again = scene
+        .repository
+        .move_branch(&branch("tm/run"), &one, &BranchStart::New);
     assert!(matches!(again, Err(Error::Moved { .. })));
 }
 
@@ -211,10 +310,25 @@ fn whoever_loses_a_race_for_a_branch_is_told() {
 fn names_that_are_taken_or_in_the_way_are_seen() {
     let scene = Scene::new();
     let base = scene.head();
-    scene.repository.create_branch(&branch("tm/1"), &base).expect("created");
-    assert_eq!(scene.repository.free_branch(&branch("tm/1")).expect("a name"), branch("tm/1-2"));
-    assert!(matches!(scene.repository.free_branch(&branch("tm/1/x")), Err(Error::BranchClash { .. })));
-    assert!(matches!(scene.repository.free_branch(&branch("tm")), Err(Error::BranchClash { .. })));
+    scene
+        .repository
+        .create_branch(&branch("tm/1"), &base)
+        .expect("created");
+    assert_eq!(
+        scene
+            .repository
+            .free_branch(&branch("tm/1"))
+            .expect("a name"),
+        branch("tm/1-2")
+    );
+    assert!(matches!(
+        scene.repository.free_branch(&branch("tm/1/x")),
+        Err(Error::BranchClash { .. })
+    ));
+    assert!(matches!(
+        scene.repository.free_branch(&branch("tm")),
+        Err(Error::BranchClash { .. })
+    ));
 }
 
 #[test]
@@ -224,38 +338,81 @@ fn what_is_never_committed_stays_out_even_when_the_agent_committed_it() {
     write(&worktree.path().join(".taskmaster/tasks.json"), "{}");
     write(&worktree.path().join("b.txt"), "b");
     let git = |arguments: &[&str]| {
-        scene.repository.git_in(worktree.path(), git::Hooks::Off).args(arguments).done().expect("git");
+        scene
+            .repository
+            .git_in(worktree.path(), git::Hooks::Off)
+            .args(arguments)
+            .done()
+            .expect("git");
     };
     git(&["add", "."]);
     git(&["commit", "--quiet", "-m", "by the agent"]);
-    let captured = worktree.capture(&never(&[".taskmaster/**"])).expect("captured");
-    assert_eq!(captured.never_committed, [PathBuf::from(".taskmaster/tasks.json")]);
+    let captured = worktree
+        .capture(&never(&[".taskmaster/**"]))
+        .expect("captured");
+    assert_eq!(
+        captured.never_committed,
+        [PathBuf::from(".taskmaster/tasks.json")]
+    );
     let commit = scene.commit(&worktree, &captured.tree, "by tm\n");
-    assert_eq!(scene.git(&["ls-tree", "-r", "--name-only", commit.as_str()]), "a.txt\nb.txt");
-    assert_eq!(scene.git(&["log", "--format=%s", commit.as_str()]), "by tm\nfirst");
-    assert_eq!(scene.git(&["log", "--format=%s", "refs/tm/salvage/test/1/1"]), "by the agent\nfirst");
+    assert_eq!(
+        scene.git(&["ls-tree", "-r", "--name-only", commit.as_str()]),
+        "a.txt\nb.txt"
+    );
+    assert_eq!(
+        scene.git(&["log", "--format=%s", commit.as_str()]),
+        "by tm\nfirst"
+    );
+    assert_eq!(
+        scene.git(&["log", "--format=%s", "refs/tm/salvage/test/1/1"]),
+        "by the agent\nfirst"
+    );
     assert!(worktree.path().join(".taskmaster/tasks.json").exists());
 }
 
 #[test]
 fn an_agent_that_leaves_the_branch_or_rewrites_history_keeps_its_content() {
     for commands in [
-        &[&["checkout", "--quiet", "-b", "elsewhere"][..], &["commit", "--quiet", "--allow-empty", "-m", "there"]][..],
+        &[
+            &["checkout", "--quiet", "-b", "elsewhere"][..],
+            &["commit", "--quiet", "--allow-empty", "-m", "there"],
+        ][..],
         &[&["checkout", "--quiet", "--detach"]],
-        &[&["checkout", "--quiet", "--orphan", "nothing"], &["commit", "--quiet", "--allow-empty", "-m", "root"]],
+        &[
+            &["checkout", "--quiet", "--orphan", "nothing"],
+            &["commit", "--quiet", "--allow-empty", "-m", "root"],
+        ],
     ] {
         let scene = Scene::new();
         let base = scene.head();
         let worktree = scene.check_out("tm/1", &base);
         write(&worktree.path().join("b.txt"), "b");
         for arguments in commands {
-            scene.repository.git_in(worktree.path(), git::Hooks::Off).args(*arguments).done().expect("git");
+            scene
+                .repository
+                .git_in(worktree.path(), git::Hooks::Off)
+                .args(*arguments)
+                .done()
+                .expect("git");
         }
-        let captured = worktree.capture(&PathPatterns::default()).expect("captured");
+        let captured = worktree
+            .capture(&PathPatterns::default())
+            .expect("captured");
         let commit = scene.commit(&worktree, &captured.tree, "work\n");
-        assert_eq!(scene.repository.branch_tip(&branch("tm/1")).expect("a tip"), Some(commit.clone()));
-        assert!(scene.repository.is_ancestor(&base, &commit).expect("an answer"));
-        assert_eq!(scene.git(&["ls-tree", "-r", "--name-only", commit.as_str()]), "a.txt\nb.txt");
+        assert_eq!(
+            scene.repository.branch_tip(&branch("tm/1")).expect("a tip"),
+            Some(commit.clone())
+        );
+        assert!(
+            scene
+                .repository
+                .is_ancestor(&base, &commit)
+                .expect("an answer")
+        );
+        assert_eq!(
+            scene.git(&["ls-tree", "-r", "--name-only", commit.as_str()]),
+            "a.txt\nb.txt"
+        );
     }
 }
 
@@ -288,7 +445,9 @@ fn many_worktrees_at_once_are_no_trouble() {
     std::thread::scope(|scope| {
         for number in 0..16 {
             let (scene, base) = (&scene, &base);
-            scope.spawn(move || scene.task(&format!("tm/{number}"), base, &format!("{number}.txt"), "x"));
+            scope.spawn(move || {
+                scene.task(&format!("tm/{number}"), base, &format!("{number}.txt"), "x")
+            });
         }
     });
     scene.pool.close().expect("closed");
@@ -303,18 +462,28 @@ fn a_worktree_or_branch_that_the_user_deleted_is_an_error_and_no_panic() {
     assert!(worktree.capture(&PathPatterns::default()).is_err());
     let path = worktree.path().to_owned();
     assert!(worktree.release().is_err());
-    assert!(matches!(scene.pool.take_over(&path, &branch("tm/1"), &base), Err(Error::NotInPool { .. })));
+    assert!(matches!(
+        scene.pool.take_over(&path, &branch("tm/1"), &base),
+        Err(Error::NotInPool { .. })
+    ));
     scene.check_out("tm/2", &base);
 }
 
 #[test]
 fn changes_are_seen_where_the_default_branch_is_only_at_the_remote() {
     let scene = Scene::new();
-    scene.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/elsewhere"]);
+    scene.git(&[
+        "symbolic-ref",
+        "refs/remotes/origin/HEAD",
+        "refs/remotes/origin/elsewhere",
+    ]);
     let take = || CheckoutSnapshot::take(&scene.repository, &[]).expect("a snapshot");
     let before = take();
     write(&scene.repository.checkout_root().join("x.txt"), "x\n");
-    assert_eq!(before.changes(&take(), &scene.repository), ["x.txt (new, +1)"]);
+    assert_eq!(
+        before.changes(&take(), &scene.repository),
+        ["x.txt (new, +1)"]
+    );
 }
 
 #[test]
@@ -323,7 +492,9 @@ fn changes_in_the_users_checkout_are_seen() {
     let root = scene.repository.checkout_root().to_owned();
     let own = [root.join("tasks.json")];
     let take = || CheckoutSnapshot::take(&scene.repository, &own).expect("a snapshot");
-    let changes = |before: &CheckoutSnapshot, after: &CheckoutSnapshot| before.changes(after, &scene.repository);
+    let changes = |before: &CheckoutSnapshot, after: &CheckoutSnapshot| {
+        before.changes(after, &scene.repository)
+    };
     let before = take();
     write(&root.join("tasks.json"), "{}");
     assert_eq!(changes(&before, &take()), Vec::<String>::new());
@@ -333,19 +504,33 @@ fn changes_in_the_users_checkout_are_seen() {
     write(&root.join("x.txt"), "longer");
     assert_eq!(changes(&with_file, &take()), ["x.txt (changed again, +1)"]);
     write(&root.join("a.txt"), "one\n2\nthree\nfour\n");
-    assert_eq!(changes(&with_file, &take()), ["a.txt (modified, +2 -1)", "x.txt (changed again, +1)"]);
+    assert_eq!(
+        changes(&with_file, &take()),
+        ["a.txt (modified, +2 -1)", "x.txt (changed again, +1)"]
+    );
     std::fs::remove_file(root.join("x.txt")).expect("removed");
     assert_eq!(
         changes(&with_file, &take()),
-        ["a.txt (modified, +2 -1)", "x.txt (was changed before, and is as in HEAD now)"]
+        [
+            "a.txt (modified, +2 -1)",
+            "x.txt (was changed before, and is as in HEAD now)"
+        ]
     );
     let first = scene.head().to_string();
     scene.git(&["commit", "--quiet", "--allow-empty", "-m", "escape"]);
     let second = scene.head().to_string();
     let (first, second) = (&first[..10], &second[..10]);
-    let [head, default, _] = &changes(&before, &take())[..] else { panic!("three changes") };
-    assert_eq!(*head, format!("HEAD (now main at {second}, before main at {first})"));
-    assert_eq!(*default, format!("the default branch (now at {second}, before at {first})"));
+    let [head, default, _] = &changes(&before, &take())[..] else {
+        panic!("three changes")
+    };
+    assert_eq!(
+        *head,
+        format!("HEAD (now main at {second}, before main at {first})")
+    );
+    assert_eq!(
+        *default,
+        format!("the default branch (now at {second}, before at {first})")
+    );
 }
 
 #[test]
@@ -356,16 +541,35 @@ fn a_tree_is_made_with_some_files_as_they_were() {
     write(&worktree.path().join("a.txt"), "other");
     write(&worktree.path().join("t/new.txt"), "new");
     write(&worktree.path().join("kept.txt"), "kept");
-    let staged = worktree.capture(&PathPatterns::default()).expect("captured");
-    let text = |commit: &CommitId, path: &str| scene.repository.text_at(commit, path).expect("a commit");
-    assert_eq!(scene.repository.text_in_tree(&staged.tree, "t/new.txt").expect("a tree").as_deref(), Some("new"));
+    let staged = worktree
+        .capture(&PathPatterns::default())
+        .expect("captured");
+    let text =
+        |commit: &CommitId, path: &str| scene.repository.text_at(commit, path).expect("a commit");
+    assert_eq!(
+        scene
+            .repository
+            .text_in_tree(&staged.tree, "t/new.txt")
+            .expect("a tree")
+            .as_deref(),
+        Some("new")
+    );
     let files = ["a.txt", "t/new.txt", "nowhere.txt"].map(str::to_owned);
-    let made = scene.repository.with_files_of(&staged.tree, &files, &head).expect("a commit");
+    let made = scene
+        .repository
+        .with_files_of(&staged.tree, &files, &head)
+        .expect("a commit");
     assert_eq!(text(&made, "a.txt").as_deref(), Some("one\ntwo\nthree\n"));
     assert_eq!(text(&made, "t/new.txt"), None);
     assert_eq!(text(&made, "kept.txt").as_deref(), Some("kept"));
-    assert_eq!(scene.repository.first_parent(&made).expect("a commit"), Some(head.clone()));
-    assert_eq!(scene.repository.first_parent(&head).expect("a commit"), None);
+    assert_eq!(
+        scene.repository.first_parent(&made).expect("a commit"),
+        Some(head.clone())
+    );
+    assert_eq!(
+        scene.repository.first_parent(&head).expect("a commit"),
+        None
+    );
 }
 
 #[test]
@@ -376,34 +580,82 @@ fn work_is_seen_committed_or_not_and_files_of_tm_are_left_out() {
     let before = scene.repository.work_snapshot().expect("a snapshot");
     let since = |before: &WorkSnapshot, left_out: &[PathBuf]| {
         let after = scene.repository.work_snapshot().expect("a snapshot");
-        scene.repository.work_between(before, &after, left_out).expect("work")
+        scene
+            .repository
+            .work_between(before, &after, left_out)
+            .expect("work")
     };
     let nothing = since(&before, &[]);
-    assert_eq!(nothing, Work { uncommitted: 1, ..Work::default() });
+    assert_eq!(
+        nothing,
+        Work {
+            uncommitted: 1,
+            ..Work::default()
+        }
+    );
     write(&root.join("a.txt"), "one\n2\nthree\n");
     scene.git(&["commit", "--quiet", "-am", "count\tdown"]);
     write(&root.join("sub/new.txt"), "a\nb\n");
     write(&root.join(".taskmaster/notes"), "mine\n");
     let work = since(&before, &[".taskmaster".into()]);
-    assert_eq!((work.files, work.insertions, work.deletions, work.uncommitted), (2, 3, 1, 2));
-    assert_eq!(work.commits.iter().map(|(_, subject)| subject.as_str()).collect::<Vec<_>>(), ["count\tdown"]);
-    assert_eq!(scene.git(&["diff", "--cached", "--name-only"]), "", "the index is as it was");
+    assert_eq!(
+        (
+            work.files,
+            work.insertions,
+            work.deletions,
+            work.uncommitted
+        ),
+        (2, 3, 1, 2)
+    );
+    assert_eq!(
+        work.commits
+            .iter()
+            .map(|(_, subject)| subject.as_str())
+            .collect::<Vec<_>>(),
+        ["count\tdown"]
+    );
+    assert_eq!(
+        scene.git(&["diff", "--cached", "--name-only"]),
+        "",
+        "the index is as it was"
+    );
 }
 
 #[test]
 fn the_rest_is_committed_above_the_agents_own_commits() {
     let scene = Scene::new();
     let worktree = scene.check_out("tm/loop", &scene.head());
-    assert_eq!(worktree.commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes).expect("nothing"), None);
+    assert_eq!(
+        worktree
+            .commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes)
+            .expect("nothing"),
+        None
+    );
     write(&worktree.path().join("b.txt"), "b\n");
     let git = || scene.repository.git_in(worktree.path(), git::Hooks::Off);
     git().args(["add", "."]).done().expect("added");
-    git().args(["commit", "--quiet", "-m", "the agent's"]).done().expect("committed");
-    assert_eq!(worktree.commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes).expect("nothing"), None);
+    git()
+        .args(["commit", "--quiet", "-m", "the agent's"])
+        .done()
+        .expect("committed");
+    assert_eq!(
+        worktree
+            .commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes)
+            .expect("nothing"),
+        None
+    );
     write(&worktree.path().join("c.txt"), "c\n");
-    let rest =
-        worktree.commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes).expect("a commit").expect("a commit");
-    assert_eq!(scene.repository.resolve(&format!("{rest}~2")).expect("a commit"), scene.head());
+    let rest = worktree
+        .commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes)
+        .expect("a commit")
+        .expect("a commit");
+    assert_eq!(
+        scene
+            .repository
+            .resolve(&format!("{rest}~2"))
+            .expect("a commit"),
+        scene.head()
+    );
 }
 
 #[test]
@@ -414,8 +666,14 @@ fn a_file_that_changes_just_after_it_was_staged_is_seen() {
         write(&worktree.path().join("a.txt"), &format!("old {round:02}"));
         worktree.capture(&PathPatterns::default()).expect("staged");
         write(&worktree.path().join("a.txt"), &format!("new {round:02}"));
-        let tree = scene.repository.tree_of_checkout(worktree.path()).expect("a tree");
-        let text = scene.repository.text_in_tree(&tree, "a.txt").expect("a tree");
+        let tree = scene
+            .repository
+            .tree_of_checkout(worktree.path())
+            .expect("a tree");
+        let text = scene
+            .repository
+            .text_in_tree(&tree, "a.txt")
+            .expect("a tree");
         assert_eq!(text, Some(format!("new {round:02}")));
     }
 }
@@ -425,17 +683,47 @@ fn a_worktree_for_looking_around_goes_when_nothing_is_left_in_it() {
     let scene = Scene::new();
     let commit = scene.task("task", &scene.head(), "new.txt", "new\n");
     let folder = scene.folder.path().join("opened/task");
-    let opened = scene.repository.open_worktree(&branch("task"), &folder).expect("a worktree");
+    let opened = scene
+        .repository
+        .open_worktree(&branch("task"), &folder)
+        .expect("a worktree");
     assert_eq!(opened, InspectionWorktree::Made(folder.clone()));
-    assert_eq!(scene.repository.open_worktree(&branch("task"), &folder).expect("again"), opened);
+    assert_eq!(
+        scene
+            .repository
+            .open_worktree(&branch("task"), &folder)
+            .expect("again"),
+        opened
+    );
     write(&folder.join("mine.txt"), "not committed\n");
-    assert_eq!(scene.repository.close_worktree(&opened).outcome, Pruned::Kept);
+    assert_eq!(
+        scene.repository.close_worktree(&opened).outcome,
+        Pruned::Kept
+    );
     std::fs::remove_file(folder.join("mine.txt")).expect("removed");
-    assert_eq!(scene.repository.close_worktree(&opened).outcome, Pruned::Removed);
+    assert_eq!(
+        scene.repository.close_worktree(&opened).outcome,
+        Pruned::Removed
+    );
     assert!(!folder.exists());
-    assert_eq!(scene.repository.branch_tip(&branch("task")).expect("a branch"), Some(commit));
-    let here = scene.repository.open_worktree(&branch("main"), &folder).expect("the checkout");
-    assert_eq!(here, InspectionWorktree::Found(scene.repository.checkout_root().to_owned()));
+    assert_eq!(
+        scene
+            .repository
+            .branch_tip(&branch("task"))
+            .expect("a branch"),
+        Some(commit)
+    );
+    let here = scene
+        .repository
+        .open_worktree(&branch("main"), &folder)
+        .expect("the checkout");
+    assert_eq!(
+        here,
+        InspectionWorktree::Found(scene.repository.checkout_root().to_owned())
+    );
     assert_eq!(scene.repository.close_worktree(&here).outcome, Pruned::Kept);
-    scene.repository.open_worktree(&branch("nowhere"), &folder).expect_err("there is no such branch");
+    scene
+        .repository
+        .open_worktree(&branch("nowhere"), &folder)
+        .expect_err("there is no such branch");
 }

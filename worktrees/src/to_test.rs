@@ -22,7 +22,11 @@ impl Repository {
     /// # Errors
     /// There is no such tree or commit, or the object store can't be written.
     pub fn commit_to_test(&self, tree: &TreeId, on: &CommitId) -> Result<CommitId, Error> {
-        match self.author()?.zip(self.reader()).and_then(|(author, reader)| reader.commit_to_test(tree, on, author)) {
+        match self
+            .author()?
+            .zip(self.reader())
+            .and_then(|(author, reader)| reader.commit_to_test(tree, on, author))
+        {
             Some(made) => Ok(made),
             None => self.commit_tree(tree, &[on], TREE_TO_TEST),
         }
@@ -30,12 +34,21 @@ impl Repository {
 
     /// Returns the name and the address that commits of a run bear, asked for once.
     fn author(&self) -> Result<Option<&(String, String)>, Error> {
-        let Some(known) = self.own().map(OwnGit::author) else { return Ok(None) };
+        let Some(known) = self.own().map(OwnGit::author) else {
+            return Ok(None);
+        };
         if known.get().is_none() {
-            let said = self.git_on_objects().args(["var", "GIT_AUTHOR_IDENT"]).text()?;
-            let named = said.rsplit_once('>').and_then(|(named, _)| named.split_once(" <"));
+            let said = self
+                .git_on_objects()
+                .args(["var", "GIT_AUTHOR_IDENT"])
+                .text()?;
+            let named = said
+                .rsplit_once('>')
+                .and_then(|(named, _)| named.split_once(" <"));
             let (name, address) = named.unwrap_or_default();
-            return Ok(Some(known.get_or_init(|| (name.to_owned(), address.to_owned()))));
+            return Ok(Some(
+                known.get_or_init(|| (name.to_owned(), address.to_owned())),
+            ));
         }
         Ok(known.get())
     }
@@ -45,7 +58,12 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree or commit, or the object store can't be written.
-    pub fn with_files_of(&self, tree: &TreeId, files: &[String], from: &CommitId) -> Result<CommitId, Error> {
+    pub fn with_files_of(
+        &self,
+        tree: &TreeId,
+        files: &[String],
+        from: &CommitId,
+    ) -> Result<CommitId, Error> {
         let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
         let made = self.with_paths_of(tree, &files, from)?;
         self.commit_to_test(&made, from)
@@ -56,21 +74,38 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree, or the object store can't be written.
-    pub fn with_texts(&self, tree: &TreeId, texts: &[(String, String)], parent: &CommitId) -> Result<CommitId, Error> {
+    pub fn with_texts(
+        &self,
+        tree: &TreeId,
+        texts: &[(String, String)],
+        parent: &CommitId,
+    ) -> Result<CommitId, Error> {
         let is_meant = |path: &[u8]| texts.iter().any(|(meant, _)| meant.as_bytes() == path);
         let there = self.files(tree, &|mode, path| mode != LINK && is_meant(path))?;
-        let modes: BTreeMap<Vec<u8>, i32> = there.into_iter().map(|Entry { mode, path, .. }| (path, mode)).collect();
+        let modes: BTreeMap<Vec<u8>, i32> = there
+            .into_iter()
+            .map(|Entry { mode, path, .. }| (path, mode))
+            .collect();
         let mode_of = |path: &str| modes.get(path.as_bytes()).copied().unwrap_or(PLAIN);
-        let texts: Vec<(&str, i32, &str)> =
-            texts.iter().map(|(path, text)| (path.as_str(), mode_of(path), text.as_str())).collect();
-        let made = match self.reader().and_then(|reader| reader.with_texts(tree, &texts)) {
+        let texts: Vec<(&str, i32, &str)> = texts
+            .iter()
+            .map(|(path, text)| (path.as_str(), mode_of(path), text.as_str()))
+            .collect();
+        let made = match self
+            .reader()
+            .and_then(|reader| reader.with_texts(tree, &texts))
+        {
             Some(made) => made,
             None => self.with_texts_by_git(tree, &texts)?,
         };
         self.commit_to_test(&made, parent)
     }
 
-    fn with_texts_by_git(&self, tree: &TreeId, texts: &[(&str, i32, &str)]) -> Result<TreeId, Error> {
+    fn with_texts_by_git(
+        &self,
+        tree: &TreeId,
+        texts: &[(&str, i32, &str)],
+    ) -> Result<TreeId, Error> {
         let mut changes = Vec::new();
         for (path, mode, text) in texts {
             let write = self.git_on_objects().args(["hash-object", "-w", "--stdin"]);
@@ -83,12 +118,19 @@ impl Repository {
 
 impl Reader {
     /// Makes a commit of a tree on another one.
-    fn commit_to_test(&self, tree: &TreeId, on: &CommitId, (name, address): &(String, String)) -> Option<CommitId> {
+    fn commit_to_test(
+        &self,
+        tree: &TreeId,
+        on: &CommitId,
+        (name, address): &(String, String),
+    ) -> Option<CommitId> {
         let git = self.writer()?;
         let tree = git.find_tree(Oid::from_str(&tree.0).ok()?).ok()?;
         let on = git.find_commit(Oid::from_str(on.as_str()).ok()?).ok()?;
         let signature = Signature::now(name, address).ok()?;
-        let made = git.commit(None, &signature, &signature, TREE_TO_TEST, &tree, &[&on]).ok()?;
+        let made = git
+            .commit(None, &signature, &signature, TREE_TO_TEST, &tree, &[&on])
+            .ok()?;
         Some(CommitId::new(made.to_string()))
     }
 
@@ -97,7 +139,11 @@ impl Reader {
         let git = self.writer()?;
         let mut update = TreeUpdateBuilder::new();
         for (path, mode, text) in texts {
-            let mode = if *mode == PLAIN { FileMode::Blob } else { FileMode::BlobExecutable };
+            let mode = if *mode == PLAIN {
+                FileMode::Blob
+            } else {
+                FileMode::BlobExecutable
+            };
             update.upsert(*path, git.blob(text.as_bytes()).ok()?, mode);
         }
         let base = git.find_tree(Oid::from_str(&tree.0).ok()?).ok()?;

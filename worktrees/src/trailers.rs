@@ -11,10 +11,16 @@ impl Repository {
     /// There is no such commit.
     pub fn trailers(&self, commit: &CommitId) -> Result<Vec<(String, String)>, Error> {
         let format = "--format=%(trailers:only,unfold,separator=%x00,key_value_separator=%x1f)";
-        let text = self.git().args(["log", "-1", "-z", format]).commit(commit).bytes()?;
+        let text = self
+            .git()
+            .args(["log", "-1", "-z", format])
+            .commit(commit)
+            .bytes()?;
         let trailer = |entry: &[u8]| {
             let entry = String::from_utf8_lossy(entry).into_owned();
-            entry.split_once('\u{1f}').map(|(name, value)| (name.to_owned(), value.to_owned()))
+            entry
+                .split_once('\u{1f}')
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
         };
         Ok(fields(&text).filter_map(trailer).collect())
     }
@@ -23,15 +29,33 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn last_with_trailer(&self, head: &CommitId, name: &str, value: &str) -> Result<Option<CommitId>, Error> {
+    pub fn last_with_trailer(
+        &self,
+        head: &CommitId,
+        name: &str,
+        value: &str,
+    ) -> Result<Option<CommitId>, Error> {
         let format = format!("--format=%H %(trailers:key={name},valueonly,unfold,separator=%x1f)");
         let holds = format!("--grep={name}: {value}");
-        let call = self.git().args(["log", "--first-parent", "-z", "--fixed-strings", &holds, &format]).commit(head);
+        let call = self
+            .git()
+            .args([
+                "log",
+                "--first-parent",
+                "-z",
+                "--fixed-strings",
+                &holds,
+                &format,
+            ])
+            .commit(head);
         let listing = call.bytes()?;
         let mut entries = fields(&listing).map(String::from_utf8_lossy);
         let is_wanted = |entry: &str| {
             let (id, values) = entry.split_once(' ')?;
-            values.split('\u{1f}').any(|found| found.trim() == value).then(|| CommitId::new(id))
+            values
+                .split('\u{1f}')
+                .any(|found| found.trim() == value)
+                .then(|| CommitId::new(id))
         };
         Ok(entries.find_map(|entry| is_wanted(&entry)))
     }
@@ -49,7 +73,11 @@ impl Repository {
         name: &str,
     ) -> Result<Vec<String>, Error> {
         let format = format!("--format=%(trailers:key={name},valueonly,separator=%x00)%x00");
-        let text = self.git().args(["log", &format, &format!("{from}..{to}"), "--"]).args(files).bytes()?;
+        let text = self
+            .git()
+            .args(["log", &format, &format!("{from}..{to}"), "--"])
+            .args(files)
+            .bytes()?;
         let values = fields(&text).map(|value| String::from_utf8_lossy(value).trim().to_owned());
         Ok(values.filter(|value| !value.is_empty()).collect())
     }

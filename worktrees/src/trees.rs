@@ -34,7 +34,11 @@ pub(crate) struct Named {
 
 impl Library {
     pub(crate) fn new(git: git2::Repository) -> Self {
-        Self { git, trees: HashMap::new(), kept: 0 }
+        Self {
+            git,
+            trees: HashMap::new(),
+            kept: 0,
+        }
     }
 
     /// Returns what a tree says.
@@ -101,15 +105,21 @@ impl Library {
             }
             let length = folder.len();
             folder.extend_from_slice(name);
-            let is_folder = |entry: Option<&(i32, Oid)>| entry.filter(|(mode, _)| *mode == FOLDER).map(|(_, id)| *id);
-            let is_file = |entry: Option<&(i32, Oid)>| entry.is_some_and(|(mode, _)| *mode != FOLDER);
+            let is_folder = |entry: Option<&(i32, Oid)>| {
+                entry.filter(|(mode, _)| *mode == FOLDER).map(|(_, id)| *id)
+            };
+            let is_file =
+                |entry: Option<&(i32, Oid)>| entry.is_some_and(|(mode, _)| *mode != FOLDER);
             let kind = match (is_file(old), is_file(new)) {
                 (true, true) => Some(DifferenceKind::Modified),
                 (true, false) => Some(DifferenceKind::Deleted),
                 (false, true) => Some(DifferenceKind::Added),
                 (false, false) => None,
             };
-            found.extend(kind.map(|kind| Difference { path: folder.clone(), kind }));
+            found.extend(kind.map(|kind| Difference {
+                path: folder.clone(),
+                kind,
+            }));
             let (old, new) = (is_folder(old), is_folder(new));
             if old.is_some() || new.is_some() {
                 folder.push(b'/');
@@ -125,13 +135,20 @@ impl Library {
 fn named(tree: &git2::Tree<'_>) -> Option<Vec<Named>> {
     let named = |entry: git2::TreeEntry<'_>| {
         let mode = entry.filemode_raw();
-        MODES.contains(&mode).then(|| Named { name: entry.name_bytes().into(), mode, id: entry.id() })
+        MODES.contains(&mode).then(|| Named {
+            name: entry.name_bytes().into(),
+            mode,
+            id: entry.id(),
+        })
     };
     tree.iter().map(named).collect()
 }
 
 fn by_name(entries: &[Named]) -> BTreeMap<&[u8], (i32, Oid)> {
-    entries.iter().map(|entry| (&*entry.name, (entry.mode, entry.id))).collect()
+    entries
+        .iter()
+        .map(|entry| (&*entry.name, (entry.mode, entry.id)))
+        .collect()
 }
 
 /// Reads objects that nobody has looked at since they may have been written over.
@@ -142,7 +159,10 @@ pub(crate) struct Fresh {
 
 impl Fresh {
     pub(crate) fn new(git: git2::Repository) -> Self {
-        Self { git, seen: HashSet::new() }
+        Self {
+            git,
+            seen: HashSet::new(),
+        }
     }
 
     /// Reads all objects of a commit or tree that a known commit does not have.
@@ -173,7 +193,9 @@ impl Fresh {
             return Some(());
         }
         let entries = named(&self.git.find_tree(tree).ok()?)?;
-        let of_base = base.and_then(|base| named(&self.git.find_tree(base).ok()?)).unwrap_or_default();
+        let of_base = base
+            .and_then(|base| named(&self.git.find_tree(base).ok()?))
+            .unwrap_or_default();
         let of_base = by_name(&of_base);
         for Named { name, mode, id } in &entries {
             let (id, same_name) = (*id, of_base.get(&**name).map(|(_, id)| *id));

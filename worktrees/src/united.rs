@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use tm_scheduler::CommitId;
 use tm_scheduler::merging::{
-    Resolution, Segment, is_joined_by_lines, marker_size, segments, union, with_ended_line, without_removed,
+    Resolution, Segment, is_joined_by_lines, marker_size, segments, union, with_ended_line,
+    without_removed,
 };
 use tm_scheduler::verdict::is_test_path;
 
@@ -45,7 +46,11 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn merged_as_far(&self, into: &CommitId, commit: &CommitId) -> Result<(TreeId, Option<Conflict>), Error> {
+    pub fn merged_as_far(
+        &self,
+        into: &CommitId,
+        commit: &CommitId,
+    ) -> Result<(TreeId, Option<Conflict>), Error> {
         Ok(match self.merge_trees(into, commit)? {
             Merged::Tree(tree) => (tree, None),
             Merged::Conflict(conflict) => (conflict.marked.clone(), Some(conflict)),
@@ -57,10 +62,14 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn united(&self, conflict: &Conflict) -> Result<Option<TreeId>, Error> {
-        let Some(texts) = &conflict.texts else { return Ok(None) };
+        let Some(texts) = &conflict.texts else {
+            return Ok(None);
+        };
         let mut files = Vec::new();
         for of in texts {
-            let Some(content) = self.united_text(of)? else { return Ok(None) };
+            let Some(content) = self.united_text(of)? else {
+                return Ok(None);
+            };
             files.push(MergedFile { of, content });
         }
         self.with_merged(&conflict.marked, &files).map(Some)
@@ -77,11 +86,18 @@ impl Repository {
             return Ok(None);
         }
         let versions = self.versions(of)?;
-        let Some(segments) = self.segments_of(&versions)? else { return Ok(None) };
-        let Some(mut text) = union(&segments) else { return Ok(None) };
+        let Some(segments) = self.segments_of(&versions)? else {
+            return Ok(None);
+        };
+        let Some(mut text) = union(&segments) else {
+            return Ok(None);
+        };
         let [_, ours, theirs] = &versions;
         // Where no side ends its last line, neither does the merged text.
-        if [ours, theirs].iter().all(|version| !version.ends_with(b"\n")) {
+        if [ours, theirs]
+            .iter()
+            .all(|version| !version.ends_with(b"\n"))
+        {
             text.truncate(text.trim_end_matches(['\n', '\r']).len());
         }
         Ok(Some(text.into_bytes()))
@@ -90,14 +106,21 @@ impl Repository {
     /// Returns the tree without the lines that are taken back, with those that others added around them; `None` where any
     /// other line is at odds.
     pub(crate) fn without_lines_of(&self, conflict: &Conflict) -> Result<Option<TreeId>, Error> {
-        let Some(texts) = &conflict.texts else { return Ok(None) };
+        let Some(texts) = &conflict.texts else {
+            return Ok(None);
+        };
         let mut files = Vec::new();
         for of in texts {
             if of.base.is_none() || !is_joined_by_lines(&of.path.to_string_lossy()) {
                 return Ok(None);
             }
-            let Some(text) = self.segments(of)?.as_deref().and_then(without_removed) else { return Ok(None) };
-            files.push(MergedFile { of, content: text.into_bytes() });
+            let Some(text) = self.segments(of)?.as_deref().and_then(without_removed) else {
+                return Ok(None);
+            };
+            files.push(MergedFile {
+                of,
+                content: text.into_bytes(),
+            });
         }
         self.with_merged(&conflict.marked, &files).map(Some)
     }
@@ -118,16 +141,27 @@ impl Repository {
                 Ok(_) | Err(_) => return Ok(None),
             }
         }
-        let [base, ours, theirs] = texts.as_slice() else { unreachable!("there are three versions") };
+        let [base, ours, theirs] = texts.as_slice() else {
+            unreachable!("there are three versions")
+        };
         let marker = marker_size(&[base, ours, theirs]);
         let files = VersionFiles::of([base, ours, theirs].map(String::as_bytes))?;
-        let git = self.git_on_objects().args(["merge-file", "-p", "--diff3", &format!("--marker-size={marker}")]);
-        let answer = git.args(["ours", "base", "theirs"].map(|name| files.path().join(name))).answer()?;
+        let git = self.git_on_objects().args([
+            "merge-file",
+            "-p",
+            "--diff3",
+            &format!("--marker-size={marker}"),
+        ]);
+        let answer = git
+            .args(["ours", "base", "theirs"].map(|name| files.path().join(name)))
+            .answer()?;
         // The exit code counts the conflicts; beyond 127 it is an error.
         if !(0..128).contains(&answer.code) {
             return Err(answer.into_error(&["merge-file".to_owned()]));
         }
-        Ok(String::from_utf8(answer.stdout).ok().and_then(|merged| segments(&merged, marker)))
+        Ok(String::from_utf8(answer.stdout)
+            .ok()
+            .and_then(|merged| segments(&merged, marker)))
     }
 
     /// Returns the content of the three versions of a file in conflict: before (nothing, where both sides made it), what is
@@ -157,7 +191,9 @@ impl Repository {
     pub fn with_merged(&self, marked: &TreeId, files: &[MergedFile<'_>]) -> Result<TreeId, Error> {
         let mut changes = Vec::new();
         for MergedFile { of, content } in files {
-            let git = self.git_on_objects().args(["hash-object", "-w", "--no-filters", "--stdin"]);
+            let git = self
+                .git_on_objects()
+                .args(["hash-object", "-w", "--no-filters", "--stdin"]);
             let blob = git.input(content.clone()).object_id()?;
             changes.extend(entry(&of.mode, &blob, &of.path));
         }
@@ -169,7 +205,10 @@ impl Repository {
     /// # Errors
     /// git refused, or the object store can't be written.
     pub fn with_ours(&self, tree: &TreeId, files: &[&ConflictedText]) -> Result<TreeId, Error> {
-        let changes = files.iter().flat_map(|of| entry(&of.mode, &of.ours, &of.path)).collect();
+        let changes = files
+            .iter()
+            .flat_map(|of| entry(&of.mode, &of.ours, &of.path))
+            .collect();
         self.tree_with(tree, changes)
     }
 }
@@ -201,5 +240,10 @@ impl VersionFiles {
 
 /// An entry in the form of `update-index --index-info`.
 fn entry(mode: &str, blob: &str, path: &Path) -> Vec<u8> {
-    [format!("{mode} {blob}\t").as_bytes(), path.as_os_str().as_bytes(), b"\0"].concat()
+    [
+        format!("{mode} {blob}\t").as_bytes(),
+        path.as_os_str().as_bytes(),
+        b"\0",
+    ]
+    .concat()
 }

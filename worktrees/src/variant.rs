@@ -12,7 +12,11 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn paths(&self, tree: &TreeId) -> Result<BTreeSet<String>, Error> {
-        Ok(self.files(tree, &|_, _| true)?.into_iter().map(Entry::name).collect())
+        Ok(self
+            .files(tree, &|_, _| true)?
+            .into_iter()
+            .map(Entry::name)
+            .collect())
     }
 
     /// Returns the symbolic links of a tree: where each leads to, by its path.
@@ -30,20 +34,36 @@ impl Repository {
     }
 
     /// The files of a tree that are wanted by mode and path.
-    pub(crate) fn files(&self, tree: &TreeId, is_wanted: &dyn Fn(i32, &[u8]) -> bool) -> Result<Vec<Entry>, Error> {
-        if let Some(found) = self.reader().and_then(|reader| reader.entries(tree, is_wanted)) {
+    pub(crate) fn files(
+        &self,
+        tree: &TreeId,
+        is_wanted: &dyn Fn(i32, &[u8]) -> bool,
+    ) -> Result<Vec<Entry>, Error> {
+        if let Some(found) = self
+            .reader()
+            .and_then(|reader| reader.entries(tree, is_wanted))
+        {
             return Ok(found);
         }
-        let listing = self.git().args(["ls-tree", "-r", "-z", "--full-tree", &tree.0]).bytes()?;
+        let listing = self
+            .git()
+            .args(["ls-tree", "-r", "-z", "--full-tree", &tree.0])
+            .bytes()?;
         let entry = |bytes: &[u8]| {
             let tab = bytes.iter().position(|&byte| byte == b'\t')?;
             let facts = String::from_utf8_lossy(&bytes[..tab]).into_owned();
             let mut words = facts.split(' ');
             let mode = i32::from_str_radix(words.next()?, 8).ok()?;
-            Some(Entry { mode, id: words.nth(1)?.to_owned(), path: bytes[tab + 1..].to_owned() })
+            Some(Entry {
+                mode,
+                id: words.nth(1)?.to_owned(),
+                path: bytes[tab + 1..].to_owned(),
+            })
         };
         let entries = fields(&listing).filter_map(entry);
-        Ok(entries.filter(|entry| is_wanted(entry.mode, &entry.path)).collect())
+        Ok(entries
+            .filter(|entry| is_wanted(entry.mode, &entry.path))
+            .collect())
     }
 
     /// The content of a blob.

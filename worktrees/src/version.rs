@@ -6,7 +6,10 @@ use std::fmt;
 use std::path::Path;
 
 /// The first version with `merge-tree --write-tree`.
-const NEEDED: GitVersion = GitVersion { major: 2, minor: 38 };
+const NEEDED: GitVersion = GitVersion {
+    major: 2,
+    minor: 38,
+};
 const NEEDED_TEXT: &str = "2.38";
 
 /// The version of the `git` program.
@@ -26,7 +29,11 @@ impl fmt::Display for GitVersion {
 
 /// Returns the version of git, or an error when there is none or it is too old.
 pub fn check_git() -> Result<GitVersion, Error> {
-    accept(&Git::new(&Environment::default(), Path::new("."), Hooks::Off).arg("--version").text()?)
+    accept(
+        &Git::new(&Environment::default(), Path::new("."), Hooks::Off)
+            .arg("--version")
+            .text()?,
+    )
 }
 
 fn accept(text: &str) -> Result<GitVersion, Error> {
@@ -34,7 +41,10 @@ fn accept(text: &str) -> Result<GitVersion, Error> {
         Some(version) if version >= NEEDED => Ok(version),
         _ => {
             let found = text.trim_start_matches("git version ").to_owned();
-            Err(Error::GitTooOld { found, needed: NEEDED_TEXT })
+            Err(Error::GitTooOld {
+                found,
+                needed: NEEDED_TEXT,
+            })
         }
     }
 }
@@ -42,8 +52,15 @@ fn accept(text: &str) -> Result<GitVersion, Error> {
 fn parse(text: &str) -> Option<GitVersion> {
     let mut numbers = text.strip_prefix("git version ")?.split('.');
     let major = numbers.next()?.parse().ok()?;
-    let digits: String = numbers.next()?.chars().take_while(char::is_ascii_digit).collect();
-    Some(GitVersion { major, minor: digits.parse().ok()? })
+    let digits: String = numbers
+        .next()?
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    Some(GitVersion {
+        major,
+        minor: digits.parse().ok()?,
+    })
 }
 
 #[cfg(test)]
@@ -57,9 +74,12 @@ mod tests {
 
     #[test]
     fn version_is_read_in_every_spelling() {
-        for text in
-            ["git version 2.47.3", "git version 2.39.5 (Apple Git-154)", "git version 2.50-rc1", "git version 3.0"]
-        {
+        for text in [
+            "git version 2.47.3",
+            "git version 2.39.5 (Apple Git-154)",
+            "git version 2.50-rc1",
+            "git version 3.0",
+        ] {
             assert!(accept(text).is_ok(), "{text}");
         }
     }
@@ -67,7 +87,10 @@ mod tests {
     #[test]
     fn old_git_is_named_together_with_the_needed_version() {
         let error = accept("git version 2.34.1").expect_err("too old");
-        assert_eq!(error.to_string(), "use git `2.34.1`: version 2.38 or later is needed");
+        assert_eq!(
+            error.to_string(),
+            "use git `2.34.1`: version 2.38 or later is needed"
+        );
         assert!(accept("not git at all").is_err());
     }
 }

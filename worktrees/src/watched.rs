@@ -49,18 +49,30 @@ impl Repository {
         let mut watched = settings.digests();
         let common = self.common_dir();
         for file in FILES {
-            watched.extend(digest_of(&common.join(file)).map(|digest| (format!(".git/{file}"), digest)));
+            watched.extend(
+                digest_of(&common.join(file)).map(|digest| (format!(".git/{file}"), digest)),
+            );
         }
-        let mut folders = vec![(common.join("hooks"), ".git/hooks"), (common.join("refs/replace"), "refs/replace")];
+        let mut folders = vec![
+            (common.join("hooks"), ".git/hooks"),
+            (common.join("refs/replace"), "refs/replace"),
+        ];
         if let HooksFolder::Named(path) = settings.hooks(self)
             && path.is_absolute()
         {
             folders.push((path, "core.hooksPath"));
         }
         for (folder, name) in folders {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES) {
+            for entry in std::fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .take(MOST_FILES)
+            {
                 let file = entry.file_name().to_string_lossy().into_owned();
-                watched.extend(digest_of(&entry.path()).map(|digest| (format!("{name}/{file}"), digest)));
+                watched.extend(
+                    digest_of(&entry.path()).map(|digest| (format!("{name}/{file}"), digest)),
+                );
             }
         }
         Ok(watched)
@@ -76,7 +88,14 @@ impl Repository {
         }
         let origins = self
             .git_as_user()
-            .args(["config", "--list", "--includes", "--show-origin", "--name-only", "-z"])
+            .args([
+                "config",
+                "--list",
+                "--includes",
+                "--show-origin",
+                "--name-only",
+                "-z",
+            ])
             .bytes()?;
         let named = fields(&origins).step_by(2).filter_map(|origin| {
             let path = std::str::from_utf8(origin).ok()?.strip_prefix("file:")?;
@@ -88,9 +107,14 @@ impl Repository {
             Some(self.common_dir().join("config")),
             Some(self.git_dir().join("config.worktree")),
             Some(environment.home_path("~/.gitconfig")),
-            environment.configuration_folder().map(|folder| folder.join("git/config")),
+            environment
+                .configuration_folder()
+                .map(|folder| folder.join("git/config")),
         ];
-        let files = named.chain(usual.into_iter().flatten()).map(|path| (path.clone(), state_of(&path))).collect();
+        let files = named
+            .chain(usual.into_iter().flatten())
+            .map(|path| (path.clone(), state_of(&path)))
+            .collect();
         let settings = Settings::of(self.git_as_user())?;
         listed.0 = Some((files, settings.clone()));
         Ok(settings)
@@ -106,7 +130,9 @@ pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
     for (name, digest) in later {
         match before.get(name) {
             None => changes.push(format!("git's settings: {name} (new)")),
-            Some(known) if known != digest => changes.push(format!("git's settings: {name} (changed)")),
+            Some(known) if known != digest => {
+                changes.push(format!("git's settings: {name} (changed)"))
+            }
             Some(_) => {}
         }
     }
@@ -120,10 +146,17 @@ impl Settings {
     /// of how git works.
     fn digests(&self) -> Watched {
         let mut hashers: BTreeMap<&str, DefaultHasher> = BTreeMap::new();
-        for (key, value) in self.entries().iter().filter(|(key, _)| !key.starts_with("branch.")) {
+        for (key, value) in self
+            .entries()
+            .iter()
+            .filter(|(key, _)| !key.starts_with("branch."))
+        {
             value.hash(hashers.entry(key).or_default());
         }
-        hashers.into_iter().map(|(key, hasher)| (key.to_owned(), hasher.finish())).collect()
+        hashers
+            .into_iter()
+            .map(|(key, hasher)| (key.to_owned(), hasher.finish()))
+            .collect()
     }
 }
 
@@ -134,7 +167,13 @@ fn digest_of(path: &Path) -> Option<u64> {
     match crate::files::beginning(path, MOST_BYTES) {
         Ok(bytes) => bytes.hash(&mut hasher),
         // A link, a pipe, or something long is known by its looks.
-        Err(_) => (metadata.len(), metadata.ino(), metadata.ctime_nsec(), metadata.ctime()).hash(&mut hasher),
+        Err(_) => (
+            metadata.len(),
+            metadata.ino(),
+            metadata.ctime_nsec(),
+            metadata.ctime(),
+        )
+            .hash(&mut hasher),
     }
     Some(hasher.finish())
 }
@@ -144,5 +183,11 @@ fn state_of(path: &Path) -> FileState {
     let metadata = path.metadata().ok()?;
     let seconds = u64::try_from(metadata.ctime()).unwrap_or_default();
     let nanoseconds = u64::try_from(metadata.ctime_nsec()).unwrap_or_default();
-    Some([metadata.dev(), metadata.ino(), metadata.len(), seconds, nanoseconds])
+    Some([
+        metadata.dev(),
+        metadata.ino(),
+        metadata.len(),
+        seconds,
+        nanoseconds,
+    ])
 }

@@ -36,7 +36,10 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn work_snapshot(&self) -> Result<WorkSnapshot, Error> {
-        Ok(WorkSnapshot { head: self.head()?.commit, tree: self.tree_of_checkout(self.checkout_root())? })
+        Ok(WorkSnapshot {
+            head: self.head()?.commit,
+            tree: self.tree_of_checkout(self.checkout_root())?,
+        })
     }
 
     /// Returns what was done between two snapshots, but for some files (relative to the top).
@@ -50,11 +53,17 @@ impl Repository {
         left_out: &[PathBuf],
     ) -> Result<Work, Error> {
         let is_left_out = |path: &Path| left_out.iter().any(|left_out| path.starts_with(left_out));
-        let mut work = Work { commits: self.commits_between(before, after)?, ..Work::default() };
+        let mut work = Work {
+            commits: self.commits_between(before, after)?,
+            ..Work::default()
+        };
         let numbers = self.differences(&["--numstat"], &before.tree.0, &after.tree.0)?;
         for entry in fields(&numbers) {
             let mut parts = entry.splitn(3, |&byte| byte == b'\t');
-            let (Some(new), Some(gone), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+            let (Some(new), Some(gone), Some(path)) = (parts.next(), parts.next(), parts.next())
+            else {
+                continue;
+            };
             if is_left_out(&path_of(path)) {
                 continue;
             }
@@ -62,25 +71,44 @@ impl Repository {
             work.insertions += lines(new);
             work.deletions += lines(gone);
         }
-        let uncommitted = self.differences(&["--name-only"], &self.tree_of(&after.head)?.0, &after.tree.0)?;
-        work.uncommitted = fields(&uncommitted).filter(|path| !is_left_out(&path_of(path))).count() as u64;
+        let uncommitted = self.differences(
+            &["--name-only"],
+            &self.tree_of(&after.head)?.0,
+            &after.tree.0,
+        )?;
+        work.uncommitted = fields(&uncommitted)
+            .filter(|path| !is_left_out(&path_of(path)))
+            .count() as u64;
         Ok(work)
     }
 
     fn differences(&self, form: &[&str], from: &str, to: &str) -> Result<Vec<u8>, Error> {
-        self.git_on_objects().args(["diff-tree", "-r", "-z", "--no-renames"]).args(form).args([from, to]).bytes()
+        self.git_on_objects()
+            .args(["diff-tree", "-r", "-z", "--no-renames"])
+            .args(form)
+            .args([from, to])
+            .bytes()
     }
 
-    fn commits_between(&self, before: &WorkSnapshot, after: &WorkSnapshot) -> Result<Vec<(String, String)>, Error> {
+    fn commits_between(
+        &self,
+        before: &WorkSnapshot,
+        after: &WorkSnapshot,
+    ) -> Result<Vec<(String, String)>, Error> {
         if before.head == after.head {
             return Ok(Vec::new());
         }
         let range = format!("{}..{}", before.head, after.head);
-        let listing =
-            self.git_on_objects().args(["log", "-z", "--reverse", "--format=%h%x09%s", &range, "--"]).bytes()?;
+        let listing = self
+            .git_on_objects()
+            .args(["log", "-z", "--reverse", "--format=%h%x09%s", &range, "--"])
+            .bytes()?;
         let commits = fields(&listing).map(|entry| String::from_utf8_lossy(entry).into_owned());
         Ok(commits
-            .filter_map(|line| line.split_once('\t').map(|(id, text)| (id.to_owned(), text.to_owned())))
+            .filter_map(|line| {
+                line.split_once('\t')
+                    .map(|(id, text)| (id.to_owned(), text.to_owned()))
+            })
             .collect())
     }
 }
@@ -91,11 +119,17 @@ impl Worktree {
     /// # Errors
     /// The folder is not tm's any more, or git refused.
     pub fn work_snapshot(&self) -> Result<WorkSnapshot, Error> {
-        Ok(WorkSnapshot { head: self.head(), tree: self.tree()? })
+        Ok(WorkSnapshot {
+            head: self.head(),
+            tree: self.tree()?,
+        })
     }
 }
 
 /// A count of lines; `-` stands for a binary file, which has none.
 fn lines(field: &[u8]) -> u64 {
-    std::str::from_utf8(field).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+    std::str::from_utf8(field)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0)
 }

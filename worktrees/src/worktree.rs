@@ -18,8 +18,15 @@ use tm_scheduler::CommitId;
 /// So many paths that are left out are named at the most.
 const SHOWN: usize = 20;
 /// Folders and files that tools leave behind and nobody looks for in a commit.
-const OF_TOOLS: [&str; 7] =
-    ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "node_modules", "target", ".DS_Store"];
+const OF_TOOLS: [&str; 7] = [
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    "node_modules",
+    "target",
+    ".DS_Store",
+];
 
 /// A worktree that is in use.
 #[derive(Debug)]
@@ -44,8 +51,18 @@ pub struct Captured {
 }
 
 impl Worktree {
-    pub(crate) const fn new(pool: WorktreePool, folder: OwnedFolder, branch: BranchName, base: CommitId) -> Self {
-        Self { pool, folder, branch, base }
+    pub(crate) const fn new(
+        pool: WorktreePool,
+        folder: OwnedFolder,
+        branch: BranchName,
+        base: CommitId,
+    ) -> Self {
+        Self {
+            pool,
+            folder,
+            branch,
+            base,
+        }
     }
 
     /// Returns its folder.
@@ -69,7 +86,9 @@ impl Worktree {
 
     /// Returns the commit that whoever worked here left it at, as far as that is one; else the base.
     pub(crate) fn head(&self) -> CommitId {
-        self.folder.head_that_was_left().unwrap_or_else(|| self.base.clone())
+        self.folder
+            .head_that_was_left()
+            .unwrap_or_else(|| self.base.clone())
     }
 
     /// Leaves untracked paths alone from now on, which tm itself put there or the user lets stay: they are part of no work.
@@ -103,10 +122,17 @@ impl Worktree {
     /// # Errors
     /// The branch is elsewhere, or git refused.
     pub fn move_to_base(&mut self, base: &CommitId) -> Result<(), Error> {
-        let start = BranchStart::Reuse { expected: self.base.clone() };
+        let start = BranchStart::Reuse {
+            expected: self.base.clone(),
+        };
         self.repository().move_branch(&self.branch, base, &start)?;
         self.base = base.clone();
-        self.folder.check_out(base, &OwnedHead::Branch(&self.branch), self.folder.kept(), None)
+        self.folder.check_out(
+            base,
+            &OwnedHead::Branch(&self.branch),
+            self.folder.kept(),
+            None,
+        )
     }
 
     /// Takes everything that the agent left as a tree, but for what is never committed, whose content is the base's.
@@ -134,25 +160,50 @@ impl Worktree {
         let (ignored, added) = std::thread::scope(|scope| {
             let ignored = scope.spawn(|| self.folder.ignored());
             let added = self.folder.add();
-            (ignored.join().unwrap_or_else(|panic| resume_unwind(panic)), added)
+            (
+                ignored.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                added,
+            )
         });
         added?;
-        let ignored: Vec<PathBuf> = ignored?.into_iter().filter(|path| !self.is_kept(path)).collect();
-        let forced = if ignored.is_empty() { Vec::new() } else { self.folder.forced_by_others() };
+        let ignored: Vec<PathBuf> = ignored?
+            .into_iter()
+            .filter(|path| !self.is_kept(path))
+            .collect();
+        let forced = if ignored.is_empty() {
+            Vec::new()
+        } else {
+            self.folder.forced_by_others()
+        };
         self.folder.add_forced(&forced)?;
         let whole = self.folder.write_tree()?;
         let nested = self.new_repositories(&whole)?;
         if !nested.is_empty() {
             return Err(Error::NestedRepositories { paths: nested });
         }
-        let changed = self.repository().differing(self.base.as_str(), &whole.0)?.into_iter();
+        let changed = self
+            .repository()
+            .differing(self.base.as_str(), &whole.0)?
+            .into_iter();
         let changed = changed.map(|difference| path_of(&difference.path));
-        let never_committed: Vec<PathBuf> = changed.filter(|path| never_commit.covers(path)).collect();
-        let tree = self.repository().with_paths_of(&whole, &never_committed, &self.base)?;
+        let never_committed: Vec<PathBuf> =
+            changed.filter(|path| never_commit.covers(path)).collect();
+        let tree = self
+            .repository()
+            .with_paths_of(&whole, &never_committed, &self.base)?;
         let changed_from_base = tree != self.repository().tree_of(&self.base)?;
         let is_left_out = |path: &PathBuf| !is_of_tools(path) && !forced.contains(path);
-        let ignored = ignored.into_iter().filter(is_left_out).take(SHOWN).collect();
-        Ok(Captured { tree, changed_from_base, never_committed, ignored })
+        let ignored = ignored
+            .into_iter()
+            .filter(is_left_out)
+            .take(SHOWN)
+            .collect();
+        Ok(Captured {
+            tree,
+            changed_from_base,
+            never_committed,
+            ignored,
+        })
     }
 
     fn is_kept(&self, path: &Path) -> bool {
@@ -162,9 +213,17 @@ impl Worktree {
     /// Returns where a tree has repositories that the base has not.
     fn new_repositories(&self, tree: &TreeId) -> Result<Vec<PathBuf>, Error> {
         let repository = self.repository();
-        let (before, after) = (repository.content_of(&repository.tree_of(&self.base)?)?, repository.content_of(tree)?);
+        let (before, after) = (
+            repository.content_of(&repository.tree_of(&self.base)?)?,
+            repository.content_of(tree)?,
+        );
         let is_known = |path: &PathBuf| before.links.iter().any(|(known, _)| known == path);
-        Ok(after.links.iter().map(|(path, _)| path.clone()).filter(|path| !is_known(path)).collect())
+        Ok(after
+            .links
+            .iter()
+            .map(|(path, _)| path.clone())
+            .filter(|path| !is_known(path))
+            .collect())
     }
 
     /// Puts the task's branch at a commit of tm's, whatever the agent did with the branch; commits of the agent's that are
@@ -174,7 +233,13 @@ impl Worktree {
     /// The branch is protected, somebody moves it again and again, or git refused.
     pub fn put_branch_at(&self, commit: &CommitId, keep_as: &str) -> Result<(), Error> {
         let repository = self.repository();
-        for work in [repository.branch_tip(&self.branch)?, self.folder.head_that_was_left()].into_iter().flatten() {
+        for work in [
+            repository.branch_tip(&self.branch)?,
+            self.folder.head_that_was_left(),
+        ]
+        .into_iter()
+        .flatten()
+        {
             if !repository.is_ancestor(&work, commit)? {
                 repository.keep(keep_as, &work)?;
             }
@@ -221,10 +286,14 @@ impl Worktree {
         if captured.tree == repository.tree_of(&head)? {
             return Ok(None);
         }
-        self.folder.stage(&captured.tree, &OwnedHead::Branch(&self.branch))?;
+        self.folder
+            .stage(&captured.tree, &OwnedHead::Branch(&self.branch))?;
         let Hooked { tree, message } = match hooks {
             RunHooks::Yes => crate::hooks::run(&self.folder, HookedWork::Commit, message)?,
-            RunHooks::No => Hooked { tree: captured.tree, message: message.to_owned() },
+            RunHooks::No => Hooked {
+                tree: captured.tree,
+                message: message.to_owned(),
+            },
         };
         let commit = repository.commit_as_user(&tree, &[&head], &message)?;
         self.put_branch_at(&commit, &format!("refs/tm/salvage/{}", self.branch))?;
@@ -237,7 +306,12 @@ impl Worktree {
     /// # Errors
     /// git refused.
     pub fn go_back_to(&self, commit: &CommitId) -> Result<(), Error> {
-        self.folder.check_out(commit, &OwnedHead::Branch(&self.branch), self.folder.kept(), None)
+        self.folder.check_out(
+            commit,
+            &OwnedHead::Branch(&self.branch),
+            self.folder.kept(),
+            None,
+        )
     }
 
     /// Tells whether everything that would be committed is.
@@ -245,7 +319,9 @@ impl Worktree {
     /// # Errors
     /// git refused.
     pub fn is_clean(&self) -> Result<bool, Error> {
-        let Some(tip) = self.repository().branch_tip(&self.branch)? else { return Ok(false) };
+        let Some(tip) = self.repository().branch_tip(&self.branch)? else {
+            return Ok(false);
+        };
         Ok(self.folder.tree()? == self.repository().tree_of(&tip)?)
     }
 
@@ -297,7 +373,11 @@ pub(crate) fn salvage(
         return Ok(None);
     }
     let is_committed = tree == repository.tree_of(&head)?;
-    let commit = if is_committed { head } else { repository.commit_tree(&tree, &[&head], message)? };
+    let commit = if is_committed {
+        head
+    } else {
+        repository.commit_tree(&tree, &[&head], message)?
+    };
     repository.keep(reference, &commit)?;
     Ok(Some(commit))
 }
@@ -316,11 +396,19 @@ fn refusal(error: &Error) -> Option<&str> {
 }
 
 fn refused_work(error: Error) -> Error {
-    let Some(message) = refusal(&error) else { return error };
+    let Some(message) = refusal(&error) else {
+        return error;
+    };
     // A repository without a commit; those with one are seen in the tree.
-    let nested = message.lines().find_map(|line| line.strip_suffix(" does not have a commit checked out"));
+    let nested = message
+        .lines()
+        .find_map(|line| line.strip_suffix(" does not have a commit checked out"));
     match nested.and_then(|line| line.split('\'').nth(1)) {
-        Some(path) => Error::NestedRepositories { paths: vec![path.into()] },
-        None => Error::NotTaken { output: message.to_owned() },
+        Some(path) => Error::NestedRepositories {
+            paths: vec![path.into()],
+        },
+        None => Error::NotTaken {
+            output: message.to_owned(),
+        },
     }
 }

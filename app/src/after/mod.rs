@@ -55,26 +55,62 @@ impl AfterRun {
     /// # Errors
     /// There is no current folder.
     pub(crate) fn or(&self, before: &Self) -> std::io::Result<Self> {
-        let report_dir = self.report_dir.as_ref().map(std::path::absolute).transpose()?;
+        let report_dir = self
+            .report_dir
+            .as_ref()
+            .map(std::path::absolute)
+            .transpose()?;
         Ok(Self {
             report_dir: report_dir.or_else(|| before.report_dir.clone()),
             ci: self.ci.as_ref().or(before.ci.as_ref()).cloned(),
-            on_complete: self.on_complete.as_ref().or(before.on_complete.as_ref()).cloned(),
-            notify: if self.notify.is_empty() { before.notify.clone() } else { self.notify.clone() },
+            on_complete: self
+                .on_complete
+                .as_ref()
+                .or(before.on_complete.as_ref())
+                .cloned(),
+            notify: if self.notify.is_empty() {
+                before.notify.clone()
+            } else {
+                self.notify.clone()
+            },
         })
     }
 
     /// Runs the command, delivers the notices, and sends the traces, when a run is over.
-    pub(crate) async fn tell(&self, project: &Project, summary: &Summary, directory: &RunDirectory) {
+    pub(crate) async fn tell(
+        &self,
+        project: &Project,
+        summary: &Summary,
+        directory: &RunDirectory,
+    ) {
         #[cfg(feature = "otel")]
         warn(project, traces::export(summary));
         if let (Some(command), Ok(folder)) = (&self.on_complete, std::env::current_dir()) {
             let environment = environment(summary, directory);
             let (log_folder, id) = (directory.path(), summary.run_id.as_str());
-            on_complete(project, OnComplete { command, folder: &folder, log_folder, environment, id }).await;
+            on_complete(
+                project,
+                OnComplete {
+                    command,
+                    folder: &folder,
+                    log_folder,
+                    environment,
+                    id,
+                },
+            )
+            .await;
         }
-        let notice = Notice { text: in_a_line(summary), summary };
-        deliver(project, &channels(&self.notify).unwrap_or_default(), &notice, directory.path()).await;
+        let notice = Notice {
+            text: in_a_line(summary),
+            summary,
+        };
+        deliver(
+            project,
+            &channels(&self.notify).unwrap_or_default(),
+            &notice,
+            directory.path(),
+        )
+        .await;
     }
 }
 
@@ -115,18 +151,33 @@ pub(crate) async fn deliver<T: Serialize + Sync>(
 
 /// Tells every channel that a run is paused by itself; whoever paused it knows.
 pub(crate) fn tell_of_pause(told: &RunEvent, of: &RunOf) {
-    let RunEvent::Event(Event::RunPaused { why: Some(why) }) = told else { return };
+    let RunEvent::Event(Event::RunPaused { why: Some(why) }) = told else {
+        return;
+    };
     let channels = channels(&of.after.notify).unwrap_or_default();
     if channels.is_empty() {
         return;
     }
-    let (project, id, why) = (of.project.clone(), of.header.run_id.to_string(), why.clone());
+    let (project, id, why) = (
+        of.project.clone(),
+        of.header.run_id.to_string(),
+        why.clone(),
+    );
     let scratch = of.directory.path().to_owned();
     // The run does not wait for it.
     tokio::spawn(async move {
         let text = format!("run {id} is paused: {why}");
         let summary = serde_json::json!({"run_id": id, "status": "paused", "broken_by": why});
-        deliver(&project, &channels, &Notice { text, summary: &summary }, &scratch).await;
+        deliver(
+            &project,
+            &channels,
+            &Notice {
+                text,
+                summary: &summary,
+            },
+            &scratch,
+        )
+        .await;
     });
 }
 
@@ -151,8 +202,12 @@ async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String>
         marks: vec![("TM_ON_COMPLETE".to_owned(), completed.id.to_owned())],
         ..TreeCommand::default()
     };
-    let ended = run_within(&tree, LIMIT).await.map_err(|error| error.with_causes())?;
-    let fresh = tm_untrusted::size(&log).saturating_sub(shown).min(MOST_SHOWN);
+    let ended = run_within(&tree, LIMIT)
+        .await
+        .map_err(|error| error.with_causes())?;
+    let fresh = tm_untrusted::size(&log)
+        .saturating_sub(shown)
+        .min(MOST_SHOWN);
     let printed = tm_untrusted::read_end(&log, fresh).unwrap_or_default();
     let printed = tm_untrusted::clean(&String::from_utf8_lossy(&printed));
     if !printed.is_empty() {
@@ -160,8 +215,14 @@ async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String>
     }
     match ended {
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("run the command `{command}`: {status}; `{}` has its words", log.display())),
-        None => Err(format!("run the command `{command}`: it took longer than {} minutes", LIMIT.as_secs() / 60)),
+        Some(status) => Err(format!(
+            "run the command `{command}`: {status}; `{}` has its words",
+            log.display()
+        )),
+        None => Err(format!(
+            "run the command `{command}`: it took longer than {} minutes",
+            LIMIT.as_secs() / 60
+        )),
     }
 }
 
@@ -186,15 +247,24 @@ fn in_a_line(summary: &Summary) -> String {
 
 fn environment(summary: &Summary, directory: &RunDirectory) -> Vec<(OsString, OsString)> {
     let totals = summary.totals;
-    let exit_code = summary.exit_code.map(|code| code.to_string()).unwrap_or_default();
+    let exit_code = summary
+        .exit_code
+        .map(|code| code.to_string())
+        .unwrap_or_default();
     [
         ("TM_RUN_ID", OsString::from(&summary.run_id)),
         ("TM_STATUS", OsString::from(&summary.status)),
         ("TM_EXIT_CODE", exit_code.into()),
-        ("TM_PASSED", (totals.passed + totals.partial).to_string().into()),
+        (
+            "TM_PASSED",
+            (totals.passed + totals.partial).to_string().into(),
+        ),
         ("TM_FAILED", totals.failed.to_string().into()),
         ("TM_BLOCKED", totals.blocked.to_string().into()),
-        ("TM_INTEGRATION_BRANCH", OsString::from(&summary.integration_branch)),
+        (
+            "TM_INTEGRATION_BRANCH",
+            OsString::from(&summary.integration_branch),
+        ),
         ("TM_SUMMARY_FILE", directory.summary_json().into()),
         ("TM_REPORT_FILE", directory.report().into()),
     ]
@@ -215,10 +285,26 @@ mod tests {
             notify: vec!["desktop".to_owned()],
         };
         assert_eq!(AfterRun::default().or(&before).expect("a folder"), before);
-        let now = AfterRun { ci: Some("none".to_owned()), notify: vec!["http://x".to_owned()], ..AfterRun::default() };
+        let now = AfterRun {
+            ci: Some("none".to_owned()),
+            notify: vec!["http://x".to_owned()],
+            ..AfterRun::default()
+        };
         let both = now.or(&before).expect("a folder");
-        assert_eq!((&both.ci, &both.notify, &both.on_complete), (&now.ci, &now.notify, &before.on_complete));
-        let relative = AfterRun { report_dir: Some("reports".into()), ..AfterRun::default() };
-        assert!(relative.or(&before).expect("a folder").report_dir.is_some_and(|folder| folder.is_absolute()));
+        assert_eq!(
+            (&both.ci, &both.notify, &both.on_complete),
+            (&now.ci, &now.notify, &before.on_complete)
+        );
+        let relative = AfterRun {
+            report_dir: Some("reports".into()),
+            ..AfterRun::default()
+        };
+        assert!(
+            relative
+                .or(&before)
+                .expect("a folder")
+                .report_dir
+                .is_some_and(|folder| folder.is_absolute())
+        );
     }
 }

@@ -14,20 +14,31 @@ struct Collector {
 
 /// Sends the traces where the environment names a collector.
 pub(super) fn export(summary: &Summary) -> Result<(), String> {
-    let Some(collector) = collector(|name| std::env::var(name).ok()) else { return Ok(()) };
+    let Some(collector) = collector(|name| std::env::var(name).ok()) else {
+        return Ok(());
+    };
     let body = traces_json(summary, &collector.resource).to_string();
-    post_json(&collector.url, &collector.headers, body).map_err(|why| format!("export traces: {why}"))
+    post_json(&collector.url, &collector.headers, body)
+        .map_err(|why| format!("export traces: {why}"))
 }
 
 /// Reads the variables; one that is empty counts as not set.
 fn collector(variable: impl Fn(&str) -> Option<String>) -> Option<Collector> {
-    let set = |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+    let set = |name: &str| {
+        variable(name)
+            .map(|value| value.trim().to_owned())
+            .filter(|value| !value.is_empty())
+    };
     if set("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return None;
     }
-    let all = || set("OTEL_EXPORTER_OTLP_ENDPOINT").map(|base| format!("{}/v1/traces", base.trim_end_matches('/')));
+    let all = || {
+        set("OTEL_EXPORTER_OTLP_ENDPOINT")
+            .map(|base| format!("{}/v1/traces", base.trim_end_matches('/')))
+    };
     let url = set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(all)?;
-    let headers = set("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| set("OTEL_EXPORTER_OTLP_HEADERS"));
+    let headers =
+        set("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| set("OTEL_EXPORTER_OTLP_HEADERS"));
     let mut resource = pairs(&set("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
     if let Some(name) = set("OTEL_SERVICE_NAME") {
         resource.retain(|(key, _)| key != "service.name");
@@ -35,7 +46,11 @@ fn collector(variable: impl Fn(&str) -> Option<String>) -> Option<Collector> {
     } else if !resource.iter().any(|(key, _)| key == "service.name") {
         resource.push(("service.name".to_owned(), "tm".to_owned()));
     }
-    Some(Collector { url, headers: pairs(&headers.unwrap_or_default()), resource })
+    Some(Collector {
+        url,
+        headers: pairs(&headers.unwrap_or_default()),
+        resource,
+    })
 }
 
 /// `key=value` pairs with commas between them, as in the specification; values may be percent-encoded.
@@ -51,8 +66,12 @@ fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
-        let code = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let code = code.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let code = tail
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = code
+            .filter(|_| *first == b'%')
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.push(code.unwrap_or(*first));
         rest = if code.is_some() { &tail[2..] } else { tail };
     }
@@ -74,23 +93,44 @@ mod tests {
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]), None);
         let base = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318/");
-        assert_eq!(of(&[base]).expect("a collector").url, "http://localhost:4318/v1/traces");
+        assert_eq!(
+            of(&[base]).expect("a collector").url,
+            "http://localhost:4318/v1/traces"
+        );
         let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://other/traces");
-        assert_eq!(of(&[base, own]).expect("a collector").url, "http://other/traces");
+        assert_eq!(
+            of(&[base, own]).expect("a collector").url,
+            "http://other/traces"
+        );
         assert_eq!(of(&[base, ("OTEL_SDK_DISABLED", "TRUE")]), None);
     }
 
     #[test]
     fn headers_and_resource_are_read_as_the_specification_says() {
         let base = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318");
-        let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Basic%20abc%3D, x=1,nothing");
+        let headers = (
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            "Authorization=Basic%20abc%3D, x=1,nothing",
+        );
         let resource = ("OTEL_RESOURCE_ATTRIBUTES", "service.name=other,team=a%");
         let found = of(&[base, headers, resource]).expect("a collector");
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        assert_eq!(found.headers, [pair("Authorization", "Basic abc="), pair("x", "1")]);
-        assert_eq!(found.resource, [pair("service.name", "other"), pair("team", "a%")]);
+        assert_eq!(
+            found.headers,
+            [pair("Authorization", "Basic abc="), pair("x", "1")]
+        );
+        assert_eq!(
+            found.resource,
+            [pair("service.name", "other"), pair("team", "a%")]
+        );
         let named = of(&[base, resource, ("OTEL_SERVICE_NAME", "nightly")]).expect("a collector");
-        assert_eq!(named.resource, [pair("team", "a%"), pair("service.name", "nightly")]);
-        assert_eq!(of(&[base]).expect("a collector").resource, [pair("service.name", "tm")]);
+        assert_eq!(
+            named.resource,
+            [pair("team", "a%"), pair("service.name", "nightly")]
+        );
+        assert_eq!(
+            of(&[base]).expect("a collector").resource,
+            [pair("service.name", "tm")]
+        );
     }
 }

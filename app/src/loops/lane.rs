@@ -61,9 +61,13 @@ pub(crate) fn agent(project: &Project, order: &LoopOrder) -> Result<Recipe, Erro
     let settings = &project.loaded.settings;
     if order.sandbox {
         let claude = recipe("claude", settings)?;
-        let words = ["docker", "sandbox", "run", "claude", "-p"].map(|word| Argument::Single(word.to_owned()));
-        let recipe =
-            Recipe { command: Some(AgentCommand::Arguments(words.into())), prompt: PromptDelivery::Arg, ..claude };
+        let words = ["docker", "sandbox", "run", "claude", "-p"]
+            .map(|word| Argument::Single(word.to_owned()));
+        let recipe = Recipe {
+            command: Some(AgentCommand::Arguments(words.into())),
+            prompt: PromptDelivery::Arg,
+            ..claude
+        };
         find_program(&recipe).map_err(|error| Error::NoSandbox(Box::new(error)))?;
         return Ok(recipe);
     }
@@ -76,11 +80,16 @@ pub(crate) fn agent(project: &Project, order: &LoopOrder) -> Result<Recipe, Erro
 }
 
 /// The test command, when one must pass after each iteration.
-pub(crate) fn verification(project: &Project, order: &LoopOrder) -> Result<Option<TestCommand>, Error> {
+pub(crate) fn verification(
+    project: &Project,
+    order: &LoopOrder,
+) -> Result<Option<TestCommand>, Error> {
     if !order.verify {
         return Ok(None);
     }
-    test_command(project).map(Some).ok_or(Error::NothingToVerifyWith)
+    test_command(project)
+        .map(Some)
+        .ok_or(Error::NothingToVerifyWith)
 }
 
 /// The statuses that are asked for.
@@ -93,8 +102,15 @@ fn statuses(order: &LoopOrder) -> Result<Vec<Status>, Error> {
 }
 
 /// The tags of the lanes; `None` for the one that is current.
-pub(crate) fn tags(order: &LoopOrder, backlog: Option<&(BacklogSource, Backlog)>) -> Result<Vec<Option<Tag>>, Error> {
-    let mut given: Vec<Tag> = order.tag.iter().map(|tag| Tag::from(tag.as_str())).collect();
+pub(crate) fn tags(
+    order: &LoopOrder,
+    backlog: Option<&(BacklogSource, Backlog)>,
+) -> Result<Vec<Option<Tag>>, Error> {
+    let mut given: Vec<Tag> = order
+        .tag
+        .iter()
+        .map(|tag| Tag::from(tag.as_str()))
+        .collect();
     given.sort();
     given.dedup();
     match (order.parallel, given.as_slice()) {
@@ -116,7 +132,10 @@ pub(crate) fn tags(order: &LoopOrder, backlog: Option<&(BacklogSource, Backlog)>
 fn open_tags((source, backlog): &(BacklogSource, Backlog)) -> Result<Vec<Tag>, Error> {
     let mut open = Vec::new();
     for tag in &backlog.tags {
-        let read = source.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() })?;
+        let read = source.read(&ReadOptions {
+            tag: Some(tag.clone()),
+            ..ReadOptions::default()
+        })?;
         if read.tasks.iter().any(|task| task.status.is_open()) {
             open.push(tag.clone());
         }
@@ -130,7 +149,10 @@ impl Common<'_> {
         let mut lanes = Vec::new();
         if let Err(error) = self.put_together(&mut lanes).await {
             for lane in lanes {
-                lane.give_back().await.iter().for_each(|warning| self.project.tell(&Notice::Warning(warning)));
+                lane.give_back()
+                    .await
+                    .iter()
+                    .for_each(|warning| self.project.tell(&Notice::Warning(warning)));
             }
             return Err(error);
         }
@@ -156,37 +178,69 @@ impl Common<'_> {
     async fn lane(&self, tag: Option<&Tag>) -> Result<LoopSetup, Error> {
         let settings = &self.project.loaded.settings;
         let root = self.project.repository.checkout_root();
-        let current = || self.backlog.as_ref().map_or_else(|| Tag::from("master"), |(_, backlog)| backlog.tag.clone());
+        let current = || {
+            self.backlog
+                .as_ref()
+                .map_or_else(|| Tag::from("master"), |(_, backlog)| backlog.tag.clone())
+        };
         let lane = tag.cloned().unwrap_or_else(current);
         let progress = ProgressFile::new(self.progress_path(&lane));
         let in_worktree = self.order.worktree || self.order.parallel;
-        let backlog_path = self.backlog.as_ref().map(|(source, _)| std::path::absolute(source.path())).transpose()?;
+        let backlog_path = self
+            .backlog
+            .as_ref()
+            .map(|(source, _)| std::path::absolute(source.path()))
+            .transpose()?;
         let relative = |path: &Path| path.strip_prefix(root).map(Path::to_owned).ok();
         let projects = root.join(".taskmaster/projects");
-        let own_files: Vec<PathBuf> =
-            [Some(progress.path().to_owned()), backlog_path.clone(), Some(projects)].into_iter().flatten().collect();
+        let own_files: Vec<PathBuf> = [
+            Some(progress.path().to_owned()),
+            backlog_path.clone(),
+            Some(projects),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
         let statuses = statuses(self.order)?;
         let tm_program = std::env::current_exe()?;
         // Last, so that nothing that fails leaves a worktree behind.
-        let place = if in_worktree { self.worktree(&lane).await? } else { Place::Checkout(root.to_owned()) };
+        let place = if in_worktree {
+            self.worktree(&lane).await?
+        } else {
+            Place::Checkout(root.to_owned())
+        };
         Ok(LoopSetup {
             id: self.id.clone(),
             goal: goal(&self.prompt),
             limits: self.limits(&lane),
             test_command: self.test_command.clone(),
             prompt: self.prompt.clone(),
-            context: self.context(tag, &lane, backlog_path.as_deref().filter(|_| in_worktree), &progress),
+            context: self.context(
+                tag,
+                &lane,
+                backlog_path.as_deref().filter(|_| in_worktree),
+                &progress,
+            ),
             recipe: self.recipe.clone(),
             attempt_limits: AttemptLimits {
-                timeout: settings.agent.timeout.unwrap_or(Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES)),
+                timeout: settings
+                    .agent
+                    .timeout
+                    .unwrap_or(Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES)),
                 stall: settings.agent.stall,
                 grace: settings.agent.grace,
                 log_bytes: settings.agent.max_log_bytes(),
             },
             backlog: self.backlog.as_ref().map(|(source, _)| {
                 let tag = Some(tag.cloned().unwrap_or_else(|| lane.clone()));
-                (source.clone(), ReadOptions { tag, ..ReadOptions::default() })
+                (
+                    source.clone(),
+                    ReadOptions {
+                        tag,
+                        ..ReadOptions::default()
+                    },
+                )
             }),
             statuses,
             repository: self.project.repository.clone(),
@@ -194,7 +248,12 @@ impl Common<'_> {
             // The progress files of other lanes are tm's too.
             own_files: own_files
                 .into_iter()
-                .chain(self.tags.iter().flatten().map(|tag| self.progress_path(tag)))
+                .chain(
+                    self.tags
+                        .iter()
+                        .flatten()
+                        .map(|tag| self.progress_path(tag)),
+                )
                 .collect(),
             escape: settings.git.escape,
             never_commit,
@@ -211,13 +270,19 @@ impl Common<'_> {
 
     fn limits(&self, lane: &Tag) -> LoopLimits {
         let settings = &self.project.loaded.settings;
-        let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let milliseconds =
+            |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         LoopLimits {
             iterations: self.order.iterations,
-            first: self.cut_off_in(lane).map_or(1, |iteration| iteration.saturating_add(1)),
+            first: self
+                .cut_off_in(lane)
+                .map_or(1, |iteration| iteration.saturating_add(1)),
             sleep_ms: self.order.sleep.saturating_mul(1_000),
             retries: settings.waves.retries,
-            deadline: settings.waves.deadline.map(|deadline| self.started_at.plus(milliseconds(deadline))),
+            deadline: settings
+                .waves
+                .deadline
+                .map(|deadline| self.started_at.plus(milliseconds(deadline))),
             max_cost_usd: self.order.max_cost,
         }
     }
@@ -225,7 +290,10 @@ impl Common<'_> {
     /// The iteration in which the loop before was cut off, when it wrote into the same progress file.
     fn cut_off_in(&self, lane: &Tag) -> Option<u32> {
         let path = self.progress_path(lane);
-        let before = self.cut_off.iter().find(|cut_off| cut_off.state.progress_file == path)?;
+        let before = self
+            .cut_off
+            .iter()
+            .find(|cut_off| cut_off.state.progress_file == path)?;
         Some(before.state.iteration).filter(|iteration| *iteration > 0)
     }
 
@@ -238,17 +306,30 @@ impl Common<'_> {
         if !self.order.parallel {
             return path;
         }
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let extension = path.extension().map_or_else(String::new, |text| format!(".{}", text.to_string_lossy()));
+        let stem = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let extension = path
+            .extension()
+            .map_or_else(String::new, |text| format!(".{}", text.to_string_lossy()));
         let lane = tm_store::run::safe_name(&lane.as_str().into());
         path.with_file_name(format!("{stem}-{lane}{extension}"))
     }
 
     /// The worktree of a loop that was cut off in this lane, its branch and where that began, for one that works in one.
     fn left(&self, lane: &Tag) -> Option<&(PathBuf, String, CommitId)> {
-        let before = self.cut_off.iter().find(|cut_off| cut_off.state.lane == *lane)?;
+        let before = self
+            .cut_off
+            .iter()
+            .find(|cut_off| cut_off.state.lane == *lane)?;
         let is_wanted = self.order.worktree || self.order.parallel;
-        before.state.worktree.as_ref().filter(|(path, ..)| is_wanted && path.join(".git").exists())
+        before
+            .state
+            .worktree
+            .as_ref()
+            .filter(|(path, ..)| is_wanted && path.join(".git").exists())
     }
 
     /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
@@ -264,32 +345,57 @@ impl Common<'_> {
             let checkouts = checkouts(WorktreePool::open(repository, folder)?, base.clone())?;
             let worktree = checkouts.take_over(path, &BranchName::new(branch.clone())?, base)?;
             self.project.tell(&Notice::GoesOnWith(branch));
-            return Ok(Place::Worktree { checkouts: Box::new(checkouts), worktree: Box::new(worktree) });
+            return Ok(Place::Worktree {
+                checkouts: Box::new(checkouts),
+                worktree: Box::new(worktree),
+            });
         }
         // A folder for each lane: a lane that ends cleans up its own.
-        let folder = self.project.directory.worktrees_folder().join(format!("{}-{name}", self.id));
+        let folder = self
+            .project
+            .directory
+            .worktrees_folder()
+            .join(format!("{}-{name}", self.id));
         let checkouts = checkouts(WorktreePool::open(repository, &folder)?, base.clone())?;
         let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
-        let branch = repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;
+        let branch =
+            repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;
         if self.project.loaded.settings.worktree.setup.is_some() {
             self.project.tell(&Notice::SetsUp);
         }
         let made = unless_interrupted(Place::new_worktree(checkouts.clone(), &branch, &base)).await;
         let made = made.and_then(|made| made.map_err(Error::from));
         if made.is_err() {
-            checkouts.close().await.iter().for_each(|warning| self.project.tell(&Notice::Warning(warning)));
+            checkouts
+                .close()
+                .await
+                .iter()
+                .for_each(|warning| self.project.tell(&Notice::Warning(warning)));
             // It need not have come to be.
             let _stays = repository.remove_branch(&branch, &base);
         }
         made
     }
 
-    fn context(&self, tag: Option<&Tag>, lane: &Tag, elsewhere: Option<&Path>, progress: &ProgressFile) -> LoopContext {
+    fn context(
+        &self,
+        tag: Option<&Tag>,
+        lane: &Tag,
+        elsewhere: Option<&Path>,
+        progress: &ProgressFile,
+    ) -> LoopContext {
         let mut flags = String::new();
         // In a worktree, the backlog is the one of the checkout, which all agents share.
-        let named = self.order.backlog.as_ref().and_then(|path| std::path::absolute(self.order.start.join(path)).ok());
+        let named = self
+            .order
+            .backlog
+            .as_ref()
+            .and_then(|path| std::path::absolute(self.order.start.join(path)).ok());
         if let Some(path) = elsewhere.map(Path::to_owned).or(named) {
-            flags = format!("{flags} --backlog {}", shell_word(&path.display().to_string()));
+            flags = format!(
+                "{flags} --backlog {}",
+                shell_word(&path.display().to_string())
+            );
         }
         if let Some(tag) = tag {
             flags = format!("{flags} --tag {}", shell_word(tag.as_str()));
@@ -299,14 +405,18 @@ impl Common<'_> {
         LoopContext {
             iterations: first.saturating_add(self.order.iterations.get()),
             tag: tag.map(ToString::to_string),
-            tm: std::env::current_exe()
-                .map_or_else(|_| "tm".to_owned(), |path| shell_word(&path.display().to_string())),
+            tm: std::env::current_exe().map_or_else(
+                |_| "tm".to_owned(),
+                |path| shell_word(&path.display().to_string()),
+            ),
             flags,
             statuses: self.order.status.join(","),
             progress_file: progress.path().display().to_string(),
             test_command: self.test_command.as_ref().map(ToString::to_string),
-            coverage_target: threshold
-                .map_or_else(|| DEFAULT_COVERAGE.to_owned(), |threshold| threshold.percent().to_string()),
+            coverage_target: threshold.map_or_else(
+                || DEFAULT_COVERAGE.to_owned(),
+                |threshold| threshold.percent().to_string(),
+            ),
             ..LoopContext::default()
         }
     }
@@ -320,6 +430,9 @@ impl Common<'_> {
             tag: tag.map(Tag::as_str),
             cut_off: self.cut_off_in(lane),
         });
-        written.map_err(|source| Error::ProgressUnwritten { path: progress.path().to_owned(), source })
+        written.map_err(|source| Error::ProgressUnwritten {
+            path: progress.path().to_owned(),
+            source,
+        })
     }
 }

@@ -135,8 +135,19 @@ impl Loop {
             };
             (facts, common.lanes().await?)
         };
-        let after = After { project, directory, on_complete: order.on_complete.clone(), channels };
-        Ok(Self { started_at, lanes, facts, lock, after })
+        let after = After {
+            project,
+            directory,
+            on_complete: order.on_complete.clone(),
+            channels,
+        };
+        Ok(Self {
+            started_at,
+            lanes,
+            facts,
+            lock,
+            after,
+        })
     }
 
     /// Carries the loop out to its end; `listener` is told everything that people may want to see.
@@ -144,46 +155,99 @@ impl Loop {
     /// # Errors
     /// It can't go on.
     pub async fn run(self, listener: impl FnMut(&TaggedLoopEvent)) -> Result<EndedLoop, Error> {
-        let Self { lanes, mut facts, mut lock, after, .. } = self;
-        let progress: Vec<(Tag, String)> =
-            lanes.iter().map(|lane| (lane.lane.clone(), lane.progress.path().display().to_string())).collect();
+        let Self {
+            lanes,
+            mut facts,
+            mut lock,
+            after,
+            ..
+        } = self;
+        let progress: Vec<(Tag, String)> = lanes
+            .iter()
+            .map(|lane| {
+                (
+                    lane.lane.clone(),
+                    lane.progress.path().display().to_string(),
+                )
+            })
+            .collect();
         let (sender, stops) = stop_orders()?;
         let work = run_loops(lanes, stops, listener);
         // A loop that is over hears nothing.
         let stop = || sender.send(StopMode::Gently).unwrap_or_default();
         let (outcomes, kept) = Box::pin(while_held(&mut lock, work, stop)).await;
         let outcomes = outcomes?;
-        facts.ended_at = outcomes.iter().map(|outcome| outcome.ended_at).max().unwrap_or(facts.started_at);
+        facts.ended_at = outcomes
+            .iter()
+            .map(|outcome| outcome.ended_at)
+            .max()
+            .unwrap_or(facts.started_at);
         let summary = summary(&outcomes, &progress, &facts);
         write_json(&after.directory.summary_json(), &summary)?;
-        Ok(EndedLoop { summary, kept, after, _lock: lock })
+        Ok(EndedLoop {
+            summary,
+            kept,
+            after,
+            _lock: lock,
+        })
     }
 }
 
 impl EndedLoop {
     /// Runs the command for completion, and delivers the notices.
     pub async fn tell(&self) {
-        let (After { project, directory, on_complete: command, channels }, summary) = (&self.after, &self.summary);
+        let (
+            After {
+                project,
+                directory,
+                on_complete: command,
+                channels,
+            },
+            summary,
+        ) = (&self.after, &self.summary);
         let root = project.repository.checkout_root();
         if let (Some(command), LoopStatus::AllComplete) = (command, summary.final_status) {
             let environment = vec![
-                ("TM_LOOP_STATUS".into(), summary.final_status.as_str().into()),
+                (
+                    "TM_LOOP_STATUS".into(),
+                    summary.final_status.as_str().into(),
+                ),
                 ("TM_LOOP_SUMMARY".into(), directory.summary_json().into()),
             ];
             let (log_folder, id) = (directory.path(), summary.loop_id.as_str());
-            on_complete(project, OnComplete { command, folder: root, log_folder, environment, id }).await;
+            on_complete(
+                project,
+                OnComplete {
+                    command,
+                    folder: root,
+                    log_folder,
+                    environment,
+                    id,
+                },
+            )
+            .await;
         }
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let text = format!(
             "{name}: loop {}: {} ({} tasks completed, {} open)",
             summary.final_status, summary.reason, summary.tasks_completed, summary.tasks_open
         );
-        deliver(project, channels, &Notice { text, summary }, directory.path()).await;
+        deliver(
+            project,
+            channels,
+            &Notice { text, summary },
+            directory.path(),
+        )
+        .await;
     }
 }
 
 /// The backlog, which only a loop through it needs.
-fn backlog(project: &Project, order: &LoopOrder, goal: Goal) -> Result<Option<(BacklogSource, Backlog)>, Error> {
+fn backlog(
+    project: &Project,
+    order: &LoopOrder,
+    goal: Goal,
+) -> Result<Option<(BacklogSource, Backlog)>, Error> {
     let path = order.backlog.as_ref().map(|path| order.start.join(path));
     let tag = order.tag.first().map(String::as_str);
     let is_needed = goal == Goal::Backlog || order.parallel || path.is_some() || tag.is_some();
@@ -194,9 +258,16 @@ fn backlog(project: &Project, order: &LoopOrder, goal: Goal) -> Result<Option<(B
     }
 }
 
-fn summary(outcomes: &[TagLoopOutcome], progress: &[(Tag, String)], facts: &LoopFacts) -> LoopSummary {
+fn summary(
+    outcomes: &[TagLoopOutcome],
+    progress: &[(Tag, String)],
+    facts: &LoopFacts,
+) -> LoopSummary {
     let lane = |outcome: &'_ TagLoopOutcome| {
-        let file = progress.iter().find(|(lane, _)| *lane == outcome.lane).map(|(_, file)| file.clone());
+        let file = progress
+            .iter()
+            .find(|(lane, _)| *lane == outcome.lane)
+            .map(|(_, file)| file.clone());
         LaneFacts {
             tag: outcome.lane.to_string(),
             status: outcome.status,
@@ -205,6 +276,9 @@ fn summary(outcomes: &[TagLoopOutcome], progress: &[(Tag, String)], facts: &Loop
             progress_file: file.unwrap_or_default(),
         }
     };
-    let lanes: Vec<_> = outcomes.iter().map(|outcome| (&outcome.machine, lane(outcome))).collect();
+    let lanes: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| (&outcome.machine, lane(outcome)))
+        .collect();
     summarize_loop(&lanes, facts)
 }

@@ -12,8 +12,15 @@ const LIMIT: Duration = Duration::from_mins(2);
 
 /// Returns the arguments that open a pull request.
 pub(super) fn create_words(one: &PullRequest, draft: bool) -> Result<Vec<String>, Error> {
-    let mut words: Vec<String> = ["pr", "create", "--head", one.branch.as_str()].map(ToOwned::to_owned).into();
-    words.extend(["--base".to_owned(), one.base.clone(), "--title".to_owned(), one.text.title.clone()]);
+    let mut words: Vec<String> = ["pr", "create", "--head", one.branch.as_str()]
+        .map(ToOwned::to_owned)
+        .into();
+    words.extend([
+        "--base".to_owned(),
+        one.base.clone(),
+        "--title".to_owned(),
+        one.text.title.clone(),
+    ]);
     words.extend(["--body-file".to_owned(), text(one)?]);
     if draft {
         words.push("--draft".to_owned());
@@ -23,14 +30,27 @@ pub(super) fn create_words(one: &PullRequest, draft: bool) -> Result<Vec<String>
 
 fn text(one: &PullRequest) -> Result<String, Error> {
     let path = one.body_file.to_str();
-    path.map(ToOwned::to_owned).ok_or_else(|| Error::UnnameablePath(one.body_file.clone()))
+    path.map(ToOwned::to_owned)
+        .ok_or_else(|| Error::UnnameablePath(one.body_file.clone()))
 }
 
 /// Opens the pull request, or changes the open one of the same branch; returns where it is.
-pub(super) async fn open(run: &ReviewedRun, one: &PullRequest, draft: bool) -> Result<String, Error> {
+pub(super) async fn open(
+    run: &ReviewedRun,
+    one: &PullRequest,
+    draft: bool,
+) -> Result<String, Error> {
     let branch = one.branch.as_str();
     if let Some(url) = open_already(run, branch).await? {
-        let words = ["pr", "edit", &url, "--title", &one.text.title, "--body-file", &text(one)?];
+        let words = [
+            "pr",
+            "edit",
+            &url,
+            "--title",
+            &one.text.title,
+            "--body-file",
+            &text(one)?,
+        ];
         call(run, &words.map(ToOwned::to_owned)).await?;
         return Ok(url);
     }
@@ -39,10 +59,15 @@ pub(super) async fn open(run: &ReviewedRun, one: &PullRequest, draft: bool) -> R
 }
 
 async fn open_already(run: &ReviewedRun, branch: &str) -> Result<Option<String>, Error> {
-    let words = ["pr", "list", "--head", branch, "--state", "open", "--json", "url"].map(ToOwned::to_owned);
+    let words = [
+        "pr", "list", "--head", branch, "--state", "open", "--json", "url",
+    ]
+    .map(ToOwned::to_owned);
     let said = call(run, &words).await?;
-    let found: serde_json::Value = serde_json::from_str(&said)
-        .map_err(|error| Error::Hub { call: "pr list".to_owned(), why: error.to_string() })?;
+    let found: serde_json::Value = serde_json::from_str(&said).map_err(|error| Error::Hub {
+        call: "pr list".to_owned(),
+        why: error.to_string(),
+    })?;
     Ok(found[0]["url"].as_str().map(ToOwned::to_owned))
 }
 
@@ -62,13 +87,27 @@ async fn call(run: &ReviewedRun, words: &[String]) -> Result<String, Error> {
         environment: vec![("GH_PROMPT_DISABLED".into(), "1".into())],
         stdout: stdout.clone(),
         stderr: stderr.clone(),
-        marks: vec![("TM_PULL_REQUEST".to_owned(), folder.path().display().to_string())],
+        marks: vec![(
+            "TM_PULL_REQUEST".to_owned(),
+            folder.path().display().to_string(),
+        )],
         ..TreeCommand::default()
     };
-    let call = words.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" ");
+    let call = words
+        .iter()
+        .take(2)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" ");
     match run_within(&command, LIMIT).await? {
         Some(status) if status.success() => Ok(said(&stdout)?),
-        Some(_) => Err(Error::Hub { call, why: said(&stderr).unwrap_or_default().trim().to_owned() }),
-        None => Err(Error::Hub { call, why: format!("it took longer than {} minutes", LIMIT.as_secs() / 60) }),
+        Some(_) => Err(Error::Hub {
+            call,
+            why: said(&stderr).unwrap_or_default().trim().to_owned(),
+        }),
+        None => Err(Error::Hub {
+            call,
+            why: format!("it took longer than {} minutes", LIMIT.as_secs() / 60),
+        }),
     }
 }

@@ -76,7 +76,11 @@ impl PullRequests {
     /// # Errors
     /// The work of the run can't be passed on, or it is not clear where to.
     pub fn of(project: Project, order: PullOrder) -> Result<Self, Error> {
-        let run = passable(project, "open pull requests for the work of a run while one", order.run.as_deref())?;
+        let run = passable(
+            project,
+            "open pull requests for the work of a run while one",
+            order.run.as_deref(),
+        )?;
         if order.rejected == Rejected::LeftOut && order.per == Per::Run {
             refuse_rejected(&run, &BranchName::new(&run.summary.integration_branch)?)?;
         }
@@ -89,14 +93,28 @@ impl PullRequests {
         std::fs::create_dir_all(&folder)?;
         for pull in &mut all {
             pull.body_file = folder.join(format!("{}.md", safe_name(&pull.branch.as_str().into())));
-            tm_store::atomic::replace_own(&pull.body_file, tm_untrusted::clean(&pull.text.body).as_bytes())?;
+            tm_store::atomic::replace_own(
+                &pull.body_file,
+                tm_untrusted::clean(&pull.text.body).as_bytes(),
+            )?;
         }
         let mut left_out: Vec<String> = Vec::new();
         if order.per == Per::Task {
             let is_planned = |id: &String| all.iter().any(|pull| pull.tasks.contains(id));
-            left_out.extend(run.branches()?.into_iter().map(|branch| branch.task.id).filter(|id| !is_planned(id)));
+            left_out.extend(
+                run.branches()?
+                    .into_iter()
+                    .map(|branch| branch.task.id)
+                    .filter(|id| !is_planned(id)),
+            );
         }
-        Ok(Self { run, remote, all, left_out, order })
+        Ok(Self {
+            run,
+            remote,
+            all,
+            left_out,
+            order,
+        })
     }
 
     /// Tells whether the program is there that opens them.
@@ -109,10 +127,20 @@ impl PullRequests {
     /// # Errors
     /// A path has no name on a command line.
     pub fn commands(&self) -> Result<Vec<Vec<String>>, Error> {
-        let mut push = ["git", "push", "--atomic", &self.remote].map(ToOwned::to_owned).to_vec();
+        let mut push = ["git", "push", "--atomic", &self.remote]
+            .map(ToOwned::to_owned)
+            .to_vec();
         push.extend(self.all.iter().map(|one| one.branch.to_string()));
-        let create = |one| Ok([vec!["gh".to_owned()], github::create_words(one, self.order.draft)?].concat());
-        std::iter::once(Ok(push)).chain(self.all.iter().map(create)).collect()
+        let create = |one| {
+            Ok([
+                vec!["gh".to_owned()],
+                github::create_words(one, self.order.draft)?,
+            ]
+            .concat())
+        };
+        std::iter::once(Ok(push))
+            .chain(self.all.iter().map(create))
+            .collect()
     }
 
     /// Pushes the branches and opens all, or brings those up to date that are open; `opened` is told of each.
@@ -120,12 +148,22 @@ impl PullRequests {
     /// # Errors
     /// The remote or `gh` refused.
     pub async fn open(&mut self, opened: impl Fn(&PullRequest)) -> Result<(), Error> {
-        let Self { run, remote, all, order, .. } = self;
+        let Self {
+            run,
+            remote,
+            all,
+            order,
+            ..
+        } = self;
         if order.per == Per::Run {
-            Statuses::of(&run.project, &run.replayed.header).commit_on_branch(&run.replayed.scheduler)?;
+            Statuses::of(&run.project, &run.replayed.header)
+                .commit_on_branch(&run.replayed.scheduler)?;
         }
         let branches: Vec<BranchName> = all.iter().map(|one| one.branch.clone()).collect();
-        run.project.repository.push(remote, &branches).map_err(Error::NotPushed)?;
+        run.project
+            .repository
+            .push(remote, &branches)
+            .map_err(Error::NotPushed)?;
         for one in all {
             one.url = Some(github::open(run, one, order.draft).await?);
             opened(one);
@@ -146,6 +184,10 @@ fn remote(run: &ReviewedRun, order: &PullOrder) -> Result<String, Error> {
 fn base(run: &ReviewedRun, order: &PullOrder) -> Result<String, Error> {
     match &order.base {
         Some(base) => Ok(BranchName::new(base)?.to_string()),
-        None => run.project.repository.default_branch()?.ok_or(Error::NoDefaultBranch),
+        None => run
+            .project
+            .repository
+            .default_branch()?
+            .ok_or(Error::NoDefaultBranch),
     }
 }

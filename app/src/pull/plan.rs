@@ -28,9 +28,16 @@ pub(crate) fn of_run(run: &ReviewedRun, base: &str) -> Result<Vec<PullRequest>, 
 
 /// Returns a pull request a task, in landing order. A GREEN's branch holds its RED's commits, so a pair is one. What
 /// was built on other tasks' work goes on top of the last of those.
-pub(crate) fn per_task(run: &ReviewedRun, base: &str, rejected: Rejected) -> Result<Vec<PullRequest>, Error> {
+pub(crate) fn per_task(
+    run: &ReviewedRun,
+    base: &str,
+    rejected: Rejected,
+) -> Result<Vec<PullRequest>, Error> {
     let branches = run.branches()?;
-    let whole: Vec<&TaskBranch> = branches.iter().filter(|branch| branch.task.phase != Phase::Red).collect();
+    let whole: Vec<&TaskBranch> = branches
+        .iter()
+        .filter(|branch| branch.task.phase != Phase::Red)
+        .collect();
     let mut planned = Vec::new();
     for (position, branch) in whole.iter().enumerate() {
         if rejected == Rejected::LeftOut && !run.rejected_in(&branch.commit)?.is_empty() {
@@ -38,15 +45,30 @@ pub(crate) fn per_task(run: &ReviewedRun, base: &str, rejected: Rejected) -> Res
         }
         let mut below = None;
         for earlier in whole[..position].iter().rev() {
-            if run.project.repository.is_ancestor(&earlier.commit, &branch.commit)? {
+            if run
+                .project
+                .repository
+                .is_ancestor(&earlier.commit, &branch.commit)?
+            {
                 below = Some(earlier.branch.to_string());
                 break;
             }
         }
         planned.push(PullRequest {
             branch: branch.branch.clone(),
-            tasks: branch.task.pair.iter().chain([&branch.task.id]).cloned().collect(),
-            text: task_pull_request(&run.summary, &branch.task, below.as_deref().unwrap_or(base), below.as_deref()),
+            tasks: branch
+                .task
+                .pair
+                .iter()
+                .chain([&branch.task.id])
+                .cloned()
+                .collect(),
+            text: task_pull_request(
+                &run.summary,
+                &branch.task,
+                below.as_deref().unwrap_or(base),
+                below.as_deref(),
+            ),
             base: below.unwrap_or_else(|| base.to_owned()),
             body_file: PathBuf::new(),
             url: None,

@@ -52,7 +52,13 @@ impl TaskBranch {
 
     /// Tells whether somebody rejected it.
     pub fn is_rejected(&self) -> bool {
-        matches!(&self.review, Some(Review { decision: Decision::Rejected { .. }, .. }))
+        matches!(
+            &self.review,
+            Some(Review {
+                decision: Decision::Rejected { .. },
+                ..
+            })
+        )
     }
 }
 
@@ -62,7 +68,10 @@ impl ReviewedRun {
     /// # Errors
     /// git refused.
     pub fn viewed(&self) -> Result<Repository, Error> {
-        Ok(self.project.repository.with_settings_of(&self.directory.kept_settings())?)
+        Ok(self
+            .project
+            .repository
+            .with_settings_of(&self.directory.kept_settings())?)
     }
 
     /// Opens a run, the live or last one when none is named.
@@ -72,9 +81,21 @@ impl ReviewedRun {
     pub fn open(project: Project, run: Option<&str>) -> Result<Self, Error> {
         let (directory, replayed) = project.replayed(run)?;
         let is_live = is_live(&project, &replayed);
-        let summary = shown_summary(&project, &directory, &replayed, replayed.last_input_at, is_live);
+        let summary = shown_summary(
+            &project,
+            &directory,
+            &replayed,
+            replayed.last_input_at,
+            is_live,
+        );
         let doubted = Doubted::of(&project, &replayed.header);
-        Ok(Self { project, directory, replayed, summary, doubted })
+        Ok(Self {
+            project,
+            directory,
+            replayed,
+            summary,
+            doubted,
+        })
     }
 
     /// Returns the run as it is after a decision.
@@ -110,20 +131,31 @@ impl ReviewedRun {
     pub fn branch_of(&self, id: &str) -> Result<TaskBranch, Error> {
         let run = &self.summary.run_id;
         let Some(task) = self.summary.tasks.iter().find(|task| task.id == id) else {
-            return Err(Error::UnknownTask { task: id.to_owned(), run: run.clone() });
+            return Err(Error::UnknownTask {
+                task: id.to_owned(),
+                run: run.clone(),
+            });
         };
-        let unproven = || Error::Unproven { task: id.to_owned(), state: task.state.clone() };
+        let unproven = || Error::Unproven {
+            task: id.to_owned(),
+            state: task.state.clone(),
+        };
         self.branch(task)?.ok_or_else(unproven)
     }
 
     fn branch(&self, task: &TaskSummary) -> Result<Option<TaskBranch>, Error> {
-        let (Some(branch), Some(base), Some(commit)) = (&task.branch, &task.base_commit, &task.commit) else {
+        let (Some(branch), Some(base), Some(commit)) =
+            (&task.branch, &task.base_commit, &task.commit)
+        else {
             return Ok(None);
         };
         let id = TaskId::from(task.id.as_str());
         let review = self.directory.review(&id)?;
-        let built_on_rejected = self.doubted.of_task(&id, &self.replayed.header.run_id, review.as_ref());
-        let is_over = |review: &Review| built_on_rejected.is_empty() || review.decision != Decision::Approved;
+        let built_on_rejected =
+            self.doubted
+                .of_task(&id, &self.replayed.header.run_id, review.as_ref());
+        let is_over =
+            |review: &Review| built_on_rejected.is_empty() || review.decision != Decision::Approved;
         Ok(Some(TaskBranch {
             branch: BranchName::new(branch.clone())?,
             base: CommitId::new(base.clone()),
@@ -141,13 +173,20 @@ impl ReviewedRun {
     /// git refused.
     pub fn rejected_in(&self, tip: &CommitId) -> Result<Vec<String>, Error> {
         let repository = &self.project.repository;
-        let mut rejected: BTreeSet<String> =
-            rejected_in(repository, tip)?.into_iter().map(|(rejected, _)| rejected.task.to_string()).collect();
+        let mut rejected: BTreeSet<String> = rejected_in(repository, tip)?
+            .into_iter()
+            .map(|(rejected, _)| rejected.task.to_string())
+            .collect();
         // Reviews of before rejections were kept in the repository.
-        let own: Vec<TaskBranch> = self.branches()?.into_iter().filter(TaskBranch::is_rejected).collect();
+        let own: Vec<TaskBranch> = self
+            .branches()?
+            .into_iter()
+            .filter(TaskBranch::is_rejected)
+            .collect();
         if rejected.is_empty() && !own.is_empty() {
             let works = standing(repository, tip)?;
-            let stands = |branch: &TaskBranch| works.iter().any(|work| work.commit == branch.commit);
+            let stands =
+                |branch: &TaskBranch| works.iter().any(|work| work.commit == branch.commit);
             rejected.extend(own.into_iter().filter(stands).map(|branch| branch.task.id));
         }
         Ok(rejected.into_iter().collect())
@@ -206,8 +245,13 @@ impl ReviewedRun {
 fn in_landing_order(tasks: &[TaskSummary]) -> Vec<&TaskSummary> {
     let ended = |task: &TaskSummary| {
         let with = task.pair.as_ref().filter(|_| task.phase == Phase::Red);
-        let of = with.and_then(|green| tasks.iter().find(|other| other.id == *green)).unwrap_or(task);
-        of.attempts.last().and_then(|attempt| attempt.ended_at.clone()).unwrap_or_default()
+        let of = with
+            .and_then(|green| tasks.iter().find(|other| other.id == *green))
+            .unwrap_or(task);
+        of.attempts
+            .last()
+            .and_then(|attempt| attempt.ended_at.clone())
+            .unwrap_or_default()
     };
     let mut ordered: Vec<&TaskSummary> = tasks.iter().collect();
     ordered.sort_by_cached_key(|task| (!task.landed, ended(task), task.phase != Phase::Red));

@@ -18,7 +18,11 @@ pub(super) fn approve(run: &ReviewedRun, branch: &TaskBranch) -> Result<Vec<Task
         take_back(run, branch)?;
         return decide(run, both_halves(run, branch)?, &Decision::Approved);
     }
-    let decided = if branch.task.phase == Phase::Green { both_halves(run, branch)? } else { vec![branch.clone()] };
+    let decided = if branch.task.phase == Phase::Green {
+        both_halves(run, branch)?
+    } else {
+        vec![branch.clone()]
+    };
     decide(run, decided, &Decision::Approved)
 }
 
@@ -50,8 +54,11 @@ pub(super) fn reject(
     let _lock = lock(&run.project, Waiting::Refuse)?;
     refuse_unfinished(run)?;
     let header = &run.replayed.header;
-    let decided: Vec<TaskBranch> =
-        halves.iter().filter(|half| kept.is_none_or(|kept| kept.task.id != half.task.id)).cloned().collect();
+    let decided: Vec<TaskBranch> = halves
+        .iter()
+        .filter(|half| kept.is_none_or(|kept| kept.task.id != half.task.id))
+        .cloned()
+        .collect();
     // What is rejected, and why, is kept before the task is open again: nobody can begin it without being told.
     rejected(run, &decided, kept, reason)?.keep(&run.project.repository)?;
     for half in &decided {
@@ -63,10 +70,18 @@ pub(super) fn reject(
             reason: reason.to_owned(),
             at: stamp(now()),
         };
-        run.project.directory.add_rejection(&header.tag, &backlog_id(run, half), rejection)?;
+        run.project
+            .directory
+            .add_rejection(&header.tag, &backlog_id(run, half), rejection)?;
     }
     set_statuses(run, &halves, &Status::Pending)?;
-    decide(run, decided, &Decision::Rejected { reason: reason.to_owned() })
+    decide(
+        run,
+        decided,
+        &Decision::Rejected {
+            reason: reason.to_owned(),
+        },
+    )
 }
 
 /// The branch with the tests that stay, where they do.
@@ -78,15 +93,25 @@ fn kept_tests<'b>(
     let red = halves.iter().find(|half| half.task.phase == Phase::Red);
     let is_approved = |red: &&TaskBranch| {
         branch.task.phase == Phase::Green
-            && red.review.as_ref().is_some_and(|review| review.decision == Decision::Approved)
+            && red
+                .review
+                .as_ref()
+                .is_some_and(|review| review.decision == Decision::Approved)
     };
     match tests {
         Tests::Again => Ok(None),
         Tests::AsReviewed => Ok(red.filter(is_approved)),
         Tests::Kept if branch.task.phase == Phase::Green && red.is_some() => Ok(red),
         Tests::Kept => {
-            let why = if branch.task.phase == Phase::Red { "they are what is rejected" } else { "it is no pair" };
-            Err(Error::TestsNotKept { task: branch.task.id.clone(), why })
+            let why = if branch.task.phase == Phase::Red {
+                "they are what is rejected"
+            } else {
+                "it is no pair"
+            };
+            Err(Error::TestsNotKept {
+                task: branch.task.id.clone(),
+                why,
+            })
         }
     }
 }
@@ -98,7 +123,10 @@ fn rejected(
     kept: Option<&TaskBranch>,
     reason: &str,
 ) -> Result<Rejected, Error> {
-    let named_by = decided.iter().find(|half| half.task.phase != Phase::Red).or_else(|| decided.first());
+    let named_by = decided
+        .iter()
+        .find(|half| half.task.phase != Phase::Red)
+        .or_else(|| decided.first());
     let named_by = named_by.ok_or(Error::NothingToReject)?;
     let mut rejects = Vec::new();
     // The newest first: what was done on top of the tests, then the tests.
@@ -108,7 +136,10 @@ fn rejected(
     for half in decided.iter().filter(|half| half.task.phase == Phase::Red) {
         rejects.extend(commits(run, half)?);
     }
-    let keeps = kept.map(|red| RejectedCommit { commit: red.commit.clone(), task: red.id() });
+    let keeps = kept.map(|red| RejectedCommit {
+        commit: red.commit.clone(),
+        task: red.id(),
+    });
     Ok(Rejected {
         reference: String::new(),
         record: named_by.commit.clone(),
@@ -130,13 +161,21 @@ fn commits(run: &ReviewedRun, branch: &TaskBranch) -> Result<Vec<RejectedCommit>
     let mut next = Some(branch.commit.clone());
     while let Some(commit) = next {
         let trailers = repository.trailers(&commit)?;
-        let says = |name: &str, value: &str| trailers.iter().any(|(key, found)| key == name && found.trim() == value);
-        let is_own = says("Task", &branch.task.id) && says("Run", run.replayed.header.run_id.as_str());
+        let says = |name: &str, value: &str| {
+            trailers
+                .iter()
+                .any(|(key, found)| key == name && found.trim() == value)
+        };
+        let is_own =
+            says("Task", &branch.task.id) && says("Run", run.replayed.header.run_id.as_str());
         if commit != branch.commit && !(is_own && trailers.iter().any(|(key, _)| key == "Phase")) {
             break;
         }
         next = repository.first_parent(&commit)?;
-        found.push(RejectedCommit { commit, task: branch.id() });
+        found.push(RejectedCommit {
+            commit,
+            task: branch.id(),
+        });
     }
     Ok(found)
 }
@@ -144,7 +183,10 @@ fn commits(run: &ReviewedRun, branch: &TaskBranch) -> Result<Vec<RejectedCommit>
 /// A run that can be taken up owns the statuses of its tasks, and would not do a task again that has landed.
 fn refuse_unfinished(run: &ReviewedRun) -> Result<(), Error> {
     let id = &run.replayed.header.run_id;
-    let is_over = matches!(run.replayed.scheduler.ended(), Some(RunStatus::Completed | RunStatus::Failed));
+    let is_over = matches!(
+        run.replayed.scheduler.ended(),
+        Some(RunStatus::Completed | RunStatus::Failed)
+    );
     if is_over || run.project.directory.live()?.as_ref() != Some(id) {
         return Ok(());
     }
@@ -159,7 +201,9 @@ fn take_back(run: &ReviewedRun, branch: &TaskBranch) -> Result<(), Error> {
     let ledger = Ledger::read(&run.project.repository)?;
     let ids: BTreeSet<TaskId> = halves.iter().map(|half| backlog_id(run, half)).collect();
     for id in ids {
-        run.project.directory.forget_rejections(&header.tag, &id, |kept| kept.run == header.run_id)?;
+        run.project
+            .directory
+            .forget_rejections(&header.tag, &id, |kept| kept.run == header.run_id)?;
         ledger.forget(&run.project.repository, &header.tag, &id, &header.run_id)?;
     }
     if !branch.task.landed {
@@ -177,7 +221,9 @@ fn stands(run: &ReviewedRun, branch: &TaskBranch) -> Result<bool, Error> {
     let header = &run.replayed.header;
     // Where it is not clear where that is, nothing can have been taken back there.
     let project = run.project.for_looking();
-    let Ok((start, _)) = start_commit(&project, &header.tag) else { return Ok(true) };
+    let Ok((start, _)) = start_commit(&project, &header.tag) else {
+        return Ok(true);
+    };
     let works = standing(&project.repository, &start)?;
     let is_it = |work: &Work| (&work.run, &work.task) == (&header.run_id, &branch.id());
     Ok(works.iter().any(is_it) || !project.repository.is_ancestor(&branch.commit, &start)?)
@@ -192,7 +238,13 @@ fn set_statuses(run: &ReviewedRun, halves: &[TaskBranch], status: &Status) -> Re
     let header = &run.replayed.header;
     let source = BacklogSource::at(std::path::Path::new(&header.backlog))?;
     let ids: BTreeSet<TaskId> = halves.iter().map(|half| backlog_id(run, half)).collect();
-    let changes: Vec<StatusChange> = ids.into_iter().map(|id| StatusChange { id, status: status.clone() }).collect();
+    let changes: Vec<StatusChange> = ids
+        .into_iter()
+        .map(|id| StatusChange {
+            id,
+            status: status.clone(),
+        })
+        .collect();
     source.set_statuses(&header.tag, &changes, RollUp::Parents, Some(&stamp(now())))?;
     Ok(())
 }
@@ -200,16 +252,30 @@ fn set_statuses(run: &ReviewedRun, halves: &[TaskBranch], status: &Status) -> Re
 /// The task, and the other half of its pair as far as there is work of it.
 fn both_halves(run: &ReviewedRun, branch: &TaskBranch) -> Result<Vec<TaskBranch>, Error> {
     let other = branch.task.pair.as_ref();
-    let others = run.branches()?.into_iter().filter(|candidate| Some(&candidate.task.id) == other);
+    let others = run
+        .branches()?
+        .into_iter()
+        .filter(|candidate| Some(&candidate.task.id) == other);
     Ok(std::iter::once(branch.clone()).chain(others).collect())
 }
 
-fn decide(run: &ReviewedRun, branches: Vec<TaskBranch>, decision: &Decision) -> Result<Vec<TaskBranch>, Error> {
+fn decide(
+    run: &ReviewedRun,
+    branches: Vec<TaskBranch>,
+    decision: &Decision,
+) -> Result<Vec<TaskBranch>, Error> {
     let decided = branches.into_iter().map(|branch| {
-        let review =
-            Review { task: branch.id(), commit: branch.commit.clone(), at: stamp(now()), decision: decision.clone() };
+        let review = Review {
+            task: branch.id(),
+            commit: branch.commit.clone(),
+            at: stamp(now()),
+            decision: decision.clone(),
+        };
         run.directory.set_review(&review)?;
-        Ok(TaskBranch { review: Some(review), ..branch })
+        Ok(TaskBranch {
+            review: Some(review),
+            ..branch
+        })
     });
     decided.collect()
 }

@@ -42,19 +42,33 @@ impl Doubted {
     pub(crate) fn of(project: &Project, header: &JournalHeader) -> Self {
         let ledger = Ledger::read(&project.repository).unwrap_or_default();
         let tip = project.repository.resolve(&header.integration_branch);
-        let (false, Ok(tip)) = (ledger.is_empty(), tip) else { return Self::default() };
+        let (false, Ok(tip)) = (ledger.is_empty(), tip) else {
+            return Self::default();
+        };
         let tasks = backlog(project, header).unwrap_or_default();
         let works = standing(&project.repository, &tip).unwrap_or_default();
         let mut doubts = Vec::new();
-        for work in works.iter().filter(|work| work.tag == header.tag && work.kind != WorkKind::Refactor) {
+        for work in works
+            .iter()
+            .filter(|work| work.tag == header.tag && work.kind != WorkKind::Refactor)
+        {
             let found = built_on(project, &ledger, work, &tasks);
-            doubts.extend(found.into_iter().map(|on| Doubt { task: work.task.clone(), run: work.run.clone(), on }));
+            doubts.extend(found.into_iter().map(|on| Doubt {
+                task: work.task.clone(),
+                run: work.run.clone(),
+                on,
+            }));
         }
         Self { doubts }
     }
 
     /// Returns the rejected tasks that a task's work in a run was built on, unless somebody has looked at it since.
-    pub(crate) fn of_task(&self, task: &TaskId, run: &RunId, review: Option<&Review>) -> Vec<String> {
+    pub(crate) fn of_task(
+        &self,
+        task: &TaskId,
+        run: &RunId,
+        review: Option<&Review>,
+    ) -> Vec<String> {
         let of_work = |doubt: &&Doubt| (&doubt.task, &doubt.run) == (task, run);
         let is_newer = |doubt: &&Doubt| review.is_none_or(|review| review.at < doubt.on.at);
         let found = self.doubts.iter().filter(of_work).filter(is_newer);
@@ -63,10 +77,18 @@ impl Doubted {
 
     /// Returns the work, whichever run did it, that nobody has looked at since.
     pub(crate) fn works(&self, project: &Project) -> Vec<DoubtedWork> {
-        let works: BTreeSet<(&TaskId, &RunId)> = self.doubts.iter().map(|doubt| (&doubt.task, &doubt.run)).collect();
+        let works: BTreeSet<(&TaskId, &RunId)> = self
+            .doubts
+            .iter()
+            .map(|doubt| (&doubt.task, &doubt.run))
+            .collect();
         let work = |(task, run): (&TaskId, &RunId)| {
             let on = self.of_task(task, run, review(project, run, task).as_ref());
-            (!on.is_empty()).then(|| DoubtedWork { task: task.clone(), run: run.clone(), why: words(&on) })
+            (!on.is_empty()).then(|| DoubtedWork {
+                task: task.clone(),
+                run: run.clone(),
+                why: words(&on),
+            })
         };
         works.into_iter().filter_map(work).collect()
     }
@@ -89,24 +111,34 @@ fn review(project: &Project, run: &RunId, task: &TaskId) -> Option<Review> {
 
 /// What is said of work that was built on these tasks.
 fn words(on: &[String]) -> String {
-    tm_untrusted::clean(&format!("built on `{}`, which was rejected since: judge it anew", on.join("`, `")))
+    tm_untrusted::clean(&format!(
+        "built on `{}`, which was rejected since: judge it anew",
+        on.join("`, `")
+    ))
 }
 
 fn backlog(project: &Project, header: &JournalHeader) -> Option<Vec<Task>> {
     let source = BacklogSource::at(&now_at(project, Path::new(&header.backlog)).ok()?).ok()?;
-    let options = ReadOptions { tag: Some(header.tag.clone()), ..ReadOptions::default() };
+    let options = ReadOptions {
+        tag: Some(header.tag.clone()),
+        ..ReadOptions::default()
+    };
     Some(source.read(&options).ok()?.tasks)
 }
 
 fn built_on(project: &Project, ledger: &Ledger, work: &Work, tasks: &[Task]) -> Vec<Rejected> {
     let needs = needed(&work.task, tasks);
-    let is_needed = |rejected: &Rejected| rejected.tag == work.tag && needs.contains(&rejected.task);
+    let is_needed =
+        |rejected: &Rejected| rejected.tag == work.tag && needs.contains(&rejected.task);
     if !ledger.iter().any(is_needed) {
         return Vec::new();
     }
     // Work that began when it had been taken back was not built on it.
     let below = standing(&project.repository, &work.commit).unwrap_or_default();
-    let found = ledger.standing_among(&below).into_iter().map(|(rejected, _)| rejected);
+    let found = ledger
+        .standing_among(&below)
+        .into_iter()
+        .map(|(rejected, _)| rejected);
     found.filter(is_needed).collect()
 }
 
@@ -116,7 +148,10 @@ fn needed(task: &TaskId, tasks: &[Task]) -> BTreeSet<TaskId> {
     let mut needed = BTreeSet::new();
     let mut open = vec![&id];
     while let Some(next) = open.pop() {
-        let found = tasks.iter().chain(tasks.iter().flat_map(|task| &task.subtasks)).find(|task| task.id == *next);
+        let found = tasks
+            .iter()
+            .chain(tasks.iter().flat_map(|task| &task.subtasks))
+            .find(|task| task.id == *next);
         for before in found.into_iter().flat_map(|task| &task.dependencies) {
             if *before != id && needed.insert(before.clone()) {
                 open.push(before);

@@ -26,7 +26,12 @@ impl ReviewedRun {
     /// # Errors
     /// The decision can't be kept.
     pub fn approve(&self, branches: &[TaskBranch]) -> Result<Vec<TaskBranch>, Error> {
-        without_twins(branches.iter().map(|branch| decide::approve(self, branch)).collect())
+        without_twins(
+            branches
+                .iter()
+                .map(|branch| decide::approve(self, branch))
+                .collect(),
+        )
     }
 
     /// Rejects work: with a pair both halves, since both are to be done again, unless its tests are kept. Returns what
@@ -34,8 +39,18 @@ impl ReviewedRun {
     ///
     /// # Errors
     /// There is no reason, a run is live, or the decision can't be kept.
-    pub fn reject(&self, branches: &[TaskBranch], reason: &str, tests: Tests) -> Result<Vec<TaskBranch>, Error> {
-        without_twins(branches.iter().map(|branch| decide::reject(self, branch, reason, tests)).collect())
+    pub fn reject(
+        &self,
+        branches: &[TaskBranch],
+        reason: &str,
+        tests: Tests,
+    ) -> Result<Vec<TaskBranch>, Error> {
+        without_twins(
+            branches
+                .iter()
+                .map(|branch| decide::reject(self, branch, reason, tests))
+                .collect(),
+        )
     }
 }
 

@@ -35,7 +35,14 @@ pub(super) struct Live {
 
 impl Live {
     const fn failed(problem: String) -> Self {
-        Self { passed: false, problem: Some(problem), seconds: 0, tokens: None, cost_usd: None, kept: None }
+        Self {
+            passed: false,
+            problem: Some(problem),
+            seconds: 0,
+            tokens: None,
+            cost_usd: None,
+            kept: None,
+        }
     }
 
     pub(super) const fn is_good(&self) -> bool {
@@ -61,13 +68,29 @@ impl Live {
 }
 
 /// Has the agent do the task; whatever comes of it is told, not failed at.
-pub(super) async fn live(name: &str, model: Option<&str>, settings: &Settings) -> Result<Live, CommandFailure> {
-    let folder = tempfile::Builder::new().prefix("tm-agent-check-").tempdir()?;
+pub(super) async fn live(
+    name: &str,
+    model: Option<&str>,
+    settings: &Settings,
+) -> Result<Live, CommandFailure> {
+    let folder = tempfile::Builder::new()
+        .prefix("tm-agent-check-")
+        .tempdir()?;
     prepare(folder.path(), settings)?;
     let log = folder.path().join("run.log");
     let repository = folder.path().join("repository");
-    let mut words =
-        vec!["waves", "run", "--yes", "--allow-broken-base", "--tdd", "off", "--retries", "0", "--agent", name];
+    let mut words = vec![
+        "waves",
+        "run",
+        "--yes",
+        "--allow-broken-base",
+        "--tdd",
+        "off",
+        "--retries",
+        "0",
+        "--agent",
+        name,
+    ];
     words.extend(["--timeout", AGENT_LIMIT]);
     words.extend(model.into_iter().flat_map(|model| ["--model", model]));
     let command = TreeCommand {
@@ -76,7 +99,10 @@ pub(super) async fn live(name: &str, model: Option<&str>, settings: &Settings) -
         working_folder: repository.clone(),
         stdout: log.clone(),
         stderr: log.clone(),
-        marks: vec![("TM_AGENT_CHECK".to_owned(), folder.path().display().to_string())],
+        marks: vec![(
+            "TM_AGENT_CHECK".to_owned(),
+            folder.path().display().to_string(),
+        )],
         ..TreeCommand::default()
     };
     let ended = run_within(&command, RUN_LIMIT).await?;
@@ -108,7 +134,10 @@ fn prepare(folder: &Path, settings: &Settings) -> Result<(), CommandFailure> {
         "dependencies": [],
     }]}});
     let files = [
-        ("README.md", "A repository in which an agent is tried out.\n".to_owned()),
+        (
+            "README.md",
+            "A repository in which an agent is tried out.\n".to_owned(),
+        ),
         // JSON is YAML.
         (".taskmaster/tm.yaml", json_text(&own)?),
         (".taskmaster/tasks/tasks.json", json_text(&backlog)?),
@@ -124,14 +153,20 @@ fn prepare(folder: &Path, settings: &Settings) -> Result<(), CommandFailure> {
 
 fn judged(repository: &Path, has_ended: bool, log: &Path) -> Live {
     if !has_ended {
-        return Live::failed(format!("it was not over after {} minutes", RUN_LIMIT.as_secs() / 60));
+        return Live::failed(format!(
+            "it was not over after {} minutes",
+            RUN_LIMIT.as_secs() / 60
+        ));
     }
     match summary(repository) {
         Ok((project, summary)) => of_summary(&project, &summary),
         Err(failure) => {
             let said = tm_untrusted::read_beginning(log, 1024 * 1024).unwrap_or_default();
             let said = String::from_utf8_lossy(&said);
-            let error = said.lines().find(|line| line.starts_with("error: ")).map(ToOwned::to_owned);
+            let error = said
+                .lines()
+                .find(|line| line.starts_with("error: "))
+                .map(ToOwned::to_owned);
             Live::failed(error.unwrap_or_else(|| format!("failed to {}", failure.message)))
         }
     }
@@ -152,16 +187,24 @@ fn of_summary(project: &Project, summary: &Summary) -> Live {
     let text = project.repository.text_at(&tip, FILE).ok().flatten();
     let problem = match (task.landed, text.as_deref().map(str::trim)) {
         (true, Some(WORD)) => None,
-        (true, Some(other)) => Some(format!("`{FILE}` holds {:?}", other.chars().take(80).collect::<String>())),
+        (true, Some(other)) => Some(format!(
+            "`{FILE}` holds {:?}",
+            other.chars().take(80).collect::<String>()
+        )),
         (true, None) => Some(format!("`{FILE}` is not there")),
         (false, _) => {
-            let failure = task.failure.map_or_else(|| "it did not land".to_owned(), |failure| failure.to_string());
+            let failure = task.failure.map_or_else(
+                || "it did not land".to_owned(),
+                |failure| failure.to_string(),
+            );
             let reason = task.reason.as_deref().map(in_a_line);
             Some(reason.map_or_else(|| failure.clone(), |reason| format!("{failure}: {reason}")))
         }
     };
     let last = task.attempts.last();
-    let tokens = last.and_then(|attempt| attempt.tokens.as_ref()).map(|tokens| tokens.input + tokens.output);
+    let tokens = last
+        .and_then(|attempt| attempt.tokens.as_ref())
+        .map(|tokens| tokens.input + tokens.output);
     Live {
         passed: problem.is_none(),
         problem,

@@ -23,14 +23,20 @@ fn settings(start: &Path) -> Result<Settings, CommandFailure> {
 }
 
 fn loaded(start: &Path) -> Result<Loaded, CommandFailure> {
-    let root = Repository::discover(start).map_or_else(|_| start.to_owned(), |found| found.checkout_root().to_owned());
+    let root = Repository::discover(start).map_or_else(
+        |_| start.to_owned(),
+        |found| found.checkout_root().to_owned(),
+    );
     Ok(tm_config::load(&Inputs::from_process(root))?)
 }
 
 /// The agents that a run with these settings may start.
 fn used(settings: &Settings) -> BTreeSet<String> {
     let by_phase = ["red", "green", "none"].map(|phase| settings.agent.for_phase(phase).to_owned());
-    by_phase.into_iter().chain(settings.agent.fallback.iter().cloned()).collect()
+    by_phase
+        .into_iter()
+        .chain(settings.agent.fallback.iter().cloned())
+        .collect()
 }
 
 pub(crate) async fn agents(start: &Path, command: &Agents) -> Result<u8, CommandFailure> {
@@ -46,18 +52,32 @@ fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
     let used = used(&settings);
     let mut probes = Vec::new();
     for name in recipe_names(&settings) {
-        probes.push(Probe::without_starting(&name, &settings, used.contains(&name)));
+        probes.push(Probe::without_starting(
+            &name,
+            &settings,
+            used.contains(&name),
+        ));
     }
     if json {
         print_json(&probes)?;
         return Ok(0);
     }
-    let width = probes.iter().map(|probe| probe.agent.len()).max().unwrap_or(0);
+    let width = probes
+        .iter()
+        .map(|probe| probe.agent.len())
+        .max()
+        .unwrap_or(0);
     for probe in &probes {
         let mark = if probe.used { "*" } else { " " };
-        print_data(&format!("{mark} {:width$}  {}\n", probe.agent, probe.line()));
+        print_data(&format!(
+            "{mark} {:width$}  {}\n",
+            probe.agent,
+            probe.line()
+        ));
     }
-    print_line("* is used by the settings; `tm agents show NAME` shows a recipe, `tm agents check` starts programs");
+    print_line(
+        "* is used by the settings; `tm agents show NAME` shows a recipe, `tm agents check` starts programs",
+    );
     Ok(0)
 }
 
@@ -82,37 +102,64 @@ fn named(name: &str, settings: &Settings) -> Result<Recipe, CommandFailure> {
         Ok(recipe) => Ok(recipe),
         Err(error) => {
             let mut all = tm_presets::recipes(settings)?;
-            all.remove(name).ok_or_else(|| CommandFailure::from(error).hint("`tm agents list` lists them"))
+            all.remove(name)
+                .ok_or_else(|| CommandFailure::from(error).hint("`tm agents list` lists them"))
         }
     }
 }
 
 /// Asks before a program is started that the project's own settings name: whoever wrote them may be a stranger.
-fn ask_for_trust(loaded: &Loaded, names: &[String], arguments: &CheckAgents) -> Result<(), CommandFailure> {
+fn ask_for_trust(
+    loaded: &Loaded,
+    names: &[String],
+    arguments: &CheckAgents,
+) -> Result<(), CommandFailure> {
     let is_of_project = |name: &&String| {
         let section = format!("agents.{name}.");
-        let own = loaded.explained.iter().filter(|setting| setting.key.starts_with(&section));
+        let own = loaded
+            .explained
+            .iter()
+            .filter(|setting| setting.key.starts_with(&section));
         own.into_iter().any(|setting| {
-            matches!(setting.source, Source::ProjectYaml(..) | Source::ProjectJson(_) | Source::AgentAlchemy(_))
+            matches!(
+                setting.source,
+                Source::ProjectYaml(..) | Source::ProjectJson(_) | Source::AgentAlchemy(_)
+            )
         })
     };
-    let foreign: Vec<&str> = names.iter().filter(is_of_project).map(String::as_str).collect();
-    let Some(first) = foreign.first().filter(|_| !arguments.trust) else { return Ok(()) };
+    let foreign: Vec<&str> = names
+        .iter()
+        .filter(is_of_project)
+        .map(String::as_str)
+        .collect();
+    let Some(first) = foreign.first().filter(|_| !arguments.trust) else {
+        return Ok(());
+    };
     let named = foreign.join("`, `");
-    if is_answered() && confirmed(format!("the project's own settings say how to start `{named}`; start it"), false)? {
+    if is_answered()
+        && confirmed(
+            format!("the project's own settings say how to start `{named}`; start it"),
+            false,
+        )?
+    {
         return Ok(());
     }
-    Err(CommandFailure::new(format!("start `{named}`: the project's own settings say how, and nobody has read them"))
-        .code(ExitCode::Usage)
-        .hint(format!("read `tm agents show {first}`, then add `--trust`")))
+    Err(CommandFailure::new(format!(
+        "start `{named}`: the project's own settings say how, and nobody has read them"
+    ))
+    .code(ExitCode::Usage)
+    .hint(format!("read `tm agents show {first}`, then add `--trust`")))
 }
 
 async fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
     let loaded = loaded(start)?;
     let settings = &loaded.settings;
     let used = used(settings);
-    let names: Vec<String> =
-        if arguments.names.is_empty() { used.iter().cloned().collect() } else { arguments.names.clone() };
+    let names: Vec<String> = if arguments.names.is_empty() {
+        used.iter().cloned().collect()
+    } else {
+        arguments.names.clone()
+    };
     for name in &names {
         named(name, settings)?;
     }
@@ -138,7 +185,12 @@ async fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailu
 /// What is known of every agent without starting one, for `tm doctor`.
 pub(crate) fn found(settings: &Settings) -> Vec<(String, String)> {
     let used = used(settings);
-    let all = recipe_names(settings).into_iter().filter(|name| name != "replay");
+    let all = recipe_names(settings)
+        .into_iter()
+        .filter(|name| name != "replay");
     let probes = all.map(|name| Probe::without_starting(&name, settings, used.contains(&name)));
-    probes.filter(|probe| probe.problem.is_none()).map(|probe| (probe.agent.clone(), probe.line())).collect()
+    probes
+        .filter(|probe| probe.problem.is_none())
+        .map(|probe| (probe.agent.clone(), probe.line()))
+        .collect()
 }

@@ -59,21 +59,36 @@ impl Probe {
         };
         let recipe = match recipe(name, settings) {
             Ok(recipe) => recipe,
-            Err(error) => return Self { hint: error.hint(), problem: Some(format!("failed to {error}")), ..nothing },
+            Err(error) => {
+                return Self {
+                    hint: error.hint(),
+                    problem: Some(format!("failed to {error}")),
+                    ..nothing
+                };
+            }
         };
         let granted = recipe.granted().ok().flatten();
         let known = Self {
             account: Some(recipe.account()),
             model: recipe.model.clone(),
-            permissions: granted
-                .map(|granted| Permissions { mode: granted.mode.to_owned(), why: granted.why.to_owned() }),
+            permissions: granted.map(|granted| Permissions {
+                mode: granted.mode.to_owned(),
+                why: granted.why.to_owned(),
+            }),
             ..nothing
         };
         match find_program(&recipe) {
-            Ok(program) => Self { program: Some(program), ..known },
+            Ok(program) => Self {
+                program: Some(program),
+                ..known
+            },
             Err(error) => {
                 let failure = CommandFailure::from(error);
-                Self { problem: Some(format!("failed to {}", failure.message)), hint: failure.hint, ..known }
+                Self {
+                    problem: Some(format!("failed to {}", failure.message)),
+                    hint: failure.hint,
+                    ..known
+                }
             }
         }
     }
@@ -86,13 +101,21 @@ impl Probe {
     /// Returns what is known in one line, without the name.
     pub(super) fn line(&self) -> String {
         if let Some(problem) = &self.problem {
-            return if self.used { problem.clone() } else { format!("not here: {problem}") };
+            return if self.used {
+                problem.clone()
+            } else {
+                format!("not here: {problem}")
+            };
         }
         let path = self.program.as_deref().map(Path::display);
         let mut parts: Vec<String> = path.map(|path| path.to_string()).into_iter().collect();
         parts.extend(self.version.clone());
         parts.extend(self.model.as_ref().map(|model| format!("model {model}")));
-        parts.extend(self.permissions.as_ref().map(|permissions| format!("permissions: {}", permissions.mode)));
+        parts.extend(
+            self.permissions
+                .as_ref()
+                .map(|permissions| format!("permissions: {}", permissions.mode)),
+        );
         parts.join(" · ")
     }
 
@@ -114,7 +137,11 @@ impl Probe {
 }
 
 /// Looks for the program, and has it say its version where its recipe knows how.
-pub(super) async fn probe(name: &str, settings: &Settings, used: bool) -> Result<Probe, CommandFailure> {
+pub(super) async fn probe(
+    name: &str,
+    settings: &Settings,
+    used: bool,
+) -> Result<Probe, CommandFailure> {
     let mut probe = Probe::without_starting(name, settings, used);
     if let (Some(program), Ok(recipe)) = (&probe.program, recipe(name, settings)) {
         match version(program, &recipe).await? {
@@ -129,12 +156,18 @@ pub(super) async fn probe(name: &str, settings: &Settings, used: bool) -> Result
 }
 
 /// The first line that the program prints when it is asked for its version; an error in words when it fails at that.
-async fn version(program: &Path, recipe: &Recipe) -> Result<Result<Option<String>, String>, CommandFailure> {
+async fn version(
+    program: &Path,
+    recipe: &Recipe,
+) -> Result<Result<Option<String>, String>, CommandFailure> {
     if recipe.version.is_empty() {
         return Ok(Ok(None));
     }
     let scratch = tempfile::tempdir()?;
-    let (log, errors) = (scratch.path().join("version"), scratch.path().join("errors"));
+    let (log, errors) = (
+        scratch.path().join("version"),
+        scratch.path().join("errors"),
+    );
     let command = TreeCommand {
         program: program.into(),
         arguments: recipe.version.iter().map(Into::into).collect(),
@@ -142,7 +175,10 @@ async fn version(program: &Path, recipe: &Recipe) -> Result<Result<Option<String
         inherited: Inherited::AllBut(recipe.dropped.clone()),
         stdout: log.clone(),
         stderr: errors.clone(),
-        marks: vec![("TM_VERSION_PROBE".to_owned(), scratch.path().display().to_string())],
+        marks: vec![(
+            "TM_VERSION_PROBE".to_owned(),
+            scratch.path().display().to_string(),
+        )],
         ..TreeCommand::default()
     };
     let ended = run_within(&command, VERSION_LIMIT).await?;
@@ -153,11 +189,20 @@ async fn version(program: &Path, recipe: &Recipe) -> Result<Result<Option<String
         .collect::<Result<Vec<_>, _>>()?;
     let said = said.concat();
     let said = String::from_utf8_lossy(&said).into_owned();
-    let first = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let first = said
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
     let first = tm_untrusted::line(&tm_untrusted::clean(first), VERSION_CHARACTERS);
     Ok(match ended {
         Some(status) if status.success() => Ok(Some(first).filter(|line| !line.is_empty())),
-        Some(status) => Err(format!("it fails when it is asked for its version ({status}): {first}")),
-        None => Err(format!("it does not say its version within {} seconds", VERSION_LIMIT.as_secs())),
+        Some(status) => Err(format!(
+            "it fails when it is asked for its version ({status}): {first}"
+        )),
+        None => Err(format!(
+            "it does not say its version within {} seconds",
+            VERSION_LIMIT.as_secs()
+        )),
     })
 }

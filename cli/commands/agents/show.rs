@@ -35,7 +35,10 @@ pub(super) fn recipe_json(recipe: &Recipe) -> Value {
 /// Returns who works, and what each may do without asking, for people.
 pub(crate) fn agents_lines(project: &Project, phases: &[Phase]) -> String {
     let mut text = String::from("\nAgents\n");
-    let choices: Vec<_> = choices(project).into_iter().filter(|(phase, _)| phases.contains(phase)).collect();
+    let choices: Vec<_> = choices(project)
+        .into_iter()
+        .filter(|(phase, _)| phases.contains(phase))
+        .collect();
     for (phase, recipes) in &choices {
         let name = match phase {
             Phase::Red => "RED",

@@ -5,8 +5,8 @@ use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
 use std::io::BufRead as _;
 use tm_runtime::autopilot::{
-    CommitRequest, CompleteRequest, Error, FinalizeRequest, Project, commit, complete, finalize, next, parse_counts,
-    pause,
+    CommitRequest, CompleteRequest, Error, FinalizeRequest, Project, commit, complete, finalize,
+    next, parse_counts, pause,
 };
 
 const HELP: &str = "type counts such as `failed:3,passed:0`, an empty line where none are needed, \
@@ -39,19 +39,34 @@ pub(super) async fn work(project: &Project) -> Result<u8, Error> {
 
 /// Does what is next with what was typed.
 async fn take(project: &Project, text: &str) -> Result<String, Error> {
-    let counts = || if text.is_empty() { Ok(None) } else { parse_counts(text).map(Some) };
+    let counts = || {
+        if text.is_empty() {
+            Ok(None)
+        } else {
+            parse_counts(text).map(Some)
+        }
+    };
     match next(project, None)?.action.as_str() {
         "red" | "green" => {
-            let request = CompleteRequest { counts: counts()?, ..CompleteRequest::default() };
+            let request = CompleteRequest {
+                counts: counts()?,
+                ..CompleteRequest::default()
+            };
             Ok(words::completed(&complete(project, &request).await?))
         }
         "commit" => {
             let message = Some(text.to_owned()).filter(|text| !text.is_empty());
-            let request = CommitRequest { message, ..CommitRequest::default() };
+            let request = CommitRequest {
+                message,
+                ..CommitRequest::default()
+            };
             Ok(words::committed(&commit(project, &request).await?))
         }
         _ => {
-            let request = FinalizeRequest { counts: counts()?, ..FinalizeRequest::default() };
+            let request = FinalizeRequest {
+                counts: counts()?,
+                ..FinalizeRequest::default()
+            };
             Ok(words::ended(&finalize(project, &request).await?))
         }
     }

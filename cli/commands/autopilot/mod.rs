@@ -4,8 +4,8 @@ mod interactive;
 mod words;
 
 use crate::arguments::{
-    AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments, FinalizeArguments,
-    PhaseArgument, ResumeAutopilot, StartArguments,
+    AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments,
+    FinalizeArguments, PhaseArgument, ResumeAutopilot, StartArguments,
 };
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
@@ -15,8 +15,9 @@ use std::io::{IsTerminal as _, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 use tm_runtime::autopilot::{
-    Cleanup, CommitRequest, CompleteRequest, Environment, Error, FinalizeRequest, Force, GUIDE, Project, StartRequest,
-    abort, activity, commit, complete, finalize, next, parse_counts, pause, preview, prompt, resume, start, status,
+    Cleanup, CommitRequest, CompleteRequest, Environment, Error, FinalizeRequest, Force, GUIDE,
+    Project, StartRequest, abort, activity, commit, complete, finalize, next, parse_counts, pause,
+    preview, prompt, resume, start, status,
 };
 use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::RunId;
@@ -26,13 +27,23 @@ use tm_scheduler::autopilot::TddPhase;
 const WATCH_EVERY: Duration = Duration::from_millis(300);
 
 /// Carries out `tm autopilot`.
-pub(crate) async fn autopilot(start: &Path, arguments: &AutopilotArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn autopilot(
+    start: &Path,
+    arguments: &AutopilotArguments,
+) -> Result<u8, CommandFailure> {
     if matches!(arguments.command, AutopilotCommand::Guide) {
         print_data(GUIDE);
         return Ok(0);
     }
-    match Box::pin(perform(start, arguments)).await.map_err(CommandFailure::from) {
-        Err(CommandFailure { message, hint, code }) if arguments.json => {
+    match Box::pin(perform(start, arguments))
+        .await
+        .map_err(CommandFailure::from)
+    {
+        Err(CommandFailure {
+            message,
+            hint,
+            code,
+        }) if arguments.json => {
             let document = json!({"success": false, "error": message, "hint": hint, "exitCode": code.number()});
             print_data(&format!("{document:#}\n"));
             Ok(code.number())
@@ -42,20 +53,38 @@ pub(crate) async fn autopilot(start: &Path, arguments: &AutopilotArguments) -> R
 }
 
 async fn perform(start: &Path, arguments: &AutopilotArguments) -> Result<u8, Error> {
-    let folder = arguments.project_root.as_ref().map_or_else(|| start.to_owned(), |root| start.join(root));
+    let folder = arguments
+        .project_root
+        .as_ref()
+        .map_or_else(|| start.to_owned(), |root| start.join(root));
     let backlog = arguments.backlog.as_ref().map(|path| start.join(path));
-    let project = Project::open(&folder, Environment { backlog, ..Environment::of_process() })?;
-    let screen = Screen { project: &project, json: arguments.json };
+    let project = Project::open(
+        &folder,
+        Environment {
+            backlog,
+            ..Environment::of_process()
+        },
+    )?;
+    let screen = Screen {
+        project: &project,
+        json: arguments.json,
+    };
     match &arguments.command {
         AutopilotCommand::Start(start) => Box::pin(screen.start(start)).await,
         AutopilotCommand::Resume(resume) => screen.resume(resume).await,
-        AutopilotCommand::Next(run) => screen.show(&next(&project, id(run.run_id.as_ref()).as_ref())?, words::next),
+        AutopilotCommand::Next(run) => screen.show(
+            &next(&project, id(run.run_id.as_ref()).as_ref())?,
+            words::next,
+        ),
         AutopilotCommand::Complete(complete) => screen.complete(complete).await,
         AutopilotCommand::Commit(commit) => screen.commit(commit).await,
         AutopilotCommand::Finalize(finalize) => screen.finalize(finalize).await,
         AutopilotCommand::Status(run) => screen.status(id(run.run_id.as_ref()).as_ref()),
         AutopilotCommand::Watch(run) => screen.watch(id(run.run_id.as_ref()).as_ref()),
-        AutopilotCommand::Pause(run) => screen.show(&pause(&project, id(run.run_id.as_ref()).as_ref())?, words::ended),
+        AutopilotCommand::Pause(run) => screen.show(
+            &pause(&project, id(run.run_id.as_ref()).as_ref())?,
+            words::ended,
+        ),
         AutopilotCommand::Abort(abort) => screen.abort(abort),
         AutopilotCommand::Prompt(run) => screen.prompt(id(run.run_id.as_ref()).as_ref()),
         AutopilotCommand::Guide => Ok(0),
@@ -73,7 +102,10 @@ struct Screen<'a> {
 }
 
 impl Screen<'_> {
-    #[expect(clippy::unnecessary_wraps, reason = "the last expression of every command")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the last expression of every command"
+    )]
     fn show<T: Serialize>(&self, answer: &T, words: fn(&T) -> String) -> Result<u8, Error> {
         if self.json {
             let text = serde_json::to_string_pretty(answer).expect("answers have text keys only");
@@ -91,7 +123,11 @@ impl Screen<'_> {
             branch: arguments.branch.clone(),
             max_attempts: arguments.max_attempts.map(Into::into),
             broken: BrokenBase::allowed_if(arguments.allow_broken_base),
-            force: if arguments.force { Force::Yes } else { Force::No },
+            force: if arguments.force {
+                Force::Yes
+            } else {
+                Force::No
+            },
         };
         if arguments.dry_run {
             return self.show(&preview(self.project, &request)?, words::preview);
@@ -106,7 +142,8 @@ impl Screen<'_> {
             print_data(&words::preview(&planned));
             confirm("start the run", "Start?")?;
         }
-        self.begun(&start(self.project, &request).await?, arguments.interactive).await
+        self.begun(&start(self.project, &request).await?, arguments.interactive)
+            .await
     }
 
     /// The unfinished run of the task, where `--resume` asks for it.
@@ -120,14 +157,23 @@ impl Screen<'_> {
         Ok(run.map(|view| RunId::from(view.run_id)))
     }
 
-    async fn begun(&self, started: &tm_runtime::autopilot::Started, interactive: bool) -> Result<u8, Error> {
+    async fn begun(
+        &self,
+        started: &tm_runtime::autopilot::Started,
+        interactive: bool,
+    ) -> Result<u8, Error> {
         self.show(started, words::started)?;
-        if interactive { interactive::work(self.project).await } else { Ok(0) }
+        if interactive {
+            interactive::work(self.project).await
+        } else {
+            Ok(0)
+        }
     }
 
     async fn resume(&self, arguments: &ResumeAutopilot) -> Result<u8, Error> {
         let run = id(arguments.run.as_ref().or(arguments.run_id.as_ref()));
-        self.begun(&resume(self.project, run.as_ref())?, arguments.interactive).await
+        self.begun(&resume(self.project, run.as_ref())?, arguments.interactive)
+            .await
     }
 
     async fn complete(&self, arguments: &CompleteArguments) -> Result<u8, Error> {
@@ -170,12 +216,15 @@ impl Screen<'_> {
         match status(self.project, run)? {
             Some(view) => self.show(&view, words::status),
             None if self.json => {
-                let none = json!({"active": false, "message": "there has been no run in this checkout"});
+                let none =
+                    json!({"active": false, "message": "there has been no run in this checkout"});
                 print_data(&format!("{none:#}\n"));
                 Ok(0)
             }
             None => {
-                print_line("there has been no run in this checkout; `tm autopilot start ID` begins one");
+                print_line(
+                    "there has been no run in this checkout; `tm autopilot start ID` begins one",
+                );
                 Ok(0)
             }
         }
@@ -186,7 +235,11 @@ impl Screen<'_> {
         if !arguments.force && !self.json && std::io::stdin().is_terminal() {
             confirm("abort the run", "Give the run up?")?;
         }
-        let cleanup = if arguments.cleanup { Cleanup::Remove } else { Cleanup::Keep };
+        let cleanup = if arguments.cleanup {
+            Cleanup::Remove
+        } else {
+            Cleanup::Keep
+        };
         self.show(&abort(self.project, run.as_ref(), cleanup)?, words::ended)
     }
 
@@ -205,7 +258,8 @@ impl Screen<'_> {
         let path = activity(self.project, run)?;
         let run = match run {
             Some(run) => run.clone(),
-            None => status(self.project, None)?.map_or(Err(Error::NoRun), |view| Ok(RunId::from(view.run_id)))?,
+            None => status(self.project, None)?
+                .map_or(Err(Error::NoRun), |view| Ok(RunId::from(view.run_id)))?,
         };
         let mut shown = 0;
         loop {
@@ -232,15 +286,26 @@ fn print_whole_lines(path: &Path, position: u64, json: bool) -> u64 {
         Ok(bytes)
     };
     let bytes = read().unwrap_or_default();
-    let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+    let end = bytes
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |last| last + 1);
     for line in String::from_utf8_lossy(&bytes[..end]).lines() {
-        print_data(&if json { format!("{line}\n") } else { words::event(line) });
+        print_data(&if json {
+            format!("{line}\n")
+        } else {
+            words::event(line)
+        });
     }
     u64::try_from(end).unwrap_or(u64::MAX)
 }
 
 fn confirm(what: &'static str, question: &str) -> Result<(), Error> {
-    match dialoguer::Confirm::new().with_prompt(question).default(true).interact() {
+    match dialoguer::Confirm::new()
+        .with_prompt(question)
+        .default(true)
+        .interact()
+    {
         Ok(true) => Ok(()),
         Ok(false) | Err(_) => Err(Error::NotConfirmed(what)),
     }

@@ -19,10 +19,13 @@ pub(crate) fn validate(start: &Path, arguments: &CheckArguments) -> Result<u8, C
     match output {
         None => {}
         Some(OutputArgument::Json) => {
-            let problems: Result<Vec<Value>, serde_json::Error> = problems.iter().map(entry).collect();
+            let problems: Result<Vec<Value>, serde_json::Error> =
+                problems.iter().map(entry).collect();
             let problems = problems?;
-            print_json(&json!({"valid": problems.is_empty(), "tag": backlog.tag, "tasks": backlog.tasks.len(),
-                               "problems": problems}))?;
+            print_json(
+                &json!({"valid": problems.is_empty(), "tag": backlog.tag, "tasks": backlog.tasks.len(),
+                               "problems": problems}),
+            )?;
         }
         Some(OutputArgument::Text | OutputArgument::Compact) => {
             for problem in &problems {
@@ -37,7 +40,11 @@ pub(crate) fn validate(start: &Path, arguments: &CheckArguments) -> Result<u8, C
             }
         }
     }
-    Ok(if problems.is_empty() { 0 } else { ExitCode::Invalid.number() })
+    Ok(if problems.is_empty() {
+        0
+    } else {
+        ExitCode::Invalid.number()
+    })
 }
 
 fn entry(problem: &Problem) -> Result<Value, serde_json::Error> {

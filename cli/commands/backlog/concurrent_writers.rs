@@ -47,13 +47,22 @@ impl ConcurrentWriters {
         let project = project_of(file);
         let is_writer = |program: &RunningProgram| {
             program.name == PROGRAM
-                && program.arguments.first().is_some_and(|command| WRITERS.contains(&command.as_str()))
+                && program
+                    .arguments
+                    .first()
+                    .is_some_and(|command| WRITERS.contains(&command.as_str()))
                 && may_work_in(program, &project)
         };
-        let (writers, others): (Vec<_>, Vec<_>) =
-            running(&[PROGRAM, SERVERS[0], SERVERS[1]]).into_iter().partition(is_writer);
-        let has_server = others.iter().any(|other| SERVERS.contains(&other.name.as_str()));
-        Self { writers, has_server }
+        let (writers, others): (Vec<_>, Vec<_>) = running(&[PROGRAM, SERVERS[0], SERVERS[1]])
+            .into_iter()
+            .partition(is_writer);
+        let has_server = others
+            .iter()
+            .any(|other| SERVERS.contains(&other.name.as_str()));
+        Self {
+            writers,
+            has_server,
+        }
     }
 
     /// Returns when nobody is left who could undo these statuses.
@@ -70,7 +79,11 @@ impl ConcurrentWriters {
         let begun = Instant::now();
         loop {
             let is_served = self.has_server && begun.elapsed() < SERVER_PATIENCE;
-            let is_over = !is_served && self.writers.iter().all(|writer| !writer.identity.is_alive());
+            let is_over = !is_served
+                && self
+                    .writers
+                    .iter()
+                    .all(|writer| !writer.identity.is_alive());
             // What one of them wrote last is looked at after it has ended.
             source.restore_statuses(options, written, stamp)?;
             if is_over || begun.elapsed() > PATIENCE {
@@ -85,7 +98,10 @@ impl ConcurrentWriters {
 fn project_of(file: &Path) -> PathBuf {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let folder = file.parent().unwrap_or(&file);
-    let above = folder.ancestors().find(|folder| folder.ends_with(".taskmaster")).and_then(Path::parent);
+    let above = folder
+        .ancestors()
+        .find(|folder| folder.ends_with(".taskmaster"))
+        .and_then(Path::parent);
     above.unwrap_or(folder).to_owned()
 }
 
@@ -96,7 +112,11 @@ fn may_work_in(program: &RunningProgram, project: &Path) -> bool {
         let option = argument.split('=').next().unwrap_or_default();
         names_a_place.contains(&option)
     });
-    is_sent_elsewhere || program.working_folder.as_ref().is_none_or(|folder| folder.starts_with(project))
+    is_sent_elsewhere
+        || program
+            .working_folder
+            .as_ref()
+            .is_none_or(|folder| folder.starts_with(project))
 }
 
 #[cfg(test)]
@@ -107,16 +127,29 @@ mod tests {
     #[test]
     fn only_who_may_write_the_same_file_is_a_rival() {
         let project = project_of(Path::new("/a/b/.taskmaster/tasks/tasks.json"));
-        assert_eq!((project.as_path(), project_of(Path::new("/a/b.json"))), (Path::new("/a/b"), PathBuf::from("/a")));
+        assert_eq!(
+            (project.as_path(), project_of(Path::new("/a/b.json"))),
+            (Path::new("/a/b"), PathBuf::from("/a"))
+        );
         let program = |arguments: &[&str], folder: Option<&str>| RunningProgram {
             name: PROGRAM.to_owned(),
             identity: ProcessIdentity::of(std::process::id()).expect("this process"),
-            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            arguments: arguments
+                .iter()
+                .map(|&argument| argument.to_owned())
+                .collect(),
             working_folder: folder.map(PathBuf::from),
         };
         let may = |arguments: &[&str], folder| may_work_in(&program(arguments, folder), &project);
-        assert!(may(&["set-status"], Some("/a/b")) && may(&["set-status"], Some("/a/b/c")) && may(&["expand"], None));
+        assert!(
+            may(&["set-status"], Some("/a/b"))
+                && may(&["set-status"], Some("/a/b/c"))
+                && may(&["expand"], None)
+        );
         assert!(!may(&["set-status"], Some("/a/bc")) && !may(&["set-status"], Some("/a")));
-        assert!(may(&["set-status", "--file=../b/x"], Some("/a")) && may(&["expand", "-p", "b"], Some("/a")));
+        assert!(
+            may(&["set-status", "--file=../b/x"], Some("/a"))
+                && may(&["expand", "-p", "b"], Some("/a"))
+        );
     }
 }

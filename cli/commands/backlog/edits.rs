@@ -2,8 +2,8 @@
 
 use super::{confirm, options, print_json, source, status_of, told};
 use crate::arguments::{
-    AddSubtask, AddTask, BacklogChoice, Dependency, EditChoice, FixDependencies, MoveTask, NewTask, OutputArgument,
-    RemoveTask,
+    AddSubtask, AddTask, BacklogChoice, Dependency, EditChoice, FixDependencies, MoveTask, NewTask,
+    OutputArgument, RemoveTask,
 };
 use crate::display::print_data;
 use crate::failure::{CommandFailure, ExitCode};
@@ -21,7 +21,8 @@ fn perform(
     choose: impl Fn(&Backlog) -> Vec<Change>,
     words: impl Fn(&[TaskId]) -> String,
 ) -> Result<u8, CommandFailure> {
-    let ids = change(start, choice, choose).map_err(|failure| told(Some(choice.output()), failure))?;
+    let ids =
+        change(start, choice, choose).map_err(|failure| told(Some(choice.output()), failure))?;
     match choice.output() {
         OutputArgument::Json => print_json(&json!({"success": true, "ids": ids}))?,
         OutputArgument::Text | OutputArgument::Compact => print_data(&format!("{}\n", words(&ids))),
@@ -36,25 +37,39 @@ fn change(
 ) -> Result<Vec<TaskId>, CommandFailure> {
     let choice = reading(choice);
     let answers = source(start, &choice)?.change(&options(&choice), choose)?;
-    Ok(answers.into_iter().flat_map(|Changed { ids }| ids).collect())
+    Ok(answers
+        .into_iter()
+        .flat_map(|Changed { ids }| ids)
+        .collect())
 }
 
 /// The same choice in the form in which reading takes it.
 pub(super) fn reading(choice: &EditChoice) -> BacklogChoice {
-    BacklogChoice { backlog: choice.file.clone(), tag: choice.tag.clone(), project: choice.project.clone() }
+    BacklogChoice {
+        backlog: choice.file.clone(),
+        tag: choice.tag.clone(),
+        project: choice.project.clone(),
+    }
 }
 
 pub(crate) fn add_task(start: &Path, arguments: &AddTask) -> Result<u8, CommandFailure> {
     let Some(priority) = Priority::parse(&arguments.priority) else {
-        return Err(CommandFailure::new(format!("read `{}` as a priority", arguments.priority))
-            .hint("use one of low, medium, high, critical")
-            .code(ExitCode::Usage));
+        return Err(
+            CommandFailure::new(format!("read `{}` as a priority", arguments.priority))
+                .hint("use one of low, medium, high, critical")
+                .code(ExitCode::Usage),
+        );
     };
     let mut fields = fields(&arguments.title, &arguments.new, "pending")?;
     fields.push(("priority".to_owned(), json!(priority)));
     fields.push(("subtasks".to_owned(), json!([])));
     let change = Change::AddTask { fields };
-    perform(start, &arguments.choice, |_| vec![change.clone()], |ids| format!("added task {}", joined(ids)))
+    perform(
+        start,
+        &arguments.choice,
+        |_| vec![change.clone()],
+        |ids| format!("added task {}", joined(ids)),
+    )
 }
 
 pub(crate) fn add_subtask(start: &Path, arguments: &AddSubtask) -> Result<u8, CommandFailure> {
@@ -63,33 +78,65 @@ pub(crate) fn add_subtask(start: &Path, arguments: &AddSubtask) -> Result<u8, Co
         let from = TaskId::from(task.trim());
         let choose = |backlog: &Backlog| {
             let to = next_subtask(backlog, &parent);
-            vec![Change::Move { from: from.clone(), to }]
+            vec![Change::Move {
+                from: from.clone(),
+                to,
+            }]
         };
-        return perform(start, &arguments.choice, choose, |ids| format!("task {from} is now subtask {}", joined(ids)));
+        return perform(start, &arguments.choice, choose, |ids| {
+            format!("task {from} is now subtask {}", joined(ids))
+        });
     }
-    let fields = fields(arguments.title.as_deref().unwrap_or_default(), &arguments.new, &arguments.status)?;
+    let fields = fields(
+        arguments.title.as_deref().unwrap_or_default(),
+        &arguments.new,
+        &arguments.status,
+    )?;
     let change = Change::AddSubtask { parent, fields };
-    perform(start, &arguments.choice, |_| vec![change.clone()], |ids| format!("added subtask {}", joined(ids)))
+    perform(
+        start,
+        &arguments.choice,
+        |_| vec![change.clone()],
+        |ids| format!("added subtask {}", joined(ids)),
+    )
 }
 
 /// The id that the next subtask of a task gets.
 fn next_subtask(backlog: &Backlog, parent: &TaskId) -> TaskId {
-    let subtasks = backlog.tasks.iter().filter(|task| task.id == *parent).flat_map(|task| &task.subtasks);
-    let numbers = subtasks.filter_map(|task| task.id.as_str().rsplit('.').next()?.parse::<u64>().ok());
+    let subtasks = backlog
+        .tasks
+        .iter()
+        .filter(|task| task.id == *parent)
+        .flat_map(|task| &task.subtasks);
+    let numbers =
+        subtasks.filter_map(|task| task.id.as_str().rsplit('.').next()?.parse::<u64>().ok());
     TaskId::new(format!("{parent}.{}", numbers.max().unwrap_or(0) + 1))
 }
 
 /// What a new task says.
-fn fields(title: &str, new: &NewTask, status: &str) -> Result<Vec<(String, Value)>, CommandFailure> {
+fn fields(
+    title: &str,
+    new: &NewTask,
+    status: &str,
+) -> Result<Vec<(String, Value)>, CommandFailure> {
     if title.trim().is_empty() {
-        return Err(CommandFailure::new("add a task without a title").hint("add `--title`").code(ExitCode::Usage));
+        return Err(CommandFailure::new("add a task without a title")
+            .hint("add `--title`")
+            .code(ExitCode::Usage));
     }
-    let ids = new.dependencies.iter().map(|id| id.trim()).filter(|id| !id.is_empty());
+    let ids = new
+        .dependencies
+        .iter()
+        .map(|id| id.trim())
+        .filter(|id| !id.is_empty());
     let dependencies: Vec<Value> = ids.map(|id| spelled(&TaskId::from(id))).collect();
     let mut fields = vec![
         ("title".to_owned(), json!(title)),
         ("description".to_owned(), json!(new.description)),
-        ("details".to_owned(), json!(new.details.clone().unwrap_or_default())),
+        (
+            "details".to_owned(),
+            json!(new.details.clone().unwrap_or_default()),
+        ),
         ("status".to_owned(), json!(status_of(status)?)),
         ("dependencies".to_owned(), json!(dependencies)),
     ];
@@ -101,35 +148,75 @@ fn fields(title: &str, new: &NewTask, status: &str) -> Result<Vec<(String, Value
 
 /// An id as a number, where it is one.
 pub(super) fn spelled(id: &TaskId) -> Value {
-    id.as_str().parse::<u64>().map_or_else(|_| json!(id), |number| json!(number))
+    id.as_str()
+        .parse::<u64>()
+        .map_or_else(|_| json!(id), |number| json!(number))
 }
 
 pub(crate) fn remove_task(start: &Path, arguments: &RemoveTask) -> Result<u8, CommandFailure> {
-    let ids: Vec<TaskId> = arguments.id.iter().map(|id| TaskId::from(id.trim())).collect();
+    let ids: Vec<TaskId> = arguments
+        .id
+        .iter()
+        .map(|id| TaskId::from(id.trim()))
+        .collect();
     let words = joined(&ids);
     confirm(&format!("Remove {words}?"), arguments.yes)?;
     let change = Change::Remove { ids };
-    perform(start, &arguments.choice, |_| vec![change.clone()], |_| format!("removed {words}"))
+    perform(
+        start,
+        &arguments.choice,
+        |_| vec![change.clone()],
+        |_| format!("removed {words}"),
+    )
 }
 
 pub(crate) fn move_task(start: &Path, arguments: &MoveTask) -> Result<u8, CommandFailure> {
-    let ids = |words: &[String]| words.iter().map(|id| TaskId::from(id.trim())).collect::<Vec<_>>();
+    let ids = |words: &[String]| {
+        words
+            .iter()
+            .map(|id| TaskId::from(id.trim()))
+            .collect::<Vec<_>>()
+    };
     let (from, to) = (ids(&arguments.from), ids(&arguments.to));
     if arguments.to_tag.is_none() && from.len() != to.len() {
         let what = format!("move {} tasks to {} ids", from.len(), to.len());
-        return Err(CommandFailure::new(what).hint("name as many with `--to` as with `--from`").code(ExitCode::Usage));
+        return Err(CommandFailure::new(what)
+            .hint("name as many with `--to` as with `--from`")
+            .code(ExitCode::Usage));
     }
     let choose = |backlog: &Backlog| match &arguments.to_tag {
-        None => from.iter().zip(&to).map(|(from, to)| Change::Move { from: from.clone(), to: to.clone() }).collect(),
+        None => from
+            .iter()
+            .zip(&to)
+            .map(|(from, to)| Change::Move {
+                from: from.clone(),
+                to: to.clone(),
+            })
+            .collect(),
         Some(tag) => {
-            let crossing = if arguments.ignore_dependencies { Crossing::Drop } else { Crossing::Refuse };
-            let ids = if arguments.with_dependencies { with_dependencies(backlog, &from) } else { from.clone() };
-            vec![Change::MoveToTag { ids, tag: tag.as_str().into(), crossing }]
+            let crossing = if arguments.ignore_dependencies {
+                Crossing::Drop
+            } else {
+                Crossing::Refuse
+            };
+            let ids = if arguments.with_dependencies {
+                with_dependencies(backlog, &from)
+            } else {
+                from.clone()
+            };
+            vec![Change::MoveToTag {
+                ids,
+                tag: tag.as_str().into(),
+                crossing,
+            }]
         }
     };
     let choice = EditChoice {
         file: arguments.choice.file.clone(),
-        tag: arguments.from_tag.clone().or_else(|| arguments.choice.tag.clone()),
+        tag: arguments
+            .from_tag
+            .clone()
+            .or_else(|| arguments.choice.tag.clone()),
         project: arguments.choice.project.clone(),
         json: arguments.choice.json,
     };
@@ -143,22 +230,34 @@ pub(crate) fn move_task(start: &Path, arguments: &MoveTask) -> Result<u8, Comman
 /// The tasks and all that they depend on, directly or not, in the order of the backlog.
 fn with_dependencies(backlog: &Backlog, from: &[TaskId]) -> Vec<TaskId> {
     let task_of = |id: &TaskId| TaskId::from(id.as_str().split('.').next().unwrap_or_default());
-    let by_id: BTreeMap<&TaskId, &Task> = backlog.tasks.iter().map(|task| (&task.id, task)).collect();
+    let by_id: BTreeMap<&TaskId, &Task> =
+        backlog.tasks.iter().map(|task| (&task.id, task)).collect();
     let mut wanted = BTreeSet::new();
     let mut left: Vec<TaskId> = from.to_vec();
     while let Some(id) = left.pop() {
-        let Some(task) = by_id.get(&id).filter(|task| wanted.insert(task.id.clone())) else { continue };
+        let Some(task) = by_id.get(&id).filter(|task| wanted.insert(task.id.clone())) else {
+            continue;
+        };
         let all = std::iter::once(*task).chain(&task.subtasks);
         left.extend(all.flat_map(|task| &task.dependencies).map(task_of));
     }
-    let known = backlog.tasks.iter().map(|task| task.id.clone()).filter(|id| wanted.contains(id));
+    let known = backlog
+        .tasks
+        .iter()
+        .map(|task| task.id.clone())
+        .filter(|id| wanted.contains(id));
     // An id that is not there is refused by name.
-    known.chain(from.iter().filter(|id| !by_id.contains_key(id)).cloned()).collect()
+    known
+        .chain(from.iter().filter(|id| !by_id.contains_key(id)).cloned())
+        .collect()
 }
 
 pub(crate) fn add_dependency(start: &Path, arguments: &Dependency) -> Result<u8, CommandFailure> {
     let (task, dependency) = ends(arguments);
-    let change = Change::AddDependency { task: task.clone(), dependency: dependency.clone() };
+    let change = Change::AddDependency {
+        task: task.clone(),
+        dependency: dependency.clone(),
+    };
     let words = |ids: &[TaskId]| match ids {
         [] => format!("{task} depends on {dependency} already"),
         _ => format!("{task} depends on {dependency}"),
@@ -166,26 +265,44 @@ pub(crate) fn add_dependency(start: &Path, arguments: &Dependency) -> Result<u8,
     perform(start, &arguments.choice, |_| vec![change.clone()], words)
 }
 
-pub(crate) fn remove_dependency(start: &Path, arguments: &Dependency) -> Result<u8, CommandFailure> {
+pub(crate) fn remove_dependency(
+    start: &Path,
+    arguments: &Dependency,
+) -> Result<u8, CommandFailure> {
     let edge = ends(arguments);
     let choice = reading(&arguments.choice);
     let backlog = source(start, &choice)?.read(&options(&choice))?;
-    let mut all = backlog.tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks));
+    let mut all = backlog
+        .tasks
+        .iter()
+        .flat_map(|task| std::iter::once(task).chain(&task.subtasks));
     if !all.any(|task| task.id == edge.0 && task.dependencies.contains(&edge.1)) {
         let what = format!("find a dependency of `{}` on `{}`", edge.0, edge.1);
-        let missing = CommandFailure::new(what).hint(format!("`tm show {}` lists what it depends on", edge.0));
+        let missing = CommandFailure::new(what)
+            .hint(format!("`tm show {}` lists what it depends on", edge.0));
         return Err(told(Some(arguments.choice.output()), missing));
     }
     let words = format!("{} no longer depends on {}", edge.0, edge.1);
     let change = Change::RemoveDependencies { edges: vec![edge] };
-    perform(start, &arguments.choice, |_| vec![change.clone()], |_| words.clone())
+    perform(
+        start,
+        &arguments.choice,
+        |_| vec![change.clone()],
+        |_| words.clone(),
+    )
 }
 
 fn ends(arguments: &Dependency) -> (TaskId, TaskId) {
-    (TaskId::from(arguments.id.trim()), TaskId::from(arguments.depends_on.trim()))
+    (
+        TaskId::from(arguments.id.trim()),
+        TaskId::from(arguments.depends_on.trim()),
+    )
 }
 
-pub(crate) fn fix_dependencies(start: &Path, arguments: &FixDependencies) -> Result<u8, CommandFailure> {
+pub(crate) fn fix_dependencies(
+    start: &Path,
+    arguments: &FixDependencies,
+) -> Result<u8, CommandFailure> {
     let found = RefCell::new(Vec::new());
     let choose = |backlog: &Backlog| {
         let repairs = repairs(&backlog.tasks, CycleRepair::Cut);
@@ -199,11 +316,15 @@ pub(crate) fn fix_dependencies(start: &Path, arguments: &FixDependencies) -> Res
     let repairs = found.into_inner();
     if output == OutputArgument::Json {
         let entry = |((task, dependency), problem): &((TaskId, TaskId), tm_scheduler::Problem)| json!({"task": task, "removed": dependency, "reason": problem.to_string()});
-        print_json(&json!({"success": true, "removed": repairs.iter().map(entry).collect::<Vec<_>>()}))?;
+        print_json(
+            &json!({"success": true, "removed": repairs.iter().map(entry).collect::<Vec<_>>()}),
+        )?;
         return Ok(0);
     }
     for ((task, dependency), problem) in &repairs {
-        print_data(&format!("{task} no longer depends on {dependency}: {problem}\n"));
+        print_data(&format!(
+            "{task} no longer depends on {dependency}: {problem}\n"
+        ));
     }
     if repairs.is_empty() {
         print_data("nothing had to be removed\n");

@@ -37,9 +37,17 @@ pub(crate) fn list(start: &Path, arguments: &ListArguments) -> Result<u8, Comman
 
 /// What changes when a file, or one in a folder, is written: its inode, when it was written last, and its length.
 fn stamps(path: &Path) -> Vec<(u64, i64, i64, u64)> {
-    let within = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-    let files = within.chain([path.to_owned()]).filter_map(|path| path.metadata().ok());
-    files.map(|file| (file.ino(), file.mtime(), file.mtime_nsec(), file.len())).collect()
+    let within = std::fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let files = within
+        .chain([path.to_owned()])
+        .filter_map(|path| path.metadata().ok());
+    files
+        .map(|file| (file.ino(), file.mtime(), file.mtime_nsec(), file.len()))
+        .collect()
 }
 
 /// Which tasks are shown.
@@ -52,7 +60,11 @@ struct Filter {
 
 impl Filter {
     fn new(arguments: &ListArguments) -> Result<Self, CommandFailure> {
-        let typed = if arguments.status.is_empty() { &arguments.statuses } else { &arguments.status };
+        let typed = if arguments.status.is_empty() {
+            &arguments.statuses
+        } else {
+            &arguments.status
+        };
         let is_all = typed.iter().any(|status| status == "all");
         Ok(Self {
             statuses: if is_all { Vec::new() } else { statuses(typed)? },
@@ -78,28 +90,50 @@ impl Listing {
                 && (!filter.is_ready || ready.contains(&task.id))
                 && (!filter.is_blocking || blocks.contains_key(&task.id))
         };
-        let shown = (0..backlog.tasks.len()).filter(|&position| is_shown(&backlog.tasks[position])).collect();
+        let shown = (0..backlog.tasks.len())
+            .filter(|&position| is_shown(&backlog.tasks[position]))
+            .collect();
         Self { backlog, shown }
     }
 
     fn tasks(&self) -> impl Iterator<Item = &Task> {
-        self.shown.iter().map(|&position| &self.backlog.tasks[position])
+        self.shown
+            .iter()
+            .map(|&position| &self.backlog.tasks[position])
     }
 }
 
-fn list_once(source: &BacklogSource, arguments: &ListArguments, filter: &Filter) -> Result<u8, CommandFailure> {
+fn list_once(
+    source: &BacklogSource,
+    arguments: &ListArguments,
+    filter: &Filter,
+) -> Result<u8, CommandFailure> {
     let first = source.read(&options(&arguments.choice))?;
     let mut every_tag = vec![options(&arguments.choice)];
     if arguments.all_tags {
-        let of_tag = |tag: &tm_scheduler::Tag| ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() };
+        let of_tag = |tag: &tm_scheduler::Tag| ReadOptions {
+            tag: Some(tag.clone()),
+            ..ReadOptions::default()
+        };
         every_tag = first.tags.iter().map(of_tag).collect();
     }
-    let output = if arguments.compact { Some(OutputArgument::Compact) } else { arguments.output.chosen() };
+    let output = if arguments.compact {
+        Some(OutputArgument::Compact)
+    } else {
+        arguments.output.chosen()
+    };
     if output == Some(OutputArgument::Json) {
         return list_as_json(source, arguments, filter, &every_tag);
     }
     let listings: Result<Vec<Listing>, _> = if arguments.all_tags {
-        every_tag.iter().map(|options| source.read(options).map(|backlog| Listing::new(backlog, filter))).collect()
+        every_tag
+            .iter()
+            .map(|options| {
+                source
+                    .read(options)
+                    .map(|backlog| Listing::new(backlog, filter))
+            })
+            .collect()
     } else {
         Ok(vec![Listing::new(first, filter)])
     };
@@ -109,7 +143,9 @@ fn list_once(source: &BacklogSource, arguments: &ListArguments, filter: &Filter)
     }
     match output {
         None | Some(OutputArgument::Json) => {}
-        Some(OutputArgument::Compact) => print_data(&compact(&listings, filter, arguments.all_tags)),
+        Some(OutputArgument::Compact) => {
+            print_data(&compact(&listings, filter, arguments.all_tags))
+        }
         Some(OutputArgument::Text) => {
             if !arguments.no_header {
                 print_data(&listings.iter().map(header).collect::<String>());
@@ -138,7 +174,11 @@ fn list_as_json(
             let task = &listing.backlog.tasks[position];
             let mut entry = normalised(task, entries[position].take());
             let subtasks = std::mem::take(&mut entry["subtasks"]);
-            entry["subtasks"] = if filter.is_with_subtasks { subtask_entries(task, subtasks) } else { json!([]) };
+            entry["subtasks"] = if filter.is_with_subtasks {
+                subtask_entries(task, subtasks)
+            } else {
+                json!([])
+            };
             entry["blocks"] = json!(blocks.get(&task.id).cloned().unwrap_or_default());
             if arguments.all_tags {
                 entry["tagName"] = json!(listing.backlog.tag);
@@ -157,10 +197,21 @@ fn list_as_json(
 
 /// Subtasks keep the numbers that they have within their task.
 fn subtask_entries(task: &Task, entries: Value) -> Value {
-    let Value::Array(entries) = entries else { return json!([]) };
-    let named = entries.into_iter().filter(|entry| !entry["id"].is_null()).zip(&task.subtasks);
+    let Value::Array(entries) = entries else {
+        return json!([]);
+    };
+    let named = entries
+        .into_iter()
+        .filter(|entry| !entry["id"].is_null())
+        .zip(&task.subtasks);
     let entry = |(entry, subtask): (Value, &Task)| {
-        let number = subtask.id.as_str().rsplit('.').next().unwrap_or_default().to_owned();
+        let number = subtask
+            .id
+            .as_str()
+            .rsplit('.')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         let mut entry = normalised(subtask, entry);
         entry["id"] = json!(number);
         entry
@@ -182,7 +233,11 @@ fn header(listing: &Listing) -> String {
         1 => "1 task".to_owned(),
         count => format!("{count} tasks"),
     };
-    let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    let parts = if parts.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", parts.join(", "))
+    };
     format!("tag {}, {of_all}{parts}\n", listing.backlog.tag)
 }
 
@@ -191,7 +246,10 @@ fn table(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String {
         return "no task to show\n".to_owned();
     }
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
     let mut names = vec!["ID", "STATUS", "PRIORITY", "DEPENDS ON", "TITLE"];
     if is_with_tags {
         names.insert(0, "TAG");
@@ -199,9 +257,18 @@ fn table(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String {
     table.set_header(names);
     for listing in listings {
         for task in listing.tasks() {
-            let subtasks = if filter.is_with_subtasks { &task.subtasks[..] } else { &[] };
+            let subtasks = if filter.is_with_subtasks {
+                &task.subtasks[..]
+            } else {
+                &[]
+            };
             for row in std::iter::once(task).chain(subtasks) {
-                let cells = [row.id.to_string(), row.status.to_string(), row.priority.as_str().to_owned(), joined(row)];
+                let cells = [
+                    row.id.to_string(),
+                    row.status.to_string(),
+                    row.priority.as_str().to_owned(),
+                    joined(row),
+                ];
                 let tag = is_with_tags.then(|| listing.backlog.tag.to_string());
                 table.add_row(tag.into_iter().chain(cells).chain([listed(&row.title)]));
             }
@@ -214,12 +281,27 @@ fn compact(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String 
     let mut lines = Vec::new();
     for listing in listings {
         for task in listing.tasks() {
-            let subtasks = if filter.is_with_subtasks { &task.subtasks[..] } else { &[] };
+            let subtasks = if filter.is_with_subtasks {
+                &task.subtasks[..]
+            } else {
+                &[]
+            };
             for row in std::iter::once(task).chain(subtasks) {
-                let tag = if is_with_tags { format!("[{}] ", listing.backlog.tag) } else { String::new() };
-                let after = if row.dependencies.is_empty() { String::new() } else { format!(" → {}", joined(row)) };
+                let tag = if is_with_tags {
+                    format!("[{}] ", listing.backlog.tag)
+                } else {
+                    String::new()
+                };
+                let after = if row.dependencies.is_empty() {
+                    String::new()
+                } else {
+                    format!(" → {}", joined(row))
+                };
                 let (title, priority) = (listed(&row.title), row.priority.as_str());
-                lines.push(format!("{tag}{} {} {title} ({priority}){after}", row.id, row.status));
+                lines.push(format!(
+                    "{tag}{} {} {title} ({priority}){after}",
+                    row.id, row.status
+                ));
             }
         }
     }

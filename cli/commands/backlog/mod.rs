@@ -27,8 +27,14 @@ use tm_scheduler::{Status, Tag, Task};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 
 /// Finds the backlog that the arguments name.
-pub(crate) fn source(start: &Path, choice: &BacklogChoice) -> Result<BacklogSource, CommandFailure> {
-    let start = choice.project.as_ref().map_or_else(|| start.to_owned(), |project| start.join(project));
+pub(crate) fn source(
+    start: &Path,
+    choice: &BacklogChoice,
+) -> Result<BacklogSource, CommandFailure> {
+    let start = choice
+        .project
+        .as_ref()
+        .map_or_else(|| start.to_owned(), |project| start.join(project));
     let found = match &choice.backlog {
         Some(path) => BacklogSource::at(&start.join(path)),
         None => BacklogSource::find(&start),
@@ -39,7 +45,10 @@ pub(crate) fn source(start: &Path, choice: &BacklogChoice) -> Result<BacklogSour
 pub(crate) fn options(choice: &BacklogChoice) -> ReadOptions {
     ReadOptions {
         tag: choice.tag.as_deref().map(Tag::from),
-        environment_tag: std::env::var("TASKMASTER_TAG").ok().filter(|tag| !tag.is_empty()).map(Tag::from),
+        environment_tag: std::env::var("TASKMASTER_TAG")
+            .ok()
+            .filter(|tag| !tag.is_empty())
+            .map(Tag::from),
         group: None,
     }
 }
@@ -52,19 +61,28 @@ fn warn(backlog: &Backlog) {
 }
 
 /// Tells programs on stdout what people are told on stderr, and passes the failure on.
-pub(crate) fn told(output: Option<OutputArgument>, failure: impl Into<CommandFailure>) -> CommandFailure {
+pub(crate) fn told(
+    output: Option<OutputArgument>,
+    failure: impl Into<CommandFailure>,
+) -> CommandFailure {
     let failure = failure.into();
     if output == Some(OutputArgument::Json) {
         let message = format!("failed to {}", failure.message);
         // Printing a text that has just been made from strings can't fail in any other way than a closed pipe.
-        let _printed = print_json(&json!({"success": false, "error": message, "hint": failure.hint}));
+        let _printed =
+            print_json(&json!({"success": false, "error": message, "hint": failure.hint}));
     }
     failure
 }
 
 /// Reads statuses that somebody typed.
 fn statuses(words: &[String]) -> Result<Vec<Status>, CommandFailure> {
-    words.iter().map(|word| word.trim()).filter(|word| !word.is_empty()).map(status_of).collect()
+    words
+        .iter()
+        .map(|word| word.trim())
+        .filter(|word| !word.is_empty())
+        .map(status_of)
+        .collect()
 }
 
 fn status_of(word: &str) -> Result<Status, CommandFailure> {
@@ -82,7 +100,11 @@ fn status_of(word: &str) -> Result<Status, CommandFailure> {
 /// Reads ids that somebody typed, from whichever place they stand in.
 fn ids(positional: &[String], flag: &[String]) -> Result<Vec<String>, CommandFailure> {
     let chosen = if flag.is_empty() { positional } else { flag };
-    let ids: Vec<String> = chosen.iter().map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect();
+    let ids: Vec<String> = chosen
+        .iter()
+        .map(|id| id.trim().to_owned())
+        .filter(|id| !id.is_empty())
+        .collect();
     if ids.is_empty() {
         return Err(CommandFailure::new("know which task is meant")
             .hint("name it, as in `--id=1` or `--id=1,2.1`")
@@ -119,7 +141,14 @@ fn confirm(question: &str, is_confirmed: bool) -> Result<(), CommandFailure> {
         return Ok(());
     }
     if !is_answered() {
-        return Err(CommandFailure::new("ask whether to remove it: there is no terminal").hint("add `--yes`"));
+        return Err(
+            CommandFailure::new("ask whether to remove it: there is no terminal")
+                .hint("add `--yes`"),
+        );
     }
-    if confirmed(question, false)? { Ok(()) } else { Err(CommandFailure::new("remove it: you said no")) }
+    if confirmed(question, false)? {
+        Ok(())
+    } else {
+        Err(CommandFailure::new("remove it: you said no"))
+    }
 }

@@ -20,7 +20,11 @@ pub(crate) fn pair(start: &Path, arguments: &PairArguments) -> Result<u8, Comman
         print_data(&text(&backlog, &plan, arguments));
     }
     for ((task, dependency), problem) in &plan.cuts {
-        let done = if arguments.write { "no longer depends" } else { "would no longer depend" };
+        let done = if arguments.write {
+            "no longer depends"
+        } else {
+            "would no longer depend"
+        };
         print_line(&format!(
             "warning: {problem}; {task} {done} on {dependency}, the dependency with the least meaning, and may start \
              before it; it is marked with `metadata.needs_review`"
@@ -46,12 +50,18 @@ fn planned(start: &Path, arguments: &PairArguments) -> Result<(Backlog, PairUp),
         changes
     };
     source.change(&read, choose)?;
-    planned.into_inner().ok_or_else(|| CommandFailure::new("read the backlog under its lock"))
+    planned
+        .into_inner()
+        .ok_or_else(|| CommandFailure::new("read the backlog under its lock"))
 }
 
 fn pairing(source: &BacklogSource, backlog: &Backlog, arguments: &PairArguments) -> PairUpOptions {
     PairUpOptions {
-        red_start: if arguments.red_early { RedStart::Early } else { RedStart::AfterDependencies },
+        red_start: if arguments.red_early {
+            RedStart::Early
+        } else {
+            RedStart::AfterDependencies
+        },
         group: arguments.task_group.clone(),
         next_number: backlog.next_number,
         absent_partner: match source.kind() {
@@ -63,8 +73,16 @@ fn pairing(source: &BacklogSource, backlog: &Backlog, arguments: &PairArguments)
 
 /// What makes the pairs: the test tasks, and what their implementations then say.
 fn changes(plan: &PairUp) -> Vec<Change> {
-    let green_of = |red: &Task| red.tdd.as_ref().and_then(|mark| mark.paired_task_id.clone());
-    let pairs: Vec<(TaskId, &Task)> = plan.reds.iter().filter_map(|red| Some((green_of(red)?, red))).collect();
+    let green_of = |red: &Task| {
+        red.tdd
+            .as_ref()
+            .and_then(|mark| mark.paired_task_id.clone())
+    };
+    let pairs: Vec<(TaskId, &Task)> = plan
+        .reds
+        .iter()
+        .filter_map(|red| Some((green_of(red)?, red)))
+        .collect();
     let mut fields: Vec<(TaskId, String, Value)> = Vec::new();
     for (green, red) in &pairs {
         for (key, value) in mark("green", &red.id) {
@@ -79,13 +97,21 @@ fn changes(plan: &PairUp) -> Vec<Change> {
     let mut changes = Vec::new();
     if !pairs.is_empty() {
         changes.push(Change::AddTasks {
-            tasks: pairs.iter().map(|(green, red)| (red.id.clone(), red_fields(red, green))).collect(),
+            tasks: pairs
+                .iter()
+                .map(|(green, red)| (red.id.clone(), red_fields(red, green)))
+                .collect(),
         });
-        let edges = pairs.iter().map(|(green, red)| (green.clone(), red.id.clone())).collect();
+        let edges = pairs
+            .iter()
+            .map(|(green, red)| (green.clone(), red.id.clone()))
+            .collect();
         changes.push(Change::AddDependencies { edges });
     }
     if !plan.cuts.is_empty() {
-        changes.push(Change::RemoveDependencies { edges: plan.cuts.iter().map(|(edge, _)| edge.clone()).collect() });
+        changes.push(Change::RemoveDependencies {
+            edges: plan.cuts.iter().map(|(edge, _)| edge.clone()).collect(),
+        });
     }
     if !fields.is_empty() {
         changes.push(Change::SetFields { fields });
@@ -94,7 +120,11 @@ fn changes(plan: &PairUp) -> Vec<Change> {
 }
 
 fn mark(phase: &str, partner: &TaskId) -> [(&'static str, Value); 3] {
-    [("tdd_mode", json!(true)), ("tdd_phase", json!(phase)), ("paired_task_id", json!(partner))]
+    [
+        ("tdd_mode", json!(true)),
+        ("tdd_phase", json!(phase)),
+        ("paired_task_id", json!(partner)),
+    ]
 }
 
 fn red_fields(red: &Task, green: &TaskId) -> Vec<(String, Value)> {
@@ -106,8 +136,14 @@ fn red_fields(red: &Task, green: &TaskId) -> Vec<(String, Value)> {
         ("task_uid", &red.uid),
         ("test_command", &red.test_command),
     ];
-    metadata.extend(said.into_iter().filter_map(|(key, value)| Some((key.to_owned(), json!(value.as_ref()?)))));
-    metadata.extend(red.complexity.map(|complexity| ("complexity".to_owned(), json!(complexity))));
+    metadata.extend(
+        said.into_iter()
+            .filter_map(|(key, value)| Some((key.to_owned(), json!(value.as_ref()?)))),
+    );
+    metadata.extend(
+        red.complexity
+            .map(|complexity| ("complexity".to_owned(), json!(complexity))),
+    );
     let dependencies: Vec<Value> = red.dependencies.iter().map(super::edits::spelled).collect();
     let active = red.title.replacen("Write tests", "Writing tests", 1);
     [
@@ -155,15 +191,35 @@ fn document(backlog: &Backlog, plan: &PairUp, arguments: &PairArguments) -> Valu
 fn text(backlog: &Backlog, plan: &PairUp, arguments: &PairArguments) -> String {
     let mut lines = Vec::new();
     for red in &plan.reds {
-        let green = red.tdd.as_ref().and_then(|mark| mark.paired_task_id.as_ref()).map_or("", TaskId::as_str);
+        let green = red
+            .tdd
+            .as_ref()
+            .and_then(|mark| mark.paired_task_id.as_ref())
+            .map_or("", TaskId::as_str);
         let after: Vec<&str> = red.dependencies.iter().map(TaskId::as_str).collect();
-        let after = if after.is_empty() { String::new() } else { format!(", after {}", after.join(", ")) };
-        lines.push(format!("{} tests {green}{after}: {}", red.id, listed(&red.title)));
+        let after = if after.is_empty() {
+            String::new()
+        } else {
+            format!(", after {}", after.join(", "))
+        };
+        lines.push(format!(
+            "{} tests {green}{after}: {}",
+            red.id,
+            listed(&red.title)
+        ));
     }
-    lines.extend(plan.skipped.iter().map(|(task, skip)| format!("{task} {skip}")));
+    lines.extend(
+        plan.skipped
+            .iter()
+            .map(|(task, skip)| format!("{task} {skip}")),
+    );
     lines.extend(plan.notes.iter().map(|note| format!("note: {note}")));
     let (count, tag) = (plan.reds.len(), &backlog.tag);
-    let pairs = if count == 1 { "1 pair".to_owned() } else { format!("{count} pairs") };
+    let pairs = if count == 1 {
+        "1 pair".to_owned()
+    } else {
+        format!("{count} pairs")
+    };
     lines.push(match (count, arguments.write) {
         (0, _) => format!("tag {tag}: no task needs a test task"),
         (_, true) => format!("tag {tag}: {pairs} written"),

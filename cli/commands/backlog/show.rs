@@ -18,8 +18,15 @@ pub(crate) fn show(start: &Path, arguments: &ShowArguments) -> Result<u8, Comman
     let filter = statuses(&arguments.status)?;
     let source = source(start, &arguments.choice)?;
     let (backlog, entries) = source.read_entries(&options(&arguments.choice))?;
-    let found: Vec<(&Task, Value)> = asked.iter().filter_map(|id| find(&backlog, &entries, id)).collect();
-    let is_found = |id: &&String| !found.iter().any(|(task, _)| task.id.as_str() == id.as_str());
+    let found: Vec<(&Task, Value)> = asked
+        .iter()
+        .filter_map(|id| find(&backlog, &entries, id))
+        .collect();
+    let is_found = |id: &&String| {
+        !found
+            .iter()
+            .any(|(task, _)| task.id.as_str() == id.as_str())
+    };
     let not_found: Vec<&String> = asked.iter().filter(is_found).collect();
     match output {
         None => {}
@@ -40,7 +47,12 @@ pub(crate) fn show(start: &Path, arguments: &ShowArguments) -> Result<u8, Comman
         return Ok(0);
     }
     let words: Vec<String> = not_found.iter().map(|id| format!("`{id}`")).collect();
-    let what = format!("find {} in `{}`, tag `{}`", words.join(", "), source.path().display(), backlog.tag);
+    let what = format!(
+        "find {} in `{}`, tag `{}`",
+        words.join(", "),
+        source.path().display(),
+        backlog.tag
+    );
     Err(CommandFailure::new(what).hint("`tm list --with-subtasks` lists the ids"))
 }
 
@@ -51,25 +63,47 @@ fn find<'b>(backlog: &'b Backlog, entries: &[Value], id: &str) -> Option<(&'b Ta
         if task.id == id {
             return Some((task, entry.clone()));
         }
-        let Some(place) = task.subtasks.iter().position(|subtask| subtask.id == id) else { continue };
-        let mut listed = entry["subtasks"].as_array()?.iter().filter(|entry| !entry["id"].is_null());
-        return Some((&task.subtasks[place], listed.nth(place).cloned().unwrap_or_default()));
+        let Some(place) = task.subtasks.iter().position(|subtask| subtask.id == id) else {
+            continue;
+        };
+        let mut listed = entry["subtasks"]
+            .as_array()?
+            .iter()
+            .filter(|entry| !entry["id"].is_null());
+        return Some((
+            &task.subtasks[place],
+            listed.nth(place).cloned().unwrap_or_default(),
+        ));
     }
     None
 }
 
 fn text(task: &Task, filter: &[Status]) -> String {
     let dependencies: Vec<&str> = task.dependencies.iter().map(TaskId::as_str).collect();
-    let waits =
-        if dependencies.is_empty() { String::new() } else { format!(", depends on {}", dependencies.join(", ")) };
+    let waits = if dependencies.is_empty() {
+        String::new()
+    } else {
+        format!(", depends on {}", dependencies.join(", "))
+    };
     let mut lines = vec![
         format!("{}  {}", task.id, task.title),
-        format!("status {}, priority {}{waits}", task.status, task.priority.as_str()),
+        format!(
+            "status {}, priority {}{waits}",
+            task.status,
+            task.priority.as_str()
+        ),
     ];
-    for (name, body) in [("", &task.description), ("Details:", &task.details), ("Test strategy:", &task.test_strategy)]
-    {
+    for (name, body) in [
+        ("", &task.description),
+        ("Details:", &task.details),
+        ("Test strategy:", &task.test_strategy),
+    ] {
         if !body.trim().is_empty() {
-            let named = if name.is_empty() { String::new() } else { format!("{name}\n") };
+            let named = if name.is_empty() {
+                String::new()
+            } else {
+                format!("{name}\n")
+            };
             lines.push(format!("\n{named}{}", body.trim_end()));
         }
     }
@@ -77,7 +111,11 @@ fn text(task: &Task, filter: &[Status]) -> String {
     let shown: Vec<&Task> = task.subtasks.iter().filter(is_shown).collect();
     if !shown.is_empty() {
         lines.push("\nSubtasks:".to_owned());
-        lines.extend(shown.iter().map(|one| format!("  {:8} {:12} {}", one.id, one.status, one.title)));
+        lines.extend(
+            shown
+                .iter()
+                .map(|one| format!("  {:8} {:12} {}", one.id, one.status, one.title)),
+        );
     }
     format!("{}\n", lines.join("\n"))
 }
@@ -86,7 +124,10 @@ pub(crate) fn next(start: &Path, arguments: &NextArguments) -> Result<u8, Comman
     let output = arguments.output.chosen();
     let chosen = choose(start, arguments).map_err(|failure| told(output, failure))?;
     warn(&chosen.backlog);
-    let found = chosen.id.as_ref().and_then(|id| find(&chosen.backlog, &chosen.entries, id.as_str()));
+    let found = chosen
+        .id
+        .as_ref()
+        .and_then(|id| find(&chosen.backlog, &chosen.entries, id.as_str()));
     match output {
         None => {}
         Some(OutputArgument::Json) => {
@@ -117,9 +158,15 @@ fn choose(start: &Path, arguments: &NextArguments) -> Result<Chosen, CommandFail
     if arguments.claim {
         let chosen = RefCell::new(None);
         let claim = |backlog: &Backlog| {
-            let id = tm_scheduler::next(&backlog.tasks, Candidates::Unclaimed).map(|task| task.id.clone());
+            let id = tm_scheduler::next(&backlog.tasks, Candidates::Unclaimed)
+                .map(|task| task.id.clone());
             chosen.replace(id.clone());
-            id.map(|id| StatusChange { id, status: Status::InProgress }).into_iter().collect()
+            id.map(|id| StatusChange {
+                id,
+                status: Status::InProgress,
+            })
+            .into_iter()
+            .collect()
         };
         let (moment, writers) = (stamp(now()), ConcurrentWriters::of(source.path()));
         let written = source.choose_statuses(&options, claim, RollUp::Parents, Some(&moment))?;
@@ -129,12 +176,21 @@ fn choose(start: &Path, arguments: &NextArguments) -> Result<Chosen, CommandFail
     let (backlog, entries) = source.read_entries(&options)?;
     let id = match (arguments.claim, claimed) {
         (true, claimed) => claimed,
-        (false, _) => tm_scheduler::next(&backlog.tasks, Candidates::Open).map(|task| task.id.clone()),
+        (false, _) => {
+            tm_scheduler::next(&backlog.tasks, Candidates::Open).map(|task| task.id.clone())
+        }
     };
     if let Some(id) = &id
         && find(&backlog, &entries, id.as_str()).is_none()
     {
-        return Err(CommandFailure::new(format!("find `{id}` again: it was removed meanwhile")).code(ExitCode::Error));
+        return Err(
+            CommandFailure::new(format!("find `{id}` again: it was removed meanwhile"))
+                .code(ExitCode::Error),
+        );
     }
-    Ok(Chosen { id, backlog, entries })
+    Ok(Chosen {
+        id,
+        backlog,
+        entries,
+    })
 }

@@ -27,7 +27,11 @@ pub(crate) async fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, Co
     let token = token(arguments)?;
     let folder = std::env::var_os("TASK_MASTER_PROJECT_ROOT").filter(|root| !root.is_empty());
     let folder = folder.map_or_else(|| start.to_owned(), Into::into);
-    let place = Place { folder, surroundings: Environment::of_process(), program };
+    let place = Place {
+        folder,
+        surroundings: Environment::of_process(),
+        program,
+    };
     let server = Server::new(place, &tools(arguments)?);
     match arguments.http {
         None => serve_stdio(server).await?,
@@ -38,7 +42,10 @@ pub(crate) async fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, Co
 
 /// Carries out a run that a client of the server asked for; what comes of it is left for the server, in words of tools.
 pub(crate) async fn detached_run(folder: &Path) -> Result<u8, CommandFailure> {
-    let caller = Caller { tell: notices::print, at_breaker: AtBreaker::Stop };
+    let caller = Caller {
+        tell: notices::print,
+        at_breaker: AtBreaker::Stop,
+    };
     let begins = |of: &RunOf| {
         if let Err(error) = logging::write_into(&of.directory.log()) {
             tracing::warn!(%error, "the run has no log");
@@ -54,8 +61,14 @@ pub(crate) async fn detached_run(folder: &Path) -> Result<u8, CommandFailure> {
     }
 }
 
-async fn carried_out(folder: &Path, caller: Caller, begins: impl FnOnce(&RunOf)) -> Result<(), Error> {
-    let Some(ended) = Box::pin(detached::run(folder, caller, begins)).await? else { return Ok(()) };
+async fn carried_out(
+    folder: &Path,
+    caller: Caller,
+    begins: impl FnOnce(&RunOf),
+) -> Result<(), Error> {
+    let Some(ended) = Box::pin(detached::run(folder, caller, begins)).await? else {
+        return Ok(());
+    };
     let summary = ended.report();
     if let Ok(summary) = &summary {
         tell_ci(None, summary, &ended.of.directory).await;
@@ -69,14 +82,24 @@ async fn carried_out(folder: &Path, caller: Caller, begins: impl FnOnce(&RunOf))
 fn tools(arguments: &McpArguments) -> Result<ToolChoice, CommandFailure> {
     let variable = std::env::var("TASK_MASTER_TOOLS").unwrap_or_default();
     let choice = ToolChoice::parse(arguments.tools.as_deref().unwrap_or(&variable));
-    let unknown: Vec<String> = choice.unknown().iter().map(|name| format!("`{name}`")).collect();
+    let unknown: Vec<String> = choice
+        .unknown()
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect();
     match (unknown.is_empty(), &arguments.tools) {
         (true, _) => Ok(choice),
-        (false, Some(_)) => Err(CommandFailure::new(format!("offer the tools {}", unknown.join(", ")))
-            .code(ExitCode::Usage)
-            .hint("there are `core`, `standard` and `all`, and the names in docs/mcp.md")),
+        (false, Some(_)) => Err(CommandFailure::new(format!(
+            "offer the tools {}",
+            unknown.join(", ")
+        ))
+        .code(ExitCode::Usage)
+        .hint("there are `core`, `standard` and `all`, and the names in docs/mcp.md")),
         (false, None) => {
-            print_line(&format!("warning: TASK_MASTER_TOOLS names what is not there: {}", unknown.join(", ")));
+            print_line(&format!(
+                "warning: TASK_MASTER_TOOLS names what is not there: {}",
+                unknown.join(", ")
+            ));
             Ok(choice)
         }
     }
@@ -95,14 +118,26 @@ fn token(arguments: &McpArguments) -> Result<Option<String>, CommandFailure> {
         let variable = std::env::var("TM_MCP_TOKEN").unwrap_or_default();
         return Ok(Some(variable.trim().to_owned()).filter(|token| !token.is_empty()));
     };
-    let failed =
-        |why: &dyn std::fmt::Display| CommandFailure::new(format!("read the token in `{}`: {why}", file.display()));
+    let failed = |why: &dyn std::fmt::Display| {
+        CommandFailure::new(format!("read the token in `{}`: {why}", file.display()))
+    };
     let bytes = tm_untrusted::read_own(file, LONGEST_TOKEN).map_err(|error| failed(&error))?;
-    let token = String::from_utf8(bytes).map_err(|_| failed(&"it is not UTF-8"))?.trim().to_owned();
-    if token.is_empty() { Err(failed(&"it is empty")) } else { Ok(Some(token)) }
+    let token = String::from_utf8(bytes)
+        .map_err(|_| failed(&"it is not UTF-8"))?
+        .trim()
+        .to_owned();
+    if token.is_empty() {
+        Err(failed(&"it is empty"))
+    } else {
+        Ok(Some(token))
+    }
 }
 
-async fn serve_http(server: Server, address: SocketAddr, token: Option<String>) -> Result<(), CommandFailure> {
+async fn serve_http(
+    server: Server,
+    address: SocketAddr,
+    token: Option<String>,
+) -> Result<(), CommandFailure> {
     let token = if let Some(token) = token {
         token
     } else {

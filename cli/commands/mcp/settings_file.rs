@@ -30,11 +30,20 @@ impl Entry {
     fn fields(&self, format: Format) -> Vec<(&'static str, Value)> {
         match format {
             Format::McpServers | Format::Toml => {
-                vec![("command", json!(self.program)), ("args", json!(self.arguments))]
+                vec![
+                    ("command", json!(self.program)),
+                    ("args", json!(self.arguments)),
+                ]
             }
             Format::Mcp => {
-                let words: Vec<&String> = std::iter::once(&self.program).chain(&self.arguments).collect();
-                vec![("type", json!("local")), ("command", json!(words)), ("enabled", json!(true))]
+                let words: Vec<&String> = std::iter::once(&self.program)
+                    .chain(&self.arguments)
+                    .collect();
+                vec![
+                    ("type", json!("local")),
+                    ("command", json!(words)),
+                    ("enabled", json!(true)),
+                ]
             }
         }
     }
@@ -57,14 +66,21 @@ pub(super) fn with_server(text: &str, format: Format, entry: &Entry) -> Result<S
 /// The text is not in this format.
 pub(super) fn without_server(text: &str, format: Format, name: &str) -> Result<String, String> {
     if format == Format::Toml {
-        let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
-        if let Some(servers) = document.get_mut("mcp_servers").and_then(Item::as_table_like_mut) {
+        let mut document: DocumentMut = text
+            .parse()
+            .map_err(|error: toml_edit::TomlError| error.to_string())?;
+        if let Some(servers) = document
+            .get_mut("mcp_servers")
+            .and_then(Item::as_table_like_mut)
+        {
             servers.remove(name);
         }
         return Ok(document.to_string());
     }
     let root = parse(text)?;
-    let servers = root.object_value().and_then(|object| object.object_value(key(format)));
+    let servers = root
+        .object_value()
+        .and_then(|object| object.object_value(key(format)));
     if let Some(server) = servers.and_then(|servers| servers.get(name)) {
         server.remove();
     }
@@ -106,10 +122,19 @@ fn parse(text: &str) -> Result<CstRootNode, String> {
 
 fn with_in_json(text: &str, format: Format, entry: &Entry) -> Result<String, String> {
     let root = parse(text)?;
-    let object = root.object_value_or_create().ok_or_else(|| "it is no object".to_owned())?;
-    let servers = object.object_value_or_create(key(format)).ok_or_else(|| no_table(key(format)))?;
-    let server = servers.object_value_or_create(&entry.name).ok_or_else(|| no_table(&entry.name))?;
-    if ["url", "httpUrl", "serverUrl"].iter().any(|name| server.get(name).is_some()) {
+    let object = root
+        .object_value_or_create()
+        .ok_or_else(|| "it is no object".to_owned())?;
+    let servers = object
+        .object_value_or_create(key(format))
+        .ok_or_else(|| no_table(key(format)))?;
+    let server = servers
+        .object_value_or_create(&entry.name)
+        .ok_or_else(|| no_table(&entry.name))?;
+    if ["url", "httpUrl", "serverUrl"]
+        .iter()
+        .any(|name| server.get(name).is_some())
+    {
         return Err(is_elsewhere(&entry.name));
     }
     for (name, value) in entry.fields(format) {
@@ -122,7 +147,10 @@ fn with_in_json(text: &str, format: Format, entry: &Entry) -> Result<String, Str
 fn set(object: &CstObject, name: &str, value: &Value) {
     match object.get(name) {
         Some(field) => {
-            let written = field.value().map(|value| value.to_string()).unwrap_or_default();
+            let written = field
+                .value()
+                .map(|value| value.to_string())
+                .unwrap_or_default();
             if serde_json::from_str::<Value>(&written).ok().as_ref() != Some(value) {
                 field.set_value(input(value));
             }
@@ -138,14 +166,19 @@ fn input(value: &Value) -> CstInputValue {
         Value::Number(number) => CstInputValue::Number(number.to_string()),
         Value::String(text) => CstInputValue::String(text.clone()),
         Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
-        Value::Object(fields) => {
-            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
-        }
+        Value::Object(fields) => CstInputValue::Object(
+            fields
+                .iter()
+                .map(|(name, value)| (name.clone(), input(value)))
+                .collect(),
+        ),
     }
 }
 
 fn with_in_toml(text: &str, entry: &Entry) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| error.to_string())?;
     let servers = table(document.as_table_mut(), key(Format::Toml), true)?;
     let server = table(servers, &entry.name, false)?;
     if server.contains_key("url") {
@@ -155,15 +188,23 @@ fn with_in_toml(text: &str, entry: &Entry) -> Result<String, String> {
         server.insert("command", toml_edit::value(&entry.program));
     }
     let arguments = server.get("args").and_then(Item::as_array);
-    let written: Option<Vec<&str>> = arguments.and_then(|list| list.iter().map(toml_edit::Value::as_str).collect());
+    let written: Option<Vec<&str>> =
+        arguments.and_then(|list| list.iter().map(toml_edit::Value::as_str).collect());
     if written.is_none_or(|written| written != entry.arguments) {
-        server.insert("args", toml_edit::value(entry.arguments.iter().collect::<Array>()));
+        server.insert(
+            "args",
+            toml_edit::value(entry.arguments.iter().collect::<Array>()),
+        );
     }
     Ok(document.to_string())
 }
 
 /// Returns a table, made where there is none; one that holds nothing but tables needs no heading of its own.
-fn table<'t>(parent: &'t mut dyn TableLike, name: &str, is_implicit: bool) -> Result<&'t mut dyn TableLike, String> {
+fn table<'t>(
+    parent: &'t mut dyn TableLike,
+    name: &str,
+    is_implicit: bool,
+) -> Result<&'t mut dyn TableLike, String> {
     let mut fresh = Table::new();
     fresh.set_implicit(is_implicit);
     let item = parent.entry(name).or_insert(Item::Table(fresh));
@@ -175,7 +216,11 @@ mod tests {
     use super::*;
 
     fn entry() -> Entry {
-        Entry { name: "tm".to_owned(), program: "/bin/tm".to_owned(), arguments: vec!["mcp".to_owned()] }
+        Entry {
+            name: "tm".to_owned(),
+            program: "/bin/tm".to_owned(),
+            arguments: vec!["mcp".to_owned()],
+        }
     }
 
     #[test]
@@ -244,7 +289,10 @@ mod tests {
     #[test]
     fn the_same_server_again_changes_nothing_and_taken_out_leaves_what_was_there() {
         let files = [
-            (Format::McpServers, "{\"a\": 1, /* b */ \"mcpServers\": {\"x\": {}}}"),
+            (
+                Format::McpServers,
+                "{\"a\": 1, /* b */ \"mcpServers\": {\"x\": {}}}",
+            ),
             (Format::Mcp, "{\n\t\"mcp\": {\n\t\t\"x\": {}\n\t}\n}\n"),
             (Format::Toml, "[mcp_servers.x]\ncommand = \"y\"\n"),
         ];
@@ -252,21 +300,28 @@ mod tests {
             let once = with_server(text, format, &entry()).unwrap();
             assert_eq!(with_server(&once, format, &entry()).unwrap(), once);
             let without = without_server(&once, format, "tm").unwrap();
-            assert!(!without.contains("/bin/tm") && without.contains('x'), "{without}");
-            assert_eq!(without_server(text, format, "tm").unwrap(), text, "nothing was there to take out");
+            assert!(
+                !without.contains("/bin/tm") && without.contains('x'),
+                "{without}"
+            );
+            assert_eq!(
+                without_server(text, format, "tm").unwrap(),
+                text,
+                "nothing was there to take out"
+            );
         }
     }
 
     #[test]
     fn what_a_user_added_to_the_server_stays_and_its_command_is_renewed() {
-        let json =
-            "{\"mcpServers\": {\"tm\": {\"command\": \"/old/tm\", \"args\": [\n \"mcp\" ], \"env\": {\"A\": \"1\"}}}}";
+        let json = "{\"mcpServers\": {\"tm\": {\"command\": \"/old/tm\", \"args\": [\n \"mcp\" ], \"env\": {\"A\": \"1\"}}}}";
         let changed = with_server(json, Format::McpServers, &entry()).unwrap();
         assert_eq!(changed, json.replace("/old/tm", "/bin/tm"));
         let toml = "[mcp_servers.tm]\ncommand = \"/old/tm\" # why\nargs = [ \"mcp\" ]\nstartup_timeout_sec = 20\n";
         let changed = with_server(toml, Format::Toml, &entry()).unwrap();
         assert!(
-            changed.contains("\"/bin/tm\"") && changed.contains("args = [ \"mcp\" ]\nstartup_timeout_sec = 20"),
+            changed.contains("\"/bin/tm\"")
+                && changed.contains("args = [ \"mcp\" ]\nstartup_timeout_sec = 20"),
             "{changed}"
         );
     }
@@ -278,11 +333,19 @@ mod tests {
             (Format::McpServers, "[1]", "no object"),
             (Format::McpServers, "{\"mcpServers\": []}", "`mcpServers`"),
             (Format::McpServers, "{\"mcpServers\": {\"tm\": 1}}", "`tm`"),
-            (Format::McpServers, "{\"mcpServers\": {\"tm\": {\"url\": \"http://x\"}}}", "address"),
+            (
+                Format::McpServers,
+                "{\"mcpServers\": {\"tm\": {\"url\": \"http://x\"}}}",
+                "address",
+            ),
             (Format::Mcp, "{'mcp': {}}", "line 1"),
             (Format::Toml, "mcp_servers = 1", "`mcp_servers`"),
             (Format::Toml, "[mcp_servers", "TOML"),
-            (Format::Toml, "[mcp_servers.tm]\nurl = \"http://x\"", "address"),
+            (
+                Format::Toml,
+                "[mcp_servers.tm]\nurl = \"http://x\"",
+                "address",
+            ),
         ] {
             let why = with_server(text, format, &entry()).unwrap_err();
             assert!(why.contains(part), "{text}: {why}");

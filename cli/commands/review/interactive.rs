@@ -53,8 +53,10 @@ pub(crate) enum Asked {
 
 pub(crate) async fn review_all(run: &ReviewedRun, asked: Asked) -> Result<u8, CommandFailure> {
     let branches = run.branches()?;
-    let open: Vec<&TaskBranch> =
-        branches.iter().filter(|branch| asked == Asked::All || branch.review.is_none()).collect();
+    let open: Vec<&TaskBranch> = branches
+        .iter()
+        .filter(|branch| asked == Asked::All || branch.review.is_none())
+        .collect();
     let onto = run.onto()?;
     let mut reviewed = 0;
     for (position, branch) in open.iter().enumerate() {
@@ -102,12 +104,26 @@ async fn ask_until_decided(run: &ReviewedRun, branch: &TaskBranch) -> Result<Nex
     }
 }
 
-async fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Result<Next, CommandFailure> {
+async fn perform(
+    run: &ReviewedRun,
+    branch: &TaskBranch,
+    answer: Answer,
+) -> Result<Next, CommandFailure> {
     match answer {
-        Answer::Approve => Ok(run.approve(std::slice::from_ref(branch)).map(|_| Next::Forward)?),
+        Answer::Approve => Ok(run
+            .approve(std::slice::from_ref(branch))
+            .map(|_| Next::Forward)?),
         Answer::Reject(reason) => {
-            let reason = if reason.is_empty() { ask_why()? } else { reason };
-            run.reject(std::slice::from_ref(branch), &reason, ask_about_tests(run, branch)?)?;
+            let reason = if reason.is_empty() {
+                ask_why()?
+            } else {
+                reason
+            };
+            run.reject(
+                std::slice::from_ref(branch),
+                &reason,
+                ask_about_tests(run, branch)?,
+            )?;
             Ok(Next::Forward)
         }
         Answer::Diff => {
@@ -139,12 +155,20 @@ fn ask_why() -> Result<String, CommandFailure> {
 /// Asks whether the tests of a pair stay where what makes them pass is rejected; the answer at hand is what the tests'
 /// own review says.
 fn ask_about_tests(run: &ReviewedRun, branch: &TaskBranch) -> Result<Tests, CommandFailure> {
-    let Some(red) = branch.task.pair.as_ref().filter(|_| branch.task.phase == Phase::Green) else {
+    let Some(red) = branch
+        .task
+        .pair
+        .as_ref()
+        .filter(|_| branch.task.phase == Phase::Green)
+    else {
         return Ok(Tests::AsReviewed);
     };
     let review = run.branch_of(red)?.review;
     let is_approved = review.is_some_and(|review| review.decision == Decision::Approved);
-    print_question(&format!("keep its tests ({red})? [{}] ", if is_approved { "Y/n" } else { "y/N" }));
+    print_question(&format!(
+        "keep its tests ({red})? [{}] ",
+        if is_approved { "Y/n" } else { "y/N" }
+    ));
     let answer = read_line()?.unwrap_or_default();
     Ok(match (answer.trim().to_lowercase().as_str(), is_approved) {
         ("y" | "yes", _) | ("", true) => Tests::Kept,
@@ -178,8 +202,14 @@ fn answer(line: &str) -> Option<Answer> {
 
 fn tell_the_end(run: &ReviewedRun, reviewed: usize) -> Result<u8, CommandFailure> {
     let branches = run.branches()?;
-    let rejected = branches.iter().filter(|branch| branch.is_rejected()).count();
-    let open = branches.iter().filter(|branch| branch.review.is_none()).count();
+    let rejected = branches
+        .iter()
+        .filter(|branch| branch.is_rejected())
+        .count();
+    let open = branches
+        .iter()
+        .filter(|branch| branch.review.is_none())
+        .count();
     let approved = branches.len() - rejected - open;
     if branches.is_empty() {
         print_line("no task of the run has proven work; `tm waves report` says why");
@@ -188,9 +218,18 @@ fn tell_the_end(run: &ReviewedRun, reviewed: usize) -> Result<u8, CommandFailure
     if reviewed == 0 && open == 0 {
         print_line("everything is reviewed; `--again` goes through it once more");
     }
-    let pairs = branches.iter().any(|branch| branch.task.phase == Phase::Red);
-    let unit = if pairs { "branches, two a pair" } else { "branches" };
-    print_line(&format!("{approved} approved, {rejected} rejected, {open} open of {} {unit}", branches.len()));
+    let pairs = branches
+        .iter()
+        .any(|branch| branch.task.phase == Phase::Red);
+    let unit = if pairs {
+        "branches, two a pair"
+    } else {
+        "branches"
+    };
+    print_line(&format!(
+        "{approved} approved, {rejected} rejected, {open} open of {} {unit}",
+        branches.len()
+    ));
     let next = if rejected > 0 {
         "`tm waves run` does again what is rejected"
     } else if open > 0 {
@@ -209,7 +248,10 @@ mod tests {
     #[test]
     fn answers_are_letters_or_words_and_a_rejection_says_why() {
         assert_eq!(answer(" a\n"), Some(Answer::Approve));
-        assert_eq!(answer("reject  months are off by one\n"), Some(Answer::Reject("months are off by one".to_owned())));
+        assert_eq!(
+            answer("reject  months are off by one\n"),
+            Some(Answer::Reject("months are off by one".to_owned()))
+        );
         assert_eq!(answer("r\n"), Some(Answer::Reject(String::new())));
         assert_eq!(answer("e"), Some(Answer::Open(Tool::Editor)));
         assert_eq!((answer(""), answer("yes please")), (None, None));

@@ -17,7 +17,10 @@ use tm_app::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
 use tm_scheduler::Phase;
 use tm_store::run::{Decision, Review};
 
-pub(crate) async fn review(start: &Path, arguments: &ReviewArguments) -> Result<u8, CommandFailure> {
+pub(crate) async fn review(
+    start: &Path,
+    arguments: &ReviewArguments,
+) -> Result<u8, CommandFailure> {
     let run = ReviewedRun::open(open(start, Vec::new())?, arguments.run.as_deref())?;
     let output = Output::from(arguments.json);
     match (&arguments.command, output) {
@@ -31,18 +34,34 @@ pub(crate) async fn review(start: &Path, arguments: &ReviewArguments) -> Result<
             tell(output, &run.approve(&branches)?, &[])
         }
         (Some(ReviewCommand::Reject(reject)), _) => {
-            let tests = if reject.keep_tests { Tests::Kept } else { Tests::AsReviewed };
+            let tests = if reject.keep_tests {
+                Tests::Kept
+            } else {
+                Tests::AsReviewed
+            };
             let decided = run.reject(&run.named(&reject.tasks)?, &reject.reason, tests)?;
             tell(output, &decided, &run.reread()?.doubted())
         }
         (None, Output::Json) => list(&run),
         (None, Output::People) => {
-            interactive::review_all(&run, if arguments.again { Asked::All } else { Asked::Open }).await
+            interactive::review_all(
+                &run,
+                if arguments.again {
+                    Asked::All
+                } else {
+                    Asked::Open
+                },
+            )
+            .await
         }
     }
 }
 
-fn tell(output: Output, decided: &[TaskBranch], rejected: &[DoubtedWork]) -> Result<u8, CommandFailure> {
+fn tell(
+    output: Output,
+    decided: &[TaskBranch],
+    rejected: &[DoubtedWork],
+) -> Result<u8, CommandFailure> {
     let reviews = || decided.iter().filter_map(|branch| branch.review.as_ref());
     if output == Output::Json {
         let reviews: Vec<&Review> = reviews().collect();
@@ -52,13 +71,25 @@ fn tell(output: Output, decided: &[TaskBranch], rejected: &[DoubtedWork]) -> Res
     let is_decided = |id: &String| decided.iter().any(|branch| branch.task.id == *id);
     let keeps = |review: &Review| {
         let branch = decided.iter().find(|branch| branch.id() == review.task);
-        branch.is_some_and(|branch| branch.task.phase == Phase::Green && !branch.task.pair.iter().all(is_decided))
+        branch.is_some_and(|branch| {
+            branch.task.phase == Phase::Green && !branch.task.pair.iter().all(is_decided)
+        })
     };
-    let kept = |review: &Review| if keeps(review) { "; its tests are kept" } else { "" };
+    let kept = |review: &Review| {
+        if keeps(review) {
+            "; its tests are kept"
+        } else {
+            ""
+        }
+    };
     for review in reviews() {
         print_line(&match &review.decision {
             Decision::Approved => format!("{} is approved", review.task),
-            Decision::Rejected { .. } => format!("{} is rejected and pending again{}", review.task, kept(review)),
+            Decision::Rejected { .. } => format!(
+                "{} is rejected and pending again{}",
+                review.task,
+                kept(review)
+            ),
         });
     }
     if reviews().any(|review| matches!(review.decision, Decision::Rejected { .. })) {
@@ -76,7 +107,11 @@ fn tell(output: Output, decided: &[TaskBranch], rejected: &[DoubtedWork]) -> Res
 fn list(run: &ReviewedRun) -> Result<u8, CommandFailure> {
     let branches = run.branches()?;
     let conflicts = run.conflicts_in_turn(&branches)?;
-    let rows: Vec<Value> = branches.iter().zip(&conflicts).map(|(branch, files)| as_json(branch, files)).collect();
+    let rows: Vec<Value> = branches
+        .iter()
+        .zip(&conflicts)
+        .map(|(branch, files)| as_json(branch, files))
+        .collect();
     let without_work: Vec<Value> = run
         .summary
         .tasks

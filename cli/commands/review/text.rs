@@ -31,22 +31,42 @@ pub(crate) fn as_text(branch: &TaskBranch, conflicts: &[String], onto: &str) -> 
     let mut row = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:9} {value}");
     };
-    let landed = if task.landed { "landed" } else { task.state.as_str() };
+    let landed = if task.landed {
+        "landed"
+    } else {
+        task.state.as_str()
+    };
     row("branch", &format!("{}, {landed}", branch.branch));
     let attempts = task.attempts.len();
     row(
         "verdict",
-        &format!("{} after {attempts} attempt{}", task.verdict.as_str(), if attempts == 1 { "" } else { "s" }),
+        &format!(
+            "{} after {attempts} attempt{}",
+            task.verdict.as_str(),
+            if attempts == 1 { "" } else { "s" }
+        ),
     );
     if let Some(last) = task.attempts.last() {
         row("claim", &last.claim);
         row("proof", &proof(last.proof.as_ref()));
-        last.differences.iter().for_each(|difference| row("but", difference));
-        let noted = last.proof.iter().flat_map(|proof| &proof.notes).chain(&last.noticed);
+        last.differences
+            .iter()
+            .for_each(|difference| row("but", difference));
+        let noted = last
+            .proof
+            .iter()
+            .flat_map(|proof| &proof.notes)
+            .chain(&last.noticed);
         noted.for_each(|note| row("note", note));
     }
     if let Some(stat) = task.diffstat {
-        row("change", &format!("{} file(s), +{} −{} lines", stat.files, stat.insertions, stat.deletions));
+        row(
+            "change",
+            &format!(
+                "{} file(s), +{} −{} lines",
+                stat.files, stat.insertions, stat.deletions
+            ),
+        );
     }
     row(
         "conflicts",
@@ -59,8 +79,16 @@ pub(crate) fn as_text(branch: &TaskBranch, conflicts: &[String], onto: &str) -> 
         "review",
         &match &branch.review {
             None => "none yet".to_owned(),
-            Some(Review { decision: Decision::Approved, at, .. }) => format!("approved {at}"),
-            Some(Review { decision: Decision::Rejected { reason }, at, .. }) => {
+            Some(Review {
+                decision: Decision::Approved,
+                at,
+                ..
+            }) => format!("approved {at}"),
+            Some(Review {
+                decision: Decision::Rejected { reason },
+                at,
+                ..
+            }) => {
                 format!("rejected {at}: {}", reason.replace('\n', "\n            "))
             }
         },
@@ -69,8 +97,15 @@ pub(crate) fn as_text(branch: &TaskBranch, conflicts: &[String], onto: &str) -> 
 }
 
 fn proof(proof: Option<&tm_reports::ProofSummary>) -> String {
-    let Some(proof) = proof else { return "no tests were run".to_owned() };
-    let mut text = format!("{} passed, {} failed, {} new", proof.passed, proof.failed, proof.new.len());
+    let Some(proof) = proof else {
+        return "no tests were run".to_owned();
+    };
+    let mut text = format!(
+        "{} passed, {} failed, {} new",
+        proof.passed,
+        proof.failed,
+        proof.new.len()
+    );
     if proof.baseline_failed > 0 {
         let _ = write!(text, ", {} failed before", proof.baseline_failed);
     }

@@ -30,17 +30,29 @@ pub(crate) fn check(start: &Path, arguments: &TasksCheck) -> Result<u8, CommandF
     if errors == 0 {
         return Ok(0);
     }
-    print_line("hint: `tm tasks fix --dry-run` shows what has one right answer; the rest is yours to decide");
+    print_line(
+        "hint: `tm tasks fix --dry-run` shows what has one right answer; the rest is yours to decide",
+    );
     Ok(ExitCode::Invalid.number())
 }
 
-fn every_tag(source: &BacklogSource, arguments: &TasksCheck) -> Result<Vec<ReadOptions>, BacklogError> {
+fn every_tag(
+    source: &BacklogSource,
+    arguments: &TasksCheck,
+) -> Result<Vec<ReadOptions>, BacklogError> {
     let chosen = options(&arguments.choice);
     let first = source.read(&chosen)?;
     if !arguments.all_tags || first.tags.is_empty() {
         return Ok(vec![chosen]);
     }
-    Ok(first.tags.into_iter().map(|tag| ReadOptions { tag: Some(tag), ..ReadOptions::default() }).collect())
+    Ok(first
+        .tags
+        .into_iter()
+        .map(|tag| ReadOptions {
+            tag: Some(tag),
+            ..ReadOptions::default()
+        })
+        .collect())
 }
 
 /// A file that is not in its format is what is wrong.
@@ -51,8 +63,16 @@ fn unreadable(error: BacklogError, arguments: &TasksCheck) -> Result<u8, Command
     };
     let failure = CommandFailure::from(error).code(ExitCode::Invalid);
     if arguments.json {
-        let finding = Finding { kind: "syntax", task: None, field: None, message: failure.message.clone(), position };
-        print_json(&json!({"valid": false, "tags": [], "errors": [finding.json()], "warnings": []}))?;
+        let finding = Finding {
+            kind: "syntax",
+            task: None,
+            field: None,
+            message: failure.message.clone(),
+            position,
+        };
+        print_json(
+            &json!({"valid": false, "tags": [], "errors": [finding.json()], "warnings": []}),
+        )?;
     }
     Err(failure)
 }
@@ -79,7 +99,11 @@ impl Finding {
         place.extend(self.task.as_ref().map(|task| format!("task {task}")));
         place.extend(self.field.as_ref().map(|field| format!("`{field}`")));
         place.extend(self.position.as_ref().map(ToString::to_string));
-        let place = if place.is_empty() { String::new() } else { format!("{}: ", place.join(", ")) };
+        let place = if place.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", place.join(", "))
+        };
         format!("{level}: {place}{}\n", self.message)
     }
 }
@@ -97,7 +121,11 @@ impl Report {
         let problems = problems(&backlog.tasks);
         let wanted: Vec<(TaskId, &str)> = problems.iter().map(culprit).collect();
         let places = source.locate(options, &wanted)?;
-        let errors = problems.iter().zip(places).map(|(problem, places)| error(problem, &places)).collect();
+        let errors = problems
+            .iter()
+            .zip(places)
+            .map(|(problem, places)| error(problem, &places))
+            .collect();
         let mut warnings: Vec<Finding> = backlog
             .warnings
             .iter()
@@ -112,15 +140,27 @@ impl Report {
         if problems.is_empty() {
             warnings.extend(of_planning(&backlog));
         }
-        Ok(Self { backlog, errors, warnings })
+        Ok(Self {
+            backlog,
+            errors,
+            warnings,
+        })
     }
 
     fn text(&self) -> String {
-        let mut text: String = self.errors.iter().map(|finding| finding.line("error")).collect();
+        let mut text: String = self
+            .errors
+            .iter()
+            .map(|finding| finding.line("error"))
+            .collect();
         text.extend(self.warnings.iter().map(|finding| finding.line("warning")));
-        let count = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+        let count =
+            |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
         let (tag, tasks) = (&self.backlog.tag, count(self.backlog.tasks.len(), "task"));
-        let (errors, warnings) = (count(self.errors.len(), "error"), count(self.warnings.len(), "warning"));
+        let (errors, warnings) = (
+            count(self.errors.len(), "error"),
+            count(self.warnings.len(), "warning"),
+        );
         text + &format!("tag {tag}, {tasks}: {errors}, {warnings}\n")
     }
 }
@@ -130,7 +170,10 @@ fn culprit(problem: &Problem) -> (TaskId, &'static str) {
     match problem {
         Problem::Duplicate { task } => (task.clone(), "id"),
         Problem::Itself { task } | Problem::Missing { task, .. } => (task.clone(), "dependencies"),
-        Problem::Circular { tasks } => (tasks.first().cloned().unwrap_or_else(|| TaskId::from("")), "dependencies"),
+        Problem::Circular { tasks } => (
+            tasks.first().cloned().unwrap_or_else(|| TaskId::from("")),
+            "dependencies",
+        ),
     }
 }
 
@@ -147,23 +190,55 @@ fn error(problem: &Problem, places: &[Position]) -> Finding {
         Problem::Missing { .. } => "missing",
         Problem::Circular { .. } => "circular",
     };
-    Finding { kind, task: Some(task), field: Some(field.to_owned()), message, position: places.first().cloned() }
+    Finding {
+        kind,
+        task: Some(task),
+        field: Some(field.to_owned()),
+        message,
+        position: places.first().cloned(),
+    }
 }
 
 /// What a run would leave out, or could not plan by subtasks.
 fn of_planning(backlog: &Backlog) -> Vec<Finding> {
-    let finding = |kind, task, message| Finding { kind, task, field: None, message, position: None };
+    let finding = |kind, task, message| Finding {
+        kind,
+        task,
+        field: None,
+        message,
+        position: None,
+    };
     let mut findings = Vec::new();
     for unit in [Unit::Task, Unit::Subtask] {
-        let options = PlanOptions { unit, tdd: TddMode::Off, ..PlanOptions::default() };
+        let options = PlanOptions {
+            unit,
+            tdd: TddMode::Off,
+            ..PlanOptions::default()
+        };
         match WavePlan::new(&backlog.tasks, &options) {
             Err(refusal) => {
-                let name = if unit == Unit::Task { "task" } else { "subtask" };
-                findings.push(finding("unit", None, format!("with `--unit {name}`: {refusal}")));
+                let name = if unit == Unit::Task {
+                    "task"
+                } else {
+                    "subtask"
+                };
+                findings.push(finding(
+                    "unit",
+                    None,
+                    format!("with `--unit {name}`: {refusal}"),
+                ));
             }
             Ok(plan) if unit == Unit::Task => findings.extend(plan.held.iter().map(|held| {
-                let waits: Vec<String> = held.waits_for.iter().map(|(id, status)| format!("{id} ({status})")).collect();
-                finding("held", Some(held.id.clone()), format!("is not planned: it waits for {}", waits.join(", ")))
+                let waits: Vec<String> = held
+                    .waits_for
+                    .iter()
+                    .map(|(id, status)| format!("{id} ({status})"))
+                    .collect();
+                finding(
+                    "held",
+                    Some(held.id.clone()),
+                    format!("is not planned: it waits for {}", waits.join(", ")),
+                )
             })),
             Ok(_) => {}
         }
@@ -180,11 +255,18 @@ fn document(reports: &[Report], errors: usize) -> Value {
         };
         reports
             .iter()
-            .flat_map(|report| of(report).iter().map(|finding| entry(report, finding)).collect::<Vec<_>>())
+            .flat_map(|report| {
+                of(report)
+                    .iter()
+                    .map(|finding| entry(report, finding))
+                    .collect::<Vec<_>>()
+            })
             .collect::<Vec<_>>()
     };
-    let tags: Vec<Value> =
-        reports.iter().map(|report| json!({"name": report.backlog.tag, "tasks": report.backlog.tasks.len()})).collect();
+    let tags: Vec<Value> = reports
+        .iter()
+        .map(|report| json!({"name": report.backlog.tag, "tasks": report.backlog.tasks.len()}))
+        .collect();
     json!({"valid": errors == 0, "tags": tags, "errors": all(|report| &report.errors),
            "warnings": all(|report| &report.warnings)})
 }

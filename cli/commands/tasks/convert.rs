@@ -17,13 +17,22 @@ pub(crate) fn convert(start: &Path, arguments: &TasksConvert) -> Result<u8, Comm
         SourceKind::ClaudeTasks => "claude-tasks",
     };
     if arguments.json {
-        let losses: Vec<Value> =
-            conversion.losses.iter().map(|loss| json!({"task": loss.task, "what": loss.what})).collect();
-        print_json(&json!({"success": true, "path": arguments.to, "form": form, "tags": conversion.tags,
-                           "tasks": conversion.tasks, "lost": losses}))?;
+        let losses: Vec<Value> = conversion
+            .losses
+            .iter()
+            .map(|loss| json!({"task": loss.task, "what": loss.what}))
+            .collect();
+        print_json(
+            &json!({"success": true, "path": arguments.to, "form": form, "tags": conversion.tags,
+                           "tasks": conversion.tasks, "lost": losses}),
+        )?;
         return Ok(0);
     }
-    print_data(&format!("{} tasks written to {}\n", conversion.tasks, arguments.to.display()));
+    print_data(&format!(
+        "{} tasks written to {}\n",
+        conversion.tasks,
+        arguments.to.display()
+    ));
     for loss in &conversion.losses {
         print_line(&format!("lost: {}", words(loss)));
     }
@@ -32,7 +41,10 @@ pub(crate) fn convert(start: &Path, arguments: &TasksConvert) -> Result<u8, Comm
 
 fn converted(start: &Path, arguments: &TasksConvert) -> Result<Conversion, CommandFailure> {
     let source = source(start, &arguments.choice)?;
-    let options = ReadOptions { group: arguments.task_group.clone(), ..options(&arguments.choice) };
+    let options = ReadOptions {
+        group: arguments.task_group.clone(),
+        ..options(&arguments.choice)
+    };
     Ok(source.convert(&options, &start.join(&arguments.to))?)
 }
 

@@ -15,7 +15,9 @@ pub(crate) fn fix(start: &Path, arguments: &TasksFix) -> Result<u8, CommandFailu
     if arguments.json {
         let repairs: Vec<Value> = repairs.iter().map(entry).collect();
         let left: Vec<String> = left.iter().map(ToString::to_string).collect();
-        print_json(&json!({"success": true, "dryRun": arguments.dry_run, "repairs": repairs, "left": left}))?;
+        print_json(
+            &json!({"success": true, "dryRun": arguments.dry_run, "repairs": repairs, "left": left}),
+        )?;
         return Ok(0);
     }
     for repair in &repairs {
@@ -33,25 +35,44 @@ pub(crate) fn fix(start: &Path, arguments: &TasksFix) -> Result<u8, CommandFailu
 }
 
 /// What was or would be repaired, and what has more than one answer.
-fn repaired(start: &Path, arguments: &TasksFix) -> Result<(Vec<Repair>, Vec<Problem>), CommandFailure> {
+fn repaired(
+    start: &Path,
+    arguments: &TasksFix,
+) -> Result<(Vec<Repair>, Vec<Problem>), CommandFailure> {
     let source = source(start, &arguments.choice)?;
     let options = options(&arguments.choice);
-    let repairs = if arguments.dry_run { source.repairs(&options)? } else { source.repair(&options)? };
+    let repairs = if arguments.dry_run {
+        source.repairs(&options)?
+    } else {
+        source.repair(&options)?
+    };
     let mut left = problems(&source.read(&options)?.tasks);
-    left.retain(|problem| matches!(problem, Problem::Duplicate { .. } | Problem::Circular { .. }));
+    left.retain(|problem| {
+        matches!(
+            problem,
+            Problem::Duplicate { .. } | Problem::Circular { .. }
+        )
+    });
     Ok((repairs, left))
 }
 
 fn entry(repair: &Repair) -> Value {
     let message = repair.to_string();
     match repair {
-        Repair::Dependency { task, dependency, .. } => {
+        Repair::Dependency {
+            task, dependency, ..
+        } => {
             json!({"task": task, "field": "dependencies", "removed": dependency, "message": message})
         }
         Repair::Repeated { task, dependency } => {
             json!({"task": task, "field": "dependencies", "repeated": dependency, "message": message})
         }
-        Repair::Field { task, field, from, to } => {
+        Repair::Field {
+            task,
+            field,
+            from,
+            to,
+        } => {
             json!({"task": task, "field": field, "from": from, "to": to, "message": message})
         }
     }

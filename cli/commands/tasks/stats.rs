@@ -26,17 +26,40 @@ fn counted(start: &Path, arguments: &TasksStats) -> Result<Value, CommandFailure
     let backlog = source.read(&options(&arguments.choice))?;
     let tasks = &backlog.tasks;
     let known = Status::KNOWN.iter().map(Status::as_str);
-    let by_status = counts(known, tasks.iter().map(|task| task.status.as_str().to_owned()));
-    let priorities = [Priority::Critical, Priority::High, Priority::Medium, Priority::Low].map(Priority::as_str);
-    let by_priority = counts(priorities.into_iter(), tasks.iter().map(|task| task.priority.as_str().to_owned()));
-    let size =
-        |complexity: Option<Complexity>| complexity.map_or_else(|| "none".to_owned(), |size| format!("{size:?}"));
-    let by_complexity =
-        counts(["XS", "S", "M", "L", "XL", "none"].into_iter(), tasks.iter().map(|task| size(task.complexity)));
+    let by_status = counts(
+        known,
+        tasks.iter().map(|task| task.status.as_str().to_owned()),
+    );
+    let priorities = [
+        Priority::Critical,
+        Priority::High,
+        Priority::Medium,
+        Priority::Low,
+    ]
+    .map(Priority::as_str);
+    let by_priority = counts(
+        priorities.into_iter(),
+        tasks.iter().map(|task| task.priority.as_str().to_owned()),
+    );
+    let size = |complexity: Option<Complexity>| {
+        complexity.map_or_else(|| "none".to_owned(), |size| format!("{size:?}"))
+    };
+    let by_complexity = counts(
+        ["XS", "S", "M", "L", "XL", "none"].into_iter(),
+        tasks.iter().map(|task| size(task.complexity)),
+    );
     let ready = ready(tasks);
     let open = |task: &&Task| task.status.is_open();
-    let blocked = tasks.iter().filter(open).filter(|task| !ready.contains(&task.id)).count();
-    let ready = tasks.iter().filter(open).filter(|task| ready.contains(&task.id)).count();
+    let blocked = tasks
+        .iter()
+        .filter(open)
+        .filter(|task| !ready.contains(&task.id))
+        .count();
+    let ready = tasks
+        .iter()
+        .filter(open)
+        .filter(|task| ready.contains(&task.id))
+        .count();
     Ok(json!({"tag": backlog.tag, "tasks": tasks.len(),
               "subtasks": tasks.iter().map(|task| task.subtasks.len()).sum::<usize>(),
               "byStatus": by_status, "byPriority": by_priority, "byComplexity": by_complexity,
@@ -44,14 +67,20 @@ fn counted(start: &Path, arguments: &TasksStats) -> Result<Value, CommandFailure
 }
 
 /// How often each word occurs: the known ones first, those that occur, then all others.
-fn counts(known: impl Iterator<Item = &'static str>, words: impl Iterator<Item = String>) -> Map<String, Value> {
+fn counts(
+    known: impl Iterator<Item = &'static str>,
+    words: impl Iterator<Item = String>,
+) -> Map<String, Value> {
     let mut left: BTreeMap<String, usize> = BTreeMap::new();
     for word in words {
         *left.entry(word).or_default() += 1;
     }
     let mut counts = Map::new();
     for word in known {
-        counts.extend(left.remove(word).map(|count| (word.to_owned(), json!(count))));
+        counts.extend(
+            left.remove(word)
+                .map(|count| (word.to_owned(), json!(count))),
+        );
     }
     counts.extend(left.into_iter().map(|(word, count)| (word, json!(count))));
     counts
@@ -63,7 +92,13 @@ fn by_tag(source: &BacklogSource, chosen: &Backlog) -> Result<Map<String, Value>
         let count = if *tag == chosen.tag {
             chosen.tasks.len()
         } else {
-            source.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() })?.tasks.len()
+            source
+                .read(&ReadOptions {
+                    tag: Some(tag.clone()),
+                    ..ReadOptions::default()
+                })?
+                .tasks
+                .len()
         };
         counts.insert(tag.to_string(), json!(count));
     }
@@ -72,12 +107,20 @@ fn by_tag(source: &BacklogSource, chosen: &Backlog) -> Result<Map<String, Value>
 
 /// The open tasks as waves: how many there are one after the other, and how many at once.
 fn plan(tasks: &[Task]) -> Value {
-    let options = PlanOptions { tdd: TddMode::Off, ..PlanOptions::default() };
+    let options = PlanOptions {
+        tdd: TddMode::Off,
+        ..PlanOptions::default()
+    };
     match WavePlan::new(tasks, &options) {
         Ok(plan) => {
             let waves = plan.waves();
             let widest = waves.iter().map(Vec::len).max().unwrap_or(0);
-            let weight = plan.tasks.iter().map(|placed| placed.remaining_path).max().unwrap_or(0);
+            let weight = plan
+                .tasks
+                .iter()
+                .map(|placed| placed.remaining_path)
+                .max()
+                .unwrap_or(0);
             json!({"possible": true, "open": plan.tasks.len(), "held": plan.held.len(), "criticalPath": waves.len(),
                    "criticalPathWeight": weight, "widestWave": widest, "reason": null})
         }
@@ -88,12 +131,26 @@ fn plan(tasks: &[Task]) -> Value {
 
 fn text(counted: &Value) -> String {
     let line = |name: &str, counts: &Value| {
-        let parts: Vec<String> =
-            counts.as_object().into_iter().flatten().map(|(word, count)| format!("{count} {word}")).collect();
-        format!("{name:15} {}\n", if parts.is_empty() { "none".to_owned() } else { parts.join(", ") })
+        let parts: Vec<String> = counts
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(word, count)| format!("{count} {word}"))
+            .collect();
+        format!(
+            "{name:15} {}\n",
+            if parts.is_empty() {
+                "none".to_owned()
+            } else {
+                parts.join(", ")
+            }
+        )
     };
     let tag = counted["tag"].as_str().unwrap_or_default();
-    let first = format!("tag {tag}, {} tasks, {} subtasks\n", counted["tasks"], counted["subtasks"]);
+    let first = format!(
+        "tag {tag}, {} tasks, {} subtasks\n",
+        counted["tasks"], counted["subtasks"]
+    );
     let names = [
         ("by status", "byStatus"),
         ("by priority", "byPriority"),
@@ -101,7 +158,10 @@ fn text(counted: &Value) -> String {
         ("by tag", "byTag"),
     ];
     let counts = names.map(|(name, key)| line(name, &counted[key]));
-    let open = format!("{:15} {} ready, {} blocked\n", "open", counted["ready"], counted["blocked"]);
+    let open = format!(
+        "{:15} {} ready, {} blocked\n",
+        "open", counted["ready"], counted["blocked"]
+    );
     let plan = &counted["plan"];
     let plan = match plan["reason"].as_str() {
         Some(reason) => format!("{:15} not possible: {reason}\n", "plan"),

@@ -18,17 +18,31 @@ use tm_worktrees::{BranchName, Kept, Pruned};
 pub(crate) fn list(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
     let project = open_project(start, Vec::new())?;
     let (_, replayed) = project.replayed(choice.run.as_deref())?;
-    let summary = summarize(&replayed.scheduler, &facts(&project, &replayed.header, replayed.last_input_at));
+    let summary = summarize(
+        &replayed.scheduler,
+        &facts(&project, &replayed.header, replayed.last_input_at),
+    );
     if choice.json {
         print_json(&summary.tasks)?;
         return Ok(0);
     }
     for task in summary.tasks.iter().filter(|task| task.branch.is_some()) {
-        let landed = if task.landed { "landed" } else { task.state.as_str() };
+        let landed = if task.landed {
+            "landed"
+        } else {
+            task.state.as_str()
+        };
         let branch = task.branch.as_deref().unwrap_or_default();
-        print_data(&format!("{:8}  {:8}  {landed:10}  {branch}\n", task.id, task.verdict.as_str()));
+        print_data(&format!(
+            "{:8}  {:8}  {landed:10}  {branch}\n",
+            task.id,
+            task.verdict.as_str()
+        ));
     }
-    print_data(&format!("{:8}  {:8}  {:10}  {}\n", "all", "", "", summary.integration_branch));
+    print_data(&format!(
+        "{:8}  {:8}  {:10}  {}\n",
+        "all", "", "", summary.integration_branch
+    ));
     Ok(0)
 }
 
@@ -45,7 +59,9 @@ pub(crate) fn salvage(start: &Path, arguments: &SalvageArguments) -> Result<u8, 
 }
 
 fn short_name(kept: &Kept) -> &str {
-    kept.reference.strip_prefix(SALVAGE).unwrap_or(&kept.reference)
+    kept.reference
+        .strip_prefix(SALVAGE)
+        .unwrap_or(&kept.reference)
 }
 
 fn list_kept(project: &Project, kept: &[Kept], json: bool) -> Result<u8, CommandFailure> {
@@ -59,10 +75,18 @@ fn list_kept(project: &Project, kept: &[Kept], json: bool) -> Result<u8, Command
     }
     for one in kept {
         let files = match project.repository.first_parent(&one.commit)? {
-            Some(parent) => project.repository.changed_files(&parent, &one.commit)?.len(),
+            Some(parent) => project
+                .repository
+                .changed_files(&parent, &one.commit)?
+                .len(),
             None => 0,
         };
-        print_data(&format!("{:40}  {}  {files} files  {}\n", short_name(one), one.at, one.subject));
+        print_data(&format!(
+            "{:40}  {}  {files} files  {}\n",
+            short_name(one),
+            one.at,
+            one.subject
+        ));
     }
     if kept.is_empty() {
         print_line("nothing is kept: all work has landed, or was never done");
@@ -80,20 +104,30 @@ fn bring_back(
 ) -> Result<u8, CommandFailure> {
     let task = tm_store::run::safe_name(&TaskId::from(name));
     let is_of_task = |one: &&Kept| short_name(one).split('/').nth(1) == Some(task.as_str());
-    let found = kept.iter().find(|one| short_name(one) == name).or_else(|| kept.iter().rev().find(is_of_task));
+    let found = kept
+        .iter()
+        .find(|one| short_name(one) == name)
+        .or_else(|| kept.iter().rev().find(is_of_task));
     let Some(found) = found else {
         return Err(CommandFailure::new(format!("find kept work of `{name}`"))
             .hint("`tm worktrees salvage` lists what is kept"));
     };
     let parts: Vec<&str> = short_name(found).split('/').skip(1).collect();
-    let wanted = arguments.branch.clone().unwrap_or_else(|| format!("salvage/{}", parts.join("-")));
+    let wanted = arguments
+        .branch
+        .clone()
+        .unwrap_or_else(|| format!("salvage/{}", parts.join("-")));
     let branch = project.repository.free_branch(&BranchName::new(wanted)?)?;
     project.repository.create_branch(&branch, &found.commit)?;
     if arguments.json {
-        let document = json!({"name": short_name(found), "commit": found.commit, "branch": branch.as_str()});
+        let document =
+            json!({"name": short_name(found), "commit": found.commit, "branch": branch.as_str()});
         print_json(&document)?;
     } else {
-        print_line(&format!("`{branch}` is at {}; `git log -p -1 {branch}` shows it", found.commit));
+        print_line(&format!(
+            "`{branch}` is at {}; `git log -p -1 {branch}` shows it",
+            found.commit
+        ));
     }
     Ok(0)
 }
@@ -101,7 +135,9 @@ fn bring_back(
 pub(crate) fn prune(start: &Path, json: bool) -> Result<u8, CommandFailure> {
     let project = open_project(start, Vec::new())?;
     tm_app::refuse_live(&project, "clean up while a run")?;
-    let outcomes = project.repository.prune(&project.directory.worktrees_folder())?;
+    let outcomes = project
+        .repository
+        .prune(&project.directory.worktrees_folder())?;
     if json {
         let rows: Vec<_> = outcomes
             .iter()
@@ -111,7 +147,11 @@ pub(crate) fn prune(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         return Ok(0);
     }
     for one in &outcomes {
-        let done = if one.outcome == Pruned::Removed { "removed" } else { "kept   " };
+        let done = if one.outcome == Pruned::Removed {
+            "removed"
+        } else {
+            "kept   "
+        };
         print_data(&format!("{done}  {}  {}\n", one.path.display(), one.why));
     }
     if outcomes.is_empty() {

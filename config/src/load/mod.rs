@@ -6,7 +6,10 @@ use crate::key::Key;
 use crate::layer::{Entry, Layer, describe, wrong_type};
 use crate::lines::line_of;
 use crate::shape::Shape;
-use crate::{DEFAULT_YAML, Error, Inputs, Settings, Source, Warning, environment, front_matter, task_master, yaml};
+use crate::{
+    DEFAULT_YAML, Error, Inputs, Settings, Source, Warning, environment, front_matter, task_master,
+    yaml,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -85,7 +88,11 @@ fn user_file(path: &Path) -> Layer {
 }
 
 fn project_file(root: &Path) -> Layer {
-    yaml_file(&root.join(PROJECT_FILE), Path::new(PROJECT_FILE), Source::ProjectYaml)
+    yaml_file(
+        &root.join(PROJECT_FILE),
+        Path::new(PROJECT_FILE),
+        Source::ProjectYaml,
+    )
 }
 
 fn yaml_file(path: &Path, shown: &Path, source: fn(PathBuf, Option<usize>) -> Source) -> Layer {
@@ -94,14 +101,24 @@ fn yaml_file(path: &Path, shown: &Path, source: fn(PathBuf, Option<usize>) -> So
         Ok(None) => return Layer::default(),
         Err(error) => return Layer::broken(error),
     };
-    let broken = |why| Layer::broken(Error::Syntax { path: shown.to_path_buf(), why });
+    let broken = |why| {
+        Layer::broken(Error::Syntax {
+            path: shown.to_path_buf(),
+            why,
+        })
+    };
     match yaml::parse(&text) {
         Ok(tree @ (Value::Object(_) | Value::Null)) => {
             let mut layer = Layer::default();
-            layer.add(&Key::default(), tree, &|key| source(shown.to_path_buf(), line_of(&text, key)));
+            layer.add(&Key::default(), tree, &|key| {
+                source(shown.to_path_buf(), line_of(&text, key))
+            });
             layer
         }
-        Ok(other) => broken(format!("expected a map of sections, found {}", describe(&other))),
+        Ok(other) => broken(format!(
+            "expected a map of sections, found {}",
+            describe(&other)
+        )),
         Err(why) => broken(why),
     }
 }
@@ -109,15 +126,21 @@ fn yaml_file(path: &Path, shown: &Path, source: fn(PathBuf, Option<usize>) -> So
 fn flags(inputs: &Inputs) -> Layer {
     let mut layer = Layer::default();
     for flag in &inputs.overrides {
-        layer.add(&flag.key.as_str().into(), flag.value.clone(), &|_| Source::Flag(flag.flag.clone()));
+        layer.add(&flag.key.as_str().into(), flag.value.clone(), &|_| {
+            Source::Flag(flag.flag.clone())
+        });
     }
     layer
 }
 
 fn wants_agent_alchemy<'layers>(layers: impl Iterator<Item = &'layers Layer>) -> bool {
     let key = Key::from("compat.agent_alchemy");
-    let entries = layers.flat_map(|layer| &layer.entries).filter(|entry| entry.key == key);
-    entries.last().is_some_and(|entry| entry.value == Value::Bool(true))
+    let entries = layers
+        .flat_map(|layer| &layer.entries)
+        .filter(|entry| entry.key == key);
+    entries
+        .last()
+        .is_some_and(|entry| entry.value == Value::Bool(true))
 }
 
 /// The layers merged so far.
@@ -135,7 +158,12 @@ impl Merged {
         for entry in layer.entries {
             match problem(&entry) {
                 None => drop(self.values.insert(entry.key, (entry.value, entry.source))),
-                Some(Error::WrongType { key, source_of_key: Source::AgentAlchemy(path), expected, found }) => {
+                Some(Error::WrongType {
+                    key,
+                    source_of_key: Source::AgentAlchemy(path),
+                    expected,
+                    found,
+                }) => {
                     let why = format!("expected {expected}, found {found}");
                     self.warnings.push(Warning::Ignored { path, key, why });
                 }
@@ -152,9 +180,13 @@ impl Merged {
         for (key, (value, _)) in &self.values {
             key.set(&mut tree, value.clone());
         }
-        let settings =
-            serde_json::from_value(tree).expect("each value was checked by itself and none bears on another");
-        Ok(Loaded { settings, explained: explained(&self.values), warnings: self.warnings })
+        let settings = serde_json::from_value(tree)
+            .expect("each value was checked by itself and none bears on another");
+        Ok(Loaded {
+            settings,
+            explained: explained(&self.values),
+            warnings: self.warnings,
+        })
     }
 }
 
@@ -164,24 +196,32 @@ fn problem(entry: &Entry) -> Option<Error> {
         && section == "agents"
         && !is_agent_name(agent)
     {
-        return Some(Error::AgentName { name: agent.clone(), source_of_key: source.clone() });
+        return Some(Error::AgentName {
+            name: agent.clone(),
+            source_of_key: source.clone(),
+        });
     }
     if *source == Source::BuiltIn || accepts(key, value) {
         return None;
     }
-    Shape::root().at(key).map(|shape| wrong_type(key, shape, value, source.clone()))
+    Shape::root()
+        .at(key)
+        .map(|shape| wrong_type(key, shape, value, source.clone()))
 }
 
 /// Names of agents become parts of file names.
 fn is_agent_name(name: &str) -> bool {
-    let is_allowed = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    let is_allowed =
+        |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
     !name.is_empty() && name.chars().all(is_allowed)
 }
 
 fn explained(values: &BTreeMap<Key, (Value, Source)>) -> Vec<Explained> {
     let mut explained = Vec::new();
     for known in Shape::root().keys(&Key::default()) {
-        let of_known = values.iter().filter(|(key, _)| key.names().starts_with(known.names()));
+        let of_known = values
+            .iter()
+            .filter(|(key, _)| key.names().starts_with(known.names()));
         explained.extend(of_known.map(|(key, (value, source))| Explained {
             key: key.to_string(),
             value: value.clone(),

@@ -4,8 +4,9 @@ mod agents;
 
 use super::*;
 use crate::{
-    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, CommitBacklog, CommitHooks, Compat, CoverageThreshold,
-    Escape, Git, Override, Storage, StorageLocation, Tdd, Test, Verify, Waves, Worktree,
+    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, CommitBacklog, CommitHooks, Compat,
+    CoverageThreshold, Escape, Git, Override, Storage, StorageLocation, Tdd, Test, Verify, Waves,
+    Worktree,
 };
 use crate::{AgentCommand, CommandLine};
 use serde_json::json;
@@ -37,7 +38,10 @@ impl Fixture {
     fn file(self, path: &str, text: &str) -> Self {
         let path = self.folder.path().join(path);
         create_dir_all(path.parent().unwrap()).unwrap();
-        File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+        File::create(path)
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
         self
     }
 
@@ -46,7 +50,9 @@ impl Fixture {
     }
 
     fn variable(mut self, name: &str, value: &str) -> Self {
-        self.inputs.environment.push((name.to_owned(), value.to_owned()));
+        self.inputs
+            .environment
+            .push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -66,14 +72,21 @@ impl Fixture {
             error => vec![error],
         };
         let folder = self.folder.path().display().to_string();
-        errors.iter().map(|error| error.to_string().replace(&folder, "")).collect()
+        errors
+            .iter()
+            .map(|error| error.to_string().replace(&folder, ""))
+            .collect()
     }
 }
 
 type AddLayer = fn(Fixture) -> Fixture;
 
 fn from(loaded: &Loaded, key: &str) -> String {
-    let explained = loaded.explained.iter().find(|explained| explained.key == key).expect("an explained setting");
+    let explained = loaded
+        .explained
+        .iter()
+        .find(|explained| explained.key == key)
+        .expect("an explained setting");
     format!("{} {}", explained.value, explained.source)
 }
 
@@ -99,7 +112,10 @@ fn built_in_settings() -> Settings {
             overlap: Overlap::Allow,
             unit: Unit::Task,
             deadline: None,
-            breaker: crate::Breaker { tasks: NonZeroU32::new(3), attempts: NonZeroU32::new(5) },
+            breaker: crate::Breaker {
+                tasks: NonZeroU32::new(3),
+                attempts: NonZeroU32::new(5),
+            },
         },
         tdd: Tdd {
             mode: TddMode::Auto,
@@ -113,7 +129,11 @@ fn built_in_settings() -> Settings {
         worktree: Worktree {
             setup: None,
             // As long as it is: which names are in it is asked of some of them.
-            setup_when: load(&Fixture::new().inputs).expect("defaults").settings.worktree.setup_when,
+            setup_when: load(&Fixture::new().inputs)
+                .expect("defaults")
+                .settings
+                .worktree
+                .setup_when,
             setup_timeout: Duration::from_mins(15),
             teardown: None,
             copy: Vec::new(),
@@ -144,7 +164,10 @@ fn built_in_settings() -> Settings {
             integration: "tm/{tag}/run-{run}".to_owned(),
             land: Landing::Each,
             commit_backlog: CommitBacklog::Land,
-            never_commit: vec![".taskmaster/**".to_owned(), ".aider.tags.cache.v*/**".to_owned()],
+            never_commit: vec![
+                ".taskmaster/**".to_owned(),
+                ".aider.tags.cache.v*/**".to_owned(),
+            ],
             commit_template: None,
             keep_agent_commits: false,
             hooks: CommitHooks::On,
@@ -153,7 +176,10 @@ fn built_in_settings() -> Settings {
             escape: Escape::Fail,
             attest: Attest::File,
         },
-        storage: Storage { location: StorageLocation::Global, base_path: None },
+        storage: Storage {
+            location: StorageLocation::Global,
+            base_path: None,
+        },
         autopilot: Autopilot {
             enabled: true,
             require_clean_working_tree: true,
@@ -162,7 +188,9 @@ fn built_in_settings() -> Settings {
             commit_template: "{type}({scope}): {msg} (task {taskId})".to_owned(),
             default_commit_type: "feat".to_owned(),
         },
-        compat: Compat { agent_alchemy: false },
+        compat: Compat {
+            agent_alchemy: false,
+        },
     }
 }
 
@@ -171,13 +199,25 @@ fn without_any_file_every_setting_is_the_design_default() {
     let loaded = Fixture::new().load();
     assert_eq!(loaded.settings, built_in_settings());
     assert!(loaded.warnings.is_empty());
-    assert!(loaded.explained.iter().all(|explained| explained.source.to_string() == "default"));
+    assert!(
+        loaded
+            .explained
+            .iter()
+            .all(|explained| explained.source.to_string() == "default")
+    );
 }
 
 #[test]
 fn a_worktree_is_set_up_again_when_what_names_its_dependencies_changes() {
     let names = Fixture::new().load().settings.worktree.setup_when;
-    for name in ["package-lock.json", "uv.lock", "requirements*.txt", "go.sum", "Gemfile.lock", ".tool-versions"] {
+    for name in [
+        "package-lock.json",
+        "uv.lock",
+        "requirements*.txt",
+        "go.sum",
+        "Gemfile.lock",
+        ".tool-versions",
+    ] {
         assert!(names.iter().any(|known| known == name), "{name}");
     }
     let distinct: std::collections::BTreeSet<_> = names.iter().collect();
@@ -187,15 +227,36 @@ fn a_worktree_is_set_up_again_when_what_names_its_dependencies_changes() {
 #[test]
 fn set_up_is_written_as_one_command_or_several() {
     let commands = |text: &str| {
-        let setup = Fixture::project(text).load().settings.worktree.setup.expect("a set-up");
-        setup.all().iter().map(CommandLine::arguments).collect::<Vec<_>>()
+        let setup = Fixture::project(text)
+            .load()
+            .settings
+            .worktree
+            .setup
+            .expect("a set-up");
+        setup
+            .all()
+            .iter()
+            .map(CommandLine::arguments)
+            .collect::<Vec<_>>()
     };
     let shell = |line: &str| ["sh", "-c", line].map(str::to_owned).to_vec();
     assert_eq!(commands("worktree: {setup: npm ci}"), [shell("npm ci")]);
-    assert_eq!(commands("worktree: {setup: [[npm, ci]]}"), [["npm", "ci"].map(str::to_owned).to_vec()]);
-    assert_eq!(commands("worktree:\n  setup:\n    - npm ci\n    - make\n"), [shell("npm ci"), shell("make")]);
-    let loaded = Fixture::new().variable("TM_WORKTREE_SETUP", "npm ci").variable("TM_WORKTREE_COPY", ".env,x").load();
-    assert_eq!(loaded.settings.worktree.setup.expect("a set-up").all(), [CommandLine::Shell("npm ci".to_owned())]);
+    assert_eq!(
+        commands("worktree: {setup: [[npm, ci]]}"),
+        [["npm", "ci"].map(str::to_owned).to_vec()]
+    );
+    assert_eq!(
+        commands("worktree:\n  setup:\n    - npm ci\n    - make\n"),
+        [shell("npm ci"), shell("make")]
+    );
+    let loaded = Fixture::new()
+        .variable("TM_WORKTREE_SETUP", "npm ci")
+        .variable("TM_WORKTREE_COPY", ".env,x")
+        .load();
+    assert_eq!(
+        loaded.settings.worktree.setup.expect("a set-up").all(),
+        [CommandLine::Shell("npm ci".to_owned())]
+    );
     assert_eq!(loaded.settings.worktree.copy, [".env", "x"]);
     let mistakes = Fixture::project("worktree: {setup: 3, setup_timeout: 0}").mistakes();
     assert_eq!(mistakes.len(), 2, "{mistakes:?}");
@@ -203,53 +264,99 @@ fn set_up_is_written_as_one_command_or_several() {
 
 #[test]
 fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
-    let loaded =
-        Fixture::project("agents: {mine: {command: x}}\ntest: {env: {A: b}}\ngit: {lock_files: {A: b}}").load();
-    let keys: Vec<&str> = loaded.explained.iter().map(|explained| explained.key.as_str()).collect();
-    let mut expected: Vec<String> = Shape::root().keys(&Key::default()).iter().map(ToString::to_string).collect();
+    let loaded = Fixture::project(
+        "agents: {mine: {command: x}}\ntest: {env: {A: b}}\ngit: {lock_files: {A: b}}",
+    )
+    .load();
+    let keys: Vec<&str> = loaded
+        .explained
+        .iter()
+        .map(|explained| explained.key.as_str())
+        .collect();
+    let mut expected: Vec<String> = Shape::root()
+        .keys(&Key::default())
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let agents = expected.iter().position(|key| key == "agents").unwrap();
     expected[agents] = "agents.mine.command".to_owned();
     let variables = expected.iter().position(|key| key == "test.env").unwrap();
     expected[variables] = "test.env.A".to_owned();
-    let locks = expected.iter().position(|key| key == "git.lock_files").unwrap();
+    let locks = expected
+        .iter()
+        .position(|key| key == "git.lock_files")
+        .unwrap();
     expected[locks] = "git.lock_files.A".to_owned();
     assert_eq!(keys, expected);
     let tree = defaults().as_object().unwrap();
-    assert!(Shape::root().names().into_iter().eq(tree.keys()), "default.yaml has another order than `Settings`");
+    assert!(
+        Shape::root().names().into_iter().eq(tree.keys()),
+        "default.yaml has another order than `Settings`"
+    );
 }
 
 #[test]
 fn each_layer_outweighs_those_below_it() {
     let layers: [(&str, AddLayer); 6] = [
-        ("/user.yaml:1", |fixture| fixture.file("user.yaml", "tdd: {coverage_threshold: 10}")),
+        ("/user.yaml:1", |fixture| {
+            fixture.file("user.yaml", "tdd: {coverage_threshold: 10}")
+        }),
         (".taskmaster/config.json", |fixture| {
-            fixture.file("project/.taskmaster/config.json", r#"{"test": {"coverageThresholds": {"lines": 20}}}"#)
+            fixture.file(
+                "project/.taskmaster/config.json",
+                r#"{"test": {"coverageThresholds": {"lines": 20}}}"#,
+            )
         }),
         (".taskmaster/tm.yaml:3", |fixture| {
             let text = "compat: {agent_alchemy: true}\ntdd:\n  coverage_threshold: 30";
             fixture.file("project/.taskmaster/tm.yaml", text)
         }),
         (".claude/agent-alchemy.local.md", |fixture| {
-            fixture.file("project/.claude/agent-alchemy.local.md", "---\ntdd: {coverage-threshold: 40}\n---\n")
+            fixture.file(
+                "project/.claude/agent-alchemy.local.md",
+                "---\ntdd: {coverage-threshold: 40}\n---\n",
+            )
         }),
-        ("TM_TDD_COVERAGE_THRESHOLD", |fixture| fixture.variable("TM_TDD_COVERAGE_THRESHOLD", "50")),
-        ("--coverage-threshold", |fixture| fixture.flag("tdd.coverage_threshold", "--coverage-threshold", 60)),
+        ("TM_TDD_COVERAGE_THRESHOLD", |fixture| {
+            fixture.variable("TM_TDD_COVERAGE_THRESHOLD", "50")
+        }),
+        ("--coverage-threshold", |fixture| {
+            fixture.flag("tdd.coverage_threshold", "--coverage-threshold", 60)
+        }),
     ];
     let mut fixture = Fixture::new();
     for (depth, (source, add)) in layers.into_iter().enumerate() {
         fixture = add(fixture);
         let loaded = fixture.load();
-        let percent = loaded.settings.tdd.coverage_threshold.map(CoverageThreshold::percent);
-        assert_eq!(percent.map(|percent| percent.to_string()), Some(format!("{}0", depth + 1)), "{source}");
-        assert!(from(&loaded, "tdd.coverage_threshold").ends_with(source), "{source}");
+        let percent = loaded
+            .settings
+            .tdd
+            .coverage_threshold
+            .map(CoverageThreshold::percent);
+        assert_eq!(
+            percent.map(|percent| percent.to_string()),
+            Some(format!("{}0", depth + 1)),
+            "{source}"
+        );
+        assert!(
+            from(&loaded, "tdd.coverage_threshold").ends_with(source),
+            "{source}"
+        );
     }
 }
 
 #[test]
 fn lower_layer_holds_where_the_higher_says_nothing() {
-    let fixture = Fixture::project("waves:\n  retries: 1\n").file("user.yaml", "waves: {max_parallel: 9, retries: 7}");
+    let fixture = Fixture::project("waves:\n  retries: 1\n")
+        .file("user.yaml", "waves: {max_parallel: 9, retries: 7}");
     let loaded = fixture.load();
-    assert_eq!((loaded.settings.waves.max_parallel.get(), loaded.settings.waves.retries), (9, 1));
+    assert_eq!(
+        (
+            loaded.settings.waves.max_parallel.get(),
+            loaded.settings.waves.retries
+        ),
+        (9, 1)
+    );
     assert_eq!(from(&loaded, "waves.retries"), "1 .taskmaster/tm.yaml:2");
     assert!(from(&loaded, "waves.max_parallel").ends_with("/user.yaml:1"));
     assert_eq!(from(&loaded, "waves.unit"), r#""task" default"#);
@@ -257,36 +364,58 @@ fn lower_layer_holds_where_the_higher_says_nothing() {
 
 #[test]
 fn null_unsets_what_a_lower_layer_set() {
-    let fixture = Fixture::project("agent: {timeout: null, stall: null}").file("user.yaml", "agent: {timeout: 30m}");
+    let fixture = Fixture::project("agent: {timeout: null, stall: null}")
+        .file("user.yaml", "agent: {timeout: 30m}");
     let agent = fixture.load().settings.agent;
     assert_eq!((agent.timeout, agent.stall), (None, None));
 }
 
 #[test]
 fn agent_alchemy_counts_only_when_asked_for_by_any_layer() {
-    let fixture =
-        || Fixture::new().file("project/.claude/agent-alchemy.local.md", "---\nrun-tasks.max_parallel: 2\n---\n");
+    let fixture = || {
+        Fixture::new().file(
+            "project/.claude/agent-alchemy.local.md",
+            "---\nrun-tasks.max_parallel: 2\n---\n",
+        )
+    };
     let max_parallel = |fixture: Fixture| fixture.load().settings.waves.max_parallel.get();
     assert_eq!(max_parallel(fixture()), 5);
-    assert_eq!(max_parallel(fixture().file("user.yaml", "compat: {agent_alchemy: true}")), 2);
-    assert_eq!(max_parallel(fixture().variable("TM_COMPAT_AGENT_ALCHEMY", "true")), 2);
-    assert_eq!(max_parallel(fixture().flag("compat.agent_alchemy", "--compat", true)), 2);
-    let refused =
-        fixture().file("user.yaml", "compat: {agent_alchemy: true}").variable("TM_COMPAT_AGENT_ALCHEMY", "false");
+    assert_eq!(
+        max_parallel(fixture().file("user.yaml", "compat: {agent_alchemy: true}")),
+        2
+    );
+    assert_eq!(
+        max_parallel(fixture().variable("TM_COMPAT_AGENT_ALCHEMY", "true")),
+        2
+    );
+    assert_eq!(
+        max_parallel(fixture().flag("compat.agent_alchemy", "--compat", true)),
+        2
+    );
+    let refused = fixture()
+        .file("user.yaml", "compat: {agent_alchemy: true}")
+        .variable("TM_COMPAT_AGENT_ALCHEMY", "false");
     assert_eq!(max_parallel(refused), 5);
 }
 
 #[test]
 fn wrong_value_in_the_file_of_another_program_is_a_warning() {
     let text = "---\nexecute-tasks: [max_parallel: many]\ntdd.strictness: strict\n---\n";
-    let fixture =
-        Fixture::project("compat: {agent_alchemy: true}").file("project/.claude/agent-alchemy.local.md", text);
+    let fixture = Fixture::project("compat: {agent_alchemy: true}")
+        .file("project/.claude/agent-alchemy.local.md", text);
     let loaded = fixture.load();
     assert_eq!(loaded.settings.waves.max_parallel.get(), 5);
     assert_eq!(loaded.settings.tdd.strictness, Strictness::Strict);
     let expected = "`waves.max_parallel` of `.claude/agent-alchemy.local.md` is ignored: \
                     expected a whole number from 1, found the text `many`";
-    assert_eq!(loaded.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+    assert_eq!(
+        loaded
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
+        [expected]
+    );
 }
 
 #[test]
@@ -300,24 +429,72 @@ fn unknown_key_names_file_line_and_what_was_meant() {
 #[test]
 fn wrong_types_name_file_line_key_expected_and_found() {
     let mistakes = [
-        ("waves: {max_parallel: 0}", "waves.max_parallel", "a whole number from 1, found the number `0`"),
-        ("waves: {retries: -1}", "waves.retries", "a whole number from 0, found the number `-1`"),
-        ("waves: {retries: 1.5}", "waves.retries", "a whole number from 0, found the number `1.5`"),
-        ("waves: {retries: '3'}", "waves.retries", "a whole number from 0, found the text `3`"),
-        ("waves: {dispatch: fast}", "waves.dispatch", "`rolling` or `barrier`, found the text `fast`"),
-        ("waves: {max_parallel: }", "waves.max_parallel", "a whole number from 1, found nothing"),
+        (
+            "waves: {max_parallel: 0}",
+            "waves.max_parallel",
+            "a whole number from 1, found the number `0`",
+        ),
+        (
+            "waves: {retries: -1}",
+            "waves.retries",
+            "a whole number from 0, found the number `-1`",
+        ),
+        (
+            "waves: {retries: 1.5}",
+            "waves.retries",
+            "a whole number from 0, found the number `1.5`",
+        ),
+        (
+            "waves: {retries: '3'}",
+            "waves.retries",
+            "a whole number from 0, found the text `3`",
+        ),
+        (
+            "waves: {dispatch: fast}",
+            "waves.dispatch",
+            "`rolling` or `barrier`, found the text `fast`",
+        ),
+        (
+            "waves: {max_parallel: }",
+            "waves.max_parallel",
+            "a whole number from 1, found nothing",
+        ),
         ("waves: 5", "waves", "a map, found the number `5`"),
-        ("agents: {mine: x}", "agents.mine", "a map, found the text `x`"),
-        ("tdd: {refactor: yes}", "tdd.refactor", "`true` or `false`, found the text `yes`"),
+        (
+            "agents: {mine: x}",
+            "agents.mine",
+            "a map, found the text `x`",
+        ),
+        (
+            "tdd: {refactor: yes}",
+            "tdd.refactor",
+            "`true` or `false`, found the text `yes`",
+        ),
         (
             "test: {timeout: soon}",
             "test.timeout",
             "a duration longer than zero such as `5m`, `90s` or `1h 30m`, or whole seconds, found the text `soon`",
         ),
-        ("agent: {fallback: codex}", "agent.fallback", "a list of texts, found the text `codex`"),
-        ("agent: {default: {a: 1}}", "agent.default", "a text, found a map"),
-        ("git: {attest: always}", "git.attest", "`off`, `file` or `notes`, found the text `always`"),
-        ("git: {never_commit: [1]}", "git.never_commit", "a list of texts, found a list"),
+        (
+            "agent: {fallback: codex}",
+            "agent.fallback",
+            "a list of texts, found the text `codex`",
+        ),
+        (
+            "agent: {default: {a: 1}}",
+            "agent.default",
+            "a text, found a map",
+        ),
+        (
+            "git: {attest: always}",
+            "git.attest",
+            "`off`, `file` or `notes`, found the text `always`",
+        ),
+        (
+            "git: {never_commit: [1]}",
+            "git.never_commit",
+            "a list of texts, found a list",
+        ),
     ];
     for (text, key, rest) in mistakes {
         let expected = format!("use `{key}` from `.taskmaster/tm.yaml:1`: expected {rest}");
@@ -327,17 +504,32 @@ fn wrong_types_name_file_line_key_expected_and_found() {
 
 #[test]
 fn zero_and_negative_durations_are_refused_but_for_grace() {
-    for text in ["agent: {timeout: 0}", "agent: {stall: 0s}", "agent: {grace: -5s}", "waves: {deadline: 0m}"] {
+    for text in [
+        "agent: {timeout: 0}",
+        "agent: {stall: 0s}",
+        "agent: {grace: -5s}",
+        "waves: {deadline: 0m}",
+    ] {
         assert_eq!(Fixture::project(text).mistakes().len(), 1, "{text}");
     }
-    assert_eq!(Fixture::project("agent: {grace: 0}").load().settings.agent.grace, Duration::ZERO);
+    assert_eq!(
+        Fixture::project("agent: {grace: 0}")
+            .load()
+            .settings
+            .agent
+            .grace,
+        Duration::ZERO
+    );
 }
 
 #[test]
 fn mistakes_of_all_layers_are_reported_together() {
     let fixture = Fixture::project("wave: {}\nwaves: {retries: x}\n")
         .file("user.yaml", "a: 1\na: 2")
-        .file("project/.taskmaster/config.json", r#"{"autopilot": {"maxGreenAttempts": 0}, "other": 1}"#)
+        .file(
+            "project/.taskmaster/config.json",
+            r#"{"autopilot": {"maxGreenAttempts": 0}, "other": 1}"#,
+        )
         .variable("TM_TDD_MODE", "sometimes")
         .flag("waves.max_parallel", "--max-parallel", 0)
         .flag("waves.speed", "--set", 1);
@@ -353,25 +545,41 @@ fn mistakes_of_all_layers_are_reported_together() {
     ];
     assert_eq!(fixture.mistakes(), expected);
     let text = load(&fixture.inputs).unwrap_err().to_string();
-    assert!(text.starts_with("read the configuration, 7 mistakes in all:\n- parse"), "{text}");
+    assert!(
+        text.starts_with("read the configuration, 7 mistakes in all:\n- parse"),
+        "{text}"
+    );
 }
 
 #[test]
 fn malformed_files_are_named_with_the_place() {
     let yaml = Fixture::project("waves: [\n");
     assert!(
-        yaml.mistakes()[0].starts_with("parse `.taskmaster/tm.yaml`: did not find expected node content at line 2")
+        yaml.mistakes()[0].starts_with(
+            "parse `.taskmaster/tm.yaml`: did not find expected node content at line 2"
+        )
     );
     let list = Fixture::project("- waves");
-    assert_eq!(list.mistakes(), ["parse `.taskmaster/tm.yaml`: expected a map of sections, found a list"]);
+    assert_eq!(
+        list.mistakes(),
+        ["parse `.taskmaster/tm.yaml`: expected a map of sections, found a list"]
+    );
     let json = Fixture::new().file("project/.taskmaster/config.json", "{\n\"git\": }");
-    assert_eq!(json.mistakes(), ["parse `.taskmaster/config.json`: expected value at line 2 column 8"]);
+    assert_eq!(
+        json.mistakes(),
+        ["parse `.taskmaster/config.json`: expected value at line 2 column 8"]
+    );
 }
 
 #[test]
 fn empty_file_says_nothing() {
     assert_eq!(Fixture::project("").load().settings, built_in_settings());
-    assert_eq!(Fixture::project("# a comment\nwaves:\n  # retries: 1\n").load().settings, built_in_settings());
+    assert_eq!(
+        Fixture::project("# a comment\nwaves:\n  # retries: 1\n")
+            .load()
+            .settings,
+        built_in_settings()
+    );
 }
 
 #[test]
@@ -379,15 +587,24 @@ fn variables_of_tests_have_a_value_or_pass_the_users_own() {
     let fixture = Fixture::project("test: {env: {A: 1, DATABASE_URL: null}, home: user}")
         .file("user.yaml", "test: {env: {A: x, B: y}}");
     let test = fixture.load().settings.test;
-    let values = test.env.iter().map(|(name, value)| (name.as_str(), value.as_ref().map(crate::Text::as_str)));
-    assert_eq!(values.collect::<Vec<_>>(), [("A", Some("1")), ("B", Some("y")), ("DATABASE_URL", None)]);
+    let values = test
+        .env
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_ref().map(crate::Text::as_str)));
+    assert_eq!(
+        values.collect::<Vec<_>>(),
+        [("A", Some("1")), ("B", Some("y")), ("DATABASE_URL", None)]
+    );
     assert_eq!(test.home, TestHome::User);
     assert_eq!(built_in_settings().test.home, TestHome::Private);
 }
 
 #[test]
 fn copy_of_the_defaults_is_a_valid_settings_file() {
-    assert_eq!(Fixture::project(DEFAULT_YAML).load().settings, built_in_settings());
+    assert_eq!(
+        Fixture::project(DEFAULT_YAML).load().settings,
+        built_in_settings()
+    );
 }
 
 #[test]
@@ -406,11 +623,18 @@ storage: { location: global }
 autopilot: { max_green_attempts: 3, verify: run }
 "#;
     let mut settings = Fixture::project(text).load().settings;
-    assert_eq!(settings.test.command.take(), Some(CommandLine::Shell("sh run-tests.sh".to_owned())));
+    assert_eq!(
+        settings.test.command.take(),
+        Some(CommandLine::Shell("sh run-tests.sh".to_owned()))
+    );
     assert_eq!(settings.agent.timeout.take(), Some(Duration::from_mins(30)));
     let mine = settings.agents.remove("mine").unwrap();
-    let arguments = ["python3", "agent.py", "{prompt_file}"].map(|text| Argument::Single(text.to_owned()));
-    assert_eq!(mine.command, Some(AgentCommand::Arguments(arguments.to_vec())));
+    let arguments =
+        ["python3", "agent.py", "{prompt_file}"].map(|text| Argument::Single(text.to_owned()));
+    assert_eq!(
+        mine.command,
+        Some(AgentCommand::Arguments(arguments.to_vec()))
+    );
     assert_eq!(mine.env["KEEP"].as_str(), "1");
     assert_eq!(settings, built_in_settings());
 }
@@ -418,20 +642,33 @@ autopilot: { max_green_attempts: 3, verify: run }
 #[test]
 fn settings_written_as_json_read_back_the_same() {
     let settings =
-        Fixture::project("agent: {timeout: 90m}\nagents: {mine: {command: [a, [b]], grace: 1s}}").load().settings;
+        Fixture::project("agent: {timeout: 90m}\nagents: {mine: {command: [a, [b]], grace: 1s}}")
+            .load()
+            .settings;
     let written = serde_json::to_value(&settings).unwrap();
-    assert_eq!(serde_json::from_value::<Settings>(written).unwrap(), settings);
+    assert_eq!(
+        serde_json::from_value::<Settings>(written).unwrap(),
+        settings
+    );
 }
 
 #[test]
 fn format_of_test_results_is_named_as_in_the_file() {
-    let formats = [ResultFormat::Auto, ResultFormat::Nextest, ResultFormat::ExitStatus];
+    let formats = [
+        ResultFormat::Auto,
+        ResultFormat::Nextest,
+        ResultFormat::ExitStatus,
+    ];
     for (name, format) in ["auto", "nextest", "exit-status"].into_iter().zip(formats) {
         let text = format!("test: {{format: {name}}}");
         assert_eq!(Fixture::project(&text).load().settings.test.format, format);
     }
     let mistakes = Fixture::project("test: {format: xml}").mistakes();
-    assert!(mistakes[0].contains("`junit`") && mistakes[0].ends_with("found the text `xml`"), "{}", mistakes[0]);
+    assert!(
+        mistakes[0].contains("`junit`") && mistakes[0].ends_with("found the text `xml`"),
+        "{}",
+        mistakes[0]
+    );
 }
 
 #[test]

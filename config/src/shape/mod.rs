@@ -21,8 +21,12 @@ pub(crate) enum Shape {
 }
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<Settings>().to_value()
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings
+        .into_generator()
+        .into_root_schema_for::<Settings>()
+        .to_value()
 });
 
 static ROOT: LazyLock<Shape> = LazyLock::new(|| Shape::of(&SCHEMA));
@@ -35,7 +39,12 @@ impl Shape {
 
     fn of(schema: &Value) -> Self {
         if let Some(properties) = schema["properties"].as_object() {
-            return Self::Section(properties.iter().map(|(name, schema)| (name.clone(), Self::of(schema))).collect());
+            return Self::Section(
+                properties
+                    .iter()
+                    .map(|(name, schema)| (name.clone(), Self::of(schema)))
+                    .collect(),
+            );
         }
         if schema["additionalProperties"].is_object() {
             return Self::Open(Box::new(Self::of(&schema["additionalProperties"])));
@@ -46,7 +55,10 @@ impl Shape {
     /// Returns the shape of what stands below this one under that name.
     pub(crate) fn child(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Section(children) => children.iter().find(|(known, _)| known == name).map(|(_, shape)| shape),
+            Self::Section(children) => children
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, shape)| shape),
             Self::Open(shape) => Some(shape),
             Self::Leaf(_) => None,
         }
@@ -54,7 +66,9 @@ impl Shape {
 
     /// Returns the shape at a key below this one.
     pub(crate) fn at(&self, key: &Key) -> Option<&Self> {
-        key.names().iter().try_fold(self, |shape, name| shape.child(name))
+        key.names()
+            .iter()
+            .try_fold(self, |shape, name| shape.child(name))
     }
 
     /// Returns the names that may stand here; none where any may.
@@ -68,9 +82,10 @@ impl Shape {
     /// Returns every key below `prefix` that holds a value or a map with any names.
     pub(crate) fn keys(&self, prefix: &Key) -> Vec<Key> {
         match self {
-            Self::Section(children) => {
-                children.iter().flat_map(|(name, shape)| shape.keys(&prefix.child(name))).collect()
-            }
+            Self::Section(children) => children
+                .iter()
+                .flat_map(|(name, shape)| shape.keys(&prefix.child(name)))
+                .collect(),
             Self::Open(_) | Self::Leaf(_) => vec![prefix.clone()],
         }
     }
@@ -98,10 +113,17 @@ fn words_without_null(schema: &Value) -> String {
         return title.to_owned();
     }
     if let Some(variants) = schema["oneOf"].as_array() {
-        return one_of(variants.iter().filter_map(|variant| variant["const"].as_str()));
+        return one_of(
+            variants
+                .iter()
+                .filter_map(|variant| variant["const"].as_str()),
+        );
     }
     match first_type(schema) {
-        "integer" => format!("a whole number from {}", schema["minimum"].as_u64().unwrap_or_default()),
+        "integer" => format!(
+            "a whole number from {}",
+            schema["minimum"].as_u64().unwrap_or_default()
+        ),
         "number" => "a number".to_owned(),
         "boolean" => "`true` or `false`".to_owned(),
         "string" => "a text".to_owned(),
@@ -113,7 +135,9 @@ fn words_without_null(schema: &Value) -> String {
 
 /// A list of texts, or of maps with these keys.
 fn list(items: &Value) -> String {
-    let Some(keys) = items["properties"].as_object() else { return "a list of texts".to_owned() };
+    let Some(keys) = items["properties"].as_object() else {
+        return "a list of texts".to_owned();
+    };
     // By name, since whether a map keeps its order depends on what else is built with it.
     let keys: BTreeSet<String> = keys.keys().map(|key| format!("`{key}`")).collect();
     let keys: Vec<String> = keys.into_iter().collect();
@@ -123,11 +147,18 @@ fn list(items: &Value) -> String {
 fn with_null(schema: &Value, words: String) -> String {
     let types = schema["type"].as_array();
     let is_optional = types.is_some_and(|types| types.iter().any(|kind| kind == "null"));
-    if is_optional { format!("{words}, or `null`") } else { words }
+    if is_optional {
+        format!("{words}, or `null`")
+    } else {
+        words
+    }
 }
 
 fn first_type(schema: &Value) -> &str {
-    schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or("object")
+    schema["type"]
+        .as_str()
+        .or_else(|| schema["type"][0].as_str())
+        .unwrap_or("object")
 }
 
 fn one_of<'text>(variants: impl Iterator<Item = &'text str>) -> String {
@@ -149,7 +180,9 @@ pub(crate) fn schema_of_file() -> Value {
 }
 
 fn loosen(schema: &mut Value, default: Option<&Value>) {
-    let Some(object) = schema.as_object_mut() else { return };
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
     object.remove("required");
     if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
         for (name, schema) in properties {

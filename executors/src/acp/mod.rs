@@ -13,9 +13,9 @@ use crate::Error;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    CancelNotification, ContentBlock, Implementation, InitializeRequest, NewSessionRequest, PromptRequest,
-    PromptResponse, RequestPermissionRequest, RequestPermissionResponse, SessionId, SessionNotification, StopReason,
-    TextContent,
+    CancelNotification, ContentBlock, Implementation, InitializeRequest, NewSessionRequest,
+    PromptRequest, PromptResponse, RequestPermissionRequest, RequestPermissionResponse, SessionId,
+    SessionNotification, StopReason, TextContent,
 };
 use agent_client_protocol::{Agent, ByteStreams, Client, Error as ProtocolError};
 use permissions::Broker;
@@ -79,10 +79,17 @@ pub async fn drive(
         Ok(answer) => lines::end(answer),
         Err(error) => lines::error(error),
     });
-    Ok(if is_done { AcpEnd::Done } else { AcpEnd::NotDone })
+    Ok(if is_done {
+        AcpEnd::Done
+    } else {
+        AcpEnd::NotDone
+    })
 }
 
-#[expect(clippy::disallowed_methods, reason = "its pipes end here, and tm ends the whole tree that this process is in")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "its pipes end here, and tm ends the whole tree that this process is in"
+)]
 fn spawn(command: &AcpCommand) -> Result<Child, Error> {
     let not_started = |source| Error::Start {
         program: command.program.to_string_lossy().into_owned(),
@@ -148,7 +155,11 @@ async fn take_turn(
         () = &mut stop => return Ok(PromptResponse::new(StopReason::Cancelled)),
     };
     let prompt = vec![ContentBlock::Text(TextContent::new(command.prompt.clone()))];
-    let mut answer = std::pin::pin!(connection.send_request(PromptRequest::new(session.clone(), prompt)).block_task());
+    let mut answer = std::pin::pin!(
+        connection
+            .send_request(PromptRequest::new(session.clone(), prompt))
+            .block_task()
+    );
     tokio::select! {
         answer = &mut answer => return answer,
         () = &mut stop => connection.send_notification(CancelNotification::new(session))?,
@@ -157,18 +168,27 @@ async fn take_turn(
     confirmed.unwrap_or_else(|_| Ok(PromptResponse::new(StopReason::Cancelled)))
 }
 
-async fn begin_session(connection: &ConnectionTo<Agent>, command: &AcpCommand) -> Result<SessionId, ProtocolError> {
+async fn begin_session(
+    connection: &ConnectionTo<Agent>,
+    command: &AcpCommand,
+) -> Result<SessionId, ProtocolError> {
     let client = Implementation::new("tm", env!("CARGO_PKG_VERSION"));
     let hello = InitializeRequest::new(ProtocolVersion::V1).client_info(client);
     connection.send_request(hello).block_task().await?;
-    let session = connection.send_request(NewSessionRequest::new(command.worktree.clone())).block_task().await?;
+    let session = connection
+        .send_request(NewSessionRequest::new(command.worktree.clone()))
+        .block_task()
+        .await?;
     Ok(session.session_id)
 }
 
 /// Programs end by themselves when their input ends; one that does not is ended.
 async fn end(mut child: Child) {
     drop(child.stdin.take());
-    if tokio::time::timeout(END_WITHIN, child.wait()).await.is_err() {
+    if tokio::time::timeout(END_WITHIN, child.wait())
+        .await
+        .is_err()
+    {
         // What can't be killed is ended by tm, with the rest of the tree.
         let _ended = child.kill().await;
     }

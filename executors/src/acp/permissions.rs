@@ -1,8 +1,8 @@
 //! Answers a program's permission questions: what it may do is settled before it asks.
 
 use agent_client_protocol::v1::schema::{
-    PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, SelectedPermissionOutcome,
-    ToolCallContent, ToolCallUpdate, ToolKind,
+    PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
+    SelectedPermissionOutcome, ToolCallContent, ToolCallUpdate, ToolKind,
 };
 use std::path::{Component, Path, PathBuf};
 
@@ -59,25 +59,45 @@ pub(super) struct Broker {
 
 impl Broker {
     pub(super) fn new(allowed: Allowed, worktree: &Path, writable: &[PathBuf]) -> Self {
-        let writable = std::iter::once(worktree).chain(writable.iter().map(PathBuf::as_path)).map(resolved).collect();
-        Self { allowed, worktree: worktree.to_owned(), writable }
+        let writable = std::iter::once(worktree)
+            .chain(writable.iter().map(PathBuf::as_path))
+            .map(resolved)
+            .collect();
+        Self {
+            allowed,
+            worktree: worktree.to_owned(),
+            writable,
+        }
     }
 
     /// Answers with the narrowest of the options that say what was decided.
     pub(super) fn answer(&self, request: &RequestPermissionRequest) -> Answer {
         let decision = self.decide(&request.tool_call);
         let kinds = match decision {
-            Decision::Allowed => [PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways],
-            Decision::Refused(_) => [PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
+            Decision::Allowed => [
+                PermissionOptionKind::AllowOnce,
+                PermissionOptionKind::AllowAlways,
+            ],
+            Decision::Refused(_) => [
+                PermissionOptionKind::RejectOnce,
+                PermissionOptionKind::RejectAlways,
+            ],
         };
-        let option = kinds.iter().find_map(|kind| request.options.iter().find(|option| option.kind == *kind));
+        let option = kinds
+            .iter()
+            .find_map(|kind| request.options.iter().find(|option| option.kind == *kind));
         match option {
             Some(option) => {
                 let selected = SelectedPermissionOutcome::new(option.option_id.clone());
-                Answer { decision, outcome: RequestPermissionOutcome::Selected(selected) }
+                Answer {
+                    decision,
+                    outcome: RequestPermissionOutcome::Selected(selected),
+                }
             }
             None => Answer {
-                decision: Decision::Refused(decision.why().unwrap_or("it offers no way to allow it")),
+                decision: Decision::Refused(
+                    decision.why().unwrap_or("it offers no way to allow it"),
+                ),
                 outcome: RequestPermissionOutcome::Cancelled,
             },
         }
@@ -92,9 +112,11 @@ impl Broker {
             ToolKind::Execute | ToolKind::Fetch if self.allowed == Allowed::Edits => {
                 Decision::Refused("only changes of files are allowed")
             }
-            ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Execute | ToolKind::Fetch => {
-                Decision::Allowed
-            }
+            ToolKind::Read
+            | ToolKind::Search
+            | ToolKind::Think
+            | ToolKind::Execute
+            | ToolKind::Fetch => Decision::Allowed,
             // A tool of another kind, such as one of a server of tools, may do anything, as a command may; the folders
             // that it names are to be the worktree's nevertheless.
             _ if self.allowed == Allowed::Worktree && paths(tool).is_empty() => Decision::Allowed,
@@ -111,18 +133,37 @@ impl Broker {
             let path = resolved(&self.worktree.join(path));
             self.writable.iter().any(|folder| path.starts_with(folder))
         };
-        if paths.iter().all(is_within) { Decision::Allowed } else { Decision::Refused("it is outside of the worktree") }
+        if paths.iter().all(is_within) {
+            Decision::Allowed
+        } else {
+            Decision::Refused("it is outside of the worktree")
+        }
     }
 }
 
 /// Every file that a tool call names as its own: in its locations, in the changes that it shows, in its arguments.
 fn paths(tool: &ToolCallUpdate) -> Vec<PathBuf> {
-    let locations = tool.fields.locations.iter().flatten().map(|location| location.path.clone());
-    let changes = tool.fields.content.iter().flatten().filter_map(|content| match content {
-        ToolCallContent::Diff(diff) => Some(diff.path.clone()),
-        _ => None,
-    });
-    let arguments = tool.fields.raw_input.iter().filter_map(serde_json::Value::as_object).flatten();
+    let locations = tool
+        .fields
+        .locations
+        .iter()
+        .flatten()
+        .map(|location| location.path.clone());
+    let changes = tool
+        .fields
+        .content
+        .iter()
+        .flatten()
+        .filter_map(|content| match content {
+            ToolCallContent::Diff(diff) => Some(diff.path.clone()),
+            _ => None,
+        });
+    let arguments = tool
+        .fields
+        .raw_input
+        .iter()
+        .filter_map(serde_json::Value::as_object)
+        .flatten();
     let named = arguments.filter(|(name, _)| {
         let name = name.to_lowercase();
         name.contains("path") || name.ends_with("dir") || name == "file" || name == "filename"
@@ -152,7 +193,9 @@ fn real(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = ancestor.canonicalize() {
             // What follows the last part that exists.
-            return path.strip_prefix(ancestor).map_or_else(|_| path.to_owned(), |rest| real.join(rest));
+            return path
+                .strip_prefix(ancestor)
+                .map_or_else(|_| path.to_owned(), |rest| real.join(rest));
         }
     }
     path.to_owned()
@@ -166,8 +209,13 @@ mod tests {
 
     fn request(tool: serde_json::Value) -> RequestPermissionRequest {
         let tool: ToolCallUpdate = serde_json::from_value(tool).expect("a tool call");
-        let options = [("once", PermissionOptionKind::AllowOnce), ("no", PermissionOptionKind::RejectOnce)];
-        let options = options.map(|(id, kind)| PermissionOption::new(id, id, kind)).to_vec();
+        let options = [
+            ("once", PermissionOptionKind::AllowOnce),
+            ("no", PermissionOptionKind::RejectOnce),
+        ];
+        let options = options
+            .map(|(id, kind)| PermissionOption::new(id, id, kind))
+            .to_vec();
         RequestPermissionRequest::new("session", tool, options)
     }
 
@@ -201,9 +249,21 @@ mod tests {
                 json!({"kind": "edit", "content": [{"type": "diff", "path": path, "newText": "x"}]}),
                 json!({"kind": "delete", "rawInput": {"filePath": path}}),
             ] {
-                assert_eq!(decided(Allowed::Worktree, folder.path(), &tool), expected, "{tool}");
-                assert_eq!(decided(Allowed::Edits, folder.path(), &tool), expected, "{tool}");
-                assert_eq!(decided(Allowed::Everything, folder.path(), &tool), "allowed", "{tool}");
+                assert_eq!(
+                    decided(Allowed::Worktree, folder.path(), &tool),
+                    expected,
+                    "{tool}"
+                );
+                assert_eq!(
+                    decided(Allowed::Edits, folder.path(), &tool),
+                    expected,
+                    "{tool}"
+                );
+                assert_eq!(
+                    decided(Allowed::Everything, folder.path(), &tool),
+                    "allowed",
+                    "{tool}"
+                );
             }
         }
     }
@@ -212,9 +272,17 @@ mod tests {
     fn commands_are_a_matter_of_the_mode() {
         let folder = tempfile::tempdir().expect("a folder");
         for (tool, worktree, edits) in [
-            (json!({"kind": "execute", "title": "make"}), "allowed", "refused"),
+            (
+                json!({"kind": "execute", "title": "make"}),
+                "allowed",
+                "refused",
+            ),
             (json!({"kind": "fetch"}), "allowed", "refused"),
-            (json!({"kind": "read", "locations": [{"path": "/usr/include/stdio.h"}]}), "allowed", "allowed"),
+            (
+                json!({"kind": "read", "locations": [{"path": "/usr/include/stdio.h"}]}),
+                "allowed",
+                "allowed",
+            ),
             (json!({"kind": "edit"}), "refused", "refused"),
             (json!({"title": "a tool of nobody"}), "allowed", "refused"),
             (
@@ -222,10 +290,22 @@ mod tests {
                 "refused",
                 "refused",
             ),
-            (json!({"kind": "other", "rawInput": {"parentDir": "/etc"}}), "refused", "refused"),
+            (
+                json!({"kind": "other", "rawInput": {"parentDir": "/etc"}}),
+                "refused",
+                "refused",
+            ),
         ] {
-            assert_eq!(decided(Allowed::Worktree, folder.path(), &tool), worktree, "{tool}");
-            assert_eq!(decided(Allowed::Edits, folder.path(), &tool), edits, "{tool}");
+            assert_eq!(
+                decided(Allowed::Worktree, folder.path(), &tool),
+                worktree,
+                "{tool}"
+            );
+            assert_eq!(
+                decided(Allowed::Edits, folder.path(), &tool),
+                edits,
+                "{tool}"
+            );
         }
     }
 
@@ -234,6 +314,9 @@ mod tests {
         let mut question = request(json!({"toolCallId": "1", "kind": "execute"}));
         question.options.remove(0);
         let answer = Broker::new(Allowed::Everything, Path::new("/w"), &[]).answer(&question);
-        assert_eq!((answer.decision.as_str(), answer.outcome), ("refused", RequestPermissionOutcome::Cancelled));
+        assert_eq!(
+            (answer.decision.as_str(), answer.outcome),
+            ("refused", RequestPermissionOutcome::Cancelled)
+        );
     }
 }

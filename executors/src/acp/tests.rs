@@ -17,7 +17,8 @@ read -r session; answer "$session" '{"sessionId":"s"}'
 read -r prompt
 "#;
 
-const LOOKS_LIKE: &str = r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"All "}}"#;
+const LOOKS_LIKE: &str =
+    r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"All "}}"#;
 
 /// Runs a script, and returns how it ended and what was told; `stop_at` is a text at which it is to stop.
 async fn driven(script: &str, stop_at: Option<&'static str>) -> (AcpEnd, Vec<Value>) {
@@ -69,13 +70,25 @@ read -r nothing_more
     );
     let (end, told) = driven(&script, None).await;
     assert_eq!(end, AcpEnd::Done, "{told:?}");
-    let said: Vec<&str> = told.iter().filter_map(|line| line["update"]["content"]["text"].as_str()).collect();
+    let said: Vec<&str> = told
+        .iter()
+        .filter_map(|line| line["update"]["content"]["text"].as_str())
+        .collect();
     assert_eq!(said, ["All ", "optionId:yes optionId:no"], "{told:?}");
-    let answers: Vec<_> =
-        told.iter().filter_map(|line| Some((line["tool"].as_str()?, line["answer"].as_str()?))).collect();
-    assert_eq!(answers, [("make", "allowed"), ("Write /etc/passwd", "refused")]);
+    let answers: Vec<_> = told
+        .iter()
+        .filter_map(|line| Some((line["tool"].as_str()?, line["answer"].as_str()?)))
+        .collect();
+    assert_eq!(
+        answers,
+        [("make", "allowed"), ("Write /etc/passwd", "refused")]
+    );
     let last = told.last().expect("an end");
-    assert_eq!((&last["type"], &last["usage"]["totalTokens"]), (&"acp/end".into(), &12.into()), "{last}");
+    assert_eq!(
+        (&last["type"], &last["usage"]["totalTokens"]),
+        (&"acp/end".into(), &12.into()),
+        "{last}"
+    );
 }
 
 #[tokio::test]
@@ -93,16 +106,24 @@ async fn a_turn_that_is_to_stop_is_cancelled() {
 async fn errors_and_a_program_that_breaks_off_are_told() {
     let error = r#"printf '{"jsonrpc":"2.0","id":%s,"error":{"code":429,"message":"Rate limit reached"}}\n' "$(id "$prompt")"; read -r nothing_more"#;
     let (end, told) = driven(error, None).await;
-    let expected = json!({"type": "acp/error", "code": 429, "message": "Rate limit reached", "data": null});
+    let expected =
+        json!({"type": "acp/error", "code": 429, "message": "Rate limit reached", "data": null});
     assert_eq!((end, told), (AcpEnd::NotDone, vec![expected]));
     let (end, told) = driven("exit 3", None).await;
-    assert_eq!((end, &told.last().expect("an end")["type"]), (AcpEnd::NotDone, &"acp/error".into()), "{told:?}");
+    assert_eq!(
+        (end, &told.last().expect("an end")["type"]),
+        (AcpEnd::NotDone, &"acp/error".into()),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_program_that_lives_on_is_ended() {
-    let (end, _) =
-        driven("answer \"$prompt\" '{\"stopReason\":\"end_turn\"}'\ntrap '' TERM; exec sleep 1000", None).await;
+    let (end, _) = driven(
+        "answer \"$prompt\" '{\"stopReason\":\"end_turn\"}'\ntrap '' TERM; exec sleep 1000",
+        None,
+    )
+    .await;
     assert_eq!(end, AcpEnd::Done);
 }
 
@@ -116,6 +137,11 @@ async fn a_program_that_is_not_there_is_named() {
         allowed: Allowed::Everything,
         prompt: String::new(),
     };
-    let error = drive(command, std::future::pending(), |_| {}).await.expect_err("there is none");
-    assert!(error.to_string().contains("start `no-such-agent`"), "{error}");
+    let error = drive(command, std::future::pending(), |_| {})
+        .await
+        .expect_err("there is none");
+    assert!(
+        error.to_string().contains("start `no-such-agent`"),
+        "{error}"
+    );
 }

@@ -7,8 +7,14 @@ use std::time::Duration;
 
 /// Ends the agent that `identity_file` names, with everything that its marks tell to be its own; returns how many
 /// processes that were. A process that has its number by now and is another is left alone.
-pub async fn end_abandoned(executor: &Executor, identity_file: &Path, marks: &[(String, String)]) -> u32 {
+pub async fn end_abandoned(
+    executor: &Executor,
+    identity_file: &Path,
+    marks: &[(String, String)],
+) -> u32 {
     let identity = AgentIdentity::read(identity_file);
-    let job = executor.adopt(identity.as_ref().map(|identity| &identity.handle), marks).await;
+    let job = executor
+        .adopt(identity.as_ref().map(|identity| &identity.handle), marks)
+        .await;
     end_all(job, Duration::ZERO).await
 }

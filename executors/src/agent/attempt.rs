@@ -12,7 +12,9 @@ use crate::engine::{Job, JobEnd};
 use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tm_scheduler::{AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, StopMode, Timestamp};
+use tm_scheduler::{
+    AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, StopMode, Timestamp,
+};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -42,7 +44,14 @@ pub async fn run_attempt(
         Err(error) if error.is_of_surroundings() => return Err(error),
         Err(error) => {
             let listener = listener(&command);
-            return Ok(report(&command, started_at, Ended::NotStarted(error.with_causes()), 0, listener).await);
+            return Ok(report(
+                &command,
+                started_at,
+                Ended::NotStarted(error.with_causes()),
+                0,
+                listener,
+            )
+            .await);
         }
     };
     if let Some(handle) = job.handle()
@@ -66,20 +75,43 @@ pub async fn adopt_attempt(
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
     let identity = AgentIdentity::read(&command.identity_file);
-    let started_at = identity.as_ref().map_or_else(now, |identity| Timestamp(identity.started_at));
+    let started_at = identity
+        .as_ref()
+        .map_or_else(now, |identity| Timestamp(identity.started_at));
     let handle = identity.as_ref().map(|identity| &identity.handle);
     let mut job = command.executor.adopt(handle, &command.tree.marks).await;
     if !job.is_running().await {
         let leftovers = job.end(Duration::ZERO).await.leftovers;
-        return Ok(report(&command, started_at, Ended::Lost, leftovers, listener(&command)).await);
+        return Ok(report(
+            &command,
+            started_at,
+            Ended::Lost,
+            leftovers,
+            listener(&command),
+        )
+        .await);
     }
-    let left = command.limits.timeout.saturating_sub(Duration::from_millis(now().since(started_at)));
-    let report = supervise(&command, job, started_at, Instant::now() + left, orders, progress).await;
+    let left = command
+        .limits
+        .timeout
+        .saturating_sub(Duration::from_millis(now().since(started_at)));
+    let report = supervise(
+        &command,
+        job,
+        started_at,
+        Instant::now() + left,
+        orders,
+        progress,
+    )
+    .await;
     with_room_for_a_result(&command, report)
 }
 
 /// Takes no agent for one that left no result when nobody could have written one.
-fn with_room_for_a_result(command: &AgentCommand, report: AgentReport) -> Result<AgentReport, Error> {
+fn with_room_for_a_result(
+    command: &AgentCommand,
+    report: AgentReport,
+) -> Result<AgentReport, Error> {
     if matches!(report.result, ResultFile::Claimed(_)) {
         return Ok(report);
     }
@@ -88,7 +120,10 @@ fn with_room_for_a_result(command: &AgentCommand, report: AgentReport) -> Result
         file.write_all(&vec![0; PROBE_BYTES])?;
         file.sync_all()
     });
-    match written.map_err(|source| Error::Write { path: command.result_file.clone(), source }) {
+    match written.map_err(|source| Error::Write {
+        path: command.result_file.clone(),
+        source,
+    }) {
         Err(error) if error.is_of_surroundings() => Err(error),
         Ok(()) | Err(_) => Ok(report),
     }
@@ -113,19 +148,36 @@ async fn supervise(
     progress: impl FnMut(Progress) + Send,
 ) -> AgentReport {
     let mut listener = listener(command);
-    let over = wait(command, &mut *job, deadline, &mut orders, &mut listener, progress).await;
+    let over = wait(
+        command,
+        &mut *job,
+        deadline,
+        &mut orders,
+        &mut listener,
+        progress,
+    )
+    .await;
     let (ended, leftovers) = match over {
         Over::Ended(end) => {
             let leftovers = job.end(Duration::ZERO).await.leftovers;
-            let ended = if end == JobEnd::Unknown { Ended::Lost } else { Ended::Exited(end.code()) };
+            let ended = if end == JobEnd::Unknown {
+                Ended::Lost
+            } else {
+                Ended::Exited(end.code())
+            };
             (ended, leftovers)
         }
         Over::TimedOut => (Ended::TimedOut, stop(command, &mut *job).await),
         Over::Stalled => (Ended::Stalled, stop(command, &mut *job).await),
         Over::Lingered => (Ended::Lingered, stop(command, &mut *job).await),
         // TERM to its whole tree would end the program before its turn can be cancelled.
-        Over::Stopped if command.output == OutputFormat::Acp => (Ended::Killed, stop(command, &mut *job).await),
-        Over::Stopped => (Ended::Killed, job.end(ASK_FOR.min(command.limits.grace)).await.leftovers),
+        Over::Stopped if command.output == OutputFormat::Acp => {
+            (Ended::Killed, stop(command, &mut *job).await)
+        }
+        Over::Stopped => (
+            Ended::Killed,
+            job.end(ASK_FOR.min(command.limits.grace)).await.leftovers,
+        ),
     };
     report(command, started_at, ended, leftovers, listener).await
 }
@@ -191,7 +243,8 @@ fn listener(command: &AgentCommand) -> Listener {
 }
 
 fn logs(command: &AgentCommand) -> [BoundedLog; 2] {
-    [&command.tree.stdout, &command.tree.stderr].map(|path| BoundedLog::new(path, command.limits.log_bytes))
+    [&command.tree.stdout, &command.tree.stderr]
+        .map(|path| BoundedLog::new(path, command.limits.log_bytes))
 }
 
 /// Asks the agent to stop as it likes to be asked, then ends what is left of it.
@@ -216,7 +269,12 @@ fn has_result(command: &AgentCommand) -> bool {
 
 /// Removes what an interrupted start of the same attempt left, so that it can't be taken for this one's.
 fn clear(command: &AgentCommand) {
-    for path in [&command.result_file, &command.tree.stdout, &command.tree.stderr, &command.identity_file] {
+    for path in [
+        &command.result_file,
+        &command.tree.stdout,
+        &command.tree.stderr,
+        &command.identity_file,
+    ] {
         // Nothing to remove is the common case; what can't be removed can't be written either, and that is told.
         let _nothing_there = std::fs::remove_file(path);
     }
@@ -246,7 +304,11 @@ async fn report(
         // A log that can't be shortened is long, and nothing else.
         let _stays_long = log.close();
     }
-    let last_words = if heard.prints_events { last_words(&heard.closing_words(), &stderr) } else { printed.clone() };
+    let last_words = if heard.prints_events {
+        last_words(&heard.closing_words(), &stderr)
+    } else {
+        printed.clone()
+    };
     AgentReport {
         refusal: refusal_of(&heard, &ended, &printed, command),
         result,
@@ -254,7 +316,11 @@ async fn report(
         cost_usd: heard.cost_usd,
         last_words,
         leftovers,
-        noticed: heard.refused_tools.iter().map(|tool| format!("a tool call was refused to it: {tool}")).collect(),
+        noticed: heard
+            .refused_tools
+            .iter()
+            .map(|tool| format!("a tool call was refused to it: {tool}"))
+            .collect(),
         ..AgentReport::new(command.agent.clone(), started_at, now(), ended)
     }
 }
@@ -263,11 +329,20 @@ async fn report(
 ///
 /// A program that has events tells of limits in them alone: what else it prints may be a tool's output, or what its model
 /// says. Only of credentials for which it can't even begin it speaks before all events.
-fn refusal_of(heard: &StreamState, ended: &Ended, printed: &str, command: &AgentCommand) -> Option<ServiceRefusal> {
+fn refusal_of(
+    heard: &StreamState,
+    ended: &Ended,
+    printed: &str,
+    command: &AgentCommand,
+) -> Option<ServiceRefusal> {
     if heard.refusal.is_some() {
         return heard.refusal.clone();
     }
-    if matches!(ended, Ended::TimedOut | Ended::Stalled | Ended::Exited(None)) && heard.waits_behind.is_some() {
+    if matches!(
+        ended,
+        Ended::TimedOut | Ended::Stalled | Ended::Exited(None)
+    ) && heard.waits_behind.is_some()
+    {
         return heard.waits_behind.clone();
     }
     let succeeded = matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered);
@@ -279,7 +354,10 @@ fn refusal_of(heard: &StreamState, ended: &Ended, printed: &str, command: &Agent
         (false, _) => refusal(printed, patterns),
         (true, true) => None,
         (true, false) => {
-            let of_credentials = RefusalPatterns { rate_limited: Vec::new(), auth: patterns.auth.clone() };
+            let of_credentials = RefusalPatterns {
+                rate_limited: Vec::new(),
+                auth: patterns.auth.clone(),
+            };
             refusal(printed, &of_credentials)
         }
     }
@@ -291,7 +369,9 @@ async fn read_result(path: &Path) -> ResultFile {
     loop {
         let found = result_now(path);
         match (&found, pauses.next()) {
-            (ResultFile::Malformed(_), Some(pause)) => tokio::time::sleep(Duration::from_millis(pause)).await,
+            (ResultFile::Malformed(_), Some(pause)) => {
+                tokio::time::sleep(Duration::from_millis(pause)).await
+            }
             _ => return found,
         }
     }
@@ -300,15 +380,16 @@ async fn read_result(path: &Path) -> ResultFile {
 /// What is in the place of the result file now. An agent can put anything there; nothing of it is waited for.
 fn result_now(path: &Path) -> ResultFile {
     match tm_untrusted::read(path, MOST_RESULT_BYTES) {
-        Ok(bytes) => {
-            parse_result(&String::from_utf8_lossy(&bytes)).map_or_else(ResultFile::Malformed, ResultFile::Claimed)
-        }
+        Ok(bytes) => parse_result(&String::from_utf8_lossy(&bytes))
+            .map_or_else(ResultFile::Malformed, ResultFile::Claimed),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => ResultFile::Missing,
         Err(error) => ResultFile::Malformed(error.to_string()),
     }
 }
 
 fn now() -> Timestamp {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let since_epoch = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO);
     Timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
 }

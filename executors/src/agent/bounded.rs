@@ -22,7 +22,11 @@ impl BoundedLog {
     /// Bounds a log to so many bytes.
     pub(super) fn new(path: &Path, limit: u64) -> Self {
         let half = (limit / 2).max(1);
-        Self { path: path.to_owned(), half, given_back: half }
+        Self {
+            path: path.to_owned(),
+            half,
+            given_back: half,
+        }
     }
 
     /// Gives back what lies between head and tail, once it is worth it.
@@ -30,7 +34,9 @@ impl BoundedLog {
         let length = tm_untrusted::size(&self.path);
         let tail = length.saturating_sub(self.half);
         if tail.saturating_sub(self.given_back) > self.half / 4
-            && executor.give_back(&self.path, self.given_back..tail).is_ok()
+            && executor
+                .give_back(&self.path, self.given_back..tail)
+                .is_ok()
         {
             self.given_back = tail;
         }
@@ -48,7 +54,8 @@ impl BoundedLog {
         if left_out == 0 {
             return Ok(());
         }
-        let mut kept = tempfile::NamedTempFile::new_in(self.path.parent().unwrap_or(Path::new(".")))?;
+        let mut kept =
+            tempfile::NamedTempFile::new_in(self.path.parent().unwrap_or(Path::new(".")))?;
         std::io::copy(&mut (&file).take(self.half), &mut kept)?;
         write!(kept, "\n[… {left_out} bytes are left out here …]\n")?;
         file.seek(SeekFrom::Start(length - self.half))?;
@@ -70,12 +77,16 @@ mod tests {
     fn a_log_within_its_limit_stays_as_it_is() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
-        File::create(&path).and_then(|mut file| file.write_all(b"one\ntwo\n")).expect("a log");
+        File::create(&path)
+            .and_then(|mut file| file.write_all(b"one\ntwo\n"))
+            .expect("a log");
         let mut log = BoundedLog::new(&path, LIMIT);
         log.keep_within(&Executor::local(folder.path().to_owned()));
         log.close().expect("closed");
         assert_eq!(std::fs::read(&path).expect("a log"), b"one\ntwo\n");
-        BoundedLog::new(&folder.path().join("nothing"), LIMIT).close().expect("nothing to do");
+        BoundedLog::new(&folder.path().join("nothing"), LIMIT)
+            .close()
+            .expect("nothing to do");
     }
 
     #[test]
@@ -84,7 +95,11 @@ mod tests {
         use std::os::unix::fs::MetadataExt as _;
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
-        let mut file = File::options().create(true).append(true).open(&path).expect("a log");
+        let mut file = File::options()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .expect("a log");
         let mut log = BoundedLog::new(&path, LIMIT);
         file.write_all(b"the head\n").expect("written");
         for _ in 0..40 {
@@ -97,7 +112,11 @@ mod tests {
         log.close().expect("closed");
         let kept = std::fs::read_to_string(&path).expect("a log");
         assert!(kept.starts_with("the head\n") && kept.ends_with("\nthe tail"));
-        assert!(kept.contains("bytes are left out here") && kept.len() < 300 * 1024, "{}", kept.len());
+        assert!(
+            kept.contains("bytes are left out here") && kept.len() < 300 * 1024,
+            "{}",
+            kept.len()
+        );
         assert!(!kept.contains('\0'));
     }
 }

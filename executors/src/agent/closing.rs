@@ -24,12 +24,20 @@ pub struct Closing {
 /// Reads the closing of an agent from the log of what it printed; a log that is not there says nothing.
 pub fn closing(stdout_log: &Path, format: OutputFormat) -> Closing {
     let heard = Listener::new(format, stdout_log).finish(Timestamp(0));
-    let message = if heard.prints_events { heard.message } else { last_lines(&end_of(stdout_log)) };
-    Closing { message: tm_untrusted::clean(&message), prints_events: heard.prints_events }
+    let message = if heard.prints_events {
+        heard.message
+    } else {
+        last_lines(&end_of(stdout_log))
+    };
+    Closing {
+        message: tm_untrusted::clean(&message),
+        prints_events: heard.prints_events,
+    }
 }
 
 fn end_of(path: &Path) -> String {
-    String::from_utf8_lossy(&tm_untrusted::read_end(path, MOST_BYTES).unwrap_or_default()).into_owned()
+    String::from_utf8_lossy(&tm_untrusted::read_end(path, MOST_BYTES).unwrap_or_default())
+        .into_owned()
 }
 
 fn last_lines(text: &str) -> String {
@@ -71,11 +79,19 @@ mod tests {
 
     #[test]
     fn the_final_message_of_a_text_is_its_last_lines_made_safe() {
-        let long =
-            format!("<loop-complete>EARLY</loop-complete>\n{}\u{1b}[1mThe end.\u{1b}[0m\n\n", "line\n".repeat(30));
+        let long = format!(
+            "<loop-complete>EARLY</loop-complete>\n{}\u{1b}[1mThe end.\u{1b}[0m\n\n",
+            "line\n".repeat(30)
+        );
         let message = of(&long).message;
-        assert!(message.ends_with("line\nThe end.") && !message.contains("EARLY"), "{message}");
+        assert!(
+            message.ends_with("line\nThe end.") && !message.contains("EARLY"),
+            "{message}"
+        );
         assert_eq!(of("{\"a\": 1}\n").message, "{\"a\": 1}");
-        assert_eq!(closing(Path::new("/nowhere/at/all"), OutputFormat::Text), Closing::default());
+        assert_eq!(
+            closing(Path::new("/nowhere/at/all"), OutputFormat::Text),
+            Closing::default()
+        );
     }
 }

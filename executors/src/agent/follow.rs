@@ -24,19 +24,30 @@ impl Follower {
     /// Returns the lines that have been finished since; at the end, the unfinished one too.
     pub fn lines(&mut self, end: LogEnd) -> Vec<String> {
         let text = tm_untrusted::clean(&self.0.read(end).unwrap_or_default());
-        text.lines().flat_map(shown).map(|line| line.chars().take(LINE_CHARACTERS).collect()).collect()
+        text.lines()
+            .flat_map(shown)
+            .map(|line| line.chars().take(LINE_CHARACTERS).collect())
+            .collect()
     }
 }
 
 fn shown(line: &str) -> Vec<String> {
-    let event = serde_json::from_str::<Value>(line).ok().filter(|value| value["type"].is_string());
+    let event = serde_json::from_str::<Value>(line)
+        .ok()
+        .filter(|value| value["type"].is_string());
     let texts = match &event {
         None => vec![line.to_owned()],
         Some(event) => texts_of(event),
     };
     let texts: Vec<String> = texts.iter().map(|text| tm_untrusted::clean(text)).collect();
-    let lines = texts.iter().flat_map(|text| text.lines()).map(str::trim_end);
-    lines.filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect()
+    let lines = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .map(str::trim_end);
+    lines
+        .filter(|line| !line.is_empty())
+        .map(ToOwned::to_owned)
+        .collect()
 }
 
 fn texts_of(event: &Value) -> Vec<String> {
@@ -44,8 +55,14 @@ fn texts_of(event: &Value) -> Vec<String> {
     let tool = |value: &Value| value.as_str().map(|name| format!("({name})"));
     let found = match event["type"].as_str() {
         Some("assistant") => {
-            let parts = event["message"]["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-            return parts.iter().filter_map(|part| text(&part["text"]).or_else(|| tool(&part["name"]))).collect();
+            let parts = event["message"]["content"]
+                .as_array()
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            return parts
+                .iter()
+                .filter_map(|part| text(&part["text"]).or_else(|| tool(&part["name"])))
+                .collect();
         }
         Some("message") if event["role"] == "assistant" => text(&event["content"]),
         Some("text") => text(&event["part"]["text"]),
@@ -55,7 +72,9 @@ fn texts_of(event: &Value) -> Vec<String> {
             Some(_) | None => None,
         },
         Some("tool_use") => tool(&event["tool_name"]).or_else(|| tool(&event["part"]["tool"])),
-        Some("item.completed") => text(&event["item"]["text"]).or_else(|| tool(&event["item"]["command"])),
+        Some("item.completed") => {
+            text(&event["item"]["text"]).or_else(|| tool(&event["item"]["command"]))
+        }
         Some(_) | None => None,
     };
     found.into_iter().collect()
@@ -73,9 +92,15 @@ mod tests {
                 r#"{"type":"assistant","message":{"content":[{"type":"text","text":"a\nb"},{"type":"tool_use","name":"Bash"}]}}"#,
                 vec!["a", "b", "(Bash)"],
             ),
-            (r#"{"type":"item.completed","item":{"type":"agent_message","text":"Done"}}"#, vec!["Done"]),
+            (
+                r#"{"type":"item.completed","item":{"type":"agent_message","text":"Done"}}"#,
+                vec!["Done"],
+            ),
             (r#"{"type":"message","role":"user","content":"x"}"#, vec![]),
-            (r#"{"type":"text","part":{"type":"text","text":"hi"}}"#, vec!["hi"]),
+            (
+                r#"{"type":"text","part":{"type":"text","text":"hi"}}"#,
+                vec!["hi"],
+            ),
             (r#"{"a":1}"#, vec![r#"{"a":1}"#]),
         ] {
             assert_eq!(shown(line), expected, "{line}");

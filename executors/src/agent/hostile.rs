@@ -9,11 +9,15 @@ use tm_scheduler::{AgentReport, Ended, OutputFormat, ResultFile};
 /// Runs an agent that has less time than it wants; whatever it leaves, its time limit ends it.
 async fn run(script: &str) -> AgentReport {
     let scene = Scene::new(script).limits(|limits| limits.timeout = Duration::from_secs(2));
-    tokio::time::timeout(Duration::from_mins(1), scene.run()).await.expect("the time limit counts")
+    tokio::time::timeout(Duration::from_mins(1), scene.run())
+        .await
+        .expect("the time limit counts")
 }
 
 fn malformed(report: &AgentReport) -> &str {
-    let ResultFile::Malformed(why) = &report.result else { panic!("{report:?}") };
+    let ResultFile::Malformed(why) = &report.result else {
+        panic!("{report:?}")
+    };
     why
 }
 
@@ -55,7 +59,10 @@ async fn pipes_that_are_there_before_are_no_logs_of_an_agent() {
         rustix::fs::mkfifoat(rustix::fs::CWD, folder.join(name), mode).expect("a pipe");
     }
     let report = scene.run().await;
-    assert!(matches!(report.result, ResultFile::Claimed(_)), "{report:?}");
+    assert!(
+        matches!(report.result, ResultFile::Claimed(_)),
+        "{report:?}"
+    );
     assert_eq!(report.last_words, "fine");
 }
 
@@ -63,7 +70,12 @@ async fn pipes_that_are_there_before_are_no_logs_of_an_agent() {
 fn a_pipe_is_followed_by_nobody_and_closes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let pipe = folder.path().join("stdout.log");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600)).expect("a pipe");
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::Mode::from_raw_mode(0o600),
+    )
+    .expect("a pipe");
     assert!(Follower::new(pipe.clone()).lines(LogEnd::Final).is_empty());
     assert_eq!(closing(&pipe, OutputFormat::Text).message, "");
 }
@@ -76,20 +88,32 @@ async fn orders_to_a_terminal_and_keys_are_in_nothing_that_an_agent_says() {
          printf 'status: FAIL\\n\\n## Issues\\n- bad \\033]52;c;ZXZpbA==\\007{key}\\n' > \"$RESULT\"; exit 1"
     ))
     .await;
-    let ResultFile::Claimed(claim) = &report.result else { panic!("{report:?}") };
+    let ResultFile::Claimed(claim) = &report.result else {
+        panic!("{report:?}")
+    };
     assert_eq!(claim.issues, ["bad [redacted]"]);
     assert_eq!(report.last_words, "the key is [redacted]\nend");
 }
 
 #[test]
 fn a_full_disk_is_of_the_surroundings_and_a_missing_program_is_not() {
-    let error = |number: rustix::io::Errno| Error::Write { path: "agent.json".into(), source: number.into() };
-    for number in
-        [rustix::io::Errno::NOSPC, rustix::io::Errno::MFILE, rustix::io::Errno::AGAIN, rustix::io::Errno::NOMEM]
-    {
+    let error = |number: rustix::io::Errno| Error::Write {
+        path: "agent.json".into(),
+        source: number.into(),
+    };
+    for number in [
+        rustix::io::Errno::NOSPC,
+        rustix::io::Errno::MFILE,
+        rustix::io::Errno::AGAIN,
+        rustix::io::Errno::NOMEM,
+    ] {
         assert!(error(number).is_of_surroundings(), "{number}");
     }
-    for number in [rustix::io::Errno::NOENT, rustix::io::Errno::ACCESS, rustix::io::Errno::TOOBIG] {
+    for number in [
+        rustix::io::Errno::NOENT,
+        rustix::io::Errno::ACCESS,
+        rustix::io::Errno::TOOBIG,
+    ] {
         assert!(!error(number).is_of_surroundings(), "{number}");
     }
 }

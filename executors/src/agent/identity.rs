@@ -21,16 +21,28 @@ pub(crate) struct AgentIdentity {
 
 impl AgentIdentity {
     pub(crate) const fn new(handle: JobHandle, started_at: u64) -> Self {
-        Self { version: 1, started_at, handle }
+        Self {
+            version: 1,
+            started_at,
+            handle,
+        }
     }
 
     /// Writes it; renamed into place, so that it is there whole or not at all.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
-        let failed = |source: std::io::Error| Error::Write { path: path.to_owned(), source };
+        let failed = |source: std::io::Error| Error::Write {
+            path: path.to_owned(),
+            source,
+        };
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        serde_json::to_writer(&mut file, self).map_err(|source| Error::Json { path: path.to_owned(), source })?;
-        tm_faults::check("agent: rename").and_then(|()| file.flush()).map_err(failed)?;
+        serde_json::to_writer(&mut file, self).map_err(|source| Error::Json {
+            path: path.to_owned(),
+            source,
+        })?;
+        tm_faults::check("agent: rename")
+            .and_then(|()| file.flush())
+            .map_err(failed)?;
         file.persist(path).map_err(|error| failed(error.error))?;
         Ok(())
     }

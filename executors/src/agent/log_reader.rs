@@ -33,14 +33,22 @@ pub enum LogEnd {
 impl LogReader {
     /// Begins at the start of a log, which need not be there yet, and reads all of it.
     pub const fn new(path: PathBuf) -> Self {
-        Self { path, offset: 0, most_behind: u64::MAX, is_within_line: false }
+        Self {
+            path,
+            offset: 0,
+            most_behind: u64::MAX,
+            is_within_line: false,
+        }
     }
 
     /// Skips to the end of what is written between two reads once that is more than so many bytes; a quarter of them
     /// is read.
     #[must_use]
     pub fn at_most_behind(self, most_behind: u64) -> Self {
-        Self { most_behind, ..self }
+        Self {
+            most_behind,
+            ..self
+        }
     }
 
     /// Returns the lines that have been finished since, with their ends; at the end, the unfinished one too. There may
@@ -74,7 +82,10 @@ impl LogReader {
         if !bytes.contains(&b'\n') {
             file.take(LONGEST_LINE - AT_ONCE).read_to_end(&mut bytes)?;
         }
-        let whole_lines = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let whole_lines = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |last| last + 1);
         let is_all = self.offset + bytes.len() as u64 >= length;
         let is_too_long = whole_lines == 0 && bytes.len() as u64 >= LONGEST_LINE;
         if is_too_long || is_all && end == LogEnd::Final {
@@ -83,12 +94,16 @@ impl LogReader {
             self.offset += whole_lines as u64;
             bytes.truncate(whole_lines);
         }
-        let skipped = match (self.is_within_line, bytes.iter().position(|byte| *byte == b'\n')) {
+        let skipped = match (
+            self.is_within_line,
+            bytes.iter().position(|byte| *byte == b'\n'),
+        ) {
             (false, _) => 0,
             (true, Some(line_end)) => line_end + 1,
             (true, None) => bytes.len(),
         };
-        self.is_within_line = is_too_long || self.is_within_line && skipped == bytes.len() && !bytes.ends_with(b"\n");
+        self.is_within_line =
+            is_too_long || self.is_within_line && skipped == bytes.len() && !bytes.ends_with(b"\n");
         let kept = if is_too_long { &[] } else { &bytes[skipped..] };
         // Where the middle of a log was given back, zeros are read.
         Ok(String::from_utf8_lossy(kept).replace('\0', ""))
@@ -126,7 +141,10 @@ mod tests {
         assert_eq!(reader.text(LogEnd::Growing), "three\n");
         assert_eq!(reader.text(LogEnd::Final), "four");
         assert_eq!(reader.text(LogEnd::Final), "");
-        assert_eq!(LogReader::new("/nowhere/at/all".into()).text(LogEnd::Final), "");
+        assert_eq!(
+            LogReader::new("/nowhere/at/all".into()).text(LogEnd::Final),
+            ""
+        );
     }
 
     #[test]

@@ -22,14 +22,22 @@ pub(super) fn tail(path: &Path) -> String {
 
 /// Returns the last line that says something.
 pub(super) fn last_line(text: &str) -> Option<String> {
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    let line = text
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())?;
     Some(line.chars().take(LINE_CHARACTERS).collect())
 }
 
 /// Returns the end of both logs, errors last.
 pub(super) fn last_words(stdout: &str, stderr: &str) -> String {
-    let joined =
-        [stdout.trim(), stderr.trim()].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join("\n");
+    let joined = [stdout.trim(), stderr.trim()]
+        .iter()
+        .filter(|text| !text.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join("\n");
     let start = joined.ceil_char_boundary(joined.len().saturating_sub(LAST_WORDS_BYTES));
     joined[start..].to_owned()
 }
@@ -37,7 +45,11 @@ pub(super) fn last_words(stdout: &str, stderr: &str) -> String {
 /// Tells a refusal of the service behind the agent by the words of its last output.
 pub(super) fn refusal(text: &str, patterns: &RefusalPatterns) -> Option<ServiceRefusal> {
     let text = text.to_lowercase();
-    let says = |patterns: &[String]| patterns.iter().any(|pattern| text.contains(&pattern.to_lowercase()));
+    let says = |patterns: &[String]| {
+        patterns
+            .iter()
+            .any(|pattern| text.contains(&pattern.to_lowercase()))
+    };
     if says(&patterns.rate_limited) {
         return Some(ServiceRefusal::RateLimited { until: None });
     }
@@ -53,7 +65,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("log");
         #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
-        std::fs::write(&log, "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}a\r10%\r\nnext\u{8}\u{0}").expect("a log");
+        std::fs::write(
+            &log,
+            "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}a\r10%\r\nnext\u{8}\u{0}",
+        )
+        .expect("a log");
         assert_eq!(tail(&log), "red a\n10%\nnext");
         assert_eq!(last_line(&tail(&log)).as_deref(), Some("next"));
     }
@@ -67,8 +83,14 @@ mod tests {
 
     #[test]
     fn a_refusal_is_known_by_its_words() {
-        let patterns = RefusalPatterns { rate_limited: vec!["Rate Limit".into()], auth: vec!["401".into()] };
-        assert_eq!(refusal("hit the rate limit", &patterns), Some(ServiceRefusal::RateLimited { until: None }));
+        let patterns = RefusalPatterns {
+            rate_limited: vec!["Rate Limit".into()],
+            auth: vec!["401".into()],
+        };
+        assert_eq!(
+            refusal("hit the rate limit", &patterns),
+            Some(ServiceRefusal::RateLimited { until: None })
+        );
         assert_eq!(refusal("HTTP 401", &patterns), Some(ServiceRefusal::Auth));
         assert_eq!(refusal("fine", &patterns), None);
     }

@@ -27,15 +27,28 @@ pub fn parse_result(text: &str) -> Result<Claim, String> {
         .ok_or("it has no line `status: PASS|PARTIAL|FAIL` at its beginning")?;
     let status = parse_status(status)?;
     let (tests_passed, tests_failed) = text.lines().find_map(tests).unwrap_or_default();
-    Ok(Claim { status, tests_passed, tests_failed, files: section(text, "files modified", path), issues: issues(text) })
+    Ok(Claim {
+        status,
+        tests_passed,
+        tests_failed,
+        files: section(text, "files modified", path),
+        issues: issues(text),
+    })
 }
 
 fn parse_status(text: &str) -> Result<ClaimStatus, String> {
-    match text.trim_matches(|letter: char| !letter.is_ascii_alphabetic()).to_ascii_lowercase().as_str() {
+    match text
+        .trim_matches(|letter: char| !letter.is_ascii_alphabetic())
+        .to_ascii_lowercase()
+        .as_str()
+    {
         "pass" => Ok(ClaimStatus::Pass),
         "partial" => Ok(ClaimStatus::Partial),
         "fail" => Ok(ClaimStatus::Fail),
-        _ => Err(format!("its status is `{}`", text.chars().take(40).collect::<String>())),
+        _ => Err(format!(
+            "its status is `{}`",
+            text.chars().take(40).collect::<String>()
+        )),
     }
 }
 
@@ -52,19 +65,28 @@ fn tests(line: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (passed, rest) = value.split_once('/')?;
     let passed: u64 = passed.trim().parse().ok()?;
     let number = |text: &str| -> Option<u64> {
-        let digits: String = text.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        let digits: String = text
+            .trim_start()
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
         digits.parse().ok()
     };
     let total = number(rest);
     let failed = rest.split_once('(').and_then(|(_, failed)| number(failed));
-    Some((Some(passed), failed.or_else(|| total.map(|total| total.saturating_sub(passed)))))
+    Some((
+        Some(passed),
+        failed.or_else(|| total.map(|total| total.saturating_sub(passed))),
+    ))
 }
 
 /// Returns the list entries below a heading.
 fn section(text: &str, heading: &str, entry: fn(&str) -> Option<String>) -> Vec<String> {
     let is_heading = |line: &&str| line.starts_with('#');
     text.lines()
-        .skip_while(|line| !(is_heading(line) && line.trim_matches(['#', ' ']).eq_ignore_ascii_case(heading)))
+        .skip_while(|line| {
+            !(is_heading(line) && line.trim_matches(['#', ' ']).eq_ignore_ascii_case(heading))
+        })
         .skip(1)
         .take_while(|line| !is_heading(line))
         .filter_map(entry)
@@ -83,7 +105,8 @@ fn path(line: &str) -> Option<String> {
 fn issues(text: &str) -> Vec<String> {
     section(text, "issues", |line| {
         let issue = line.trim().trim_start_matches(['-', '*']).trim();
-        (!issue.is_empty() && !issue.trim_end_matches('.').eq_ignore_ascii_case("none")).then(|| issue.to_owned())
+        (!issue.is_empty() && !issue.trim_end_matches('.').eq_ignore_ascii_case("none"))
+            .then(|| issue.to_owned())
     })
 }
 
@@ -108,13 +131,19 @@ impl ResultDraft {
             ClaimStatus::Partial => "PARTIAL",
             ClaimStatus::Fail => "FAIL",
         };
-        let mut text =
-            format!("# Task Result: [{}]\nstatus: {status}\nattempt: {}\n", one_line(&self.task), self.attempt);
+        let mut text = format!(
+            "# Task Result: [{}]\nstatus: {status}\nattempt: {}\n",
+            one_line(&self.task),
+            self.attempt
+        );
         if let Some(phase) = &self.phase {
             let _ = writeln!(text, "tdd_phase: {}", one_line(phase).to_uppercase());
         }
         if self.claim.tests_passed.is_some() || self.claim.tests_failed.is_some() {
-            let (passed, failed) = (self.claim.tests_passed.unwrap_or(0), self.claim.tests_failed.unwrap_or(0));
+            let (passed, failed) = (
+                self.claim.tests_passed.unwrap_or(0),
+                self.claim.tests_failed.unwrap_or(0),
+            );
             let _ = write!(
                 text,
                 "\n## Verification\n- Tests: {passed}/{} ({failed} failures)\n",
@@ -153,11 +182,21 @@ mod tests {
              \r\n## Issues\r\nNone\r\n",
         )
         .expect("a claim");
-        assert_eq!((claim.status, claim.tests_passed, claim.tests_failed), (ClaimStatus::Pass, Some(3), Some(1)));
-        assert_eq!((claim.files, claim.issues), (vec!["src/a.rs".to_owned(), "b c.md".to_owned()], Vec::new()));
+        assert_eq!(
+            (claim.status, claim.tests_passed, claim.tests_failed),
+            (ClaimStatus::Pass, Some(3), Some(1))
+        );
+        assert_eq!(
+            (claim.files, claim.issues),
+            (vec!["src/a.rs".to_owned(), "b c.md".to_owned()], Vec::new())
+        );
         let other =
-            parse_result("**Status:** partial\ntask_id: 5\n\n## Issues\n- slow\nnot pretty\n").expect("a claim");
-        assert_eq!((other.status, other.issues.len()), (ClaimStatus::Partial, 2));
+            parse_result("**Status:** partial\ntask_id: 5\n\n## Issues\n- slow\nnot pretty\n")
+                .expect("a claim");
+        assert_eq!(
+            (other.status, other.issues.len()),
+            (ClaimStatus::Partial, 2)
+        );
     }
 
     #[test]
@@ -165,7 +204,10 @@ mod tests {
         for (text, why) in [
             ("", "it is empty"),
             (" \n", "it is empty"),
-            ("stat", "it has no line `status: PASS|PARTIAL|FAIL` at its beginning"),
+            (
+                "stat",
+                "it has no line `status: PASS|PARTIAL|FAIL` at its beginning",
+            ),
             ("status: maybe", "its status is `maybe`"),
             ("status:", "its status is ``"),
         ] {

@@ -29,13 +29,17 @@ fn latest_change(folder: &Path) -> Option<SystemTime> {
     let mut latest = None;
     let mut entries = 0;
     while let Some(folder) = folders.pop() {
-        let Ok(listing) = std::fs::read_dir(&folder) else { continue };
+        let Ok(listing) = std::fs::read_dir(&folder) else {
+            continue;
+        };
         for entry in listing.flatten() {
             entries += 1;
             if entries > MOST_ENTRIES {
                 return latest;
             }
-            let Ok(metadata) = entry.metadata() else { continue };
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
             latest = latest.max(metadata.modified().ok());
             let is_left_out = LEFT_OUT.iter().any(|name| entry.file_name() == *name);
             if metadata.is_dir() && !is_left_out {

@@ -6,7 +6,9 @@ use crate::process::TreeCommand;
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
-use tm_scheduler::{AgentReport, ClaimStatus, Ended, OutputFormat, ResultFile, StopMode, StopSignal};
+use tm_scheduler::{
+    AgentReport, ClaimStatus, Ended, OutputFormat, ResultFile, StopMode, StopSignal,
+};
 use tokio::sync::watch;
 
 pub(super) struct Scene {
@@ -43,7 +45,10 @@ impl Scene {
             polite_stop: StopSignal::Terminate,
             watched_folder: folder.path().to_owned(),
             output: OutputFormat::Text,
-            refusal_patterns: RefusalPatterns { rate_limited: vec!["slow down".into()], auth: Vec::new() },
+            refusal_patterns: RefusalPatterns {
+                rate_limited: vec!["slow down".into()],
+                auth: Vec::new(),
+            },
         };
         Self { folder, command }
     }
@@ -55,7 +60,9 @@ impl Scene {
 
     pub(super) async fn run(&self) -> AgentReport {
         let (_sender, orders) = watch::channel(None);
-        let report = run_attempt(self.command.clone(), orders, |_| {}).await.expect("room");
+        let report = run_attempt(self.command.clone(), orders, |_| {})
+            .await
+            .expect("room");
         self.assert_nothing_left();
         report
     }
@@ -63,13 +70,26 @@ impl Scene {
     /// No process has this folder's mark in its environment, or works in it.
     fn assert_nothing_left(&self) {
         let mark = format!("TM_TEST_MARK={}", self.folder.path().display());
-        for entry in std::fs::read_dir("/proc").expect("a list of processes").flatten() {
+        for entry in std::fs::read_dir("/proc")
+            .expect("a list of processes")
+            .flatten()
+        {
             let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-            let is_marked = environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes());
-            let works_here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == self.folder.path());
-            let is_dead = std::fs::read_to_string(entry.path().join("stat"))
-                .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')));
-            assert!(is_dead || !(is_marked || works_here), "{:?} is left", entry.path());
+            let is_marked = environment
+                .split(|&byte| byte == 0)
+                .any(|variable| variable == mark.as_bytes());
+            let works_here = std::fs::read_link(entry.path().join("cwd"))
+                .is_ok_and(|cwd| cwd == self.folder.path());
+            let is_dead = std::fs::read_to_string(entry.path().join("stat")).is_ok_and(|stat| {
+                stat.rsplit(')')
+                    .next()
+                    .is_some_and(|rest| rest.trim_start().starts_with('Z'))
+            });
+            assert!(
+                is_dead || !(is_marked || works_here),
+                "{:?} is left",
+                entry.path()
+            );
         }
     }
 }
@@ -80,23 +100,36 @@ const PASS: &str = "printf 'status: PASS\\n' > \"$RESULT\"";
 async fn a_result_and_an_exit_are_a_claim() {
     let report = Scene::new(&format!("echo working; {PASS}")).run().await;
     assert_eq!(report.ended, Ended::Exited(Some(0)));
-    assert!(matches!(report.result, ResultFile::Claimed(claim) if claim.status == ClaimStatus::Pass));
-    assert_eq!((report.last_words.as_str(), report.leftovers), ("working", 0));
+    assert!(
+        matches!(report.result, ResultFile::Claimed(claim) if claim.status == ClaimStatus::Pass)
+    );
+    assert_eq!(
+        (report.last_words.as_str(), report.leftovers),
+        ("working", 0)
+    );
 }
 
 #[tokio::test]
 async fn an_agent_that_dies_leaves_its_exit_code_and_last_words() {
     let report = Scene::new("echo oh no >&2; exit 7").run().await;
-    assert_eq!((report.ended, report.result), (Ended::Exited(Some(7)), ResultFile::Missing));
+    assert_eq!(
+        (report.ended, report.result),
+        (Ended::Exited(Some(7)), ResultFile::Missing)
+    );
     assert_eq!(report.last_words, "oh no");
-    assert_eq!(Scene::new("kill -9 $$").run().await.ended, Ended::Exited(None));
+    assert_eq!(
+        Scene::new("kill -9 $$").run().await.ended,
+        Ended::Exited(None)
+    );
 }
 
 #[tokio::test]
 async fn an_agent_that_can_not_be_started_is_said_so() {
     let mut scene = Scene::new("");
     scene.command.tree.program = "/nonexistent/agent".into();
-    assert!(matches!(scene.run().await.ended, Ended::NotStarted(why) if why.contains("/nonexistent/agent")));
+    assert!(
+        matches!(scene.run().await.ended, Ended::NotStarted(why) if why.contains("/nonexistent/agent"))
+    );
 }
 
 #[tokio::test]
@@ -108,7 +141,8 @@ async fn a_hanging_agent_that_ignores_the_signal_is_ended() {
 
 #[tokio::test]
 async fn an_agent_without_signs_of_life_is_stalled() {
-    let scene = Scene::new("sleep 1000").limits(|limits| limits.stall = Some(Duration::from_millis(300)));
+    let scene =
+        Scene::new("sleep 1000").limits(|limits| limits.stall = Some(Duration::from_millis(300)));
     assert_eq!(scene.run().await.ended, Ended::Stalled);
 }
 
@@ -127,14 +161,18 @@ async fn half_a_result_and_rubbish_are_malformed() {
 
 #[tokio::test]
 async fn an_agent_that_writes_its_result_without_end_is_ended_at_its_time() {
-    let scene =
-        Scene::new("while :; do echo > \"$RESULT\"; done").limits(|limits| limits.timeout = Duration::from_millis(300));
+    let scene = Scene::new("while :; do echo > \"$RESULT\"; done")
+        .limits(|limits| limits.timeout = Duration::from_millis(300));
     assert_eq!(scene.run().await.ended, Ended::TimedOut);
 }
 
 #[tokio::test]
 async fn grandchildren_in_sessions_of_their_own_are_found_and_ended() {
-    let report = Scene::new(&format!("(setsid sleep 1000 &) ; setsid sleep 1000 & {PASS}")).run().await;
+    let report = Scene::new(&format!(
+        "(setsid sleep 1000 &) ; setsid sleep 1000 & {PASS}"
+    ))
+    .run()
+    .await;
     assert_eq!(report.ended, Ended::Exited(Some(0)));
     assert!(report.leftovers >= 1, "{report:?}");
 }
@@ -160,25 +198,43 @@ async fn an_order_to_stop_ends_it_and_one_within_a_time_lets_it_finish() {
     let scene = Scene::new(&format!("echo started; {PASS}"));
     let (sender, orders) = watch::channel(None);
     sender.send_replace(Some(StopMode::Gently));
-    assert_eq!(run_attempt(scene.command.clone(), orders, |_| {}).await.expect("room").ended, Ended::Exited(Some(0)));
+    assert_eq!(
+        run_attempt(scene.command.clone(), orders, |_| {})
+            .await
+            .expect("room")
+            .ended,
+        Ended::Exited(Some(0))
+    );
 }
 
 #[tokio::test]
 async fn a_refusal_of_the_service_is_known_by_its_words() {
-    let report = Scene::new("echo 'please Slow Down' >&2; exit 1").run().await;
-    assert_eq!(report.refusal, Some(tm_scheduler::ServiceRefusal::RateLimited { until: None }));
+    let report = Scene::new("echo 'please Slow Down' >&2; exit 1")
+        .run()
+        .await;
+    assert_eq!(
+        report.refusal,
+        Some(tm_scheduler::ServiceRefusal::RateLimited { until: None })
+    );
 }
 
 #[tokio::test]
 async fn a_program_that_has_events_tells_of_limits_in_them_alone() {
     let words = "usage limit reached|4102444800, slow down, 429 rate limit";
-    let said = format!(r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"{words}"}}]}}}}"#);
-    let read = format!(r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","content":"{words}"}}]}}}}"#);
-    let message = format!(r#"{{"type":"item.completed","item":{{"type":"agent_message","text":"{words}"}}}}"#);
+    let said = format!(
+        r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"{words}"}}]}}}}"#
+    );
+    let read = format!(
+        r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","content":"{words}"}}]}}}}"#
+    );
+    let message = format!(
+        r#"{{"type":"item.completed","item":{{"type":"agent_message","text":"{words}"}}}}"#
+    );
     let output = format!(
         r#"{{"type":"item.completed","item":{{"type":"command_execution","command":"x","aggregated_output":"{words}"}}}}"#
     );
-    let aborted = format!(r#"{{"type":"run_result","finishReason":"max_iterations","text":"{words}"}}"#);
+    let aborted =
+        format!(r#"{{"type":"run_result","finishReason":"max_iterations","text":"{words}"}}"#);
     for (format, line) in [
         (OutputFormat::ClaudeStreamJson, words),
         (OutputFormat::ClaudeStreamJson, &said),
@@ -196,14 +252,26 @@ async fn a_program_that_has_events_tells_of_limits_in_them_alone() {
         scene.command.output = format;
         assert_eq!(scene.run().await.refusal, None, "{format:?} {line}");
     }
-    assert!(Scene::new(&format!("echo '{words}'; exit 1")).run().await.refusal.is_some(), "text has nothing but words");
+    assert!(
+        Scene::new(&format!("echo '{words}'; exit 1"))
+            .run()
+            .await
+            .refusal
+            .is_some(),
+        "text has nothing but words"
+    );
 }
 
 #[tokio::test]
-async fn credentials_without_which_a_program_can_not_begin_are_known_by_its_words_until_it_prints_an_event() {
-    for (before, expected) in [("true", Some(tm_scheduler::ServiceRefusal::Auth)), ("echo '{\"type\":\"init\"}'", None)]
-    {
-        let mut scene = Scene::new(&format!("{before}; echo 'Invalid auth method selected.' >&2; exit 41"));
+async fn credentials_without_which_a_program_can_not_begin_are_known_by_its_words_until_it_prints_an_event()
+ {
+    for (before, expected) in [
+        ("true", Some(tm_scheduler::ServiceRefusal::Auth)),
+        ("echo '{\"type\":\"init\"}'", None),
+    ] {
+        let mut scene = Scene::new(&format!(
+            "{before}; echo 'Invalid auth method selected.' >&2; exit 41"
+        ));
         scene.command.output = OutputFormat::GeminiStreamJson;
         scene.command.refusal_patterns.auth = vec!["Invalid auth method".into()];
         assert_eq!(scene.run().await.refusal, expected);
@@ -231,7 +299,9 @@ fn started_before(scene: &Scene) -> std::process::Child {
 
 async fn adopt(scene: &Scene) -> AgentReport {
     let (_sender, orders) = watch::channel(None);
-    adopt_attempt(scene.command.clone(), orders, |_| {}).await.expect("room")
+    adopt_attempt(scene.command.clone(), orders, |_| {})
+        .await
+        .expect("room")
 }
 
 #[tokio::test]
@@ -259,22 +329,40 @@ async fn an_attempt_that_was_never_started_is_lost() {
     let scene = Scene::new("");
     assert!(!Path::new(&scene.command.identity_file).exists());
     let report = adopt(&scene).await;
-    assert_eq!((report.ended, report.result), (Ended::Lost, ResultFile::Missing));
+    assert_eq!(
+        (report.ended, report.result),
+        (Ended::Lost, ResultFile::Missing)
+    );
 }
 
 /// Plays a recording of a real program: what it printed, then its exit code.
 async fn recorded(format: OutputFormat, recording: &str, code: u8) -> AgentReport {
     let mut scene = Scene::new(&format!("cat \"$RECORDING\"; exit {code}"));
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agent/stream/fixtures");
-    scene.command.tree.environment.push(("RECORDING".into(), fixtures.join(recording).into()));
+    scene
+        .command
+        .tree
+        .environment
+        .push(("RECORDING".into(), fixtures.join(recording).into()));
     scene.command.output = format;
     scene.run().await
 }
 
 #[tokio::test]
 async fn tokens_cost_and_words_of_a_program_reach_the_report() {
-    let report = recorded(OutputFormat::ClaudeStreamJson, "claude-stream-json.success.jsonl", 0).await;
-    assert_eq!(report.tokens, Some(tm_scheduler::Tokens { input: 2_600, output: 68 }));
+    let report = recorded(
+        OutputFormat::ClaudeStreamJson,
+        "claude-stream-json.success.jsonl",
+        0,
+    )
+    .await;
+    assert_eq!(
+        report.tokens,
+        Some(tm_scheduler::Tokens {
+            input: 2_600,
+            output: 68
+        })
+    );
     assert!(report.cost_usd.is_some_and(|cost| cost > 0.005));
     assert_eq!(report.last_words, "Done: wrote made_by_agent.txt");
     assert_eq!(report.refusal, None);
@@ -284,29 +372,48 @@ async fn tokens_cost_and_words_of_a_program_reach_the_report() {
 async fn a_limit_that_a_program_hit_reaches_the_report() {
     use tm_scheduler::ServiceRefusal;
     for (format, recording) in [
-        (OutputFormat::ClaudeStreamJson, "claude-stream-json.429.jsonl"),
+        (
+            OutputFormat::ClaudeStreamJson,
+            "claude-stream-json.429.jsonl",
+        ),
         (OutputFormat::CodexJsonl, "codex-exec-json.429.jsonl"),
-        (OutputFormat::GeminiStreamJson, "gemini-stream-json.429.jsonl"),
+        (
+            OutputFormat::GeminiStreamJson,
+            "gemini-stream-json.429.jsonl",
+        ),
         (OutputFormat::OpencodeJson, "opencode-run-json.429.jsonl"),
     ] {
         let report = recorded(format, recording, 1).await;
-        assert!(matches!(report.refusal, Some(ServiceRefusal::RateLimited { .. })), "{recording}: {report:?}");
+        assert!(
+            matches!(report.refusal, Some(ServiceRefusal::RateLimited { .. })),
+            "{recording}: {report:?}"
+        );
     }
     assert_eq!(
-        recorded(OutputFormat::QwenStreamJson, "qwen-stream-json.401.jsonl", 1).await.refusal,
+        recorded(
+            OutputFormat::QwenStreamJson,
+            "qwen-stream-json.401.jsonl",
+            1
+        )
+        .await
+        .refusal,
         Some(ServiceRefusal::Auth)
     );
 }
 
 #[tokio::test]
 async fn a_program_that_retries_behind_a_limit_until_its_time_is_over_is_rate_limited() {
-    let mut scene =
-        Scene::new("echo '{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":429}'; sleep 1000")
-            .limits(|limits| limits.timeout = Duration::from_millis(400));
+    let mut scene = Scene::new(
+        "echo '{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":429}'; sleep 1000",
+    )
+    .limits(|limits| limits.timeout = Duration::from_millis(400));
     scene.command.output = OutputFormat::ClaudeStreamJson;
     let report = scene.run().await;
     assert_eq!(report.ended, Ended::TimedOut);
-    assert_eq!(report.refusal, Some(tm_scheduler::ServiceRefusal::RateLimited { until: None }));
+    assert_eq!(
+        report.refusal,
+        Some(tm_scheduler::ServiceRefusal::RateLimited { until: None })
+    );
 }
 
 #[tokio::test]
@@ -321,7 +428,10 @@ async fn an_agent_that_asks_and_waits_is_stalled_with_its_question_as_last_words
         .limits(|limits| limits.stall = Some(Duration::from_millis(600)));
     let report = scene.run().await;
     assert_eq!(report.ended, Ended::Stalled);
-    assert!(report.last_words.ends_with("Overwrite a.rs? [y/N]"), "{report:?}");
+    assert!(
+        report.last_words.ends_with("Overwrite a.rs? [y/N]"),
+        "{report:?}"
+    );
 }
 
 #[tokio::test]
@@ -345,7 +455,15 @@ async fn enormous_output_is_bounded_and_keeps_its_head_and_its_tail() {
     let report = scene.run().await;
     assert_eq!(report.ended, Ended::Exited(Some(0)));
     let log = std::fs::read_to_string(&scene.command.tree.stdout).expect("a log");
-    assert!(log.starts_with("the head\n") && log.ends_with("the tail\n"), "{}", log.len());
-    assert!(log.len() < 257 * 1024 && log.contains("bytes are left out here"), "{}", log.len());
+    assert!(
+        log.starts_with("the head\n") && log.ends_with("the tail\n"),
+        "{}",
+        log.len()
+    );
+    assert!(
+        log.len() < 257 * 1024 && log.contains("bytes are left out here"),
+        "{}",
+        log.len()
+    );
     assert!(report.last_words.contains("the tail"));
 }

@@ -6,7 +6,9 @@ use serde_json::Value;
 /// The JSON of coverage.py or of llvm-cov, told apart by what is in it.
 pub(super) fn any(text: &str) -> Option<Lines> {
     let document: Value = serde_json::from_str(text).ok()?;
-    coverage_py(&document).or_else(|| llvm(&document)).or_else(|| istanbul(&document))
+    coverage_py(&document)
+        .or_else(|| llvm(&document))
+        .or_else(|| istanbul(&document))
 }
 
 /// `coverage-summary.json`.
@@ -16,7 +18,10 @@ pub(super) fn istanbul_summary(text: &str) -> Option<Lines> {
 
 fn coverage_py(document: &Value) -> Option<Lines> {
     let totals = &document["totals"];
-    Some((totals["covered_lines"].as_u64()?, totals["num_statements"].as_u64()?))
+    Some((
+        totals["covered_lines"].as_u64()?,
+        totals["num_statements"].as_u64()?,
+    ))
 }
 
 fn llvm(document: &Value) -> Option<Lines> {

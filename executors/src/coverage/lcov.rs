@@ -13,7 +13,10 @@ pub(super) fn lcov(text: &str) -> Option<Lines> {
             file = Some(path);
             has_end = false;
             files.entry(path).or_default();
-        } else if let Some((number, count)) = line.strip_prefix("DA:").and_then(|data| data.split_once(',')) {
+        } else if let Some((number, count)) = line
+            .strip_prefix("DA:")
+            .and_then(|data| data.split_once(','))
+        {
             let count = count.split(',').next().unwrap_or_default();
             let (number, count): (u64, i64) = (number.parse().ok()?, count.parse().ok()?);
             *files.entry(file?).or_default().entry(number).or_default() |= count > 0;
@@ -24,5 +27,10 @@ pub(super) fn lcov(text: &str) -> Option<Lines> {
     // A tracefile that ends within a record was cut off.
     let lines = || files.values().flat_map(BTreeMap::values);
     let count = |covered: usize| u64::try_from(covered).unwrap_or(u64::MAX);
-    has_end.then(|| (count(lines().filter(|covered| **covered).count()), count(lines().count())))
+    has_end.then(|| {
+        (
+            count(lines().filter(|covered| **covered).count()),
+            count(lines().count()),
+        )
+    })
 }

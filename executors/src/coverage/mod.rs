@@ -47,11 +47,18 @@ pub fn read(worktree: &Path, started: SystemTime) -> Option<Coverage> {
     PLACES.iter().find_map(|(place, reader)| {
         let path = worktree.join(place);
         let metadata = std::fs::symlink_metadata(&path).ok()?;
-        let is_fresh = metadata.modified().is_ok_and(|modified| modified + COARSENESS >= started);
-        let bytes =
-            is_fresh.then(|| tm_untrusted::read_beneath(worktree, Path::new(place), MOST_BYTES).ok()).flatten()?;
+        let is_fresh = metadata
+            .modified()
+            .is_ok_and(|modified| modified + COARSENESS >= started);
+        let bytes = is_fresh
+            .then(|| tm_untrusted::read_beneath(worktree, Path::new(place), MOST_BYTES).ok())
+            .flatten()?;
         let text = String::from_utf8(bytes).ok()?;
         let (covered, total) = reader(&text).filter(|(covered, total)| covered <= total)?;
-        Some(Coverage { covered, total, source: (*place).to_owned() })
+        Some(Coverage {
+            covered,
+            total,
+            source: (*place).to_owned(),
+        })
     })
 }

@@ -5,8 +5,7 @@ use proptest::prelude::*;
 
 const LCOV: &str = "TN:\nSF:src/a.rs\nFN:1,a\nDA:1,5\nDA:2,0\nDA:3,1,abc\nLF:3\nLH:2\nend_of_record\nSF:src/b.rs\nDA:1,0\nend_of_record\n";
 const COBERTURA: &str = r#"<?xml version="1.0" ?><!DOCTYPE coverage SYSTEM "x.dtd"><coverage line-rate="0.5"><packages><package name="."><classes><class name="a.py" filename="a.py"><methods><method name="m"><lines><line number="1" hits="2"/></lines></method></methods><lines><line number="1" hits="2"/><line number="2" hits="0"/></lines></class><class name="b.py" filename="b.py"><lines><line number="1" hits="1"/></lines></class></classes></package></packages></coverage>"#;
-const COVERAGE_PY: &str =
-    r#"{"meta":{"version":"7"},"files":{},"totals":{"covered_lines":8,"num_statements":10,"percent_covered":80.0}}"#;
+const COVERAGE_PY: &str = r#"{"meta":{"version":"7"},"files":{},"totals":{"covered_lines":8,"num_statements":10,"percent_covered":80.0}}"#;
 const LLVM: &str = r#"{"data":[{"files":[],"totals":{"lines":{"count":4,"covered":3,"percent":75}}}],"type":"llvm.coverage.json.export"}"#;
 const ISTANBUL: &str = r#"{"total":{"lines":{"total":20,"covered":5,"skipped":0,"pct":25}}}"#;
 
@@ -26,28 +25,51 @@ fn only_a_fresh_report_counts() {
     #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
     std::fs::write(&path, LCOV).expect("a file");
     let coverage = read(folder.path(), SystemTime::UNIX_EPOCH).expect("coverage");
-    assert_eq!((coverage.percent(), coverage.source.as_str()), (50.0, "lcov.info"));
+    assert_eq!(
+        (coverage.percent(), coverage.source.as_str()),
+        (50.0, "lcov.info")
+    );
     let later = SystemTime::now() + Duration::from_hours(1);
     assert_eq!(read(folder.path(), later), None);
 }
 
 #[test]
 fn a_report_behind_a_link_or_a_pipe_counts_nothing() {
-    let (folder, elsewhere) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (folder, elsewhere) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
     #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
     std::fs::write(elsewhere.path().join("lcov.info"), LCOV).expect("a file");
     std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("coverage")).expect("a link");
-    std::os::unix::fs::symlink(elsewhere.path().join("lcov.info"), folder.path().join("lcov.info")).expect("a link");
+    std::os::unix::fs::symlink(
+        elsewhere.path().join("lcov.info"),
+        folder.path().join("lcov.info"),
+    )
+    .expect("a link");
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     let pipe = folder.path().join("coverage.xml");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0)
+        .expect("a pipe");
     assert_eq!(read(folder.path(), SystemTime::UNIX_EPOCH), None);
 }
 
 #[test]
 fn damaged_reports_tell_nothing() {
-    for text in ["", "{", "<coverage>", "SF:a\nDA:1,1\n", "DA:1,1\nend_of_record\n", "[]", "{\"totals\":{}}"] {
-        assert_eq!((lcov::lcov(text), xml::cobertura(text), json::any(text)), (None, None, None), "{text}");
+    for text in [
+        "",
+        "{",
+        "<coverage>",
+        "SF:a\nDA:1,1\n",
+        "DA:1,1\nend_of_record\n",
+        "[]",
+        "{\"totals\":{}}",
+    ] {
+        assert_eq!(
+            (lcov::lcov(text), xml::cobertura(text), json::any(text)),
+            (None, None, None),
+            "{text}"
+        );
     }
 }
 

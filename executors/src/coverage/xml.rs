@@ -40,9 +40,18 @@ pub(super) fn cobertura(text: &str) -> Option<Lines> {
     }
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let is_whole = is_coverage && levels == 0;
-    is_whole.then(|| (count(lines.values().filter(|covered| **covered).count()), count(lines.len())))
+    is_whole.then(|| {
+        (
+            count(lines.values().filter(|covered| **covered).count()),
+            count(lines.len()),
+        )
+    })
 }
 
 fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
-    element.try_get_attribute(name).ok().flatten().map(|attribute| attribute.value.to_string())
+    element
+        .try_get_attribute(name)
+        .ok()
+        .flatten()
+        .map(|attribute| attribute.value.to_string())
 }

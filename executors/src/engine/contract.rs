@@ -2,7 +2,9 @@
 //! of its own and keeps handles of its own, as a sandbox does.
 
 use super::*;
-use crate::agent::{AgentCommand, AgentIdentity, AttemptLimits, RefusalPatterns, adopt_attempt, run_attempt};
+use crate::agent::{
+    AgentCommand, AgentIdentity, AttemptLimits, RefusalPatterns, adopt_attempt, run_attempt,
+};
 use crate::process::shell_words;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -20,9 +22,21 @@ struct WrappingEngine;
 
 fn wrapped(command: &TreeCommand) -> TreeCommand {
     let script = "trap : INT TERM; setsid --wait \"$@\" & wait $!; exit $?";
-    let words: [OsString; 4] = ["-c".into(), script.into(), "wrapper".into(), command.program.clone()];
-    let arguments = words.into_iter().chain(command.arguments.iter().cloned()).collect();
-    TreeCommand { program: "sh".into(), arguments, ..command.clone() }
+    let words: [OsString; 4] = [
+        "-c".into(),
+        script.into(),
+        "wrapper".into(),
+        command.program.clone(),
+    ];
+    let arguments = words
+        .into_iter()
+        .chain(command.arguments.iter().cloned())
+        .collect();
+    TreeCommand {
+        program: "sh".into(),
+        arguments,
+        ..command.clone()
+    }
 }
 
 /// What the engine knows a job by.
@@ -44,12 +58,22 @@ impl Engine for WrappingEngine {
     }
 
     fn start<'a>(&'a self, command: &'a TreeCommand) -> Pending<'a, Result<Box<dyn Job>, Error>> {
-        Box::pin(async { Ok(Box::new(WrappedJob(LocalEngine.start(&wrapped(command)).await?)) as Box<dyn Job>) })
+        Box::pin(async {
+            Ok(Box::new(WrappedJob(LocalEngine.start(&wrapped(command)).await?)) as Box<dyn Job>)
+        })
     }
 
-    fn adopt<'a>(&'a self, handle: Option<&'a JobHandle>, marks: &'a [(String, String)]) -> Pending<'a, Box<dyn Job>> {
-        let wrapper = handle.and_then(JobHandle::job::<Wrapped>).map(|job| job.wrapper);
-        Box::pin(async move { Box::new(WrappedJob(LocalEngine.adopt(wrapper.as_ref(), marks).await)) as Box<dyn Job> })
+    fn adopt<'a>(
+        &'a self,
+        handle: Option<&'a JobHandle>,
+        marks: &'a [(String, String)],
+    ) -> Pending<'a, Box<dyn Job>> {
+        let wrapper = handle
+            .and_then(JobHandle::job::<Wrapped>)
+            .map(|job| job.wrapper);
+        Box::pin(async move {
+            Box::new(WrappedJob(LocalEngine.adopt(wrapper.as_ref(), marks).await)) as Box<dyn Job>
+        })
     }
 
     fn give_back(&self, _log: &Path, _part: Range<u64>) -> io::Result<()> {
@@ -59,7 +83,12 @@ impl Engine for WrappingEngine {
 
 impl Job for WrappedJob {
     fn handle(&self) -> Option<JobHandle> {
-        Some(JobHandle::new("wrapping", &Wrapped { wrapper: self.0.handle()? }))
+        Some(JobHandle::new(
+            "wrapping",
+            &Wrapped {
+                wrapper: self.0.handle()?,
+            },
+        ))
     }
 
     fn is_running(&self) -> Pending<'_, bool> {
@@ -108,7 +137,12 @@ impl Scene {
     ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let executor = with(Executor::local(folder.path().join("records")));
-        Self { folder, executor, how, known_as }
+        Self {
+            folder,
+            executor,
+            how,
+            known_as,
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -119,17 +153,35 @@ impl Scene {
         let (program, arguments) = shell_words(script);
         let (stdout, stderr) = (self.path("stdout.log"), self.path("stderr.log"));
         let (working_folder, marks) = (self.folder.path().to_owned(), self.marks());
-        TreeCommand { program, arguments, working_folder, stdout, stderr, marks, ..TreeCommand::default() }
+        TreeCommand {
+            program,
+            arguments,
+            working_folder,
+            stdout,
+            stderr,
+            marks,
+            ..TreeCommand::default()
+        }
     }
 
     fn marks(&self) -> Vec<(String, String)> {
-        vec![("TM_CONTRACT_TEST".to_owned(), self.folder.path().display().to_string())]
+        vec![(
+            "TM_CONTRACT_TEST".to_owned(),
+            self.folder.path().display().to_string(),
+        )]
     }
 
     /// Starts a script as an earlier tm would have, and waits until it writes into the pipe `ready`.
     fn started_before(&self, script: &str) -> (Child, JobHandle) {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
-        mknodat(CWD, self.path("ready"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("a pipe");
+        mknodat(
+            CWD,
+            self.path("ready"),
+            FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .expect("a pipe");
         let (child, process) = (self.how)(&self.command(script)).spawn().expect("started");
         drop(fs::read(self.path("ready")).expect("it starts"));
         fs::remove_file(self.path("ready")).expect("removed");
@@ -161,11 +213,21 @@ impl Scene {
 async fn a_job_has_its_folder_its_variables_its_logs_and_its_exit_code() {
     for scene in scenes() {
         let script = "pwd; echo \"$TM_CONTRACT_TEST\"; echo oh >&2; exit 3";
-        let ended = scene.executor.run(&scene.command(script), Duration::from_mins(1)).await.expect("started");
+        let ended = scene
+            .executor
+            .run(&scene.command(script), Duration::from_mins(1))
+            .await
+            .expect("started");
         assert_eq!(ended, Some(JobEnd::Exited(3)));
         let place = scene.folder.path().display().to_string();
-        assert_eq!(fs::read_to_string(scene.path("stdout.log")).expect("a log"), format!("{place}\n{place}\n"));
-        assert_eq!(fs::read_to_string(scene.path("stderr.log")).expect("a log"), "oh\n");
+        assert_eq!(
+            fs::read_to_string(scene.path("stdout.log")).expect("a log"),
+            format!("{place}\n{place}\n")
+        );
+        assert_eq!(
+            fs::read_to_string(scene.path("stderr.log")).expect("a log"),
+            "oh\n"
+        );
         assert_eq!(
             fs::read_dir(scene.path("records")).map_or(0, Iterator::count),
             0,
@@ -178,10 +240,18 @@ async fn a_job_has_its_folder_its_variables_its_logs_and_its_exit_code() {
 async fn a_job_is_ended_at_its_limit_with_what_left_its_session() {
     for scene in scenes() {
         let script = "setsid sleep 1000 & trap '' TERM; sleep 1000";
-        let ended = scene.executor.run(&scene.command(script), Duration::from_millis(200)).await.expect("started");
+        let ended = scene
+            .executor
+            .run(&scene.command(script), Duration::from_millis(200))
+            .await
+            .expect("started");
         assert_eq!(ended, None);
         let mut rest = scene.executor.adopt(None, &scene.marks()).await;
-        assert_eq!(rest.end(Duration::ZERO).await, Terminated::default(), "nothing is left");
+        assert_eq!(
+            rest.end(Duration::ZERO).await,
+            Terminated::default(),
+            "nothing is left"
+        );
     }
 }
 
@@ -192,8 +262,15 @@ async fn a_job_of_an_earlier_tm_is_known_by_its_handle_and_by_its_marks() {
             let (_child, handle) = scene.started_before("echo on > ready; sleep 1000");
             let written = serde_json::to_string(&handle).expect("json");
             let handle: JobHandle = serde_json::from_str(&written).expect("a handle");
-            let mut job = scene.executor.adopt(Some(&handle).filter(|_| is_known), &scene.marks()).await;
-            assert_eq!(job.is_running().await, is_known, "without a handle nobody knows the program");
+            let mut job = scene
+                .executor
+                .adopt(Some(&handle).filter(|_| is_known), &scene.marks())
+                .await;
+            assert_eq!(
+                job.is_running().await,
+                is_known,
+                "without a handle nobody knows the program"
+            );
             assert!(job.end(Duration::from_secs(5)).await.leftovers >= 1);
             let again = scene.executor.adopt(Some(&handle), &scene.marks()).await;
             assert!(!again.is_running().await, "and it is gone");
@@ -204,10 +281,21 @@ async fn a_job_of_an_earlier_tm_is_known_by_its_handle_and_by_its_marks() {
 #[tokio::test]
 async fn a_job_that_is_dropped_has_ended() {
     for scene in scenes() {
-        let job = scene.executor.start(&scene.command("sleep 1000")).await.expect("started");
+        let job = scene
+            .executor
+            .start(&scene.command("sleep 1000"))
+            .await
+            .expect("started");
         let handle = job.handle().expect("a handle");
         drop(job);
-        assert!(!scene.executor.adopt(Some(&handle), &scene.marks()).await.is_running().await);
+        assert!(
+            !scene
+                .executor
+                .adopt(Some(&handle), &scene.marks())
+                .await
+                .is_running()
+                .await
+        );
     }
 }
 
@@ -216,9 +304,14 @@ async fn an_agent_keeps_its_result_its_bounded_log_and_what_it_left_is_counted()
     for scene in scenes() {
         let script = "yes | head -c 1000000; setsid sleep 1000 & printf 'status: PASS\\n' > result.md; exit 4";
         let (_sender, orders) = watch::channel(None);
-        let report = run_attempt(scene.agent(script), orders, |_| {}).await.expect("room");
+        let report = run_attempt(scene.agent(script), orders, |_| {})
+            .await
+            .expect("room");
         assert_eq!(report.ended, Ended::Exited(Some(4)));
-        assert!(matches!(report.result, ResultFile::Claimed(_)) && report.leftovers >= 1, "{report:?}");
+        assert!(
+            matches!(report.result, ResultFile::Claimed(_)) && report.leftovers >= 1,
+            "{report:?}"
+        );
         assert!(fs::metadata(scene.path("stdout.log")).expect("a log").len() < 66 * 1024);
     }
 }
@@ -228,7 +321,9 @@ async fn an_agent_is_adopted_by_whoever_knows_its_engine() {
     for scene in scenes() {
         let (_child, handle) = scene.started_before("echo on > ready; sleep 1000");
         let command = scene.agent("");
-        AgentIdentity::new(handle, u64::MAX).write(&command.identity_file).expect("written");
+        AgentIdentity::new(handle, u64::MAX)
+            .write(&command.identity_file)
+            .expect("written");
         let (sender, orders) = watch::channel(None);
         sender.send_replace(Some(StopMode::Now));
         let report = adopt_attempt(command, orders, |_| {}).await.expect("room");
@@ -238,8 +333,11 @@ async fn an_agent_is_adopted_by_whoever_knows_its_engine() {
 
 #[test]
 fn a_handle_of_before_there_was_a_second_engine_is_one_of_this_machine() {
-    let handle: JobHandle = serde_json::from_str(r#"{"pid": 7, "start_time": 9}"#).expect("a handle");
+    let handle: JobHandle =
+        serde_json::from_str(r#"{"pid": 7, "start_time": 9}"#).expect("a handle");
     assert_eq!(handle.engine(), "local");
-    let process = handle.job::<crate::process::ProcessIdentity>().expect("a process");
+    let process = handle
+        .job::<crate::process::ProcessIdentity>()
+        .expect("a process");
     assert_eq!((process.pid, process.start_time), (7, 9));
 }

@@ -60,7 +60,10 @@ fn local() -> String {
 impl Executor {
     /// Runs jobs on this machine; the folder of the records need not exist yet.
     pub fn local(records: PathBuf) -> Self {
-        Self { engines: vec![Arc::new(LocalEngine)], records }
+        Self {
+            engines: vec![Arc::new(LocalEngine)],
+            records,
+        }
     }
 
     /// Has another engine start jobs from now on; what the engines so far have started is still known.
@@ -79,7 +82,11 @@ impl Executor {
     }
 
     /// Takes over a job that an earlier process started; with no handle, whatever has the marks of its command.
-    pub async fn adopt(&self, handle: Option<&JobHandle>, marks: &[(String, String)]) -> Box<dyn Job> {
+    pub async fn adopt(
+        &self,
+        handle: Option<&JobHandle>,
+        marks: &[(String, String)],
+    ) -> Box<dyn Job> {
         let known = handle.and_then(|handle| Some((self.engine_named(handle.engine())?, handle)));
         match known {
             Some((engine, handle)) => engine.adopt(Some(handle), marks).await,
@@ -92,12 +99,19 @@ impl Executor {
     ///
     /// # Errors
     /// It could not be written down, started or watched.
-    pub async fn run(&self, command: &TreeCommand, limit: Duration) -> Result<Option<JobEnd>, Error> {
+    pub async fn run(
+        &self,
+        command: &TreeCommand,
+        limit: Duration,
+    ) -> Result<Option<JobEnd>, Error> {
         // Dropped after the job.
         let mut record = self.record_of(self.engine(), &command.marks)?;
         let mut job = self.start(command).await?;
         let ended = match job.handle().map_or(Ok(()), |handle| record.started(handle)) {
-            Ok(()) => tokio::time::timeout(limit, job.wait()).await.ok().transpose(),
+            Ok(()) => tokio::time::timeout(limit, job.wait())
+                .await
+                .ok()
+                .transpose(),
             Err(error) => Err(error),
         };
         job.end(Duration::ZERO).await;
@@ -120,15 +134,31 @@ impl Executor {
         self.record_of(&LocalEngine, marks)
     }
 
-    fn record_of(&self, engine: &dyn Engine, marks: &[(String, String)]) -> Result<JobRecord, Error> {
+    fn record_of(
+        &self,
+        engine: &dyn Engine,
+        marks: &[(String, String)],
+    ) -> Result<JobRecord, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        fs::create_dir_all(&self.records).map_err(|source| Error::Write { path: self.records.clone(), source })?;
+        fs::create_dir_all(&self.records).map_err(|source| Error::Write {
+            path: self.records.clone(),
+            source,
+        })?;
         let pid = std::process::id();
         let start_time = ProcessIdentity::of(pid).map_or(0, |own| own.start_time);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = self.records.join(format!("{pid}-{start_time}-{number}.json"));
+        let path = self
+            .records
+            .join(format!("{pid}-{start_time}-{number}.json"));
         let (engine, boot) = (engine.name().to_owned(), engine.epoch());
-        let content = Content { version: 1, host: host_name(), engine, boot, leader: None, marks: marks.to_vec() };
+        let content = Content {
+            version: 1,
+            host: host_name(),
+            engine,
+            boot,
+            leader: None,
+            marks: marks.to_vec(),
+        };
         let record = JobRecord { path, content };
         record.write()?;
         Ok(record)
@@ -147,7 +177,10 @@ impl Executor {
                 .ok()
                 .and_then(|bytes| serde_json::from_slice::<Content>(&bytes).ok());
             if let Some(content) = content {
-                let Some(engine) = self.engine_named(&content.engine).filter(|_| content.host == host_name()) else {
+                let Some(engine) = self
+                    .engine_named(&content.engine)
+                    .filter(|_| content.host == host_name())
+                else {
                     continue;
                 };
                 if content.boot == engine.epoch() {
@@ -166,7 +199,10 @@ impl Executor {
     }
 
     fn engine_named(&self, name: &str) -> Option<&dyn Engine> {
-        self.engines.iter().map(|engine| &**engine).find(|engine| engine.name() == name)
+        self.engines
+            .iter()
+            .map(|engine| &**engine)
+            .find(|engine| engine.name() == name)
     }
 
     /// The records of processes that are gone.
@@ -174,10 +210,19 @@ impl Executor {
         let entries = match fs::read_dir(&self.records) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(Error::Read { path: self.records.clone(), source }),
+            Err(source) => {
+                return Err(Error::Read {
+                    path: self.records.clone(),
+                    source,
+                });
+            }
         };
         let is_abandoned = |path: &PathBuf| owner(path).is_some_and(|owner| !owner.is_alive());
-        Ok(entries.flatten().map(|entry| entry.path()).filter(is_abandoned).collect())
+        Ok(entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(is_abandoned)
+            .collect())
     }
 }
 
@@ -197,12 +242,19 @@ impl JobRecord {
     /// Renamed into place, so that it is there whole or not at all. Not flushed: what a loss of power takes from the
     /// disk, it takes from the process table too.
     fn write(&self) -> Result<(), Error> {
-        let failed = |source| Error::Write { path: self.path.clone(), source };
-        let json =
-            serde_json::to_vec(&self.content).map_err(|source| Error::Json { path: self.path.clone(), source })?;
+        let failed = |source| Error::Write {
+            path: self.path.clone(),
+            source,
+        };
+        let json = serde_json::to_vec(&self.content).map_err(|source| Error::Json {
+            path: self.path.clone(),
+            source,
+        })?;
         let new = self.path.with_extension("new");
         let mut file = tm_untrusted::create_anew(&new).map_err(failed)?;
-        tm_faults::check("under way: rename").and_then(|()| file.write_all(&json)).map_err(failed)?;
+        tm_faults::check("under way: rename")
+            .and_then(|()| file.write_all(&json))
+            .map_err(failed)?;
         fs::rename(&new, &self.path).map_err(failed)
     }
 }
@@ -219,11 +271,17 @@ impl Drop for JobRecord {
 /// The process that wrote a record, by the record's name.
 fn owner(path: &Path) -> Option<ProcessIdentity> {
     let mut parts = path.file_stem()?.to_str()?.splitn(3, '-');
-    Some(ProcessIdentity { pid: parts.next()?.parse().ok()?, start_time: parts.next()?.parse().ok()? })
+    Some(ProcessIdentity {
+        pid: parts.next()?.parse().ok()?,
+        start_time: parts.next()?.parse().ok()?,
+    })
 }
 
 fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
 }
 
 #[cfg(test)]
@@ -238,7 +296,14 @@ mod tests {
         let marks = vec![("TM_RECORD_TEST".to_owned(), folder.display().to_string())];
         let (program, arguments) = shell_words("setsid sleep 1000 & echo on > ready; sleep 1000");
         let log = folder.join("log");
-        mknodat(CWD, folder.join("ready"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("a pipe");
+        mknodat(
+            CWD,
+            folder.join("ready"),
+            FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .expect("a pipe");
         let command = TreeCommand {
             program,
             arguments,
@@ -254,7 +319,10 @@ mod tests {
     }
 
     fn is_alive(handle: &JobHandle) -> bool {
-        handle.job::<ProcessIdentity>().expect("its number").is_alive()
+        handle
+            .job::<ProcessIdentity>()
+            .expect("its number")
+            .is_alive()
     }
 
     fn records(folder: &Path) -> usize {
@@ -263,7 +331,11 @@ mod tests {
 
     /// The record of a tree, as if a process that is gone had written it.
     fn abandon(record: JobRecord) -> PathBuf {
-        let name = record.path.file_name().and_then(|name| name.to_str()).expect("a name");
+        let name = record
+            .path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a name");
         let (_own_pid, rest) = name.split_once('-').expect("two numbers");
         let old = record.path.with_file_name(format!("4194304-{rest}"));
         fs::rename(&record.path, &old).expect("renamed");
@@ -321,7 +393,9 @@ mod tests {
     #[test]
     fn a_record_goes_with_its_tree() {
         let folder = tempfile::tempdir().expect("a folder");
-        let record = Executor::local(folder.path().to_owned()).record(&[]).expect("written");
+        let record = Executor::local(folder.path().to_owned())
+            .record(&[])
+            .expect("written");
         assert_eq!(records(folder.path()), 1);
         drop(record);
         assert_eq!(records(folder.path()), 0);

@@ -22,8 +22,13 @@ fn local() -> String {
 impl JobHandle {
     /// Makes the handle of an engine's job of what the engine knows it by, a struct.
     pub fn new(engine: &str, job: &impl Serialize) -> Self {
-        let job = serde_json::to_value(job).ok().and_then(|job| job.as_object().cloned());
-        Self { engine: engine.to_owned(), job: job.expect("an engine knows a job by a struct") }
+        let job = serde_json::to_value(job)
+            .ok()
+            .and_then(|job| job.as_object().cloned());
+        Self {
+            engine: engine.to_owned(),
+            job: job.expect("an engine knows a job by a struct"),
+        }
     }
 
     /// Returns the name of the engine.

@@ -31,7 +31,11 @@ impl Engine for LocalEngine {
         Box::pin(async { Ok(Box::new(ProcessTree::spawn(command)?) as Box<dyn Job>) })
     }
 
-    fn adopt<'a>(&'a self, handle: Option<&'a JobHandle>, marks: &'a [(String, String)]) -> Pending<'a, Box<dyn Job>> {
+    fn adopt<'a>(
+        &'a self,
+        handle: Option<&'a JobHandle>,
+        marks: &'a [(String, String)],
+    ) -> Pending<'a, Box<dyn Job>> {
         let leader = handle.and_then(JobHandle::job::<ProcessIdentity>);
         Box::pin(async move { Box::new(ProcessTree::adopt(leader, marks)) as Box<dyn Job> })
     }
@@ -41,7 +45,12 @@ impl Engine for LocalEngine {
         use rustix::fs::{FallocateFlags, fallocate};
         let file = tm_untrusted::open_writable(log)?;
         let length = part.end - part.start;
-        fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, part.start, length)?;
+        fallocate(
+            &file,
+            FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+            part.start,
+            length,
+        )?;
         Ok(())
     }
 
@@ -64,7 +73,9 @@ impl Job for ProcessTree {
     fn wait(&mut self) -> Pending<'_, Result<JobEnd, Error>> {
         Box::pin(async {
             let status = Self::wait(self).await?;
-            Ok(status.map_or(JobEnd::Unknown, |status| status.code().map_or(JobEnd::Killed, JobEnd::Exited)))
+            Ok(status.map_or(JobEnd::Unknown, |status| {
+                status.code().map_or(JobEnd::Killed, JobEnd::Exited)
+            }))
         })
     }
 
@@ -73,6 +84,12 @@ impl Job for ProcessTree {
     }
 
     fn end(&mut self, grace: Duration) -> Pending<'_, Terminated> {
-        Box::pin(async move { if grace.is_zero() { self.kill().await } else { self.terminate(grace).await } })
+        Box::pin(async move {
+            if grace.is_zero() {
+                self.kill().await
+            } else {
+                self.terminate(grace).await
+            }
+        })
     }
 }

@@ -42,7 +42,11 @@ pub trait Engine: Debug + Send + Sync {
     fn start<'a>(&'a self, command: &'a TreeCommand) -> Pending<'a, Result<Box<dyn Job>, Error>>;
 
     /// Takes over a job that an earlier process started; with no handle, whatever has the marks of its command.
-    fn adopt<'a>(&'a self, handle: Option<&'a JobHandle>, marks: &'a [(String, String)]) -> Pending<'a, Box<dyn Job>>;
+    fn adopt<'a>(
+        &'a self,
+        handle: Option<&'a JobHandle>,
+        marks: &'a [(String, String)],
+    ) -> Pending<'a, Box<dyn Job>>;
 
     /// Gives the room of a part of a log back while a job appends to it; the part reads as zeros from then on.
     ///

@@ -36,15 +36,22 @@ impl PrivateFolder {
 
     fn new_in(place: &Path) -> std::io::Result<Self> {
         let private = Permissions::from_mode(0o700);
-        let folder =
-            tempfile::Builder::new().prefix(PREFIX).rand_bytes(LETTERS).permissions(private).tempdir_in(place)?;
+        let folder = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .rand_bytes(LETTERS)
+            .permissions(private)
+            .tempdir_in(place)?;
         // Under its name it is locked from the first moment on.
         let new = folder.path().join(".tm-new");
         let lock = tm_untrusted::create_anew(&new)?;
         // Where files can't be locked, nobody can tell that the owner is gone either.
         let _not_everywhere = flock(&lock, FlockOperation::NonBlockingLockExclusive);
         std::fs::rename(&new, folder.path().join(MARK))?;
-        Ok(Self { path: folder.path().to_owned(), folder: Some(folder), _lock: lock })
+        Ok(Self {
+            path: folder.path().to_owned(),
+            folder: Some(folder),
+            _lock: lock,
+        })
     }
 
     /// Returns where it is.
@@ -65,17 +72,24 @@ impl Drop for PrivateFolder {
 
 /// Removes the private folders whose owners are gone; returns how many there were.
 pub fn remove_abandoned_folders() -> usize {
-    abandoned(&std::env::temp_dir()).inspect(|folder| remove(folder)).count()
+    abandoned(&std::env::temp_dir())
+        .inspect(|folder| remove(folder))
+        .count()
 }
 
 fn abandoned(place: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
-    entries.filter(|entry| is_name(&entry.file_name())).map(|entry| entry.path()).filter(|path| is_abandoned(path))
+    entries
+        .filter(|entry| is_name(&entry.file_name()))
+        .map(|entry| entry.path())
+        .filter(|path| is_abandoned(path))
 }
 
 fn is_name(name: &OsStr) -> bool {
     let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-    random.is_some_and(|letters| letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    random.is_some_and(|letters| {
+        letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// A folder of this user's, closed to others, whose mark nobody holds.
@@ -84,7 +98,13 @@ fn is_abandoned(folder: &Path) -> bool {
     let is_own = folder.symlink_metadata().is_ok_and(|metadata| {
         metadata.is_dir() && metadata.uid() == own && metadata.permissions().mode() & 0o777 == 0o700
     });
-    let lock = || flock(tm_untrusted::open(&folder.join(MARK)).ok()?, FlockOperation::NonBlockingLockExclusive).ok();
+    let lock = || {
+        flock(
+            tm_untrusted::open(&folder.join(MARK)).ok()?,
+            FlockOperation::NonBlockingLockExclusive,
+        )
+        .ok()
+    };
     is_own && lock().is_some()
 }
 
@@ -97,12 +117,19 @@ fn remove(folder: &Path) {
 
 /// Makes every folder below a path writable again; no link is followed.
 fn open_up(path: &Path) {
-    let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let is_folder = |path: &Path| {
+        path.symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_dir())
+    };
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
         let _can_not_be_removed = std::fs::set_permissions(&folder, Permissions::from_mode(0o700));
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        folders.extend(entries.map(|entry| entry.path()).filter(|path| is_folder(path)));
+        folders.extend(
+            entries
+                .map(|entry| entry.path())
+                .filter(|path| is_folder(path)),
+        );
     }
 }
 
@@ -118,12 +145,21 @@ mod tests {
     fn a_folder_is_abandoned_when_its_owner_is_gone_and_not_before() {
         let place = tempfile::tempdir().expect("a folder");
         let mut folder = PrivateFolder::new_in(place.path()).expect("a folder");
-        assert_eq!(names(place.path()), Vec::<PathBuf>::new(), "its owner lives");
+        assert_eq!(
+            names(place.path()),
+            Vec::<PathBuf>::new(),
+            "its owner lives"
+        );
         // As when a process ends without a word: the lock goes, the folder stays.
         let path = folder.path().to_owned();
         assert_eq!(folder.folder.take().expect("a folder").keep(), path);
         drop(folder);
-        let others = ["tm-short", "tm-demo-abcdef", "tm-abcdefghijkl", "other-abcdefghijkl"];
+        let others = [
+            "tm-short",
+            "tm-demo-abcdef",
+            "tm-abcdefghijkl",
+            "other-abcdefghijkl",
+        ];
         for other in others {
             std::fs::create_dir(place.path().join(other)).expect("a folder");
         }
@@ -141,9 +177,17 @@ mod tests {
     fn a_folder_goes_with_its_owner() {
         let place = tempfile::tempdir().expect("a folder");
         let folder = PrivateFolder::new_in(place.path()).expect("a folder");
-        let mode = folder.path().metadata().expect("a folder").permissions().mode();
+        let mode = folder
+            .path()
+            .metadata()
+            .expect("a folder")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o700, "nobody else can look into it");
         drop(folder);
-        assert_eq!(std::fs::read_dir(place.path()).expect("a folder").count(), 0);
+        assert_eq!(
+            std::fs::read_dir(place.path()).expect("a folder").count(),
+            0
+        );
     }
 }

@@ -58,13 +58,20 @@ impl CommandEnvironment {
 
     /// Returns the variables to set, in order of their names.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
-        self.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+        self.variables
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     }
 
     /// Returns the value of a variable that is set; with the user's home also one that is handed down.
     pub fn get(&self, name: &str) -> Option<OsString> {
-        let handed_down = || std::env::var_os(name).filter(|_| self.inherited != Inherited::Nothing);
-        self.variables.get(OsStr::new(name)).cloned().or_else(handed_down)
+        let handed_down =
+            || std::env::var_os(name).filter(|_| self.inherited != Inherited::Nothing);
+        self.variables
+            .get(OsStr::new(name))
+            .cloned()
+            .or_else(handed_down)
     }
 
     fn private(rules: &EnvironmentRules, user: &Variables) -> std::io::Result<Self> {
@@ -73,16 +80,28 @@ impl CommandEnvironment {
         folders.make(user)?;
         let mut variables = folders.variables();
         variables.extend(passed(user));
-        variables.extend(FIXED.iter().map(|(name, value)| (name.into(), value.into())));
+        variables.extend(
+            FIXED
+                .iter()
+                .map(|(name, value)| (name.into(), value.into())),
+        );
         variables.extend(added(rules, user));
-        Ok(Self { inherited: Inherited::Nothing, variables, _folder: Some(folder) })
+        Ok(Self {
+            inherited: Inherited::Nothing,
+            variables,
+            _folder: Some(folder),
+        })
     }
 
     fn of_user(rules: &EnvironmentRules, user: &Variables) -> Self {
         let mut variables = Variables::from([("PYTHONDONTWRITEBYTECODE".into(), "1".into())]);
         variables.extend(added(rules, user));
         let inherited = Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()]);
-        Self { inherited, variables, _folder: None }
+        Self {
+            inherited,
+            variables,
+            _folder: None,
+        }
     }
 }
 
@@ -95,24 +114,36 @@ struct Folders {
 
 impl Folders {
     fn below(folder: &Path) -> Self {
-        Self { home: folder.join("home"), temporary: folder.join("tmp"), runtime: folder.join("run") }
+        Self {
+            home: folder.join("home"),
+            temporary: folder.join("tmp"),
+            runtime: folder.join("run"),
+        }
     }
 
     fn make(&self, user: &Variables) -> std::io::Result<()> {
         for folder in [&self.home, &self.temporary, &self.runtime] {
             std::fs::DirBuilder::new().mode(0o700).create(folder)?;
         }
-        std::fs::File::create(self.home.join(".gitconfig"))?.write_all(GIT_CONFIGURATION.as_bytes())?;
-        let own = home_of(user).map(|home| home.join(COPIED)).filter(|path| path.is_file());
+        std::fs::File::create(self.home.join(".gitconfig"))?
+            .write_all(GIT_CONFIGURATION.as_bytes())?;
+        let own = home_of(user)
+            .map(|home| home.join(COPIED))
+            .filter(|path| path.is_file());
         // Without it the command may find no version of its language, and says so itself.
         let _says_so_itself = own.map(|own| std::fs::copy(own, self.home.join(COPIED)));
         Ok(())
     }
 
     fn variables(&self) -> Variables {
-        let mut variables: Variables =
-            [("HOME", self.home.clone()), ("XDG_RUNTIME_DIR", self.runtime.clone())].map(owned).into();
-        variables.extend(["TMPDIR", "TMP", "TEMP"].map(|name| owned((name, self.temporary.clone()))));
+        let mut variables: Variables = [
+            ("HOME", self.home.clone()),
+            ("XDG_RUNTIME_DIR", self.runtime.clone()),
+        ]
+        .map(owned)
+        .into();
+        variables
+            .extend(["TMPDIR", "TMP", "TEMP"].map(|name| owned((name, self.temporary.clone()))));
         for (name, within) in [
             ("XDG_CONFIG_HOME", ".config"),
             ("XDG_CACHE_HOME", ".cache"),
@@ -136,15 +167,24 @@ const GIT_CONFIGURATION: &str = "[user]\n\tname = tm\n\temail = tm@localhost\n[i
 
 /// The variables of the user that are on the list, and what was found without one.
 fn passed(user: &Variables) -> Variables {
-    let given =
-        |name: &str| user.get(OsStr::new(name)).filter(|value| !value.is_empty() && !holds_login(value)).cloned();
+    let given = |name: &str| {
+        user.get(OsStr::new(name))
+            .filter(|value| !value.is_empty() && !holds_login(value))
+            .cloned()
+    };
     let found = |(name, place): &(&str, Place)| {
         let value = given(name).or_else(|| find(*place, user).map(PathBuf::into_os_string))?;
         Some(((*name).into(), value))
     };
     let mut passed: Variables = FOUND.iter().filter_map(found).collect();
-    passed.extend(GIVEN.iter().filter_map(|name| Some(((*name).into(), given(name)?))));
-    passed.entry("PATH".into()).or_insert_with(|| "/usr/local/bin:/usr/bin:/bin".into());
+    passed.extend(
+        GIVEN
+            .iter()
+            .filter_map(|name| Some(((*name).into(), given(name)?))),
+    );
+    passed
+        .entry("PATH".into())
+        .or_insert_with(|| "/usr/local/bin:/usr/bin:/bin".into());
     passed
 }
 
@@ -153,39 +193,69 @@ fn added(rules: &EnvironmentRules, user: &Variables) -> Variables {
         Some(value) => Some(value.into()),
         None => user.get(OsStr::new(name)).cloned(),
     };
-    rules.added.iter().filter_map(|(name, given)| Some((name.into(), value(name, given)?))).collect()
+    rules
+        .added
+        .iter()
+        .filter_map(|(name, given)| Some((name.into(), value(name, given)?)))
+        .collect()
 }
 
 fn home_of(user: &Variables) -> Option<PathBuf> {
-    user.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute())
+    user.get(OsStr::new("HOME"))
+        .map(PathBuf::from)
+        .filter(|home| home.is_absolute())
 }
 
 /// Returns where something of the user's is, when it is there.
 fn find(place: Place, user: &Variables) -> Option<PathBuf> {
     let home = home_of(user)?;
     let xdg = |name: &str, within: &str| {
-        let named = user.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
+        let named = user
+            .get(OsStr::new(name))
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute());
         named.unwrap_or_else(|| home.join(within))
     };
     // macOS has folders of its own, which not every program keeps to.
     let (folders, name) = match place {
         Place::Home(name) => (vec![home.clone()], name),
-        Place::Cache(name) => (vec![xdg("XDG_CACHE_HOME", ".cache"), home.join("Library/Caches")], name),
+        Place::Cache(name) => (
+            vec![xdg("XDG_CACHE_HOME", ".cache"), home.join("Library/Caches")],
+            name,
+        ),
         Place::Data(name) => {
             let library = home.join("Library");
-            (vec![xdg("XDG_DATA_HOME", ".local/share"), library.join("Application Support"), library], name)
+            (
+                vec![
+                    xdg("XDG_DATA_HOME", ".local/share"),
+                    library.join("Application Support"),
+                    library,
+                ],
+                name,
+            )
         }
-        Place::Config(name) => {
-            (vec![xdg("XDG_CONFIG_HOME", ".config"), home.join("Library/Application Support")], name)
-        }
+        Place::Config(name) => (
+            vec![
+                xdg("XDG_CONFIG_HOME", ".config"),
+                home.join("Library/Application Support"),
+            ],
+            name,
+        ),
     };
-    folders.into_iter().map(|folder| folder.join(name)).find(|path| path.exists())
+    folders
+        .into_iter()
+        .map(|folder| folder.join(name))
+        .find(|path| path.exists())
 }
 
 /// Tells whether a value is an address with a login in it, such as that of a proxy.
 fn holds_login(value: &OsStr) -> bool {
     let value = value.to_string_lossy();
-    let authority = |rest: &str| rest.split(['/', '?', '#', ',', ' ']).next().is_some_and(|host| host.contains('@'));
+    let authority = |rest: &str| {
+        rest.split(['/', '?', '#', ',', ' '])
+            .next()
+            .is_some_and(|host| host.contains('@'))
+    };
     value.split("://").skip(1).any(authority)
 }
 

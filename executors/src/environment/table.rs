@@ -169,22 +169,48 @@ mod tests {
 
     fn names() -> Vec<&'static str> {
         let found = FOUND.iter().map(|(name, _)| *name);
-        found.chain(GIVEN.iter().copied()).chain(FIXED.iter().map(|(name, _)| *name)).collect()
+        found
+            .chain(GIVEN.iter().copied())
+            .chain(FIXED.iter().map(|(name, _)| *name))
+            .collect()
     }
 
     #[test]
     fn no_variable_is_on_the_list_twice() {
-        assert_eq!(names().into_iter().collect::<BTreeSet<_>>().len(), names().len());
+        assert_eq!(
+            names().into_iter().collect::<BTreeSet<_>>().len(),
+            names().len()
+        );
     }
 
     #[test]
     fn nothing_on_the_list_is_named_like_a_secret_or_belongs_to_git_or_tm() {
         for name in names() {
             let capitals = name.to_uppercase();
-            for word in ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "API_KEY", "AUTH", "COOKIE"] {
+            for word in [
+                "TOKEN",
+                "SECRET",
+                "PASSWORD",
+                "PASSWD",
+                "CREDENTIAL",
+                "APIKEY",
+                "API_KEY",
+                "AUTH",
+                "COOKIE",
+            ] {
                 assert!(!capitals.contains(word), "{name}");
             }
-            for beginning in ["GIT_", "TM_", "AWS_", "GITHUB_", "ANTHROPIC_", "OPENAI_", "SSH_", "DBUS_", "XDG_"] {
+            for beginning in [
+                "GIT_",
+                "TM_",
+                "AWS_",
+                "GITHUB_",
+                "ANTHROPIC_",
+                "OPENAI_",
+                "SSH_",
+                "DBUS_",
+                "XDG_",
+            ] {
                 assert!(!capitals.starts_with(beginning), "{name}");
             }
         }

@@ -11,11 +11,25 @@ use std::time::Duration;
 ///
 /// # Errors
 /// It could not be started.
-#[expect(clippy::disallowed_methods, reason = "this crate is where programs are started")]
-pub async fn run_attended(program: &str, arguments: &[&str], folder: &Path) -> Result<ExitStatus, Error> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this crate is where programs are started"
+)]
+pub async fn run_attended(
+    program: &str,
+    arguments: &[&str],
+    folder: &Path,
+) -> Result<ExitStatus, Error> {
     let mut command = tokio::process::Command::new(program);
-    command.args(arguments).current_dir(folder).kill_on_drop(true);
-    let started = |source| Error::Start { program: program.to_owned(), working_folder: folder.to_owned(), source };
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .kill_on_drop(true);
+    let started = |source| Error::Start {
+        program: program.to_owned(),
+        working_folder: folder.to_owned(),
+        source,
+    };
     command.status().await.map_err(started)
 }
 
@@ -23,7 +37,10 @@ pub async fn run_attended(program: &str, arguments: &[&str], folder: &Path) -> R
 ///
 /// # Errors
 /// It could not be started or watched.
-pub async fn run_within(command: &TreeCommand, limit: Duration) -> Result<Option<ExitStatus>, Error> {
+pub async fn run_within(
+    command: &TreeCommand,
+    limit: Duration,
+) -> Result<Option<ExitStatus>, Error> {
     let mut tree = ProcessTree::spawn(command)?;
     let ended = tokio::time::timeout(limit, tree.wait()).await;
     tree.kill().await;
@@ -61,14 +78,28 @@ mod tests {
     async fn a_program_has_its_exit_code_or_is_ended_at_its_limit() {
         let folder = tempfile::tempdir().expect("a folder");
         let run = async |text: &str, limit| {
-            let ended = run_within(&command(folder.path(), text), limit).await.expect("started");
+            let ended = run_within(&command(folder.path(), text), limit)
+                .await
+                .expect("started");
             ended.and_then(|status| status.code())
         };
-        assert_eq!(run("echo hello; exit 3", Duration::from_mins(1)).await, Some(3));
+        assert_eq!(
+            run("echo hello; exit 3", Duration::from_mins(1)).await,
+            Some(3)
+        );
         assert_eq!(run("sleep 1000", Duration::from_millis(50)).await, None);
-        assert_eq!(std::fs::read_to_string(folder.path().join("log")).expect("a log"), "hello\n");
-        run_within(&TreeCommand { program: "/nowhere".into(), ..command(folder.path(), "") }, Duration::from_mins(1))
-            .await
-            .expect_err("there is no such program");
+        assert_eq!(
+            std::fs::read_to_string(folder.path().join("log")).expect("a log"),
+            "hello\n"
+        );
+        run_within(
+            &TreeCommand {
+                program: "/nowhere".into(),
+                ..command(folder.path(), "")
+            },
+            Duration::from_mins(1),
+        )
+        .await
+        .expect_err("there is no such program");
     }
 }

@@ -63,17 +63,28 @@ impl TreeCommand {
     pub(crate) fn spawn(&self) -> Result<(Child, ProcessIdentity), Error> {
         let mut command = self.prepare()?;
         let child = command.spawn().map_err(|source| self.not_started(source))?;
-        let pid = child.id().ok_or_else(|| self.not_started(std::io::Error::other("it has no process number")))?;
+        let pid = child
+            .id()
+            .ok_or_else(|| self.not_started(std::io::Error::other("it has no process number")))?;
         // A child that ended already is still there until it is waited for, so this can't miss it.
-        let identity = ProcessIdentity::of(pid)
-            .ok_or_else(|| Error::Watch { pid, source: std::io::ErrorKind::NotFound.into() })?;
+        let identity = ProcessIdentity::of(pid).ok_or_else(|| Error::Watch {
+            pid,
+            source: std::io::ErrorKind::NotFound.into(),
+        })?;
         Ok((child, identity))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts trees")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that starts trees"
+    )]
     fn prepare(&self) -> Result<Command, Error> {
         let mut command = Command::new(self.found().as_deref().unwrap_or(Path::new(&self.program)));
-        command.arg0(&self.program).args(&self.arguments).current_dir(&self.working_folder).process_group(0);
+        command
+            .arg0(&self.program)
+            .args(&self.arguments)
+            .current_dir(&self.working_folder)
+            .process_group(0);
         match &self.inherited {
             Inherited::Nothing => _ = command.env_clear(),
             Inherited::AllBut(dropped) => {
@@ -84,7 +95,10 @@ impl TreeCommand {
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.envs(self.marks.iter().map(|(name, value)| (name, value)));
-        command.stdin(self.stdin.open()?).stdout(open_log(&self.stdout)?).stderr(open_log(&self.stderr)?);
+        command
+            .stdin(self.stdin.open()?)
+            .stdout(open_log(&self.stdout)?)
+            .stderr(open_log(&self.stderr)?);
         Ok(command)
     }
 
@@ -96,18 +110,34 @@ impl TreeCommand {
             return None;
         }
         let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
-        let of_tm = || (self.inherited != Inherited::Nothing).then(|| std::env::var_os("PATH")).flatten();
-        let path = self.environment.iter().rfind(is_path).map(|(_, path)| path.clone()).or_else(of_tm)?;
+        let of_tm = || {
+            (self.inherited != Inherited::Nothing)
+                .then(|| std::env::var_os("PATH"))
+                .flatten()
+        };
+        let path = self
+            .environment
+            .iter()
+            .rfind(is_path)
+            .map(|(_, path)| path.clone())
+            .or_else(of_tm)?;
         which::which_in("sh", Some(path), &self.working_folder).ok()
     }
 
     /// Names the folder instead of the program when it is the folder that is missing.
     pub(super) fn not_started(&self, source: std::io::Error) -> Error {
         if !self.working_folder.is_dir() {
-            return Error::Open { path: self.working_folder.clone(), source };
+            return Error::Open {
+                path: self.working_folder.clone(),
+                source,
+            };
         }
         let program = self.program.to_string_lossy().into_owned();
-        Error::Start { program, working_folder: self.working_folder.clone(), source }
+        Error::Start {
+            program,
+            working_folder: self.working_folder.clone(),
+            source,
+        }
     }
 }
 
@@ -116,7 +146,10 @@ impl Stdin {
         match self {
             Self::Closed => Ok(Stdio::null()),
             Self::File(path) => {
-                let file = tm_untrusted::open(path).map_err(|source| Error::Open { path: path.clone(), source })?;
+                let file = tm_untrusted::open(path).map_err(|source| Error::Open {
+                    path: path.clone(),
+                    source,
+                })?;
                 Ok(Stdio::from(file))
             }
         }
@@ -131,16 +164,21 @@ fn open_log(path: &Path) -> Result<Stdio, Error> {
         return Ok(Stdio::null());
     }
     let file = tm_untrusted::append(path);
-    file.map(Stdio::from).map_err(|source| Error::Open { path: path.to_owned(), source })
+    file.map(Stdio::from).map_err(|source| Error::Open {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// Tells whether a variable is to be left out.
 fn is_dropped(patterns: &[String], name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
-    patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
-        Some(beginning) => name.starts_with(beginning.as_bytes()),
-        None => name == pattern.as_bytes(),
-    })
+    patterns
+        .iter()
+        .any(|pattern| match pattern.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning.as_bytes()),
+            None => name == pattern.as_bytes(),
+        })
 }
 
 #[cfg(test)]

@@ -22,7 +22,10 @@ impl Detached {
     /// It could not be started.
     pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
         let (child, identity) = command.spawn()?;
-        Ok(Self { child, pid: identity.pid })
+        Ok(Self {
+            child,
+            pid: identity.pid,
+        })
     }
 
     /// Returns its process number.
@@ -35,7 +38,10 @@ impl Detached {
     /// # Errors
     /// It can't be watched.
     pub async fn wait(&mut self) -> Result<ExitStatus, Error> {
-        self.child.wait().await.map_err(|source| Error::Watch { pid: self.pid, source })
+        self.child.wait().await.map_err(|source| Error::Watch {
+            pid: self.pid,
+            source,
+        })
     }
 
     /// Waits until it has ended, or kills it at the limit; `None` then.
@@ -46,7 +52,10 @@ impl Detached {
         if let Ok(ended) = tokio::time::timeout(limit, self.wait()).await {
             return ended.map(Some);
         }
-        self.child.kill().await.map_err(|source| Error::Watch { pid: self.pid, source })?;
+        self.child.kill().await.map_err(|source| Error::Watch {
+            pid: self.pid,
+            source,
+        })?;
         Ok(None)
     }
 }
@@ -61,21 +70,44 @@ mod tests {
         let (program, arguments) = shell_words(text);
         let log = folder.join("log");
         let (stdout, stderr) = (log.clone(), log);
-        TreeCommand { program, arguments, working_folder: folder.to_owned(), stdout, stderr, ..TreeCommand::default() }
+        TreeCommand {
+            program,
+            arguments,
+            working_folder: folder.to_owned(),
+            stdout,
+            stderr,
+            ..TreeCommand::default()
+        }
     }
 
     #[tokio::test]
     async fn a_program_outlives_its_handle() {
         let folder = tempfile::tempdir().expect("a folder");
         let fifo = folder.path().join("go");
-        let made = Detached::spawn(&command(folder.path(), "mkfifo go")).expect("started").wait().await.expect("ended");
+        let made = Detached::spawn(&command(folder.path(), "mkfifo go"))
+            .expect("started")
+            .wait()
+            .await
+            .expect("ended");
         assert!(made.success());
-        drop(Detached::spawn(&command(folder.path(), "read word < go; echo \"$word\" > go")).expect("started"));
+        drop(
+            Detached::spawn(&command(
+                folder.path(),
+                "read word < go; echo \"$word\" > go",
+            ))
+            .expect("started"),
+        );
         tokio::task::spawn_blocking(move || {
-            let mut pipe = std::fs::OpenOptions::new().write(true).open(&fifo).expect("somebody reads");
+            let mut pipe = std::fs::OpenOptions::new()
+                .write(true)
+                .open(&fifo)
+                .expect("somebody reads");
             std::io::Write::write_all(&mut pipe, b"on\n").expect("written");
             drop(pipe);
-            assert_eq!(std::fs::read_to_string(&fifo).expect("somebody writes"), "on\n");
+            assert_eq!(
+                std::fs::read_to_string(&fifo).expect("somebody writes"),
+                "on\n"
+            );
         })
         .await
         .expect("no panic");
@@ -85,9 +117,18 @@ mod tests {
     async fn a_program_is_killed_at_its_limit() {
         let folder = tempfile::tempdir().expect("a folder");
         let sleeper = Detached::spawn(&command(folder.path(), "exec sleep 30")).expect("started");
-        assert_eq!(sleeper.wait_within(Duration::from_millis(20)).await.expect("ended"), None);
+        assert_eq!(
+            sleeper
+                .wait_within(Duration::from_millis(20))
+                .await
+                .expect("ended"),
+            None
+        );
         let quick = Detached::spawn(&command(folder.path(), "exit 3")).expect("started");
-        let ended = quick.wait_within(Duration::from_secs(30)).await.expect("ended");
+        let ended = quick
+            .wait_within(Duration::from_secs(30))
+            .await
+            .expect("ended");
         assert_eq!(ended.and_then(|status| status.code()), Some(3));
     }
 }

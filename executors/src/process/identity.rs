@@ -20,7 +20,8 @@ impl ProcessIdentity {
 
     /// Tells whether the process still runs; one that ended and was not reaped does not.
     pub fn is_alive(self) -> bool {
-        system::process(self.pid).is_some_and(|process| process.identity == self && process.is_running())
+        system::process(self.pid)
+            .is_some_and(|process| process.identity == self && process.is_running())
     }
 }
 
@@ -38,7 +39,10 @@ mod tests {
     #[test]
     fn same_number_with_another_start_is_somebody_else() {
         let identity = ProcessIdentity::of(std::process::id()).unwrap();
-        let other = ProcessIdentity { start_time: identity.start_time + 1, ..identity };
+        let other = ProcessIdentity {
+            start_time: identity.start_time + 1,
+            ..identity
+        };
         assert!(!other.is_alive());
     }
 }

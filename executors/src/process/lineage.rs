@@ -20,7 +20,8 @@ impl Ancestor {
     /// Returns a variable that it was started with.
     pub fn variable(&self, name: &str) -> Option<String> {
         let mut entries = self.environment.split(|&byte| byte == 0);
-        let value = entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        let value =
+            entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
         Some(String::from_utf8_lossy(value).into_owned())
     }
 }
@@ -33,7 +34,10 @@ pub fn lineage(pid: u32) -> Vec<Ancestor> {
         // The number of a parent that has ended may be somebody else's.
         && all.last().is_none_or(|child| child.identity.start_time >= process.identity.start_time)
     {
-        all.push(Ancestor { identity: process.identity, environment: environment(next) });
+        all.push(Ancestor {
+            identity: process.identity,
+            environment: environment(next),
+        });
         next = process.parent;
     }
     all
@@ -65,7 +69,11 @@ mod tests {
         assert_eq!(lineage[0].identity.pid, std::process::id());
         assert_eq!(lineage[1].identity.pid, std::os::unix::process::parent_id());
         assert_eq!(lineage[0].variable("PATH"), std::env::var("PATH").ok());
-        assert!(lineage.windows(2).all(|pair| pair[0].identity.start_time >= pair[1].identity.start_time));
+        assert!(
+            lineage
+                .windows(2)
+                .all(|pair| pair[0].identity.start_time >= pair[1].identity.start_time)
+        );
     }
 
     #[test]
@@ -75,8 +83,14 @@ mod tests {
 
     #[test]
     fn variables_are_known_by_their_whole_name() {
-        let identity = ProcessIdentity { pid: 1, start_time: 1 };
-        let ancestor = Ancestor { identity, environment: b"TM_RUN_IDS=no\0TM_RUN_ID=r=1\0TM_RUN_ID=2\0".to_vec() };
+        let identity = ProcessIdentity {
+            pid: 1,
+            start_time: 1,
+        };
+        let ancestor = Ancestor {
+            identity,
+            environment: b"TM_RUN_IDS=no\0TM_RUN_ID=r=1\0TM_RUN_ID=2\0".to_vec(),
+        };
         assert_eq!(ancestor.variable("TM_RUN_ID").as_deref(), Some("r=1"));
         assert_eq!(ancestor.variable("TM_RUN"), None);
     }

@@ -41,14 +41,24 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn new(leader: Leader, marks: &[(String, String)]) -> Self {
-        let marks = marks.iter().map(|(name, value)| format!("{name}={value}").into_bytes()).collect();
-        Self { leader, marks, known: BTreeSet::new() }
+        let marks = marks
+            .iter()
+            .map(|(name, value)| format!("{name}={value}").into_bytes())
+            .collect();
+        Self {
+            leader,
+            marks,
+            known: BTreeSet::new(),
+        }
     }
 
     /// Returns its marks by name and value.
     pub(super) fn named_marks(&self) -> Vec<(String, String)> {
         let text = |mark: &Vec<u8>| String::from_utf8_lossy(mark).into_owned();
-        let named = |mark: String| mark.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let named = |mark: String| {
+            mark.split_once('=')
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        };
         self.marks.iter().map(text).filter_map(named).collect()
     }
 
@@ -68,13 +78,24 @@ impl Tree {
 
     /// Returns who belongs to the tree without a look at any environment.
     fn linked(&self, table: &ProcessTable) -> BTreeSet<u32> {
-        let mut roots: BTreeSet<u32> =
-            self.known.iter().filter(|identity| table.holds(**identity)).map(|identity| identity.pid).collect();
+        let mut roots: BTreeSet<u32> = self
+            .known
+            .iter()
+            .filter(|identity| table.holds(**identity))
+            .map(|identity| identity.pid)
+            .collect();
         if let Some(leader) = self.leader.identity() {
-            let is_current = table.get(leader.pid).is_none_or(|process| process.identity == leader);
-            let same_group =
-                table.same_group(leader.pid).filter(|member| member.identity.start_time >= leader.start_time);
-            roots.extend(same_group.filter(|_| is_current).map(|member| member.identity.pid));
+            let is_current = table
+                .get(leader.pid)
+                .is_none_or(|process| process.identity == leader);
+            let same_group = table
+                .same_group(leader.pid)
+                .filter(|member| member.identity.start_time >= leader.start_time);
+            roots.extend(
+                same_group
+                    .filter(|_| is_current)
+                    .map(|member| member.identity.pid),
+            );
         }
         roots
     }
@@ -119,38 +140,68 @@ impl<'a> Scene<'a> {
         first_start: u64,
         environment: &'a dyn Fn(u32) -> Option<Vec<u8>>,
     ) -> Self {
-        let leaders: BTreeSet<_> = trees.values().filter_map(|tree| tree.leader.identity()).collect();
+        let leaders: BTreeSet<_> = trees
+            .values()
+            .filter_map(|tree| tree.leader.identity())
+            .collect();
         let mut remembering: BTreeMap<ProcessIdentity, Vec<TreeId>> = BTreeMap::new();
         for (id, tree) in trees {
-            let leader = tree.leader.identity().filter(|leader| !tree.known.contains(leader));
+            let leader = tree
+                .leader
+                .identity()
+                .filter(|leader| !tree.known.contains(leader));
             for identity in tree.known.iter().copied().chain(leader) {
                 remembering.entry(identity).or_default().push(*id);
             }
         }
-        let mut starters: Vec<_> =
-            trees.iter().filter_map(|(id, tree)| Some((tree.starts_orphans_from()?, *id))).collect();
+        let mut starters: Vec<_> = trees
+            .iter()
+            .filter_map(|(id, tree)| Some((tree.starts_orphans_from()?, *id)))
+            .collect();
         starters.sort_unstable();
-        Self { own, table, trees, first_start, environment, remembering, leaders, starters }
+        Self {
+            own,
+            table,
+            trees,
+            first_start,
+            environment,
+            remembering,
+            leaders,
+            starters,
+        }
     }
 
     /// Returns all processes of each tree, its leader included.
     pub(super) fn members(&self) -> BTreeMap<TreeId, Vec<Process>> {
-        let mut roots: BTreeMap<TreeId, BTreeSet<u32>> =
-            self.trees.iter().map(|(id, tree)| (*id, tree.linked(self.table))).collect();
+        let mut roots: BTreeMap<TreeId, BTreeSet<u32>> = self
+            .trees
+            .iter()
+            .map(|(id, tree)| (*id, tree.linked(self.table)))
+            .collect();
         self.add_marked(&mut roots);
         self.add_left(&mut roots);
         let is_other = |pid: &u32| *pid != self.own.pid;
         let members = |roots: BTreeSet<u32>| {
             let all = self.table.with_descendants(roots);
-            all.into_iter().filter(is_other).filter_map(|pid| self.table.get(pid)).copied().collect()
+            all.into_iter()
+                .filter(is_other)
+                .filter_map(|pid| self.table.get(pid))
+                .copied()
+                .collect()
         };
-        roots.into_iter().map(|(id, roots)| (id, members(roots))).collect()
+        roots
+            .into_iter()
+            .map(|(id, roots)| (id, members(roots)))
+            .collect()
     }
 
     /// Adds to each tree the processes that have its marks, but for those that another tree remembers.
     fn add_marked(&self, roots: &mut BTreeMap<TreeId, BTreeSet<u32>>) {
         let marks = Marks::of(self.trees);
-        for process in self.table.iter().filter(|process| process.is_running() && process.identity.pid != self.own.pid)
+        for process in self
+            .table
+            .iter()
+            .filter(|process| process.is_running() && process.identity.pid != self.own.pid)
         {
             let only = match self.remembering.get(&process.identity).map(Vec::as_slice) {
                 None => None,
@@ -159,14 +210,19 @@ impl<'a> Scene<'a> {
             };
             let pid = process.identity.pid;
             if process.identity.start_time < marks.started_at
-                || only.is_some_and(|only| roots.get(&only).is_some_and(|roots| roots.contains(&pid)))
+                || only
+                    .is_some_and(|only| roots.get(&only).is_some_and(|roots| roots.contains(&pid)))
             {
                 continue;
             }
-            let Some(environment) = (self.environment)(pid) else { continue };
+            let Some(environment) = (self.environment)(pid) else {
+                continue;
+            };
             for id in marks.trees_of(&environment, self.trees) {
-                let is_old_enough =
-                    self.trees.get(&id).is_some_and(|tree| tree.started_at() <= process.identity.start_time);
+                let is_old_enough = self
+                    .trees
+                    .get(&id)
+                    .is_some_and(|tree| tree.started_at() <= process.identity.start_time);
                 if is_old_enough && only.is_none_or(|only| only == id) {
                     roots.entry(id).or_default().insert(pid);
                 }
@@ -181,8 +237,17 @@ impl<'a> Scene<'a> {
             if starters.len() > 1 {
                 continue;
             }
-            let remembering = self.remembering.get(&orphan.identity).into_iter().flatten().copied();
-            let owners: BTreeSet<TreeId> = starters.iter().map(|(_, id)| *id).chain(remembering).collect();
+            let remembering = self
+                .remembering
+                .get(&orphan.identity)
+                .into_iter()
+                .flatten()
+                .copied();
+            let owners: BTreeSet<TreeId> = starters
+                .iter()
+                .map(|(_, id)| *id)
+                .chain(remembering)
+                .collect();
             let is_owner = |id: TreeId| owners.iter().all(|owner| *owner == id);
             for (_, roots) in roots.iter_mut().filter(|(id, _)| is_owner(**id)) {
                 roots.insert(orphan.identity.pid);
@@ -192,7 +257,9 @@ impl<'a> Scene<'a> {
 
     /// Returns the trees that can have started an orphan of this age.
     fn starters_of(&self, orphan: ProcessIdentity) -> &[(u64, TreeId)] {
-        &self.starters[..self.starters.partition_point(|(from, _)| *from <= orphan.start_time)]
+        &self.starters[..self
+            .starters
+            .partition_point(|(from, _)| *from <= orphan.start_time)]
     }
 
     fn unknown_orphans(&self) -> impl Iterator<Item = &Process> {
@@ -200,7 +267,9 @@ impl<'a> Scene<'a> {
             .children(self.own.pid)
             .filter(|process| process.is_running() && self.own.adopted(process))
             .filter(|process| process.identity.start_time >= self.first_start)
-            .filter(|process| !(self.environment)(process.identity.pid).is_some_and(|text| is_spared(&text)))
+            .filter(|process| {
+                !(self.environment)(process.identity.pid).is_some_and(|text| is_spared(&text))
+            })
     }
 
     /// Returns what each tree should remember from now on.
@@ -210,10 +279,16 @@ impl<'a> Scene<'a> {
         for (id, tree) in self.trees {
             let members = self.table.with_descendants(tree.linked(self.table));
             claimed.extend(members.iter().copied());
-            let identities = members.iter().filter_map(|pid| self.table.get(*pid)).map(|process| process.identity);
+            let identities = members
+                .iter()
+                .filter_map(|pid| self.table.get(*pid))
+                .map(|process| process.identity);
             known.insert(*id, identities.collect());
         }
-        for orphan in self.unknown_orphans().filter(|orphan| !claimed.contains(&orphan.identity.pid)) {
+        for orphan in self
+            .unknown_orphans()
+            .filter(|orphan| !claimed.contains(&orphan.identity.pid))
+        {
             if let [(_, id)] = self.starters_of(orphan.identity) {
                 known.entry(*id).or_default().insert(orphan.identity);
             }
@@ -224,10 +299,16 @@ impl<'a> Scene<'a> {
     /// Returns the adopted children that ended and are waited for by nobody else.
     pub(super) fn ended_orphans(&self) -> impl Iterator<Item = u32> {
         let is_known = |id: &TreeId, process: &Process| {
-            self.trees.get(id).is_some_and(|tree| tree.known.contains(&process.identity))
+            self.trees
+                .get(id)
+                .is_some_and(|tree| tree.known.contains(&process.identity))
         };
         let remembered = move |process: &Process| {
-            self.remembering.get(&process.identity).into_iter().flatten().any(|id| is_known(id, process))
+            self.remembering
+                .get(&process.identity)
+                .into_iter()
+                .flatten()
+                .any(|id| is_known(id, process))
         };
         self.table
             .children(self.own.pid)
@@ -253,28 +334,46 @@ impl<'a> Marks<'a> {
         let (mut by_mark, mut started_at) = (BTreeMap::<&[u8], Vec<TreeId>>::new(), u64::MAX);
         for (id, tree) in trees {
             // A tree without marks has nothing to find by them.
-            let Some(rarest) = tree.marks.iter().min_by_key(|mark| shared.get(mark.as_slice())) else { continue };
+            let Some(rarest) = tree
+                .marks
+                .iter()
+                .min_by_key(|mark| shared.get(mark.as_slice()))
+            else {
+                continue;
+            };
             by_mark.entry(rarest).or_default().push(*id);
             started_at = started_at.min(tree.started_at());
         }
-        Self { by_mark, started_at }
+        Self {
+            by_mark,
+            started_at,
+        }
     }
 
     /// Returns the trees all of whose marks are in an environment.
     fn trees_of(&self, environment: &[u8], trees: &BTreeMap<TreeId, Tree>) -> BTreeSet<TreeId> {
         let variables: BTreeSet<&[u8]> = environment.split(|&byte| byte == 0).collect();
-        let candidates = variables.iter().filter_map(|variable| self.by_mark.get(variable)).flatten();
+        let candidates = variables
+            .iter()
+            .filter_map(|variable| self.by_mark.get(variable))
+            .flatten();
         let has_all = |id: &TreeId| {
-            trees.get(id).is_some_and(|tree| tree.marks.iter().all(|mark| variables.contains(mark.as_slice())))
+            trees.get(id).is_some_and(|tree| {
+                tree.marks
+                    .iter()
+                    .all(|mark| variables.contains(mark.as_slice()))
+            })
         };
         candidates.copied().filter(has_all).collect()
     }
 }
 
 fn is_spared(environment: &[u8]) -> bool {
-    environment
-        .split(|&byte| byte == 0)
-        .any(|variable| variable.strip_prefix(SPARED.as_bytes()).is_some_and(|rest| rest.starts_with(b"=")))
+    environment.split(|&byte| byte == 0).any(|variable| {
+        variable
+            .strip_prefix(SPARED.as_bytes())
+            .is_some_and(|rest| rest.starts_with(b"="))
+    })
 }
 
 #[cfg(test)]
@@ -287,11 +386,20 @@ mod tests {
 
     fn process(pid: u32, parent: u32, group: u32, start_time: u64) -> Process {
         let identity = ProcessIdentity { pid, start_time };
-        Process { identity, parent, group, session: OWN, state: ProcessState::Running }
+        Process {
+            identity,
+            parent,
+            group,
+            session: OWN,
+            state: ProcessState::Running,
+        }
     }
 
     fn marked(leader: Leader, marks: &[(&str, &str)]) -> Tree {
-        let marks: Vec<_> = marks.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let marks: Vec<_> = marks
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         Tree::new(leader, &marks)
     }
 
@@ -300,19 +408,38 @@ mod tests {
     }
 
     /// The numbers of the members of each tree, and of the processes whose environment was read.
-    fn members(trees: Vec<Tree>, processes: &[Process], environments: &[(u32, &str)]) -> (Vec<Vec<u32>>, Vec<u32>) {
-        let table: ProcessTable = processes.iter().copied().chain([process(OWN, 1, OWN, 1)]).collect();
+    fn members(
+        trees: Vec<Tree>,
+        processes: &[Process],
+        environments: &[(u32, &str)],
+    ) -> (Vec<Vec<u32>>, Vec<u32>) {
+        let table: ProcessTable = processes
+            .iter()
+            .copied()
+            .chain([process(OWN, 1, OWN, 1)])
+            .collect();
         let trees: BTreeMap<TreeId, Tree> = (1..).map(TreeId).zip(trees).collect();
         let read = RefCell::new(Vec::new());
         let environment = |pid: u32| {
             read.borrow_mut().push(pid);
-            let text = environments.iter().find(|(of, _)| *of == pid).map(|(_, text)| *text)?;
+            let text = environments
+                .iter()
+                .find(|(of, _)| *of == pid)
+                .map(|(_, text)| *text)?;
             Some(text.replace(' ', "\0").into_bytes())
         };
-        let own = Own { pid: OWN, group: OWN, session: OWN };
+        let own = Own {
+            pid: OWN,
+            group: OWN,
+            session: OWN,
+        };
         let members = Scene::new(own, &table, &trees, 0, &environment).members();
-        let numbers = |members: Vec<Process>| members.iter().map(|process| process.identity.pid).collect();
-        (members.into_values().map(numbers).collect(), read.into_inner())
+        let numbers =
+            |members: Vec<Process>| members.iter().map(|process| process.identity.pid).collect();
+        (
+            members.into_values().map(numbers).collect(),
+            read.into_inner(),
+        )
     }
 
     #[test]
@@ -331,11 +458,23 @@ mod tests {
             process(402, 1, 402, 4),
             process(403, 400, 403, 8),
         ];
-        let environments = [(400, "A=b RUN=r TRY=1 TASK=2"), (401, "RUN=r TASK=2"), (402, "RUN=r TASK=1 TRY=1")];
+        let environments = [
+            (400, "A=b RUN=r TRY=1 TASK=2"),
+            (401, "RUN=r TASK=2"),
+            (402, "RUN=r TASK=1 TRY=1"),
+        ];
         let (members, read) = members(trees, &processes, &environments);
-        assert_eq!(members, [vec![200, 201], vec![300, 400, 403], vec![]], "402 is older than its tree");
+        assert_eq!(
+            members,
+            [vec![200, 201], vec![300, 400, 403], vec![]],
+            "402 is older than its tree"
+        );
         let of_others: Vec<u32> = read.iter().copied().filter(|pid| *pid >= 400).collect();
-        assert_eq!(of_others, [400, 401, 403], "each once, however many trees there are");
+        assert_eq!(
+            of_others,
+            [400, 401, 403],
+            "each once, however many trees there are"
+        );
     }
 
     #[test]
@@ -352,14 +491,34 @@ mod tests {
     #[test]
     fn an_unknown_orphan_is_left_to_the_only_tree_that_can_have_started_it() {
         // In a session of its own, so that this process can't have started it.
-        let orphan = Process { session: 500, ..process(501, OWN, 500, 9) };
-        let processes = [process(200, OWN, 200, 5), process(300, OWN, 300, 12), orphan];
+        let orphan = Process {
+            session: 500,
+            ..process(501, OWN, 500, 9)
+        };
+        let processes = [
+            process(200, OWN, 200, 5),
+            process(300, OWN, 300, 12),
+            orphan,
+        ];
         let (first, second) = (child(200, 5), child(300, 12));
-        let trees = |leaders: &[Leader]| leaders.iter().map(|leader| marked(*leader, &[])).collect::<Vec<_>>();
+        let trees = |leaders: &[Leader]| {
+            leaders
+                .iter()
+                .map(|leader| marked(*leader, &[]))
+                .collect::<Vec<_>>()
+        };
         let found = |leaders: &[Leader]| members(trees(leaders), &processes, &[]).0;
         assert_eq!(found(&[first, second]), [vec![200, 501], vec![300]]);
-        assert_eq!(found(&[first, second, Leader::Starting]), [vec![200], vec![300], vec![]], "two can have");
-        assert_eq!(found(&[second, Leader::Unknown]), [vec![300, 501], vec![501]], "none can have");
+        assert_eq!(
+            found(&[first, second, Leader::Starting]),
+            [vec![200], vec![300], vec![]],
+            "two can have"
+        );
+        assert_eq!(
+            found(&[second, Leader::Unknown]),
+            [vec![300, 501], vec![501]],
+            "none can have"
+        );
         let spared = members(trees(&[first, second]), &processes, &[(501, "TM_SPARED=1")]).0;
         assert_eq!(spared, [vec![200], vec![300]]);
     }
@@ -368,12 +527,20 @@ mod tests {
     fn one_look_reads_no_environment_of_what_is_known() {
         let trees: Vec<Tree> = (0..300_u32)
             .map(|number| {
-                let mut tree = marked(child(1000 + number, 5), &[("RUN", "r"), ("TASK", &number.to_string())]);
-                tree.known.insert(ProcessIdentity { pid: 1000 + number, start_time: 5 });
+                let mut tree = marked(
+                    child(1000 + number, 5),
+                    &[("RUN", "r"), ("TASK", &number.to_string())],
+                );
+                tree.known.insert(ProcessIdentity {
+                    pid: 1000 + number,
+                    start_time: 5,
+                });
                 tree
             })
             .collect();
-        let processes: Vec<Process> = (0..300).map(|number| process(1000 + number, OWN, 1000 + number, 5)).collect();
+        let processes: Vec<Process> = (0..300)
+            .map(|number| process(1000 + number, OWN, 1000 + number, 5))
+            .collect();
         let (members, read) = members(trees, &processes, &[]);
         assert!(members.iter().all(|members| members.len() == 1));
         assert_eq!(read, [] as [u32; 0]);

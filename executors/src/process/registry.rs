@@ -29,7 +29,10 @@ struct Registry {
 fn registry() -> MutexGuard<'static, Registry> {
     static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();
     // Every change under the lock is a single insert or remove, so a panic elsewhere leaves nothing half done.
-    REGISTRY.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+    REGISTRY
+        .get_or_init(Mutex::default)
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Adds a tree; from now on no orphan is killed as somebody else's that can be its own.
@@ -69,15 +72,22 @@ pub(super) fn members(id: TreeId) -> Vec<Process> {
     let members = look.get(&id).cloned().unwrap_or_default();
     let mut registry = registry();
     if let Some(tree) = registry.trees.get_mut(&id) {
-        tree.known.extend(members.iter().map(|process| process.identity));
+        tree.known
+            .extend(members.iter().map(|process| process.identity));
     }
     members
 }
 
 /// Looks at all processes and returns the marks of the tree that this one belongs to.
 pub(super) fn marks_of(pid: u32) -> Option<Vec<(String, String)>> {
-    let is_its_own = |members: &Vec<Process>| members.iter().any(|process| process.identity.pid == pid);
-    let (id, _) = with_scene(|scene| scene.members().into_iter().find(|(_, members)| is_its_own(members)))?;
+    let is_its_own =
+        |members: &Vec<Process>| members.iter().any(|process| process.identity.pid == pid);
+    let (id, _) = with_scene(|scene| {
+        scene
+            .members()
+            .into_iter()
+            .find(|(_, members)| is_its_own(members))
+    })?;
     registry().trees.get(&id).map(Tree::named_marks)
 }
 
@@ -85,7 +95,10 @@ pub(super) fn marks_of(pid: u32) -> Option<Vec<(String, String)>> {
 pub(super) fn observe() {
     {
         let mut registry = registry();
-        if registry.observed_at.is_some_and(|before| before.elapsed() < OBSERVE_EVERY / 2) {
+        if registry
+            .observed_at
+            .is_some_and(|before| before.elapsed() < OBSERVE_EVERY / 2)
+        {
             return;
         }
         registry.observed_at = Some(Instant::now());
@@ -106,13 +119,27 @@ pub(super) fn observe() {
 ///
 /// True only where orphans come to this process and none is there that could be the tree's.
 pub(super) fn left_nothing(id: TreeId) -> bool {
-    let (Some(own), Some(children)) = (own(), system::adopted_children()) else { return false };
+    let (Some(own), Some(children)) = (own(), system::adopted_children()) else {
+        return false;
+    };
     let registry = registry();
-    let Some(tree) = registry.trees.get(&id) else { return true };
-    let Leader::Child(leader) = tree.leader else { return false };
-    let waited_for: BTreeSet<u32> =
-        registry.trees.values().filter_map(|tree| tree.leader.identity()).map(|leader| leader.pid).collect();
-    if tree.known.iter().any(|identity| *identity != leader && identity.is_alive()) {
+    let Some(tree) = registry.trees.get(&id) else {
+        return true;
+    };
+    let Leader::Child(leader) = tree.leader else {
+        return false;
+    };
+    let waited_for: BTreeSet<u32> = registry
+        .trees
+        .values()
+        .filter_map(|tree| tree.leader.identity())
+        .map(|leader| leader.pid)
+        .collect();
+    if tree
+        .known
+        .iter()
+        .any(|identity| *identity != leader && identity.is_alive())
+    {
         return false;
     }
     children
@@ -127,14 +154,31 @@ fn with_scene<Answer>(decide: impl FnOnce(&Scene<'_>) -> Answer) -> Answer {
     let table = system::processes();
     let (trees, first_start) = {
         let registry = registry();
-        (registry.trees.clone(), registry.first_start.unwrap_or(u64::MAX))
+        (
+            registry.trees.clone(),
+            registry.first_start.unwrap_or(u64::MAX),
+        )
     };
     let pid = std::process::id();
-    let own = own().unwrap_or(Own { pid, group: pid, session: pid });
-    decide(&Scene::new(own, &table, &trees, first_start, &system::environment))
+    let own = own().unwrap_or(Own {
+        pid,
+        group: pid,
+        session: pid,
+    });
+    decide(&Scene::new(
+        own,
+        &table,
+        &trees,
+        first_start,
+        &system::environment,
+    ))
 }
 
 fn own() -> Option<Own> {
     let pid = std::process::id();
-    system::process(pid).map(|process| Own { pid, group: process.group, session: process.session })
+    system::process(pid).map(|process| Own {
+        pid,
+        group: process.group,
+        session: process.session,
+    })
 }

@@ -26,7 +26,14 @@ struct State<Seen> {
 
 impl<Seen> SharedScan<Seen> {
     pub(super) const fn new() -> Self {
-        Self { state: Mutex::new(State { begun: 0, is_under_way: false, last: None }), over: Condvar::new() }
+        Self {
+            state: Mutex::new(State {
+                begun: 0,
+                is_under_way: false,
+                last: None,
+            }),
+            over: Condvar::new(),
+        }
     }
 
     /// Returns what is seen by a look that begins after this call: by `look` itself, or by that of somebody else who
@@ -51,11 +58,17 @@ impl<Seen> SharedScan<Seen> {
             if !state.is_under_way {
                 break;
             }
-            state = self.over.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .over
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         state.begun += 1;
         state.is_under_way = true;
-        let under_way = UnderWay { looks: self, number: state.begun };
+        let under_way = UnderWay {
+            looks: self,
+            number: state.begun,
+        };
         drop(state);
         let seen = Arc::new(look());
         under_way.ended(Arc::clone(&seen));
@@ -102,7 +115,10 @@ mod tests {
             look()
         });
         assert_eq!(*first, 1);
-        let answers: Vec<u32> = questions.into_iter().map(|question| *looks.answer(question, look)).collect();
+        let answers: Vec<u32> = questions
+            .into_iter()
+            .map(|question| *looks.answer(question, look))
+            .collect();
         assert_eq!(answers, [2; 8]);
         assert_eq!(*looks.next(look), 3, "and a later question by a later look");
     }
@@ -125,7 +141,9 @@ mod tests {
     #[test]
     fn a_look_that_panics_holds_up_nobody() {
         let looks: SharedScan<u32> = SharedScan::new();
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| looks.next(|| panic!("on purpose"))));
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            looks.next(|| panic!("on purpose"))
+        }));
         assert!(panicked.is_err());
         assert_eq!(*looks.next(|| 7), 7);
     }

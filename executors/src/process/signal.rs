@@ -14,7 +14,9 @@ pub(super) const fn of_stop(stop: StopSignal) -> Signal {
 
 /// Sends the signal; a process that is gone needs none.
 pub(super) fn send(identity: ProcessIdentity, signal: Signal) {
-    let Some(pid) = to_pid(identity.pid) else { return };
+    let Some(pid) = to_pid(identity.pid) else {
+        return;
+    };
     if let Err(error) = send_exactly(identity, pid, signal) {
         tracing::debug!(pid = identity.pid, %error, "signal not delivered");
     }
@@ -26,7 +28,9 @@ fn send_exactly(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::
     use rustix::io::Errno;
     let handle = match rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
         Ok(handle) => handle,
-        Err(Errno::NOSYS | Errno::PERM | Errno::MFILE | Errno::NFILE) => return send_checked(identity, pid, signal),
+        Err(Errno::NOSYS | Errno::PERM | Errno::MFILE | Errno::NFILE) => {
+            return send_checked(identity, pid, signal);
+        }
         Err(error) => return Err(error),
     };
     if !is_still(identity) {
@@ -44,7 +48,11 @@ fn send_exactly(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::
 }
 
 fn send_checked(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::io::Result<()> {
-    if is_still(identity) { rustix::process::kill_process(pid, signal) } else { Ok(()) }
+    if is_still(identity) {
+        rustix::process::kill_process(pid, signal)
+    } else {
+        Ok(())
+    }
 }
 
 fn is_still(identity: ProcessIdentity) -> bool {

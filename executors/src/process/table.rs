@@ -46,7 +46,11 @@ impl FromIterator<Process> for ProcessTable {
             table.children.entry(process.parent).or_default().push(pid);
             table.same_group.entry(process.group).or_default().push(pid);
             if process.session != process.group {
-                table.same_group.entry(process.session).or_default().push(pid);
+                table
+                    .same_group
+                    .entry(process.session)
+                    .or_default()
+                    .push(pid);
             }
             table.processes.insert(pid, process);
         }
@@ -65,17 +69,26 @@ impl ProcessTable {
 
     /// Tells whether exactly this process is in the table, ended or not.
     pub(super) fn holds(&self, identity: ProcessIdentity) -> bool {
-        self.get(identity.pid).is_some_and(|process| process.identity == identity)
+        self.get(identity.pid)
+            .is_some_and(|process| process.identity == identity)
     }
 
     /// Returns the processes whose parent is this one.
     pub(super) fn children(&self, parent: u32) -> impl Iterator<Item = &Process> {
-        self.children.get(&parent).into_iter().flatten().filter_map(|pid| self.get(*pid))
+        self.children
+            .get(&parent)
+            .into_iter()
+            .flatten()
+            .filter_map(|pid| self.get(*pid))
     }
 
     /// Returns the processes in the group or the session that this one leads or led.
     pub(super) fn same_group(&self, leader: u32) -> impl Iterator<Item = &Process> {
-        self.same_group.get(&leader).into_iter().flatten().filter_map(|pid| self.get(*pid))
+        self.same_group
+            .get(&leader)
+            .into_iter()
+            .flatten()
+            .filter_map(|pid| self.get(*pid))
     }
 
     /// Adds all descendants of `roots` to them.
@@ -86,7 +99,10 @@ impl ProcessTable {
         let mut all = roots;
         while let Some(pid) = open.pop() {
             let started_at = self.get(pid).map_or(0, |parent| parent.identity.start_time);
-            for child in self.children(pid).filter(|child| child.identity.start_time >= started_at) {
+            for child in self
+                .children(pid)
+                .filter(|child| child.identity.start_time >= started_at)
+            {
                 if all.insert(child.identity.pid) {
                     open.push(child.identity.pid);
                 }
@@ -102,30 +118,62 @@ mod tests {
 
     fn process(pid: u32, parent: u32, start_time: u64) -> Process {
         let identity = ProcessIdentity { pid, start_time };
-        Process { identity, parent, group: pid, session: pid, state: ProcessState::Running }
+        Process {
+            identity,
+            parent,
+            group: pid,
+            session: pid,
+            state: ProcessState::Running,
+        }
     }
 
     #[test]
     fn descendants_are_found_through_all_generations() {
-        let table: ProcessTable =
-            [process(1, 0, 1), process(10, 1, 5), process(11, 10, 6), process(12, 11, 7), process(20, 1, 8)]
-                .into_iter()
-                .collect();
-        assert_eq!(table.with_descendants(BTreeSet::from([10])), BTreeSet::from([10, 11, 12]));
+        let table: ProcessTable = [
+            process(1, 0, 1),
+            process(10, 1, 5),
+            process(11, 10, 6),
+            process(12, 11, 7),
+            process(20, 1, 8),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(
+            table.with_descendants(BTreeSet::from([10])),
+            BTreeSet::from([10, 11, 12])
+        );
     }
 
     #[test]
     fn child_older_than_its_parent_is_not_its_child() {
-        let table: ProcessTable = [process(10, 1, 50), process(11, 10, 6)].into_iter().collect();
-        assert_eq!(table.with_descendants(BTreeSet::from([10])), BTreeSet::from([10]));
+        let table: ProcessTable = [process(10, 1, 50), process(11, 10, 6)]
+            .into_iter()
+            .collect();
+        assert_eq!(
+            table.with_descendants(BTreeSet::from([10])),
+            BTreeSet::from([10])
+        );
     }
 
     #[test]
     fn group_and_session_of_a_dead_leader_are_still_its_own() {
-        let in_group = Process { group: 9, session: 3, ..process(20, 1, 5) };
-        let in_session = Process { group: 21, session: 9, ..process(21, 1, 5) };
-        let table: ProcessTable = [in_group, in_session, process(22, 1, 5)].into_iter().collect();
-        let same_group: Vec<u32> = table.same_group(9).map(|process| process.identity.pid).collect();
+        let in_group = Process {
+            group: 9,
+            session: 3,
+            ..process(20, 1, 5)
+        };
+        let in_session = Process {
+            group: 21,
+            session: 9,
+            ..process(21, 1, 5)
+        };
+        let table: ProcessTable = [in_group, in_session, process(22, 1, 5)]
+            .into_iter()
+            .collect();
+        let same_group: Vec<u32> = table
+            .same_group(9)
+            .map(|process| process.identity.pid)
+            .collect();
         assert_eq!(same_group, [20, 21]);
     }
 }

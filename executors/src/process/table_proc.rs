@@ -9,8 +9,13 @@ use std::path::PathBuf;
 ///
 /// Processes that end meanwhile are left out; one that is started meanwhile may be missing.
 pub(super) fn processes() -> ProcessTable {
-    let Ok(entries) = fs::read_dir("/proc") else { return ProcessTable::default() };
-    entries.flatten().filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return ProcessTable::default();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?))
+        .collect()
 }
 
 /// Reads what is known about one process, `None` when there is none with this number.
@@ -20,13 +25,20 @@ pub(super) fn process(pid: u32) -> Option<Process> {
 
 /// Returns the words of each process's command line.
 pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
     let command_line = |pid: u32| {
         let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let words = words.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+        let words = words
+            .split(|&byte| byte == 0)
+            .map(|word| String::from_utf8_lossy(word).into_owned());
         Some((pid, words.collect()))
     };
-    entries.flatten().filter_map(|entry| command_line(entry.file_name().to_str()?.parse().ok()?)).collect()
+    entries
+        .flatten()
+        .filter_map(|entry| command_line(entry.file_name().to_str()?.parse().ok()?))
+        .collect()
 }
 
 /// Returns where a process works; `None` for somebody else's process.
@@ -45,13 +57,19 @@ pub(super) fn environment(pid: u32) -> Option<Vec<u8>> {
 pub(super) fn adopted_children() -> Option<Vec<u32>> {
     let pid = std::process::id();
     let text = fs::read_to_string(format!("/proc/self/task/{pid}/children")).ok()?;
-    Some(text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect())
+    Some(
+        text.split_ascii_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect(),
+    )
 }
 
 /// Parses `/proc/<pid>/stat`; the name in parentheses may hold anything, so everything counts from its end.
 fn parse_stat(pid: u32, stat: &[u8]) -> Option<Process> {
     let name_end = stat.iter().rposition(|&byte| byte == b')')?;
-    let mut fields = str::from_utf8(stat.get(name_end + 1..)?).ok()?.split_ascii_whitespace();
+    let mut fields = str::from_utf8(stat.get(name_end + 1..)?)
+        .ok()?
+        .split_ascii_whitespace();
     let state = match fields.next()? {
         "Z" | "X" | "x" => ProcessState::Ended,
         _ => ProcessState::Running,
@@ -60,7 +78,13 @@ fn parse_stat(pid: u32, stat: &[u8]) -> Option<Process> {
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
     let start_time = fields.nth(15)?.parse().ok()?;
-    Some(Process { identity: ProcessIdentity { pid, start_time }, parent, group, session, state })
+    Some(Process {
+        identity: ProcessIdentity { pid, start_time },
+        parent,
+        group,
+        session,
+        state,
+    })
 }
 
 #[cfg(test)]
@@ -72,7 +96,13 @@ mod tests {
         let stat = b"77 (a) Z 1 2 (3)) S 5 6 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 9 9";
         let process = parse_stat(77, stat).unwrap();
         assert_eq!((process.parent, process.group, process.session), (5, 6, 7));
-        assert_eq!(process.identity, ProcessIdentity { pid: 77, start_time: 4242 });
+        assert_eq!(
+            process.identity,
+            ProcessIdentity {
+                pid: 77,
+                start_time: 4242
+            }
+        );
         assert!(process.is_running());
     }
 

@@ -9,12 +9,17 @@ use std::process::{Command, Stdio};
 
 /// Reads the whole table.
 pub(super) fn processes() -> ProcessTable {
-    list(&["-A"]).iter().filter_map(|line| parse_line(line)).collect()
+    list(&["-A"])
+        .iter()
+        .filter_map(|line| parse_line(line))
+        .collect()
 }
 
 /// Reads what is known about one process, `None` when there is none with this number.
 pub(super) fn process(pid: u32) -> Option<Process> {
-    list(&["-p", &pid.to_string()]).iter().find_map(|line| parse_line(line))
+    list(&["-p", &pid.to_string()])
+        .iter()
+        .find_map(|line| parse_line(line))
 }
 
 /// Returns nothing: environments of other processes can't be read here.
@@ -31,9 +36,15 @@ pub(super) fn adopted_children() -> Option<Vec<u32>> {
 pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
     let parse = |line: &String| {
         let mut words = line.split_ascii_whitespace();
-        Some((words.next()?.parse().ok()?, words.map(str::to_owned).collect()))
+        Some((
+            words.next()?.parse().ok()?,
+            words.map(str::to_owned).collect(),
+        ))
     };
-    ask(&["-A"], "pid=,args=").iter().filter_map(parse).collect()
+    ask(&["-A"], "pid=,args=")
+        .iter()
+        .filter_map(parse)
+        .collect()
 }
 
 /// `ps` does not tell where a process works.
@@ -45,23 +56,51 @@ fn list(selection: &[&str]) -> Vec<String> {
     ask(selection, "pid=,ppid=,pgid=,state=,lstart=")
 }
 
-#[expect(clippy::disallowed_methods, reason = "`ps` is the only portable way to ask, and leaves nothing behind")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "`ps` is the only portable way to ask, and leaves nothing behind"
+)]
 fn ask(selection: &[&str], columns: &str) -> Vec<String> {
-    let output =
-        Command::new("ps").args(selection).args(["-o", columns]).env("LC_ALL", "C").stdin(Stdio::null()).output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let output = Command::new("ps")
+        .args(selection)
+        .args(["-o", columns])
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output();
+    let text = output
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 /// Parses `pid ppid pgid state Mon Nov 21 01:37:00 2026`; the session is not told, so the group stands for it.
 fn parse_line(line: &str) -> Option<Process> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let [pid, parent, group, state, _weekday, month, day, time, year] = words[..] else { return None };
-    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let [pid, parent, group, state, _weekday, month, day, time, year] = words[..] else {
+        return None;
+    };
+    let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
     let month = months.iter().position(|name| *name == month)? + 1;
-    let start_time = format!("{year}{month:02}{day:0>2}{}", time.replace(':', "")).parse().ok()?;
+    let start_time = format!("{year}{month:02}{day:0>2}{}", time.replace(':', ""))
+        .parse()
+        .ok()?;
     let group = group.parse().ok()?;
-    let state = if state.starts_with('Z') { ProcessState::Ended } else { ProcessState::Running };
-    let identity = ProcessIdentity { pid: pid.parse().ok()?, start_time };
-    Some(Process { identity, parent: parent.parse().ok()?, group, session: group, state })
+    let state = if state.starts_with('Z') {
+        ProcessState::Ended
+    } else {
+        ProcessState::Running
+    };
+    let identity = ProcessIdentity {
+        pid: pid.parse().ok()?,
+        start_time,
+    };
+    Some(Process {
+        identity,
+        parent: parent.parse().ok()?,
+        group,
+        session: group,
+        state,
+    })
 }

@@ -55,12 +55,17 @@ impl ProcessTree {
     pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
         become_subreaper()?;
         let id = registry::add(Tree::new(Leader::Starting, &command.marks));
-        let may_start = tm_faults::check("spawn: before").map_err(|source| command.not_started(source));
+        let may_start =
+            tm_faults::check("spawn: before").map_err(|source| command.not_started(source));
         match may_start.and_then(|()| command.spawn()) {
             Ok((child, identity)) => {
                 tm_faults::point("spawn: after");
                 registry::started(id, identity);
-                Ok(Self { id, leader: Some(identity), state: State::Child(child) })
+                Ok(Self {
+                    id,
+                    leader: Some(identity),
+                    state: State::Child(child),
+                })
             }
             Err(error) => {
                 registry::remove(id);
@@ -72,7 +77,11 @@ impl ProcessTree {
     /// Takes over the tree of a program that an earlier tm started; with no identity, whatever holds the marks.
     pub fn adopt(leader: Option<ProcessIdentity>, marks: &[(String, String)]) -> Self {
         let known = leader.map_or(Leader::Unknown, Leader::Adopted);
-        Self { id: registry::add(Tree::new(known, marks)), leader, state: State::Foreign }
+        Self {
+            id: registry::add(Tree::new(known, marks)),
+            leader,
+            state: State::Foreign,
+        }
     }
 
     /// Returns who the program is, `None` for an adopted tree whose program nobody knows.
@@ -84,7 +93,10 @@ impl ProcessTree {
     ///
     /// Its descendants may live on. May be dropped and called again.
     pub async fn wait(&mut self) -> Result<Option<ExitStatus>, Error> {
-        let mut looks = tokio::time::interval_at(tokio::time::Instant::now() + OBSERVE_EVERY / 5, OBSERVE_EVERY);
+        let mut looks = tokio::time::interval_at(
+            tokio::time::Instant::now() + OBSERVE_EVERY / 5,
+            OBSERVE_EVERY,
+        );
         loop {
             tokio::select! {
                 biased;
@@ -97,7 +109,10 @@ impl ProcessTree {
     /// Asks the program politely to stop, with those of its descendants that are in its group, as a terminal does.
     pub fn ask_to_stop(&self, stop_signal: StopSignal) {
         let Some(leader) = self.leader else { return };
-        for process in registry::members(self.id).iter().filter(|process| process.group == leader.pid) {
+        for process in registry::members(self.id)
+            .iter()
+            .filter(|process| process.group == leader.pid)
+        {
             signal::send(process.identity, signal::of_stop(stop_signal));
         }
     }
@@ -117,9 +132,12 @@ impl ProcessTree {
         if !self.is_known_to_be_gone() {
             let mut leftovers = Leftovers::new(self.leader);
             if let Some(grace) = grace {
-                self.send_until_gone(Signal::TERM, grace, &mut leftovers).await;
+                self.send_until_gone(Signal::TERM, grace, &mut leftovers)
+                    .await;
             }
-            terminated.survivors = self.send_until_gone(Signal::KILL, KILL_LIMIT, &mut leftovers).await;
+            terminated.survivors = self
+                .send_until_gone(Signal::KILL, KILL_LIMIT, &mut leftovers)
+                .await;
             terminated.leftovers = leftovers.count();
         }
         self.reap_leader().await;
@@ -133,7 +151,9 @@ impl ProcessTree {
     /// Tells, as far as that is cheap to see, that the program has ended and left nothing.
     fn is_known_to_be_gone(&mut self) -> bool {
         match &mut self.state {
-            State::Child(child) => matches!(child.try_wait(), Ok(Some(_))) && registry::left_nothing(self.id),
+            State::Child(child) => {
+                matches!(child.try_wait(), Ok(Some(_))) && registry::left_nothing(self.id)
+            }
             State::Foreign => false,
             State::Gone => true,
         }
@@ -142,7 +162,12 @@ impl ProcessTree {
     /// Signals whatever is left until nothing is, or until the limit; returns how many processes are left then.
     ///
     /// KILL is sent again in each round, since a process can start another between the look and the signal.
-    async fn send_until_gone(&mut self, signal: Signal, limit: Duration, leftovers: &mut Leftovers) -> u32 {
+    async fn send_until_gone(
+        &mut self,
+        signal: Signal,
+        limit: Duration,
+        leftovers: &mut Leftovers,
+    ) -> u32 {
         let give_up_at = Instant::now() + limit;
         let mut pause = FIRST_PAUSE;
         let mut signalled = BTreeSet::new();
@@ -183,7 +208,10 @@ impl Drop for ProcessTree {
             if self.is_known_to_be_gone() {
                 break;
             }
-            let alive: Vec<Process> = registry::members(self.id).into_iter().filter(Process::is_running).collect();
+            let alive: Vec<Process> = registry::members(self.id)
+                .into_iter()
+                .filter(Process::is_running)
+                .collect();
             if alive.is_empty() {
                 break;
             }
@@ -204,7 +232,10 @@ struct Leftovers {
 
 impl Leftovers {
     const fn new(leader: Option<ProcessIdentity>) -> Self {
-        Self { leader, seen: BTreeSet::new() }
+        Self {
+            leader,
+            seen: BTreeSet::new(),
+        }
     }
 
     fn see(&mut self, process: ProcessIdentity) {
@@ -219,11 +250,18 @@ impl Leftovers {
 }
 
 /// Waits for the program; how one ended that another process started can't be learnt.
-async fn leader_end(leader: Option<ProcessIdentity>, state: &mut State) -> Result<Option<ExitStatus>, Error> {
+async fn leader_end(
+    leader: Option<ProcessIdentity>,
+    state: &mut State,
+) -> Result<Option<ExitStatus>, Error> {
     match state {
         State::Child(child) => {
             let pid = leader.map_or(0, |leader| leader.pid);
-            child.wait().await.map(Some).map_err(|source| Error::Watch { pid, source })
+            child
+                .wait()
+                .await
+                .map(Some)
+                .map_err(|source| Error::Watch { pid, source })
         }
         State::Foreign => {
             while leader.is_some_and(ProcessIdentity::is_alive) {
@@ -243,5 +281,9 @@ async fn observe() {
 
 async fn alive(id: TreeId) -> Vec<Process> {
     let looked = tokio::task::spawn_blocking(move || registry::members(id)).await;
-    looked.unwrap_or_default().into_iter().filter(Process::is_running).collect()
+    looked
+        .unwrap_or_default()
+        .into_iter()
+        .filter(Process::is_running)
+        .collect()
 }

@@ -37,8 +37,18 @@ pub fn expected_reading(command: &TestCommand, worktree: &Path) -> Reading {
     if command.results.is_some() || command.format != ResultFormat::Auto {
         return Reading::PerTest;
     }
-    let Ok(environment) = CommandEnvironment::fresh(&command.environment) else { return Reading::ByLooking };
-    match ask(command, worktree, &environment, Path::new("results"), "results").expected {
+    let Ok(environment) = CommandEnvironment::fresh(&command.environment) else {
+        return Reading::ByLooking;
+    };
+    match ask(
+        command,
+        worktree,
+        &environment,
+        Path::new("results"),
+        "results",
+    )
+    .expected
+    {
         Expected::Report(..) | Expected::Printed(_) => Reading::PerTest,
         Expected::OneOf(_) => Reading::ByLooking,
     }
@@ -47,7 +57,10 @@ pub fn expected_reading(command: &TestCommand, worktree: &Path) -> Reading {
 /// Returns what to add to a command whose results can't be read test by test.
 pub fn how_to_report(command: &TestCommand, worktree: &Path) -> String {
     let calls = calls(command, worktree);
-    let mut known: Vec<&str> = runners(&calls).into_iter().map(|(_, runner)| runner.advice).collect();
+    let mut known: Vec<&str> = runners(&calls)
+        .into_iter()
+        .map(|(_, runner)| runner.advice)
+        .collect();
     known.dedup();
     match known.as_slice() {
         [flags] => format!("{flags} has its results read test by test"),
@@ -66,7 +79,10 @@ mod tests {
     fn of(text: &str) -> (Reading, String) {
         let folder = tempfile::tempdir().expect("a folder");
         let command = TestCommand::shell(text, None);
-        (expected_reading(&command, folder.path()), how_to_report(&command, folder.path()))
+        (
+            expected_reading(&command, folder.path()),
+            how_to_report(&command, folder.path()),
+        )
     }
 
     #[test]

@@ -37,11 +37,16 @@ pub(super) struct Asked {
 fn runner_of(words: &[String]) -> Option<&'static Runner> {
     let found = (0..words.len()).find_map(|number| Some((number, runner_named(&words[number..])?)));
     // Behind a program that is not known, the name of a runner is no more than a word.
-    found.filter(|(number, _)| *number == 0 || is_wrapper(&words[0])).map(|(_, runner)| runner)
+    found
+        .filter(|(number, _)| *number == 0 || is_wrapper(&words[0]))
+        .map(|(_, runner)| runner)
 }
 
 fn runner_named(words: &[String]) -> Option<&'static Runner> {
-    FRAMEWORKS.iter().filter_map(|row| row.runner.as_ref()).find(|runner| runner.is_started_by(words))
+    FRAMEWORKS
+        .iter()
+        .filter_map(|row| row.runner.as_ref())
+        .find(|runner| runner.is_started_by(words))
 }
 
 /// Programs that run another one, in the same environment.
@@ -85,7 +90,10 @@ fn is_wrapper(word: &str) -> bool {
 
 /// The calls that start a runner.
 pub(super) fn runners(calls: &[Call]) -> Vec<(&Call, &'static Runner)> {
-    calls.iter().filter_map(|call| Some((call, runner_of(&call.words)?))).collect()
+    calls
+        .iter()
+        .filter_map(|call| Some((call, runner_of(&call.words)?)))
+        .collect()
 }
 
 /// Changes nothing of what the command does but how it reports. `file` is where a report is to be written, `name` what
@@ -102,10 +110,19 @@ pub(super) fn ask(
     let runners = runners(&calls);
     let formats: Vec<ResultFormat> = match (command.format, runners.as_slice()) {
         (ResultFormat::Auto, []) => vec![ResultFormat::Auto],
-        (ResultFormat::Auto, runners) => runners.iter().flat_map(|(_, runner)| runner.formats).copied().collect(),
+        (ResultFormat::Auto, runners) => runners
+            .iter()
+            .flat_map(|(_, runner)| runner.formats)
+            .copied()
+            .collect(),
         (format, _) => vec![format],
     };
-    let request = Request { command, environment, file, name };
+    let request = Request {
+        command,
+        environment,
+        file,
+        name,
+    };
     let asked = match runners.as_slice() {
         [(call, runner)] if !has_chosen && !chooses(&calls, runner) => (runner.ask)(&request, call),
         _ => None,
@@ -114,13 +131,19 @@ pub(super) fn ask(
         Expected::Report(format, _) | Expected::Printed(format) => formats.contains(format),
         Expected::OneOf(_) => true,
     };
-    asked.filter(reads).unwrap_or_else(|| request.unchanged(Expected::OneOf(formats)))
+    asked
+        .filter(reads)
+        .unwrap_or_else(|| request.unchanged(Expected::OneOf(formats)))
 }
 
 fn chooses(calls: &[Call], runner: &Runner) -> bool {
     let says = |word: &String| runner.choices.iter().any(|choice| word.contains(choice));
-    let is_its = |call: &&Call| runner_of(&call.words).is_some_and(|other| std::ptr::eq(other, runner));
-    calls.iter().filter(is_its).any(|call| call.words.iter().any(says))
+    let is_its =
+        |call: &&Call| runner_of(&call.words).is_some_and(|other| std::ptr::eq(other, runner));
+    calls
+        .iter()
+        .filter(is_its)
+        .any(|call| call.words.iter().any(says))
 }
 
 /// What is needed to ask.
@@ -134,18 +157,30 @@ pub(super) struct Request<'a> {
 impl Request<'_> {
     /// The command as it is.
     pub(super) fn unchanged(&self, expected: Expected) -> Asked {
-        Asked { argv: self.command.argv.clone(), variables: Vec::new(), expected }
+        Asked {
+            argv: self.command.argv.clone(),
+            variables: Vec::new(),
+            expected,
+        }
     }
 
     /// What follows the first failure has to be run as well: what is not run counts as gone.
     pub(super) fn pytest(&self, call: &Call) -> Asked {
         let (file, name) = (self.file.display(), self.name);
-        let options =
-            format!("--continue-on-collection-errors --maxfail=0 --junitxml='{file}' -o junit_suite_name={name}");
+        let options = format!(
+            "--continue-on-collection-errors --maxfail=0 --junitxml='{file}' -o junit_suite_name={name}"
+        );
         let variable = self.appended("PYTEST_ADDOPTS", &options);
         let asked = self.by_variable(variable, self.named_report());
-        let argv = if stops_early(call) { self.with(call, &["--maxfail=0"]) } else { None };
-        Asked { argv: argv.unwrap_or_else(|| self.command.argv.clone()), ..asked }
+        let argv = if stops_early(call) {
+            self.with(call, &["--maxfail=0"])
+        } else {
+            None
+        };
+        Asked {
+            argv: argv.unwrap_or_else(|| self.command.argv.clone()),
+            ..asked
+        }
     }
 
     pub(super) fn named_report(&self) -> Expected {
@@ -153,11 +188,23 @@ impl Request<'_> {
     }
 
     pub(super) fn by_variable(&self, variable: (OsString, OsString), expected: Expected) -> Asked {
-        Asked { variables: vec![variable], ..self.unchanged(expected) }
+        Asked {
+            variables: vec![variable],
+            ..self.unchanged(expected)
+        }
     }
 
-    pub(super) fn by_arguments(&self, call: &Call, arguments: &[&str], expected: Expected) -> Option<Asked> {
-        Some(Asked { argv: self.with(call, arguments)?, variables: Vec::new(), expected })
+    pub(super) fn by_arguments(
+        &self,
+        call: &Call,
+        arguments: &[&str],
+        expected: Expected,
+    ) -> Option<Asked> {
+        Some(Asked {
+            argv: self.with(call, arguments)?,
+            variables: Vec::new(),
+            expected,
+        })
     }
 
     /// Adds an argument where none of those that do as well is there.
@@ -169,13 +216,26 @@ impl Request<'_> {
         format: ResultFormat,
     ) -> Option<Asked> {
         let has_said = call.words.iter().any(|word| said.contains(&word.as_str()));
-        let argv = if has_said { self.command.argv.clone() } else { self.with(call, &[argument])? };
-        Some(Asked { argv, variables: Vec::new(), expected: Expected::Printed(format) })
+        let argv = if has_said {
+            self.command.argv.clone()
+        } else {
+            self.with(call, &[argument])?
+        };
+        Some(Asked {
+            argv,
+            variables: Vec::new(),
+            expected: Expected::Printed(format),
+        })
     }
 
     /// Returns the command with more arguments for a call.
     fn with(&self, call: &Call, arguments: &[&str]) -> Option<Vec<OsString>> {
-        let arguments = call.reach.iter().flatten().map(String::as_str).chain(arguments.iter().copied());
+        let arguments = call
+            .reach
+            .iter()
+            .flatten()
+            .map(String::as_str)
+            .chain(arguments.iter().copied());
         call.reach.as_ref()?;
         let mut argv = self.command.argv.clone();
         match argv.as_mut_slice() {
@@ -203,13 +263,20 @@ impl Request<'_> {
 
 /// Whether pytest is told to stop at a failure.
 fn stops_early(call: &Call) -> bool {
-    let is_short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('x');
-    call.words.iter().any(|word| is_short(word) || word.starts_with("--exitfirst") || word.starts_with("--maxfail"))
+    let is_short =
+        |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('x');
+    call.words.iter().any(|word| {
+        is_short(word) || word.starts_with("--exitfirst") || word.starts_with("--maxfail")
+    })
 }
 
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=/.,:".contains(letter);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

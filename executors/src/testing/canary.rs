@@ -38,26 +38,36 @@ static PYTHON_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
         r"(?m)\b_exit\(|^(?:sys\.)?exit\(|^quit\(|SystemExit|^(?:unittest|pytest)\.main\(|allow_module_level|importorskip|load_tests|SkipTest",
     )
 });
-static SHELL_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*(?:exit\b.*|done_testing\b.*)\s*\z"));
+static SHELL_END: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\s*(?:exit\b.*|done_testing\b.*)\s*\z"));
 static SHELL_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?m)(?:^|[;&|({]|\bthen\b|\bdo\b|\belse\b)\s*(?:exec\b|exit(?:[ \t]+[^\s1-9]|[ \t]*(?:$|[;)}&|])))")
+    pattern(
+        r"(?m)(?:^|[;&|({]|\bthen\b|\bdo\b|\belse\b)\s*(?:exec\b|exit(?:[ \t]+[^\s1-9]|[ \t]*(?:$|[;)}&|])))",
+    )
 });
-static PERL_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^(?:__END__|__DATA__)\b|^\s*exit\b.*\s*\z"));
+static PERL_END: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^(?:__END__|__DATA__)\b|^\s*exit\b.*\s*\z"));
 static PERL_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)\bexit\b|skip_all|\bexec\b"));
 static PERL_SIGN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?m)\A#!.*\bperl|^\s*use\s+(?:strict|warnings|Test::|v?5)"));
-static SCRIPT_TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:test|it|describe|suite)\b\s*[.(]"));
-static SCRIPT_ESCAPE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\.only\b|process\.exit|\.run\(|\bskip\b|\bonly\s*:|Deno\.exit|\btodo\b"));
-static RUBY_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*(?:exit|abort)\b|__END__|\bfocus\b|:focus"));
+static SCRIPT_TEST: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b(?:test|it|describe|suite)\b\s*[.(]"));
+static SCRIPT_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"\.only\b|process\.exit|\.run\(|\bskip\b|\bonly\s*:|Deno\.exit|\btodo\b")
+});
+static RUBY_ESCAPE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\s*(?:exit|abort)\b|__END__|\bfocus\b|:focus"));
 static RUBY_TEST: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?m)^\s*(?:def\s+test|it\b|test\b|specify\b|describe\b|RSpec\.)"));
-static PHP_TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)function\s+test|#\[Test\]|@test|^\s*(?:it|test)\("));
+static PHP_TEST: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)function\s+test|#\[Test\]|@test|^\s*(?:it|test)\("));
 static PHP_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"\?>\s*\z"));
 static PHP_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bexit\b|\bdie\b|__halt_compiler"));
-static RUST_TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*#\[(?:\w+::)*test\b|#\[rstest\]"));
+static RUST_TEST: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\s*#\[(?:\w+::)*test\b|#\[rstest\]"));
 static RUST_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*(?:async )?fn main\("));
-static GO_TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^func Test\w*\(\w+ \*testing\.T\)"));
+static GO_TEST: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^func Test\w*\(\w+ \*testing\.T\)"));
 static GO_PACKAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^package \w+"));
 static GO_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^func TestMain\("));
 static BATS_TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^@test "));
@@ -66,10 +76,17 @@ static BATS_TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^@test "));
 /// a language of which nothing is known.
 pub fn canary(path: &str, text: &str, nonce: &str) -> Option<Canary> {
     let form = form(path, text, nonce)?;
-    let at = form.before.and_then(|before| before.find(text)).map_or(text.len(), |found| found.start());
+    let at = form
+        .before
+        .and_then(|before| before.find(text))
+        .map_or(text.len(), |found| found.start());
     let (head, tail) = text.split_at(at);
     let changed = format!("{head}\n{}\n{tail}", form.addition);
-    Some(Canary { is_certain: !form.escapes.is_match(head), text: changed, control: form.control })
+    Some(Canary {
+        is_certain: !form.escapes.is_match(head),
+        text: changed,
+        control: form.control,
+    })
 }
 
 fn form(path: &str, text: &str, nonce: &str) -> Option<Form> {
@@ -83,20 +100,31 @@ fn form(path: &str, text: &str, nonce: &str) -> Option<Form> {
         "pl" => Some(perl(nonce)),
         "t" if !text.starts_with("#!") || is_of_shell(text) => Some(shell(nonce)),
         "" if is_of_shell(text) => Some(shell(nonce)),
-        "bats" => with_test(text, &BATS_TEST, &NO_ESCAPE, format!("@test \"zzz {nonce}\" {{ false; }}"), None),
+        "bats" => with_test(
+            text,
+            &BATS_TEST,
+            &NO_ESCAPE,
+            format!("@test \"zzz {nonce}\" {{ false; }}"),
+            None,
+        ),
         "rb" => with_test(text, &RUBY_TEST, &RUBY_ESCAPE, ruby(nonce), None),
         "php" => {
             let addition = format!("throw new \\Exception('{nonce}');");
             let control = format!("<?php\n{addition}\n");
             let form = with_test(text, &PHP_TEST, &PHP_ESCAPE, addition, Some(control))?;
-            Some(Form { before: Some(&PHP_END), ..form })
+            Some(Form {
+                before: Some(&PHP_END),
+                ..form
+            })
         }
         "rs" => {
-            let addition = format!("#[cfg(test)]\n#[test]\nfn zzz_{nonce}() {{\n    panic!(\"{nonce}\");\n}}");
+            let addition =
+                format!("#[cfg(test)]\n#[test]\nfn zzz_{nonce}() {{\n    panic!(\"{nonce}\");\n}}");
             with_test(text, &RUST_TEST, &RUST_ESCAPE, addition, None)
         }
         "go" => {
-            let addition = format!("func TestZzz{nonce}(t *testing.T) {{\n\tt.Fatal(\"{nonce}\")\n}}");
+            let addition =
+                format!("func TestZzz{nonce}(t *testing.T) {{\n\tt.Fatal(\"{nonce}\")\n}}");
             let package = GO_PACKAGE.find(text)?.as_str();
             let control = format!("{package}\n\nimport \"testing\"\n\n{addition}\n");
             with_test(text, &GO_TEST, &GO_ESCAPE, addition, Some(control))
@@ -106,7 +134,9 @@ fn form(path: &str, text: &str, nonce: &str) -> Option<Form> {
 }
 
 fn is_of_shell(text: &str) -> bool {
-    text.lines().next().is_some_and(|line| line.starts_with("#!") && line.ends_with("sh"))
+    text.lines()
+        .next()
+        .is_some_and(|line| line.starts_with("#!") && line.ends_with("sh"))
 }
 
 /// A further test at the end of a file that holds tests.
@@ -118,12 +148,18 @@ fn with_test(
     control: Option<String>,
 ) -> Option<Form> {
     let control = control.unwrap_or_else(|| format!("{addition}\n"));
-    sign.is_match(text).then_some(Form { addition, before: None, control, escapes })
+    sign.is_match(text).then_some(Form {
+        addition,
+        before: None,
+        control,
+        escapes,
+    })
 }
 
 /// Every test of the file fails when it is through: one that is left early, or skipped, is seen by that.
 fn python(name: &str, text: &str, nonce: &str) -> Option<Form> {
-    let is_test_file = name.starts_with("test") || name.ends_with("_test.py") || name.ends_with("_tests.py");
+    let is_test_file =
+        name.starts_with("test") || name.ends_with("_test.py") || name.ends_with("_tests.py");
     let (addition, control) = if PYTHON_TEST.is_match(text) {
         let control = format!(
             "import unittest\n\n\nclass zzz_{nonce}(unittest.TestCase):\n    def test_zzz_{nonce}(self):\n        \
@@ -136,7 +172,12 @@ fn python(name: &str, text: &str, nonce: &str) -> Option<Form> {
     } else {
         return None;
     };
-    Some(Form { addition, before: Some(&PYTHON_MAIN), control, escapes: &PYTHON_ESCAPE })
+    Some(Form {
+        addition,
+        before: Some(&PYTHON_MAIN),
+        control,
+        escapes: &PYTHON_ESCAPE,
+    })
 }
 
 fn javascript(text: &str, nonce: &str) -> Option<Form> {
@@ -149,12 +190,22 @@ fn javascript(text: &str, nonce: &str) -> Option<Form> {
 
 fn shell(nonce: &str) -> Form {
     let addition = format!("printf 'not ok - %s\\n' {nonce}\nexit 97");
-    Form { control: format!("{addition}\n"), addition, before: Some(&SHELL_END), escapes: &SHELL_ESCAPE }
+    Form {
+        control: format!("{addition}\n"),
+        addition,
+        before: Some(&SHELL_END),
+        escapes: &SHELL_ESCAPE,
+    }
 }
 
 fn perl(nonce: &str) -> Form {
     let addition = format!("print \"not ok - {nonce}\\n\";\nexit 97;");
-    Form { control: format!("{addition}\n"), addition, before: Some(&PERL_END), escapes: &PERL_ESCAPE }
+    Form {
+        control: format!("{addition}\n"),
+        addition,
+        before: Some(&PERL_END),
+        escapes: &PERL_ESCAPE,
+    }
 }
 
 fn ruby(nonce: &str) -> String {
@@ -181,25 +232,57 @@ mod tests {
             ("tests/test_a.py", "print('ok - a')\n", Some(true)),
             ("tests/helper.py", "def help():\n    pass\n", None),
             ("tests/conftest.py", "X = 1\n", None),
-            ("tests/test_a.py", "import pytest\npytest.importorskip('x')\ndef test_a(): pass\n", Some(false)),
-            ("tests/test_a.py", "def test_a(): pass\nif __name__ == '__main__':\n    unittest.main()\n", Some(true)),
+            (
+                "tests/test_a.py",
+                "import pytest\npytest.importorskip('x')\ndef test_a(): pass\n",
+                Some(false),
+            ),
+            (
+                "tests/test_a.py",
+                "def test_a(): pass\nif __name__ == '__main__':\n    unittest.main()\n",
+                Some(true),
+            ),
             ("t/a.t", ". t/check.sh\ncheck 1 1 1\n", Some(true)),
-            ("t/a.t", "fail() { echo no; exit 1; }\ncheck || fail\nexit 0\n", Some(true)),
+            (
+                "t/a.t",
+                "fail() { echo no; exit 1; }\ncheck || fail\nexit 0\n",
+                Some(true),
+            ),
             ("t/a.t", "if true; then exit 0; fi\n", Some(false)),
             ("t/a.t", "exec ./other\n", Some(false)),
-            ("t/a.t", "use Test::More;\nok(1);\ndone_testing();\n", Some(true)),
-            ("t/a.t", "#!/usr/bin/env perl\nplan skip_all => 1;\n", Some(false)),
+            (
+                "t/a.t",
+                "use Test::More;\nok(1);\ndone_testing();\n",
+                Some(true),
+            ),
+            (
+                "t/a.t",
+                "#!/usr/bin/env perl\nplan skip_all => 1;\n",
+                Some(false),
+            ),
             ("t/a.t", "#!/usr/bin/env lua\n", None),
             ("test/a.test.js", "test('a', () => {});\n", Some(true)),
             ("test/a.test.js", "test.only('a', () => {});\n", Some(false)),
             ("test/data.js", "export const x = 1;\n", None),
             ("tests/a.rs", "#[test]\nfn a() {}\n", Some(true)),
-            ("tests/a.rs", "fn main() {}\n#[test]\nfn a() {}\n", Some(false)),
+            (
+                "tests/a.rs",
+                "fn main() {}\n#[test]\nfn a() {}\n",
+                Some(false),
+            ),
             ("tests/common/mod.rs", "pub fn help() {}\n", None),
-            ("a_test.go", "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n", Some(true)),
+            (
+                "a_test.go",
+                "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n",
+                Some(true),
+            ),
             ("a_test.go", "package a\n", None),
             ("tests/a.bats", "@test \"a\" { true; }\n", Some(true)),
-            ("tests/ATest.php", "<?php class ATest { function testA() {} }\n?>\n", Some(true)),
+            (
+                "tests/ATest.php",
+                "<?php class ATest { function testA() {} }\n?>\n",
+                Some(true),
+            ),
             ("test/a_test.rb", "def test_a\nend\n", Some(true)),
             ("tests/data.json", "{}", None),
             ("tests/a.snap", "", None),
@@ -211,9 +294,18 @@ mod tests {
     #[test]
     fn the_change_stands_before_what_ends_a_file() {
         let text = |path, text| canary(path, text, "n0").expect("a canary").text;
-        assert_eq!(text("t/a.t", "check\nexit 0\n"), "check\n\nprintf 'not ok - %s\\n' n0\nexit 97\nexit 0\n");
-        let python = text("test_a.py", "def test_a(): pass\nif __name__ == '__main__':\n    main()\n");
-        assert!(python.ends_with("if __name__ == '__main__':\n    main()\n") && python.contains("n0"), "{python}");
+        assert_eq!(
+            text("t/a.t", "check\nexit 0\n"),
+            "check\n\nprintf 'not ok - %s\\n' n0\nexit 97\nexit 0\n"
+        );
+        let python = text(
+            "test_a.py",
+            "def test_a(): pass\nif __name__ == '__main__':\n    main()\n",
+        );
+        assert!(
+            python.ends_with("if __name__ == '__main__':\n    main()\n") && python.contains("n0"),
+            "{python}"
+        );
         assert!(text("a.pl", "ok(1);\n__END__\nwords").ends_with("exit 97;\n__END__\nwords"));
     }
 

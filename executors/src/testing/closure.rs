@@ -28,7 +28,10 @@ pub(super) struct Call {
 /// Returns the calls that a command comes to, in the order in which they are written.
 pub(super) fn calls(command: &TestCommand, worktree: &Path) -> Vec<Call> {
     let words: Vec<String> = command.argv.iter().map(text_of).collect();
-    let mut closure = Closure { calls: Vec::new(), folder: worktree.to_owned() };
+    let mut closure = Closure {
+        calls: Vec::new(),
+        folder: worktree.to_owned(),
+    };
     match words.as_slice() {
         [shell, flag, text] if is_shell(shell) && flag.starts_with('-') && flag.ends_with('c') => {
             closure.follow_text(text, Some(&[]), 0);
@@ -59,7 +62,10 @@ impl Closure {
     }
 
     fn follow(&mut self, words: Vec<String>, reach: Option<&[String]>, level: u8) {
-        let words: Vec<String> = words.into_iter().skip_while(|word| is_assignment(word)).collect();
+        let words: Vec<String> = words
+            .into_iter()
+            .skip_while(|word| is_assignment(word))
+            .collect();
         if words.is_empty() || level > MOST_LEVELS || self.calls.len() >= MOST_CALLS {
             return;
         }
@@ -79,16 +85,23 @@ impl Closure {
         } else if let Some(text) = self.recipes(&words).or_else(|| self.shell_script(&words)) {
             self.follow_text(&text, None, level + 1);
         } else {
-            self.calls.push(Call { words, reach: reach.map(<[String]>::to_vec) });
+            self.calls.push(Call {
+                words,
+                reach: reach.map(<[String]>::to_vec),
+            });
         }
     }
 
     /// The text of a script of package.json with the arguments that it is given, and what has to stand before more.
     fn package_script(&self, words: &[String]) -> Option<(String, Vec<String>)> {
-        let manager = ["npm", "pnpm", "yarn", "bun"].into_iter().find(|name| *name == words[0])?;
+        let manager = ["npm", "pnpm", "yarn", "bun"]
+            .into_iter()
+            .find(|name| *name == words[0])?;
         let is_elsewhere = |word: &String| {
             ["-r", "--recursive", "-w", "-ws", "-C", "-F"].contains(&word.as_str())
-                || ["--workspace", "--filter", "--prefix", "--cwd", "--dir"].iter().any(|flag| word.starts_with(flag))
+                || ["--workspace", "--filter", "--prefix", "--cwd", "--dir"]
+                    .iter()
+                    .any(|flag| word.starts_with(flag))
         };
         let mut rest = words[1..].iter().skip_while(|word| word.starts_with('-'));
         let mut name = rest.next()?.as_str();
@@ -102,7 +115,11 @@ impl Closure {
             "npm" => is_run || matches!(name, "test" | "t" | "tst"),
             _ => true,
         };
-        let name = if matches!(name, "t" | "tst") && !is_run { "test" } else { name };
+        let name = if matches!(name, "t" | "tst") && !is_run {
+            "test"
+        } else {
+            name
+        };
         if !may_be_a_script || words.iter().any(is_elsewhere) {
             return None;
         }
@@ -111,22 +128,35 @@ impl Closure {
         let given: Vec<&str> = rest.map(String::as_str).collect();
         let has_separator = given.contains(&"--");
         let given: Vec<&str> = given.into_iter().filter(|word| *word != "--").collect();
-        let separators = if manager == "npm" && !has_separator { vec!["--".to_owned()] } else { Vec::new() };
+        let separators = if manager == "npm" && !has_separator {
+            vec!["--".to_owned()]
+        } else {
+            Vec::new()
+        };
         Some((format!("{script} {}", given.join(" ")), separators))
     }
 
     /// The recipes of the targets of a call of `make`, and of what they depend on.
     fn recipes(&self, words: &[String]) -> Option<String> {
-        if !matches!(words[0].as_str(), "make" | "gmake") || words.iter().any(|word| word == "-C" || word == "-f") {
+        if !matches!(words[0].as_str(), "make" | "gmake")
+            || words.iter().any(|word| word == "-C" || word == "-f")
+        {
             return None;
         }
-        let makefile = ["GNUmakefile", "makefile", "Makefile"].iter().find_map(|name| self.text(name))?;
+        let makefile = ["GNUmakefile", "makefile", "Makefile"]
+            .iter()
+            .find_map(|name| self.text(name))?;
         let is_target = |word: &&String| !word.starts_with('-') && !word.contains('=');
         let mut wanted: Vec<String> = words[1..].iter().filter(is_target).cloned().collect();
         let (mut text, mut number) = (String::new(), 0);
         while let Some(target) = wanted.get(number).cloned().filter(|_| number < MOST_CALLS) {
             let (prerequisites, recipe) = rule(&makefile, &target);
-            wanted.extend(prerequisites.into_iter().filter(|name| !wanted.contains(name)).collect::<Vec<_>>());
+            wanted.extend(
+                prerequisites
+                    .into_iter()
+                    .filter(|name| !wanted.contains(name))
+                    .collect::<Vec<_>>(),
+            );
             text.push_str(&recipe);
             number += 1;
         }
@@ -136,7 +166,9 @@ impl Closure {
     /// The text of a shell script of the project, called by its name or by that of a shell.
     fn shell_script(&self, words: &[String]) -> Option<String> {
         let script = match words {
-            [shell, rest @ ..] if is_shell(shell) => rest.iter().find(|word| !word.starts_with('-'))?,
+            [shell, rest @ ..] if is_shell(shell) => {
+                rest.iter().find(|word| !word.starts_with('-'))?
+            }
             [script, ..] if script.contains('/') && !script.starts_with('/') => script,
             _ => return None,
         };
@@ -151,11 +183,19 @@ impl Closure {
 }
 
 fn is_shell(word: &str) -> bool {
-    matches!(word.rsplit('/').next(), Some("sh" | "bash" | "dash" | "zsh"))
+    matches!(
+        word.rsplit('/').next(),
+        Some("sh" | "bash" | "dash" | "zsh")
+    )
 }
 
 fn is_assignment(word: &str) -> bool {
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || letter == '_')
+    };
     word.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
@@ -168,10 +208,21 @@ fn rule(makefile: &str, target: &str) -> (Vec<String>, String) {
                 recipe.push_str(command.trim_start_matches(['@', '-', '+', ' ']));
                 recipe.push('\n');
             }
-        } else if let Some((targets, rest)) = line.split_once(':').filter(|(_, rest)| !rest.starts_with('=')) {
+        } else if let Some((targets, rest)) = line
+            .split_once(':')
+            .filter(|(_, rest)| !rest.starts_with('='))
+        {
             is_wanted = targets.split_whitespace().any(|name| name == target);
-            let rest = rest.trim_start_matches(':').split(['#', ';']).next().unwrap_or_default();
-            prerequisites.extend(rest.split_whitespace().filter(|_| is_wanted).map(ToOwned::to_owned));
+            let rest = rest
+                .trim_start_matches(':')
+                .split(['#', ';'])
+                .next()
+                .unwrap_or_default();
+            prerequisites.extend(
+                rest.split_whitespace()
+                    .filter(|_| is_wanted)
+                    .map(ToOwned::to_owned),
+            );
         }
     }
     (prerequisites, recipe)
@@ -200,7 +251,11 @@ impl Script {
                 '"' => script.take(rest.by_ref().take_while(|letter| *letter != '"')),
                 '\\' => script.take(rest.next().into_iter()),
                 '$' if rest.peek() == Some(&'(') => {
-                    script.take(['$'].into_iter().chain(rest.by_ref().take_while(|letter| *letter != ')')));
+                    script.take(
+                        ['$']
+                            .into_iter()
+                            .chain(rest.by_ref().take_while(|letter| *letter != ')')),
+                    );
                 }
                 '#' if script.word.is_none() => {
                     has_comment = true;
@@ -214,7 +269,8 @@ impl Script {
         }
         script.end_word();
         let ends_block = |word: &String| matches!(word.as_str(), "fi" | "done" | "esac" | "}");
-        script.ends_with_call = !has_comment && script.call.first().is_some_and(|word| !ends_block(word));
+        script.ends_with_call =
+            !has_comment && script.call.first().is_some_and(|word| !ends_block(word));
         script.end_call();
         script
     }
@@ -224,9 +280,17 @@ impl Script {
     }
 
     fn end_word(&mut self) {
-        let is_keyword =
-            |word: &String| matches!(word.as_str(), "if" | "then" | "else" | "do" | "while" | "until" | "!" | "{");
-        if let Some(word) = self.word.take().filter(|word| !self.call.is_empty() || !is_keyword(word)) {
+        let is_keyword = |word: &String| {
+            matches!(
+                word.as_str(),
+                "if" | "then" | "else" | "do" | "while" | "until" | "!" | "{"
+            )
+        };
+        if let Some(word) = self
+            .word
+            .take()
+            .filter(|word| !self.call.is_empty() || !is_keyword(word))
+        {
             self.call.push(word);
         }
     }
@@ -253,19 +317,37 @@ mod tests {
             std::fs::write(path, text).expect("a file");
         }
         let shown = |call: Call| match call.reach {
-            Some(reach) => [call.words.join(" "), "<".to_owned(), reach.join(" ")].join(" ").trim_end().to_owned(),
+            Some(reach) => [call.words.join(" "), "<".to_owned(), reach.join(" ")]
+                .join(" ")
+                .trim_end()
+                .to_owned(),
             None => call.words.join(" "),
         };
-        calls(&TestCommand::shell(text, None), folder.path()).into_iter().map(shown).collect()
+        calls(&TestCommand::shell(text, None), folder.path())
+            .into_iter()
+            .map(shown)
+            .collect()
     }
 
     #[test]
     fn words_and_separators_of_the_shell_are_told_apart() {
-        assert_eq!(calls_of("A=1 B='x y' pytest -k 'a && b' \"c d\"", &[]), ["pytest -k a && b c d <"]);
-        assert_eq!(calls_of("lint && jest a; (vitest | tee log)", &[]), ["lint", "jest a", "vitest", "tee log"]);
+        assert_eq!(
+            calls_of("A=1 B='x y' pytest -k 'a && b' \"c d\"", &[]),
+            ["pytest -k a && b c d <"]
+        );
+        assert_eq!(
+            calls_of("lint && jest a; (vitest | tee log)", &[]),
+            ["lint", "jest a", "vitest", "tee log"]
+        );
         assert_eq!(calls_of("jest # all of them", &[]), ["jest"]);
-        assert_eq!(calls_of("if true; then\n  jest \\\n  a\nfi", &[]), ["true", "jest a", "fi"]);
-        assert_eq!(calls_of("$(PYTHON) -m pytest", &[]), ["$(PYTHON -m pytest <"]);
+        assert_eq!(
+            calls_of("if true; then\n  jest \\\n  a\nfi", &[]),
+            ["true", "jest a", "fi"]
+        );
+        assert_eq!(
+            calls_of("$(PYTHON) -m pytest", &[]),
+            ["$(PYTHON -m pytest <"]
+        );
         assert_eq!(calls_of("bash -lc 'cd a && pytest -q'", &[]), ["pytest -q"]);
         assert_eq!(calls_of("", &[]), Vec::<String>::new());
     }
@@ -273,10 +355,16 @@ mod tests {
     #[test]
     fn scripts_of_packages_are_followed_with_their_arguments() {
         let package = r#"{"scripts":{"test":"tsc && npm run unit","unit":"vitest run","both":"pnpm test -r","self":"npm run self"}}"#;
-        let files = [("package.json", package), ("sub/package.json", r#"{"scripts":{"test":"jest"}}"#)];
+        let files = [
+            ("package.json", package),
+            ("sub/package.json", r#"{"scripts":{"test":"jest"}}"#),
+        ];
         let of = |text: &str| calls_of(text, &files);
         assert_eq!(of("npm test"), ["tsc", "vitest run < -- --"]);
-        assert_eq!(of("npm run unit -- --coverage"), ["vitest run --coverage <"]);
+        assert_eq!(
+            of("npm run unit -- --coverage"),
+            ["vitest run --coverage <"]
+        );
         assert_eq!(of("pnpm --silent unit a"), ["vitest run a <"]);
         assert_eq!(of("cd sub && yarn test"), ["jest <"]);
         assert_eq!(of("npm run both"), ["pnpm test -r < --"]);
@@ -288,8 +376,11 @@ mod tests {
     #[test]
     fn recipes_and_shell_scripts_are_followed_and_nothing_reaches_them() {
         let makefile = "PY = python3\ntest: lint unit ## all\nlint:\n\t@ruff .\nunit:\n\t-$(PY) -m pytest -q\n";
-        let files =
-            [("Makefile", makefile), ("run.sh", "#!/bin/sh\nset -e\ngo test ./...\n"), ("tool", "#!/usr/bin/python3")];
+        let files = [
+            ("Makefile", makefile),
+            ("run.sh", "#!/bin/sh\nset -e\ngo test ./...\n"),
+            ("tool", "#!/usr/bin/python3"),
+        ];
         let of = |text: &str| calls_of(text, &files);
         assert_eq!(of("make test"), ["ruff .", "$(PY -m pytest -q"]);
         assert_eq!(of("make other"), ["make other <"]);

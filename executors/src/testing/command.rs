@@ -35,7 +35,9 @@ impl TestCommand {
 
     /// Whether it means to write its results into the file that tm names.
     pub(super) fn names_results_file(&self) -> bool {
-        self.argv.iter().any(|word| word.to_string_lossy().contains(RESULTS_VARIABLE))
+        self.argv
+            .iter()
+            .any(|word| word.to_string_lossy().contains(RESULTS_VARIABLE))
     }
 
     /// Returns a command that `sh` runs; format and limit are those of `like`.
@@ -45,7 +47,9 @@ impl TestCommand {
             format: like.map_or(ResultFormat::Auto, |like| like.format),
             results: like.and_then(|like| like.results.clone()),
             timeout: like.map_or(Self::DEFAULT_TIMEOUT, |like| like.timeout),
-            environment: like.map(|like| like.environment.clone()).unwrap_or_default(),
+            environment: like
+                .map(|like| like.environment.clone())
+                .unwrap_or_default(),
             label: None,
             parts: Vec::new(),
         }
@@ -54,14 +58,20 @@ impl TestCommand {
     /// Returns it as one of several: the names of its tests begin with its words.
     #[must_use]
     pub fn with_label(self) -> Self {
-        Self { label: Some(self.to_string()), ..self }
+        Self {
+            label: Some(self.to_string()),
+            ..self
+        }
     }
 
     /// Returns the command that is all of these, each once; `None` of none.
     pub fn together(commands: Vec<Self>) -> Option<Self> {
         let mut parts: Vec<Self> = Vec::new();
         for command in commands {
-            if !parts.iter().any(|known| known.identity() == command.identity()) {
+            if !parts
+                .iter()
+                .any(|known| known.identity() == command.identity())
+            {
                 parts.push(command);
             }
         }
@@ -69,19 +79,29 @@ impl TestCommand {
             return parts.pop();
         }
         let like = parts.first().cloned();
-        Some(Self { parts, ..Self::shell("", like.as_ref()) })
+        Some(Self {
+            parts,
+            ..Self::shell("", like.as_ref())
+        })
     }
 
     /// Returns the commands that it is made of, or itself alone.
     pub fn each(&self) -> &[Self] {
-        if self.parts.is_empty() { std::slice::from_ref(self) } else { &self.parts }
+        if self.parts.is_empty() {
+            std::slice::from_ref(self)
+        } else {
+            &self.parts
+        }
     }
 
     /// Returns everything about it that decides what its results are, in one text: two commands of one identity have
     /// the same results for the same files.
     pub fn identity(&self) -> String {
         let own = |one: &Self| {
-            format!("{:?} {:?} {:?} {:?} {:?}", one.argv, one.format, one.results, one.environment, one.label)
+            format!(
+                "{:?} {:?} {:?} {:?} {:?}",
+                one.argv, one.format, one.results, one.environment, one.label
+            )
         };
         self.each().iter().map(own).collect::<Vec<_>>().join(" && ")
     }
@@ -93,7 +113,11 @@ impl fmt::Display for TestCommand {
             let each: Vec<String> = self.parts.iter().map(|part| format!("({part})")).collect();
             return formatter.write_str(&each.join(" && "));
         }
-        let words: Vec<_> = self.argv.iter().map(|word| word.to_string_lossy()).collect();
+        let words: Vec<_> = self
+            .argv
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect();
         match words.as_slice() {
             [shell, flag, text] if shell == "sh" && flag == "-c" => formatter.write_str(text),
             words => formatter.write_str(&words.join(" ")),

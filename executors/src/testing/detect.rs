@@ -19,25 +19,41 @@ pub struct DetectedTestCommand {
 /// Returns the test command of the project in `root`, `None` when nothing tells of one.
 pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
     let rules = [
-        script, package, cargo, pytest, unittest, go, maven, gradle, phpunit, rspec, dotnet, swift, makefile, tap_files,
+        script, package, cargo, pytest, unittest, go, maven, gradle, phpunit, rspec, dotnet, swift,
+        makefile, tap_files,
     ];
-    rules.iter().find_map(|rule| rule(root)).map(|(text, format, because)| DetectedTestCommand {
-        command: TestCommand { format, results: results_of(because), ..TestCommand::shell(&text, None) },
-        because: because.to_owned(),
-    })
+    rules
+        .iter()
+        .find_map(|rule| rule(root))
+        .map(|(text, format, because)| DetectedTestCommand {
+            command: TestCommand {
+                format,
+                results: results_of(because),
+                ..TestCommand::shell(&text, None)
+            },
+            because: because.to_owned(),
+        })
 }
 
 /// The command, the format of its results, and what it was found by.
 type Found = Option<(String, ResultFormat, &'static str)>;
 
 fn script(root: &Path) -> Found {
-    has(root, "run-tests.sh").then(|| ("sh run-tests.sh".to_owned(), ResultFormat::Auto, "run-tests.sh"))
+    has(root, "run-tests.sh").then(|| {
+        (
+            "sh run-tests.sh".to_owned(),
+            ResultFormat::Auto,
+            "run-tests.sh",
+        )
+    })
 }
 
 /// The `test` script.
 fn package(root: &Path) -> Found {
     let package: serde_json::Value = serde_json::from_str(&text(root, "package.json")?).ok()?;
-    package["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"))?;
+    package["scripts"]["test"]
+        .as_str()
+        .filter(|script| !script.contains("no test specified"))?;
     let command = if has(root, "pnpm-lock.yaml") {
         "pnpm run test"
     } else if has(root, "yarn.lock") {
@@ -47,7 +63,11 @@ fn package(root: &Path) -> Found {
     } else {
         "npm test --silent"
     };
-    Some((command.to_owned(), ResultFormat::Auto, "the `test` script of package.json"))
+    Some((
+        command.to_owned(),
+        ResultFormat::Auto,
+        "the `test` script of package.json",
+    ))
 }
 
 fn cargo(root: &Path) -> Found {
@@ -58,18 +78,29 @@ fn cargo(root: &Path) -> Found {
         let command = "cargo nextest run --no-fail-fast".to_owned();
         return Some((command, ResultFormat::Nextest, ".config/nextest.toml"));
     }
-    Some(("cargo test --no-fail-fast".to_owned(), ResultFormat::Cargo, "Cargo.toml"))
+    Some((
+        "cargo test --no-fail-fast".to_owned(),
+        ResultFormat::Cargo,
+        "Cargo.toml",
+    ))
 }
 
 fn pytest(root: &Path) -> Found {
-    let because = ["pytest.ini", "conftest.py", "tests/conftest.py", "tox.ini", "pyproject.toml", "setup.cfg"]
-        .into_iter()
-        .chain(["requirements.txt", "requirements-dev.txt", "Pipfile"])
-        .find(|name| {
-            name.ends_with("conftest.py") && has(root, name)
-                || *name == "pytest.ini" && has(root, name)
-                || mentions(root, name, "pytest")
-        })?;
+    let because = [
+        "pytest.ini",
+        "conftest.py",
+        "tests/conftest.py",
+        "tox.ini",
+        "pyproject.toml",
+        "setup.cfg",
+    ]
+    .into_iter()
+    .chain(["requirements.txt", "requirements-dev.txt", "Pipfile"])
+    .find(|name| {
+        name.ends_with("conftest.py") && has(root, name)
+            || *name == "pytest.ini" && has(root, name)
+            || mentions(root, name, "pytest")
+    })?;
     let python = if has(root, "uv.lock") {
         "uv run"
     } else if has(root, "poetry.lock") {
@@ -86,7 +117,11 @@ fn unittest(root: &Path) -> Found {
         if !holds(&root.join(folder), is_test) {
             continue;
         }
-        let top = if has(root, &format!("{folder}/__init__.py")) { " -t ." } else { "" };
+        let top = if has(root, &format!("{folder}/__init__.py")) {
+            " -t ."
+        } else {
+            ""
+        };
         let command = format!("python3 -m unittest discover -v -s {folder}{top}");
         return Some((command, ResultFormat::Unittest, "test files in Python"));
     }
@@ -99,36 +134,70 @@ fn go(root: &Path) -> Found {
 
 fn maven(root: &Path) -> Found {
     let program = if has(root, "mvnw") { "./mvnw" } else { "mvn" };
-    has(root, "pom.xml").then(|| (format!("{program} --batch-mode test"), ResultFormat::Junit, "pom.xml"))
+    has(root, "pom.xml").then(|| {
+        (
+            format!("{program} --batch-mode test"),
+            ResultFormat::Junit,
+            "pom.xml",
+        )
+    })
 }
 
 fn gradle(root: &Path) -> Found {
-    let file = ["build.gradle", "build.gradle.kts"].into_iter().find(|name| has(root, name))?;
-    let program = if has(root, "gradlew") { "./gradlew" } else { "gradle" };
-    Some((format!("{program} test --continue"), ResultFormat::Junit, file))
+    let file = ["build.gradle", "build.gradle.kts"]
+        .into_iter()
+        .find(|name| has(root, name))?;
+    let program = if has(root, "gradlew") {
+        "./gradlew"
+    } else {
+        "gradle"
+    };
+    Some((
+        format!("{program} test --continue"),
+        ResultFormat::Junit,
+        file,
+    ))
 }
 
 /// Where tools leave their results that write them into the tree.
 fn results_of(because: &str) -> Option<String> {
     match because {
         "pom.xml" => Some("**/target/surefire-reports/TEST-*.xml".to_owned()),
-        "build.gradle" | "build.gradle.kts" => Some("**/build/test-results/test/TEST-*.xml".to_owned()),
+        "build.gradle" | "build.gradle.kts" => {
+            Some("**/build/test-results/test/TEST-*.xml".to_owned())
+        }
         _ => None,
     }
 }
 
 fn phpunit(root: &Path) -> Found {
-    let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"].into_iter().find(|name| has(root, name))?;
-    let is_installed = ["composer.json", "composer.lock"].iter().any(|name| mentions(root, name, "phpunit/phpunit"));
-    let program = if is_installed { "vendor/bin/phpunit" } else { "phpunit" };
-    Some((format!("{program} --log-junit \"$TM_RESULTS\""), ResultFormat::Junit, file))
+    let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"]
+        .into_iter()
+        .find(|name| has(root, name))?;
+    let is_installed = ["composer.json", "composer.lock"]
+        .iter()
+        .any(|name| mentions(root, name, "phpunit/phpunit"));
+    let program = if is_installed {
+        "vendor/bin/phpunit"
+    } else {
+        "phpunit"
+    };
+    Some((
+        format!("{program} --log-junit \"$TM_RESULTS\""),
+        ResultFormat::Junit,
+        file,
+    ))
 }
 
 fn rspec(root: &Path) -> Found {
     if !has(root, ".rspec") && !holds(&root.join("spec"), |name| name.ends_with("_spec.rb")) {
         return None;
     }
-    let bundle = if has(root, "Gemfile.lock") { "bundle exec " } else { "" };
+    let bundle = if has(root, "Gemfile.lock") {
+        "bundle exec "
+    } else {
+        ""
+    };
     Some((format!("{bundle}rspec"), ResultFormat::Auto, "spec/"))
 }
 
@@ -145,11 +214,16 @@ fn swift(root: &Path) -> Found {
 }
 
 fn makefile(root: &Path) -> Found {
-    let is_target = |line: &str| line.starts_with("test:") || line.starts_with("test ") && line.contains(':');
+    let is_target =
+        |line: &str| line.starts_with("test:") || line.starts_with("test ") && line.contains(':');
     let names = ["Makefile", "makefile", "GNUmakefile"];
     let has_target = |name: &&str| text(root, name).is_some_and(|text| text.lines().any(is_target));
     names.iter().find(|name| has_target(name))?;
-    Some(("make test".to_owned(), ResultFormat::Auto, "the `test` target of the Makefile"))
+    Some((
+        "make test".to_owned(),
+        ResultFormat::Auto,
+        "the `test` target of the Makefile",
+    ))
 }
 
 fn tap_files(root: &Path) -> Found {
@@ -173,16 +247,24 @@ fn mentions(root: &Path, name: &str, word: &str) -> bool {
 }
 
 fn is_tap(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "t")
+    Path::new(name)
+        .extension()
+        .is_some_and(|extension| extension == "t")
 }
 
 fn is_python(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "py")
+    Path::new(name)
+        .extension()
+        .is_some_and(|extension| extension == "py")
 }
 
 fn holds(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    entries.flatten().any(|entry| entry.file_name().to_str().is_some_and(&is_wanted))
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return false;
+    };
+    entries
+        .flatten()
+        .any(|entry| entry.file_name().to_str().is_some_and(&is_wanted))
 }
 
 #[cfg(test)]
@@ -194,20 +276,51 @@ mod tests {
         let script = |script: &str| format!(r#"{{"scripts":{{"test":"{script}"}}}}"#);
         let (vitest, jest) = (script("vitest run"), script("npx jest"));
         let has_nextest = which::which("cargo-nextest").is_ok();
-        let nextest = if has_nextest { "cargo nextest run --no-fail-fast" } else { "cargo test --no-fail-fast" };
+        let nextest = if has_nextest {
+            "cargo nextest run --no-fail-fast"
+        } else {
+            "cargo test --no-fail-fast"
+        };
         for (files, expected) in [
             (vec![("run-tests.sh", "")], Some("sh run-tests.sh")),
-            (vec![("package.json", vitest.as_str())], Some("npm test --silent")),
-            (vec![("package.json", jest.as_str()), ("yarn.lock", "")], Some("yarn run test")),
-            (vec![("package.json", vitest.as_str()), ("pnpm-lock.yaml", "")], Some("pnpm run test")),
-            (vec![("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)], None),
+            (
+                vec![("package.json", vitest.as_str())],
+                Some("npm test --silent"),
+            ),
+            (
+                vec![("package.json", jest.as_str()), ("yarn.lock", "")],
+                Some("yarn run test"),
+            ),
+            (
+                vec![("package.json", vitest.as_str()), ("pnpm-lock.yaml", "")],
+                Some("pnpm run test"),
+            ),
+            (
+                vec![(
+                    "package.json",
+                    r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#,
+                )],
+                None,
+            ),
             (vec![("package.json", "{")], None),
             (vec![("Cargo.toml", "")], Some("cargo test --no-fail-fast")),
-            (vec![("Cargo.toml", ""), (".config/nextest.toml", "")], Some(nextest)),
-            (vec![("pyproject.toml", "[tool.pytest.ini_options]")], Some("python3 -m pytest")),
-            (vec![("pytest.ini", ""), ("uv.lock", "")], Some("uv run pytest")),
+            (
+                vec![("Cargo.toml", ""), (".config/nextest.toml", "")],
+                Some(nextest),
+            ),
+            (
+                vec![("pyproject.toml", "[tool.pytest.ini_options]")],
+                Some("python3 -m pytest"),
+            ),
+            (
+                vec![("pytest.ini", ""), ("uv.lock", "")],
+                Some("uv run pytest"),
+            ),
             (vec![("pyproject.toml", "[project]")], None),
-            (vec![("tests/test_a.py", "")], Some("python3 -m unittest discover -v -s tests")),
+            (
+                vec![("tests/test_a.py", "")],
+                Some("python3 -m unittest discover -v -s tests"),
+            ),
             (
                 vec![("tests/test_a.py", ""), ("tests/__init__.py", "")],
                 Some("python3 -m unittest discover -v -s tests -t ."),

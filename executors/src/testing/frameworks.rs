@@ -99,7 +99,9 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             started_by: &["go test"],
             formats: &[ResultFormat::Go],
             choices: &[RESULTS_VARIABLE],
-            ask: |request, call| request.unless_said(call, &["-json", "-v"], "-json", ResultFormat::Go),
+            ask: |request, call| {
+                request.unless_said(call, &["-json", "-v"], "-json", ResultFormat::Go)
+            },
             advice: "`go test -json`",
         }),
         ..NONE
@@ -125,7 +127,8 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             // What it says of files that can't be loaded is printed.
             ask: |request, _| {
                 let file = request.file.display();
-                let options = format!("--no-fail-fast --format progress --format json --out '{file}'");
+                let options =
+                    format!("--no-fail-fast --format progress --format json --out '{file}'");
                 let variable = request.appended("SPEC_OPTS", &options);
                 Some(request.by_variable(variable, Expected::Report(ResultFormat::Rspec, None)))
             },
@@ -137,7 +140,13 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         name: "pytest",
         tests: "**/test_*.py",
         new_test: "tests/test_{}.py",
-        files: &["pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "tox.ini"],
+        files: &[
+            "pytest.ini",
+            "conftest.py",
+            "pyproject.toml",
+            "setup.cfg",
+            "tox.ini",
+        ],
         settings: &["conftest.py", "pytest.ini", ".pytest.ini"],
         load_errors: Some(python::find),
         runner: Some(Runner {
@@ -157,7 +166,9 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             started_by: &["-m unittest"],
             formats: &[ResultFormat::Unittest],
             choices: &[RESULTS_VARIABLE],
-            ask: |request, call| request.unless_said(call, &["-v", "--verbose"], "-v", ResultFormat::Unittest),
+            ask: |request, call| {
+                request.unless_said(call, &["-v", "--verbose"], "-v", ResultFormat::Unittest)
+            },
             advice: "`python3 -m unittest -v`",
         }),
         ..NONE
@@ -173,7 +184,11 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             formats: &[ResultFormat::Jest, ResultFormat::Junit, ResultFormat::Tap],
             choices: OF_JAVASCRIPT,
             ask: |request, call| {
-                let arguments = ["--run", "--reporter=json", &format!("--outputFile={}", request.file.display())];
+                let arguments = [
+                    "--run",
+                    "--reporter=json",
+                    &format!("--outputFile={}", request.file.display()),
+                ];
                 request.by_arguments(call, &arguments, Expected::Report(ResultFormat::Jest, None))
             },
             advice: "`vitest --run --reporter=json --outputFile=\"$TM_RESULTS\"`",
@@ -191,7 +206,10 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             formats: &[ResultFormat::Jest, ResultFormat::Junit],
             choices: OF_JAVASCRIPT,
             ask: |request, call| {
-                let arguments = ["--json", &format!("--outputFile={}", request.file.display())];
+                let arguments = [
+                    "--json",
+                    &format!("--outputFile={}", request.file.display()),
+                ];
                 request.by_arguments(call, &arguments, Expected::Report(ResultFormat::Jest, None))
             },
             advice: "`jest --json --outputFile=\"$TM_RESULTS\"`",
@@ -209,7 +227,11 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             formats: &[ResultFormat::Junit, ResultFormat::Tap],
             choices: OF_JAVASCRIPT,
             ask: |request, call| {
-                let options = format!("output={},suiteName={}", request.file.display(), request.name);
+                let options = format!(
+                    "output={},suiteName={}",
+                    request.file.display(),
+                    request.name
+                );
                 let arguments = ["--reporter", "xunit", "--reporter-options", &options];
                 request.by_arguments(call, &arguments, request.named_report())
             },
@@ -253,8 +275,15 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             formats: &[ResultFormat::Junit],
             choices: &["--reporter"],
             ask: |request, call| {
-                let arguments = ["--reporter=junit", &format!("--reporter-outfile={}", request.file.display())];
-                request.by_arguments(call, &arguments, Expected::Report(ResultFormat::Junit, None))
+                let arguments = [
+                    "--reporter=junit",
+                    &format!("--reporter-outfile={}", request.file.display()),
+                ];
+                request.by_arguments(
+                    call,
+                    &arguments,
+                    Expected::Report(ResultFormat::Junit, None),
+                )
             },
             advice: "`bun test --reporter=junit --reporter-outfile=\"$TM_RESULTS\"`",
         }),
@@ -286,13 +315,18 @@ pub fn framework_of(root: &Path) -> Option<&'static Framework> {
     let package = super::text_of(root, "package.json").unwrap_or_default();
     let is_named = |row: &&Framework| row.package.is_some_and(|word| package.contains(word));
     let is_there = |row: &&Framework| row.files.iter().any(|name| root.join(name).exists());
-    FRAMEWORKS.iter().find(is_named).or_else(|| FRAMEWORKS.iter().find(is_there))
+    FRAMEWORKS
+        .iter()
+        .find(is_named)
+        .or_else(|| FRAMEWORKS.iter().find(is_there))
 }
 
 impl Runner {
     /// Tells whether a call that begins with these words starts it.
     pub(super) fn is_started_by(&self, words: &[String]) -> bool {
-        self.started_by.iter().any(|pattern| matches(pattern, words))
+        self.started_by
+            .iter()
+            .any(|pattern| matches(pattern, words))
     }
 }
 
@@ -304,7 +338,9 @@ fn matches(pattern: &str, words: &[String]) -> bool {
     while let Some(part) = parts.next() {
         let is_there = match part {
             "?" => words.next().is_some(),
-            "*" => parts.next().is_some_and(|wanted| words.any(|word| word == wanted)),
+            "*" => parts
+                .next()
+                .is_some_and(|wanted| words.any(|word| word == wanted)),
             wanted => words.next() == Some(wanted),
         };
         if !is_there {
@@ -327,22 +363,37 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), FRAMEWORKS.len(), "each has a name of its own");
         for row in &FRAMEWORKS {
-            assert!(is_test_path(&row.new_test.replace("{}", "x")) && !row.tests.is_empty(), "{row:?}");
+            assert!(
+                is_test_path(&row.new_test.replace("{}", "x")) && !row.tests.is_empty(),
+                "{row:?}"
+            );
             for setting in row.settings {
                 let name = setting.replace('*', "x");
-                assert_eq!(runner_file(&name, &Closure::default()), RunnerFile::Whole, "{row:?}");
+                assert_eq!(
+                    runner_file(&name, &Closure::default()),
+                    RunnerFile::Whole,
+                    "{row:?}"
+                );
             }
             let Some(runner) = &row.runner else { continue };
             assert!(
-                !runner.formats.is_empty() && !runner.choices.is_empty() && runner.advice.starts_with('`'),
+                !runner.formats.is_empty()
+                    && !runner.choices.is_empty()
+                    && runner.advice.starts_with('`'),
                 "{row:?}"
             );
             for pattern in runner.started_by {
                 let words: Vec<String> = pattern.split(' ').map(ToOwned::to_owned).collect();
-                let started = FRAMEWORKS
-                    .iter()
-                    .filter(|row| row.runner.as_ref().is_some_and(|runner| runner.is_started_by(&words)));
-                assert_eq!(started.map(|row| row.name).collect::<Vec<_>>(), [row.name], "{pattern}");
+                let started = FRAMEWORKS.iter().filter(|row| {
+                    row.runner
+                        .as_ref()
+                        .is_some_and(|runner| runner.is_started_by(&words))
+                });
+                assert_eq!(
+                    started.map(|row| row.name).collect::<Vec<_>>(),
+                    [row.name],
+                    "{pattern}"
+                );
             }
         }
     }
@@ -350,8 +401,16 @@ mod tests {
     #[test]
     fn frameworks_are_told_by_the_files_of_the_project() {
         let cases = [
-            ("package.json", r#"{"devDependencies":{"vitest":"1"}}"#, "vitest"),
-            ("package.json", r#"{"scripts":{"test":"node --test"}}"#, "node:test"),
+            (
+                "package.json",
+                r#"{"devDependencies":{"vitest":"1"}}"#,
+                "vitest",
+            ),
+            (
+                "package.json",
+                r#"{"scripts":{"test":"node --test"}}"#,
+                "node:test",
+            ),
             ("Cargo.toml", "", "cargo test"),
             ("pyproject.toml", "", "pytest"),
             ("go.mod", "", "go test"),
@@ -359,9 +418,16 @@ mod tests {
         ];
         for (name, text, expected) in cases {
             let root = tempfile::tempdir().unwrap();
-            std::io::Write::write_all(&mut std::fs::File::create(root.path().join(name)).unwrap(), text.as_bytes())
-                .unwrap();
-            assert_eq!(framework_of(root.path()).map_or("", |row| row.name), expected, "{name}");
+            std::io::Write::write_all(
+                &mut std::fs::File::create(root.path().join(name)).unwrap(),
+                text.as_bytes(),
+            )
+            .unwrap();
+            assert_eq!(
+                framework_of(root.path()).map_or("", |row| row.name),
+                expected,
+                "{name}"
+            );
         }
     }
 }

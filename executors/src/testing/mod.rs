@@ -37,7 +37,9 @@ use tm_scheduler::{ResultFormat, TestOutcome};
 /// Returns the outcome of every test in an output; `None` when only an exit status could tell anything, or when the
 /// results are broken.
 pub fn read_output(format: ResultFormat, output: &str) -> Option<BTreeMap<String, TestOutcome>> {
-    formats::parse(&[format], output).filter(|parsed| parsed.broken.is_none()).map(|parsed| parsed.tests)
+    formats::parse(&[format], output)
+        .filter(|parsed| parsed.broken.is_none())
+        .map(|parsed| parsed.tests)
 }
 
 /// A manifest or a script is no longer.
@@ -91,7 +93,12 @@ impl Parsed {
     fn merge(&mut self, other: Self) {
         for (name, outcome) in other.tests {
             let unique = self.add(&name, outcome);
-            for line in other.messages.get(&name).iter().flat_map(|message| message.lines()) {
+            for line in other
+                .messages
+                .get(&name)
+                .iter()
+                .flat_map(|message| message.lines())
+            {
                 self.say(&unique, line);
             }
         }

@@ -13,7 +13,9 @@ use tm_scheduler::verdict::is_test_path;
 const MOST_FILES: usize = 300;
 
 /// Folders of code by the conventions of many languages: what a script calls there is what is tested.
-const CODE: [&str; 9] = ["src", "lib", "app", "bin", "cmd", "pkg", "internal", "server", "dist"];
+const CODE: [&str; 9] = [
+    "src", "lib", "app", "bin", "cmd", "pkg", "internal", "server", "dist",
+];
 
 /// The files of a tree.
 pub struct TreeFiles<'a> {
@@ -37,8 +39,13 @@ pub struct Closure {
 impl Closure {
     /// Follows a command through a tree; `tests` are paths of tests whose own reach is not the runner's.
     pub fn of(command: &TestCommand, tree: &TreeFiles<'_>, tests: &[String]) -> Self {
-        let mut walk =
-            Walk { tree, tested: tested(tree, tests), closure: Self::default(), queue: Vec::new(), reads: 0 };
+        let mut walk = Walk {
+            tree,
+            tested: tested(tree, tests),
+            closure: Self::default(),
+            queue: Vec::new(),
+            reads: 0,
+        };
         for command in command.each() {
             for word in &command.argv {
                 let word = word.to_string_lossy();
@@ -46,7 +53,11 @@ impl Closure {
                 walk.text("", &word);
             }
             if command.argv.len() > 1 {
-                let words: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
+                let words: Vec<_> = command
+                    .argv
+                    .iter()
+                    .map(|word| word.to_string_lossy())
+                    .collect();
                 walk.text("", &words.join(" "));
             }
         }
@@ -62,11 +73,19 @@ fn tested(tree: &TreeFiles<'_>, tests: &[String]) -> BTreeSet<String> {
     let mut reads = 0;
     while let Some(path) = queue.pop().filter(|_| reads < MOST_FILES) {
         reads += 1;
-        let Some(text) = (tree.read)(&path) else { continue };
+        let Some(text) = (tree.read)(&path) else {
+            continue;
+        };
         let Calls { files, sourced, .. } = calls(&text);
-        let called = files.iter().chain(&sourced).flat_map(|word| resolved(&path, word));
+        let called = files
+            .iter()
+            .chain(&sourced)
+            .flat_map(|word| resolved(&path, word));
         for candidate in imports(&path, &text).into_iter().chain(called) {
-            if tree.paths.contains(&candidate) && !is_test_path(&candidate) && found.insert(candidate.clone()) {
+            if tree.paths.contains(&candidate)
+                && !is_test_path(&candidate)
+                && found.insert(candidate.clone())
+            {
                 queue.push(candidate);
             }
         }
@@ -85,7 +104,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Every file that the command itself names, however it does.
     fn named(&mut self, text: &str) {
-        let separators = |character: char| character.is_whitespace() || "\"';&|()=".contains(character);
+        let separators =
+            |character: char| character.is_whitespace() || "\"';&|()=".contains(character);
         for word in text.split(separators) {
             let path = word.trim_start_matches("./");
             if self.tree.paths.contains(path) {
@@ -96,11 +116,18 @@ impl Walk<'_> {
 
     /// What a script's text calls.
     fn text(&mut self, path: &str, text: &str) {
-        let Calls { files, sourced, modules, scripts, targets } = calls(text);
+        let Calls {
+            files,
+            sourced,
+            modules,
+            scripts,
+            targets,
+        } = calls(text);
         // A module that is not there yet would be found in the place of an installed one.
         for module in modules {
-            for candidate in
-                module_files("", &module).into_iter().chain(module_files("", &format!("{module}.__main__")))
+            for candidate in module_files("", &module)
+                .into_iter()
+                .chain(module_files("", &format!("{module}.__main__")))
             {
                 if !is_test_path(&candidate) && !self.is_code(&candidate) {
                     self.reach(candidate);
@@ -151,7 +178,9 @@ impl Walk<'_> {
 
     fn follow(&mut self) {
         while let Some(path) = self.queue.pop().filter(|_| self.reads < MOST_FILES) {
-            let Some(text) = self.read(&path) else { continue };
+            let Some(text) = self.read(&path) else {
+                continue;
+            };
             for candidate in imports(&path, &text) {
                 // A file that is not there yet would be found in the place of another one.
                 if !is_test_path(&candidate) && !self.is_code(&candidate) {
@@ -174,9 +203,16 @@ impl Walk<'_> {
         if self.reads >= MOST_FILES {
             return;
         }
-        let package = self.read("package.json").and_then(|text| serde_json::from_str::<Value>(&text).ok());
-        let of_package = package.as_ref().and_then(|package| package["scripts"].as_object());
-        let is_wanted = |script: &str| name.strip_suffix('*').map_or(script == name, |start| script.starts_with(start));
+        let package = self
+            .read("package.json")
+            .and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let of_package = package
+            .as_ref()
+            .and_then(|package| package["scripts"].as_object());
+        let is_wanted = |script: &str| {
+            name.strip_suffix('*')
+                .map_or(script == name, |start| script.starts_with(start))
+        };
         let mut texts: BTreeMap<String, String> = BTreeMap::new();
         for (script, text) in of_package.into_iter().flatten() {
             let within = |hook: &str| script.strip_prefix(hook).is_some_and(is_wanted);
@@ -185,7 +221,9 @@ impl Walk<'_> {
             }
         }
         // Hooks count before anybody writes them.
-        self.closure.scripts.extend([format!("pre{name}"), format!("post{name}")]);
+        self.closure
+            .scripts
+            .extend([format!("pre{name}"), format!("post{name}")]);
         let is_new = self.closure.scripts.insert(name.to_owned());
         self.closure.scripts.extend(texts.keys().cloned());
         for text in texts.values().filter(|_| is_new) {
@@ -196,7 +234,9 @@ impl Walk<'_> {
 
     /// Files that a script of a package names, but for code.
     fn named_scripts(&mut self, text: &str) {
-        for word in text.split(|character: char| character.is_whitespace() || "\"';&|()=".contains(character)) {
+        for word in text
+            .split(|character: char| character.is_whitespace() || "\"';&|()=".contains(character))
+        {
             self.call(word.trim_start_matches("./").to_owned());
         }
     }
@@ -207,12 +247,23 @@ impl Walk<'_> {
             return;
         }
         self.reads += 1;
-        for makefile in ["Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", ".justfile"] {
+        for makefile in [
+            "Makefile",
+            "makefile",
+            "GNUmakefile",
+            "justfile",
+            "Justfile",
+            ".justfile",
+        ] {
             if !self.tree.paths.contains(makefile) {
                 continue;
             }
             let text = self.read(makefile).unwrap_or_default();
-            for file in text.lines().filter_map(included).flat_map(str::split_whitespace) {
+            for file in text
+                .lines()
+                .filter_map(included)
+                .flat_map(str::split_whitespace)
+            {
                 self.source(file.to_owned());
             }
             self.text("", &rule(&text, name));
@@ -222,7 +273,9 @@ impl Walk<'_> {
 
 /// What a line of a makefile includes.
 fn included(line: &str) -> Option<&str> {
-    ["include ", "-include ", "sinclude "].into_iter().find_map(|word| line.strip_prefix(word))
+    ["include ", "-include ", "sinclude "]
+        .into_iter()
+        .find_map(|word| line.strip_prefix(word))
 }
 
 /// The recipe of a target.
@@ -232,10 +285,15 @@ fn rule(text: &str, name: &str) -> String {
         if line.starts_with([' ', '\t']) {
             return is_wanted;
         }
-        is_wanted = line.split_once(':').is_some_and(|(targets, _)| targets.split_whitespace().any(|one| one == name));
+        is_wanted = line
+            .split_once(':')
+            .is_some_and(|(targets, _)| targets.split_whitespace().any(|one| one == name));
         false
     });
-    lines.map(|line| line.trim_start_matches(['\t', ' ', '@', '-', '+'])).collect::<Vec<_>>().join("\n")
+    lines
+        .map(|line| line.trim_start_matches(['\t', ' ', '@', '-', '+']))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]
@@ -245,18 +303,30 @@ mod tests {
 
     /// The closure of a command in a tree of these files; RED's tests are those in `tests/`.
     fn closure(command: &str, files: &[(&str, &str)]) -> Closure {
-        let texts: BTreeMap<String, String> =
-            files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        let texts: BTreeMap<String, String> = files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect();
         let paths: BTreeSet<String> = texts.keys().cloned().collect();
-        let tests: Vec<String> = paths.iter().filter(|path| path.starts_with("tests/")).cloned().collect();
-        let tree = TreeFiles { paths: &paths, read: &|path| texts.get(path).cloned() };
+        let tests: Vec<String> = paths
+            .iter()
+            .filter(|path| path.starts_with("tests/"))
+            .cloned()
+            .collect();
+        let tree = TreeFiles {
+            paths: &paths,
+            read: &|path| texts.get(path).cloned(),
+        };
         Closure::of(&TestCommand::shell(command, None), &tree, &tests)
     }
 
     fn reaches(command: &str, files: &[(&str, &str)], expected: &[&str]) {
         let closure = closure(command, files);
-        let there: Vec<&str> =
-            files.iter().map(|(path, _)| *path).filter(|path| closure.files.contains(*path)).collect();
+        let there: Vec<&str> = files
+            .iter()
+            .map(|(path, _)| *path)
+            .filter(|path| closure.files.contains(*path))
+            .collect();
         assert_eq!(there, expected, "{command}");
     }
 
@@ -265,7 +335,10 @@ mod tests {
         reaches(
             "cd sub && sh ./run.sh --fast",
             &[
-                ("run.sh", ". ./ci/env.sh\nbash \"$(dirname \"$0\")/ci/all.sh\"\n"),
+                (
+                    "run.sh",
+                    ". ./ci/env.sh\nbash \"$(dirname \"$0\")/ci/all.sh\"\n",
+                ),
                 ("ci/all.sh", ""),
                 ("ci/env.sh", ""),
             ],
@@ -274,7 +347,10 @@ mod tests {
         reaches(
             "python3 run.py",
             &[
-                ("run.py", "import sys, helper\nfrom tools.report import say\nfrom tests import test_a\n"),
+                (
+                    "run.py",
+                    "import sys, helper\nfrom tools.report import say\nfrom tests import test_a\n",
+                ),
                 ("helper.py", "from tools import deep\n"),
                 ("tools/__init__.py", ""),
                 ("tools/report.py", ""),
@@ -282,12 +358,21 @@ mod tests {
                 ("tests/test_a.py", ""),
                 ("other.py", ""),
             ],
-            &["run.py", "helper.py", "tools/__init__.py", "tools/report.py", "tools/deep.py"],
+            &[
+                "run.py",
+                "helper.py",
+                "tools/__init__.py",
+                "tools/report.py",
+                "tools/deep.py",
+            ],
         );
         reaches(
             "node scripts/test.mjs",
             &[
-                ("scripts/test.mjs", "import { run } from './run.js';\nrequire('../x')\n"),
+                (
+                    "scripts/test.mjs",
+                    "import { run } from './run.js';\nrequire('../x')\n",
+                ),
                 ("scripts/run.js", ""),
                 ("x.js", ""),
             ],
@@ -308,7 +393,10 @@ mod tests {
         reaches(
             "sh run.sh",
             &[
-                ("run.sh", "cc -o calc calc.c\nnode src/server.js &\nsh tool.sh\n"),
+                (
+                    "run.sh",
+                    "cc -o calc calc.c\nnode src/server.js &\nsh tool.sh\n",
+                ),
                 ("calc.c", ""),
                 ("src/server.js", ""),
                 ("tool.sh", ""),
@@ -320,21 +408,35 @@ mod tests {
     #[test]
     fn a_module_that_would_be_found_first_is_reached_before_it_is_there() {
         let closure = closure("python3 ci/run.py", &[("ci/run.py", "import unittest\n")]);
-        assert!(closure.files.contains("ci/unittest.py") && closure.files.contains("unittest.py"), "{closure:?}");
+        assert!(
+            closure.files.contains("ci/unittest.py") && closure.files.contains("unittest.py"),
+            "{closure:?}"
+        );
         let closure = self::closure("python3 -m pytest -q", &[]);
-        assert!(closure.files.contains("pytest.py") && closure.files.contains("pytest/__main__.py"), "{closure:?}");
+        assert!(
+            closure.files.contains("pytest.py") && closure.files.contains("pytest/__main__.py"),
+            "{closure:?}"
+        );
     }
 
     #[test]
     fn what_is_sourced_only_where_it_is_there_is_reached_before() {
         let files = [
-            ("run.sh", "[ ! -e ci/env.sh ] || . ./ci/env.sh\nsh tool.sh\n. ./src/app.sh\n. ./lib.sh\n"),
+            (
+                "run.sh",
+                "[ ! -e ci/env.sh ] || . ./ci/env.sh\nsh tool.sh\n. ./src/app.sh\n. ./lib.sh\n",
+            ),
             ("tests/a.sh", ". ./lib.sh\n"),
             ("lib.sh", ""),
         ];
         let reached = closure("sh run.sh", &files).files;
         assert!(reached.contains("ci/env.sh"), "{reached:?}");
-        assert!(!["tool.sh", "src/app.sh", "lib.sh"].iter().any(|path| reached.contains(*path)), "{reached:?}");
+        assert!(
+            !["tool.sh", "src/app.sh", "lib.sh"]
+                .iter()
+                .any(|path| reached.contains(*path)),
+            "{reached:?}"
+        );
         let files = [("Makefile", "-include local.mk\ntest:\n\tsh run.sh\n")];
         assert!(closure("make test", &files).files.contains("local.mk"));
     }
@@ -343,28 +445,53 @@ mod tests {
     fn scripts_of_packages_are_followed_with_their_hooks() {
         let package = r#"{"scripts": {"test": "npm run unit && run-s check:*", "unit": "node ci/unit.js --x=ci/setup.js",
             "check:a": "pnpm lint", "check:b": "make -s verify", "lint": "eslint .", "preunit": "sh ci/pre.sh", "build": "tsc"}}"#;
-        let files = [("package.json", package), ("ci/unit.js", ""), ("ci/setup.js", ""), ("ci/pre.sh", "")];
+        let files = [
+            ("package.json", package),
+            ("ci/unit.js", ""),
+            ("ci/setup.js", ""),
+            ("ci/pre.sh", ""),
+        ];
         let closure = closure("npm test --silent", &files);
-        for script in ["test", "pretest", "unit", "preunit", "postunit", "check:a", "check:b", "lint"] {
+        for script in [
+            "test", "pretest", "unit", "preunit", "postunit", "check:a", "check:b", "lint",
+        ] {
             assert!(closure.scripts.contains(script), "{script}: {closure:?}");
         }
         assert!(!closure.scripts.contains("build"));
-        assert!(["ci/unit.js", "ci/setup.js", "ci/pre.sh"].iter().all(|path| closure.files.contains(*path)));
+        assert!(
+            ["ci/unit.js", "ci/setup.js", "ci/pre.sh"]
+                .iter()
+                .all(|path| closure.files.contains(*path))
+        );
         assert!(closure.targets.contains("verify"), "{closure:?}");
     }
 
     #[test]
     fn rules_are_followed_through_their_recipes() {
         let makefile = "include ci/more.mk\nall:\n\tcc a.c\ntest: all\n\t@$(MAKE) unit\n\tsh ci/run.sh\nunit:\n\tpython3 ci/unit.py\n";
-        let files = [("Makefile", makefile), ("ci/run.sh", ""), ("ci/unit.py", ""), ("ci/more.mk", ""), ("a.c", "")];
-        reaches("make test", &files, &["ci/run.sh", "ci/unit.py", "ci/more.mk"]);
-        assert_eq!(closure("make test", &files).targets, ["test", "unit"].map(ToOwned::to_owned).into());
+        let files = [
+            ("Makefile", makefile),
+            ("ci/run.sh", ""),
+            ("ci/unit.py", ""),
+            ("ci/more.mk", ""),
+            ("a.c", ""),
+        ];
+        reaches(
+            "make test",
+            &files,
+            &["ci/run.sh", "ci/unit.py", "ci/more.mk"],
+        );
+        assert_eq!(
+            closure("make test", &files).targets,
+            ["test", "unit"].map(ToOwned::to_owned).into()
+        );
     }
 
     #[test]
     fn a_long_chain_of_scripts_comes_to_an_end() {
-        let scripts: Vec<String> =
-            (0..5_000).map(|number| format!("\"s{number}\": \"npm run s{}\"", number + 1)).collect();
+        let scripts: Vec<String> = (0..5_000)
+            .map(|number| format!("\"s{number}\": \"npm run s{}\"", number + 1))
+            .collect();
         let package = format!("{{\"scripts\": {{{}}}}}", scripts.join(","));
         let closure = closure("npm run s0", &[("package.json", &package)]);
         assert!(closure.scripts.len() < 5_000);

@@ -7,14 +7,18 @@ use super::load_errors::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 
-static PYTHON_IMPORT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*import\s+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)"));
+static PYTHON_IMPORT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\s*import\s+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)"));
 static PYTHON_FROM: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?m)^\s*from\s+(\.*[\w.]*)\s+import\s+\(?\s*([\w, \t\r\n]+)"));
 static JAVASCRIPT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*\(?\s*['"](\.{1,2}/[^'"]+)['"]"#)
+    pattern(
+        r#"(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*\(?\s*['"](\.{1,2}/[^'"]+)['"]"#,
+    )
 });
-static SCRIPT_WORD: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"['"]((?:\.{0,2}/)?[\w./-]+\.(?:sh|bash|py|js|mjs|cjs|ts|rb|pl))['"]"#));
+static SCRIPT_WORD: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"['"]((?:\.{0,2}/)?[\w./-]+\.(?:sh|bash|py|js|mjs|cjs|ts|rb|pl))['"]"#)
+});
 
 /// What a text calls.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -33,27 +37,34 @@ pub(super) struct Calls {
 
 /// Programs that run or source the file that is named next.
 const INTERPRETERS: [&str; 19] = [
-    ".", "source", "sh", "bash", "dash", "zsh", "ksh", "python", "python3", "node", "deno", "bun", "tsx", "ts-node",
-    "perl", "ruby", "php", "exec", "env",
+    ".", "source", "sh", "bash", "dash", "zsh", "ksh", "python", "python3", "node", "deno", "bun",
+    "tsx", "ts-node", "perl", "ruby", "php", "exec", "env",
 ];
 
 /// Returns what the commands in a text call.
 pub(super) fn calls(text: &str) -> Calls {
     let mut calls = Calls::default();
     for command in text.split(['\n', ';', '&', '|', '`', '{', '}']) {
-        let words: Vec<&str> =
-            command.split(|character: char| character.is_whitespace() || "\"'".contains(character)).collect();
+        let words: Vec<&str> = command
+            .split(|character: char| character.is_whitespace() || "\"'".contains(character))
+            .collect();
         let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
         of_command(&words, &mut calls);
     }
-    calls.files.extend(SCRIPT_WORD.captures_iter(text).map(|found| found[1].to_owned()));
+    calls.files.extend(
+        SCRIPT_WORD
+            .captures_iter(text)
+            .map(|found| found[1].to_owned()),
+    );
     calls
 }
 
 fn of_command(words: &[&str], calls: &mut Calls) {
     for (index, word) in words.iter().enumerate() {
         let rest = &words[index + 1..];
-        let program = word.trim_start_matches(['(', '$', '@', '-', '!']).trim_end_matches(')');
+        let program = word
+            .trim_start_matches(['(', '$', '@', '-', '!'])
+            .trim_end_matches(')');
         match program.rsplit('/').next().unwrap_or(program) {
             "make" | "gmake" | "MAKE" | "just" => calls.targets.extend(targets(rest)),
             "npm" | "pnpm" | "yarn" => calls.scripts.extend(script(rest)),
@@ -79,7 +90,11 @@ fn is_sourcing(words: &[&str], index: usize) -> bool {
 }
 
 fn has_end_of_script(word: &str) -> bool {
-    [".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".rb", ".pl", ".mk"].iter().any(|end| word.ends_with(end))
+    [
+        ".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".rb", ".pl", ".mk",
+    ]
+    .iter()
+    .any(|end| word.ends_with(end))
 }
 
 /// Words that are no flags and no assignments.
@@ -93,7 +108,11 @@ fn plain<'a>(words: &'a [&str]) -> impl Iterator<Item = String> + 'a {
 /// Without a target, make takes the first rule; what is meant is then called so.
 fn targets(words: &[&str]) -> Vec<String> {
     let found: Vec<String> = plain(words).collect();
-    if found.is_empty() { vec!["all".to_owned(), "test".to_owned()] } else { found }
+    if found.is_empty() {
+        vec!["all".to_owned(), "test".to_owned()]
+    } else {
+        found
+    }
 }
 
 fn script(words: &[&str]) -> Option<String> {
@@ -110,9 +129,10 @@ fn script(words: &[&str]) -> Option<String> {
 pub(super) fn is_script(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.rsplit_once('.') {
-        Some((_, extension)) => {
-            ["sh", "bash", "zsh", "mk", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "t"].contains(&extension)
-        }
+        Some((_, extension)) => [
+            "sh", "bash", "zsh", "mk", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "t",
+        ]
+        .contains(&extension),
         None => text.starts_with("#!"),
     }
 }
@@ -126,7 +146,11 @@ pub(super) fn resolved(script: &str, word: &str) -> Vec<String> {
     };
     let folder = script.rsplit_once('/').map_or("", |(folder, _)| folder);
     let paths = [joined("", word), joined(folder, word)];
-    paths.into_iter().flatten().filter(|path| !path.is_empty()).collect()
+    paths
+        .into_iter()
+        .flatten()
+        .filter(|path| !path.is_empty())
+        .collect()
 }
 
 /// A path from a folder, plain; `None` where it leads out.
@@ -146,7 +170,9 @@ fn joined(folder: &str, path: &str) -> Option<String> {
 pub(super) fn imports(path: &str, text: &str) -> Vec<String> {
     match path.rsplit_once('.').map(|(_, extension)| extension) {
         Some("py") => of_python(path, text),
-        Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx") => of_javascript(path, text),
+        Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx") => {
+            of_javascript(path, text)
+        }
         _ => Vec::new(),
     }
 }
@@ -155,21 +181,39 @@ fn of_python(path: &str, text: &str) -> Vec<String> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut found = Vec::new();
     let modules = PYTHON_IMPORT.captures_iter(text);
-    for module in modules.flat_map(|list| list[1].split(',').map(|one| one.trim().to_owned()).collect::<Vec<_>>()) {
-        found.extend(["", folder].iter().flat_map(|from| module_files(from, &module)));
+    for module in modules.flat_map(|list| {
+        list[1]
+            .split(',')
+            .map(|one| one.trim().to_owned())
+            .collect::<Vec<_>>()
+    }) {
+        found.extend(
+            ["", folder]
+                .iter()
+                .flat_map(|from| module_files(from, &module)),
+        );
     }
     for import in PYTHON_FROM.captures_iter(text) {
         let (module, names) = (import[1].to_owned(), import[2].to_owned());
         let dots = module.len() - module.trim_start_matches('.').len();
         let from = match dots {
             0 => vec![String::new(), folder.to_owned()],
-            dots => joined(folder, &"../".repeat(dots - 1)).into_iter().collect(),
+            dots => joined(folder, &"../".repeat(dots - 1))
+                .into_iter()
+                .collect(),
         };
         let module = module.trim_start_matches('.');
         for from in from {
             found.extend(module_files(&from, module));
-            for name in names.split([',', '\n']).filter_map(|name| name.split_whitespace().next()) {
-                let full = if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") };
+            for name in names
+                .split([',', '\n'])
+                .filter_map(|name| name.split_whitespace().next())
+            {
+                let full = if module.is_empty() {
+                    name.to_owned()
+                } else {
+                    format!("{module}.{name}")
+                };
                 found.extend(module_files(&from, &full));
             }
         }
@@ -182,15 +226,33 @@ pub(super) fn module_files(folder: &str, module: &str) -> Vec<String> {
     let mut place = folder.to_owned();
     let mut files = Vec::new();
     for part in module.split('.').filter(|part| !part.is_empty()) {
-        place = if place.is_empty() { part.to_owned() } else { format!("{place}/{part}") };
+        place = if place.is_empty() {
+            part.to_owned()
+        } else {
+            format!("{place}/{part}")
+        };
         files.extend([format!("{place}.py"), format!("{place}/__init__.py")]);
     }
     files
 }
 
 fn of_javascript(path: &str, text: &str) -> Vec<String> {
-    const ENDS: [&str; 9] = ["", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".json", "/index.js", "/index.ts"];
+    const ENDS: [&str; 9] = [
+        "",
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".ts",
+        ".tsx",
+        ".json",
+        "/index.js",
+        "/index.ts",
+    ];
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let named = JAVASCRIPT.captures_iter(text).filter_map(|import| joined(folder, &import[1]));
-    named.flat_map(|place| ENDS.map(|end| format!("{place}{end}"))).collect()
+    let named = JAVASCRIPT
+        .captures_iter(text)
+        .filter_map(|import| joined(folder, &import[1]));
+    named
+        .flat_map(|place| ENDS.map(|end| format!("{place}{end}")))
+        .collect()
 }

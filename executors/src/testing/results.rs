@@ -24,7 +24,11 @@ impl SetAside {
     /// Moves the files away that match the command's pattern.
     pub(super) fn new(command: &TestCommand, worktree: &Path) -> std::io::Result<Self> {
         let mut set_aside = Self { files: Vec::new() };
-        for path in command.results.iter().flat_map(|pattern| matching(worktree, pattern)) {
+        for path in command
+            .results
+            .iter()
+            .flat_map(|pattern| matching(worktree, pattern))
+        {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let aside = path.with_file_name(format!(".tm-before-{name}"));
             std::fs::rename(&path, &aside)?;
@@ -37,19 +41,31 @@ impl SetAside {
     pub(super) fn put_back(self) {
         for (path, aside) in self.files {
             // A file that can't be put back stays beside its place, under its other name.
-            let _stays_aside =
-                if path.exists() { std::fs::remove_file(&aside) } else { std::fs::rename(&aside, &path) };
+            let _stays_aside = if path.exists() {
+                std::fs::remove_file(&aside)
+            } else {
+                std::fs::rename(&aside, &path)
+            };
         }
     }
 }
 
 /// The files within the worktree that a pattern matches, in order.
 fn matching(worktree: &Path, pattern: &str) -> Vec<PathBuf> {
-    let stays_within =
-        Path::new(pattern).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let stays_within = Path::new(pattern)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let root = glob::Pattern::escape(&worktree.to_string_lossy());
-    let found = glob::glob(&format!("{root}/{pattern}")).ok().filter(|_| stays_within);
-    found.into_iter().flatten().flatten().filter(|path| !path.is_dir()).take(MOST_FILES).collect()
+    let found = glob::glob(&format!("{root}/{pattern}"))
+        .ok()
+        .filter(|_| stays_within);
+    found
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|path| !path.is_dir())
+        .take(MOST_FILES)
+        .collect()
 }
 
 /// Where results may have been written.
@@ -63,12 +79,20 @@ pub(super) struct Written<'a> {
 }
 
 /// Reads the results; `None` when only the exit status tells anything.
-pub(super) fn read(command: &TestCommand, expected: &Expected, written: &Written<'_>) -> Option<Parsed> {
+pub(super) fn read(
+    command: &TestCommand,
+    expected: &Expected,
+    written: &Written<'_>,
+) -> Option<Parsed> {
     match (&command.results, expected) {
-        (Some(pattern), Expected::OneOf(formats)) => Some(of_files(pattern, formats, written.worktree)),
+        (Some(pattern), Expected::OneOf(formats)) => {
+            Some(of_files(pattern, formats, written.worktree))
+        }
         (None, Expected::OneOf(formats)) => of_choice(command, formats, written),
         (_, Expected::Printed(format)) => formats::parse(&[*format], written.output),
-        (_, Expected::Report(format, name)) => Some(of_report(*format, name.as_deref(), written.file)),
+        (_, Expected::Report(format, name)) => {
+            Some(of_report(*format, name.as_deref(), written.file))
+        }
     }
 }
 
@@ -80,16 +104,27 @@ fn of_files(pattern: &str, formats: &[ResultFormat], worktree: &Path) -> Parsed 
     }
     for file in &files {
         let text = reading::whole(file, budget);
-        budget -= text.as_ref().map_or(0, |text| u64::try_from(text.len()).unwrap_or(u64::MAX)).min(budget);
+        budget -= text
+            .as_ref()
+            .map_or(0, |text| u64::try_from(text.len()).unwrap_or(u64::MAX))
+            .min(budget);
         all.merge(parsed(formats, file, text));
     }
     all
 }
 
 /// What the command wrote where it likes: into the file that tm names, or what it prints.
-fn of_choice(command: &TestCommand, formats: &[ResultFormat], written: &Written<'_>) -> Option<Parsed> {
+fn of_choice(
+    command: &TestCommand,
+    formats: &[ResultFormat],
+    written: &Written<'_>,
+) -> Option<Parsed> {
     if written.file.symlink_metadata().is_ok() {
-        return Some(parsed(formats, written.file, reading::whole(written.file, FILE_BYTES)));
+        return Some(parsed(
+            formats,
+            written.file,
+            reading::whole(written.file, FILE_BYTES),
+        ));
     }
     let printed = formats::parse(formats, written.output);
     if printed.is_none() && command.names_results_file() {
@@ -102,7 +137,9 @@ fn of_choice(command: &TestCommand, formats: &[ResultFormat], written: &Written<
 fn of_report(format: ResultFormat, name: Option<&str>, file: &Path) -> Parsed {
     let text = match reading::whole(file, FILE_BYTES) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return broken("the tests wrote no results: their runner ended before its report".to_owned());
+            return broken(
+                "the tests wrote no results: their runner ended before its report".to_owned(),
+            );
         }
         text => text,
     };
@@ -115,7 +152,11 @@ fn of_report(format: ResultFormat, name: Option<&str>, file: &Path) -> Parsed {
 }
 
 fn parsed(formats: &[ResultFormat], path: &Path, text: std::io::Result<String>) -> Parsed {
-    let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let shown = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     match text {
         Ok(text) => formats::parse(formats, &text)
             .unwrap_or_else(|| broken(format!("the results in `{shown}` are in no known format"))),
@@ -127,5 +168,8 @@ fn parsed(formats: &[ResultFormat], path: &Path, text: std::io::Result<String>) 
 }
 
 fn broken(why: String) -> Parsed {
-    Parsed { broken: Some(why), ..Parsed::default() }
+    Parsed {
+        broken: Some(why),
+        ..Parsed::default()
+    }
 }

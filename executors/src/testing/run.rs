@@ -47,7 +47,9 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
     let prepared = remove(&log).and_then(|()| Prepared::new(command, place.worktree));
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return TestReport::without_results(CommandEnd::NotStarted(error.to_string())),
+        Err(error) => {
+            return TestReport::without_results(CommandEnd::NotStarted(error.to_string()));
+        }
     };
     let started = SystemTime::now();
     let end = match run(&prepared, command.timeout, place, &log).await {
@@ -55,7 +57,11 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
         Err(error) => CommandEnd::NotStarted(error.with_causes()),
     };
     let (output, is_cut) = reading::beginning(&log, OUTPUT_BYTES).unwrap_or_default();
-    let written = Written { worktree: place.worktree, file: &prepared.file(), output: &output };
+    let written = Written {
+        worktree: place.worktree,
+        file: &prepared.file(),
+        output: &output,
+    };
     let mut parsed = results::read(command, &prepared.asked.expected, &written);
     prepared.set_aside.put_back();
     if let Some(parsed) = parsed.as_mut().filter(|_| is_cut) {
@@ -65,10 +71,16 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
     report.coverage = coverage::read(place.worktree, started);
     report.output_tail = reading::end(&log, TAIL_BYTES).unwrap_or_default();
     // Some frameworks say why a file can't be loaded in their results only.
-    let said = report.messages.values().fold(output, |said, message| said + "\n" + message);
+    let said = report
+        .messages
+        .values()
+        .fold(output, |said, message| said + "\n" + message);
     report.load_errors = load_errors(&said, place.worktree);
     report.mistakes = mistakes(&said, place.worktree);
-    report.messages.values_mut().for_each(|message| *message = tm_untrusted::clean(message));
+    report
+        .messages
+        .values_mut()
+        .for_each(|message| *message = tm_untrusted::clean(message));
     without_place(&mut report, place.worktree);
     report
 }
@@ -84,11 +96,30 @@ struct Prepared {
 
 impl Prepared {
     fn new(command: &TestCommand, worktree: &Path) -> std::io::Result<Self> {
-        let (environment, results) = (CommandEnvironment::fresh(&command.environment)?, PrivateFolder::new()?);
-        let name = results.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let asked = ask(command, worktree, &environment, &results_file(&results), &name);
+        let (environment, results) = (
+            CommandEnvironment::fresh(&command.environment)?,
+            PrivateFolder::new()?,
+        );
+        let name = results
+            .path()
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let asked = ask(
+            command,
+            worktree,
+            &environment,
+            &results_file(&results),
+            &name,
+        );
         let set_aside = SetAside::new(command, worktree)?;
-        Ok(Self { environment, asked, set_aside, results })
+        Ok(Self {
+            environment,
+            asked,
+            set_aside,
+            results,
+        })
     }
 
     fn file(&self) -> PathBuf {
@@ -114,7 +145,13 @@ fn results_file(folder: &PrivateFolder) -> PathBuf {
 fn without_place(report: &mut TestReport, worktree: &Path) {
     let place = format!("{}/", worktree.display());
     let named = |name: &String| name.contains(&place);
-    for name in report.tests.keys().filter(|name| named(name)).cloned().collect::<Vec<_>>() {
+    for name in report
+        .tests
+        .keys()
+        .filter(|name| named(name))
+        .cloned()
+        .collect::<Vec<_>>()
+    {
         let short = name.replace(&place, "");
         if let Some(outcome) = report.tests.remove(&name) {
             report.tests.insert(short.clone(), outcome);
@@ -125,7 +162,12 @@ fn without_place(report: &mut TestReport, worktree: &Path) {
     }
 }
 
-async fn run(prepared: &Prepared, limit: Duration, place: TestPlace<'_>, log: &Path) -> Result<CommandEnd, Error> {
+async fn run(
+    prepared: &Prepared,
+    limit: Duration,
+    place: TestPlace<'_>,
+    log: &Path,
+) -> Result<CommandEnd, Error> {
     let Some((program, arguments)) = prepared.asked.argv.split_first() else {
         return Ok(CommandEnd::NotStarted("the command is empty".to_owned()));
     };
@@ -134,7 +176,11 @@ async fn run(prepared: &Prepared, limit: Duration, place: TestPlace<'_>, log: &P
         arguments: arguments.to_vec(),
         working_folder: place.worktree.to_owned(),
         inherited: prepared.environment.inherited(),
-        environment: prepared.variables().into_iter().chain(place.variables.iter().cloned()).collect(),
+        environment: prepared
+            .variables()
+            .into_iter()
+            .chain(place.variables.iter().cloned())
+            .collect(),
         stdin: Stdin::Closed,
         stdout: log.to_owned(),
         stderr: log.to_owned(),
@@ -152,13 +198,22 @@ fn remove(path: &Path) -> std::io::Result<()> {
 }
 
 fn report(end: CommandEnd, parsed: Option<Parsed>) -> TestReport {
-    let Some(mut parsed) = parsed else { return TestReport::without_results(end) };
-    let has_failed = parsed.tests.values().any(|outcome| *outcome == TestOutcome::Failed);
+    let Some(mut parsed) = parsed else {
+        return TestReport::without_results(end);
+    };
+    let has_failed = parsed
+        .tests
+        .values()
+        .any(|outcome| *outcome == TestOutcome::Failed);
     if matches!(end, CommandEnd::Exited(Some(code)) if code != 0) && !has_failed {
         parsed.breaks("the test command fails although no test does");
     }
     let failed = |name: &String| parsed.tests.get(name) == Some(&TestOutcome::Failed);
-    let messages = parsed.messages.into_iter().filter(|(name, _)| failed(name)).collect();
+    let messages = parsed
+        .messages
+        .into_iter()
+        .filter(|(name, _)| failed(name))
+        .collect();
     TestReport {
         detail: Detail::PerTest,
         messages,
@@ -174,9 +229,17 @@ mod tests {
 
     async fn run_here(text: &str, timeout: Duration) -> TestReport {
         let folder = tempfile::tempdir().expect("a folder");
-        let command = TestCommand { timeout, ..TestCommand::shell(text, None) };
+        let command = TestCommand {
+            timeout,
+            ..TestCommand::shell(text, None)
+        };
         let executor = Executor::local(folder.path().join("under-way"));
-        let place = TestPlace { worktree: folder.path(), scratch: folder.path(), executor: &executor, variables: &[] };
+        let place = TestPlace {
+            worktree: folder.path(),
+            scratch: folder.path(),
+            executor: &executor,
+            variables: &[],
+        };
         run_tests(&command, place, "work").await
     }
 
@@ -185,13 +248,19 @@ mod tests {
     #[tokio::test]
     async fn tap_is_known_by_its_plan_and_read_test_by_test() {
         let report = run_here("echo 1..2; echo ok 1 - a; echo not ok 2 - b; exit 1", LONG).await;
-        assert_eq!((report.detail, report.tests.len(), report.broken), (Detail::PerTest, 2, None));
+        assert_eq!(
+            (report.detail, report.tests.len(), report.broken),
+            (Detail::PerTest, 2, None)
+        );
     }
 
     #[tokio::test]
     async fn other_output_leaves_the_exit_status() {
         let report = run_here("echo fine; exit 3", LONG).await;
-        assert_eq!((report.detail, report.end), (Detail::ExitStatusOnly, CommandEnd::Exited(Some(3))));
+        assert_eq!(
+            (report.detail, report.end),
+            (Detail::ExitStatusOnly, CommandEnd::Exited(Some(3)))
+        );
         assert_eq!(report.output_tail, "fine\n");
     }
 

@@ -44,8 +44,14 @@ pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
     if holds_settings(path) {
         RunnerFile::Partly
     } else if closure.files.contains(path)
-        || FRAMEWORKS.iter().flat_map(|row| row.settings).chain(&SETTINGS).any(|pattern| is_meant(pattern, name))
-        || Path::new(name).extension().is_some_and(|extension| extension == "pth")
+        || FRAMEWORKS
+            .iter()
+            .flat_map(|row| row.settings)
+            .chain(&SETTINGS)
+            .any(|pattern| is_meant(pattern, name))
+        || Path::new(name)
+            .extension()
+            .is_some_and(|extension| extension == "pth")
         || matches!(path, ".cargo/config.toml" | ".cargo/config")
     {
         RunnerFile::Whole
@@ -55,7 +61,9 @@ pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
 }
 
 fn is_meant(pattern: &str, name: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == name, |beginning| name.starts_with(beginning))
+    pattern
+        .strip_suffix('*')
+        .map_or(pattern == name, |beginning| name.starts_with(beginning))
 }
 
 fn holds_settings(path: &str) -> bool {
@@ -64,8 +72,18 @@ fn holds_settings(path: &str) -> bool {
 
 /// Tells whether a file, by its path, holds settings of a tool that builds or runs code, rather than data.
 pub fn is_tool_settings(path: &str) -> bool {
-    const ENDS: [&str; 10] =
-        [".toml", ".ini", ".cfg", ".conf", ".properties", ".mk", ".cmake", ".gradle", ".kts", ".pth"];
+    const ENDS: [&str; 10] = [
+        ".toml",
+        ".ini",
+        ".cfg",
+        ".conf",
+        ".properties",
+        ".mk",
+        ".cmake",
+        ".gradle",
+        ".kts",
+        ".pth",
+    ];
     const NAMES: [&str; 12] = [
         "Makefile",
         "makefile",
@@ -81,15 +99,24 @@ pub fn is_tool_settings(path: &str) -> bool {
         "nx.json",
     ];
     const BEGINNINGS: [&str; 3] = ["tsconfig", "jsconfig", "babel.config"];
-    const OF_OTHERS: [&str; 7] =
-        [".gitignore", ".gitattributes", ".editorconfig", ".dockerignore", "Cargo.toml", "pyproject.toml", "go.mod"];
+    const OF_OTHERS: [&str; 7] = [
+        ".gitignore",
+        ".gitattributes",
+        ".editorconfig",
+        ".dockerignore",
+        "Cargo.toml",
+        "pyproject.toml",
+        "go.mod",
+    ];
     let name = path.rsplit('/').next().unwrap_or(path);
     !OF_OTHERS.contains(&name)
         && (name.starts_with('.')
             || name.contains(".config.")
             || NAMES.contains(&name)
             || ENDS.iter().any(|end| name.ends_with(end))
-            || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)))
+            || BEGINNINGS
+                .iter()
+                .any(|beginning| name.starts_with(beginning)))
 }
 
 /// Returns the settings in a file that decide how tests are found and run, in one form for all ways to write them;
@@ -97,10 +124,20 @@ pub fn is_tool_settings(path: &str) -> bool {
 pub fn runner_settings(path: &str, text: &str, closure: &Closure) -> Option<String> {
     match manifest(path) {
         Some(TestSettings::Package) => of_package(text, closure),
-        Some(TestSettings::Cargo) => {
-            of_toml(text, &["test", "lib.test", "lib.harness", "lib.doctest", "package.autotests", "profile.test"])
+        Some(TestSettings::Cargo) => of_toml(
+            text,
+            &[
+                "test",
+                "lib.test",
+                "lib.harness",
+                "lib.doctest",
+                "package.autotests",
+                "profile.test",
+            ],
+        ),
+        Some(TestSettings::PyProject) => {
+            of_toml(text, &["tool.pytest", "tool.coverage", "tool.unittest"])
         }
-        Some(TestSettings::PyProject) => of_toml(text, &["tool.pytest", "tool.coverage", "tool.unittest"]),
         Some(TestSettings::Sections) => of_sections(text),
         Some(TestSettings::Rules | TestSettings::None) | None => of_makefile(text, closure),
     }
@@ -108,11 +145,19 @@ pub fn runner_settings(path: &str, text: &str, closure: &Closure) -> Option<Stri
 
 fn of_package(text: &str, closure: &Closure) -> Option<String> {
     let package: Value = serde_json::from_str(text).ok()?;
-    let own = ["jest", "vitest", "mocha", "ava", "tap", "nyc", "c8"].iter().map(|key| (*key, &package[*key]));
+    let own = ["jest", "vitest", "mocha", "ava", "tap", "nyc", "c8"]
+        .iter()
+        .map(|key| (*key, &package[*key]));
     let scripts = package["scripts"].as_object().into_iter().flatten();
     let is_of_tests = |name: &str| name.contains("test") || closure.scripts.contains(name);
-    let of_tests = scripts.filter(|(name, _)| is_of_tests(name)).map(|(name, script)| (name.as_str(), script));
-    lines(own.chain(of_tests).filter(|(_, value)| !value.is_null()).map(|(name, value)| format!("{name} = {value}")))
+    let of_tests = scripts
+        .filter(|(name, _)| is_of_tests(name))
+        .map(|(name, script)| (name.as_str(), script));
+    lines(
+        own.chain(of_tests)
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| format!("{name} = {value}")),
+    )
 }
 
 fn of_toml(text: &str, keys: &[&str]) -> Option<String> {
@@ -120,34 +165,61 @@ fn of_toml(text: &str, keys: &[&str]) -> Option<String> {
     let value = |key: &str| {
         let mut parts = key.split('.');
         let first = table.get(parts.next()?)?;
-        parts.try_fold(first, |value, part| value.get(part)).map(ToString::to_string)
+        parts
+            .try_fold(first, |value, part| value.get(part))
+            .map(ToString::to_string)
     };
-    lines(keys.iter().filter_map(|key| value(key).map(|value| format!("{key} = {value}"))))
+    lines(
+        keys.iter()
+            .filter_map(|key| value(key).map(|value| format!("{key} = {value}"))),
+    )
 }
 
 fn of_sections(text: &str) -> Option<String> {
     let mut is_wanted = false;
-    lines(text.lines().map(str::trim_end).filter(|line| !line.is_empty()).filter_map(|line| {
-        if line.starts_with('[') {
-            is_wanted = line.contains("pytest") || line.contains("coverage") || line.starts_with("[testenv");
-        }
-        is_wanted.then(|| line.to_owned())
-    }))
+    lines(
+        text.lines()
+            .map(str::trim_end)
+            .filter(|line| !line.is_empty())
+            .filter_map(|line| {
+                if line.starts_with('[') {
+                    is_wanted = line.contains("pytest")
+                        || line.contains("coverage")
+                        || line.starts_with("[testenv");
+                }
+                is_wanted.then(|| line.to_owned())
+            }),
+    )
 }
 
 /// The rules of targets that speak of tests or that the command makes, and what decides how make runs any recipe.
 fn of_makefile(text: &str, closure: &Closure) -> Option<String> {
-    const OF_ALL: [&str; 7] = ["SHELL", ".SHELLFLAGS", "MAKEFLAGS", ".ONESHELL", "include", "-include", "set shell"];
-    let is_of_tests =
-        |target: &str| target.contains("test") || target.contains("check") || closure.targets.contains(target);
+    const OF_ALL: [&str; 7] = [
+        "SHELL",
+        ".SHELLFLAGS",
+        "MAKEFLAGS",
+        ".ONESHELL",
+        "include",
+        "-include",
+        "set shell",
+    ];
+    let is_of_tests = |target: &str| {
+        target.contains("test") || target.contains("check") || closure.targets.contains(target)
+    };
     let mut is_wanted = false;
-    lines(text.lines().map(str::trim_end).filter(|line| !line.is_empty()).filter_map(|line| {
-        if !line.starts_with([' ', '\t', '#']) {
-            let targets = line.split_once(':').map_or("", |(targets, _)| targets);
-            is_wanted = targets.split_whitespace().any(is_of_tests);
-        }
-        (is_wanted || OF_ALL.iter().any(|beginning| line.starts_with(beginning))).then(|| line.to_owned())
-    }))
+    lines(
+        text.lines()
+            .map(str::trim_end)
+            .filter(|line| !line.is_empty())
+            .filter_map(|line| {
+                if !line.starts_with([' ', '\t', '#']) {
+                    let targets = line.split_once(':').map_or("", |(targets, _)| targets);
+                    is_wanted = targets.split_whitespace().any(is_of_tests);
+                }
+                (is_wanted || OF_ALL.iter().any(|beginning| line.starts_with(beginning)))
+                    .then(|| line.to_owned())
+            }),
+    )
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> Option<String> {
@@ -162,7 +234,10 @@ mod tests {
     #[test]
     fn files_that_decide_how_tests_run_are_known_by_name_and_by_the_command() {
         let files = ["scripts/all.sh".to_owned(), "run-tests.sh".to_owned()].into();
-        let closure = Closure { files, ..Closure::default() };
+        let closure = Closure {
+            files,
+            ..Closure::default()
+        };
         for path in [
             "scripts/all.sh",
             "run-tests.sh",
@@ -175,7 +250,12 @@ mod tests {
         ] {
             assert_eq!(runner_file(path, &closure), RunnerFile::Whole, "{path}");
         }
-        for path in ["package.json", "crates/a/Cargo.toml", "pyproject.toml", "Makefile"] {
+        for path in [
+            "package.json",
+            "crates/a/Cargo.toml",
+            "pyproject.toml",
+            "Makefile",
+        ] {
             assert_eq!(runner_file(path, &closure), RunnerFile::Partly, "{path}");
         }
         for path in ["src/lib.rs", "other/run-tests.sh", "all.sh", "README.md"] {
@@ -186,7 +266,11 @@ mod tests {
     #[test]
     fn only_settings_about_tests_count() {
         let (scripts, targets) = (["unit".to_owned()].into(), ["verify".to_owned()].into());
-        let closure = Closure { scripts, targets, ..Closure::default() };
+        let closure = Closure {
+            scripts,
+            targets,
+            ..Closure::default()
+        };
         for (path, before, after, is_same) in [
             (
                 "package.json",
@@ -194,33 +278,123 @@ mod tests {
                 r#"{"scripts":{"test": "jest"},"dependencies":{}}"#,
                 true,
             ),
-            ("package.json", r#"{"scripts":{"test":"jest"}}"#, r#"{"scripts":{"test":"exit 0"}}"#, false),
-            ("package.json", r#"{"jest":{}}"#, r#"{"jest":{"testPathIgnorePatterns":["x"]}}"#, false),
-            ("Cargo.toml", "[package]\nname='a'\n", "[package]\nname='a'\n[dependencies]\nx='1'\n", true),
-            ("Cargo.toml", "[package]\nname='a'\n", "[package]\nname='a'\nautotests=false\n", false),
-            ("Cargo.toml", "", "[[test]]\nname='t'\nharness=false\n", false),
-            ("Cargo.toml", "[lib]\nname='x'", "[lib]\nname='x'\ntest=false", false),
-            ("pyproject.toml", "[project]\nname='a'", "[project]\nname='a'\ndependencies=['x']", true),
-            ("pyproject.toml", "", "[tool.pytest.ini_options]\naddopts='--deselect x'", false),
-            ("setup.cfg", "[metadata]\nname=a\n", "[metadata]\nname=b\n", true),
-            ("setup.cfg", "[tool:pytest]\naddopts=\n", "[tool:pytest]\naddopts=-k x\n", false),
-            ("Makefile", "all:\n\tcc a.c\ntest:\n\t./t\n", "all:\n\tcc b.c\ntest:\n\t./t\n", true),
-            ("package.json", r#"{"scripts":{"unit":"jest"}}"#, r#"{"scripts":{"unit":"true"}}"#, false),
-            ("package.json", r#"{"scripts":{"build":"tsc"}}"#, r#"{"scripts":{"build":"true"}}"#, true),
+            (
+                "package.json",
+                r#"{"scripts":{"test":"jest"}}"#,
+                r#"{"scripts":{"test":"exit 0"}}"#,
+                false,
+            ),
+            (
+                "package.json",
+                r#"{"jest":{}}"#,
+                r#"{"jest":{"testPathIgnorePatterns":["x"]}}"#,
+                false,
+            ),
+            (
+                "Cargo.toml",
+                "[package]\nname='a'\n",
+                "[package]\nname='a'\n[dependencies]\nx='1'\n",
+                true,
+            ),
+            (
+                "Cargo.toml",
+                "[package]\nname='a'\n",
+                "[package]\nname='a'\nautotests=false\n",
+                false,
+            ),
+            (
+                "Cargo.toml",
+                "",
+                "[[test]]\nname='t'\nharness=false\n",
+                false,
+            ),
+            (
+                "Cargo.toml",
+                "[lib]\nname='x'",
+                "[lib]\nname='x'\ntest=false",
+                false,
+            ),
+            (
+                "pyproject.toml",
+                "[project]\nname='a'",
+                "[project]\nname='a'\ndependencies=['x']",
+                true,
+            ),
+            (
+                "pyproject.toml",
+                "",
+                "[tool.pytest.ini_options]\naddopts='--deselect x'",
+                false,
+            ),
+            (
+                "setup.cfg",
+                "[metadata]\nname=a\n",
+                "[metadata]\nname=b\n",
+                true,
+            ),
+            (
+                "setup.cfg",
+                "[tool:pytest]\naddopts=\n",
+                "[tool:pytest]\naddopts=-k x\n",
+                false,
+            ),
+            (
+                "Makefile",
+                "all:\n\tcc a.c\ntest:\n\t./t\n",
+                "all:\n\tcc b.c\ntest:\n\t./t\n",
+                true,
+            ),
+            (
+                "package.json",
+                r#"{"scripts":{"unit":"jest"}}"#,
+                r#"{"scripts":{"unit":"true"}}"#,
+                false,
+            ),
+            (
+                "package.json",
+                r#"{"scripts":{"build":"tsc"}}"#,
+                r#"{"scripts":{"build":"true"}}"#,
+                true,
+            ),
             ("Makefile", "", "SHELL = ./sh\n", false),
             ("justfile", "verify:\n  ./t\n", "verify:\n  true\n", false),
-            ("Makefile", "test: all\n\t./t\n", "test: all\n\ttrue\n", false),
+            (
+                "Makefile",
+                "test: all\n\t./t\n",
+                "test: all\n\ttrue\n",
+                false,
+            ),
         ] {
             let settings = |text| runner_settings(path, text, &closure);
-            assert_eq!(settings(before) == settings(after), is_same, "{path} {after}");
+            assert_eq!(
+                settings(before) == settings(after),
+                is_same,
+                "{path} {after}"
+            );
         }
     }
     #[test]
     fn settings_of_tools_are_told_from_data() {
-        for path in ["tsconfig.json", ".babelrc", ".env", "Makefile", "a/setup.cfg", "build.gradle", "x.config.json"] {
+        for path in [
+            "tsconfig.json",
+            ".babelrc",
+            ".env",
+            "Makefile",
+            "a/setup.cfg",
+            "build.gradle",
+            "x.config.json",
+        ] {
             assert!(is_tool_settings(path), "{path}");
         }
-        for path in ["Cargo.toml", "package.json", "data.json", "page.html", "README.md", ".gitignore", "messages.po"] {
+        for path in [
+            "Cargo.toml",
+            "package.json",
+            "data.json",
+            "page.html",
+            "README.md",
+            ".gitignore",
+            "messages.po",
+        ] {
             assert!(!is_tool_settings(path), "{path}");
         }
     }

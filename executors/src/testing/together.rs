@@ -7,10 +7,20 @@ use tm_scheduler::{CommandEnd, Coverage, Detail, TestOutcome, TestReport};
 
 /// Returns a report with the label of its command before the name of each test.
 pub fn labelled(command: &TestCommand, mut report: TestReport) -> TestReport {
-    let Some(label) = &command.label else { return report };
+    let Some(label) = &command.label else {
+        return report;
+    };
     let with_label = |name: String| format!("{label}: {name}");
-    report.tests = report.tests.into_iter().map(|(name, outcome)| (with_label(name), outcome)).collect();
-    report.messages = report.messages.into_iter().map(|(name, text)| (with_label(name), text)).collect();
+    report.tests = report
+        .tests
+        .into_iter()
+        .map(|(name, outcome)| (with_label(name), outcome))
+        .collect();
+    report.messages = report
+        .messages
+        .into_iter()
+        .map(|(name, text)| (with_label(name), text))
+        .collect();
     report
 }
 
@@ -24,22 +34,37 @@ pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestRepo
     for (part, report) in command.each().iter().zip(reports) {
         let words = part.to_string();
         if report.detail == Detail::ExitStatusOnly {
-            let outcome = if report.end.succeeded() { TestOutcome::Passed } else { TestOutcome::Failed };
-            add(&mut all, &words, outcome, Some(report.output_tail.clone()).filter(|tail| !tail.is_empty()));
+            let outcome = if report.end.succeeded() {
+                TestOutcome::Passed
+            } else {
+                TestOutcome::Failed
+            };
+            add(
+                &mut all,
+                &words,
+                outcome,
+                Some(report.output_tail.clone()).filter(|tail| !tail.is_empty()),
+            );
         }
         let mut messages = report.messages;
         for (name, outcome) in report.tests {
             let message = messages.remove(&name);
             add(&mut all, &name, outcome, message);
         }
-        all.broken = all.broken.or_else(|| report.broken.map(|why| format!("`{words}`: {why}")));
+        all.broken = all
+            .broken
+            .or_else(|| report.broken.map(|why| format!("`{words}`: {why}")));
         all.load_errors.extend(report.load_errors);
         all.mistakes.extend(report.mistakes);
         all.coverage = sum(all.coverage, report.coverage);
         if weight(&report.end) > weight(&all.end) {
             all.end = report.end;
         }
-        all.output_tail = format!("{}{words}:\n{}\n", all.output_tail, report.output_tail.trim_end());
+        all.output_tail = format!(
+            "{}{words}:\n{}\n",
+            all.output_tail,
+            report.output_tail.trim_end()
+        );
     }
     all
 }
@@ -47,7 +72,9 @@ pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestRepo
 /// Returns which commands of several told their exit status alone, by the name of the test that stands for each.
 pub fn told_by_exit_status(command: &TestCommand, report: &TestReport) -> Vec<String> {
     let names = command.parts.iter().map(ToString::to_string);
-    names.filter(|name| report.tests.contains_key(name)).collect()
+    names
+        .filter(|name| report.tests.contains_key(name))
+        .collect()
 }
 
 /// A name that two commands have stays two tests.
@@ -58,7 +85,8 @@ fn add(all: &mut TestReport, name: &str, outcome: TestOutcome, message: Option<S
         number += 1;
         unique = format!("{name} #{number}");
     }
-    all.messages.extend(message.map(|message| (unique.clone(), message)));
+    all.messages
+        .extend(message.map(|message| (unique.clone(), message)));
     all.tests.insert(unique, outcome);
 }
 
@@ -93,9 +121,16 @@ mod tests {
     }
 
     fn per_test(end: i32, tests: &[(&str, TestOutcome)]) -> TestReport {
-        let tests = tests.iter().map(|(name, outcome)| ((*name).to_owned(), *outcome)).collect();
+        let tests = tests
+            .iter()
+            .map(|(name, outcome)| ((*name).to_owned(), *outcome))
+            .collect();
         let nothing = TestReport::without_results(CommandEnd::Exited(Some(end)));
-        TestReport { tests, detail: Detail::PerTest, ..nothing }
+        TestReport {
+            tests,
+            detail: Detail::PerTest,
+            ..nothing
+        }
     }
 
     #[test]
@@ -125,7 +160,10 @@ mod tests {
     #[test]
     fn one_command_is_itself_and_none_is_none() {
         assert_eq!(TestCommand::together(vec![part("one")]), Some(part("one")));
-        assert_eq!(TestCommand::together(vec![part("one"), part("one")]), Some(part("one")));
+        assert_eq!(
+            TestCommand::together(vec![part("one"), part("one")]),
+            Some(part("one"))
+        );
         assert_eq!(TestCommand::together(Vec::new()), None);
         let both = TestCommand::together(vec![part("cd a && make"), part("make b")]).expect("two");
         assert_eq!(both.to_string(), "(cd a && make) && (make b)");

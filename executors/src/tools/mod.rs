@@ -38,7 +38,14 @@ pub struct FoundTool {
 }
 
 /// Files with settings of a machine, which git ignores.
-const OF_MACHINE: [&str; 6] = [".env", ".env.local", ".env.test", ".env.test.local", ".npmrc.local", ".envrc"];
+const OF_MACHINE: [&str; 6] = [
+    ".env",
+    ".env.local",
+    ".env.test",
+    ".env.test.local",
+    ".npmrc.local",
+    ".envrc",
+];
 
 /// Looks at the files in `root`.
 pub fn propose(root: &Path) -> Proposal {
@@ -47,24 +54,47 @@ pub fn propose(root: &Path) -> Proposal {
     let is_python = python.is_some();
     found.extend(python);
     let detected = detect_test_command(root);
-    let results = detected.as_ref().and_then(|found| found.command.results.clone());
+    let results = detected
+        .as_ref()
+        .and_then(|found| found.command.results.clone());
     let tests = detected.map(|DetectedTestCommand { command, because }| {
         let command = command.to_string();
-        (if is_python { python::in_its_environment(&command) } else { command }, because)
+        (
+            if is_python {
+                python::in_its_environment(&command)
+            } else {
+                command
+            },
+            because,
+        )
     });
-    let copy = OF_MACHINE.into_iter().filter(|name| root.join(name).is_file()).collect();
-    Proposal { found, tests, results, copy }
+    let copy = OF_MACHINE
+        .into_iter()
+        .filter(|name| root.join(name).is_file())
+        .collect();
+    Proposal {
+        found,
+        tests,
+        results,
+        copy,
+    }
 }
 
 impl Proposal {
     /// Returns the commands of the set-up, in their order.
     pub fn setup(&self) -> Vec<String> {
-        self.found.iter().filter_map(|tool| tool.setup.clone()).collect()
+        self.found
+            .iter()
+            .filter_map(|tool| tool.setup.clone())
+            .collect()
     }
 
     /// Returns the ignored folders with what was built, as patterns.
     pub fn cache(&self) -> Vec<&'static str> {
-        self.found.iter().flat_map(|tool| tool.cache.iter().copied()).collect()
+        self.found
+            .iter()
+            .flat_map(|tool| tool.cache.iter().copied())
+            .collect()
     }
 }
 
@@ -90,11 +120,18 @@ mod tests {
             std::fs::write(path, text).expect("a file");
         }
         let proposal = propose(folder.path());
-        (proposal.setup().join("; "), proposal.tests.map_or_else(String::new, |(command, _)| command))
+        (
+            proposal.setup().join("; "),
+            proposal
+                .tests
+                .map_or_else(String::new, |(command, _)| command),
+        )
     }
 
-    const PACKAGE: (&str, &str) =
-        ("package.json", r#"{"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"3"}}"#);
+    const PACKAGE: (&str, &str) = (
+        "package.json",
+        r#"{"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"3"}}"#,
+    );
     const PYPROJECT: &str = "[project]\nname = \"a\"\nversion = \"1\"\ndependencies = [\"attrs\"]\n\
         [project.optional-dependencies]\ndev = [\"pytest\"]\ndocs = [\"sphinx\"]\n";
 
@@ -102,31 +139,94 @@ mod tests {
     fn each_kind_of_project_is_made_ready_by_its_own_tool() {
         let pytest = ".venv/bin/python -m pytest";
         for (files, setup, tests) in [
-            (vec![PACKAGE, ("package-lock.json", "{}")], "npm ci", "npm test --silent"),
-            (vec![PACKAGE], "npm install --no-package-lock", "npm test --silent"),
-            (vec![PACKAGE, ("pnpm-lock.yaml", "")], "pnpm install --frozen-lockfile", "pnpm run test"),
-            (vec![PACKAGE, ("yarn.lock", "")], "yarn install --frozen-lockfile", "yarn run test"),
-            (vec![PACKAGE, ("yarn.lock", ""), (".yarnrc.yml", "")], "yarn install --immutable", "yarn run test"),
-            (vec![PACKAGE, ("yarn.lock", "__metadata:\n  version: 8\n")], "yarn install --immutable", "yarn run test"),
-            (vec![PACKAGE, ("bun.lock", "")], "bun install --frozen-lockfile", "bun run test"),
-            (vec![("package.json", r#"{"scripts":{"test":"node --test"}}"#)], "", "npm test --silent"),
-            (vec![("Cargo.toml", ""), ("Cargo.lock", "")], "cargo fetch --locked", "cargo test --no-fail-fast"),
-            (vec![("go.mod", "module x"), ("go.sum", "")], "go mod download", "go test -json ./..."),
-            (vec![("pyproject.toml", PYPROJECT), ("uv.lock", "")], "uv sync --locked", pytest),
             (
-                vec![("pyproject.toml", "[tool.poetry]\n"), ("poetry.lock", "pytest"), ("pytest.ini", "")],
+                vec![PACKAGE, ("package-lock.json", "{}")],
+                "npm ci",
+                "npm test --silent",
+            ),
+            (
+                vec![PACKAGE],
+                "npm install --no-package-lock",
+                "npm test --silent",
+            ),
+            (
+                vec![PACKAGE, ("pnpm-lock.yaml", "")],
+                "pnpm install --frozen-lockfile",
+                "pnpm run test",
+            ),
+            (
+                vec![PACKAGE, ("yarn.lock", "")],
+                "yarn install --frozen-lockfile",
+                "yarn run test",
+            ),
+            (
+                vec![PACKAGE, ("yarn.lock", ""), (".yarnrc.yml", "")],
+                "yarn install --immutable",
+                "yarn run test",
+            ),
+            (
+                vec![PACKAGE, ("yarn.lock", "__metadata:\n  version: 8\n")],
+                "yarn install --immutable",
+                "yarn run test",
+            ),
+            (
+                vec![PACKAGE, ("bun.lock", "")],
+                "bun install --frozen-lockfile",
+                "bun run test",
+            ),
+            (
+                vec![("package.json", r#"{"scripts":{"test":"node --test"}}"#)],
+                "",
+                "npm test --silent",
+            ),
+            (
+                vec![("Cargo.toml", ""), ("Cargo.lock", "")],
+                "cargo fetch --locked",
+                "cargo test --no-fail-fast",
+            ),
+            (
+                vec![("go.mod", "module x"), ("go.sum", "")],
+                "go mod download",
+                "go test -json ./...",
+            ),
+            (
+                vec![("pyproject.toml", PYPROJECT), ("uv.lock", "")],
+                "uv sync --locked",
+                pytest,
+            ),
+            (
+                vec![
+                    ("pyproject.toml", "[tool.poetry]\n"),
+                    ("poetry.lock", "pytest"),
+                    ("pytest.ini", ""),
+                ],
                 "POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction",
                 pytest,
             ),
-            (vec![("pdm.lock", ""), ("pytest.ini", "")], "PDM_IGNORE_SAVED_PYTHON=1 pdm sync", pytest),
-            (vec![("Pipfile.lock", ""), ("pytest.ini", "")], "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev", pytest),
             (
-                vec![("Pipfile", "[dev-packages]\npytest = \"*\"\n"), ("Pipfile.lock", ""), ("tests/test_a.py", "")],
+                vec![("pdm.lock", ""), ("pytest.ini", "")],
+                "PDM_IGNORE_SAVED_PYTHON=1 pdm sync",
+                pytest,
+            ),
+            (
+                vec![("Pipfile.lock", ""), ("pytest.ini", "")],
                 "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev",
                 pytest,
             ),
             (
-                vec![("requirements.txt", "attrs\n"), ("requirements-dev.txt", "pytest\n")],
+                vec![
+                    ("Pipfile", "[dev-packages]\npytest = \"*\"\n"),
+                    ("Pipfile.lock", ""),
+                    ("tests/test_a.py", ""),
+                ],
+                "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev",
+                pytest,
+            ),
+            (
+                vec![
+                    ("requirements.txt", "attrs\n"),
+                    ("requirements-dev.txt", "pytest\n"),
+                ],
                 "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -r requirements.txt -r requirements-dev.txt",
                 pytest,
             ),
@@ -140,14 +240,22 @@ mod tests {
                 "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -e '.[dev]'",
                 pytest,
             ),
-            (vec![("tests/test_a.py", "")], "", "python3 -m unittest discover -v -s tests"),
+            (
+                vec![("tests/test_a.py", "")],
+                "",
+                "python3 -m unittest discover -v -s tests",
+            ),
             (
                 vec![("requirements.txt", "attrs\n"), ("tests/test_a.py", "")],
                 "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -r requirements.txt",
                 ".venv/bin/python -m unittest discover -v -s tests",
             ),
             (
-                vec![("Gemfile.lock", "    rspec_junit_formatter (0.6.0)\n"), (".rspec", ""), ("spec/a_spec.rb", "")],
+                vec![
+                    ("Gemfile.lock", "    rspec_junit_formatter (0.6.0)\n"),
+                    (".rspec", ""),
+                    ("spec/a_spec.rb", ""),
+                ],
                 "bundle install",
                 "bundle exec rspec",
             ),
@@ -158,14 +266,29 @@ mod tests {
                 "phpunit --log-junit \"$TM_RESULTS\"",
             ),
             (
-                vec![("composer.lock", r#"{"name": "phpunit/phpunit"}"#), ("phpunit.xml.dist", "")],
+                vec![
+                    ("composer.lock", r#"{"name": "phpunit/phpunit"}"#),
+                    ("phpunit.xml.dist", ""),
+                ],
                 "composer install --no-interaction",
                 "vendor/bin/phpunit --log-junit \"$TM_RESULTS\"",
             ),
             (vec![("pom.xml", "")], "", "mvn --batch-mode test"),
-            (vec![("pom.xml", ""), ("mvnw", "")], "", "./mvnw --batch-mode test"),
-            (vec![("build.gradle.kts", ""), ("gradlew", "")], "", "./gradlew test --continue"),
-            (vec![("a.csproj", "")], "dotnet restore", "dotnet test --no-restore"),
+            (
+                vec![("pom.xml", ""), ("mvnw", "")],
+                "",
+                "./mvnw --batch-mode test",
+            ),
+            (
+                vec![("build.gradle.kts", ""), ("gradlew", "")],
+                "",
+                "./gradlew test --continue",
+            ),
+            (
+                vec![("a.csproj", "")],
+                "dotnet restore",
+                "dotnet test --no-restore",
+            ),
             (
                 vec![("Package.swift", "")],
                 "swift package resolve",
@@ -173,14 +296,23 @@ mod tests {
             ),
             (vec![], "", ""),
         ] {
-            assert_eq!(of(&files), (setup.to_owned(), tests.to_owned()), "{files:?}");
+            assert_eq!(
+                of(&files),
+                (setup.to_owned(), tests.to_owned()),
+                "{files:?}"
+            );
         }
     }
 
     #[test]
     fn the_lock_files_of_every_tool_can_be_made_again_where_they_conflict() {
         let of_python = python::LOCKED.iter().map(|(_, tool, ..)| *tool);
-        for tool in table::TABLE.iter().filter(|row| row.setup.is_some()).map(|row| row.name).chain(of_python) {
+        for tool in table::TABLE
+            .iter()
+            .filter(|row| row.setup.is_some())
+            .map(|row| row.name)
+            .chain(of_python)
+        {
             let files: &[&str] = match tool {
                 "pnpm" => &["pnpm-lock.yaml"],
                 "Yarn" => &["yarn.lock"],
@@ -199,14 +331,22 @@ mod tests {
                 other => panic!("which lock files does {other} write?"),
             };
             for file in files {
-                assert!(tm_scheduler::merging::lock_file(file).is_some(), "{tool}: {file}");
+                assert!(
+                    tm_scheduler::merging::lock_file(file).is_some(),
+                    "{tool}: {file}"
+                );
             }
         }
     }
 
     #[test]
     fn two_tools_in_one_project_are_both_run() {
-        let (setup, _) = of(&[PACKAGE, ("package-lock.json", "{}"), ("Cargo.toml", ""), ("Cargo.lock", "")]);
+        let (setup, _) = of(&[
+            PACKAGE,
+            ("package-lock.json", "{}"),
+            ("Cargo.toml", ""),
+            ("Cargo.lock", ""),
+        ]);
         assert_eq!(setup, "npm ci; cargo fetch --locked");
     }
 }

@@ -8,10 +8,25 @@ const INTERPRETER: &str = ".venv/bin/python";
 /// Tools with a lock file: the file, name, program, and the command.
 pub(super) const LOCKED: [(&str, &str, &str, &str); 4] = [
     ("uv.lock", "uv", "uv", "uv sync --locked"),
-    ("poetry.lock", "Poetry", "poetry", "POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction"),
+    (
+        "poetry.lock",
+        "Poetry",
+        "poetry",
+        "POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction",
+    ),
     // The interpreter that it remembers may be one of the user's own checkout.
-    ("pdm.lock", "PDM", "pdm", "PDM_IGNORE_SAVED_PYTHON=1 pdm sync"),
-    ("Pipfile.lock", "Pipenv", "pipenv", "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev"),
+    (
+        "pdm.lock",
+        "PDM",
+        "pdm",
+        "PDM_IGNORE_SAVED_PYTHON=1 pdm sync",
+    ),
+    (
+        "Pipfile.lock",
+        "Pipenv",
+        "pipenv",
+        "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev",
+    ),
 ];
 /// Lists of packages, in the order in which they are installed.
 const LISTS: [&str; 10] = [
@@ -39,21 +54,42 @@ pub(super) fn found(root: &Path) -> Option<FoundTool> {
     }
     let lists: Vec<&str> = LISTS.into_iter().filter(|name| has(root, name)).collect();
     let (file, mut arguments) = match lists.first() {
-        Some(first) => (*first, lists.iter().map(|name| format!("-r {name}")).collect::<Vec<_>>()),
+        Some(first) => (
+            *first,
+            lists
+                .iter()
+                .map(|name| format!("-r {name}"))
+                .collect::<Vec<_>>(),
+        ),
         None => ("pyproject.toml", of_project(root)?),
     };
     let mentions = |name: &str| text(root, name).is_some_and(|text| text.contains("pytest"));
     let wants_pytest = OF_PYTEST.iter().any(|name| has(root, name)) || mentions("pyproject.toml");
-    let installs_pytest = lists.iter().any(|name| mentions(name)) || arguments.iter().any(|word| word.contains('['));
+    let installs_pytest =
+        lists.iter().any(|name| mentions(name)) || arguments.iter().any(|word| word.contains('['));
     if wants_pytest && !installs_pytest && !arguments.iter().any(|word| word.contains("pytest")) {
         arguments.push("pytest".to_owned());
     }
-    let install = format!("{INTERPRETER} -m pip install --quiet {}", arguments.join(" "));
-    Some(tool("pip", file, "python3", format!("python3 -m venv .venv && {install}")))
+    let install = format!(
+        "{INTERPRETER} -m pip install --quiet {}",
+        arguments.join(" ")
+    );
+    Some(tool(
+        "pip",
+        file,
+        "python3",
+        format!("python3 -m venv .venv && {install}"),
+    ))
 }
 
 fn tool(name: &'static str, file: &str, program: &'static str, setup: String) -> FoundTool {
-    FoundTool { name, file: file.to_owned(), setup: Some(setup), program, cache: Vec::new() }
+    FoundTool {
+        name,
+        file: file.to_owned(),
+        setup: Some(setup),
+        program,
+        cache: Vec::new(),
+    }
 }
 
 /// The arguments that install a project by its manifest, with the groups for working on it; `None` where it depends on
@@ -63,22 +99,48 @@ fn of_project(root: &Path) -> Option<Vec<String>> {
     let project = manifest.get("project")?.as_table()?;
     let extras: Vec<&str> = GROUPS
         .into_iter()
-        .filter(|group| project.get("optional-dependencies").is_some_and(|extras| extras.get(*group).is_some()))
+        .filter(|group| {
+            project
+                .get("optional-dependencies")
+                .is_some_and(|extras| extras.get(*group).is_some())
+        })
         .collect();
     let groups = manifest.get("dependency-groups");
-    let listed = |group: &str| groups.and_then(|groups| groups.get(group)).and_then(toml::Value::as_array);
-    let packages = GROUPS.into_iter().filter_map(listed).flatten().filter_map(toml::Value::as_str);
-    let packages: Vec<String> = packages.map(|package| format!("'{}'", package.replace('\'', "\""))).collect();
-    let depends = project.get("dependencies").and_then(toml::Value::as_array).is_some_and(|all| !all.is_empty());
+    let listed = |group: &str| {
+        groups
+            .and_then(|groups| groups.get(group))
+            .and_then(toml::Value::as_array)
+    };
+    let packages = GROUPS
+        .into_iter()
+        .filter_map(listed)
+        .flatten()
+        .filter_map(toml::Value::as_str);
+    let packages: Vec<String> = packages
+        .map(|package| format!("'{}'", package.replace('\'', "\"")))
+        .collect();
+    let depends = project
+        .get("dependencies")
+        .and_then(toml::Value::as_array)
+        .is_some_and(|all| !all.is_empty());
     if extras.is_empty() && packages.is_empty() && !depends {
         return None;
     }
-    let own = if extras.is_empty() { "-e .".to_owned() } else { format!("-e '.[{}]'", extras.join(",")) };
+    let own = if extras.is_empty() {
+        "-e .".to_owned()
+    } else {
+        format!("-e '.[{}]'", extras.join(","))
+    };
     Some(std::iter::once(own).chain(packages).collect())
 }
 
 /// Has a test command run by the interpreter that finds the packages.
 pub(super) fn in_its_environment(command: &str) -> String {
-    let rest = ["python3 -m ", "uv run ", "poetry run "].into_iter().find_map(|start| command.strip_prefix(start));
-    rest.map_or_else(|| command.to_owned(), |rest| format!("{INTERPRETER} -m {rest}"))
+    let rest = ["python3 -m ", "uv run ", "poetry run "]
+        .into_iter()
+        .find_map(|start| command.strip_prefix(start));
+    rest.map_or_else(
+        || command.to_owned(),
+        |rest| format!("{INTERPRETER} -m {rest}"),
+    )
 }

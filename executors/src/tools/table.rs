@@ -24,26 +24,112 @@ const fn row(
     program: &'static str,
     one_of: &'static str,
 ) -> Row {
-    Row { name, files, setup: Some(setup), program, cache: &[], one_of }
+    Row {
+        name,
+        files,
+        setup: Some(setup),
+        program,
+        cache: &[],
+        one_of,
+    }
 }
 
 /// Every tool but those of Python.
 pub(super) static TABLE: [Row; 15] = [
-    row("pnpm", &["pnpm-lock.yaml"], "pnpm install --frozen-lockfile", "pnpm", "javascript"),
+    row(
+        "pnpm",
+        &["pnpm-lock.yaml"],
+        "pnpm install --frozen-lockfile",
+        "pnpm",
+        "javascript",
+    ),
     row("Yarn", &[".yarnrc.yml"], NEW_YARN, "yarn", "javascript"),
-    row("Yarn", &["yarn.lock"], "yarn install --frozen-lockfile", "yarn", "javascript"),
-    row("Bun", &["bun.lock", "bun.lockb"], "bun install --frozen-lockfile", "bun", "javascript"),
-    row("npm", &["package-lock.json", "npm-shrinkwrap.json"], "npm ci", "npm", "javascript"),
-    row("npm", &["package.json"], "npm install --no-package-lock", "npm", "javascript"),
-    Row { cache: &["/target"], ..row("Cargo", &["Cargo.lock"], "cargo fetch --locked", "cargo", "rust") },
-    Row { setup: None, cache: &["/target"], ..row("Cargo", &["Cargo.toml"], "", "cargo", "rust") },
+    row(
+        "Yarn",
+        &["yarn.lock"],
+        "yarn install --frozen-lockfile",
+        "yarn",
+        "javascript",
+    ),
+    row(
+        "Bun",
+        &["bun.lock", "bun.lockb"],
+        "bun install --frozen-lockfile",
+        "bun",
+        "javascript",
+    ),
+    row(
+        "npm",
+        &["package-lock.json", "npm-shrinkwrap.json"],
+        "npm ci",
+        "npm",
+        "javascript",
+    ),
+    row(
+        "npm",
+        &["package.json"],
+        "npm install --no-package-lock",
+        "npm",
+        "javascript",
+    ),
+    Row {
+        cache: &["/target"],
+        ..row(
+            "Cargo",
+            &["Cargo.lock"],
+            "cargo fetch --locked",
+            "cargo",
+            "rust",
+        )
+    },
+    Row {
+        setup: None,
+        cache: &["/target"],
+        ..row("Cargo", &["Cargo.toml"], "", "cargo", "rust")
+    },
     row("Go", &["go.sum"], "go mod download", "go", "go"),
-    row("Bundler", &["Gemfile.lock"], "bundle install", "bundle", "ruby"),
-    row("Composer", &["composer.lock"], "composer install --no-interaction", "composer", "php"),
-    Row { setup: None, ..row("Maven", &["pom.xml"], "", "mvn", "jvm") },
-    Row { setup: None, ..row("Gradle", &["build.gradle", "build.gradle.kts"], "", "gradle", "jvm") },
-    row(".NET", &["*.sln", "*.slnx", "*.csproj", "*.fsproj"], "dotnet restore", "dotnet", "dotnet"),
-    row("Swift", &["Package.swift"], "swift package resolve", "swift", "swift"),
+    row(
+        "Bundler",
+        &["Gemfile.lock"],
+        "bundle install",
+        "bundle",
+        "ruby",
+    ),
+    row(
+        "Composer",
+        &["composer.lock"],
+        "composer install --no-interaction",
+        "composer",
+        "php",
+    ),
+    Row {
+        setup: None,
+        ..row("Maven", &["pom.xml"], "", "mvn", "jvm")
+    },
+    Row {
+        setup: None,
+        ..row(
+            "Gradle",
+            &["build.gradle", "build.gradle.kts"],
+            "",
+            "gradle",
+            "jvm",
+        )
+    },
+    row(
+        ".NET",
+        &["*.sln", "*.slnx", "*.csproj", "*.fsproj"],
+        "dotnet restore",
+        "dotnet",
+        "dotnet",
+    ),
+    row(
+        "Swift",
+        &["Package.swift"],
+        "swift package resolve",
+        "swift",
+        "swift",
+    ),
 ];
 
 /// Returns the tools of a project, in the order of the table.
@@ -51,15 +137,42 @@ pub(super) fn found(root: &Path) -> Vec<FoundTool> {
     let mut found: Vec<(&str, FoundTool)> = Vec::new();
     for row in &TABLE {
         let is_known = found.iter().any(|(one_of, _)| *one_of == row.one_of);
-        let Some(file) = row.files.iter().find_map(|file| named(root, file)).filter(|_| !is_known) else { continue };
+        let Some(file) = row
+            .files
+            .iter()
+            .find_map(|file| named(root, file))
+            .filter(|_| !is_known)
+        else {
+            continue;
+        };
         if file == "package.json" && !depends_on_anything(root) {
             continue;
         }
-        let wrapper = [("Maven", "mvnw"), ("Gradle", "gradlew")].into_iter().find(|(name, _)| *name == row.name);
-        let program = wrapper.filter(|(_, file)| has(root, file)).map_or(row.program, |_| "sh");
-        let setup = row.setup.map(|setup| if is_of_new_yarn(root, &file) { NEW_YARN } else { setup }.to_owned());
+        let wrapper = [("Maven", "mvnw"), ("Gradle", "gradlew")]
+            .into_iter()
+            .find(|(name, _)| *name == row.name);
+        let program = wrapper
+            .filter(|(_, file)| has(root, file))
+            .map_or(row.program, |_| "sh");
+        let setup = row.setup.map(|setup| {
+            if is_of_new_yarn(root, &file) {
+                NEW_YARN
+            } else {
+                setup
+            }
+            .to_owned()
+        });
         let cache = row.cache.to_vec();
-        found.push((row.one_of, FoundTool { name: row.name, file, setup, program, cache }));
+        found.push((
+            row.one_of,
+            FoundTool {
+                name: row.name,
+                file,
+                setup,
+                program,
+                cache,
+            },
+        ));
     }
     found.into_iter().map(|(_, tool)| tool).collect()
 }
@@ -74,15 +187,23 @@ fn is_of_new_yarn(root: &Path, file: &str) -> bool {
 
 /// The name of a file that is there.
 fn named(root: &Path, file: &str) -> Option<String> {
-    let Some(end) = file.strip_prefix('*') else { return has(root, file).then(|| file.to_owned()) };
+    let Some(end) = file.strip_prefix('*') else {
+        return has(root, file).then(|| file.to_owned());
+    };
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| name.ends_with(end)).min()
 }
 
 fn depends_on_anything(root: &Path) -> bool {
-    let package = text(root, "package.json").and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
-    let has =
-        |key: &str| package.as_ref().is_some_and(|package| package[key].as_object().is_some_and(|all| !all.is_empty()));
-    ["dependencies", "devDependencies", "workspaces"].into_iter().any(has)
+    let package = text(root, "package.json")
+        .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
+    let has = |key: &str| {
+        package
+            .as_ref()
+            .is_some_and(|package| package[key].as_object().is_some_and(|all| !all.is_empty()))
+    };
+    ["dependencies", "devDependencies", "workspaces"]
+        .into_iter()
+        .any(has)
 }

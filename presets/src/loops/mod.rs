@@ -54,7 +54,10 @@ pub struct LoopPreset {
 impl LoopPreset {
     /// Returns its heading: what one iteration does.
     pub fn title(&self) -> &str {
-        let heading = self.text.lines().find_map(|line| line.trim().strip_prefix('#'));
+        let heading = self
+            .text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix('#'));
         heading.map_or("", |heading| heading.trim_start_matches('#').trim())
     }
 }
@@ -128,16 +131,35 @@ fn own_presets(folders: &PresetFolders) -> Result<BTreeMap<String, LoopPreset>, 
     for folder in folders.user.iter().chain([&folders.project]) {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
-            Err(source) => return Err(Error::PromptFile { path: folder.clone(), source }),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                continue;
+            }
+            Err(source) => {
+                return Err(Error::PromptFile {
+                    path: folder.clone(),
+                    source,
+                });
+            }
         };
         for path in entries.flatten().map(|entry| entry.path()) {
             let is_markdown = path.extension().is_some_and(|extension| extension == "md");
-            let name = path.file_stem().and_then(|name| name.to_str()).filter(|name| is_name(name));
+            let name = path
+                .file_stem()
+                .and_then(|name| name.to_str())
+                .filter(|name| is_name(name));
             if let (true, Some(name)) = (is_markdown, name) {
                 let name = name.to_owned();
                 let text = read(&path)?;
-                presets.insert(name.clone(), LoopPreset { name, source: PresetSource::File(path), text });
+                presets.insert(
+                    name.clone(),
+                    LoopPreset {
+                        name,
+                        source: PresetSource::File(path),
+                        text,
+                    },
+                );
             }
         }
     }
@@ -145,13 +167,21 @@ fn own_presets(folders: &PresetFolders) -> Result<BTreeMap<String, LoopPreset>, 
 }
 
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
+    !name.is_empty()
+        && name
+            .chars()
+            .all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
 }
 
 fn read(path: &Path) -> Result<String, Error> {
-    let text = crate::own_text(path).map_err(|source| Error::PromptFile { path: path.to_owned(), source })?;
+    let text = crate::own_text(path).map_err(|source| Error::PromptFile {
+        path: path.to_owned(),
+        source,
+    })?;
     if text.trim().is_empty() {
-        return Err(Error::EmptyPrompt { path: path.to_owned() });
+        return Err(Error::EmptyPrompt {
+            path: path.to_owned(),
+        });
     }
     Ok(text)
 }
@@ -160,27 +190,46 @@ fn read(path: &Path) -> Result<String, Error> {
 ///
 /// # Errors
 /// There is no such preset, or the file can't be read or is empty.
-pub fn loop_prompt(prompt: &str, start: &Path, folders: &PresetFolders) -> Result<LoopPrompt, Error> {
+pub fn loop_prompt(
+    prompt: &str,
+    start: &Path,
+    folders: &PresetFolders,
+) -> Result<LoopPrompt, Error> {
     if is_path(prompt) {
         let path = start.join(prompt);
-        return Ok(LoopPrompt::File { text: read(&path)?, path });
+        return Ok(LoopPrompt::File {
+            text: read(&path)?,
+            path,
+        });
     }
     let presets = loop_presets(folders)?;
-    let known: Vec<String> = presets.iter().map(|preset| format!("`{}`", preset.name)).collect();
+    let known: Vec<String> = presets
+        .iter()
+        .map(|preset| format!("`{}`", preset.name))
+        .collect();
     presets
         .into_iter()
         .find(|preset| preset.name == prompt)
         .map(LoopPrompt::Preset)
-        .ok_or_else(|| Error::UnknownPreset { name: prompt.to_owned(), known: known.join(", ") })
+        .ok_or_else(|| Error::UnknownPreset {
+            name: prompt.to_owned(),
+            known: known.join(", "),
+        })
 }
 
 /// Returns the text that a new preset begins with: that of another, or one to be filled in.
 ///
 /// # Errors
 /// The name can't be that of a preset, or there is none of the other name.
-pub fn new_preset(name: &str, from: Option<&str>, folders: &PresetFolders) -> Result<String, Error> {
+pub fn new_preset(
+    name: &str,
+    from: Option<&str>,
+    folders: &PresetFolders,
+) -> Result<String, Error> {
     if !is_name(name) {
-        return Err(Error::PresetName { name: name.to_owned() });
+        return Err(Error::PresetName {
+            name: name.to_owned(),
+        });
     }
     match from {
         None => Ok(NEW.to_owned()),
@@ -224,8 +273,13 @@ impl LoopPrompt {
     /// The preset is the user's own, and there is a mistake in it.
     pub fn render(&self, context: &LoopContext) -> Result<String, Error> {
         let body = self.body(context)?;
-        let framed = Framed { context, body: body.trim_end() };
-        environment().render_named_str("frame", FRAME, Serde(&framed)).map_err(|error| wrong_template("frame", &error))
+        let framed = Framed {
+            context,
+            body: body.trim_end(),
+        };
+        environment()
+            .render_named_str("frame", FRAME, Serde(&framed))
+            .map_err(|error| wrong_template("frame", &error))
     }
 }
 

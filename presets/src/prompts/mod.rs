@@ -42,7 +42,13 @@ pub enum Prompt {
 
 impl Prompt {
     /// Every prompt.
-    pub const ALL: [Self; 5] = [Self::Red, Self::Green, Self::Refactor, Self::Task, Self::Resolve];
+    pub const ALL: [Self; 5] = [
+        Self::Red,
+        Self::Green,
+        Self::Refactor,
+        Self::Task,
+        Self::Resolve,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -148,7 +154,9 @@ pub struct Evidence {
 pub fn render(prompt: Prompt, context: &PromptContext, own_folder: &Path) -> Result<String, Error> {
     let environment = environment(own_folder)?;
     let name = prompt.name();
-    let filled = environment.get_template(name).and_then(|template| template.render(Serde(context)));
+    let filled = environment
+        .get_template(name)
+        .and_then(|template| template.render(Serde(context)));
     filled.map_err(|error| wrong_template(name, &error))
 }
 
@@ -167,8 +175,14 @@ pub struct PromptTemplate {
 pub fn prompt_templates(own_folder: &Path) -> Result<Vec<PromptTemplate>, Error> {
     let of = |(name, embedded): &(&'static str, &str)| {
         let written = own(name, own_folder)?;
-        let path = written.is_some().then(|| own_folder.join(format!("{name}.md")));
-        Ok(PromptTemplate { name, text: written.unwrap_or_else(|| (*embedded).to_owned()), own: path })
+        let path = written
+            .is_some()
+            .then(|| own_folder.join(format!("{name}.md")));
+        Ok(PromptTemplate {
+            name,
+            text: written.unwrap_or_else(|| (*embedded).to_owned()),
+            own: path,
+        })
     };
     TEMPLATES.iter().map(of).collect()
 }
@@ -182,14 +196,18 @@ pub fn check_prompts(own_folder: &Path) -> Result<(), Error> {
         evidence: vec![Evidence::default()],
         ..PromptContext::default()
     };
-    Prompt::ALL.into_iter().try_for_each(|prompt| render(prompt, &example, own_folder).map(drop))
+    Prompt::ALL
+        .into_iter()
+        .try_for_each(|prompt| render(prompt, &example, own_folder).map(drop))
 }
 
 fn environment(own_folder: &Path) -> Result<Environment<'static>, Error> {
     let mut environment = template::environment();
     for (name, embedded) in TEMPLATES {
         let template = own(name, own_folder)?.unwrap_or_else(|| embedded.to_owned());
-        environment.add_template_owned(name, template).map_err(|error| wrong_template(name, &error))?;
+        environment
+            .add_template_owned(name, template)
+            .map_err(|error| wrong_template(name, &error))?;
     }
     Ok(environment)
 }
@@ -198,7 +216,9 @@ fn own(name: &str, folder: &Path) -> Result<Option<String>, Error> {
     let path = folder.join(format!("{name}.md"));
     match crate::own_text(&path) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
         Err(source) => Err(Error::PromptFile { path, source }),
     }
 }

@@ -54,14 +54,22 @@ fn full() -> PromptContext {
             is_in_base: true,
         }],
         conflicted: vec!["src/list.rs".to_owned()],
-        rivals: vec![PromptTask { id: "6".to_owned(), title: "Parse times".to_owned(), ..PromptTask::default() }],
+        rivals: vec![PromptTask {
+            id: "6".to_owned(),
+            title: "Parse times".to_owned(),
+            ..PromptTask::default()
+        }],
         evidence: vec![failed(1, "regression"), failed(2, "conflict")],
     }
 }
 
 fn minimal() -> PromptContext {
     PromptContext {
-        task: PromptTask { id: "1".to_owned(), title: "Add".to_owned(), ..PromptTask::default() },
+        task: PromptTask {
+            id: "1".to_owned(),
+            title: "Add".to_owned(),
+            ..PromptTask::default()
+        },
         attempt: 1,
         attempts_allowed: 1,
         worktree: "/w".to_owned(),
@@ -79,9 +87,18 @@ fn rendered(prompt: Prompt, context: &PromptContext) -> String {
 #[test]
 fn no_result_is_asked_for_where_none_can_be_written() {
     for prompt in REPEATED {
-        let text = rendered(prompt, &PromptContext { result_file: None, ..full() });
+        let text = rendered(
+            prompt,
+            &PromptContext {
+                result_file: None,
+                ..full()
+            },
+        );
         assert!(text.contains("no result to write"), "{text}");
-        assert!(!text.contains("tm result") && !text.contains("/run/context.md"), "{text}");
+        assert!(
+            !text.contains("tm result") && !text.contains("/run/context.md"),
+            "{text}"
+        );
     }
 }
 
@@ -122,12 +139,27 @@ fn every_prompt_says_everything_that_is_known() {
 #[test]
 fn who_resolves_a_conflict_is_told_of_both_tasks_and_of_nothing_but_the_conflict() {
     let text = rendered(Prompt::Resolve, &full());
-    let parts = ["task 7, Parse dates", "`src/list.rs`", "task 6, Parse times", "Leave no marker", "the description"];
+    let parts = [
+        "task 7, Parse dates",
+        "`src/list.rs`",
+        "task 6, Parse times",
+        "Leave no marker",
+        "the description",
+    ];
     for part in parts {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert!(!text.contains("add tests") && !text.contains("evidence of"), "{text}");
-    let without = rendered(Prompt::Resolve, &PromptContext { conflicted: Vec::new(), ..full() });
+    assert!(
+        !text.contains("add tests") && !text.contains("evidence of"),
+        "{text}"
+    );
+    let without = rendered(
+        Prompt::Resolve,
+        &PromptContext {
+            conflicted: Vec::new(),
+            ..full()
+        },
+    );
     assert!(without.contains("Nothing conflicts any more"), "{without}");
 }
 
@@ -135,7 +167,10 @@ fn who_resolves_a_conflict_is_told_of_both_tasks_and_of_nothing_but_the_conflict
 fn bare_task_gives_a_prompt_without_empty_parts() {
     for prompt in Prompt::ALL {
         let text = rendered(prompt, &minimal());
-        let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
+        let headings: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("## "))
+            .collect();
         let in_the_example = ["## Verification", "## Files Modified", "## Issues"];
         assert_eq!(headings[..2], ["## Rules", "## When you are done"]);
         assert_eq!(headings[2..], in_the_example);
@@ -149,8 +184,21 @@ fn no_prompt_leaves_a_placeholder_or_a_missing_value_behind() {
     for prompt in Prompt::ALL {
         for context in [full(), minimal()] {
             let text = rendered(prompt, &context);
-            for leftover in ["{{", "}}", "{%", "%}", "{#", "none\n", "undefined", "[]", "\n\n\n"] {
-                assert!(!text.contains(leftover), "{prompt:?} has `{leftover}`:\n{text}");
+            for leftover in [
+                "{{",
+                "}}",
+                "{%",
+                "%}",
+                "{#",
+                "none\n",
+                "undefined",
+                "[]",
+                "\n\n\n",
+            ] {
+                assert!(
+                    !text.contains(leftover),
+                    "{prompt:?} has `{leftover}`:\n{text}"
+                );
             }
         }
     }
@@ -170,12 +218,24 @@ fn task_text_is_never_read_as_a_template() {
         },
         learnt: hostile(),
         test_command: Some(hostile()),
-        red_report: Some(RedReport { files: vec![hostile()], tests: vec![hostile()] }),
-        evidence: vec![Evidence { attempt: 1, failure: hostile(), text: hostile(), what_to_try: hostile() }],
+        red_report: Some(RedReport {
+            files: vec![hostile()],
+            tests: vec![hostile()],
+        }),
+        evidence: vec![Evidence {
+            attempt: 1,
+            failure: hostile(),
+            text: hostile(),
+            what_to_try: hostile(),
+        }],
         ..minimal()
     };
     for (prompt, times) in [(Prompt::Red, 11), (Prompt::Green, 13), (Prompt::Task, 11)] {
-        assert_eq!(rendered(prompt, &context).matches(HOSTILE).count(), times, "{prompt:?}");
+        assert_eq!(
+            rendered(prompt, &context).matches(HOSTILE).count(),
+            times,
+            "{prompt:?}"
+        );
     }
 }
 
@@ -183,19 +243,30 @@ fn task_text_is_never_read_as_a_template() {
 fn only_green_is_told_the_tests_of_its_red() {
     for prompt in Prompt::ALL {
         let text = rendered(prompt, &full());
-        let is_told = text.contains("Files: `t/a.t`, `t/b.t`\n\n- adds two\n- adds three\n\n## What\n");
+        let is_told =
+            text.contains("Files: `t/a.t`, `t/b.t`\n\n- adds two\n- adds three\n\n## What\n");
         assert_eq!(is_told, prompt == Prompt::Green, "{text}");
     }
 }
 
 #[test]
 fn example_of_a_result_names_the_phase() {
-    let phases = [(Prompt::Red, Some("RED")), (Prompt::Green, Some("GREEN")), (Prompt::Task, None)];
+    let phases = [
+        (Prompt::Red, Some("RED")),
+        (Prompt::Green, Some("GREEN")),
+        (Prompt::Task, None),
+    ];
     for (prompt, phase) in phases {
         let text = rendered(prompt, &minimal());
-        let line = text.lines().find_map(|line| line.strip_prefix("tdd_phase: "));
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("tdd_phase: "));
         assert_eq!(line, phase);
-        let after = if phase.is_some() { "1/1\ntdd_phase: " } else { "1/1\n\n## Verification" };
+        let after = if phase.is_some() {
+            "1/1\ntdd_phase: "
+        } else {
+            "1/1\n\n## Verification"
+        };
         assert!(text.contains(after), "{text}");
     }
 }
@@ -204,7 +275,14 @@ fn example_of_a_result_names_the_phase() {
 fn landed_work_is_spoken_of_only_after_the_last_attempt_met_it() {
     let says = |failures: &[&str]| {
         let evidence = failures.iter().map(|failure| failed(1, failure)).collect();
-        rendered(Prompt::Task, &PromptContext { evidence, ..minimal() }).contains("Other work has landed")
+        rendered(
+            Prompt::Task,
+            &PromptContext {
+                evidence,
+                ..minimal()
+            },
+        )
+        .contains("Other work has landed")
     };
     assert!(says(&["conflict"]) && says(&["stalled", "landing-regression"]));
     assert!(!says(&[]) && !says(&["conflict", "stalled"]));
@@ -226,15 +304,23 @@ fn own_prompts(templates: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, text) in templates {
         let file = std::fs::File::create(folder.path().join(name));
-        file.expect("a file").write_all(text.as_bytes()).expect("a written file");
+        file.expect("a file")
+            .write_all(text.as_bytes())
+            .expect("a written file");
     }
     folder
 }
 
 #[test]
 fn users_own_template_takes_the_place_of_the_embedded_one() {
-    let folder = own_prompts(&[("task.md", "Do {{ task.id }}.\n{% include \"rules\" %}"), ("rules.md", "Be good.")]);
-    assert_eq!(render(Prompt::Task, &full(), folder.path()).unwrap(), "Do 7.\nBe good.");
+    let folder = own_prompts(&[
+        ("task.md", "Do {{ task.id }}.\n{% include \"rules\" %}"),
+        ("rules.md", "Be good."),
+    ]);
+    assert_eq!(
+        render(Prompt::Task, &full(), folder.path()).unwrap(),
+        "Do 7.\nBe good."
+    );
     let red = render(Prompt::Red, &full(), folder.path()).unwrap();
     assert!(red.starts_with("# RED") && red.contains("Be good."));
     assert!(check_prompts(folder.path()).is_ok());
@@ -248,12 +334,22 @@ fn mistake_in_a_template_is_named_before_a_run_begins() {
             "Do\n{{ task.nope }}",
             "fill in the prompt `task`: undefined value: `task.nope` is undefined (in task:2)",
         ),
-        ("green.md", "{% if %}", "fill in the prompt `green`: syntax error: unexpected end of block (in green:1)"),
+        (
+            "green.md",
+            "{% if %}",
+            "fill in the prompt `green`: syntax error: unexpected end of block (in green:1)",
+        ),
         ("rules.md", "{{ worktee }}", "(in rules:1)"),
-        ("red.md", "{% include \"../secret\" %}", "template not found"),
+        (
+            "red.md",
+            "{% include \"../secret\" %}",
+            "template not found",
+        ),
     ];
     for (name, text, expected) in mistakes {
-        let error = check_prompts(own_prompts(&[(name, text)]).path()).expect_err(name).to_string();
+        let error = check_prompts(own_prompts(&[(name, text)]).path())
+            .expect_err(name)
+            .to_string();
         assert!(error.contains(expected), "{error}");
     }
 }
@@ -263,13 +359,24 @@ fn template_that_can_not_be_read_is_named() {
     let folder = own_prompts(&[]);
     std::fs::create_dir(folder.path().join("red.md")).unwrap();
     let error = check_prompts(folder.path()).unwrap_err().to_string();
-    assert!(error.starts_with(&format!("read the prompt `{}`", folder.path().join("red.md").display())), "{error}");
+    assert!(
+        error.starts_with(&format!(
+            "read the prompt `{}`",
+            folder.path().join("red.md").display()
+        )),
+        "{error}"
+    );
 }
 
 #[test]
 fn every_embedded_template_is_a_file_of_the_prompts_folder() {
     let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/prompts")).unwrap();
-    let names: BTreeSet<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    let embedded: BTreeSet<String> = TEMPLATES.iter().map(|(name, _)| format!("{name}.md")).collect();
+    let names: BTreeSet<String> = files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let embedded: BTreeSet<String> = TEMPLATES
+        .iter()
+        .map(|(name, _)| format!("{name}.md"))
+        .collect();
     assert_eq!(names, embedded);
 }

@@ -17,9 +17,13 @@ impl Recipe {
             self.command = match self.command {
                 Some(AgentCommand::Arguments(own)) => {
                     let before = BEFORE.map(|word| Argument::Single(word.to_owned()));
-                    Some(AgentCommand::Arguments(before.into_iter().chain(own).collect()))
+                    Some(AgentCommand::Arguments(
+                        before.into_iter().chain(own).collect(),
+                    ))
                 }
-                Some(AgentCommand::Shell(_)) => return Err(Error::ProtocolInShell { name: self.name }),
+                Some(AgentCommand::Shell(_)) => {
+                    return Err(Error::ProtocolInShell { name: self.name });
+                }
                 None => None,
             };
         }
@@ -28,7 +32,11 @@ impl Recipe {
 
     /// Returns the part of a command that is the program's own.
     pub(crate) fn own_arguments<'a>(&self, arguments: &'a [Argument]) -> &'a [Argument] {
-        let before = if self.output == OutputFormat::Acp { BEFORE.len() } else { 0 };
+        let before = if self.output == OutputFormat::Acp {
+            BEFORE.len()
+        } else {
+            0
+        };
         arguments.get(before..).unwrap_or_default()
     }
 

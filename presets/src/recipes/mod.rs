@@ -11,7 +11,9 @@ use crate::Error;
 use crate::placeholders::{Placeholders, is_known, known_names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use tm_config::{AgentCommand, AgentRecipe, Argument, PermissionMode, PromptDelivery, RefusalPatterns, Settings};
+use tm_config::{
+    AgentCommand, AgentRecipe, Argument, PermissionMode, PromptDelivery, RefusalPatterns, Settings,
+};
 use tm_scheduler::{NoValue, OutputFormat, StopSignal, fill, placeholders};
 
 /// The built-in recipes.
@@ -86,12 +88,19 @@ pub struct Recipe {
 
 /// Returns the names of all agents, built in or the user's.
 pub fn recipe_names(settings: &Settings) -> BTreeSet<String> {
-    BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).chain(settings.agents.keys().cloned()).collect()
+    BUILT_IN
+        .iter()
+        .map(|(name, _)| (*name).to_owned())
+        .chain(settings.agents.keys().cloned())
+        .collect()
 }
 
 /// Returns the recipes of all agents; one without a command is among them.
 pub fn recipes(settings: &Settings) -> Result<BTreeMap<String, Recipe>, Error> {
-    recipe_names(settings).into_iter().map(|name| Ok((name.clone(), resolved(&name, settings)?))).collect()
+    recipe_names(settings)
+        .into_iter()
+        .map(|name| Ok((name.clone(), resolved(&name, settings)?)))
+        .collect()
 }
 
 /// Returns the recipe of an agent that can be started.
@@ -107,17 +116,28 @@ fn resolved(name: &str, settings: &Settings) -> Result<Recipe, Error> {
     written.model = written.model.or_else(|| settings.agent.model.clone());
     let mut recipe = Recipe::of(name, written);
     recipe.are_permissions_its_own = recipe.permissions.is_some();
-    recipe.permissions = recipe.permissions.or_else(|| settings.agent.permissions.clone());
+    recipe.permissions = recipe
+        .permissions
+        .or_else(|| settings.agent.permissions.clone());
     recipe.check()?;
     recipe.spoken_with()
 }
 
 /// Returns everything that is written down about an agent, its own above the built-in above what it extends.
-fn written(name: &str, settings: &Settings, seen: &mut BTreeSet<String>) -> Result<AgentRecipe, Error> {
+fn written(
+    name: &str,
+    settings: &Settings,
+    seen: &mut BTreeSet<String>,
+) -> Result<AgentRecipe, Error> {
     if !seen.insert(name.to_owned()) {
-        return Err(Error::ExtendsItself { name: name.to_owned() });
+        return Err(Error::ExtendsItself {
+            name: name.to_owned(),
+        });
     }
-    let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, yaml)| parsed(yaml));
+    let built_in = BUILT_IN
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, yaml)| parsed(yaml));
     let own = settings.agents.get(name).cloned();
     if built_in.is_none() && own.is_none() {
         return Err(unknown_agent(name, settings));
@@ -134,8 +154,14 @@ fn parsed(yaml: &str) -> AgentRecipe {
 }
 
 fn unknown_agent(name: &str, settings: &Settings) -> Error {
-    let known: Vec<String> = recipe_names(settings).iter().map(|name| format!("`{name}`")).collect();
-    Error::UnknownAgent { name: name.to_owned(), known: known.join(", ") }
+    let known: Vec<String> = recipe_names(settings)
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect();
+    Error::UnknownAgent {
+        name: name.to_owned(),
+        known: known.join(", "),
+    }
 }
 
 fn over(upper: AgentRecipe, lower: AgentRecipe) -> AgentRecipe {
@@ -154,7 +180,11 @@ fn over(upper: AgentRecipe, lower: AgentRecipe) -> AgentRecipe {
         account: upper.account.or(lower.account),
         if_refused: upper.if_refused.or(lower.if_refused),
         permissions: upper.permissions.or(lower.permissions),
-        permission_modes: lower.permission_modes.into_iter().chain(upper.permission_modes).collect(),
+        permission_modes: lower
+            .permission_modes
+            .into_iter()
+            .chain(upper.permission_modes)
+            .collect(),
         version: upper.version.or(lower.version),
         polite_stop: upper.polite_stop.or(lower.polite_stop),
         grace: upper.grace.or(lower.grace),
@@ -173,8 +203,14 @@ impl Recipe {
                 _ => written.prompt.unwrap_or(PromptDelivery::Stdin),
             },
             output: written.output.unwrap_or_default(),
-            environment: written.env.into_iter().map(|(name, value)| (name, value.as_str().to_owned())).collect(),
-            dropped: always_dropped.chain(written.drop.unwrap_or_default()).collect(),
+            environment: written
+                .env
+                .into_iter()
+                .map(|(name, value)| (name, value.as_str().to_owned()))
+                .collect(),
+            dropped: always_dropped
+                .chain(written.drop.unwrap_or_default())
+                .collect(),
             rate_limited: written.refusal.rate_limited.unwrap_or_default(),
             auth: written.refusal.auth.unwrap_or_default(),
             declared_account: written.account,
@@ -201,8 +237,16 @@ impl Recipe {
         if self.prompt == PromptDelivery::Arg && !self.mentions("prompt") {
             line.push(self.fill("{prompt}", &values)?);
         }
-        match line.iter().map(String::len).find(|bytes| *bytes > LONGEST_ARGUMENT) {
-            Some(bytes) => Err(Error::TooLong { name: self.name.clone(), bytes, limit: LONGEST_ARGUMENT }),
+        match line
+            .iter()
+            .map(String::len)
+            .find(|bytes| *bytes > LONGEST_ARGUMENT)
+        {
+            Some(bytes) => Err(Error::TooLong {
+                name: self.name.clone(),
+                bytes,
+                limit: LONGEST_ARGUMENT,
+            }),
             None => Ok(line),
         }
     }
@@ -210,11 +254,16 @@ impl Recipe {
     /// Returns the variables to set, filled in.
     pub fn environment(&self, placeholders: &Placeholders) -> Result<Vec<(String, String)>, Error> {
         let values = self.with_model(placeholders);
-        self.environment.iter().map(|(name, value)| Ok((name.clone(), self.fill(value, &values)?))).collect()
+        self.environment
+            .iter()
+            .map(|(name, value)| Ok((name.clone(), self.fill(value, &values)?)))
+            .collect()
     }
 
     fn words(&self) -> Result<&AgentCommand, Error> {
-        self.command.as_ref().ok_or_else(|| Error::NoCommand { name: self.name.clone() })
+        self.command.as_ref().ok_or_else(|| Error::NoCommand {
+            name: self.name.clone(),
+        })
     }
 
     fn with_model(&self, placeholders: &Placeholders) -> Placeholders {
@@ -230,13 +279,18 @@ impl Recipe {
         for argument in arguments {
             match argument {
                 Argument::Single(text) if text == permissions::PLACE => {
-                    for text in self.granted()?.map(|granted| granted.arguments).unwrap_or_default() {
+                    for text in self
+                        .granted()?
+                        .map(|granted| granted.arguments)
+                        .unwrap_or_default()
+                    {
                         line.push(self.fill(text, values)?);
                     }
                 }
                 Argument::Single(text) => line.push(self.fill(text, values)?),
                 Argument::Optional(texts) => {
-                    let filled: Result<Vec<String>, NoValue> = texts.iter().map(|text| fill(text, values)).collect();
+                    let filled: Result<Vec<String>, NoValue> =
+                        texts.iter().map(|text| fill(text, values)).collect();
                     line.extend(filled.unwrap_or_default());
                 }
             }
@@ -245,42 +299,68 @@ impl Recipe {
     }
 
     fn fill(&self, text: &str, values: &Placeholders) -> Result<String, Error> {
-        fill(text, values)
-            .map_err(|NoValue { placeholder, .. }| Error::NoValue { name: self.name.clone(), placeholder })
+        fill(text, values).map_err(|NoValue { placeholder, .. }| Error::NoValue {
+            name: self.name.clone(),
+            placeholder,
+        })
     }
 
     fn mentions(&self, placeholder: &str) -> bool {
-        self.texts().iter().any(|text| placeholders(text).any(|name| name == placeholder))
+        self.texts()
+            .iter()
+            .any(|text| placeholders(text).any(|name| name == placeholder))
     }
 
     /// Returns every text of the command in which placeholders are filled in.
     fn texts(&self) -> Vec<&str> {
-        let Some(AgentCommand::Arguments(arguments)) = &self.command else { return Vec::new() };
+        let Some(AgentCommand::Arguments(arguments)) = &self.command else {
+            return Vec::new();
+        };
         let texts = arguments.iter().flat_map(|argument| match argument {
             Argument::Single(text) => std::slice::from_ref(text),
             Argument::Optional(texts) => texts,
         });
-        let of_modes = self.permission_modes.values().flat_map(|mode| &mode.arguments);
-        texts.chain(of_modes).map(String::as_str).filter(|text| *text != permissions::PLACE).collect()
+        let of_modes = self
+            .permission_modes
+            .values()
+            .flat_map(|mode| &mode.arguments);
+        texts
+            .chain(of_modes)
+            .map(String::as_str)
+            .filter(|text| *text != permissions::PLACE)
+            .collect()
     }
 
     /// Refuses placeholders that tm does not know, and any that a shell would read.
     fn check(&self) -> Result<(), Error> {
         let values = self.environment.values().map(String::as_str);
-        let mut all = self.texts().into_iter().chain(values).flat_map(placeholders);
+        let mut all = self
+            .texts()
+            .into_iter()
+            .chain(values)
+            .flat_map(placeholders);
         if let Some(placeholder) = all.find(|name| !is_known(name)) {
             return Err(self.unknown_placeholder(placeholder));
         }
-        let Some(AgentCommand::Shell(line)) = &self.command else { return Ok(()) };
+        let Some(AgentCommand::Shell(line)) = &self.command else {
+            return Ok(());
+        };
         // Other braces in it are the shell's own.
         match placeholders(line).find(|name| is_known(name)) {
-            Some(known) => Err(Error::PlaceholderInShell { name: self.name.clone(), placeholder: known.to_owned() }),
+            Some(known) => Err(Error::PlaceholderInShell {
+                name: self.name.clone(),
+                placeholder: known.to_owned(),
+            }),
             None => Ok(()),
         }
     }
 
     fn unknown_placeholder(&self, placeholder: &str) -> Error {
-        Error::UnknownPlaceholder { name: self.name.clone(), placeholder: placeholder.to_owned(), known: known_names() }
+        Error::UnknownPlaceholder {
+            name: self.name.clone(),
+            placeholder: placeholder.to_owned(),
+            known: known_names(),
+        }
     }
 }
 

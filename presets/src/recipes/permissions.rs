@@ -34,21 +34,49 @@ impl Recipe {
         }
         let fallback = || {
             let first = self.permission_modes.keys().next().map(String::as_str);
-            self.permission_modes.get_key_value(WITHOUT_QUESTIONS).map(|(name, _)| name.as_str()).or(first)
+            self.permission_modes
+                .get_key_value(WITHOUT_QUESTIONS)
+                .map(|(name, _)| name.as_str())
+                .or(first)
         };
-        let Some(wanted) = self.permissions.as_deref().or_else(fallback) else { return Ok(None) };
-        let (mode, written) = self.permission_modes.get_key_value(wanted).ok_or_else(|| self.no_such_mode(wanted))?;
-        Ok(Some(Granted { mode, why: &written.why, arguments: &written.arguments }))
+        let Some(wanted) = self.permissions.as_deref().or_else(fallback) else {
+            return Ok(None);
+        };
+        let (mode, written) = self
+            .permission_modes
+            .get_key_value(wanted)
+            .ok_or_else(|| self.no_such_mode(wanted))?;
+        Ok(Some(Granted {
+            mode,
+            why: &written.why,
+            arguments: &written.arguments,
+        }))
     }
 
     fn has_place(&self) -> bool {
-        let Some(AgentCommand::Arguments(arguments)) = &self.command else { return false };
-        arguments.iter().any(|argument| matches!(argument, Argument::Single(text) if text == PLACE))
+        let Some(AgentCommand::Arguments(arguments)) = &self.command else {
+            return false;
+        };
+        arguments
+            .iter()
+            .any(|argument| matches!(argument, Argument::Single(text) if text == PLACE))
     }
 
     fn no_such_mode(&self, mode: &str) -> Error {
-        let names: Vec<String> = self.permission_modes.keys().map(|name| format!("`{name}`")).collect();
-        let known = if self.has_place() && !names.is_empty() { names.join(", ") } else { "no modes".to_owned() };
-        Error::UnknownPermissions { name: self.name.clone(), mode: mode.to_owned(), known }
+        let names: Vec<String> = self
+            .permission_modes
+            .keys()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let known = if self.has_place() && !names.is_empty() {
+            names.join(", ")
+        } else {
+            "no modes".to_owned()
+        };
+        Error::UnknownPermissions {
+            name: self.name.clone(),
+            mode: mode.to_owned(),
+            known,
+        }
     }
 }

@@ -57,16 +57,28 @@ impl Graph {
         }
         let places = places(summary);
         let is_critical = |id: &str| critical.contains(id);
-        let nodes = summary.tasks.iter().map(|task| node(task, places[task.id.as_str()], is_critical(&task.id)));
+        let nodes = summary
+            .tasks
+            .iter()
+            .map(|task| node(task, places[task.id.as_str()], is_critical(&task.id)));
         let nodes: Vec<Node> = nodes.collect();
         let mut edges = Vec::new();
         for task in &summary.tasks {
             let (x2, y2) = places[task.id.as_str()];
             for dependency in &task.dependencies {
-                let Some(&(x, y)) = places.get(dependency.as_str()) else { continue };
+                let Some(&(x, y)) = places.get(dependency.as_str()) else {
+                    continue;
+                };
                 let (x1, y1, y2) = (x + NODE_WIDTH, y + NODE_HEIGHT / 2, y2 + NODE_HEIGHT / 2);
                 let is_critical = is_critical(&task.id) && is_critical(dependency);
-                edges.push(Edge { x1, y1, bend: x1.midpoint(x2), x2, y2, is_critical });
+                edges.push(Edge {
+                    x1,
+                    y1,
+                    bend: x1.midpoint(x2),
+                    x2,
+                    y2,
+                    is_critical,
+                });
             }
         }
         let most = |coordinate: fn(&Node) -> usize| nodes.iter().map(coordinate).max().unwrap_or(0);
@@ -111,7 +123,10 @@ fn places(summary: &Summary) -> BTreeMap<&str, (usize, usize)> {
 
 /// The mean height of what a task depends on.
 fn middle(task: &TaskSummary, places: &BTreeMap<&str, (usize, usize)>) -> usize {
-    let heights: Vec<usize> =
-        task.dependencies.iter().filter_map(|id| places.get(id.as_str()).map(|(_, y)| *y)).collect();
+    let heights: Vec<usize> = task
+        .dependencies
+        .iter()
+        .filter_map(|id| places.get(id.as_str()).map(|(_, y)| *y))
+        .collect();
     heights.iter().sum::<usize>() / heights.len().max(1)
 }

@@ -37,10 +37,14 @@ pub(crate) fn rendered(template: &str, context: &impl Serialize) -> String {
         ("junit.xml", include_str!("templates/junit.xml")),
     ];
     for (name, text) in templates {
-        environment.add_template(name, text).expect("the embedded templates are well formed");
+        environment
+            .add_template(name, text)
+            .expect("the embedded templates are well formed");
     }
     let template = environment.get_template(template).expect("it was added");
-    template.render(Serde(context)).expect("the value has what the template names")
+    template
+        .render(Serde(context))
+        .expect("the value has what the template names")
 }
 
 #[cfg(test)]

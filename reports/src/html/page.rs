@@ -73,13 +73,26 @@ impl<'a> Page<'a> {
         let critical = critical_path(summary);
         Self {
             sentences: sentences(summary),
-            doubts: summary.doubt_lines().into_iter().map(|line| line.replace('`', "")).collect(),
+            doubts: summary
+                .doubt_lines()
+                .into_iter()
+                .map(|line| line.replace('`', ""))
+                .collect(),
             facts: facts(summary),
             timeline: Timeline::new(summary, &critical),
             graph: Graph::new(summary, &critical),
-            pairs: summary.tdd.table.iter().map(|facts| pair(summary, facts)).collect(),
+            pairs: summary
+                .tdd
+                .table
+                .iter()
+                .map(|facts| pair(summary, facts))
+                .collect(),
             waves: summary.waves.len(),
-            tasks: summary.tasks.iter().map(|task| one_task(task, &critical)).collect(),
+            tasks: summary
+                .tasks
+                .iter()
+                .map(|task| one_task(task, &critical))
+                .collect(),
             summary,
         }
     }
@@ -88,10 +101,17 @@ impl<'a> Page<'a> {
 /// What happened, how it was proven, what it took.
 fn sentences(summary: &Summary) -> [String; 3] {
     let attempts: usize = summary.tasks.iter().map(|task| task.attempts.len()).sum();
-    let failed = summary.tasks.iter().flat_map(|task| &task.attempts).filter(|one| one.failure.is_some()).count();
+    let failed = summary
+        .tasks
+        .iter()
+        .flat_map(|task| &task.attempts)
+        .filter(|one| one.failure.is_some())
+        .count();
     let tdd = &summary.tdd;
     let proof = match tdd.pairs {
-        0 => format!("No task was split into a test and an implementation; {failed} of {attempts} attempts failed."),
+        0 => format!(
+            "No task was split into a test and an implementation; {failed} of {attempts} attempts failed."
+        ),
         pairs => format!(
             "{} of {pairs} pairs were seen failing and then passing; {failed} of {attempts} attempts failed.",
             tdd.compliant
@@ -104,13 +124,22 @@ fn sentences(summary: &Summary) -> [String; 3] {
         human_duration(summary.wall_ms)
     );
     let base = base_lines(summary).join(". ");
-    let time = if base.is_empty() { time } else { format!("{time} {base}.") };
-    [in_a_sentence(summary).replace('`', ""), proof, time.replace('`', "")]
+    let time = if base.is_empty() {
+        time
+    } else {
+        format!("{time} {base}.")
+    };
+    [
+        in_a_sentence(summary).replace('`', ""),
+        proof,
+        time.replace('`', ""),
+    ]
 }
 
 fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     let totals = &summary.totals;
-    let not_run = summary.tasks.len() - totals.passed - totals.partial - totals.failed - totals.blocked;
+    let not_run =
+        summary.tasks.len() - totals.passed - totals.partial - totals.failed - totals.blocked;
     let mut facts = vec![
         ("Passed", totals.passed.to_string()),
         ("Partial", totals.partial.to_string()),
@@ -146,13 +175,25 @@ fn pair<'a>(summary: &'a Summary, facts: &'a PairSummary) -> Pair<'a> {
     let (proof, proof_class) = match facts.strength {
         None => ("–", ""),
         Some(strength @ Strength::PerTest) => (strength.as_str(), "strong"),
-        Some(strength @ (Strength::ExitStatusOnly | Strength::Nothing)) => (strength.as_str(), "weak"),
+        Some(strength @ (Strength::ExitStatusOnly | Strength::Nothing)) => {
+            (strength.as_str(), "weak")
+        }
     };
-    Pair { anchor: anchor(&facts.green), claim, proof, proof_class, facts }
+    Pair {
+        anchor: anchor(&facts.green),
+        claim,
+        proof,
+        proof_class,
+        facts,
+    }
 }
 
 fn one_task<'a>(task: &'a TaskSummary, critical: &BTreeSet<&str>) -> Task<'a> {
-    let costs: Vec<f64> = task.attempts.iter().filter_map(|attempt| attempt.cost_usd).collect();
+    let costs: Vec<f64> = task
+        .attempts
+        .iter()
+        .filter_map(|attempt| attempt.cost_usd)
+        .collect();
     Task {
         facts: task,
         anchor: anchor(&task.id),
@@ -163,30 +204,48 @@ fn one_task<'a>(task: &'a TaskSummary, critical: &BTreeSet<&str>) -> Task<'a> {
         },
         verdict: task.verdict.as_str(),
         is_critical: critical.contains(task.id.as_str()),
-        commit: task.commit.as_ref().map(|commit| commit.chars().take(10).collect()),
+        commit: task
+            .commit
+            .as_ref()
+            .map(|commit| commit.chars().take(10).collect()),
         cost: (!costs.is_empty()).then(|| dollars(costs.iter().sum())),
         attempts: task.attempts.iter().map(one_attempt).collect(),
     }
 }
 
 fn one_attempt(attempt: &AttemptSummary) -> Attempt<'_> {
-    let moments = attempt.agent_started_at.as_ref().zip(attempt.agent_ended_at.as_ref());
+    let moments = attempt
+        .agent_started_at
+        .as_ref()
+        .zip(attempt.agent_ended_at.as_ref());
     Attempt {
         failure: attempt.failure.map(tm_scheduler::Failure::as_str),
-        proof: attempt
-            .proof
-            .as_ref()
-            .map(|proof| proof.strength.words(proof.passed, proof.failed, proof.reason.is_none())),
+        proof: attempt.proof.as_ref().map(|proof| {
+            proof
+                .strength
+                .words(proof.passed, proof.failed, proof.reason.is_none())
+        }),
         gates: attempt.gates().map(gate).collect(),
-        time: moments.map(|(start, end)| human_duration(milliseconds(end).saturating_sub(milliseconds(start)))),
+        time: moments.map(|(start, end)| {
+            human_duration(milliseconds(end).saturating_sub(milliseconds(start)))
+        }),
         cost: attempt.cost_usd.map(dollars),
         facts: attempt,
     }
 }
 
 fn gate(facts: &GateResult) -> Gate<'_> {
-    let class = if facts.outcome.holds() { "pass" } else { "fail" };
-    Gate { outcome: facts.outcome.as_str(), class, cost: facts.cost_usd.map(dollars), facts }
+    let class = if facts.outcome.holds() {
+        "pass"
+    } else {
+        "fail"
+    };
+    Gate {
+        outcome: facts.outcome.as_str(),
+        class,
+        cost: facts.cost_usd.map(dollars),
+        facts,
+    }
 }
 
 fn dollars(cost: f64) -> String {

@@ -7,7 +7,11 @@ use tm_scheduler::{GateOutcome, GateResult, Tokens};
 #[test]
 fn the_page_says_what_happened_in_three_sentences() {
     let html = report_html(&summary());
-    let lead = html.split("class=\"lead\">").nth(1).and_then(|rest| rest.split("</p>").next()).expect("a lead");
+    let lead = html
+        .split("class=\"lead\">")
+        .nth(1)
+        .and_then(|rest| rest.split("</p>").next())
+        .expect("a lead");
     insta::assert_snapshot!(lead.replace("&#x2f;", "/"), @"2 of 4 tasks landed on tm/master/run-x in 7s; 1 failed and 1 are blocked. 1 of 2 pairs were seen failing and then passing; 1 of 3 attempts failed. With 2 slots, the work of the agents takes at least 7s; the run took 7s.");
 }
 
@@ -28,11 +32,19 @@ fn whatever_tasks_and_agents_say_stays_text() {
 #[test]
 fn every_gate_of_every_attempt_stands_with_what_it_found_and_cost() {
     let mut summary = summary();
-    let gate = |name: &str, outcome| GateResult::new(name, outcome, vec!["<b>a finding</b>".to_owned()]);
+    let gate =
+        |name: &str, outcome| GateResult::new(name, outcome, vec!["<b>a finding</b>".to_owned()]);
     let attempt = summary.tasks[0].attempts.last_mut().expect("an attempt");
     attempt.proof.as_mut().expect("a proof").gates = vec![gate("lint", GateOutcome::Failed)];
-    let tokens = Some(Tokens { input: 7, output: 2 });
-    attempt.unreviewed = vec![GateResult { tokens, cost_usd: Some(0.5), ..gate("critic", GateOutcome::NoVerdict) }];
+    let tokens = Some(Tokens {
+        input: 7,
+        output: 2,
+    });
+    attempt.unreviewed = vec![GateResult {
+        tokens,
+        cost_usd: Some(0.5),
+        ..gate("critic", GateOutcome::NoVerdict)
+    }];
     let html = report_html(&summary);
     for part in [
         "<dd>lint <span class=\"word fail\">failed</span>",
@@ -49,16 +61,28 @@ fn every_task_stands_in_both_pictures_and_every_link_has_its_end() {
     let html = report_html(&summary());
     assert_eq!(html.matches("<svg").count(), 2);
     assert_eq!(html.matches("<article").count(), 4);
-    for link in html.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+    for link in html
+        .split("href=\"#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+    {
         assert!(html.contains(&format!("id=\"{link}\"")), "{link}");
     }
-    assert!(!html.contains("http"), "the page needs nothing from elsewhere");
+    assert!(
+        !html.contains("http"),
+        "the page needs nothing from elsewhere"
+    );
 }
 
 #[test]
 fn the_critical_path_is_the_longest_chain_of_work() {
     let summary = summary();
-    assert_eq!(chain::critical_path(&summary).into_iter().collect::<Vec<_>>(), ["1", "1:red"]);
+    assert_eq!(
+        chain::critical_path(&summary)
+            .into_iter()
+            .collect::<Vec<_>>(),
+        ["1", "1:red"]
+    );
 }
 
 #[test]

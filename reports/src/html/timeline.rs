@@ -64,26 +64,55 @@ impl Timeline {
     /// Lays the attempts out; `None` when there was none.
     pub(super) fn new(summary: &Summary, critical: &BTreeSet<&str>) -> Option<Self> {
         let spans = spans(summary);
-        let whole = spans.iter().map(|span| span.end).max()?.max(summary.wall_ms).max(1);
-        let x = |at: u64| LEFT + u32::try_from(at * u64::from(WIDTH - LEFT) / whole).unwrap_or(WIDTH);
+        let whole = spans
+            .iter()
+            .map(|span| span.end)
+            .max()?
+            .max(summary.wall_ms)
+            .max(1);
+        let x =
+            |at: u64| LEFT + u32::try_from(at * u64::from(WIDTH - LEFT) / whole).unwrap_or(WIDTH);
         let mut free_from: Vec<u64> = Vec::new();
         let mut bars = Vec::new();
         for span in &spans {
-            let slot = free_from.iter().position(|&free| free <= span.start).unwrap_or(free_from.len());
+            let slot = free_from
+                .iter()
+                .position(|&free| free <= span.start)
+                .unwrap_or(free_from.len());
             if slot == free_from.len() {
                 free_from.push(0);
             }
             free_from[slot] = span.end;
             let start = x(span.start).min(WIDTH - LEAST_BAR);
-            bars.push(bar(summary, span, critical, row(slot), (start, x(span.end))));
+            bars.push(bar(
+                summary,
+                span,
+                critical,
+                row(slot),
+                (start, x(span.end)),
+            ));
         }
-        let bound = (summary.lower_bound_ms > 0 && summary.lower_bound_ms <= whole).then_some(summary.lower_bound_ms);
+        let bound = (summary.lower_bound_ms > 0 && summary.lower_bound_ms <= whole)
+            .then_some(summary.lower_bound_ms);
         Some(Self {
             width: WIDTH + 40,
             height: row(free_from.len()) + 4,
-            slots: (0..free_from.len()).map(|slot| Slot { number: slot + 1, y: row(slot) }).collect(),
-            ticks: ticks(whole).map(|at| Tick { x: x(at), label: moment(at) }).collect(),
-            bound: bound.map(|at| Tick { x: x(at), label: human_duration(at) }),
+            slots: (0..free_from.len())
+                .map(|slot| Slot {
+                    number: slot + 1,
+                    y: row(slot),
+                })
+                .collect(),
+            ticks: ticks(whole)
+                .map(|at| Tick {
+                    x: x(at),
+                    label: moment(at),
+                })
+                .collect(),
+            bound: bound.map(|at| Tick {
+                x: x(at),
+                label: human_duration(at),
+            }),
             description: format!(
                 "{} attempts on {} slots within {}",
                 bars.len(),
@@ -109,13 +138,20 @@ fn ticks(whole: u64) -> impl Iterator<Item = u64> {
         .chain(sexagesimal.map(|count| count * MINUTE))
         .chain([1, 2, 3, 6, 12].map(|count| count * HOUR))
         .chain((1..).map(|count| count * DAY));
-    let step = steps.into_iter().find(|step| whole / step <= 6).unwrap_or(whole);
+    let step = steps
+        .into_iter()
+        .find(|step| whole / step <= 6)
+        .unwrap_or(whole);
     (0..=whole / step).map(move |number| number * step)
 }
 
 /// A moment on the axis, to the millisecond where it is between two seconds.
 fn moment(at: u64) -> String {
-    if at.is_multiple_of(1_000) && at > 0 { human_duration(at) } else { format!("{at}ms") }
+    if at.is_multiple_of(1_000) && at > 0 {
+        human_duration(at)
+    } else {
+        format!("{at}ms")
+    }
 }
 
 fn row(slot: usize) -> u32 {
@@ -130,16 +166,31 @@ fn spans(summary: &Summary) -> Vec<Span> {
     for (task, of_task) in summary.tasks.iter().enumerate() {
         for (attempt, one) in of_task.attempts.iter().enumerate() {
             let start = milliseconds(&one.started_at);
-            let end = one.agent_ended_at.as_ref().or(one.ended_at.as_ref()).map_or(now, |end| milliseconds(end));
+            let end = one
+                .agent_ended_at
+                .as_ref()
+                .or(one.ended_at.as_ref())
+                .map_or(now, |end| milliseconds(end));
             let start = start.saturating_sub(began);
-            spans.push(Span { start, end: end.saturating_sub(began).max(start), task, attempt });
+            spans.push(Span {
+                start,
+                end: end.saturating_sub(began).max(start),
+                task,
+                attempt,
+            });
         }
     }
     spans.sort_by_key(|span| (span.start, span.task));
     spans
 }
 
-fn bar(summary: &Summary, span: &Span, critical: &BTreeSet<&str>, y: u32, (start, end): (u32, u32)) -> Bar {
+fn bar(
+    summary: &Summary,
+    span: &Span,
+    critical: &BTreeSet<&str>,
+    y: u32,
+    (start, end): (u32, u32),
+) -> Bar {
     let task = &summary.tasks[span.task];
     let attempt = &task.attempts[span.attempt];
     let is_last = span.attempt + 1 == task.attempts.len();
@@ -158,7 +209,10 @@ fn bar(summary: &Summary, span: &Span, critical: &BTreeSet<&str>, y: u32, (start
         class,
         is_critical: is_last && critical.contains(task.id.as_str()),
         label: if fits { task.id.clone() } else { String::new() },
-        title: format!("{} {}, attempt {}: {became}, {time}", task.id, task.title, attempt.n),
+        title: format!(
+            "{} {}, attempt {}: {became}, {time}",
+            task.id, task.title, attempt.n
+        ),
         anchor: anchor(&task.id),
     }
 }
@@ -178,7 +232,10 @@ mod tests {
         for whole in (1..400).map(|number: u64| number.pow(4)) {
             let moments: Vec<String> = ticks(whole).map(moment).collect();
             let different: BTreeSet<&String> = moments.iter().collect();
-            assert!(different.len() == moments.len() && (2..=7).contains(&moments.len()), "{whole}: {moments:?}");
+            assert!(
+                different.len() == moments.len() && (2..=7).contains(&moments.len()),
+                "{whole}: {moments:?}"
+            );
         }
     }
 }

@@ -42,11 +42,27 @@ pub(crate) struct Meanwhile {
 
 impl ConcurrentAttempts {
     /// Notes that the agent of an attempt begins.
-    pub(crate) fn begin(self: &Arc<Self>, task: &TaskId, attempt: AttemptNumber) -> ConcurrentAttempt {
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        task: &TaskId,
+        attempt: AttemptNumber,
+    ) -> ConcurrentAttempt {
         let mut agents = self.agents();
-        let began = (Instant::now(), agents.last().map_or(0, |last| last.began.1 + 1));
-        agents.push(Agent { began, task: task.clone(), attempt, ended: None, noticed: Vec::new() });
-        ConcurrentAttempt { all: Arc::clone(self), began }
+        let began = (
+            Instant::now(),
+            agents.last().map_or(0, |last| last.began.1 + 1),
+        );
+        agents.push(Agent {
+            began,
+            task: task.clone(),
+            attempt,
+            ended: None,
+            noticed: Vec::new(),
+        });
+        ConcurrentAttempt {
+            all: Arc::clone(self),
+            began,
+        }
     }
 
     /// Notes something about an agent, or about all that are at work where it can't be told which one it was; tells
@@ -75,12 +91,19 @@ impl ConcurrentAttempt {
     /// Ends the agent's time, and tells what there was in it.
     pub(crate) fn end(self) -> Meanwhile {
         let agents = self.all.agents();
-        let Some(own) = agents.iter().find(|agent| agent.began == self.began) else { return Meanwhile::default() };
+        let Some(own) = agents.iter().find(|agent| agent.began == self.began) else {
+            return Meanwhile::default();
+        };
         let others = agents.iter().filter(|agent| agent.task != own.task);
         let meanwhile = others.filter(|agent| agent.ended.is_none_or(|ended| ended >= own.began.0));
-        let mut others: Vec<_> = meanwhile.map(|agent| (agent.task.clone(), agent.attempt)).collect();
+        let mut others: Vec<_> = meanwhile
+            .map(|agent| (agent.task.clone(), agent.attempt))
+            .collect();
         others.dedup();
-        Meanwhile { noticed: own.noticed.clone(), others }
+        Meanwhile {
+            noticed: own.noticed.clone(),
+            others,
+        }
     }
 }
 
@@ -96,7 +119,11 @@ impl Drop for ConcurrentAttempt {
 
 /// Drops those that ended before any began that is still at work: nobody asks for them any more.
 fn forget(agents: &mut Vec<Agent>) {
-    let oldest = agents.iter().filter(|agent| agent.ended.is_none()).map(|agent| agent.began.0).min();
+    let oldest = agents
+        .iter()
+        .filter(|agent| agent.ended.is_none())
+        .map(|agent| agent.began.0)
+        .min();
     agents.retain(|agent| match (agent.ended, oldest) {
         (None, _) => true,
         (Some(ended), Some(oldest)) => ended >= oldest,
@@ -131,7 +158,12 @@ mod tests {
         let all = Arc::<ConcurrentAttempts>::default();
         let begin = |task: &str| all.begin(&task.into(), FIRST);
         let names = |agent: ConcurrentAttempt| -> Vec<String> {
-            agent.end().others.into_iter().map(|(task, _)| task.to_string()).collect()
+            agent
+                .end()
+                .others
+                .into_iter()
+                .map(|(task, _)| task.to_string())
+                .collect()
         };
         assert_eq!(names(begin("1")), [] as [&str; 0]);
         let (second, third) = (begin("2"), begin("3"));

@@ -36,17 +36,35 @@ impl Launch<'_> {
     /// What others wrote into the prompt, be it a task, an agent or a test, has no secrets in it.
     pub(crate) fn prepare(self) -> Result<AgentCommand, StepError> {
         let prompt = tm_untrusted::clean(self.prompt);
-        Launch { prompt: &prompt, ..self }.prepare_as_it_is()
+        Launch {
+            prompt: &prompt,
+            ..self
+        }
+        .prepare_as_it_is()
     }
 
     fn prepare_as_it_is(self) -> Result<AgentCommand, StepError> {
-        let Launch { recipe, directory, worktree, .. } = self;
+        let Launch {
+            recipe,
+            directory,
+            worktree,
+            ..
+        } = self;
         directory.create().map_err(|error| StepError::of(&error))?;
         let written = tm_store::atomic::replace_own(&directory.prompt(), self.prompt.as_bytes());
-        written.map_err(|source| StepError::of(&tm_store::Error::Write { path: directory.prompt(), source }))?;
+        written.map_err(|source| {
+            StepError::of(&tm_store::Error::Write {
+                path: directory.prompt(),
+                source,
+            })
+        })?;
         let placeholders = self.all_placeholders();
-        let line = recipe.command_line(&placeholders).map_err(|error| StepError::of(&error))?;
-        let own = recipe.environment(&placeholders).map_err(|error| StepError::of(&error))?;
+        let line = recipe
+            .command_line(&placeholders)
+            .map_err(|error| StepError::of(&error))?;
+        let own = recipe
+            .environment(&placeholders)
+            .map_err(|error| StepError::of(&error))?;
         let mut line = line.into_iter().map(OsString::from);
         Ok(AgentCommand {
             tree: TreeCommand {
@@ -71,7 +89,10 @@ impl Launch<'_> {
             polite_stop: recipe.stop,
             watched_folder: worktree.to_owned(),
             output: recipe.output,
-            refusal_patterns: RefusalPatterns { rate_limited: recipe.rate_limited.clone(), auth: recipe.auth.clone() },
+            refusal_patterns: RefusalPatterns {
+                rate_limited: recipe.rate_limited.clone(),
+                auth: recipe.auth.clone(),
+            },
         })
     }
 
@@ -85,7 +106,10 @@ impl Launch<'_> {
             ("attempt_folder", directory.path().display().to_string()),
             ("worktree", self.worktree.display().to_string()),
         ];
-        paths.into_iter().chain(self.placeholders.iter().cloned()).collect()
+        paths
+            .into_iter()
+            .chain(self.placeholders.iter().cloned())
+            .collect()
     }
 
     /// The recipe's own variables, then those of every start, then those of this one; a later one wins.
@@ -97,8 +121,12 @@ impl Launch<'_> {
             ("TM_RESULT_FILE".into(), directory.result().into()),
             ("TM_CONTEXT_FILE".into(), directory.context().into()),
         ];
-        let own = own.into_iter().map(|(name, value)| (name.into(), value.into()));
-        own.chain(paths).chain(self.variables.iter().cloned()).collect()
+        let own = own
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        own.chain(paths)
+            .chain(self.variables.iter().cloned())
+            .collect()
     }
 }
 

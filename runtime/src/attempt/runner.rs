@@ -72,8 +72,18 @@ impl AttemptRunner {
     ///
     /// # Errors
     /// It could not be started, or its end not be seen; no process of it is left.
-    pub(crate) async fn run(&self, attempt: Attempt, progress: impl FnMut(Progress) + Send) -> Result<Ran, StepError> {
-        let Attempt { task, number, start, command, orders } = attempt;
+    pub(crate) async fn run(
+        &self,
+        attempt: Attempt,
+        progress: impl FnMut(Progress) + Send,
+    ) -> Result<Ran, StepError> {
+        let Attempt {
+            task,
+            number,
+            start,
+            command,
+            orders,
+        } = attempt;
         let (checkout, elsewhere) = (self.checkout().await, self.elsewhere().await);
         let at_work = self.concurrent.begin(&task, number);
         let ended = match start {
@@ -88,13 +98,18 @@ impl AttemptRunner {
         match self.escape {
             Escape::Fail => report.escape = changes,
             Escape::Warn => {
-                warnings = changes.iter().map(|what| format!("the user's checkout changed: {what}")).collect();
+                warnings = changes
+                    .iter()
+                    .map(|what| format!("the user's checkout changed: {what}"))
+                    .collect();
             }
         }
         if !report.escape.is_empty() && !meanwhile.others.is_empty() {
             report.noticed.push(suspects(&meanwhile.others));
         }
-        report.noticed.extend(self.changed_elsewhere(elsewhere).await);
+        report
+            .noticed
+            .extend(self.changed_elsewhere(elsewhere).await);
         Ok(Ran { report, warnings })
     }
 
@@ -106,14 +121,19 @@ impl AttemptRunner {
         let (repository, own_files) = (self.repository.clone(), self.own_files.clone());
         blocking(move || CheckoutSnapshot::take(&repository, &own_files))
             .await
-            .inspect_err(|error| tracing::warn!(%error, "nobody sees what agents change in the checkout"))
+            .inspect_err(
+                |error| tracing::warn!(%error, "nobody sees what agents change in the checkout"),
+            )
             .ok()
     }
 
     async fn changes_since(&self, before: Option<CheckoutSnapshot>) -> Vec<String> {
-        let (Some(before), Some(after)) = (before, self.checkout().await) else { return Vec::new() };
+        let (Some(before), Some(after)) = (before, self.checkout().await) else {
+            return Vec::new();
+        };
         let repository = self.repository.clone();
-        let changed = blocking(move || Ok::<_, std::io::Error>(before.changes(&after, &repository))).await;
+        let changed =
+            blocking(move || Ok::<_, std::io::Error>(before.changes(&after, &repository))).await;
         changed.unwrap_or_default()
     }
 
@@ -122,20 +142,31 @@ impl AttemptRunner {
         let (repository, own) = (self.repository.clone(), self.own_folder.clone());
         blocking(move || OtherWorktrees::take(&repository, &own))
             .await
-            .inspect_err(|error| tracing::warn!(%error, "nobody sees what agents change in other worktrees"))
+            .inspect_err(
+                |error| tracing::warn!(%error, "nobody sees what agents change in other worktrees"),
+            )
             .ok()
     }
 
     /// What changed there since, one sentence.
     async fn changed_elsewhere(&self, before: Option<OtherWorktrees>) -> Option<String> {
         let changes = before?.changes(&self.elsewhere().await?);
-        let words = format!("while it worked, other worktrees changed: {}", changes.join(", "));
+        let words = format!(
+            "while it worked, other worktrees changed: {}",
+            changes.join(", ")
+        );
         (!changes.is_empty()).then_some(words)
     }
 }
 
 /// Says who else may have changed the user's checkout.
 fn suspects(others: &[(TaskId, AttemptNumber)]) -> String {
-    let names: Vec<String> = others.iter().map(|(task, attempt)| format!("`{task}` attempt {attempt}")).collect();
-    format!("it can't be told which agent changed the checkout: at work in the same time were {}", names.join(", "))
+    let names: Vec<String> = others
+        .iter()
+        .map(|(task, attempt)| format!("`{task}` attempt {attempt}"))
+        .collect();
+    format!(
+        "it can't be told which agent changed the checkout: at work in the same time were {}",
+        names.join(", ")
+    )
 }

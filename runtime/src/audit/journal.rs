@@ -33,27 +33,42 @@ pub struct Doubt {
 ///
 /// # Errors
 /// A commit is not there any more, or git refused.
-pub fn doubts(repository: &Repository, base: &CommitId, run: &Scheduler) -> Result<Vec<Doubt>, Error> {
+pub fn doubts(
+    repository: &Repository,
+    base: &CommitId,
+    run: &Scheduler,
+) -> Result<Vec<Doubt>, Error> {
     let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
     if merges.is_empty() {
         return Ok(Vec::new());
     }
     let newest = repository.newest(base, &merges)?;
     let commits = repository.history(base, std::slice::from_ref(&newest))?;
-    let by_id: BTreeMap<&CommitId, &PastCommit> = commits.iter().map(|commit| (&commit.id, commit)).collect();
+    let by_id: BTreeMap<&CommitId, &PastCommit> =
+        commits.iter().map(|commit| (&commit.id, commit)).collect();
     let mut doubts = Vec::new();
     let mut chain = BTreeMap::new();
     let mut next = newest;
     while next != *base {
-        let doubt = |why: &str| Doubt { task: None, commit: next.clone(), why: why.to_owned() };
+        let doubt = |why: &str| Doubt {
+            task: None,
+            commit: next.clone(),
+            why: why.to_owned(),
+        };
         let Some(&commit) = by_id.get(&next) else {
-            doubts.push(doubt("the chain of landings does not lead back to what the run began with"));
+            doubts.push(doubt(
+                "the chain of landings does not lead back to what the run began with",
+            ));
             break;
         };
         if !merges.contains(&next) {
-            doubts.push(doubt("it is on the integration branch, and no task of the run landed by it"));
+            doubts.push(doubt(
+                "it is on the integration branch, and no task of the run landed by it",
+            ));
         }
-        let Some(before) = commit.parents.first() else { break };
+        let Some(before) = commit.parents.first() else {
+            break;
+        };
         next = before.clone();
         chain.insert(&commit.id, commit);
     }
@@ -62,14 +77,23 @@ pub fn doubts(repository: &Repository, base: &CommitId, run: &Scheduler) -> Resu
             None => Some("its merge is not on the integration branch".to_owned()),
             Some(past) => wrong_landing(repository, &view, commit, past)?,
         };
-        doubts.extend(why.map(|why| Doubt { task: Some(view.placed.task.id.clone()), commit: merge.clone(), why }));
+        doubts.extend(why.map(|why| Doubt {
+            task: Some(view.placed.task.id.clone()),
+            commit: merge.clone(),
+            why,
+        }));
     }
     Ok(doubts)
 }
 
 /// As [`doubts`], for whoever only looks: what git can't tell of is in doubt as well, and so is what has landed by a
 /// commit that is not on the run's integration branch, where that is still there.
-pub fn doubts_of_looks(repository: &Repository, base: &CommitId, branch: &str, run: &Scheduler) -> Vec<Doubt> {
+pub fn doubts_of_looks(
+    repository: &Repository,
+    base: &CommitId,
+    branch: &str,
+    run: &Scheduler,
+) -> Vec<Doubt> {
     let doubt = |view: &TaskView<'_>, merge: &CommitId, why: &str| Doubt {
         task: Some(view.placed.task.id.clone()),
         commit: merge.clone(),
@@ -79,27 +103,47 @@ pub fn doubts_of_looks(repository: &Repository, base: &CommitId, branch: &str, r
     if merges.is_empty() {
         return Vec::new();
     }
-    let gone = repository.missing(&merges).unwrap_or_else(|_| merges.clone());
+    let gone = repository
+        .missing(&merges)
+        .unwrap_or_else(|_| merges.clone());
     let lost = landed(run).filter(|(_, _, merge)| gone.contains(merge));
-    let lost: Vec<Doubt> =
-        lost.map(|(view, _, merge)| doubt(&view, merge, "its merge is not in the repository")).collect();
+    let lost: Vec<Doubt> = lost
+        .map(|(view, _, merge)| doubt(&view, merge, "its merge is not in the repository"))
+        .collect();
     if !lost.is_empty() {
         return lost;
     }
     let found = doubts(repository, base, run).unwrap_or_else(|error| {
         let why = crate::step_error::words(&error);
-        landed(run).map(|(view, _, merge)| doubt(&view, merge, &why)).collect()
+        landed(run)
+            .map(|(view, _, merge)| doubt(&view, merge, &why))
+            .collect()
     });
     if !found.is_empty() {
         return found;
     }
-    let tip = BranchName::new(branch).ok().and_then(|branch| repository.branch_tip(&branch).ok().flatten());
-    let is_on = |merge: &CommitId| tip.as_ref().is_none_or(|tip| repository.is_ancestor(merge, tip).unwrap_or(false));
-    if repository.newest(base, &merges).is_ok_and(|newest| is_on(&newest)) {
+    let tip = BranchName::new(branch)
+        .ok()
+        .and_then(|branch| repository.branch_tip(&branch).ok().flatten());
+    let is_on = |merge: &CommitId| {
+        tip.as_ref()
+            .is_none_or(|tip| repository.is_ancestor(merge, tip).unwrap_or(false))
+    };
+    if repository
+        .newest(base, &merges)
+        .is_ok_and(|newest| is_on(&newest))
+    {
         return found;
     }
     let off = landed(run).filter(|(_, _, merge)| !is_on(merge));
-    off.map(|(view, _, merge)| doubt(&view, merge, "its merge is not on the integration branch any more")).collect()
+    off.map(|(view, _, merge)| {
+        doubt(
+            &view,
+            merge,
+            "its merge is not on the integration branch any more",
+        )
+    })
+    .collect()
 }
 
 fn landed(run: &Scheduler) -> impl Iterator<Item = (TaskView<'_>, &CommitId, &CommitId)> {
@@ -122,24 +166,38 @@ fn wrong_landing(
         && repository.is_ancestor(commit, brought)?
         && !repository.is_ancestor(commit, head)?;
     if brought != commit && !is_with_green {
-        return Ok(Some(format!("what it brought is `{brought}`, and not the task's commit `{commit}`")));
+        return Ok(Some(format!(
+            "what it brought is `{brought}`, and not the task's commit `{commit}`"
+        )));
     }
     if let Some(tree) = proven_tree(view)
         && repository.tree_of(commit)? != tree
     {
-        return Ok(Some(format!("the tree of `{commit}` is not the one that was proven, `{tree}`")));
+        return Ok(Some(format!(
+            "the tree of `{commit}` is not the one that was proven, `{tree}`"
+        )));
     }
-    let resolution = Claims::of(&merge.trailers).ok().and_then(|claims| claims.resolution);
-    Ok(match repository.merged_tree(head, brought, &merge.tree, resolution)? {
-        MergedTree::AsMerged | MergedTree::Resolved => None,
-        MergedTree::Other | MergedTree::Conflict(_) => Some("its tree is not what its parents give".to_owned()),
-    })
+    let resolution = Claims::of(&merge.trailers)
+        .ok()
+        .and_then(|claims| claims.resolution);
+    Ok(
+        match repository.merged_tree(head, brought, &merge.tree, resolution)? {
+            MergedTree::AsMerged | MergedTree::Resolved => None,
+            MergedTree::Other | MergedTree::Conflict(_) => {
+                Some("its tree is not what its parents give".to_owned())
+            }
+        },
+    )
 }
 
 /// The tree that the journal says was proven last; `None` where it says none.
 fn proven_tree(view: &TaskView<'_>) -> Option<TreeId> {
     let record = view.attempts.last()?;
-    let proof = match record.refactor.as_ref().filter(|refactored| refactored.dropped.is_none()) {
+    let proof = match record
+        .refactor
+        .as_ref()
+        .filter(|refactored| refactored.dropped.is_none())
+    {
         Some(refactored) => refactored.proof.as_ref(),
         None => record.proof.as_ref(),
     };
@@ -150,14 +208,20 @@ fn proven_tree(view: &TaskView<'_>) -> Option<TreeId> {
 ///
 /// # Errors
 /// A commit is not there any more.
-pub fn proven_tips(repository: &Repository, base: &CommitId, run: &Scheduler) -> Result<Vec<CommitId>, Error> {
+pub fn proven_tips(
+    repository: &Repository,
+    base: &CommitId,
+    run: &Scheduler,
+) -> Result<Vec<CommitId>, Error> {
     let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
     let mut tips = BTreeSet::new();
     if !merges.is_empty() {
         tips.insert(repository.newest(base, &merges)?);
     }
     tips.extend(run.tasks().filter_map(|view| match view.state {
-        State::Held { commit } | State::Landing { commit } | State::Refactoring { commit } => Some(commit.clone()),
+        State::Held { commit } | State::Landing { commit } | State::Refactoring { commit } => {
+            Some(commit.clone())
+        }
         _ => None,
     }));
     Ok(tips.into_iter().collect())
@@ -182,7 +246,10 @@ pub async fn landed_since(
     }
     if order.tests != AuditTests::None {
         let judge = judge(order, measurements);
-        for view in run.tasks().filter(|view| matches!(view.state, State::Committing)) {
+        for view in run
+            .tasks()
+            .filter(|view| matches!(view.state, State::Committing))
+        {
             items.extend(uncommitted(&judge, &view, run, own_commands).await?);
         }
     }
@@ -198,16 +265,37 @@ async fn uncommitted(
     own_commands: &BTreeMap<TaskId, String>,
 ) -> Result<Option<AuditItem>, StepError> {
     let task = &view.placed.task;
-    let (Some(record), Some(tree)) = (view.attempts.last(), proven_tree(view)) else { return Ok(None) };
-    let Some(base) = record.place.as_ref().map(|place| place.base.clone()) else { return Ok(None) };
-    let red = task.pair.as_ref().filter(|_| task.phase == Phase::Green).and_then(|red| run.task(red));
-    let (repository, on, of) = (judge.measurements.repository().clone(), base.clone(), tree.clone());
+    let (Some(record), Some(tree)) = (view.attempts.last(), proven_tree(view)) else {
+        return Ok(None);
+    };
+    let Some(base) = record.place.as_ref().map(|place| place.base.clone()) else {
+        return Ok(None);
+    };
+    let red = task
+        .pair
+        .as_ref()
+        .filter(|_| task.phase == Phase::Green)
+        .and_then(|red| run.task(red));
+    let (repository, on, of) = (
+        judge.measurements.repository().clone(),
+        base.clone(),
+        tree.clone(),
+    );
     let id = blocking(move || repository.commit_to_test(&of, &on)).await?;
-    let commit =
-        PastCommit { id, parents: vec![base.clone()], tree, subject: task.title.clone(), trailers: Vec::new() };
+    let commit = PastCommit {
+        id,
+        parents: vec![base.clone()],
+        tree,
+        subject: task.title.clone(),
+        trailers: Vec::new(),
+    };
     let claims = Claims {
         task: Some(task.id.clone()),
-        test_commands: own_commands.get(&task.backlog_id).cloned().into_iter().collect(),
+        test_commands: own_commands
+            .get(&task.backlog_id)
+            .cloned()
+            .into_iter()
+            .collect(),
         ..Claims::default()
     };
     let kind = match task.phase {
@@ -216,6 +304,14 @@ async fn uncommitted(
         Phase::None => AuditKind::Work,
     };
     let red = red.and_then(|red| red.state.commit().cloned());
-    let item = judge.task(&TaskWork { commit, claims, kind, base, red }).await;
+    let item = judge
+        .task(&TaskWork {
+            commit,
+            claims,
+            kind,
+            base,
+            red,
+        })
+        .await;
     Ok(Some(item))
 }

@@ -9,11 +9,14 @@ use std::sync::Arc;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::verdict::{Rules, judge_plain, needs_rerun};
-use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommandEnd, CommitId, LoadCause, Phase, Proof, TestReport};
+use tm_scheduler::{
+    AuditItem, AuditKind, AuditOutcome, CommandEnd, CommitId, LoadCause, Phase, Proof, TestReport,
+};
 use tm_worktrees::MergePreview;
 
 /// What is wanting where there is no test command.
-const NO_COMMAND: &str = "there is no test command, and none was found: set `test.command`, or pass `--test-command`";
+const NO_COMMAND: &str =
+    "there is no test command, and none was found: set `test.command`, or pass `--test-command`";
 /// What is wanting where nothing runs.
 const NOTHING_RUNS: &str = "the tests can't be run in a clean checkout here, before it neither: install what they need, \
                             or name another command with `--test-command`";
@@ -44,20 +47,32 @@ impl Judge {
     /// Judges the work of a task.
     pub(super) async fn task(&self, work: &TaskWork) -> AuditItem {
         let item = item(&work.commit, &work.claims, work.kind);
-        self.task_again(work, item.clone()).await.unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
+        self.task_again(work, item.clone())
+            .await
+            .unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
     }
 
     /// Judges the merged tree as a landing does.
     pub(super) async fn merge(&self, merge: &PastMerge) -> AuditItem {
-        let kind = if merge.claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
-        let item =
-            AuditItem { test_command: words_of(&merge.test_commands), ..item(&merge.commit, &merge.claims, kind) };
-        self.merge_again(merge, item.clone()).await.unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
+        let kind = if merge.claims.task.is_some() {
+            AuditKind::Landing
+        } else {
+            AuditKind::Merge
+        };
+        let item = AuditItem {
+            test_command: words_of(&merge.test_commands),
+            ..item(&merge.commit, &merge.claims, kind)
+        };
+        self.merge_again(merge, item.clone())
+            .await
+            .unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
     }
 
     /// Judges a history as a whole, by all of the project's commands: whatever tasks had commands of their own.
     pub(super) async fn whole(&self, from: &CommitId, item: AuditItem) -> AuditItem {
-        self.whole_again(from, item.clone()).await.unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
+        self.whole_again(from, item.clone())
+            .await
+            .unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
     }
 
     /// What does not hold is judged once more: a test may be flaky.
@@ -65,7 +80,12 @@ impl Judge {
         let Some(command) = self.command(&work.claims.test_commands) else {
             return Ok(cannot_run(item, NO_COMMAND));
         };
-        let case = Case { item, before: &work.base, command: &command, shown: shown(work.kind) };
+        let case = Case {
+            item,
+            before: &work.base,
+            command: &command,
+            shown: shown(work.kind),
+        };
         let first = self.prove(work, &command).await?;
         let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
             None
@@ -108,10 +128,20 @@ impl Judge {
         }
     }
 
-    async fn merge_again(&self, merge: &PastMerge, item: AuditItem) -> Result<AuditItem, StepError> {
+    async fn merge_again(
+        &self,
+        merge: &PastMerge,
+        item: AuditItem,
+    ) -> Result<AuditItem, StepError> {
         if merge.is_base_with_red {
-            let what = "its tree is what its parents give; the GREEN that begins there is judged with it".to_owned();
-            return Ok(AuditItem { outcome: AuditOutcome::Shown, what, ..item });
+            let what =
+                "its tree is what its parents give; the GREEN that begins there is judged with it"
+                    .to_owned();
+            return Ok(AuditItem {
+                outcome: AuditOutcome::Shown,
+                what,
+                ..item
+            });
         }
         let Some(command) = self.command(&merge.test_commands) else {
             return Ok(cannot_run(item, NO_COMMAND));
@@ -125,7 +155,11 @@ impl Judge {
             commit: commit.clone(),
             resolution: merge.claims.resolution,
         };
-        let landed = Landed { preview: &preview, merge: &merge.commit.id, command: &command };
+        let landed = Landed {
+            preview: &preview,
+            merge: &merge.commit.id,
+            command: &command,
+        };
         let scratch = self.scratch.join(merge.commit.id.as_str());
         let first = judged_merge(landed, &scratch, &self.measurements).await?;
         let shown = match (merge.claims.resolution, &first) {
@@ -133,8 +167,15 @@ impl Judge {
             (None, Some(_)) => shown(item.kind),
             (None, None) => KNOWN_TREE,
         };
-        let case = Case { item, before: head, command: &command, shown };
-        let Some(first) = first else { return Ok(self.of_known_tree(case).await) };
+        let case = Case {
+            item,
+            before: head,
+            command: &command,
+            shown,
+        };
+        let Some(first) = first else {
+            return Ok(self.of_known_tree(case).await);
+        };
         let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
             None
         } else {
@@ -146,24 +187,41 @@ impl Judge {
     /// What holds of a merge whose very tree was judged before.
     async fn of_known_tree(&self, case: Case<'_>) -> AuditItem {
         let judged = self.judged(case, Proof::default(), None).await;
-        AuditItem { proof: None, ..judged }
+        AuditItem {
+            proof: None,
+            ..judged
+        }
     }
 
     async fn whole_again(&self, from: &CommitId, item: AuditItem) -> Result<AuditItem, StepError> {
-        let Some(command) = &self.command else { return Ok(cannot_run(item, NO_COMMAND)) };
+        let Some(command) = &self.command else {
+            return Ok(cannot_run(item, NO_COMMAND));
+        };
         let to = item.commit.clone();
-        let (before, after) = (self.measurements.at(from, command).await, self.measurements.at(&to, command).await);
+        let (before, after) = (
+            self.measurements.at(from, command).await,
+            self.measurements.at(&to, command).await,
+        );
         let judged = async |name: &str| {
             let again = if needs_rerun(&before, &after) {
                 let scratch = self.scratch.join("whole");
-                Some(self.measurements.measure(&to, command, &scratch, name).await?)
+                Some(
+                    self.measurements
+                        .measure(&to, command, &scratch, name)
+                        .await?,
+                )
             } else {
                 None
             };
             Ok::<_, StepError>(judge_plain(&before, &after, again.as_ref()))
         };
         let first = judged("again").await?;
-        let case = Case { item, before: from, command, shown: shown(AuditKind::Whole) };
+        let case = Case {
+            item,
+            before: from,
+            command,
+            shown: shown(AuditKind::Whole),
+        };
         let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
             None
         } else {
@@ -178,11 +236,24 @@ impl Judge {
         if named.is_empty() {
             return self.command.clone();
         }
-        let known = self.command.as_ref().map(TestCommand::each).unwrap_or_default();
+        let known = self
+            .command
+            .as_ref()
+            .map(TestCommand::each)
+            .unwrap_or_default();
         let one = |text: &String| {
-            let found = known.iter().find(|known| known.to_string() == *text).cloned();
+            let found = known
+                .iter()
+                .find(|known| known.to_string() == *text)
+                .cloned();
             let new = || TestCommand::shell(text, self.command.as_ref());
-            found.unwrap_or_else(|| if named.len() > 1 { new().with_label() } else { new() })
+            found.unwrap_or_else(|| {
+                if named.len() > 1 {
+                    new().with_label()
+                } else {
+                    new()
+                }
+            })
         };
         TestCommand::together(named.iter().map(one).collect())
     }
@@ -192,27 +263,46 @@ impl Judge {
         let cannot = self.cannot_run(&case, &first).await;
         let Case { item, shown, .. } = case;
         if let Some(why) = cannot {
-            return AuditItem { evidence: first.evidence.clone(), proof: Some(first), ..cannot_run(item, &why) };
+            return AuditItem {
+                evidence: first.evidence.clone(),
+                proof: Some(first),
+                ..cannot_run(item, &why)
+            };
         }
         let (outcome, what) = match (&first, &again) {
-            (first, _) if first.holds() && first.flaky.is_empty() => (AuditOutcome::Shown, with_notes(shown, first)),
+            (first, _) if first.holds() && first.flaky.is_empty() => {
+                (AuditOutcome::Shown, with_notes(shown, first))
+            }
             (first, _) if first.holds() => (
                 AuditOutcome::Flaky,
-                format!("{shown}, but these passed only when run again: {}", listed(&first.flaky)),
+                format!(
+                    "{shown}, but these passed only when run again: {}",
+                    listed(&first.flaky)
+                ),
             ),
-            (first, Some(again)) if again.holds() => {
-                (AuditOutcome::Flaky, format!("{shown}, but not at the first time: {}", refusal(first)))
-            }
+            (first, Some(again)) if again.holds() => (
+                AuditOutcome::Flaky,
+                format!("{shown}, but not at the first time: {}", refusal(first)),
+            ),
             (first, _) => (AuditOutcome::NotShown, refusal(first)),
         };
-        AuditItem { outcome, what, evidence: first.evidence.clone(), proof: Some(first), ..item }
+        AuditItem {
+            outcome,
+            what,
+            evidence: first.evidence.clone(),
+            proof: Some(first),
+            ..item
+        }
     }
 
     /// Why nothing can be said, where nothing of the tests runs here or what was there before does not load.
     async fn cannot_run(&self, case: &Case<'_>, proof: &Proof) -> Option<String> {
         let before = self.measurements.at(case.before, case.command).await;
         if !proof.holds()
-            && let Some(error) = before.load_errors.iter().find(|error| error.cause == LoadCause::Other)
+            && let Some(error) = before
+                .load_errors
+                .iter()
+                .find(|error| error.cause == LoadCause::Other)
         {
             let words = error.text.lines().next().unwrap_or_default();
             return Some(format!("{NOTHING_RUNS}: {words}"));
@@ -234,12 +324,20 @@ fn last_words(report: &TestReport) -> String {
     if let CommandEnd::NotStarted(why) = &report.end {
         return format!(": {why}");
     }
-    let last = report.output_tail.lines().rev().find(|line| !line.trim().is_empty());
+    let last = report
+        .output_tail
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty());
     last.map_or_else(String::new, |line| format!(": {}", line.trim()))
 }
 
 fn cannot_run(item: AuditItem, why: &str) -> AuditItem {
-    AuditItem { outcome: AuditOutcome::CannotRun, what: why.to_owned(), ..item }
+    AuditItem {
+        outcome: AuditOutcome::CannotRun,
+        what: why.to_owned(),
+        ..item
+    }
 }
 
 /// What is said of a merge whose parents conflict in lines.
@@ -261,7 +359,9 @@ const fn resolved(resolution: Resolution) -> &'static str {
 pub(super) const fn shown(kind: AuditKind) -> &'static str {
     match kind {
         AuditKind::Red => "its new tests fail for what is missing",
-        AuditKind::Green => "the tests of its RED are unchanged and pass, nothing that passed before fails",
+        AuditKind::Green => {
+            "the tests of its RED are unchanged and pass, nothing that passed before fails"
+        }
         AuditKind::Work => "nothing that passed before fails",
         AuditKind::Refactor => "no test is changed, nothing that passed before fails",
         AuditKind::Landing | AuditKind::Merge => {
@@ -270,21 +370,39 @@ pub(super) const fn shown(kind: AuditKind) -> &'static str {
         AuditKind::TakenBack => "its tree is what taking back gives",
         AuditKind::Statuses => "it changes statuses of the backlog and nothing else",
         AuditKind::History | AuditKind::Uncovered => "nothing",
-        AuditKind::Whole => "nothing that passed at the beginning fails at the end, and no new test fails",
+        AuditKind::Whole => {
+            "nothing that passed at the beginning fails at the end, and no new test fails"
+        }
     }
 }
 
 fn with_notes(shown: &str, proof: &Proof) -> String {
-    let waived = proof.waived.iter().map(|reason| format!("waived: {reason}"));
-    let parts: Vec<String> = std::iter::once(shown.to_owned()).chain(waived).chain(proof.notes.clone()).collect();
+    let waived = proof
+        .waived
+        .iter()
+        .map(|reason| format!("waived: {reason}"));
+    let parts: Vec<String> = std::iter::once(shown.to_owned())
+        .chain(waived)
+        .chain(proof.notes.clone())
+        .collect();
     parts.join("; ")
 }
 
 fn refusal(proof: &Proof) -> String {
-    let why = proof.evidence.lines().next().unwrap_or_default().trim_end_matches(':');
-    let reason = proof.reason.map_or_else(String::new, |reason| format!("{reason}: "));
-    let of_old =
-        if proof.regressions.is_empty() { String::new() } else { format!(" ({})", listed(&proof.regressions)) };
+    let why = proof
+        .evidence
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(':');
+    let reason = proof
+        .reason
+        .map_or_else(String::new, |reason| format!("{reason}: "));
+    let of_old = if proof.regressions.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", listed(&proof.regressions))
+    };
     format!("{reason}{why}{of_old}")
 }
 
@@ -292,6 +410,10 @@ fn listed(names: &[String]) -> String {
     const MOST: usize = 3;
     let first: Vec<&str> = names.iter().take(MOST).map(String::as_str).collect();
     let more = names.len().saturating_sub(MOST);
-    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let rest = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
     format!("{}{rest}", first.join(", "))
 }

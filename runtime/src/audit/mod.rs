@@ -60,7 +60,10 @@ pub struct AuditOrder {
 ///
 /// # Errors
 /// git or the disk refused; nothing is known then.
-pub async fn audit(order: &AuditOrder, measurements: &Arc<TestResultCache>) -> Result<Audit, StepError> {
+pub async fn audit(
+    order: &AuditOrder,
+    measurements: &Arc<TestResultCache>,
+) -> Result<Audit, StepError> {
     let tips = [order.to.clone()];
     let (sorted, sample) = looked_at(order, &tips, measurements).await?;
     let mut items = judged(order, &sorted, &sample, measurements).await?;
@@ -69,7 +72,13 @@ pub async fn audit(order: &AuditOrder, measurements: &Arc<TestResultCache>) -> R
     }
     let sample = matches!(order.tests, AuditTests::Sample(_)).then_some(sample.size());
     let test_command = order.command.as_ref().map(ToString::to_string);
-    Ok(Audit { from: order.from.clone(), to: order.to.clone(), test_command, sample, items })
+    Ok(Audit {
+        from: order.from.clone(),
+        to: order.to.clone(),
+        test_command,
+        sample,
+        items,
+    })
 }
 
 async fn looked_at(
@@ -77,7 +86,11 @@ async fn looked_at(
     tips: &[CommitId],
     measurements: &TestResultCache,
 ) -> Result<(Vec<Sorted>, Sample), StepError> {
-    let (repository, from, tips) = (measurements.repository().clone(), order.from.clone(), tips.to_vec());
+    let (repository, from, tips) = (
+        measurements.repository().clone(),
+        order.from.clone(),
+        tips.to_vec(),
+    );
     let sorted = blocking(move || sorted(&repository, &from, &tips)).await?;
     let sample = Sample::of(&sorted, order.tests, &order.to);
     Ok((sorted, sample))
@@ -92,7 +105,10 @@ async fn judged(
 ) -> Result<Vec<AuditItem>, StepError> {
     let judge = judge(order, measurements);
     let mut items: Vec<Option<AuditItem>> = sorted.iter().map(|_| None).collect();
-    let (slots, mut under_way) = (Arc::new(Semaphore::new(order.parallel.max(1))), JoinSet::new());
+    let (slots, mut under_way) = (
+        Arc::new(Semaphore::new(order.parallel.max(1))),
+        JoinSet::new(),
+    );
     for (position, one) in sorted.iter().enumerate() {
         match one {
             Sorted::Finding(finding) => items[position] = Some(finding.as_ref().clone()),
@@ -103,7 +119,9 @@ async fn judged(
                     (position, judge.task(&work).await)
                 });
             }
-            Sorted::Task(work) => items[position] = Some(item(&work.commit, &work.claims, work.kind)),
+            Sorted::Task(work) => {
+                items[position] = Some(item(&work.commit, &work.claims, work.kind))
+            }
             Sorted::Merge(_) => {}
         }
     }
@@ -113,11 +131,20 @@ async fn judged(
     }
     for (position, one) in sorted.iter().enumerate() {
         if let Sorted::Merge(merge) = one {
-            let is_asked = merge.commit.parents.iter().any(|parent| sample.holds(parent)) || sample.is_all();
+            let is_asked = merge
+                .commit
+                .parents
+                .iter()
+                .any(|parent| sample.holds(parent))
+                || sample.is_all();
             items[position] = Some(if is_asked && !sample.is_none() {
                 judge.merge(merge).await
             } else {
-                let kind = if merge.claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
+                let kind = if merge.claims.task.is_some() {
+                    AuditKind::Landing
+                } else {
+                    AuditKind::Merge
+                };
                 item(&merge.commit, &merge.claims, kind)
             });
         }
@@ -135,8 +162,15 @@ fn judge(order: &AuditOrder, measurements: &Arc<TestResultCache>) -> Judge {
 }
 
 /// Where the history leads to, against where it left what it began with.
-async fn whole(order: &AuditOrder, measurements: &Arc<TestResultCache>) -> Result<AuditItem, StepError> {
-    let (repository, from, to) = (measurements.repository().clone(), order.from.clone(), order.to.clone());
+async fn whole(
+    order: &AuditOrder,
+    measurements: &Arc<TestResultCache>,
+) -> Result<AuditItem, StepError> {
+    let (repository, from, to) = (
+        measurements.repository().clone(),
+        order.from.clone(),
+        order.to.clone(),
+    );
     let base = blocking(move || repository.merge_base(&from, &to)).await?;
     let whole = AuditItem {
         kind: AuditKind::Whole,

@@ -20,7 +20,12 @@ impl Sample {
         let tasks = tasks(sorted);
         let mut order: Vec<(Vec<u8>, &Vec<CommitId>)> = tasks
             .iter()
-            .map(|(first, commits)| (Sha256::digest(format!("{newest} {first}")).to_vec(), commits))
+            .map(|(first, commits)| {
+                (
+                    Sha256::digest(format!("{newest} {first}")).to_vec(),
+                    commits,
+                )
+            })
             .collect();
         order.sort();
         let most = match tests {
@@ -28,8 +33,19 @@ impl Sample {
             AuditTests::Sample(most) => most.min(order.len()),
             AuditTests::None => 0,
         };
-        let chosen = order.iter().take(most).flat_map(|(_, commits)| commits.iter().cloned()).collect();
-        Self { chosen, size: AuditSample { taken: most, of: order.len() }, tests }
+        let chosen = order
+            .iter()
+            .take(most)
+            .flat_map(|(_, commits)| commits.iter().cloned())
+            .collect();
+        Self {
+            chosen,
+            size: AuditSample {
+                taken: most,
+                of: order.len(),
+            },
+            tests,
+        }
     }
 
     pub(super) fn holds(&self, commit: &CommitId) -> bool {
@@ -57,10 +73,13 @@ fn tasks(sorted: &[Sorted]) -> BTreeMap<CommitId, Vec<CommitId>> {
             Sorted::Merge(_) | Sorted::Finding(_) => None,
         })
     };
-    let green_of: BTreeMap<&CommitId, &CommitId> =
-        works().filter_map(|work| Some((work.red.as_ref()?, &work.commit.id))).collect();
+    let green_of: BTreeMap<&CommitId, &CommitId> = works()
+        .filter_map(|work| Some((work.red.as_ref()?, &work.commit.id)))
+        .collect();
     let stands_for = |work: &TaskWork| match work.kind {
-        AuditKind::Red => green_of.get(&work.commit.id).map_or_else(|| work.commit.id.clone(), |&green| green.clone()),
+        AuditKind::Red => green_of
+            .get(&work.commit.id)
+            .map_or_else(|| work.commit.id.clone(), |&green| green.clone()),
         AuditKind::Refactor => work.base.clone(),
         AuditKind::Green
         | AuditKind::Work
@@ -74,7 +93,10 @@ fn tasks(sorted: &[Sorted]) -> BTreeMap<CommitId, Vec<CommitId>> {
     };
     let mut tasks: BTreeMap<CommitId, Vec<CommitId>> = BTreeMap::new();
     for work in works() {
-        tasks.entry(stands_for(work)).or_default().push(work.commit.id.clone());
+        tasks
+            .entry(stands_for(work))
+            .or_default()
+            .push(work.commit.id.clone());
     }
     tasks
 }

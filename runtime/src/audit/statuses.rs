@@ -16,13 +16,27 @@ pub(super) fn other_than_statuses(
     commit: &PastCommit,
     base: &CommitId,
 ) -> Result<Option<String>, Error> {
-    let named = commit.trailers.iter().find(|(name, _)| name == "Backlog").map(|(_, path)| path.as_str());
-    let Some(path) = named else { return Ok(Some("no trailer `Backlog` says which file it changes".to_owned())) };
+    let named = commit
+        .trailers
+        .iter()
+        .find(|(name, _)| name == "Backlog")
+        .map(|(_, path)| path.as_str());
+    let Some(path) = named else {
+        return Ok(Some(
+            "no trailer `Backlog` says which file it changes".to_owned(),
+        ));
+    };
     let changed = repository.changed_files(base, &commit.id)?;
     if let Some(other) = changed.iter().find(|file| file.path != path) {
-        return Ok(Some(format!("it changes `{}`, which is not the backlog", other.path)));
+        return Ok(Some(format!(
+            "it changes `{}`, which is not the backlog",
+            other.path
+        )));
     }
-    let (before, after) = (repository.text_at(base, path)?, repository.text_at(&commit.id, path)?);
+    let (before, after) = (
+        repository.text_at(base, path)?,
+        repository.text_at(&commit.id, path)?,
+    );
     let is_same = match (before, after) {
         (Some(before), Some(after)) => is_same_but_for_statuses(path, &before, &after),
         (before, after) => before == after,
@@ -32,20 +46,36 @@ pub(super) fn other_than_statuses(
 
 /// Tells whether two texts of a backlog differ in statuses alone, and in when they were set.
 pub fn is_same_but_for_statuses(path: &str, one: &str, other: &str) -> bool {
-    if Path::new(path).extension().is_some_and(|extension| extension == "json") {
+    if Path::new(path)
+        .extension()
+        .is_some_and(|extension| extension == "json")
+    {
         let value = |text: &str| serde_json::from_str(text).ok().map(without_statuses);
         return value(one).is_some_and(|one| value(other) == Some(one));
     }
-    let is_status = |line: &str| line.trim_start().trim_start_matches("- ").starts_with("status:");
+    let is_status = |line: &str| {
+        line.trim_start()
+            .trim_start_matches("- ")
+            .starts_with("status:")
+    };
     one.lines().count() == other.lines().count()
-        && one.lines().zip(other.lines()).all(|(one, other)| one == other || is_status(one) && is_status(other))
+        && one
+            .lines()
+            .zip(other.lines())
+            .all(|(one, other)| one == other || is_status(one) && is_status(other))
 }
 
 fn without_statuses(value: Value) -> Value {
     match value {
         Value::Object(object) => {
-            let others = object.into_iter().filter(|(key, _)| !STAMPS.contains(&key.as_str()));
-            Value::Object(others.map(|(key, value)| (key, without_statuses(value))).collect())
+            let others = object
+                .into_iter()
+                .filter(|(key, _)| !STAMPS.contains(&key.as_str()));
+            Value::Object(
+                others
+                    .map(|(key, value)| (key, without_statuses(value)))
+                    .collect(),
+            )
         }
         Value::Array(values) => Value::Array(values.into_iter().map(without_statuses).collect()),
         other => other,
@@ -59,14 +89,29 @@ mod tests {
     #[test]
     fn statuses_and_their_stamps_are_all_that_may_differ() {
         let one = r#"{"master": {"tasks": [{"id": 1, "title": "a", "status": "pending"}]}}"#;
-        let done =
-            r#"{"master":{"tasks":[{"id":1,"title":"a","status":"done","updatedAt":"x"}],"metadata":{"updated":1}}}"#;
+        let done = r#"{"master":{"tasks":[{"id":1,"title":"a","status":"done","updatedAt":"x"}],"metadata":{"updated":1}}}"#;
         let with_metadata = one.replace("]}}", "], \"metadata\": {}}}");
-        assert!(is_same_but_for_statuses("t/tasks.json", &with_metadata, done));
-        assert!(!is_same_but_for_statuses("tasks.json", one, &done.replace("\"a\"", "\"b\"")));
+        assert!(is_same_but_for_statuses(
+            "t/tasks.json",
+            &with_metadata,
+            done
+        ));
+        assert!(!is_same_but_for_statuses(
+            "tasks.json",
+            one,
+            &done.replace("\"a\"", "\"b\"")
+        ));
         assert!(!is_same_but_for_statuses("tasks.json", one, "no JSON"));
         let yaml = "tasks:\n- id: 1\n  status: pending\n";
-        assert!(is_same_but_for_statuses("backlog.yaml", yaml, &yaml.replace("pending", "done")));
-        assert!(!is_same_but_for_statuses("backlog.yaml", yaml, &yaml.replace("id: 1", "id: 2")));
+        assert!(is_same_but_for_statuses(
+            "backlog.yaml",
+            yaml,
+            &yaml.replace("pending", "done")
+        ));
+        assert!(!is_same_but_for_statuses(
+            "backlog.yaml",
+            yaml,
+            &yaml.replace("id: 1", "id: 2")
+        ));
     }
 }

@@ -43,11 +43,26 @@ pub(super) enum Sorted {
 }
 
 /// Sorts the commits that any of `tips` has and `from` has not, each after its parents.
-pub(super) fn sorted(repository: &Repository, from: &CommitId, tips: &[CommitId]) -> Result<Vec<Sorted>, Error> {
+pub(super) fn sorted(
+    repository: &Repository,
+    from: &CommitId,
+    tips: &[CommitId],
+) -> Result<Vec<Sorted>, Error> {
     let commits = repository.history(from, tips)?;
-    let by_id = commits.iter().map(|commit| (commit.id.clone(), commit.clone())).collect();
-    let mut sorter = Sorter { repository, by_id, histories: BTreeSet::new() };
-    sorter.histories = commits.iter().filter_map(|commit| sorter.history_of(commit)).flatten().collect();
+    let by_id = commits
+        .iter()
+        .map(|commit| (commit.id.clone(), commit.clone()))
+        .collect();
+    let mut sorter = Sorter {
+        repository,
+        by_id,
+        histories: BTreeSet::new(),
+    };
+    sorter.histories = commits
+        .iter()
+        .filter_map(|commit| sorter.history_of(commit))
+        .flatten()
+        .collect();
     commits.iter().map(|commit| sorter.sort(commit)).collect()
 }
 
@@ -72,14 +87,23 @@ pub(super) fn words_of(commands: &[String]) -> Option<String> {
     match commands {
         [] => None,
         [one] => Some(one.clone()),
-        several => Some(several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" && ")),
+        several => Some(
+            several
+                .iter()
+                .map(|one| format!("({one})"))
+                .collect::<Vec<_>>()
+                .join(" && "),
+        ),
     }
 }
 
 fn of_agent(commit: &PastCommit, claims: &Claims) -> AuditItem {
     let what =
         "an agent's own words and steps: no proof is of it, and what it did lands by its task's commit".to_owned();
-    AuditItem { what, ..item(commit, claims, AuditKind::History) }
+    AuditItem {
+        what,
+        ..item(commit, claims, AuditKind::History)
+    }
 }
 
 struct Sorter<'a> {
@@ -95,14 +119,22 @@ impl Sorter<'_> {
     fn history_of(&self, commit: &PastCommit) -> Option<Vec<CommitId>> {
         let claims = Claims::of(&commit.trailers).ok()?;
         claims.kind()?;
-        let [base, newest] = commit.parents.as_slice() else { return None };
+        let [base, newest] = commit.parents.as_slice() else {
+            return None;
+        };
         let made_in = format!("{}/{}/", claims.run.as_ref()?, claims.task.as_ref()?);
         let (mut found, mut next) = (Vec::new(), newest);
         while next != base {
             let past = self.by_id.get(next)?;
             let of = Claims::of(&past.trailers).ok()?;
-            let is_of_task = of.made_in.as_ref().is_some_and(|made| made.starts_with(&made_in)) && of.task.is_none();
-            let [before] = past.parents.as_slice() else { return None };
+            let is_of_task = of
+                .made_in
+                .as_ref()
+                .is_some_and(|made| made.starts_with(&made_in))
+                && of.task.is_none();
+            let [before] = past.parents.as_slice() else {
+                return None;
+            };
             if !is_of_task {
                 return None;
             }
@@ -117,12 +149,19 @@ impl Sorter<'_> {
             Ok(claims) => claims,
             Err(name) => {
                 let why = format!("its trailers say two things for `{name}`");
-                return Ok(finding(commit, &Claims::default(), AuditKind::Uncovered, why));
+                return Ok(finding(
+                    commit,
+                    &Claims::default(),
+                    AuditKind::Uncovered,
+                    why,
+                ));
             }
         };
         match commit.parents.as_slice() {
             [] => Ok(uncovered(commit, &claims, "it has no parent")),
-            [_] if self.histories.contains(&commit.id) => Ok(Sorted::Finding(Box::new(of_agent(commit, &claims)))),
+            [_] if self.histories.contains(&commit.id) => {
+                Ok(Sorted::Finding(Box::new(of_agent(commit, &claims))))
+            }
             [base] => self.work(commit, claims, base),
             [base, _] if self.history_of(commit).is_some() => self.work(commit, claims, base),
             [one, other] => self.merge(commit, claims, one, other),
@@ -132,7 +171,12 @@ impl Sorter<'_> {
 
     fn work(&self, commit: &PastCommit, claims: Claims, base: &CommitId) -> Result<Sorted, Error> {
         if claims.phase.as_deref() == Some(TAKEN_BACK_PHASE) {
-            return Ok(looked_at(commit, &claims, AuditKind::TakenBack, takes_back_as_said(self.repository, commit)?));
+            return Ok(looked_at(
+                commit,
+                &claims,
+                AuditKind::TakenBack,
+                takes_back_as_said(self.repository, commit)?,
+            ));
         }
         if claims.phase.as_deref() == Some(STATUSES_PHASE) {
             let fault = other_than_statuses(self.repository, commit, base)?;
@@ -140,7 +184,9 @@ impl Sorter<'_> {
         }
         let Some(kind) = claims.kind() else {
             let why = match &claims.phase {
-                Some(phase) => format!("its trailer `Phase: {phase}` names nothing that can be shown again"),
+                Some(phase) => {
+                    format!("its trailer `Phase: {phase}` names nothing that can be shown again")
+                }
                 None => "it is neither a merge of tm's nor the commit of a task".to_owned(),
             };
             return Ok(uncovered(commit, &claims, &why));
@@ -148,8 +194,22 @@ impl Sorter<'_> {
         let red = if kind == AuditKind::Green {
             match self.reds(base)?.as_slice() {
                 [red] => Some(red.clone()),
-                [] => return Ok(finding(commit, &claims, kind, "there is no RED below it in the history".to_owned())),
-                [..] => return Ok(finding(commit, &claims, kind, "there are several REDs below it".to_owned())),
+                [] => {
+                    return Ok(finding(
+                        commit,
+                        &claims,
+                        kind,
+                        "there is no RED below it in the history".to_owned(),
+                    ));
+                }
+                [..] => {
+                    return Ok(finding(
+                        commit,
+                        &claims,
+                        kind,
+                        "there are several REDs below it".to_owned(),
+                    ));
+                }
             }
         } else {
             None
@@ -158,7 +218,13 @@ impl Sorter<'_> {
             let why = "what it builds on is no work of the same task".to_owned();
             return Ok(finding(commit, &claims, kind, why));
         }
-        Ok(Sorted::Task(TaskWork { commit: commit.clone(), claims, kind, base: base.clone(), red }))
+        Ok(Sorted::Task(TaskWork {
+            commit: commit.clone(),
+            claims,
+            kind,
+            base: base.clone(),
+            red,
+        }))
     }
 
     /// The REDs that a base is made of: itself, or what was merged into it without having landed.
@@ -172,7 +238,10 @@ impl Sorter<'_> {
             let claims = Claims::of(&past.trailers).unwrap_or_default();
             if claims.kind() == Some(AuditKind::Red) {
                 found.push(commit);
-            } else if past.parents.len() == 2 && claims.is_of_base() && self.by_id.contains_key(&commit) {
+            } else if past.parents.len() == 2
+                && claims.is_of_base()
+                && self.by_id.contains_key(&commit)
+            {
                 open.extend(past.parents);
             }
         }
@@ -199,14 +268,28 @@ impl Sorter<'_> {
         })
     }
 
-    fn merge(&self, commit: &PastCommit, claims: Claims, one: &CommitId, other: &CommitId) -> Result<Sorted, Error> {
-        let kind = if claims.task.is_some() { AuditKind::Landing } else { AuditKind::Merge };
-        let why = match self.repository.merged_tree(one, other, &commit.tree, claims.resolution)? {
+    fn merge(
+        &self,
+        commit: &PastCommit,
+        claims: Claims,
+        one: &CommitId,
+        other: &CommitId,
+    ) -> Result<Sorted, Error> {
+        let kind = if claims.task.is_some() {
+            AuditKind::Landing
+        } else {
+            AuditKind::Merge
+        };
+        let why = match self
+            .repository
+            .merged_tree(one, other, &commit.tree, claims.resolution)?
+        {
             MergedTree::AsMerged | MergedTree::Resolved => None,
             MergedTree::Other => Some("its tree is not what its parents give".to_owned()),
-            MergedTree::Conflict(files) => {
-                Some(format!("its tree is not what its parents give: they conflict in {}", files.join(", ")))
-            }
+            MergedTree::Conflict(files) => Some(format!(
+                "its tree is not what its parents give: they conflict in {}",
+                files.join(", ")
+            )),
         };
         if let Some(why) = why {
             return Ok(finding(commit, &claims, kind, why));
@@ -223,7 +306,12 @@ impl Sorter<'_> {
             AuditKind::Landing => claims.test_commands.clone(),
             _ => Vec::new(),
         };
-        Ok(Sorted::Merge(PastMerge { commit: commit.clone(), claims, test_commands, is_base_with_red }))
+        Ok(Sorted::Merge(PastMerge {
+            commit: commit.clone(),
+            claims,
+            test_commands,
+            is_base_with_red,
+        }))
     }
 }
 
@@ -241,7 +329,12 @@ fn wrong_landing(merge: &Claims, landed: &Claims) -> Option<String> {
 }
 
 /// A commit of tm's of which its place in the history says everything: no test is run for it.
-fn looked_at(commit: &PastCommit, claims: &Claims, kind: AuditKind, fault: Option<String>) -> Sorted {
+fn looked_at(
+    commit: &PastCommit,
+    claims: &Claims,
+    kind: AuditKind,
+    fault: Option<String>,
+) -> Sorted {
     match fault {
         Some(why) => finding(commit, claims, kind, why),
         None => Sorted::Finding(Box::new(AuditItem {
@@ -253,10 +346,19 @@ fn looked_at(commit: &PastCommit, claims: &Claims, kind: AuditKind, fault: Optio
 }
 
 fn uncovered(commit: &PastCommit, claims: &Claims, why: &str) -> Sorted {
-    finding(commit, claims, AuditKind::Uncovered, format!("no proof covers it: {why}"))
+    finding(
+        commit,
+        claims,
+        AuditKind::Uncovered,
+        format!("no proof covers it: {why}"),
+    )
 }
 
 fn finding(commit: &PastCommit, claims: &Claims, kind: AuditKind, what: String) -> Sorted {
     let outcome = AuditOutcome::NotShown;
-    Sorted::Finding(Box::new(AuditItem { outcome, what, ..item(commit, claims, kind) }))
+    Sorted::Finding(Box::new(AuditItem {
+        outcome,
+        what,
+        ..item(commit, claims, kind)
+    }))
 }

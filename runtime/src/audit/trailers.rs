@@ -41,7 +41,10 @@ impl Claims {
 
     /// Tells whether it is of a merge that names no task, as the base of one is.
     pub(super) fn is_of_base(&self) -> bool {
-        Self { resolution: None, ..self.clone() } == Self::default()
+        Self {
+            resolution: None,
+            ..self.clone()
+        } == Self::default()
     }
 
     /// Returns the kind of work that a commit of a task says it is.
@@ -58,13 +61,25 @@ impl Claims {
 }
 
 fn one<'a>(trailers: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, String> {
-    let mut values = trailers.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    let Some(first) = values.next() else { return Ok(None) };
-    if values.any(|other| other != first) { Err(name.to_owned()) } else { Ok(Some(first)) }
+    let mut values = trailers
+        .iter()
+        .filter(|(key, _)| key == name)
+        .map(|(_, value)| value.as_str());
+    let Some(first) = values.next() else {
+        return Ok(None);
+    };
+    if values.any(|other| other != first) {
+        Err(name.to_owned())
+    } else {
+        Ok(Some(first))
+    }
 }
 
 fn each<'a>(trailers: &'a [(String, String)], name: &str) -> impl Iterator<Item = &'a str> {
-    trailers.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    trailers
+        .iter()
+        .filter(move |(key, _)| key == name)
+        .map(|(_, value)| value.as_str())
 }
 
 /// Returns a test command as the value of a trailer: as it is where one line holds it, else as a text of JSON.
@@ -73,7 +88,11 @@ pub(crate) fn as_value(command: &str) -> String {
         && command.trim() == command
         && !command.starts_with('"')
         && !command.contains(|letter: char| letter.is_control());
-    if is_plain { command.to_owned() } else { serde_json::Value::from(command).to_string() }
+    if is_plain {
+        command.to_owned()
+    } else {
+        serde_json::Value::from(command).to_string()
+    }
 }
 
 fn command_of(value: &str) -> String {
@@ -86,7 +105,15 @@ mod tests {
 
     #[test]
     fn any_test_command_is_read_as_it_was_written() {
-        for command in ["sh run-tests.sh", "make\n\tcheck  all", "\"my tests\" --all", "\"quoted\"", " x", "12", ""] {
+        for command in [
+            "sh run-tests.sh",
+            "make\n\tcheck  all",
+            "\"my tests\" --all",
+            "\"quoted\"",
+            " x",
+            "12",
+            "",
+        ] {
             let value = as_value(command);
             assert!(!value.contains(char::is_control), "{value}");
             assert_eq!(command_of(&value), command);
@@ -96,9 +123,21 @@ mod tests {
     #[test]
     fn trailers_that_say_two_things_are_named() {
         let trailer = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let twice = [trailer("Task", "1"), trailer("Task", "1"), trailer("Phase", "red"), trailer("Run", "r")];
-        assert_eq!(Claims::of(&twice).expect("no contradiction").kind(), Some(AuditKind::Red));
-        let two = [trailer("Task", "1"), trailer("Phase", "red"), trailer("Phase", "none")];
+        let twice = [
+            trailer("Task", "1"),
+            trailer("Task", "1"),
+            trailer("Phase", "red"),
+            trailer("Run", "r"),
+        ];
+        assert_eq!(
+            Claims::of(&twice).expect("no contradiction").kind(),
+            Some(AuditKind::Red)
+        );
+        let two = [
+            trailer("Task", "1"),
+            trailer("Phase", "red"),
+            trailer("Phase", "none"),
+        ];
         assert_eq!(Claims::of(&two), Err("Phase".to_owned()));
     }
 }

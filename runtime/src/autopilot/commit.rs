@@ -12,7 +12,9 @@ use super::session::Session;
 use super::verify;
 use serde_json::json;
 use tm_config::Verify;
-use tm_scheduler::autopilot::{Action, IllegalStep, Order, PhaseReport, TddPhase, TestCounts, Verdict};
+use tm_scheduler::autopilot::{
+    Action, IllegalStep, Order, PhaseReport, TddPhase, TestCounts, Verdict,
+};
 use tm_scheduler::{CommitId, RunId, Status, TaskId};
 use tm_worktrees::{BranchName, CommitFiles, PathPatterns};
 
@@ -55,18 +57,28 @@ pub async fn commit(project: &Project, request: &CommitRequest) -> Result<Commit
     };
     let files = changed_by_hooks(&session, &commit)?;
     if !files.is_empty() && project.settings.autopilot.verify == Verify::Run {
-        if let Some(verdict) = judge_again(&mut session, &commit).await?.filter(|verdict| !verdict.is_accepted()) {
+        if let Some(verdict) = judge_again(&mut session, &commit)
+            .await?
+            .filter(|verdict| !verdict.is_accepted())
+        {
             tracing::info!(%subtask, why = verdict.message, "what the hooks made does not hold");
             return back_to_green(&mut session, subtask, files);
         }
-        warnings.push(format!("hooks changed what is committed, and it was judged anew: {}", files.join(", ")));
+        warnings.push(format!(
+            "hooks changed what is committed, and it was judged anew: {}",
+            files.join(", ")
+        ));
     }
     settle(&mut session, &subtask, &commit)?;
     answer(&session, &subtask, &commit, warnings)
 }
 
 /// GREEN has to hold again: what is there is not what it held with.
-fn back_to_green(session: &mut Session<'_>, subtask: TaskId, files: Vec<String>) -> Result<Committed, Error> {
+fn back_to_green(
+    session: &mut Session<'_>,
+    subtask: TaskId,
+    files: Vec<String>,
+) -> Result<Committed, Error> {
     session.open.state.machine.handle(&Order::WorkChanged)?;
     session.open.state.green_kept = None;
     let event = json!({"event": "error", "phase": "commit", "subtaskId": subtask,
@@ -82,10 +94,18 @@ fn changed_by_hooks(session: &Session<'_>, commit: &CommitId) -> Result<Vec<Stri
 }
 
 /// Judges the tree of a commit as GREEN; `None` where nothing is to be said of it.
-async fn judge_again(session: &mut Session<'_>, commit: &CommitId) -> Result<Option<Verdict>, Error> {
+async fn judge_again(
+    session: &mut Session<'_>,
+    commit: &CommitId,
+) -> Result<Option<Verdict>, Error> {
     let tree = session.project().checkout.repository().tree_of(commit)?;
-    let mut report =
-        PhaseReport { phase: None, subtask: None, counts: TestCounts::default(), coverage: None, proven: None };
+    let mut report = PhaseReport {
+        phase: None,
+        subtask: None,
+        counts: TestCounts::default(),
+        coverage: None,
+        proven: None,
+    };
     verify::measure(session, TddPhase::Green, &tree, &mut report).await?;
     Ok(report.proven)
 }
@@ -93,12 +113,19 @@ async fn judge_again(session: &mut Session<'_>, commit: &CommitId) -> Result<Opt
 /// Refuses a commit at the wrong time or for another subtask, before anything is touched.
 fn expected(session: &Session<'_>, request: &CommitRequest) -> Result<TaskId, Error> {
     let next = session.open.state.machine.next();
-    let wanted = |subtask: &TaskId| IllegalStep { wanted: format!("commit `{subtask}`"), next: next.clone() };
+    let wanted = |subtask: &TaskId| IllegalStep {
+        wanted: format!("commit `{subtask}`"),
+        next: next.clone(),
+    };
     match (&next, &request.subtask) {
         (Action::Commit { subtask }, None) => Ok(subtask.clone()),
         (Action::Commit { subtask }, Some(meant)) if subtask == meant => Ok(subtask.clone()),
         (_, Some(meant)) => Err(wanted(meant).into()),
-        (_, None) => Err(IllegalStep { wanted: "commit".to_owned(), next }.into()),
+        (_, None) => Err(IllegalStep {
+            wanted: "commit".to_owned(),
+            next,
+        }
+        .into()),
     }
 }
 
@@ -115,35 +142,63 @@ fn make_or_find(
     let has_moved = tip != *known;
     if let Some(made) = &request.made {
         let is_tip = repository.resolve(made).is_ok_and(|made| made == tip) && has_moved;
-        return if is_tip { Ok(Some((tip, Vec::new()))) } else { Err(Error::ForeignCommit(made.clone())) };
+        return if is_tip {
+            Ok(Some((tip, Vec::new())))
+        } else {
+            Err(Error::ForeignCommit(made.clone()))
+        };
     }
     if has_moved && is_of_this_run(session, &tip, subtask)? {
-        return Ok(Some((tip, vec!["the commit was made before tm was cut off".to_owned()])));
+        return Ok(Some((
+            tip,
+            vec!["the commit was made before tm was cut off".to_owned()],
+        )));
     }
     let never = project.never_commit()?;
-    if let Some(file) = request.files.iter().find(|file| never.covers(std::path::Path::new(file))) {
+    if let Some(file) = request
+        .files
+        .iter()
+        .find(|file| never.covers(std::path::Path::new(file)))
+    {
         return Err(Error::NeverCommitted(file.clone()));
     }
     let files = if request.files.is_empty() {
         let paths = project.checkout.changed_paths(&never)?;
-        paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+        paths
+            .iter()
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect()
     } else {
         request.files.clone()
     };
-    let piece = session.open.current_piece().unwrap_or_else(|| session.open.task());
-    let message = session.open.message(&piece, &files, request.message.as_deref())?;
-    let which = if request.files.is_empty() { CommitFiles::AllBut(&never) } else { CommitFiles::Only(&request.files) };
+    let piece = session
+        .open
+        .current_piece()
+        .unwrap_or_else(|| session.open.task());
+    let message = session
+        .open
+        .message(&piece, &files, request.message.as_deref())?;
+    let which = if request.files.is_empty() {
+        CommitFiles::AllBut(&never)
+    } else {
+        CommitFiles::Only(&request.files)
+    };
     let hooks = crate::run_hooks(&project.settings);
     match project.checkout.commit(branch, &message, which, hooks)? {
         Some(commit) => Ok(Some((commit, left_over(session, &never)?))),
-        None if has_moved => Ok(Some((tip, vec!["taken as it is: the agent committed itself".to_owned()]))),
+        None if has_moved => Ok(Some((
+            tip,
+            vec!["taken as it is: the agent committed itself".to_owned()],
+        ))),
         None => Ok(None),
     }
 }
 
 /// Takes up the commit of a call that was cut off before the state knew of it.
 pub(super) fn resume(session: &mut Session<'_>) -> Result<(), Error> {
-    let Action::Commit { subtask } = session.open.state.machine.next() else { return Ok(()) };
+    let Action::Commit { subtask } = session.open.state.machine.next() else {
+        return Ok(());
+    };
     let tip = session.project().checkout.repository().head()?.commit;
     if tip != session.open.state.head && is_of_this_run(session, &tip, &subtask)? {
         settle(session, &subtask, &tip)?;
@@ -154,26 +209,45 @@ pub(super) fn resume(session: &mut Session<'_>) -> Result<(), Error> {
 /// Names what a commit of some files alone left uncommitted: it will be part of the next one.
 fn left_over(session: &Session<'_>, never: &PathPatterns) -> Result<Vec<String>, Error> {
     let paths = session.project().checkout.changed_paths(never)?;
-    let names: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
     let warning = format!("these stay uncommitted: {}", names.join(", "));
-    Ok(if names.is_empty() { Vec::new() } else { vec![warning] })
+    Ok(if names.is_empty() {
+        Vec::new()
+    } else {
+        vec![warning]
+    })
 }
 
 /// Whether a commit carries the trailers of this run and subtask, and is what GREEN held with: the one that tm made before
 /// it was cut off.
-fn is_of_this_run(session: &Session<'_>, commit: &CommitId, subtask: &TaskId) -> Result<bool, Error> {
+fn is_of_this_run(
+    session: &Session<'_>,
+    commit: &CommitId,
+    subtask: &TaskId,
+) -> Result<bool, Error> {
     let trailers = session.project().checkout.repository().trailers(commit)?;
-    let has = |name: &str, is: &dyn Fn(&str) -> bool| trailers.iter().any(|(key, value)| key == name && is(value));
+    let has = |name: &str, is: &dyn Fn(&str) -> bool| {
+        trailers.iter().any(|(key, value)| key == name && is(value))
+    };
     let of_subtask = format!("#{subtask} ");
     let is_named = has("Run", &|value| value == session.open.state.run_id.as_str())
-        && has("Task", &|value| format!("{value} ").starts_with(&of_subtask));
+        && has("Task", &|value| {
+            format!("{value} ").starts_with(&of_subtask)
+        });
     Ok(is_named && changed_by_hooks(session, commit)?.is_empty())
 }
 
 /// Sets the subtask done and the next one in progress, then keeps the state.
 fn settle(session: &mut Session<'_>, subtask: &TaskId, commit: &CommitId) -> Result<(), Error> {
     let is_whole_task = session.open.state.task_id == *subtask;
-    session.open.state.machine.handle(&Order::Committed(commit.clone()))?;
+    session
+        .open
+        .state
+        .machine
+        .handle(&Order::Committed(commit.clone()))?;
     let mut statuses = session.under_way();
     if !is_whole_task {
         statuses.push((subtask.clone(), Status::Done));
@@ -183,7 +257,12 @@ fn settle(session: &mut Session<'_>, subtask: &TaskId, commit: &CommitId) -> Res
     state.head = commit.clone();
     state.forget_subtask();
     let unit = format!("workUnit-{subtask}-COMMIT");
-    let ended = UnitRecord { id: unit, status: UnitStatus::Done, message: None, commit_sha: Some(commit.clone()) };
+    let ended = UnitRecord {
+        id: unit,
+        status: UnitStatus::Done,
+        message: None,
+        commit_sha: Some(commit.clone()),
+    };
     ledger::record(&mut state.work_units, ended);
     let next = match state.current() {
         Some(next) => json!({"event": "subtask:start", "subtaskId": next, "phase": "red"}),

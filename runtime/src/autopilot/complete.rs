@@ -10,7 +10,9 @@ use super::state::{LastResults, Phase};
 use super::verify;
 use serde_json::json;
 use tm_config::Verify;
-use tm_scheduler::autopilot::{PhaseReport, Stage, Step, TddPhase, TestCounts, Verdict, VerdictKind};
+use tm_scheduler::autopilot::{
+    PhaseReport, Stage, Step, TddPhase, TestCounts, Verdict, VerdictKind,
+};
 use tm_scheduler::{RunId, TaskId};
 use tm_worktrees::TreeId;
 
@@ -44,7 +46,10 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
         subtask: request.subtask.clone(),
         counts: request.counts.unwrap_or_default(),
         coverage: request.coverage,
-        proven: request.failure.as_deref().map(|why| Verdict::refused(why, "try again")),
+        proven: request
+            .failure
+            .as_deref()
+            .map(|why| Verdict::refused(why, "try again")),
     };
     // Whether it is time for the report is asked of a copy, before any test is run.
     session.open.state.machine.clone().report(&report)?;
@@ -52,10 +57,16 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
     session.open.assert_holds_its_commits()?;
     let (phase, subtask) = under_way(&session);
     let tree = session.open.tree()?;
-    match (project.settings.autopilot.verify, report.proven.is_some(), request.counts) {
+    match (
+        project.settings.autopilot.verify,
+        report.proven.is_some(),
+        request.counts,
+    ) {
         (Verify::Run, false, _) => verify::measure(&mut session, phase, &tree, &mut report).await?,
         (Verify::Reported, false, None) => return Err(Error::NoResults),
-        (Verify::Reported, false, Some(_)) => look(&session, phase, &tree, &mut report, &request.files)?,
+        (Verify::Reported, false, Some(_)) => {
+            look(&session, phase, &tree, &mut report, &request.files)?
+        }
         (_, true, _) => {}
     }
     let unit = session.open.unit_id(&session.open.state.machine.next());
@@ -66,7 +77,9 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
         TddPhase::Red if verdict.is_accepted() && session.open.state.red_kept.is_none() => {
             drop(session.keep_red(&tree)?);
         }
-        TddPhase::Green if verdict.is_accepted() => session.open.state.green_kept = Some(tree.to_string()),
+        TddPhase::Green if verdict.is_accepted() => {
+            session.open.state.green_kept = Some(tree.to_string())
+        }
         TddPhase::Red | TddPhase::Green => {}
     }
     let files = changed(project, &request.files)?;
@@ -82,7 +95,14 @@ fn look(
     report: &mut PhaseReport,
     named: &[String],
 ) -> Result<(), Error> {
-    if !session.open.state.machine.clone().report(report)?.is_accepted() {
+    if !session
+        .open
+        .state
+        .machine
+        .clone()
+        .report(report)?
+        .is_accepted()
+    {
         return Ok(());
     }
     report.proven = match phase {
@@ -98,7 +118,12 @@ fn under_way(session: &Session<'_>) -> (TddPhase, TaskId) {
         Some(Step::Green { .. }) => TddPhase::Green,
         _ => TddPhase::Red,
     };
-    (phase, machine.current().map_or_else(|| machine.task().clone(), |item| item.id.clone()))
+    (
+        phase,
+        machine
+            .current()
+            .map_or_else(|| machine.task().clone(), |item| item.id.clone()),
+    )
 }
 
 fn changed(project: &Project, named: &[String]) -> Result<Vec<String>, Error> {
@@ -106,7 +131,10 @@ fn changed(project: &Project, named: &[String]) -> Result<Vec<String>, Error> {
         return Ok(named.to_vec());
     }
     let paths = project.checkout.changed_paths(&project.never_commit()?)?;
-    Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+    Ok(paths
+        .iter()
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect())
 }
 
 /// Keeps the results, the new state and what happened.
@@ -124,30 +152,55 @@ fn record(
         "skipped": counts.skipped, "total": counts.total, "coverage": report.coverage, "files": files,
         "validated": verdict.is_accepted(), "message": verdict.message, "warnings": verdict.warnings,
     });
-    session.open.run.set_test_results(subtask, &word, &results)?;
+    session
+        .open
+        .run
+        .set_test_results(subtask, &word, &results)?;
     if verdict.kind != VerdictKind::Malformed {
-        let phase = if phase == TddPhase::Red { Phase::Red } else { Phase::Green };
-        session.open.state.last_test_results = Some(LastResults { counts, coverage: report.coverage, phase });
+        let phase = if phase == TddPhase::Red {
+            Phase::Red
+        } else {
+            Phase::Green
+        };
+        session.open.state.last_test_results = Some(LastResults {
+            counts,
+            coverage: report.coverage,
+            phase,
+        });
     }
     let status = match (verdict.is_accepted(), phase) {
         (true, TddPhase::Red) => "expected",
         (true, TddPhase::Green) => "success",
         (false, _) => "refused",
     };
-    let mut events = vec![json!({"event": "test:run", "subtaskId": subtask, "phase": word, "passed": counts.passed,
+    let mut events = vec![
+        json!({"event": "test:run", "subtaskId": subtask, "phase": word, "passed": counts.passed,
                                  "failed": counts.failed, "skipped": counts.skipped, "coverage": report.coverage,
-                                 "status": status, "message": verdict.message})];
-    let changed = if phase == TddPhase::Red { "test:generated" } else { "code:modified" };
-    if verdict.is_accepted() {
-        events.insert(0, json!({"event": changed, "subtaskId": subtask, "files": files}));
-        let next = session.open.state.current_phase();
-        events.push(json!({"event": "phase:transition", "subtaskId": subtask, "from": word, "to": next}));
+                                 "status": status, "message": verdict.message}),
+    ];
+    let changed = if phase == TddPhase::Red {
+        "test:generated"
     } else {
-        events.push(json!({"event": "error", "phase": word, "subtaskId": subtask, "error": verdict.message,
-                           "recoverable": true}));
+        "code:modified"
+    };
+    if verdict.is_accepted() {
+        events.insert(
+            0,
+            json!({"event": changed, "subtaskId": subtask, "files": files}),
+        );
+        let next = session.open.state.current_phase();
+        events.push(
+            json!({"event": "phase:transition", "subtaskId": subtask, "from": word, "to": next}),
+        );
+    } else {
+        events.push(
+            json!({"event": "error", "phase": word, "subtaskId": subtask, "error": verdict.message,
+                           "recoverable": true}),
+        );
     }
     if matches!(session.open.state.machine.stage(), Stage::Paused { .. }) {
-        events.push(json!({"event": "run:paused", "subtaskId": subtask, "why": "attempts-used-up"}));
+        events
+            .push(json!({"event": "run:paused", "subtaskId": subtask, "why": "attempts-used-up"}));
     }
     session.save(&events)
 }
@@ -160,12 +213,22 @@ fn remember_unit(session: &mut Session<'_>, unit: Option<String>, verdict: &Verd
         VerdictKind::Malformed => return,
     };
     if let Some(id) = unit {
-        let ended = UnitRecord { id, status, message: Some(verdict.message.clone()), commit_sha: None };
+        let ended = UnitRecord {
+            id,
+            status,
+            message: Some(verdict.message.clone()),
+            commit_sha: None,
+        };
         record_unit(&mut session.open.state.work_units, ended);
     }
 }
 
-fn answer(session: &Session<'_>, phase: TddPhase, subtask: &TaskId, verdict: Verdict) -> Result<Completed, Error> {
+fn answer(
+    session: &Session<'_>,
+    phase: TddPhase,
+    subtask: &TaskId,
+    verdict: Verdict,
+) -> Result<Completed, Error> {
     let state = &session.open.state;
     if !verdict.is_accepted() {
         let is_paused = matches!(state.machine.stage(), Stage::Paused { .. });
@@ -178,8 +241,10 @@ fn answer(session: &Session<'_>, phase: TddPhase, subtask: &TaskId, verdict: Ver
             next,
         });
     }
-    let test_results: TestResultsView =
-        state.last_test_results.map(results_view).expect("an accepted report has been kept");
+    let test_results: TestResultsView = state
+        .last_test_results
+        .map(results_view)
+        .expect("an accepted report has been kept");
     Ok(Completed {
         success: true,
         validated: true,

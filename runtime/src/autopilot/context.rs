@@ -26,24 +26,47 @@ pub(super) struct Tests {
 impl Tests {
     pub(super) fn of(project: &Project) -> Self {
         let files = project.checkout.files().unwrap_or_default();
-        let mut existing: Vec<String> = files.into_iter().filter(|path| is_test_path(path)).collect();
+        let mut existing: Vec<String> = files
+            .into_iter()
+            .filter(|path| is_test_path(path))
+            .collect();
         existing.truncate(MOST_TESTS);
         match framework_of(project.root()) {
-            Some(found) => Self { framework: found.name, pattern: found.tests, existing, default_file: found.new_test },
-            None => Self { framework: "unknown", pattern: "**/*test*", existing, default_file: "tests/{}" },
+            Some(found) => Self {
+                framework: found.name,
+                pattern: found.tests,
+                existing,
+                default_file: found.new_test,
+            },
+            None => Self {
+                framework: "unknown",
+                pattern: "**/*test*",
+                existing,
+                default_file: "tests/{}",
+            },
         }
     }
 
     /// Where the tests of a subtask could go: beside the others and named like them.
     pub(super) fn file_for(&self, subtask: &Task) -> String {
         let words = slug(&subtask.title).replace('-', "_");
-        let words = if words.is_empty() { "work".to_owned() } else { words };
+        let words = if words.is_empty() {
+            "work".to_owned()
+        } else {
+            words
+        };
         let like = self.existing.iter().find(|path| has_mark(path));
         match like {
             Some(path) => {
-                let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));
+                let (folder, name) = path
+                    .rsplit_once('/')
+                    .map_or(("", path.as_str()), |(folder, name)| (folder, name));
                 let named = name.replacen(stem(name), &words, 1);
-                if folder.is_empty() { named } else { format!("{folder}/{named}") }
+                if folder.is_empty() {
+                    named
+                } else {
+                    format!("{folder}/{named}")
+                }
             }
             None => self.default_file.replace("{}", &words),
         }
@@ -60,7 +83,12 @@ fn has_mark(path: &str) -> bool {
 /// What a subtask says about how it is done, a hint a line.
 pub(super) fn hints(subtask: &Task) -> Vec<String> {
     let lines = subtask.details.lines().chain(subtask.test_strategy.lines());
-    let clean = |line: &str| line.trim().trim_start_matches(['-', '*', '•']).trim().to_owned();
+    let clean = |line: &str| {
+        line.trim()
+            .trim_start_matches(['-', '*', '•'])
+            .trim()
+            .to_owned()
+    };
     lines.map(clean).filter(|line| !line.is_empty()).collect()
 }
 
@@ -69,7 +97,9 @@ pub(super) fn expected_files(root: &Path, subtask: &Task) -> Vec<String> {
     let texts = [&subtask.title, &subtask.description, &subtask.details];
     let mut files: Vec<String> = Vec::new();
     for word in texts.into_iter().flat_map(|text| text.split_whitespace()) {
-        let path = word.trim_matches(|character: char| "`'\"()[]{}<>,;:!?".contains(character)).trim_end_matches('.');
+        let path = word
+            .trim_matches(|character: char| "`'\"()[]{}<>,;:!?".contains(character))
+            .trim_end_matches('.');
         if is_path(path) && !files.iter().any(|known| known == path) {
             files.push(path.to_owned());
         }
@@ -82,9 +112,17 @@ pub(super) fn expected_files(root: &Path, subtask: &Task) -> Vec<String> {
 /// Whether a word is a path within the project: relative, with an ending, leading nowhere else.
 fn is_path(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
-    let ending = name.rsplit_once('.').map_or("", |(stem, ending)| if stem.is_empty() { "" } else { ending });
-    let is_word = |text: &str| text.chars().all(|character| character.is_ascii_alphanumeric());
-    let is_plain = word.chars().all(|character| character.is_ascii_alphanumeric() || "._-/@+".contains(character));
+    let ending = name.rsplit_once('.').map_or(
+        "",
+        |(stem, ending)| if stem.is_empty() { "" } else { ending },
+    );
+    let is_word = |text: &str| {
+        text.chars()
+            .all(|character| character.is_ascii_alphanumeric())
+    };
+    let is_plain = word
+        .chars()
+        .all(|character| character.is_ascii_alphanumeric() || "._-/@+".contains(character));
     is_plain
         && !word.starts_with('/')
         && !word.split('/').any(|part| part == "..")
@@ -107,13 +145,24 @@ mod tests {
     #[test]
     fn tests_go_beside_the_others_and_are_named_like_them() {
         for (existing, expected) in [
-            (&["src/__tests__/old.test.js"][..], "src/__tests__/add_schema.test.js"),
-            (&["tests/helpers.py", "tests/test_old.py"], "tests/test_add_schema.py"),
+            (
+                &["src/__tests__/old.test.js"][..],
+                "src/__tests__/add_schema.test.js",
+            ),
+            (
+                &["tests/helpers.py", "tests/test_old.py"],
+                "tests/test_add_schema.py",
+            ),
             (&["pkg/old_test.go"], "pkg/add_schema_test.go"),
             (&[], "src/add_schema.test.ts"),
         ] {
             let existing = existing.iter().map(|path| (*path).to_owned()).collect();
-            let tests = Tests { framework: "", pattern: "", existing, default_file: "src/{}.test.ts" };
+            let tests = Tests {
+                framework: "",
+                pattern: "",
+                existing,
+                default_file: "src/{}.test.ts",
+            };
             assert_eq!(tests.file_for(&subtask("Add schema", "")), expected);
         }
     }
@@ -122,7 +171,13 @@ mod tests {
     fn files_that_the_text_names_are_expected_and_nothing_outside() {
         let root = tempfile::tempdir().unwrap();
         tm_store::atomic::replace(&root.path().join("there.js"), b"").unwrap();
-        let task = subtask("Change it", "Edit `src/schema.js` and there.js. Never /etc/x.conf, ../up.js, e.g. or 1.5.");
-        assert_eq!(expected_files(root.path(), &task), ["there.js", "src/schema.js"]);
+        let task = subtask(
+            "Change it",
+            "Edit `src/schema.js` and there.js. Never /etc/x.conf, ../up.js, e.g. or 1.5.",
+        );
+        assert_eq!(
+            expected_files(root.path(), &task),
+            ["there.js", "src/schema.js"]
+        );
     }
 }

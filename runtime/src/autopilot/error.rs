@@ -31,7 +31,9 @@ pub enum Error {
         next: Option<String>,
     },
     /// There is nothing to commit.
-    #[error("commit `{0}`: nothing has changed since the subtask began, so neither RED nor GREEN can have happened")]
+    #[error(
+        "commit `{0}`: nothing has changed since the subtask began, so neither RED nor GREEN can have happened"
+    )]
     NothingChanged(TaskId),
     /// Nothing is under way in this checkout.
     #[error("find a run of autopilot in this checkout: none is under way")]
@@ -88,19 +90,28 @@ pub enum Error {
     #[error("take `{0}` as the commit of the subtask: it is not the new tip of the run's branch")]
     ForeignCommit(String),
     /// Somebody rewrote the branch.
-    #[error("go on: the branch does not hold `{}` any more, which the run has committed", short(commit))]
+    #[error(
+        "go on: the branch does not hold `{}` any more, which the run has committed",
+        short(commit)
+    )]
     Rewritten {
         /// The last commit of the run.
         commit: CommitId,
     },
     /// Commits are on the branch that no step took.
-    #[error("finalize the run: there are commits after `{}` that nobody has judged", short(commit))]
+    #[error(
+        "finalize the run: there are commits after `{}` that nobody has judged",
+        short(commit)
+    )]
     Unjudged {
         /// The last commit of the run.
         commit: CommitId,
     },
     /// What is to be committed is not what held.
-    #[error("commit `{subtask}`: this was changed since GREEN held: {}", super::seen::listed(files))]
+    #[error(
+        "commit `{subtask}`: this was changed since GREEN held: {}",
+        super::seen::listed(files)
+    )]
     ChangedSince {
         /// The subtask.
         subtask: TaskId,
@@ -131,7 +142,9 @@ pub enum Error {
     #[error("run the tests: {0}")]
     Measuring(String),
     /// The state was written by a version of tm that this one can't read.
-    #[error("read the run `{run}`: its state has version {found}, this tm reads version {supported}")]
+    #[error(
+        "read the run `{run}`: its state has version {found}, this tm reads version {supported}"
+    )]
     Version {
         /// The run.
         run: RunId,
@@ -184,7 +197,11 @@ fn short(commit: &CommitId) -> &str {
 
 fn named(paths: &[PathBuf]) -> String {
     const SHOWN: usize = 5;
-    let mut names: Vec<String> = paths.iter().take(SHOWN).map(|path| format!("`{}`", path.display())).collect();
+    let mut names: Vec<String> = paths
+        .iter()
+        .take(SHOWN)
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
     if paths.len() > SHOWN {
         names.push(format!("and {} more", paths.len() - SHOWN));
     }
@@ -202,9 +219,9 @@ impl Error {
             | Self::LeftOut { .. }
             | Self::Unjudged { .. } => ErrorKind::Refused,
             Self::Unstartable(_) => ErrorKind::Unstartable,
-            Self::Unfinished { .. } | Self::WavesLive { .. } | Self::Store(tm_store::Error::Busy { .. }) => {
-                ErrorKind::Busy
-            }
+            Self::Unfinished { .. }
+            | Self::WavesLive { .. }
+            | Self::Store(tm_store::Error::Busy { .. }) => ErrorKind::Busy,
             _ => ErrorKind::StepError,
         }
     }

@@ -42,18 +42,36 @@ pub(super) fn record(records: &mut Vec<UnitRecord>, record: UnitRecord) {
 
 /// Records the piece of work that comes next, unless it was handed out before.
 pub(super) fn hand_out(records: &mut Vec<UnitRecord>, unit: &WorkUnit) {
-    if !records.iter().any(|known| known.id == unit.id && known.status == UnitStatus::InProgress) {
-        let record_of =
-            UnitRecord { id: unit.id.clone(), status: UnitStatus::InProgress, message: None, commit_sha: None };
+    if !records
+        .iter()
+        .any(|known| known.id == unit.id && known.status == UnitStatus::InProgress)
+    {
+        let record_of = UnitRecord {
+            id: unit.id.clone(),
+            status: UnitStatus::InProgress,
+            message: None,
+            commit_sha: None,
+        };
         record(records, record_of);
     }
 }
 
 /// Returns the content of `work-units.json`: each record, with what it was handed out with as far as that is known.
-pub(super) fn file(records: &[UnitRecord], under_way: Option<&WorkUnit>, before: &[Value]) -> Value {
+pub(super) fn file(
+    records: &[UnitRecord],
+    under_way: Option<&WorkUnit>,
+    before: &[Value],
+) -> Value {
     let entry = |record: &UnitRecord| {
-        let fresh = under_way.filter(|unit| unit.id == record.id).map(|unit| json!(unit));
-        let known = || before.iter().find(|unit| unit["id"] == record.id.as_str()).cloned();
+        let fresh = under_way
+            .filter(|unit| unit.id == record.id)
+            .map(|unit| json!(unit));
+        let known = || {
+            before
+                .iter()
+                .find(|unit| unit["id"] == record.id.as_str())
+                .cloned()
+        };
         let mut entry = fresh.or_else(known).unwrap_or_else(|| json!({}));
         if let (Some(entry), Value::Object(own)) = (entry.as_object_mut(), json!(record)) {
             entry.extend(own);
@@ -68,7 +86,12 @@ mod tests {
     use super::*;
 
     fn unit(id: &str, status: UnitStatus) -> UnitRecord {
-        UnitRecord { id: id.to_owned(), status, message: None, commit_sha: None }
+        UnitRecord {
+            id: id.to_owned(),
+            status,
+            message: None,
+            commit_sha: None,
+        }
     }
 
     #[test]
@@ -76,7 +99,10 @@ mod tests {
         let mut records = vec![unit("a", UnitStatus::InProgress)];
         record(&mut records, unit("a", UnitStatus::Done));
         record(&mut records, unit("b", UnitStatus::InProgress));
-        let before = [json!({"id": "a", "status": "in-progress", "action": "RED"}), json!({"id": "gone"})];
+        let before = [
+            json!({"id": "a", "status": "in-progress", "action": "RED"}),
+            json!({"id": "gone"}),
+        ];
         assert_eq!(
             file(&records, None, &before),
             json!([{"id": "a", "status": "done", "action": "RED"}, {"id": "b", "status": "in-progress"}])

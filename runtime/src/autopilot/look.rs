@@ -28,23 +28,39 @@ pub(super) async fn look(
     base: &CommitId,
     broken: BrokenBase,
 ) -> Result<Vec<String>, Error> {
-    let Some(command) = project.test_command(Some(task)).filter(|_| project.settings.autopilot.verify == Verify::Run)
+    let Some(command) = project
+        .test_command(Some(task))
+        .filter(|_| project.settings.autopilot.verify == Verify::Run)
     else {
         return Ok(Vec::new());
     };
     let tree = project.checkout.repository().tree_of(base)?;
-    let of = format!("{tree} {} {:?}", command.identity(), project.settings.worktree);
+    let of = format!(
+        "{tree} {} {:?}",
+        command.identity(),
+        project.settings.worktree
+    );
     let file = project.folder.good_look();
-    if let Some(known) = read_json::<GoodLook>(&file).ok().filter(|known| known.of == of) {
+    if let Some(known) = read_json::<GoodLook>(&file)
+        .ok()
+        .filter(|known| known.of == of)
+    {
         return Ok(known.seen.lines());
     }
-    let scratch = tempfile::tempdir().map_err(|error| Error::Measuring(format!("make a folder: {error}")))?;
+    let scratch =
+        tempfile::tempdir().map_err(|error| Error::Measuring(format!("make a folder: {error}")))?;
     let measurements = measurements(project, &project.checkouts_to_look()?, scratch.path(), base)?;
     let seen = look_first(base, &[command], &measurements, scratch.path()).await;
     close(&measurements).await;
     let seen = broken.noted(seen.map_err(|trouble| Error::Measuring(trouble.into()))?);
     if seen.is_good() {
-        write_json(&file, &GoodLook { of, seen: seen.clone() })?;
+        write_json(
+            &file,
+            &GoodLook {
+                of,
+                seen: seen.clone(),
+            },
+        )?;
     } else {
         // A hint may name a file in it.
         let _kept = scratch.keep();

@@ -35,12 +35,18 @@ pub(super) fn commit_message(subject: &Subject<'_>) -> Result<String, Error> {
         (None, Some(template)) => tm_presets::commit_message(template, &words(subject))?,
         (None, None) => {
             let body = subject.subtask.description.replace('\0', "");
-            format!("{}\n\n{}", subject_line(subject)?, body.trim()).trim_end().to_owned()
+            format!("{}\n\n{}", subject_line(subject)?, body.trim())
+                .trim_end()
+                .to_owned()
         }
     };
     let title = one_line(&subject.subtask.title);
     let id = one_line(subject.subtask.id.as_str());
-    let _ = write!(text, "\n\nTask: #{id} - {title}\nPhase: COMMIT\nTag: {}\n", one_line(subject.tag));
+    let _ = write!(
+        text,
+        "\n\nTask: #{id} - {title}\nPhase: COMMIT\nTag: {}\n",
+        one_line(subject.tag)
+    );
     let _ = writeln!(text, "Tests: {} passing", subject.tests.passed);
     if let Some(coverage) = subject.coverage {
         let _ = writeln!(text, "Coverage: {coverage}% lines");
@@ -66,20 +72,29 @@ fn words(subject: &Subject<'_>) -> CommitWords {
 fn subject_line(subject: &Subject<'_>) -> Result<String, Error> {
     let scope = scope(subject.files);
     let values = BTreeMap::from([
-        ("type", commit_type(subject.files, &subject.subtask.title, subject.default_type)),
+        (
+            "type",
+            commit_type(subject.files, &subject.subtask.title, subject.default_type),
+        ),
         ("scope", scope.clone()),
         ("msg", summary(&subject.subtask.title)),
         ("taskId", one_line(subject.subtask.id.as_str())),
     ]);
     // A scope that nothing tells leaves no empty parentheses.
-    let template = if scope.is_empty() { subject.template.replace("({scope})", "") } else { subject.template.into() };
+    let template = if scope.is_empty() {
+        subject.template.replace("({scope})", "")
+    } else {
+        subject.template.into()
+    };
     let line = tm_scheduler::fill(&template, &values)?;
     Ok(one_line(&line))
 }
 
 /// Refuses patterns that can't be filled, before anything is begun.
 pub(super) fn check_templates(template: &str, own_template: Option<&str>) -> Result<(), Error> {
-    own_template.map(tm_presets::check_commit_template).transpose()?;
+    own_template
+        .map(tm_presets::check_commit_template)
+        .transpose()?;
     let subtask = Task::new("1", "x");
     let (tests, files) = (TestCounts::default(), Vec::new());
     let subject = Subject {
@@ -129,12 +144,23 @@ mod tests {
              Coverage: 92% lines\nRun: phase-0__task-1__x\n"
         );
         let template = Some("{{ type }}/{{ scope }}: {{ title }}\n\n{{ files | join }}");
-        let templated = commit_message(&Subject { own_template: template, coverage: None, ..subject }).unwrap();
+        let templated = commit_message(&Subject {
+            own_template: template,
+            coverage: None,
+            ..subject
+        })
+        .unwrap();
         assert!(
-            templated.starts_with("feat/cli: Add the command skeleton.\n\ncli/command.rs\n\nTask: #1.1"),
+            templated
+                .starts_with("feat/cli: Add the command skeleton.\n\ncli/command.rs\n\nTask: #1.1"),
             "{templated}"
         );
-        let own = commit_message(&Subject { message: Some("mine"), own_template: template, ..subject }).unwrap();
+        let own = commit_message(&Subject {
+            message: Some("mine"),
+            own_template: template,
+            ..subject
+        })
+        .unwrap();
         assert!(own.starts_with("mine\n\nTask: #1.1"), "{own}");
     }
 
@@ -156,6 +182,9 @@ mod tests {
             coverage: None,
             message: None,
         };
-        assert_eq!(subject_line(&subject).unwrap(), "feat: parse {type} in JSON");
+        assert_eq!(
+            subject_line(&subject).unwrap(),
+            "feat: parse {type} in JSON"
+        );
     }
 }

@@ -27,8 +27,9 @@ mod units;
 mod verify;
 
 pub use answers::{
-    CommitContext, Committed, Completed, Ended, GreenContext, NextAction, Precondition, ProgressView, RedContext,
-    Started, StatusView, SubtaskStatus, SubtaskView, TestResultsView, WorkUnit, WorkUnitContext,
+    CommitContext, Committed, Completed, Ended, GreenContext, NextAction, Precondition,
+    ProgressView, RedContext, Started, StatusView, SubtaskStatus, SubtaskView, TestResultsView,
+    WorkUnit, WorkUnitContext,
 };
 pub use commit::{CommitRequest, commit};
 pub use complete::{CompleteRequest, complete};

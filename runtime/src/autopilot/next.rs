@@ -1,8 +1,8 @@
 //! What is to be done next, with everything that is needed for it. Changes nothing.
 
 use super::answers::{
-    CommitContext, GreenContext, NextAction, Precondition, ProgressView, RedContext, SubtaskView, TestResultsView,
-    WorkUnit, WorkUnitContext,
+    CommitContext, GreenContext, NextAction, Precondition, ProgressView, RedContext, SubtaskView,
+    TestResultsView, WorkUnit, WorkUnitContext,
 };
 use super::context::{Tests, expected_files, hints};
 use super::error::Error;
@@ -76,22 +76,34 @@ impl OpenRun<'_> {
     }
 
     pub(super) fn work_unit(&self, action: &Action) -> Result<Option<WorkUnit>, Error> {
-        let (Some(subtask), Some(id)) = (self.current_piece(), self.unit_id(action)) else { return Ok(None) };
+        let (Some(subtask), Some(id)) = (self.current_piece(), self.unit_id(action)) else {
+            return Ok(None);
+        };
         let task = self.task();
         let tests = Tests::of(self.project);
         let never = self.project.never_commit()?;
         let changed = self.project.checkout.changed_paths(&never)?;
-        let files: Vec<String> = changed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let files: Vec<String> = changed
+            .iter()
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect();
         let mut context = self.context(&task, &subtask, &tests);
         let is_clean = files.is_empty();
         match action {
             Action::Red { .. } => context.red_phase = Some(red_context(&subtask, &tests)),
-            Action::Green { .. } => context.green_phase = Some(self.green_context(&subtask, &tests, &files)),
+            Action::Green { .. } => {
+                context.green_phase = Some(self.green_context(&subtask, &tests, &files))
+            }
             Action::Commit { .. } => {
                 let commit_message = self.message(&subtask, &files, None)?;
-                context.commit_phase = Some(CommitContext { commit_message, files_to_commit: files });
+                context.commit_phase = Some(CommitContext {
+                    commit_message,
+                    files_to_commit: files,
+                });
             }
-            Action::Finalize | Action::Complete | Action::Resume | Action::Start { .. } => return Ok(None),
+            Action::Finalize | Action::Complete | Action::Resume | Action::Start { .. } => {
+                return Ok(None);
+            }
         }
         Ok(Some(WorkUnit {
             id,
@@ -110,26 +122,42 @@ impl OpenRun<'_> {
             Action::Red { .. } => "RED",
             Action::Green { .. } => "GREEN",
             Action::Commit { .. } => "COMMIT",
-            Action::Finalize | Action::Complete | Action::Resume | Action::Start { .. } => return None,
+            Action::Finalize | Action::Complete | Action::Resume | Action::Start { .. } => {
+                return None;
+            }
         };
         let (attempt, _) = self.state.attempts();
-        let number = if attempt > 1 && phase != "COMMIT" { format!("-{attempt}") } else { String::new() };
+        let number = if attempt > 1 && phase != "COMMIT" {
+            format!("-{attempt}")
+        } else {
+            String::new()
+        };
         Some(format!("workUnit-{}-{phase}{number}", subtask.id))
     }
 
     fn context(&self, task: &Task, subtask: &Task, tests: &Tests) -> WorkUnitContext {
         let finished = self.state.completed();
-        let dependencies = subtask.dependencies.iter().map(ToString::to_string).filter(|id| {
-            finished.contains(id)
-                || task.subtasks.iter().any(|other| other.id.as_str() == id && !other.status.is_open())
-        });
+        let dependencies = subtask
+            .dependencies
+            .iter()
+            .map(ToString::to_string)
+            .filter(|id| {
+                finished.contains(id)
+                    || task
+                        .subtasks
+                        .iter()
+                        .any(|other| other.id.as_str() == id && !other.status.is_open())
+            });
         WorkUnitContext {
             task_id: task.id.to_string(),
             task_title: task.title.clone(),
             subtask_title: subtask.title.clone(),
             subtask_description: subtask.description.clone(),
             dependencies: dependencies.collect(),
-            test_command: self.project.test_command(Some(task)).map(|command| command.to_string()),
+            test_command: self
+                .project
+                .test_command(Some(task))
+                .map(|command| command.to_string()),
             project_root: self.project.root().display().to_string(),
             test_pattern: tests.pattern.to_owned(),
             existing_tests: tests.existing.clone(),
@@ -141,7 +169,9 @@ impl OpenRun<'_> {
 
     /// The tests that are changed are those that have to pass; where none is, where they would have gone.
     fn green_context(&self, subtask: &Task, tests: &Tests, changed: &[String]) -> GreenContext {
-        let written = changed.iter().find(|path| tm_scheduler::verdict::is_test_path(path));
+        let written = changed
+            .iter()
+            .find(|path| tm_scheduler::verdict::is_test_path(path));
         GreenContext {
             test_file: written.cloned().unwrap_or_else(|| tests.file_for(subtask)),
             implementation_hints: hints(subtask),
@@ -150,9 +180,16 @@ impl OpenRun<'_> {
     }
 
     /// Returns the message of the commit of a subtask.
-    pub(super) fn message(&self, subtask: &Task, files: &[String], message: Option<&str>) -> Result<String, Error> {
+    pub(super) fn message(
+        &self,
+        subtask: &Task,
+        files: &[String],
+        message: Option<&str>,
+    ) -> Result<String, Error> {
         let (tests, coverage) = match self.state.machine.step() {
-            Some(Step::Commit { green, coverage, .. }) => (*green, *coverage),
+            Some(Step::Commit {
+                green, coverage, ..
+            }) => (*green, *coverage),
             _ => (TestCounts::default(), None),
         };
         let settings = &self.project.settings.autopilot;
@@ -183,15 +220,35 @@ impl OpenRun<'_> {
             .repository()
             .head()
             .is_ok_and(|head| head.branch.as_deref() == Some(&self.state.branch));
-        let mut preconditions = vec![one("on-branch", "the checkout is on the run's branch", on_branch)];
+        let mut preconditions = vec![one(
+            "on-branch",
+            "the checkout is on the run's branch",
+            on_branch,
+        )];
         let holds = self.holds_its_commits().unwrap_or(false);
-        preconditions.push(one("commits", "the branch holds everything that the run has committed", holds));
+        preconditions.push(one(
+            "commits",
+            "the branch holds everything that the run has committed",
+            holds,
+        ));
         // What is there is taken as a tree only where something is asked of it.
-        let tree = if matches!(action, Action::Red { .. }) { None } else { Some(self.tree()?) };
+        let tree = if matches!(action, Action::Red { .. }) {
+            None
+        } else {
+            Some(self.tree()?)
+        };
         if let Some(tree) = &tree {
-            let files = self.state.red_kept.as_ref().map_or(0, |red| red.files.len());
+            let files = self
+                .state
+                .red_kept
+                .as_ref()
+                .map_or(0, |red| red.files.len());
             let is_there = files > 0 && self.tests_changed(tree)?.is_empty();
-            preconditions.push(one("tests", "the tests of RED are there, as RED left them", is_there));
+            preconditions.push(one(
+                "tests",
+                "the tests of RED are there, as RED left them",
+                is_there,
+            ));
         }
         preconditions.push(match (action, &tree) {
             (_, None) => one(
@@ -201,8 +258,13 @@ impl OpenRun<'_> {
             ),
             (Action::Green { .. }, Some(_)) => self.red_complete(),
             (_, Some(tree)) => {
-                let is_same = self.state.green_kept.is_some() && self.changed_since_green(tree)?.is_empty();
-                one("green-complete", "what is there is what GREEN held with", is_same)
+                let is_same =
+                    self.state.green_kept.is_some() && self.changed_since_green(tree)?.is_empty();
+                one(
+                    "green-complete",
+                    "what is there is what GREEN held with",
+                    is_same,
+                )
             }
         });
         Ok(preconditions)
@@ -210,19 +272,32 @@ impl OpenRun<'_> {
 
     /// Tests that tm has seen failing are told from those that were said to fail.
     fn red_complete(&self) -> Precondition {
-        let said = matches!(self.state.machine.step(), Some(Step::Green { red, .. }) if red.failed > 0);
+        let said =
+            matches!(self.state.machine.step(), Some(Step::Green { red, .. }) if red.failed > 0);
         let (description, met) = match self.project.settings.autopilot.verify {
-            tm_config::Verify::Run => ("tm has seen tests of RED fail", self.state.red_proven.is_some()),
+            tm_config::Verify::Run => (
+                "tm has seen tests of RED fail",
+                self.state.red_proven.is_some(),
+            ),
             tm_config::Verify::Reported => ("tests of RED were reported to fail", said),
         };
-        Precondition { name: "red-complete".to_owned(), description: description.to_owned(), met }
+        Precondition {
+            name: "red-complete".to_owned(),
+            description: description.to_owned(),
+            met,
+        }
     }
 }
 
 fn red_context(subtask: &Task, tests: &Tests) -> RedContext {
     let criteria = if subtask.acceptance_criteria.is_empty() {
         let texts = [&subtask.test_strategy, &subtask.description, &subtask.title];
-        texts.into_iter().find(|text| !text.is_empty()).into_iter().cloned().collect()
+        texts
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .into_iter()
+            .cloned()
+            .collect()
     } else {
         subtask.acceptance_criteria.clone()
     };
@@ -238,12 +313,23 @@ pub(super) fn progress(state: &RunState) -> ProgressView {
     let (completed, remaining) = (state.completed(), state.pending());
     let total = state.machine.items().len();
     let percentage = (completed.len() * 100).checked_div(total).unwrap_or(100);
-    ProgressView { completed, current: state.current(), remaining, total, percentage }
+    ProgressView {
+        completed,
+        current: state.current(),
+        remaining,
+        total,
+        percentage,
+    }
 }
 
 /// Returns the ids of all subtasks in their order.
 pub(super) fn all_subtasks(state: &RunState) -> Vec<String> {
-    state.machine.items().iter().map(|item| item.id.to_string()).collect()
+    state
+        .machine
+        .items()
+        .iter()
+        .map(|item| item.id.to_string())
+        .collect()
 }
 
 /// Returns the first digits of the commit of a subtask.
@@ -259,7 +345,11 @@ pub(super) fn last_results(state: &RunState) -> Option<TestResultsView> {
 }
 
 pub(super) fn results_view(results: LastResults) -> TestResultsView {
-    let LastResults { counts, coverage, phase } = results;
+    let LastResults {
+        counts,
+        coverage,
+        phase,
+    } = results;
     TestResultsView {
         total: counts.total,
         passed: counts.passed,
@@ -277,10 +367,18 @@ pub(super) fn results_view(results: LastResults) -> TestResultsView {
 
 fn in_one_sentence(action: &Action) -> String {
     match action {
-        Action::Red { subtask } => format!("write tests for `{subtask}` that fail, run them, report the counts"),
-        Action::Green { subtask, .. } => format!("make every test of `{subtask}` pass, run them, report the counts"),
-        Action::Commit { subtask } => format!("have `{subtask}` committed by `tm autopilot commit`"),
-        Action::Finalize => "run the whole suite and close the run by `tm autopilot finalize`".to_owned(),
+        Action::Red { subtask } => {
+            format!("write tests for `{subtask}` that fail, run them, report the counts")
+        }
+        Action::Green { subtask, .. } => {
+            format!("make every test of `{subtask}` pass, run them, report the counts")
+        }
+        Action::Commit { subtask } => {
+            format!("have `{subtask}` committed by `tm autopilot commit`")
+        }
+        Action::Finalize => {
+            "run the whole suite and close the run by `tm autopilot finalize`".to_owned()
+        }
         Action::Complete => "nothing is left to do".to_owned(),
         Action::Resume => "resume the run by `tm autopilot resume`".to_owned(),
         Action::Start { task } => format!("begin a new run by `tm autopilot start {task}`"),
@@ -302,7 +400,9 @@ pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &P
     let context = unit.map(|unit| &unit.context);
     let tests = match context {
         Some(context) => context.test_command.clone(),
-        None => project.test_command(None).map(|command| command.to_string()),
+        None => project
+            .test_command(None)
+            .map(|command| command.to_string()),
     };
     let tests = tests.unwrap_or_else(|| "the test command".to_owned());
     let report = if runs_tests {
@@ -313,7 +413,9 @@ pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &P
     let command = command(action, project).unwrap_or_default();
     match action {
         Action::Red { .. } => {
-            let file = context.and_then(|context| context.red_phase.as_ref()).map_or("", |red| red.test_file.as_str());
+            let file = context
+                .and_then(|context| context.red_phase.as_ref())
+                .map_or("", |red| red.test_file.as_str());
             format!(
                 "1. Write tests for this subtask, for example in `{file}`. Do not implement anything yet.\n\
                  2. Make sure that they fail because the behaviour is missing.\n3. {report}: `{command}`."
@@ -323,12 +425,16 @@ pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &P
             "1. Write the least code that makes the failing tests pass. Do not change or remove tests.\n\
              2. Make sure that all other tests still pass.\n3. {report}: `{command}`."
         ),
-        Action::Commit { .. } => format!("Do not commit by hand. Call `{command}`: tm stages, commits, goes on."),
+        Action::Commit { .. } => {
+            format!("Do not commit by hand. Call `{command}`: tm stages, commits, goes on.")
+        }
         Action::Finalize => {
             if runs_tests {
                 return format!("Call `{command}`: tm runs the whole suite (`{tests}`) once more.");
             }
-            format!("Run the whole suite once more (`{tests}`), then call `{command} --results passed:N,failed:0`.")
+            format!(
+                "Run the whole suite once more (`{tests}`), then call `{command} --results passed:N,failed:0`."
+            )
         }
         Action::Complete => "The run is complete. Nothing is left to do.".to_owned(),
         Action::Resume | Action::Start { .. } => format!("Call `{command}`."),

@@ -62,22 +62,39 @@ impl Project {
         let checkout = Checkout::of(Repository::discover(start)?)?;
         let settings = tm_config::load(&Inputs::from_process(checkout.root()))?.settings;
         let user_home = std::env::home_dir();
-        let home = home(&settings.storage, checkout.repository(), surroundings.home.as_deref(), user_home.as_deref());
+        let home = home(
+            &settings.storage,
+            checkout.repository(),
+            surroundings.home.as_deref(),
+            user_home.as_deref(),
+        );
         let home = home.ok_or(Error::NoHome)?;
         let waves = home.project(checkout.repository().common_dir())?;
         let folder = folder(&settings, &home, checkout.git_dir(), checkout.root())?;
-        Ok(Self { checkout, settings, folder, home, waves, surroundings })
+        Ok(Self {
+            checkout,
+            settings,
+            folder,
+            home,
+            waves,
+            surroundings,
+        })
     }
 
     /// Returns the places of the runs of every checkout of the repository, each with the top of the checkout.
     pub(super) fn all_folders(&self) -> Result<Vec<(AutopilotFolder, PathBuf)>, Error> {
         let all = self.checkout.all().into_iter();
-        all.map(|(git_dir, root)| Ok((folder(&self.settings, &self.home, &git_dir, &root)?, root))).collect()
+        all.map(|(git_dir, root)| Ok((folder(&self.settings, &self.home, &git_dir, &root)?, root)))
+            .collect()
     }
 
     /// Returns the folder for checkouts in which a base is looked at: one for each checkout, by whose lock it is held.
     pub(super) fn checkouts_to_look(&self) -> Result<PathBuf, Error> {
-        Ok(self.home.project(self.checkout.git_dir())?.worktrees_folder().join("autopilot"))
+        Ok(self
+            .home
+            .project(self.checkout.git_dir())?
+            .worktrees_folder()
+            .join("autopilot"))
     }
 
     /// Returns the top of the checkout.
@@ -103,7 +120,11 @@ impl Project {
     /// Returns where a file of a run of autopilot is; `None` where the id is none of a run's.
     pub fn autopilot_file(&self, id: &RunId, name: &str) -> Option<PathBuf> {
         let run = self.folder.run(id).ok()?;
-        Some(if name == "activity.jsonl" { run.activity() } else { run.path().join(name) })
+        Some(if name == "activity.jsonl" {
+            run.activity()
+        } else {
+            run.path().join(name)
+        })
     }
 
     /// Returns the settings.
@@ -120,7 +141,12 @@ impl Project {
             return Ok(BacklogSource::at(path)?);
         }
         let here = BacklogSource::find(self.root());
-        let main = self.checkout.repository().common_dir().parent().filter(|main| *main != self.root());
+        let main = self
+            .checkout
+            .repository()
+            .common_dir()
+            .parent()
+            .filter(|main| *main != self.root());
         match (here, main) {
             (Ok(found), _) => Ok(found),
             (Err(error), None) => Err(error.into()),
@@ -135,7 +161,11 @@ impl Project {
     pub fn backlog(&self, tag: Option<&Tag>) -> Result<(BacklogSource, Backlog), Error> {
         let source = self.backlog_source()?;
         let environment_tag = self.surroundings.tag.clone();
-        let backlog = source.read(&ReadOptions { tag: tag.cloned(), environment_tag, group: None })?;
+        let backlog = source.read(&ReadOptions {
+            tag: tag.cloned(),
+            environment_tag,
+            group: None,
+        })?;
         Ok((source, backlog))
     }
 
@@ -143,7 +173,11 @@ impl Project {
     pub(super) fn never_commit(&self) -> Result<PathPatterns, Error> {
         let mut patterns = self.settings.git.never_commit.clone();
         if let Ok(source) = self.backlog_source() {
-            let within = source.path().strip_prefix(self.root()).ok().map(|path| format!("/{}", path.display()));
+            let within = source
+                .path()
+                .strip_prefix(self.root())
+                .ok()
+                .map(|path| format!("/{}", path.display()));
             patterns.extend(within);
         }
         Ok(PathPatterns::new(&patterns)?)
@@ -163,7 +197,10 @@ impl Project {
     pub(super) fn refuse_waves(&self, wanted: &'static str) -> Result<(), Error> {
         match RunLock::holder(&self.waves)? {
             Some(holder) if holder.pid != Some(std::process::id()) && !is_starting(&holder) => {
-                Err(Error::WavesLive { wanted, holder: Box::new(holder) })
+                Err(Error::WavesLive {
+                    wanted,
+                    holder: Box::new(holder),
+                })
             }
             Some(_) | None => Ok(()),
         }
@@ -179,11 +216,16 @@ impl Project {
         loop {
             match RunLock::acquire(&self.waves, &holder) {
                 // Another checkout of the repository is being set up in this moment.
-                Err(tm_store::Error::Held(other)) if is_starting(&other) && Instant::now() < give_up_at => {
+                Err(tm_store::Error::Held(other))
+                    if is_starting(&other) && Instant::now() < give_up_at =>
+                {
                     std::thread::sleep(PAUSE);
                 }
                 Err(tm_store::Error::Held(holder)) => {
-                    return Err(Error::WavesLive { wanted: "start a run", holder });
+                    return Err(Error::WavesLive {
+                        wanted: "start a run",
+                        holder,
+                    });
                 }
                 other => return Ok(other?),
             }
@@ -199,7 +241,12 @@ fn began(id: &RunId) -> &str {
     id.as_str().rsplit("__").next().unwrap_or_default()
 }
 
-fn folder(settings: &Settings, home: &Home, git_dir: &Path, root: &Path) -> Result<AutopilotFolder, Error> {
+fn folder(
+    settings: &Settings,
+    home: &Home,
+    git_dir: &Path,
+    root: &Path,
+) -> Result<AutopilotFolder, Error> {
     match settings.storage.location {
         StorageLocation::Project => Ok(AutopilotFolder::in_project(root)),
         StorageLocation::Global => Ok(AutopilotFolder::in_home(home, git_dir)?),

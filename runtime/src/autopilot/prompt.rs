@@ -11,8 +11,11 @@ use tm_scheduler::{RunId, Task};
 pub const GUIDE: &str = include_str!("guide.md");
 
 /// Files with rules of the project, taken when they are there.
-const RULES: [&str; 3] =
-    [".cursor/rules/git_workflow.mdc", ".cursor/rules/test_workflow.mdc", ".claude/agents/surgical-test-generator.md"];
+const RULES: [&str; 3] = [
+    ".cursor/rules/git_workflow.mdc",
+    ".cursor/rules/test_workflow.mdc",
+    ".claude/agents/surgical-test-generator.md",
+];
 
 /// More of a file of rules is left out.
 const LONGEST_RULES: usize = 64 * 1024;
@@ -25,9 +28,16 @@ pub fn prompt(project: &Project, id: Option<&RunId>) -> Result<String, Error> {
     let open = OpenRun::open(project, id)?;
     let action = open.state.machine.next();
     let next = open.next_action()?;
-    let mut parts: Vec<String> = RULES.iter().filter_map(|name| rules(project, name)).collect();
+    let mut parts: Vec<String> = RULES
+        .iter()
+        .filter_map(|name| rules(project, name))
+        .collect();
     parts.push("<TASK CONTEXT>".to_owned());
-    parts.push(task_context(&open.task(), open.current_piece().as_ref(), &open));
+    parts.push(task_context(
+        &open.task(),
+        open.current_piece().as_ref(),
+        &open,
+    ));
     parts.push("<INSTRUCTION>".to_owned());
     parts.push(instructions(&action, next.work_unit.as_ref(), project));
     Ok(parts.join("\n\n") + "\n")
@@ -37,7 +47,8 @@ pub fn prompt(project: &Project, id: Option<&RunId>) -> Result<String, Error> {
 const LONGEST_RULES_FILE: u64 = 16 * 1024 * 1024;
 
 fn rules(project: &Project, name: &str) -> Option<String> {
-    let bytes = tm_untrusted::read_within(project.root(), name.as_ref(), LONGEST_RULES_FILE).ok()?;
+    let bytes =
+        tm_untrusted::read_within(project.root(), name.as_ref(), LONGEST_RULES_FILE).ok()?;
     let text = tm_untrusted::clean(&String::from_utf8(bytes).ok()?);
     let text = text[..text.floor_char_boundary(LONGEST_RULES)].trim();
     (!text.is_empty()).then(|| text.to_owned())

@@ -17,12 +17,19 @@ const SHOWN: usize = 5;
 impl OpenRun<'_> {
     /// Returns everything in the checkout, but for what is never committed, as a tree.
     pub(super) fn tree(&self) -> Result<TreeId, Error> {
-        Ok(self.project.checkout.snapshot_tree(&self.project.never_commit()?)?)
+        Ok(self
+            .project
+            .checkout
+            .snapshot_tree(&self.project.never_commit()?)?)
     }
 
     /// Returns what differs from the run's last commit, whoever has committed it meanwhile.
     fn changes(&self, tree: &TreeId) -> Result<Vec<ChangedFile>, Error> {
-        Ok(self.project.checkout.repository().changed_files_to_tree(&self.state.head, tree)?)
+        Ok(self
+            .project
+            .checkout
+            .repository()
+            .changed_files_to_tree(&self.state.head, tree)?)
     }
 
     /// Tells whether the branch still holds what the run has committed: amended commits and moved branches do not.
@@ -36,23 +43,33 @@ impl OpenRun<'_> {
         if self.holds_its_commits()? {
             return Ok(());
         }
-        Err(Error::Rewritten { commit: self.state.head.clone() })
+        Err(Error::Rewritten {
+            commit: self.state.head.clone(),
+        })
     }
 
     /// Refuses a branch on which commits that no step of the run took have changed something.
     pub(super) fn assert_nothing_on_top(&self) -> Result<(), Error> {
         self.assert_holds_its_commits()?;
         let repository = self.project.checkout.repository();
-        if repository.tree_of(&repository.head()?.commit)? == repository.tree_of(&self.state.head)? {
+        if repository.tree_of(&repository.head()?.commit)?
+            == repository.tree_of(&self.state.head)?
+        {
             return Ok(());
         }
-        Err(Error::Unjudged { commit: self.state.head.clone() })
+        Err(Error::Unjudged {
+            commit: self.state.head.clone(),
+        })
     }
 
     /// Returns the files of tests that were added or changed since the run's last commit, and hold something.
     pub(super) fn tests_written(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
         let mut tests = Vec::new();
-        for file in self.changes(tree)?.into_iter().filter(|file| file.change != Change::Deleted) {
+        for file in self
+            .changes(tree)?
+            .into_iter()
+            .filter(|file| file.change != Change::Deleted)
+        {
             if self.holds_tests(&file, tree)? {
                 tests.push(file.path);
             }
@@ -63,35 +80,65 @@ impl OpenRun<'_> {
     /// In some languages tests stand within the code: there the part that holds them has to differ.
     fn holds_tests(&self, file: &ChangedFile, tree: &TreeId) -> Result<bool, Error> {
         let repository = self.project.checkout.repository();
-        let Some(text) = repository.text_in_tree(tree, &file.path)? else { return Ok(is_test_path(&file.path)) };
+        let Some(text) = repository.text_in_tree(tree, &file.path)? else {
+            return Ok(is_test_path(&file.path));
+        };
         if is_test_path(&file.path) {
             return Ok(!text.trim().is_empty());
         }
-        let before = repository.text_at(&self.state.head, &file.path)?.unwrap_or_default();
+        let before = repository
+            .text_at(&self.state.head, &file.path)?
+            .unwrap_or_default();
         let section = test_section(&file.path, &text);
         Ok(section.is_some() && section != test_section(&file.path, &before))
     }
 
     /// Returns the test files of RED that are not as RED left them; all of them where nothing was kept.
     pub(super) fn tests_changed(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
-        let Some(red) = &self.state.red_kept else { return Ok(Vec::new()) };
-        let differing = self.project.checkout.repository().changed_files_to_tree(&red.commit, tree)?;
+        let Some(red) = &self.state.red_kept else {
+            return Ok(Vec::new());
+        };
+        let differing = self
+            .project
+            .checkout
+            .repository()
+            .changed_files_to_tree(&red.commit, tree)?;
         let is_of_red = |file: &ChangedFile| red.files.contains(&file.path);
-        Ok(differing.into_iter().filter(is_of_red).map(|file| file.path).collect())
+        Ok(differing
+            .into_iter()
+            .filter(is_of_red)
+            .map(|file| file.path)
+            .collect())
     }
 
     /// Returns what differs from the tree with which GREEN held; nothing where it was not kept.
     pub(super) fn changed_since_green(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
-        let Some(green) = self.state.green_kept.as_ref().filter(|green| green.as_str() != tree.to_string()) else {
+        let Some(green) = self
+            .state
+            .green_kept
+            .as_ref()
+            .filter(|green| green.as_str() != tree.to_string())
+        else {
             return Ok(Vec::new());
         };
-        Ok(self.project.checkout.repository().changed_between(&TreeId::new(green.clone()), tree)?)
+        Ok(self
+            .project
+            .checkout
+            .repository()
+            .changed_between(&TreeId::new(green.clone()), tree)?)
     }
 
     /// Judges what a report on RED says by what is there; `None` when nothing speaks against it.
-    pub(super) fn against_red(&self, tree: &TreeId, named: &[String]) -> Result<Option<Verdict>, Error> {
-        let missing: Vec<String> =
-            named.iter().filter(|file| !self.project.root().join(file).exists()).cloned().collect();
+    pub(super) fn against_red(
+        &self,
+        tree: &TreeId,
+        named: &[String],
+    ) -> Result<Option<Verdict>, Error> {
+        let missing: Vec<String> = named
+            .iter()
+            .filter(|file| !self.project.root().join(file).exists())
+            .cloned()
+            .collect();
         if !missing.is_empty() {
             let why = format!("files that are named are not there: {}", listed(&missing));
             return Ok(Some(Verdict::refused(why, "name the files that you wrote")));
@@ -111,7 +158,10 @@ impl OpenRun<'_> {
             return Ok(None);
         }
         let why = format!("tests of RED were changed: {}", listed(&changed));
-        Ok(Some(Verdict::refused(why, "leave the tests of RED as they were, and change the code")))
+        Ok(Some(Verdict::refused(
+            why,
+            "leave the tests of RED as they were, and change the code",
+        )))
     }
 }
 
@@ -120,11 +170,20 @@ impl Session<'_> {
     pub(super) fn keep_red(&mut self, tree: &TreeId) -> Result<CommitId, Error> {
         let files = self.open.tests_written(tree)?;
         let state = &self.open.state;
-        let name = format!("refs/tm/autopilot/{}", tm_store::run::safe_name(&state.run_id.as_str().into()));
+        let name = format!(
+            "refs/tm/autopilot/{}",
+            tm_store::run::safe_name(&state.run_id.as_str().into())
+        );
         let message = format!("RED of {}\n", state.current().unwrap_or_default());
         let base = state.head.clone();
-        let commit = self.project().checkout.keep_tree(tree, &base, &name, &message)?;
-        self.open.state.red_kept = Some(KeptRed { commit: commit.clone(), files });
+        let commit = self
+            .project()
+            .checkout
+            .keep_tree(tree, &base, &name, &message)?;
+        self.open.state.red_kept = Some(KeptRed {
+            commit: commit.clone(),
+            files,
+        });
         Ok(commit)
     }
 
@@ -142,13 +201,21 @@ impl Session<'_> {
         let all = self.project().checkout.changed_paths(&never)?;
         let is_left = |path: &PathBuf| !files.iter().any(|file| path.starts_with(file));
         let left: Vec<PathBuf> = all.into_iter().filter(is_left).collect();
-        if left.is_empty() { Ok(Vec::new()) } else { Err(Error::LeftOut { paths: left }) }
+        if left.is_empty() {
+            Ok(Vec::new())
+        } else {
+            Err(Error::LeftOut { paths: left })
+        }
     }
 }
 
 /// Some names, and how many more there are.
 pub(super) fn listed(names: &[String]) -> String {
-    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let mut shown: Vec<String> = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| format!("`{name}`"))
+        .collect();
     if names.len() > SHOWN {
         shown.push(format!("and {} more", names.len() - SHOWN));
     }

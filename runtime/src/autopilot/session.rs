@@ -35,9 +35,20 @@ impl<'a> OpenRun<'a> {
     pub(super) fn open(project: &'a Project, id: Option<&RunId>) -> Result<Self, Error> {
         let id = match id {
             Some(id) => id.clone(),
-            None => project.folder.current_runs()?.into_iter().next().ok_or(Error::NoRun)?.run_id,
+            None => {
+                project
+                    .folder
+                    .current_runs()?
+                    .into_iter()
+                    .next()
+                    .ok_or(Error::NoRun)?
+                    .run_id
+            }
         };
-        let run = project.folder.run(&id).map_err(|_| Error::UnknownRun(id.clone()))?;
+        let run = project
+            .folder
+            .run(&id)
+            .map_err(|_| Error::UnknownRun(id.clone()))?;
         if !run.state_file().exists() {
             return Err(Error::UnknownRun(id));
         }
@@ -45,12 +56,20 @@ impl<'a> OpenRun<'a> {
         if let Some(tag) = tag::renamed(project, &state) {
             state.tag = tag;
         }
-        Ok(Self { project, run, state })
+        Ok(Self {
+            project,
+            run,
+            state,
+        })
     }
 
     /// Writes everything that follows from the state.
     fn write_what_follows(&self, unit: Option<&WorkUnit>) -> Result<(), Error> {
-        let Self { project, run, state } = self;
+        let Self {
+            project,
+            run,
+            state,
+        } = self;
         run.set_manifest(&state.manifest(project.root()))?;
         run.set_commits(&state.commits())?;
         run.set_work_units(&ledger::file(&state.work_units, unit, &run.work_units()))?;
@@ -70,9 +89,14 @@ impl<'a> OpenRun<'a> {
     /// Returns the task of the run as the backlog has it now, or as much of it as the run remembers.
     pub(super) fn task(&self) -> Task {
         let backlog = self.project.backlog(Some(&self.state.tag)).ok();
-        let found =
-            backlog.and_then(|(_, backlog)| backlog.tasks.into_iter().find(|task| task.id == self.state.task_id));
-        found.unwrap_or_else(|| Task::new(self.state.task_id.clone(), self.state.task_title.clone()))
+        let found = backlog.and_then(|(_, backlog)| {
+            backlog
+                .tasks
+                .into_iter()
+                .find(|task| task.id == self.state.task_id)
+        });
+        found
+            .unwrap_or_else(|| Task::new(self.state.task_id.clone(), self.state.task_title.clone()))
     }
 }
 
@@ -82,7 +106,9 @@ pub(super) fn piece(task: &Task, id: &TaskId, title: &str) -> Task {
         return task.clone();
     }
     let found = task.subtasks.iter().find(|subtask| subtask.id == *id);
-    found.cloned().unwrap_or_else(|| Task::new(id.clone(), title))
+    found
+        .cloned()
+        .unwrap_or_else(|| Task::new(id.clone(), title))
 }
 
 /// A run that is open for changing; other commands of the checkout wait.
@@ -131,7 +157,9 @@ impl<'a> Session<'a> {
             ledger::hand_out(&mut state.work_units, unit);
         }
         state.take_events(events);
-        self.open.run.set_state(&self.open.state.file(unit.as_ref()))?;
+        self.open
+            .run
+            .set_state(&self.open.state.file(unit.as_ref()))?;
         self.open.write_what_follows(unit.as_ref())
     }
 
@@ -148,13 +176,18 @@ impl<'a> Session<'a> {
         let known = |id: &TaskId| {
             backlog.tasks.iter().find_map(|task| {
                 let all = std::iter::once(task).chain(&task.subtasks);
-                all.into_iter().find(|task| task.id == *id).map(|task| task.status.clone())
+                all.into_iter()
+                    .find(|task| task.id == *id)
+                    .map(|task| task.status.clone())
             })
         };
         let changes: Vec<StatusChange> = wanted
             .iter()
             .filter(|(id, status)| known(id).is_some_and(|old| old != *status))
-            .map(|(id, status)| StatusChange { id: id.clone(), status: status.clone() })
+            .map(|(id, status)| StatusChange {
+                id: id.clone(),
+                status: status.clone(),
+            })
             .collect();
         if !changes.is_empty() {
             source.set_statuses(&backlog.tag, &changes, RollUp::None, Some(&stamp(now())))?;
@@ -166,7 +199,10 @@ impl<'a> Session<'a> {
     pub(super) fn under_way(&self) -> Vec<(TaskId, Status)> {
         let state = &self.open.state;
         let current = state.machine.current().map(|item| item.id.clone());
-        std::iter::once(state.task_id.clone()).chain(current).map(|id| (id, Status::InProgress)).collect()
+        std::iter::once(state.task_id.clone())
+            .chain(current)
+            .map(|id| (id, Status::InProgress))
+            .collect()
     }
 }
 
@@ -181,7 +217,9 @@ pub(super) fn pause_others(project: &Project, keep: &RunId) -> Result<(), Error>
             other.state.machine.handle(&Order::Pause)?;
         }
         other.state.updated_at = now();
-        other.state.take_events(&[json!({"event": "run:paused", "why": "another run goes on"})]);
+        other
+            .state
+            .take_events(&[json!({"event": "run:paused", "why": "another run goes on"})]);
         other.run.set_state(&other.state.file(None))?;
         other.write_what_follows(None)?;
     }

@@ -13,7 +13,9 @@ use crate::now;
 use crate::preflight::BrokenBase;
 use serde_json::json;
 use std::collections::BTreeMap;
-use tm_scheduler::autopilot::{Autopilot, AutopilotRules, OpenDependencies, Order, Stage, WorkItem, work_order};
+use tm_scheduler::autopilot::{
+    Autopilot, AutopilotRules, OpenDependencies, Order, Stage, WorkItem, work_order,
+};
 use tm_scheduler::{RunId, Status, Tag, Task, TaskId};
 use tm_store::autopilot::{PointerStatus, autopilot_run_id};
 use tm_worktrees::{BranchName, branch_from_pattern, slug};
@@ -63,7 +65,10 @@ struct Checked {
 pub fn preview(project: &Project, request: &StartRequest) -> Result<Started, Error> {
     let checked = check(project, request)?;
     let state = new_state(project, &checked)?;
-    let message = format!("would create `{}` and begin with `{}`", checked.branch, checked.items[0].id);
+    let message = format!(
+        "would create `{}` and begin with `{}`",
+        checked.branch, checked.items[0].id
+    );
     let mut started = answer(&state, message, checked.warnings);
     started.run_id = String::new();
     "PREFLIGHT".clone_into(&mut started.phase);
@@ -82,13 +87,25 @@ pub async fn start(project: &Project, request: &StartRequest) -> Result<Started,
     let _waves = project.hold_off_waves(now())?;
     let run = project.folder.run(&state.run_id)?;
     run.create()?;
-    let mut session = Session::with(OpenRun { project, run, state }, lock);
+    let mut session = Session::with(
+        OpenRun {
+            project,
+            run,
+            state,
+        },
+        lock,
+    );
     // Before this run takes over the pointer of its tag.
     pause_others(project, &session.open.state.run_id)?;
-    session.save(&[json!({"event": "phase:start", "phase": "preflight", "taskId": checked.task.id})])?;
+    session.save(&[
+        json!({"event": "phase:start", "phase": "preflight", "taskId": checked.task.id}),
+    ])?;
     set_up(&mut session)?;
     let message = format!("started `{}` on `{}`", checked.task.id, checked.branch);
-    Ok(Started { base, ..finish(&session, message, checked.warnings)? })
+    Ok(Started {
+        base,
+        ..finish(&session, message, checked.warnings)?
+    })
 }
 
 /// Goes on with a run that is paused or was cut off; for one that is under way it only says what is next.
@@ -99,7 +116,9 @@ pub fn resume(project: &Project, id: Option<&RunId>) -> Result<Started, Error> {
     let mut session = Session::open(project, id)?;
     project.refuse_waves("resume a run")?;
     let mut events = Vec::new();
-    if matches!(session.open.state.machine.stage(), Stage::Paused { .. }) || session.open.state.machine.is_over() {
+    if matches!(session.open.state.machine.stage(), Stage::Paused { .. })
+        || session.open.state.machine.is_over()
+    {
         session.open.state.machine.handle(&Order::Resume)?;
         events.push(json!({"event": "run:resumed", "subtaskId": session.open.state.current()}));
     }
@@ -128,7 +147,9 @@ fn set_up(session: &mut Session<'_>) -> Result<(), Error> {
     let branch = BranchName::new(session.open.state.branch.clone())?;
     let (checkout, base) = (&session.project().checkout, &session.open.state.base_commit);
     // A branch that stands where the run began was made by this very run before it was cut off.
-    if checkout.repository().branch_tip(&branch)?.as_ref() == Some(base) && checkout.assert_on(&branch).is_err() {
+    if checkout.repository().branch_tip(&branch)?.as_ref() == Some(base)
+        && checkout.assert_on(&branch).is_err()
+    {
         checkout.switch_to(Some(branch.as_str()), base)?;
     }
     checkout.start_branch(&branch)?;
@@ -147,7 +168,10 @@ fn set_up(session: &mut Session<'_>) -> Result<(), Error> {
 /// Leaves out subtasks that the backlog has as finished by now.
 fn skip_finished(session: &mut Session<'_>) -> Result<(), Error> {
     let task = session.open.task();
-    let finished = task.subtasks.iter().filter(|subtask| subtask.status.satisfies_dependants());
+    let finished = task
+        .subtasks
+        .iter()
+        .filter(|subtask| subtask.status.satisfies_dependants());
     let finished: Vec<TaskId> = finished.map(|subtask| subtask.id.clone()).collect();
     if matches!(session.open.state.machine.stage(), Stage::SubtaskLoop(_)) && !finished.is_empty() {
         session.open.state.machine.handle(&Order::Skip(finished))?;
@@ -188,7 +212,10 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
     }
     project.refuse_waves("start a run")?;
     refuse_unfinished(project, request.force)?;
-    check_templates(&settings.autopilot.commit_template, settings.git.commit_template.as_deref())?;
+    check_templates(
+        &settings.autopilot.commit_template,
+        settings.git.commit_template.as_deref(),
+    )?;
     let (_, backlog) = project.backlog(request.tag.as_ref())?;
     let open = match request.force {
         Force::No => OpenDependencies::Refuse,
@@ -196,26 +223,51 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
     };
     let id = TaskId::from(request.task.as_str());
     let items = work_order(&backlog.tasks, &id, open)?;
-    let task = backlog.tasks.iter().find(|task| task.id == id).cloned().unwrap_or_else(|| Task::new(id, ""));
+    let task = backlog
+        .tasks
+        .iter()
+        .find(|task| task.id == id)
+        .cloned()
+        .unwrap_or_else(|| Task::new(id, ""));
     if project.test_command(Some(&task)).is_none() {
         return Err(Error::NoTestCommand);
     }
     refuse_unclean(project)?;
     let branch = branch(project, request, &task, &backlog.tag)?;
     let rules = AutopilotRules {
-        max_green_attempts: request.max_attempts.unwrap_or_else(|| settings.autopilot.max_green_attempts.get()).max(1),
-        coverage_threshold: settings.tdd.coverage_threshold.map(tm_config::CoverageThreshold::percent),
+        max_green_attempts: request
+            .max_attempts
+            .unwrap_or_else(|| settings.autopilot.max_green_attempts.get())
+            .max(1),
+        coverage_threshold: settings
+            .tdd
+            .coverage_threshold
+            .map(tm_config::CoverageThreshold::percent),
     };
     let warnings = backlog.warnings.iter().map(ToString::to_string).collect();
-    Ok(Checked { tag: backlog.tag, task, items, branch, rules, warnings })
+    Ok(Checked {
+        tag: backlog.tag,
+        task,
+        items,
+        branch,
+        rules,
+        warnings,
+    })
 }
 
 fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
     let unfinished = |status| matches!(status, PointerStatus::InProgress | PointerStatus::Paused);
     let runs = project.folder.current_runs()?;
-    match runs.into_iter().find(|run| force == Force::No && unfinished(run.status)) {
+    match runs
+        .into_iter()
+        .find(|run| force == Force::No && unfinished(run.status))
+    {
         None => Ok(()),
-        Some(run) => Err(Error::Unfinished { run: run.run_id, task: run.task_id, status: run.status.as_str() }),
+        Some(run) => Err(Error::Unfinished {
+            run: run.run_id,
+            task: run.task_id,
+            status: run.status.as_str(),
+        }),
     }
 }
 
@@ -224,17 +276,30 @@ fn refuse_unclean(project: &Project) -> Result<(), Error> {
         return Ok(());
     }
     let paths = project.checkout.changed_paths(&project.never_commit()?)?;
-    if paths.is_empty() { Ok(()) } else { Err(Error::Unclean { paths }) }
+    if paths.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Unclean { paths })
+    }
 }
 
 /// The branch that was asked for, or a free one by the pattern; in either case never the default branch.
-fn branch(project: &Project, request: &StartRequest, task: &Task, tag: &Tag) -> Result<BranchName, Error> {
+fn branch(
+    project: &Project,
+    request: &StartRequest,
+    task: &Task,
+    tag: &Tag,
+) -> Result<BranchName, Error> {
     let repository = project.checkout.repository();
     let wanted = if let Some(name) = &request.branch {
         BranchName::new(name.clone())?
     } else {
         let slug = slug(&task.title);
-        let values = [("tag", tag.as_str()), ("id", task.id.as_str()), ("slug", slug.as_str())];
+        let values = [
+            ("tag", tag.as_str()),
+            ("id", task.id.as_str()),
+            ("slug", slug.as_str()),
+        ];
         repository.free_branch(&branch_from_pattern(&project.settings.git.branch, &values)?)?
     };
     project.checkout.assert_not_default(&wanted)?;
@@ -254,8 +319,14 @@ fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
         run_id = autopilot_run_id(&checked.tag, &checked.task.id, began);
     }
     let all = std::iter::once(&checked.task).chain(&checked.task.subtasks);
-    let statuses_before: BTreeMap<TaskId, Status> = all.map(|task| (task.id.clone(), task.status.clone())).collect();
-    let machine = Autopilot::new(checked.task.id.clone(), checked.items.clone(), checked.rules);
+    let statuses_before: BTreeMap<TaskId, Status> = all
+        .map(|task| (task.id.clone(), task.status.clone()))
+        .collect();
+    let machine = Autopilot::new(
+        checked.task.id.clone(),
+        checked.items.clone(),
+        checked.rules,
+    );
     let run = NewRun {
         run_id,
         task_title: checked.task.title.clone(),

@@ -141,7 +141,11 @@ impl RunState {
         if self.version == VERSION {
             return Ok(self);
         }
-        Err(Error::Version { run: self.run_id, found: self.version, supported: VERSION })
+        Err(Error::Version {
+            run: self.run_id,
+            found: self.version,
+            supported: VERSION,
+        })
     }
 
     pub(super) fn status(&self) -> PointerStatus {
@@ -170,20 +174,33 @@ impl RunState {
             Progress::Committed(commit) => Some(commit.clone()),
             Progress::Open | Progress::Skipped => None,
         };
-        self.machine.items().iter().filter_map(|item| commit(&item.progress)).collect()
+        self.machine
+            .items()
+            .iter()
+            .filter_map(|item| commit(&item.progress))
+            .collect()
     }
 
     fn ids(&self, is_open: bool) -> Vec<&TaskId> {
         let items = self.machine.items().iter();
-        items.filter(|item| (item.progress == Progress::Open) == is_open).map(|item| &item.id).collect()
+        items
+            .filter(|item| (item.progress == Progress::Open) == is_open)
+            .map(|item| &item.id)
+            .collect()
     }
 
     pub(super) fn completed(&self) -> Vec<String> {
-        self.ids(false).into_iter().map(ToString::to_string).collect()
+        self.ids(false)
+            .into_iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     pub(super) fn pending(&self) -> Vec<String> {
-        self.ids(true).into_iter().map(ToString::to_string).collect()
+        self.ids(true)
+            .into_iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     pub(super) fn current(&self) -> Option<String> {
@@ -214,13 +231,18 @@ impl RunState {
 
     /// The step, or the stage where no subtask is under way, in lower case.
     pub(super) fn current_phase(&self) -> String {
-        self.tdd_phase().unwrap_or_else(|| self.phase()).to_lowercase().replace('_', "-")
+        self.tdd_phase()
+            .unwrap_or_else(|| self.phase())
+            .to_lowercase()
+            .replace('_', "-")
     }
 
     /// The number of the try under way, and the last one before a pause, where there is a limit.
     pub(super) fn attempts(&self) -> (u32, Option<u32>) {
         match self.machine.step() {
-            Some(Step::Green { attempt, allowed, .. }) => (*attempt, Some(*allowed)),
+            Some(Step::Green {
+                attempt, allowed, ..
+            }) => (*attempt, Some(*allowed)),
             Some(Step::Red { attempt } | Step::Commit { attempt, .. }) => (*attempt, None),
             None => (1, None),
         }
@@ -269,7 +291,9 @@ impl RunState {
         let context = unit.map(|unit| &unit.context);
         let red = context.and_then(|context| context.red_phase.as_ref());
         let green = context.and_then(|context| context.green_phase.as_ref());
-        let test_file = red.map(|red| &red.test_file).or(green.map(|green| &green.test_file));
+        let test_file = red
+            .map(|red| &red.test_file)
+            .or(green.map(|green| &green.test_file));
         json!({
             "testFile": test_file,
             "failingTests": self.red_proven.as_ref().map(|red| &red.tests),
@@ -281,7 +305,10 @@ impl RunState {
     fn failed(&self) -> Vec<String> {
         use tm_scheduler::autopilot::PauseReason;
         match self.machine.stage() {
-            Stage::Paused { why: PauseReason::AttemptsUsedUp, .. } => self.current().into_iter().collect(),
+            Stage::Paused {
+                why: PauseReason::AttemptsUsedUp,
+                ..
+            } => self.current().into_iter().collect(),
             _ => Vec::new(),
         }
     }

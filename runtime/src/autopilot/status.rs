@@ -50,7 +50,10 @@ pub fn activity(project: &Project, id: Option<&RunId>) -> Result<PathBuf, Error>
 pub fn under_way(project: &Project) -> Result<Option<(RunId, PathBuf)>, Error> {
     for (folder, root) in project.all_folders()? {
         let runs = folder.current_runs()?;
-        if let Some(run) = runs.into_iter().find(|run| run.status == PointerStatus::InProgress) {
+        if let Some(run) = runs
+            .into_iter()
+            .find(|run| run.status == PointerStatus::InProgress)
+        {
             return Ok(Some((run.run_id, root)));
         }
     }

@@ -12,14 +12,22 @@ pub(super) fn renamed(project: &Project, state: &RunState) -> Option<Tag> {
         return None;
     }
     let tags = project.backlog(None).ok()?.1.tags;
-    let tasks_of = |tag: &Tag| project.backlog(Some(tag)).map(|(_, backlog)| backlog.tasks).unwrap_or_default();
+    let tasks_of = |tag: &Tag| {
+        project
+            .backlog(Some(tag))
+            .map(|(_, backlog)| backlog.tasks)
+            .unwrap_or_default()
+    };
     only(tags.into_iter().filter(|tag| holds(&tasks_of(tag), state)))
 }
 
 /// Whether these tasks are those that the run was started from: its task under its title, with all of its pieces.
 fn holds(tasks: &[Task], state: &RunState) -> bool {
-    let Some(task) = tasks.iter().find(|task| task.id == state.task_id) else { return false };
-    let is_there = |id: &TaskId| task.id == *id || task.subtasks.iter().any(|subtask| subtask.id == *id);
+    let Some(task) = tasks.iter().find(|task| task.id == state.task_id) else {
+        return false;
+    };
+    let is_there =
+        |id: &TaskId| task.id == *id || task.subtasks.iter().any(|subtask| subtask.id == *id);
     task.title == state.task_title && state.machine.items().iter().all(|item| is_there(&item.id))
 }
 

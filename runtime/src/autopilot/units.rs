@@ -80,12 +80,21 @@ pub async fn complete_unit(
         UnitPhase::Commit => return commit_unit(project, run, result).await,
     };
     let files = [result.tests_created.clone(), result.files_modified.clone()].concat();
-    let failure = (!result.success).then(|| result.error.clone().unwrap_or_else(|| "it was not done".to_owned()));
+    let failure = (!result.success).then(|| {
+        result
+            .error
+            .clone()
+            .unwrap_or_else(|| "it was not done".to_owned())
+    });
     let request = CompleteRequest {
         run: run.cloned(),
         phase: Some(phase),
         subtask: None,
-        counts: Some(TestCounts::of(result.tests_passed, result.tests_failed, result.tests_skipped)),
+        counts: Some(TestCounts::of(
+            result.tests_passed,
+            result.tests_failed,
+            result.tests_skipped,
+        )),
         coverage: result.coverage,
         files,
         failure,
@@ -93,16 +102,29 @@ pub async fn complete_unit(
     Ok(complete(project, &request).await?.next_action)
 }
 
-async fn commit_unit(project: &Project, run: Option<&RunId>, result: &UnitResult) -> Result<NextAction, Error> {
+async fn commit_unit(
+    project: &Project,
+    run: Option<&RunId>,
+    result: &UnitResult,
+) -> Result<NextAction, Error> {
     if !result.success {
         // Nothing has changed: the commit is still what comes next.
         return OpenRun::open(project, run)?.next_action();
     }
-    let request = CommitRequest { run: run.cloned(), made: result.commit_sha.clone(), ..CommitRequest::default() };
+    let request = CommitRequest {
+        run: run.cloned(),
+        made: result.commit_sha.clone(),
+        ..CommitRequest::default()
+    };
     Ok(commit(project, &request).await?.next_action)
 }
 
-fn expect(project: &Project, run: Option<&RunId>, unit: &str, phase: UnitPhase) -> Result<(), Error> {
+fn expect(
+    project: &Project,
+    run: Option<&RunId>,
+    unit: &str,
+    phase: UnitPhase,
+) -> Result<(), Error> {
     let open = OpenRun::open(project, run)?;
     let next = open.state.machine.next();
     let word = match phase {
@@ -113,5 +135,9 @@ fn expect(project: &Project, run: Option<&RunId>, unit: &str, phase: UnitPhase) 
     if open.unit_id(&next).as_deref() == Some(unit) && open.state.tdd_phase() == Some(word) {
         return Ok(());
     }
-    Err(IllegalStep { wanted: format!("complete `{unit}`"), next }.into())
+    Err(IllegalStep {
+        wanted: format!("complete `{unit}`"),
+        next,
+    }
+    .into())
 }

@@ -26,8 +26,15 @@ pub(super) async fn measure(
     let measurements = measurements(project, &worktrees(session), &scratch(session), &head)?;
     let red = session.open.state.red_proven.clone();
     let work = Work {
-        phase: if phase == TddPhase::Red { Phase::Red } else { Phase::Green },
-        base: red.as_ref().filter(|_| phase == TddPhase::Green).map_or_else(|| head.clone(), |red| red.commit.clone()),
+        phase: if phase == TddPhase::Red {
+            Phase::Red
+        } else {
+            Phase::Green
+        },
+        base: red
+            .as_ref()
+            .filter(|_| phase == TddPhase::Green)
+            .map_or_else(|| head.clone(), |red| red.commit.clone()),
         tree: tree.clone(),
         red: red.filter(|_| phase == TddPhase::Green).map(red_commit),
         command: project.test_command(Some(&session.open.task())),
@@ -41,7 +48,10 @@ pub(super) async fn measure(
         session.open.state.red_proven = Some(proven_red(session, tree, &head, &proof)?);
     }
     report.counts = TestCounts::of(proof.passed, proof.failed, 0);
-    report.coverage = proof.coverage.map(|coverage| coverage.after).or(report.coverage);
+    report.coverage = proof
+        .coverage
+        .map(|coverage| coverage.after)
+        .or(report.coverage);
     report.proven = Some(verdict(phase, &proof));
     Ok(())
 }
@@ -67,13 +77,30 @@ pub(super) fn measurements(
     scratch: &Path,
     head: &CommitId,
 ) -> Result<TestResultCache, Error> {
-    let repository = project.checkout.repository().with_content(crate::content_rules(&project.settings.worktree));
+    let repository = project
+        .checkout
+        .repository()
+        .with_content(crate::content_rules(&project.settings.worktree));
     let pool = WorktreePool::open(&repository, folder)?;
-    let (executor, own_folders) = (crate::executor(&project.waves), vec![project.waves.path().to_owned()]);
+    let (executor, own_folders) = (
+        crate::executor(&project.waves),
+        vec![project.waves.path().to_owned()],
+    );
     let copies = scratch.join("prepared");
-    let checkouts = Checkouts::open(pool, head.clone(), &project.settings, copies, own_folders, executor.clone())
-        .map_err(|error| Error::Measuring(words(&error)))?;
-    Ok(TestResultCache::new(checkouts, scratch.to_owned(), executor))
+    let checkouts = Checkouts::open(
+        pool,
+        head.clone(),
+        &project.settings,
+        copies,
+        own_folders,
+        executor.clone(),
+    )
+    .map_err(|error| Error::Measuring(words(&error)))?;
+    Ok(TestResultCache::new(
+        checkouts,
+        scratch.to_owned(),
+        executor,
+    ))
 }
 
 /// Judges the whole suite at the end by running it. A coverage that the tests wrote counts more than one that was told.
@@ -83,26 +110,43 @@ pub(super) async fn suite(
     threshold: Option<f64>,
 ) -> Result<(TestCounts, Verdict), Error> {
     let project = session.project();
-    let command = project.test_command(Some(&session.open.task())).ok_or(Error::NoTestCommand)?;
+    let command = project
+        .test_command(Some(&session.open.task()))
+        .ok_or(Error::NoTestCommand)?;
     let head = session.open.state.head.clone();
     let measurements = measurements(project, &worktrees(session), &scratch(session), &head)?;
-    let report = measurements.measure(&head, &command, &scratch(session), "final-suite").await;
+    let report = measurements
+        .measure(&head, &command, &scratch(session), "final-suite")
+        .await;
     close(&measurements).await;
     let report = report.map_err(|trouble| Error::Measuring(trouble.into()))?;
     let number = |outcome| count(report.count(outcome));
-    let counts = TestCounts::of(number(TestOutcome::Passed), number(TestOutcome::Failed), number(TestOutcome::Skipped));
+    let counts = TestCounts::of(
+        number(TestOutcome::Passed),
+        number(TestOutcome::Failed),
+        number(TestOutcome::Skipped),
+    );
     let coverage = report.coverage.as_ref().map(Coverage::percent).or(told);
     if report.end == CommandEnd::Exited(Some(0)) && report.broken.is_none() {
         // Where nothing but the exit status tells, it tells of one test.
         let tells_little = report.tests.is_empty();
-        let judged = if tells_little { TestCounts::of(1, 0, 0) } else { counts };
+        let judged = if tells_little {
+            TestCounts::of(1, 0, 0)
+        } else {
+            counts
+        };
         let mut verdict = judge_final(&judged, coverage, threshold);
         if tells_little && verdict.is_accepted() {
-            verdict.warnings.push("nothing but the exit status tells that the suite passes".to_owned());
+            verdict
+                .warnings
+                .push("nothing but the exit status tells that the suite passes".to_owned());
         }
         return Ok((counts, verdict));
     }
-    let message = format!("the whole suite does not pass: `{command}` says\n{}", report.output_tail.trim());
+    let message = format!(
+        "the whole suite does not pass: `{command}` says\n{}",
+        report.output_tail.trim()
+    );
     Ok((counts, Verdict::refused(message, "make it pass")))
 }
 
@@ -111,13 +155,28 @@ fn count(number: usize) -> u64 {
 }
 
 fn red_commit(red: ProvenRed) -> RedCommit {
-    RedCommit { base: red.base, commit: red.commit, tests: red.tests, unloaded: red.unloaded }
+    RedCommit {
+        base: red.base,
+        commit: red.commit,
+        tests: red.tests,
+        unloaded: red.unloaded,
+    }
 }
 
-fn proven_red(session: &mut Session<'_>, tree: &TreeId, head: &CommitId, proof: &Proof) -> Result<ProvenRed, Error> {
+fn proven_red(
+    session: &mut Session<'_>,
+    tree: &TreeId,
+    head: &CommitId,
+    proof: &Proof,
+) -> Result<ProvenRed, Error> {
     let commit = session.keep_red(tree)?;
     let (tests, unloaded) = (proof.new.clone(), proof.unloaded.clone());
-    Ok(ProvenRed { base: head.clone(), commit, tests, unloaded })
+    Ok(ProvenRed {
+        base: head.clone(),
+        commit,
+        tests,
+        unloaded,
+    })
 }
 
 fn verdict(phase: TddPhase, proof: &Proof) -> Verdict {
@@ -132,5 +191,8 @@ fn verdict(phase: TddPhase, proof: &Proof) -> Verdict {
         TddPhase::Red => "write tests for behaviour that is missing, and change nothing else",
         TddPhase::Green => "go on with the implementation; leave the tests of RED as they are",
     };
-    Verdict::refused(format!("{} is not proven ({seen}): {why}", phase.as_str()), advice)
+    Verdict::refused(
+        format!("{} is not proven ({seen}): {why}", phase.as_str()),
+        advice,
+    )
 }

@@ -10,7 +10,9 @@ use crate::setup::environment;
 use crate::step_error::{StepError, blocking};
 use crate::waves::{RunEvent, StepMessage};
 use ports::Ports;
-use preparation::{Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role, SetupFailed};
+use preparation::{
+    Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role, SetupFailed,
+};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,7 +62,9 @@ impl From<NotReady> for Error {
     fn from(error: NotReady) -> Self {
         match error {
             NotReady::Setup(failed) => Self::Setup(failed),
-            other => Self::BrokenOff { why: StepError::from(other).into() },
+            other => Self::BrokenOff {
+                why: StepError::from(other).into(),
+            },
         }
     }
 }
@@ -100,7 +104,16 @@ impl Checkouts {
         })?;
         let ports = Ports::of(pool.folder());
         let (known, noticed, told) = (Arc::default(), Arc::default(), Arc::default());
-        Ok(Self { pool, preparation, base, folder, known, ports, noticed, told })
+        Ok(Self {
+            pool,
+            preparation,
+            base,
+            folder,
+            known,
+            ports,
+            noticed,
+            told,
+        })
     }
 
     /// Has somebody told of every set-up from now on.
@@ -111,7 +124,9 @@ impl Checkouts {
 
     /// Tells how long commands took to make a checkout ready.
     fn tell(&self, folder: &Path, role: Role, report: &PrepareReport) {
-        let PrepareReport::Made { took, why } = report else { return };
+        let PrepareReport::Made { took, why } = report else {
+            return;
+        };
         if !self.has_setup() {
             return;
         }
@@ -124,7 +139,8 @@ impl Checkouts {
         tracing::info!(place, took_ms, ?why, "set up");
         if let Some(told) = self.told.get() {
             // Nobody listens once the run has ended.
-            let _nobody_listens = told.send(StepMessage::RunEvent(RunEvent::Setup { place, took_ms }));
+            let _nobody_listens =
+                told.send(StepMessage::RunEvent(RunEvent::Setup { place, took_ms }));
         }
     }
 
@@ -162,10 +178,18 @@ impl Checkouts {
         checkout = self.check_out(checkout, commit, &state).await?;
         let place = self.place(checkout.path(), Role::Judge, checkout.lister());
         let named = self.named_files(commit).await?;
-        if self.preparation.unprepared(&place, &state, &named).await.map_err(|error| trouble(&error))?.is_some() {
+        if self
+            .preparation
+            .unprepared(&place, &state, &named)
+            .await
+            .map_err(|error| trouble(&error))?
+            .is_some()
+        {
             let is_as_at_start = named == self.named_files(&self.base).await?;
             let source = if is_as_at_start { &self.base } else { commit };
-            checkout = self.check_out(checkout, source, &Prepared::default()).await?;
+            checkout = self
+                .check_out(checkout, source, &Prepared::default())
+                .await?;
             let made = self.preparation.prepare(&place, &mut state, &named).await;
             self.look_at_hooks().await;
             let report = made.map_err(|error| not_ready(error, is_as_at_start))?;
@@ -185,8 +209,14 @@ impl Checkouts {
             pool.judge(&tree, &wanted)
         })
         .await?;
-        let state = self.known().get(checkout.path()).cloned().unwrap_or_default();
-        self.check_out(checkout, commit, &state).await.map_err(StepError::from)
+        let state = self
+            .known()
+            .get(checkout.path())
+            .cloned()
+            .unwrap_or_default();
+        self.check_out(checkout, commit, &state)
+            .await
+            .map_err(StepError::from)
     }
 
     async fn check_out(
@@ -195,10 +225,15 @@ impl Checkouts {
         commit: &CommitId,
         state: &Prepared,
     ) -> Result<JudgeCheckout, NotReady> {
-        let (preparation, commit, state) = (self.preparation.clone(), commit.clone(), state.clone());
+        let (preparation, commit, state) =
+            (self.preparation.clone(), commit.clone(), state.clone());
         let is_of_base = commit == self.base;
         let checked_out = tokio::task::spawn_blocking(move || {
-            let untracked = if preparation.has_caches() { checkout.untracked()? } else { Vec::new() };
+            let untracked = if preparation.has_caches() {
+                checkout.untracked()?
+            } else {
+                Vec::new()
+            };
             checkout.check_out(&commit, &preparation.kept(&state, &untracked))?;
             Ok::<_, tm_worktrees::Error>(checkout)
         });
@@ -210,7 +245,9 @@ impl Checkouts {
 
     /// Whose fault it is that what belongs to a tree can't be brought: that of whoever changed it since the run began.
     fn of_content(error: &tm_worktrees::Error, is_of_base: bool) -> NotReady {
-        let is_of_tree = error.is_of_content() && !is_of_base && !matches!(error, tm_worktrees::Error::LfsMissing);
+        let is_of_tree = error.is_of_content()
+            && !is_of_base
+            && !matches!(error, tm_worktrees::Error::LfsMissing);
         if is_of_tree {
             NotReady::OfTree(crate::step_error::words(error))
         } else {
@@ -223,7 +260,10 @@ impl Checkouts {
         let repository = self.pool.repository().clone();
         let found = blocking(move || repository.put_hooks_path_back()).await;
         let words = found.unwrap_or_else(|trouble| Some(String::from(trouble)))?;
-        self.noticed.lock().unwrap_or_else(PoisonError::into_inner).push(words.clone());
+        self.noticed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(words.clone());
         Some(words)
     }
 
@@ -240,10 +280,16 @@ impl Checkouts {
         let mut worktree = blocking(move || {
             let kept = |path: &Path, lister: &Lister| {
                 let known = checkouts.known().get(path).cloned().unwrap_or_default();
-                let untracked = if checkouts.preparation.has_caches() { lister.untracked()? } else { Vec::new() };
+                let untracked = if checkouts.preparation.has_caches() {
+                    lister.untracked()?
+                } else {
+                    Vec::new()
+                };
                 Ok(checkouts.preparation.kept(&known, &untracked))
             };
-            checkouts.pool.check_out(&branch, &start, &commit, &must_contain, kept)
+            checkouts
+                .pool
+                .check_out(&branch, &start, &commit, &must_contain, kept)
         })
         .await?;
         if self.preparation.is_needed() {
@@ -264,15 +310,24 @@ impl Checkouts {
     ) -> Result<Worktree, tm_worktrees::Error> {
         let worktree = self.pool.take_over(path, branch, base)?;
         // It is torn down, and prepared anew before anybody else gets it.
-        self.known().insert(worktree.path().to_owned(), Prepared::default());
+        self.known()
+            .insert(worktree.path().to_owned(), Prepared::default());
         Ok(worktree)
     }
 
     /// Moves a worktree in which nobody has worked yet to another base, and makes it ready for that.
-    pub(crate) async fn moved_to_base(&self, mut worktree: Worktree, base: &CommitId) -> Result<Worktree, NotReady> {
+    pub(crate) async fn moved_to_base(
+        &self,
+        mut worktree: Worktree,
+        base: &CommitId,
+    ) -> Result<Worktree, NotReady> {
         let base = base.clone();
         let worktree = blocking(move || worktree.move_to_base(&base).map(|()| worktree)).await?;
-        if self.preparation.is_needed() { self.made_ready(worktree).await } else { Ok(worktree) }
+        if self.preparation.is_needed() {
+            self.made_ready(worktree).await
+        } else {
+            Ok(worktree)
+        }
     }
 
     /// Makes a worktree of an agent's ready that stands on its base.
@@ -285,8 +340,11 @@ impl Checkouts {
         if runs_commands {
             worktree = blocking(move || worktree.seal().map(|()| worktree)).await?;
         }
-        let report =
-            self.preparation.prepare(&place, &mut state, &named).await.map_err(|error| not_ready(error, true))?;
+        let report = self
+            .preparation
+            .prepare(&place, &mut state, &named)
+            .await
+            .map_err(|error| not_ready(error, true))?;
         self.look_at_hooks().await;
         self.tell(worktree.path(), Role::Agent, &report);
         let (preparation, known) = (self.preparation.clone(), state.clone());
@@ -294,7 +352,11 @@ impl Checkouts {
             if runs_commands {
                 worktree.show_at_branch()?;
             }
-            let untracked = if preparation.has_caches() { worktree.untracked()? } else { Vec::new() };
+            let untracked = if preparation.has_caches() {
+                worktree.untracked()?
+            } else {
+                Vec::new()
+            };
             worktree.keep(preparation.kept(&known, &untracked))?;
             if report.was_made() {
                 worktree.go_back_to(&base)?;
@@ -311,23 +373,38 @@ impl Checkouts {
         if !self.preparation.has_setup() {
             return Ok(String::new());
         }
-        let (repository, commit, files) =
-            (self.pool.repository().clone(), commit.clone(), self.preparation.setup_when().clone());
-        let covered = blocking(move || repository.files_covered(&repository.tree_of(&commit)?, &files)).await?;
+        let (repository, commit, files) = (
+            self.pool.repository().clone(),
+            commit.clone(),
+            self.preparation.setup_when().clone(),
+        );
+        let covered =
+            blocking(move || repository.files_covered(&repository.tree_of(&commit)?, &files))
+                .await?;
         Ok(covered.join("\n"))
     }
 
     fn place(&self, folder: &Path, role: Role, lister: Lister) -> PreparedPlace {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let log = self.folder.join(format!("setup-{name}.log"));
-        let (untracked, variables) = (Arc::new(move || lister.untracked()) as _, self.variables(folder));
-        PreparedPlace { folder: folder.to_owned(), role, log, untracked, variables }
+        let (untracked, variables) = (
+            Arc::new(move || lister.untracked()) as _,
+            self.variables(folder),
+        );
+        PreparedPlace {
+            folder: folder.to_owned(),
+            role,
+            log,
+            untracked,
+            variables,
+        }
     }
 
     /// Runs the tear-down in every checkout that is ready, and removes the copies; returns what people should know.
     pub async fn close(&self) -> Vec<String> {
         let known = std::mem::take(&mut *self.known());
-        let mut warnings = std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut warnings =
+            std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner));
         let pool = self.pool.clone();
         if self.preparation.has_teardown() {
             // What is not sealed now is not the user's settings either.
@@ -338,15 +415,31 @@ impl Checkouts {
             let log = self.folder.join(format!("teardown-{name}.log"));
             let untracked = Arc::new(|| Ok(Vec::new()));
             let variables = self.variables(folder);
-            let place = PreparedPlace { folder: folder.clone(), role: Role::Agent, log, untracked, variables };
-            warnings
-                .extend(self.preparation.tear_down(&place).await.err().map(|error| crate::step_error::words(&error)));
+            let place = PreparedPlace {
+                folder: folder.clone(),
+                role: Role::Agent,
+                log,
+                untracked,
+                variables,
+            };
+            warnings.extend(
+                self.preparation
+                    .tear_down(&place)
+                    .await
+                    .err()
+                    .map(|error| crate::step_error::words(&error)),
+            );
         }
         // What can't be removed now goes with the run's folder.
         let _with_the_folder = std::fs::remove_dir_all(self.folder.join("copies"));
         let pool = self.pool.clone();
         let closed = tokio::task::spawn_blocking(move || pool.close()).await;
-        warnings.extend(closed.ok().and_then(Result::err).map(|error| format!("failed to {error}")));
+        warnings.extend(
+            closed
+                .ok()
+                .and_then(Result::err)
+                .map(|error| format!("failed to {error}")),
+        );
         warnings
     }
 }

@@ -38,17 +38,25 @@ struct Lease {
 impl Ports {
     /// Returns the ports of the run whose checkouts are in a folder; none is taken before it is asked for.
     pub(crate) fn of(folder: &Path) -> Self {
-        Self { key: folder.display().to_string(), leases: Arc::default() }
+        Self {
+            key: folder.display().to_string(),
+            leases: Arc::default(),
+        }
     }
 
     /// Returns the variables by which whatever runs in a checkout knows its slot and its ports. Where all ports are
     /// taken, it has none.
     pub(crate) fn variables(&self, checkout: &Path) -> Vec<(OsString, OsString)> {
         let slot = slot_of(checkout);
-        let port = slot.checked_sub(1).and_then(|index| Some((self.block(index / SLOTS)?, index % SLOTS)));
+        let port = slot
+            .checked_sub(1)
+            .and_then(|index| Some((self.block(index / SLOTS)?, index % SLOTS)));
         let port = port.map(|(block, index)| FIRST + (block * SLOTS + index) * PER_SLOT);
         let port = port.map(|port| ("TM_PORT".into(), port.to_string().into()));
-        [("TM_SLOT".into(), slot.to_string().into())].into_iter().chain(port).collect()
+        [("TM_SLOT".into(), slot.to_string().into())]
+            .into_iter()
+            .chain(port)
+            .collect()
     }
 
     fn block(&self, number: u32) -> Option<u32> {
@@ -66,9 +74,14 @@ impl Lease {
     /// Takes the block that this run had before, or the first that nobody has.
     fn take(folder: &Path, key: &str) -> Option<Self> {
         let path = |block: u32| folder.join(block.to_string());
-        let had = |block: &u32| tm_untrusted::read(&path(*block), 4096).is_ok_and(|found| found == key.as_bytes());
+        let had = |block: &u32| {
+            tm_untrusted::read(&path(*block), 4096).is_ok_and(|found| found == key.as_bytes())
+        };
         let before = (0..BLOCKS).find(had);
-        before.into_iter().chain(0..BLOCKS).find_map(|block| Self::lock(&path(block), block, key))
+        before
+            .into_iter()
+            .chain(0..BLOCKS)
+            .find_map(|block| Self::lock(&path(block), block, key))
     }
 
     fn lock(path: &Path, block: u32, key: &str) -> Option<Self> {
@@ -82,8 +95,15 @@ impl Lease {
 
 /// The number of a checkout: those of agents and those of judges are counted together.
 fn slot_of(checkout: &Path) -> u32 {
-    let name = checkout.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    name.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+    let name = checkout
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    name.rsplit('-')
+        .next()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0)
 }
 
 /// The folder of the locks: one for all runs of this user, whatever their settings are.
@@ -122,6 +142,10 @@ mod tests {
         let port = |name: &str| -> u32 { of(name)[1].1.to_string_lossy().parse().expect("a port") };
         assert_eq!(port("judge-4") - port("3"), PER_SLOT);
         assert_ne!(port("51"), port("1"));
-        assert_eq!(of("other").len(), 1, "what is no checkout of a pool has no ports");
+        assert_eq!(
+            of("other").len(),
+            1,
+            "what is no checkout of a pool has no ports"
+        );
     }
 }

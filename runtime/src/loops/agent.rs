@@ -1,7 +1,9 @@
 //! One try at an iteration: prompt, agent, what it said last, what it changed.
 
 use super::{LoopEvent, LoopSetup, Place};
-use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, Start, Workplace, not_started};
+use crate::attempt::{
+    Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, Start, Workplace, not_started,
+};
 use crate::step_error::{StepError, blocking};
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -30,7 +32,9 @@ pub(super) async fn run_agent(
     orders: watch::Receiver<Option<StopMode>>,
     tell: impl Fn(LoopEvent) + Send + Sync,
 ) -> Result<AgentEnd, StepError> {
-    let directory = setup.directory.attempt(setup.lane.as_str(), this.iteration, this.attempt);
+    let directory = setup
+        .directory
+        .attempt(setup.lane.as_str(), this.iteration, this.attempt);
     let before = snapshot(&setup).await;
     let (command, prompt) = match command(&setup, &this, &directory) {
         Ok(prepared) => prepared,
@@ -38,16 +42,31 @@ pub(super) async fn run_agent(
     };
     let mut follower = Follower::new(directory.stdout());
     let progress = |_: Progress| {
-        follower.lines(LogEnd::Growing).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
+        follower
+            .lines(LogEnd::Growing)
+            .into_iter()
+            .for_each(|line| tell(LoopEvent::Output(line)));
     };
     let output = command.output;
     let task = format!("{} iteration-{}", setup.lane, this.iteration).into();
-    let attempt = Attempt { task, number: AttemptNumber(this.attempt), start: Start::New, command, orders };
-    let Ran { mut report, warnings } = match runner(&setup, concurrent).run(attempt, progress).await {
+    let attempt = Attempt {
+        task,
+        number: AttemptNumber(this.attempt),
+        start: Start::New,
+        command,
+        orders,
+    };
+    let Ran {
+        mut report,
+        warnings,
+    } = match runner(&setup, concurrent).run(attempt, progress).await {
         Ok(ran) => ran,
         Err(trouble) => return ended_before_it_began(&setup, trouble),
     };
-    follower.lines(LogEnd::Final).into_iter().for_each(|line| tell(LoopEvent::Output(line)));
+    follower
+        .lines(LogEnd::Final)
+        .into_iter()
+        .for_each(|line| tell(LoopEvent::Output(line)));
     for message in warnings.into_iter().chain(report.noticed.iter().cloned()) {
         tell(LoopEvent::Warning { message });
     }
@@ -63,10 +82,20 @@ pub(super) async fn run_agent(
         Err(why) => Err(why),
     };
     let work = work.unwrap_or_else(|message| {
-        tell(LoopEvent::Warning { message: message.clone() });
-        WorkChanges { unseen: Some(message), ..WorkChanges::default() }
+        tell(LoopEvent::Warning {
+            message: message.clone(),
+        });
+        WorkChanges {
+            unseen: Some(message),
+            ..WorkChanges::default()
+        }
     });
-    Ok(AgentEnd { report, final_message: said.message, prompt, work })
+    Ok(AgentEnd {
+        report,
+        final_message: said.message,
+        prompt,
+        work,
+    })
 }
 
 async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, String> {
@@ -100,11 +129,26 @@ async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<Work
     let setup = Arc::clone(setup);
     let work = blocking(move || {
         let after = snapshot_now(&setup)?;
-        setup.repository.work_between(&before, &after, &setup.left_out)
+        setup
+            .repository
+            .work_between(&before, &after, &setup.left_out)
     });
     let work = work.await?;
-    let Work { commits, files, insertions, deletions, uncommitted } = work;
-    Ok(WorkChanges { commits, files, insertions, deletions, uncommitted, unseen: None })
+    let Work {
+        commits,
+        files,
+        insertions,
+        deletions,
+        uncommitted,
+    } = work;
+    Ok(WorkChanges {
+        commits,
+        files,
+        insertions,
+        deletions,
+        uncommitted,
+        unseen: None,
+    })
 }
 
 /// In a worktree, nothing is left uncommitted: its folder goes away, its branch stays.
@@ -124,8 +168,17 @@ async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), Strin
 }
 
 /// Writes the prompt and returns everything that starting the agent needs, and the prompt.
-fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Result<(AgentCommand, String), StepError> {
-    let unread = |error| StepError::of_task(format!("failed to read `{}`: {error}", setup.progress.path().display()));
+fn command(
+    setup: &LoopSetup,
+    this: &Try,
+    directory: &AttemptDirectory,
+) -> Result<(AgentCommand, String), StepError> {
+    let unread = |error| {
+        StepError::of_task(format!(
+            "failed to read `{}`: {error}",
+            setup.progress.path().display()
+        ))
+    };
     let progress = setup.progress.tail().map_err(unread)?;
     let context = LoopContext {
         iteration: this.iteration,
@@ -133,7 +186,10 @@ fn command(setup: &LoopSetup, this: &Try, directory: &AttemptDirectory) -> Resul
         last_failure: this.last_failure.clone(),
         ..setup.context.clone()
     };
-    let prompt = setup.prompt.render(&context).map_err(|error| StepError::of(&error))?;
+    let prompt = setup
+        .prompt
+        .render(&context)
+        .map_err(|error| StepError::of(&error))?;
     let launch = Launch {
         recipe: &setup.recipe,
         executor: &setup.executor,

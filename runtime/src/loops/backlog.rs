@@ -14,7 +14,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Reads the backlog; where there is none, nothing is open.
 pub(super) async fn look(setup: &LoopSetup) -> LoopInput {
-    let Some((source, options)) = &setup.backlog else { return LoopInput::Looked(BacklogView::default()) };
+    let Some((source, options)) = &setup.backlog else {
+        return LoopInput::Looked(BacklogView::default());
+    };
     let mut tries = 0;
     loop {
         match source.read(options) {
@@ -27,17 +29,40 @@ pub(super) async fn look(setup: &LoopSetup) -> LoopInput {
 }
 
 fn view(tasks: &[Task], statuses: &[Status]) -> BacklogView {
-    let all: BTreeMap<TaskId, Status> =
-        tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks)).map(pair).collect();
-    let is_wanted = |status: &Status| if statuses.is_empty() { status.is_open() } else { statuses.contains(status) };
+    let all: BTreeMap<TaskId, Status> = tasks
+        .iter()
+        .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
+        .map(pair)
+        .collect();
+    let is_wanted = |status: &Status| {
+        if statuses.is_empty() {
+            status.is_open()
+        } else {
+            statuses.contains(status)
+        }
+    };
     let is_held_up = |task: &&Task| {
-        let open = |id: &TaskId| all.get(id).is_some_and(|status| !status.satisfies_dependants());
+        let open = |id: &TaskId| {
+            all.get(id)
+                .is_some_and(|status| !status.satisfies_dependants())
+        };
         task.status != Status::InProgress && task.dependencies.iter().any(open)
     };
-    let open: Vec<&Task> = tasks.iter().filter(|task| is_wanted(&task.status)).collect();
+    let open: Vec<&Task> = tasks
+        .iter()
+        .filter(|task| is_wanted(&task.status))
+        .collect();
     let ids = |tasks: &[&Task]| tasks.iter().map(|task| task.id.clone()).collect();
-    let workable: Vec<&Task> = open.iter().copied().filter(|task| !is_held_up(task)).collect();
-    BacklogView { open: ids(&open), workable: ids(&workable), statuses: all }
+    let workable: Vec<&Task> = open
+        .iter()
+        .copied()
+        .filter(|task| !is_held_up(task))
+        .collect();
+    BacklogView {
+        open: ids(&open),
+        workable: ids(&workable),
+        statuses: all,
+    }
 }
 
 fn pair(task: &Task) -> (TaskId, Status) {
@@ -50,7 +75,11 @@ mod tests {
 
     fn task(id: &str, status: Status, dependencies: &[&str]) -> Task {
         let dependencies = dependencies.iter().map(|&id| id.into()).collect();
-        Task { status, dependencies, ..Task::new(id, "Build") }
+        Task {
+            status,
+            dependencies,
+            ..Task::new(id, "Build")
+        }
     }
 
     #[test]
@@ -66,7 +95,8 @@ mod tests {
         ];
         let of = |statuses: &[Status]| {
             let view = view(&tasks, statuses);
-            let text = |ids: &[TaskId]| ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ");
+            let text =
+                |ids: &[TaskId]| ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ");
             (text(&view.open), text(&view.workable), view.statuses.len())
         };
         assert_eq!(of(&[]), ("3 4 5".to_owned(), "3 5".to_owned(), 6));

@@ -58,8 +58,11 @@ impl ProgressFile {
             Err(error) => return Err(error),
         };
         let text = String::from_utf8_lossy(&bytes);
-        let whole_lines =
-            if (bytes.len() as u64) < TAIL_BYTES { &*text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
+        let whole_lines = if (bytes.len() as u64) < TAIL_BYTES {
+            &*text
+        } else {
+            text.split_once('\n').map_or("", |(_, rest)| rest)
+        };
         Ok(whole_lines.trim().to_owned())
     }
 
@@ -69,12 +72,19 @@ impl ProgressFile {
             std::fs::create_dir_all(folder)?;
         }
         let mut text = format!("# Loop progress\n# Started: {}\n", stamp(header.started_at));
-        let _ = writeln!(text, "# Preset: {}\n# Max iterations: {}", header.prompt, header.iterations);
+        let _ = writeln!(
+            text,
+            "# Preset: {}\n# Max iterations: {}",
+            header.prompt, header.iterations
+        );
         if let Some(tag) = header.tag {
             let _ = writeln!(text, "# Tag: {tag}");
         }
         if let Some(iteration) = header.cut_off {
-            let _ = writeln!(text, "# Goes on after: iteration {iteration}, which was cut off");
+            let _ = writeln!(
+                text,
+                "# Goes on after: iteration {iteration}, which was cut off"
+            );
         }
         self.append(&format!("{text}\n---\n\n"))
     }
@@ -82,7 +92,10 @@ impl ProgressFile {
     /// Appends what an iteration came to, unless the agent wrote about it itself and nothing went wrong.
     pub(super) fn entry(&self, record: &IterationRecord, length_before: u64) -> io::Result<()> {
         let wrote_itself = self.length() > length_before;
-        let went_well = matches!(record.status, IterationStatus::Success | IterationStatus::Complete);
+        let went_well = matches!(
+            record.status,
+            IterationStatus::Success | IterationStatus::Complete
+        );
         if wrote_itself && went_well {
             return Ok(());
         }
@@ -96,11 +109,20 @@ impl ProgressFile {
             (iteration, true) => format!("Iteration {iteration}: cut off"),
             (iteration, false) => format!("Loop cut off after iteration {iteration}"),
         };
-        self.append(&format!("## {what}\n- tm was killed, as was seen at {}\n\n", stamp(at)))
+        self.append(&format!(
+            "## {what}\n- tm was killed, as was seen at {}\n\n",
+            stamp(at)
+        ))
     }
 
     /// Appends the footer of a loop.
-    pub(super) fn end(&self, machine: &Iteration, status: LoopStatus, reason: &str, at: Timestamp) -> io::Result<()> {
+    pub(super) fn end(
+        &self,
+        machine: &Iteration,
+        status: LoopStatus,
+        reason: &str,
+        at: Timestamp,
+    ) -> io::Result<()> {
         self.append(&format!(
             "---\n# Loop ended: {}\n- Total iterations: {}\n- Tasks completed: {}\n- Final status: {status}\n- Reason: \
              {}\n\n",
@@ -139,14 +161,24 @@ fn entry(record: &IterationRecord) -> String {
             Some(status) => status.to_string(),
             None => "(none)".to_owned(),
         };
-        let _ = writeln!(text, "- Task {}: {} -> {}", shift.task, word(&shift.from), word(&shift.to));
+        let _ = writeln!(
+            text,
+            "- Task {}: {} -> {}",
+            shift.task,
+            word(&shift.from),
+            word(&shift.to)
+        );
     }
     for (id, subject) in &record.work.commits {
         let _ = writeln!(text, "- Commit {id}: {}", one_line(subject));
     }
     if record.work.files > 0 {
         let work = &record.work;
-        let _ = writeln!(text, "- Files: {} changed, +{} -{} lines", work.files, work.insertions, work.deletions);
+        let _ = writeln!(
+            text,
+            "- Files: {} changed, +{} -{} lines",
+            work.files, work.insertions, work.deletions
+        );
     }
     text.push('\n');
     text
@@ -181,7 +213,11 @@ mod tests {
             final_message: String::new(),
             claim: None,
             task_id: Some("7".into()),
-            tasks: vec![StatusShift { task: "7".into(), from: Some("pending".into()), to: Some("done".into()) }],
+            tasks: vec![StatusShift {
+                task: "7".into(),
+                from: Some("pending".into()),
+                to: Some("done".into()),
+            }],
             work: WorkChanges {
                 commits: vec![("abc".into(), "add it".into())],
                 files: 2,
@@ -207,9 +243,13 @@ mod tests {
     #[test]
     fn the_file_is_made_with_a_header_and_grows() {
         let (_folder, file) = file();
-        assert_eq!((file.tail().expect("nothing"), file.length()), (String::new(), 0));
+        assert_eq!(
+            (file.tail().expect("nothing"), file.length()),
+            (String::new(), 0)
+        );
         file.begin(&header()).expect("written");
-        file.entry(&record(IterationStatus::Success), file.length()).expect("written");
+        file.entry(&record(IterationStatus::Success), file.length())
+            .expect("written");
         let text = "# Loop progress\n# Started: 1970-01-01T00:00:00.000Z\n# Preset: default\n# Max iterations: 10\n\
                     # Tag: backend\n# Goes on after: iteration 3, which was cut off\n\n---\n\n\
                     ## Iteration 4: success (65 s)\n- 7 done; 1 commit\n- Task 7: pending -> done\n\
@@ -224,9 +264,11 @@ mod tests {
         let before = file.length();
         file.append("I did it.").expect("written");
         let after = file.length();
-        file.entry(&record(IterationStatus::Success), before).expect("nothing");
+        file.entry(&record(IterationStatus::Success), before)
+            .expect("nothing");
         assert_eq!(file.length(), after);
-        file.entry(&record(IterationStatus::Error), before).expect("written");
+        file.entry(&record(IterationStatus::Error), before)
+            .expect("written");
         let tail = file.tail().expect("a tail");
         assert!(tail.contains("I did it.\n## Iteration 4: error"), "{tail}");
     }
@@ -235,8 +277,13 @@ mod tests {
     fn the_end_of_a_long_file_begins_with_a_whole_line() {
         let (_folder, file) = file();
         file.begin(&header()).expect("written");
-        file.append(&"ünïcödé line\n".repeat(4_000)).expect("written");
+        file.append(&"ünïcödé line\n".repeat(4_000))
+            .expect("written");
         let tail = file.tail().expect("a tail");
-        assert!(tail.len() < 13_000 && tail.starts_with("ünïcödé line\n"), "{}", &tail[..40]);
+        assert!(
+            tail.len() < 13_000 && tail.starts_with("ünïcödé line\n"),
+            "{}",
+            &tail[..40]
+        );
     }
 }

@@ -57,7 +57,9 @@ pub struct CutOff {
 pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> {
     let mut found = Vec::new();
     // Whoever took the lock since has cleaned up what was before, so only the last loop can be unfinished.
-    let Some(last) = project.loops()?.pop() else { return Ok(found) };
+    let Some(last) = project.loops()?.pop() else {
+        return Ok(found);
+    };
     let directory = project.loop_directory(&last)?;
     for mut state in states(&directory)? {
         if state.ended.is_some() {
@@ -66,21 +68,31 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
         let cut_off = state.clone();
         let attempt = directory.attempt(state.lane.as_str(), state.iteration, state.attempt);
         let marks = marks(&state.id, &state.lane, state.iteration, state.attempt);
-        let ended_processes = end_abandoned(&crate::executor(project), &attempt.agent(), &marks).await;
+        let ended_processes =
+            end_abandoned(&crate::executor(project), &attempt.agent(), &marks).await;
         if let Err(error) = ProgressFile::new(state.progress_file.clone()).cut_off(&state, now()) {
             // A progress file that somebody has removed with its folder needs no note.
             tracing::warn!(%error, "the progress file can't be written");
         }
         state.ended = Some(LoopStatus::Interrupted);
         state.write(&directory)?;
-        found.push(CutOff { state: cut_off, ended_processes });
+        found.push(CutOff {
+            state: cut_off,
+            ended_processes,
+        });
     }
     Ok(found)
 }
 
 fn states(directory: &LoopDirectory) -> Result<Vec<LoopState>, Error> {
-    let entries = std::fs::read_dir(directory.path()).into_iter().flatten().flatten();
-    let is_state = |name: &str| name.strip_suffix(".json").is_some_and(|name| name.starts_with("state-"));
+    let entries = std::fs::read_dir(directory.path())
+        .into_iter()
+        .flatten()
+        .flatten();
+    let is_state = |name: &str| {
+        name.strip_suffix(".json")
+            .is_some_and(|name| name.starts_with("state-"))
+    };
     let files = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_state));
     files.map(|entry| Ok(read_json(&entry.path())?)).collect()
 }

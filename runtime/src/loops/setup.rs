@@ -93,8 +93,15 @@ impl Place {
         branch: &BranchName,
         base: &CommitId,
     ) -> Result<Self, preparation::Error> {
-        let worktree = Box::new(checkouts.worktree(branch, &BranchStart::New, base, &[]).await?);
-        Ok(Self::Worktree { checkouts: Box::new(checkouts), worktree })
+        let worktree = Box::new(
+            checkouts
+                .worktree(branch, &BranchStart::New, base, &[])
+                .await?,
+        );
+        Ok(Self::Worktree {
+            checkouts: Box::new(checkouts),
+            worktree,
+        })
     }
 
     /// Returns its folder.
@@ -109,7 +116,10 @@ impl Place {
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
         match self {
             Self::Checkout(_) => Vec::new(),
-            Self::Worktree { checkouts, worktree } => checkouts.variables(worktree.path()),
+            Self::Worktree {
+                checkouts,
+                worktree,
+            } => checkouts.variables(worktree.path()),
         }
     }
 
@@ -140,13 +150,21 @@ impl SharedCost {
     /// Records where a lane stands, and returns what the machine is to know of the others.
     pub(super) fn exchange(&self, lane: &Tag, own: Standing) -> Vec<LoopInput> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let others = || all.iter().filter(|(other, _)| *other != lane).map(|(_, standing)| standing);
+        let others = || {
+            all.iter()
+                .filter(|(other, _)| *other != lane)
+                .map(|(_, standing)| standing)
+        };
         let spent = others().map(|other| other.spent).sum();
-        let limited =
-            others().filter(|other| other.account == own.account).filter_map(|other| other.limited_until).max();
+        let limited = others()
+            .filter(|other| other.account == own.account)
+            .filter_map(|other| other.limited_until)
+            .max();
         all.insert(lane.clone(), own);
         let limited = limited.map(LoopInput::LimitedElsewhere);
-        std::iter::once(LoopInput::SpentElsewhere(spent)).chain(limited).collect()
+        std::iter::once(LoopInput::SpentElsewhere(spent))
+            .chain(limited)
+            .collect()
     }
 }
 
@@ -154,10 +172,19 @@ impl LoopSetup {
     /// Gives the worktree back, whose work is on its branch; what could not be committed is kept under a name of tm's.
     /// Returns what people should know.
     pub async fn give_back(self) -> Vec<String> {
-        let Place::Worktree { checkouts, worktree } = self.place else { return Vec::new() };
+        let Place::Worktree {
+            checkouts,
+            worktree,
+        } = self.place
+        else {
+            return Vec::new();
+        };
         let lane = tm_store::run::safe_name(&self.lane.as_str().into());
         let reference = format!("refs/tm/salvage/{}/{lane}/1", self.id);
-        let rest = format!("loop: what was left uncommitted\n\nTag: {}\nRun: {}\n", self.lane, self.id);
+        let rest = format!(
+            "loop: what was left uncommitted\n\nTag: {}\nRun: {}\n",
+            self.lane, self.id
+        );
         let (never_commit, hooks) = (self.never_commit, self.hooks);
         let released = blocking(move || {
             // A loop that was cut off may have left something, and a hook may refuse it.

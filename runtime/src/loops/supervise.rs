@@ -37,7 +37,9 @@ pub async fn run_loops(
     mut stops: mpsc::UnboundedReceiver<StopMode>,
     mut tell: impl FnMut(&TaggedLoopEvent),
 ) -> Result<Vec<TagLoopOutcome>, Error> {
-    let Some(first) = lanes.first() else { return Ok(Vec::new()) };
+    let Some(first) = lanes.first() else {
+        return Ok(Vec::new());
+    };
     let mut activity = ActivityLog::open(&first.directory.activity())?;
     let (stop, stopping) = watch::channel(false);
     let (sender, mut receiver) = mpsc::unbounded_channel();
@@ -71,18 +73,27 @@ pub async fn run_loops(
         }
     }
     while let Some(joined) = running.join_next().await {
-        outcomes.push(joined.map_err(|error| Error::LaneLost { why: error.to_string() })??);
+        outcomes.push(joined.map_err(|error| Error::LaneLost {
+            why: error.to_string(),
+        })??);
     }
     outcomes.sort_by(|left, right| left.lane.cmp(&right.lane));
     Ok(outcomes)
 }
 
 /// Returns a sender of events that are told as those of a lane.
-fn tagged(lane: Tag, sender: mpsc::UnboundedSender<TaggedLoopEvent>) -> mpsc::UnboundedSender<LoopEvent> {
+fn tagged(
+    lane: Tag,
+    sender: mpsc::UnboundedSender<TaggedLoopEvent>,
+) -> mpsc::UnboundedSender<LoopEvent> {
     let (events, mut receiver) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Some(event) = receiver.recv().await {
-            let told = TaggedLoopEvent { at: now(), lane: lane.clone(), event };
+            let told = TaggedLoopEvent {
+                at: now(),
+                lane: lane.clone(),
+                event,
+            };
             if sender.send(told).is_err() {
                 return;
             }
@@ -103,6 +114,12 @@ fn write_down(activity: &mut ActivityLog, told: &TaggedLoopEvent) -> Result<(), 
     if matches!(told.event, LoopEvent::Output(_)) {
         return Ok(());
     }
-    activity.append(told.at, &Line { event: &told.event, tag: &told.lane })?;
+    activity.append(
+        told.at,
+        &Line {
+            event: &told.event,
+            tag: &told.lane,
+        },
+    )?;
     Ok(activity.flush()?)
 }

@@ -38,7 +38,11 @@ impl TagLoop {
         concurrent: Arc<ConcurrentAttempts>,
         events: mpsc::UnboundedSender<LoopEvent>,
     ) -> Self {
-        let verification = if setup.test_command.is_some() { Verification::Each } else { Verification::Off };
+        let verification = if setup.test_command.is_some() {
+            Verification::Each
+        } else {
+            Verification::Off
+        };
         Self {
             machine: Iteration::new(setup.goal, verification, setup.limits.clone()),
             setup: Arc::new(setup),
@@ -54,7 +58,10 @@ impl TagLoop {
     }
 
     /// Goes on until the machine says that it is over.
-    pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>) -> Result<TagLoopOutcome, Error> {
+    pub(super) async fn run(
+        mut self,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<TagLoopOutcome, Error> {
         self.write_state(None)?;
         let (status, reason) = loop {
             let input = tokio::select! {
@@ -75,7 +82,11 @@ impl TagLoop {
 
     fn standing(&self) -> Standing {
         let (spent, limited_until) = (self.machine.cost_usd(), self.machine.limited_until());
-        Standing { spent, account: self.setup.recipe.account(), limited_until }
+        Standing {
+            spent,
+            account: self.setup.recipe.account(),
+            limited_until,
+        }
     }
 
     fn is_stopping(&self) -> bool {
@@ -97,16 +108,32 @@ impl TagLoop {
         for effect in effects {
             let setup = Arc::clone(&self.setup);
             match effect {
-                LoopEffect::LookAtBacklog => self.step = Box::pin(async move { look(&setup).await }),
-                LoopEffect::RunAgent { iteration, attempt } => self.run_agent(setup, iteration, attempt)?,
+                LoopEffect::LookAtBacklog => {
+                    self.step = Box::pin(async move { look(&setup).await })
+                }
+                LoopEffect::RunAgent { iteration, attempt } => {
+                    self.run_agent(setup, iteration, attempt)?
+                }
                 LoopEffect::Verify => {
-                    let command = setup.test_command.as_ref().map(ToString::to_string).unwrap_or_default();
+                    let command = setup
+                        .test_command
+                        .as_ref()
+                        .map(ToString::to_string)
+                        .unwrap_or_default();
                     self.tell(LoopEvent::Verifying { command });
-                    self.step = Box::pin(verify(setup, self.iteration, self.attempt, self.orders.subscribe()));
+                    self.step = Box::pin(verify(
+                        setup,
+                        self.iteration,
+                        self.attempt,
+                        self.orders.subscribe(),
+                    ));
                 }
                 LoopEffect::Record(record) => self.record(record)?,
                 LoopEffect::Sleep { until, waits_out } => {
-                    self.tell(LoopEvent::Waiting { until, failure: waits_out });
+                    self.tell(LoopEvent::Waiting {
+                        until,
+                        failure: waits_out,
+                    });
                     let pause = std::time::Duration::from_millis(until.since(now()));
                     self.step = Box::pin(async move {
                         tokio::time::sleep(pause).await;
@@ -121,14 +148,31 @@ impl TagLoop {
         Ok(None)
     }
 
-    fn run_agent(&mut self, setup: Arc<LoopSetup>, iteration: u32, attempt: u32) -> Result<(), Error> {
+    fn run_agent(
+        &mut self,
+        setup: Arc<LoopSetup>,
+        iteration: u32,
+        attempt: u32,
+    ) -> Result<(), Error> {
         (self.iteration, self.attempt, self.is_under_way) = (iteration, attempt, true);
         self.write_state(None)?;
         self.before = setup.progress.length();
         let last = setup.context.iterations;
-        self.tell(LoopEvent::IterationStarted { iteration, last, attempt });
-        let failed = self.machine.records().last().filter(|record| record.status == IterationStatus::Error);
-        let this = Try { iteration, attempt, last_failure: failed.map(|record| record.message.clone()) };
+        self.tell(LoopEvent::IterationStarted {
+            iteration,
+            last,
+            attempt,
+        });
+        let failed = self
+            .machine
+            .records()
+            .last()
+            .filter(|record| record.status == IterationStatus::Error);
+        let this = Try {
+            iteration,
+            attempt,
+            last_failure: failed.map(|record| record.message.clone()),
+        };
         let (events, orders) = (self.events.clone(), self.orders.subscribe());
         let concurrent = Arc::clone(&self.concurrent);
         let tell = move |event| {
@@ -146,7 +190,9 @@ impl TagLoop {
     fn record(&mut self, record: Box<IterationRecord>) -> Result<(), Error> {
         if let Err(error) = self.setup.progress.entry(&record, self.before) {
             let path = self.setup.progress.path().display();
-            self.tell(LoopEvent::Warning { message: format!("failed to write `{path}`: {error}") });
+            self.tell(LoopEvent::Warning {
+                message: format!("failed to write `{path}`: {error}"),
+            });
         }
         self.tell(LoopEvent::IterationEnded { record });
         self.is_under_way = false;
@@ -157,9 +203,11 @@ impl TagLoop {
         let setup = &self.setup;
         let worktree = match &setup.place {
             Place::Checkout(_) => None,
-            Place::Worktree { worktree, .. } => {
-                Some((worktree.path().to_owned(), worktree.branch().to_string(), worktree.base().clone()))
-            }
+            Place::Worktree { worktree, .. } => Some((
+                worktree.path().to_owned(),
+                worktree.branch().to_string(),
+                worktree.base().clone(),
+            )),
         };
         let state = LoopState {
             version: 1,
@@ -178,14 +226,26 @@ impl TagLoop {
     /// Writes the footer and the last state, gives the worktree back, and tells how it ended.
     async fn finish(self, status: LoopStatus, reason: String) -> Result<TagLoopOutcome, Error> {
         let ended_at = now();
-        if let Err(error) = self.setup.progress.end(&self.machine, status, &reason, ended_at) {
+        if let Err(error) = self
+            .setup
+            .progress
+            .end(&self.machine, status, &reason, ended_at)
+        {
             let path = self.setup.progress.path().display();
-            self.tell(LoopEvent::Warning { message: format!("failed to write `{path}`: {error}") });
+            self.tell(LoopEvent::Warning {
+                message: format!("failed to write `{path}`: {error}"),
+            });
         }
         self.write_state(Some(status))?;
         let tasks_completed = self.machine.tasks_completed();
         let (lane, branch) = (self.setup.lane.clone(), self.setup.place.branch());
-        let Self { setup, machine, step, events, .. } = self;
+        let Self {
+            setup,
+            machine,
+            step,
+            events,
+            ..
+        } = self;
         drop(step);
         // Nothing else has it once the last step is dropped.
         if let Some(setup) = Arc::into_inner(setup) {
@@ -193,8 +253,19 @@ impl TagLoop {
                 let _nobody_listens = events.send(LoopEvent::Warning { message });
             }
         }
-        let _nobody_listens = events.send(LoopEvent::Ended { status, reason: reason.clone(), tasks_completed });
-        Ok(TagLoopOutcome { lane, machine, status, reason, branch, ended_at })
+        let _nobody_listens = events.send(LoopEvent::Ended {
+            status,
+            reason: reason.clone(),
+            tasks_completed,
+        });
+        Ok(TagLoopOutcome {
+            lane,
+            machine,
+            status,
+            reason,
+            branch,
+            ended_at,
+        })
     }
 }
 
@@ -205,10 +276,19 @@ async fn verify(
     attempt: u32,
     mut orders: watch::Receiver<Option<StopMode>>,
 ) -> LoopInput {
-    let Some(command) = &setup.test_command else { return LoopInput::Verified(Ok(())) };
-    let directory = setup.directory.attempt(setup.lane.as_str(), iteration, attempt);
+    let Some(command) = &setup.test_command else {
+        return LoopInput::Verified(Ok(()));
+    };
+    let directory = setup
+        .directory
+        .attempt(setup.lane.as_str(), iteration, attempt);
     let (executor, variables) = (&setup.executor, &setup.place.variables());
-    let place = TestPlace { worktree: setup.place.folder(), scratch: directory.path(), executor, variables };
+    let place = TestPlace {
+        worktree: setup.place.folder(),
+        scratch: directory.path(),
+        executor,
+        variables,
+    };
     tokio::select! {
         report = run_tests(command, place, "tests") => {
             LoopInput::Verified(if is_green(&report) { Ok(()) } else { Err(what_fails(&report)) })
@@ -229,13 +309,24 @@ fn what_fails(report: &TestReport) -> String {
         .filter(|(_, outcome)| **outcome == TestOutcome::Failed)
         .map(|(name, _)| name.as_str())
         .collect();
-    let tail = || report.output_tail.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let tail = || {
+        report
+            .output_tail
+            .lines()
+            .rev()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+    };
     match (&report.end, failed.as_slice()) {
         (CommandEnd::NotStarted(why), _) => format!("they could not be started: {why}"),
         (CommandEnd::TimedOut, _) => "they did not end within their limit".to_owned(),
         (_, []) => match &report.broken {
             Some(broken) => broken.clone(),
-            None => format!("the command fails: {}", tail().chars().take(200).collect::<String>()),
+            None => format!(
+                "the command fails: {}",
+                tail().chars().take(200).collect::<String>()
+            ),
         },
         (_, failed) => {
             let more = if failed.len() > SHOWN { ", …" } else { "" };

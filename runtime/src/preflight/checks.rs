@@ -23,11 +23,16 @@ pub(super) async fn of_checkout(ground: &Ground, folder: &Path) -> Result<Vec<Pr
 fn filters(ground: &Ground) -> Result<Vec<Problem>, Error> {
     let mut problems = Vec::new();
     for need in ground.repository.filters(&ground.tree)? {
-        let program = need.command.as_deref().and_then(|command| command.split_whitespace().next());
+        let program = need
+            .command
+            .as_deref()
+            .and_then(|command| command.split_whitespace().next());
         let missing = match program {
             None => "git knows no such filter here".to_owned(),
             // A program that is given its place, or its name in quotes, is not looked for.
-            Some(program) if which::which(program).is_err() && !program.contains(['"', '\'', '/', '$']) => {
+            Some(program)
+                if which::which(program).is_err() && !program.contains(['"', '\'', '/', '$']) =>
+            {
                 format!("`{program}` is not there")
             }
             Some(_) => continue,
@@ -41,7 +46,10 @@ fn filters(ground: &Ground) -> Result<Vec<Problem>, Error> {
         };
         problems.push(Problem {
             check: "filters".to_owned(),
-            what: format!("`{}` has the filter `{}`, and {missing}", need.file, need.name),
+            what: format!(
+                "`{}` has the filter `{}`, and {missing}",
+                need.file, need.name
+            ),
             last_lines: Vec::new(),
             hint,
         });
@@ -55,9 +63,14 @@ fn submodules(ground: &Ground, folder: &Path) -> Result<Vec<Problem>, Error> {
         return Ok(Vec::new());
     }
     let nested = ground.repository.nested_repositories(&ground.tree)?;
-    let is_empty =
-        |path: &String| std::fs::read_dir(folder.join(path)).map_or(true, |mut entries| entries.next().is_none());
-    let empty: Vec<String> = nested.into_iter().filter(is_empty).map(|path| format!("`{path}`")).collect();
+    let is_empty = |path: &String| {
+        std::fs::read_dir(folder.join(path)).map_or(true, |mut entries| entries.next().is_none())
+    };
+    let empty: Vec<String> = nested
+        .into_iter()
+        .filter(is_empty)
+        .map(|path| format!("`{path}`"))
+        .collect();
     if empty.is_empty() {
         return Ok(Vec::new());
     }

@@ -34,13 +34,20 @@ impl BrokenBase {
     /// As `--allow-broken-base` says.
     #[must_use]
     pub const fn allowed_if(is_allowed: bool) -> Self {
-        if is_allowed { Self::Allowed } else { Self::Refused }
+        if is_allowed {
+            Self::Allowed
+        } else {
+            Self::Refused
+        }
     }
 
     /// Notes in what was seen whether the run goes on in spite of it.
     #[must_use]
     pub fn noted(self, preflight: Preflight) -> Preflight {
-        Preflight { is_overridden: !preflight.is_good() && self == Self::Allowed, ..preflight }
+        Preflight {
+            is_overridden: !preflight.is_good() && self == Self::Allowed,
+            ..preflight
+        }
     }
 
     /// Refuses what could prove nothing, unless that is allowed.
@@ -48,7 +55,11 @@ impl BrokenBase {
     /// # Errors
     /// It is not.
     pub fn decided(self, preflight: Preflight) -> Result<Preflight, BrokenTests> {
-        if preflight.is_good() || self == Self::Allowed { Ok(preflight) } else { Err(BrokenTests(preflight.problems)) }
+        if preflight.is_good() || self == Self::Allowed {
+            Ok(preflight)
+        } else {
+            Err(BrokenTests(preflight.problems))
+        }
     }
 }
 
@@ -99,8 +110,14 @@ pub async fn look_first(
 ) -> Result<Preflight, StepError> {
     let (repository, commit) = (measurements.repository().clone(), base.clone());
     let tree = blocking(move || repository.tree_of(&commit)).await?;
-    let ground = Ground { repository: measurements.repository().clone(), tree };
-    let mut preflight = Preflight { problems: checks::of_tree(&ground).await?, ..Preflight::default() };
+    let ground = Ground {
+        repository: measurements.repository().clone(),
+        tree,
+    };
+    let mut preflight = Preflight {
+        problems: checks::of_tree(&ground).await?,
+        ..Preflight::default()
+    };
     if !preflight.is_good() {
         // A checkout without the filters that it needs is not that of the tree.
         return Ok(cleaned(preflight));
@@ -116,15 +133,23 @@ pub async fn look_first(
     };
     preflight.setup_ms = measurements.has_setup().then(|| milliseconds(begun));
     preflight.problems = checks::of_checkout(&ground, checkout.path()).await?;
-    let advice: Vec<String> = commands.iter().map(|command| how_to_report(command, checkout.path())).collect();
+    let advice: Vec<String> = commands
+        .iter()
+        .map(|command| how_to_report(command, checkout.path()))
+        .collect();
     drop(checkout);
     let (repository, tree) = (ground.repository, ground.tree);
-    let paths: Vec<String> = blocking(move || Ok::<_, Error>(repository.paths(&tree)?.into_iter().collect())).await?;
+    let paths: Vec<String> =
+        blocking(move || Ok::<_, Error>(repository.paths(&tree)?.into_iter().collect())).await?;
     for (command, advice) in commands.iter().zip(advice) {
         let begun = Instant::now();
         let report = measurements.at(base, command).await;
         let again = if has_failing_tests(&report) {
-            Some(measurements.measure(base, command, scratch, "base-again").await?)
+            Some(
+                measurements
+                    .measure(base, command, scratch, "base-again")
+                    .await?,
+            )
         } else {
             None
         };
@@ -170,7 +195,10 @@ fn of_setup(failed: &SetupFailed) -> Problem {
 fn cleaned(mut preflight: Preflight) -> Preflight {
     for problem in &mut preflight.problems {
         problem.what = tm_untrusted::clean(&problem.what);
-        problem.last_lines.iter_mut().for_each(|line| *line = tm_untrusted::clean(line));
+        problem
+            .last_lines
+            .iter_mut()
+            .for_each(|line| *line = tm_untrusted::clean(line));
     }
     preflight
 }

@@ -28,22 +28,41 @@ pub(super) fn changed_tests(changes: &[Change], closure: &Closure) -> Vec<String
     let is_changed = |change: &&Change| match change.kind {
         // A package of tests runs its own file before any test.
         ChangeKind::Added => {
-            decides(&change.path) || is_test_path(&change.path) && change.path.ends_with("/__init__.py")
+            decides(&change.path)
+                || is_test_path(&change.path) && change.path.ends_with("/__init__.py")
         }
-        ChangeKind::Modified | ChangeKind::Deleted => is_test_path(&change.path) || decides(&change.path),
+        ChangeKind::Modified | ChangeKind::Deleted => {
+            is_test_path(&change.path) || decides(&change.path)
+        }
     };
-    changes.iter().filter(is_changed).map(|change| change.path.clone()).collect()
+    changes
+        .iter()
+        .filter(is_changed)
+        .map(|change| change.path.clone())
+        .collect()
 }
 
 impl Prover<'_> {
     pub(super) async fn changes(&self, since: &CommitId) -> Result<Vec<Change>, StepError> {
         let (since, tree) = (since.clone(), self.work.tree.clone());
-        let changes = self.git(move |repository| repository.changed_files_to_tree(&since, &tree)).await?;
-        Ok(changes.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect())
+        let changes = self
+            .git(move |repository| repository.changed_files_to_tree(&since, &tree))
+            .await?;
+        Ok(changes
+            .into_iter()
+            .map(|file| Change {
+                kind: kind(file.change),
+                path: file.path,
+            })
+            .collect())
     }
 
     /// The test files of a RED, and files of code whose own section of tests it changed.
-    pub(super) async fn red_files(&self, changes: &[Change], base: &CommitId) -> Result<Vec<String>, StepError> {
+    pub(super) async fn red_files(
+        &self,
+        changes: &[Change],
+        base: &CommitId,
+    ) -> Result<Vec<String>, StepError> {
         let mut files = test_files_of_red(changes);
         for change in changes {
             if !files.contains(&change.path) && self.section_differs(base, &change.path).await? {
@@ -57,7 +76,9 @@ impl Prover<'_> {
     async fn section_differs(&self, base: &CommitId, path: &str) -> Result<bool, StepError> {
         let (base, tree, path) = (base.clone(), self.work.tree.clone(), path.to_owned());
         self.git(move |repository| {
-            let section = |text: Option<String>| text.and_then(|text| test_section(&path, &text).map(str::to_owned));
+            let section = |text: Option<String>| {
+                text.and_then(|text| test_section(&path, &text).map(str::to_owned))
+            };
             let before = section(repository.text_at(&base, &path)?);
             Ok(before != section(repository.text_in_tree(&tree, &path)?))
         })
@@ -71,27 +92,51 @@ impl Prover<'_> {
             let mut files = Vec::new();
             for file in repository.changed_files(&from, &to)? {
                 let text = repository.text_at(&to, &file.path)?;
-                files.push(RedFile { kind: kind(file.change), path: file.path, text });
+                files.push(RedFile {
+                    kind: kind(file.change),
+                    path: file.path,
+                    text,
+                });
             }
-            let changes: Vec<Change> =
-                files.iter().map(|file| Change { path: file.path.clone(), kind: file.kind }).collect();
+            let changes: Vec<Change> = files
+                .iter()
+                .map(|file| Change {
+                    path: file.path.clone(),
+                    kind: file.kind,
+                })
+                .collect();
             let test_files = test_files_of_red(&changes);
             let holds_tests = |file: &&RedFile| {
                 let text = file.text.as_deref().unwrap_or_default();
                 test_files.contains(&file.path) || test_section(&file.path, text).is_some()
             };
             let with_text = |file: &RedFile| Some((file.path.clone(), file.text.clone()?));
-            let tests = files.iter().filter(holds_tests).filter_map(with_text).collect();
+            let tests = files
+                .iter()
+                .filter(holds_tests)
+                .filter_map(with_text)
+                .collect();
             let links = repository.links(&repository.tree_of(&to)?)?;
             let led_to = files.iter().filter(|file| links.contains_key(&file.path));
-            let led_to = led_to.filter_map(|file| Some((file.path.clone(), leads_to(&file.path, &links)?))).collect();
-            Ok(Brought { files, test_files, tests, led_to })
+            let led_to = led_to
+                .filter_map(|file| Some((file.path.clone(), leads_to(&file.path, &links)?)))
+                .collect();
+            Ok(Brought {
+                files,
+                test_files,
+                tests,
+                led_to,
+            })
         })
         .await
     }
 
     /// Test files, and sections of tests, that are no longer RED's. What landed meanwhile is in the base already.
-    pub(super) async fn tampered(&self, brought: &Brought, changes: &[Change]) -> Result<Vec<String>, StepError> {
+    pub(super) async fn tampered(
+        &self,
+        brought: &Brought,
+        changes: &[Change],
+    ) -> Result<Vec<String>, StepError> {
         let mut tampered = Vec::new();
         for change in changes {
             let is_of_red = brought.files.iter().any(|file| file.path == change.path);
@@ -105,7 +150,11 @@ impl Prover<'_> {
     }
 
     /// What the test command reaches where the work started; `tests` are RED's.
-    pub(super) async fn closure(&self, changes: &[Change], tests: &[String]) -> Result<Closure, StepError> {
+    pub(super) async fn closure(
+        &self,
+        changes: &[Change],
+        tests: &[String],
+    ) -> Result<Closure, StepError> {
         let (base, command) = (self.work.base.clone(), self.command.clone());
         let changed: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
         let tests = tests.to_vec();
@@ -115,12 +164,18 @@ impl Prover<'_> {
             let follow = |tests: &[String]| closure_in(repository, &tree, &paths, &command, tests);
             let closure = follow(&tests);
             // Only where code would count as runner is it asked which code the other tests reach.
-            let is_code = |path: &&String| is_source(path) && runner_file(path, &closure) == RunnerFile::Whole;
+            let is_code = |path: &&String| {
+                is_source(path) && runner_file(path, &closure) == RunnerFile::Whole
+            };
             if !changed.iter().any(|path| is_code(&path)) {
                 return Ok(closure);
             }
-            let others = paths.iter().filter(|path| is_test_path(path) && is_source(path) && !tests.contains(path));
-            Ok(follow(&tests.iter().chain(others).cloned().collect::<Vec<_>>()))
+            let others = paths
+                .iter()
+                .filter(|path| is_test_path(path) && is_source(path) && !tests.contains(path));
+            Ok(follow(
+                &tests.iter().chain(others).cloned().collect::<Vec<_>>(),
+            ))
         })
         .await
     }
@@ -132,12 +187,26 @@ impl Prover<'_> {
         closure: &Closure,
     ) -> Result<Vec<String>, StepError> {
         let mut changed = Vec::new();
-        for change in changes.iter().filter(|change| runner_file(&change.path, closure) == RunnerFile::Partly) {
-            let (base, tree, path) = (self.work.base.clone(), self.work.tree.clone(), change.path.clone());
+        for change in changes
+            .iter()
+            .filter(|change| runner_file(&change.path, closure) == RunnerFile::Partly)
+        {
+            let (base, tree, path) = (
+                self.work.base.clone(),
+                self.work.tree.clone(),
+                change.path.clone(),
+            );
             let (before, after) = self
-                .git(move |repository| Ok((repository.text_at(&base, &path)?, repository.text_in_tree(&tree, &path)?)))
+                .git(move |repository| {
+                    Ok((
+                        repository.text_at(&base, &path)?,
+                        repository.text_in_tree(&tree, &path)?,
+                    ))
+                })
                 .await?;
-            let settings = |text: Option<String>| text.and_then(|text| runner_settings(&change.path, &text, closure));
+            let settings = |text: Option<String>| {
+                text.and_then(|text| runner_settings(&change.path, &text, closure))
+            };
             if settings(before) != settings(after) {
                 changed.push(change.path.clone());
             }
@@ -154,7 +223,13 @@ fn closure_in(
     tests: &[String],
 ) -> Closure {
     // A file that can't be read calls nothing.
-    let read = |path: &str| repository.text_in_tree(tree, path).ok().flatten().filter(|_| paths.contains(path));
+    let read = |path: &str| {
+        repository
+            .text_in_tree(tree, path)
+            .ok()
+            .flatten()
+            .filter(|_| paths.contains(path))
+    };
     Closure::of(command, &TreeFiles { paths, read: &read }, tests)
 }
 

@@ -6,8 +6,8 @@ use super::{Prover, RedCommit};
 use crate::step_error::StepError;
 use tm_executors::testing::told_by_exit_status;
 use tm_scheduler::verdict::{
-    AsBefore, Change, ChangeKind, GreenWork, RedFacts, brought_by_red, is_fixture, is_test_path, judge_green,
-    names_path, with_files_as_before,
+    AsBefore, Change, ChangeKind, GreenWork, RedFacts, brought_by_red, is_fixture, is_test_path,
+    judge_green, names_path, with_files_as_before,
 };
 use tm_scheduler::{Proof, TestReport};
 
@@ -15,16 +15,23 @@ impl Prover<'_> {
     pub(super) async fn green(&self) -> Result<(Proof, TestReport), StepError> {
         let base = self.base().await;
         let changes = self.changes(&self.work.base).await?;
-        let Some(red) = &self.work.red else { return self.green_without_red(&base, &changes).await };
+        let Some(red) = &self.work.red else {
+            return self.green_without_red(&base, &changes).await;
+        };
         let brought = self.brought(red).await?;
-        let (mut facts, tampered) = (facts(red, &brought), self.tampered(&brought, &changes).await?);
+        let (mut facts, tampered) = (
+            facts(red, &brought),
+            self.tampered(&brought, &changes).await?,
+        );
         let closure = self.closure(&changes, &brought.test_files).await?;
         let runner = self.changed_settings(&changes, &closure).await?;
         let without_red = self.without_red(red).await?;
         let after = self.measure("work").await?;
         let rerun = self.rerun(&base, &after).await?;
         // A command without names has to pass as a whole, whatever it did before.
-        facts.new_tests.extend(told_by_exit_status(self.command, &after));
+        facts
+            .new_tests
+            .extend(told_by_exit_status(self.command, &after));
         let green = GreenWork {
             base: &base,
             without_red: &without_red,
@@ -53,7 +60,11 @@ impl Prover<'_> {
     }
 
     /// A GREEN of which no RED is known is held to what was there before.
-    async fn green_without_red(&self, base: &TestReport, changes: &[Change]) -> Result<(Proof, TestReport), StepError> {
+    async fn green_without_red(
+        &self,
+        base: &TestReport,
+        changes: &[Change],
+    ) -> Result<(Proof, TestReport), StepError> {
         let closure = self.closure(changes, &[]).await?;
         let runner = self.changed_settings(changes, &closure).await?;
         let after = self.measure("work").await?;
@@ -68,17 +79,33 @@ impl Prover<'_> {
             runner: &runner,
         };
         let proof = judge_green(&green, self.work.rules);
-        let files = AsBefore { tests: changed_tests(changes, &closure), frozen: Vec::new() };
-        let proof = if proof.holds() { self.as_before(proof, &green, &files).await? } else { proof };
+        let files = AsBefore {
+            tests: changed_tests(changes, &closure),
+            frozen: Vec::new(),
+        };
+        let proof = if proof.holds() {
+            self.as_before(proof, &green, &files).await?
+        } else {
+            proof
+        };
         Ok((proof, after))
     }
 
-    async fn as_before(&self, proof: Proof, green: &GreenWork<'_>, files: &AsBefore) -> Result<Proof, StepError> {
+    async fn as_before(
+        &self,
+        proof: Proof,
+        green: &GreenWork<'_>,
+        files: &AsBefore,
+    ) -> Result<Proof, StepError> {
         if files.is_empty() {
             return Ok(proof);
         }
         let as_before = self.measure_with(&files.paths(), "tests-as-before").await?;
-        let green = GreenWork { after: &as_before, rerun: None, ..*green };
+        let green = GreenWork {
+            after: &as_before,
+            rerun: None,
+            ..*green
+        };
         Ok(with_files_as_before(proof, &green, files, self.work.rules))
     }
 
@@ -88,7 +115,9 @@ impl Prover<'_> {
             red.base.clone()
         } else {
             let base = self.work.base.clone();
-            let parent = self.git(move |repository| repository.first_parent(&base)).await?;
+            let parent = self
+                .git(move |repository| repository.first_parent(&base))
+                .await?;
             parent.unwrap_or_else(|| red.base.clone())
         };
         Ok(self.measurements.at(&commit, self.command).await)
@@ -99,14 +128,20 @@ impl Prover<'_> {
 /// lead to, and data for tests that RED's tests name.
 fn as_before(brought: &Brought, changes: &[Change], tests: Vec<String>) -> AsBefore {
     let mut frozen = brought_by_red(&brought.files, &brought.tests, changes);
-    for change in changes.iter().filter(|change| change.kind != ChangeKind::Added) {
+    for change in changes
+        .iter()
+        .filter(|change| change.kind != ChangeKind::Added)
+    {
         let path = &change.path;
         let is_led_to = |target: &str| path == target || path.starts_with(&format!("{target}/"));
         if let Some((link, _)) = brought.led_to.iter().find(|(_, target)| is_led_to(target)) {
             frozen.push((path.clone(), format!("RED's `{link}` leads to it")));
         } else if is_fixture(path)
             && !is_test_path(path)
-            && brought.tests.iter().any(|(test, text)| names_path(test, text, path))
+            && brought
+                .tests
+                .iter()
+                .any(|(test, text)| names_path(test, text, path))
         {
             frozen.push((path.clone(), "read by RED's tests".to_owned()));
         }
@@ -118,5 +153,9 @@ fn as_before(brought: &Brought, changes: &[Change], tests: Vec<String>) -> AsBef
 
 fn facts(red: &RedCommit, brought: &Brought) -> RedFacts {
     let files = brought.tests.iter().map(|(path, _)| path.clone()).collect();
-    RedFacts { new_tests: red.tests.clone(), unloaded: red.unloaded.clone(), files }
+    RedFacts {
+        new_tests: red.tests.clone(),
+        unloaded: red.unloaded.clone(),
+        files,
+    }
 }

@@ -14,8 +14,8 @@ use files::kind;
 use std::path::PathBuf;
 use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
 use tm_scheduler::verdict::{
-    AsBefore, Change, RedWork, Rules, Strictness, is_test_path, judge_plain, judge_plain_as_before, judge_red,
-    lead_out, needs_rerun, old_tests_got_worse, test_files_of_red,
+    AsBefore, Change, RedWork, Rules, Strictness, is_test_path, judge_plain, judge_plain_as_before,
+    judge_red, lead_out, needs_rerun, old_tests_got_worse, test_files_of_red,
 };
 use tm_scheduler::{AttemptRecord, CommitId, Failure, Phase, Proof, Reason, Strength, TestReport};
 use tm_worktrees::{Error, Repository, TreeId};
@@ -76,18 +76,39 @@ pub async fn red_commit(
 ) -> Result<RedCommit, StepError> {
     let (repository, red) = (measurements.repository().clone(), commit.clone());
     let (base, changes) = blocking(move || {
-        let base = repository.first_parent(&red)?.unwrap_or_else(|| red.clone());
+        let base = repository
+            .first_parent(&red)?
+            .unwrap_or_else(|| red.clone());
         let changes = repository.changed_files(&base, &red)?;
         Ok::<_, Error>((base, changes))
     })
     .await?;
-    let changes: Vec<Change> =
-        changes.into_iter().map(|file| Change { kind: kind(file.change), path: file.path }).collect();
-    let (before, after) = (measurements.at(&base, command).await, measurements.at(commit, command).await);
+    let changes: Vec<Change> = changes
+        .into_iter()
+        .map(|file| Change {
+            kind: kind(file.change),
+            path: file.path,
+        })
+        .collect();
+    let (before, after) = (
+        measurements.at(&base, command).await,
+        measurements.at(commit, command).await,
+    );
     let test_files = test_files_of_red(&changes);
-    let work = RedWork { base: &before, after: &after, rerun: None, without_tests: None, test_files: &test_files };
+    let work = RedWork {
+        base: &before,
+        after: &after,
+        rerun: None,
+        without_tests: None,
+        test_files: &test_files,
+    };
     let proof = judge_red(&work, Strictness::Relaxed);
-    Ok(RedCommit { base, commit: commit.clone(), tests: proof.new, unloaded: proof.unloaded })
+    Ok(RedCommit {
+        base,
+        commit: commit.clone(),
+        tests: proof.new,
+        unloaded: proof.unloaded,
+    })
 }
 
 /// What a proof says when the tests saw more than others will.
@@ -102,15 +123,27 @@ pub async fn prove(work: &Work, measurements: &TestResultCache) -> Result<Proof,
     let (repository, base) = (measurements.repository().clone(), work.base.clone());
     if blocking(move || repository.tree_of(&base)).await? == work.tree {
         let why = "nothing differs from what the attempt started from";
-        return Ok(Proof::refused(Failure::NothingDone, Reason::NothingChanged, why));
+        return Ok(Proof::refused(
+            Failure::NothingDone,
+            Reason::NothingChanged,
+            why,
+        ));
     }
     let links = links_out(work, measurements).await?;
     if !links.is_empty() {
-        let why =
-            format!("symbolic links lead out of the tree, where every clone has something else: {}", links.join(", "));
-        return Ok(Proof::refused(Failure::WorkRefused, Reason::LinkOutOfTree, why));
+        let why = format!(
+            "symbolic links lead out of the tree, where every clone has something else: {}",
+            links.join(", ")
+        );
+        return Ok(Proof::refused(
+            Failure::WorkRefused,
+            Reason::LinkOutOfTree,
+            why,
+        ));
     }
-    let Some(command) = &work.command else { return Ok(of_tree(without_tests(work.phase), work)) };
+    let Some(command) = &work.command else {
+        return Ok(of_tree(without_tests(work.phase), work));
+    };
     let prover = Prover::new(work, command, measurements).await?;
     let (mut proof, after) = match work.phase {
         Phase::Red => prover.red().await?,
@@ -132,31 +165,53 @@ fn with_weakest(mut proof: Proof, command: &TestCommand, after: &TestReport) -> 
     let weak = told_by_exit_status(command, after);
     if !weak.is_empty() {
         proof.strength = Strength::ExitStatusOnly;
-        proof.notes.push(format!("judged by exit status only: {}", weak.join(", ")));
+        proof
+            .notes
+            .push(format!("judged by exit status only: {}", weak.join(", ")));
     }
     proof
 }
 
 /// Says which tree a proof is of.
 fn of_tree(proof: Proof, work: &Work) -> Proof {
-    Proof { tree: Some(work.tree.to_string()), ..proof }
+    Proof {
+        tree: Some(work.tree.to_string()),
+        ..proof
+    }
 }
 
 /// Judges work that is to change no behaviour: the tests are the same, and nothing got worse.
 ///
 /// # Errors
 /// git or the disk refused; nothing is known of the work then.
-pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &TestResultCache) -> Result<Proof, StepError> {
-    let Some(command) = &work.command else { return Ok(without_tests(Phase::Green)) };
+pub(crate) async fn prove_same_behaviour(
+    work: &Work,
+    measurements: &TestResultCache,
+) -> Result<Proof, StepError> {
+    let Some(command) = &work.command else {
+        return Ok(without_tests(Phase::Green));
+    };
     let prover = Prover::new(work, command, measurements).await?;
     let changes = prover.changes(&work.base).await?;
     let closure = prover.closure(&changes, &[]).await?;
-    let is_of_tests =
-        |change: &&Change| is_test_path(&change.path) || runner_file(&change.path, &closure) != RunnerFile::No;
-    let of_tests: Vec<String> = changes.iter().filter(is_of_tests).map(|change| change.path.clone()).collect();
+    let is_of_tests = |change: &&Change| {
+        is_test_path(&change.path) || runner_file(&change.path, &closure) != RunnerFile::No
+    };
+    let of_tests: Vec<String> = changes
+        .iter()
+        .filter(is_of_tests)
+        .map(|change| change.path.clone())
+        .collect();
     if !of_tests.is_empty() {
-        let why = format!("tests, or what decides how they are run, were changed: {}", of_tests.join(", "));
-        return Ok(Proof::refused(Failure::TestsTampered, Reason::RedTestsChanged, why));
+        let why = format!(
+            "tests, or what decides how they are run, were changed: {}",
+            of_tests.join(", ")
+        );
+        return Ok(Proof::refused(
+            Failure::TestsTampered,
+            Reason::RedTestsChanged,
+            why,
+        ));
     }
     let (proof, after) = prover.plain().await?;
     let proof = with_weakest(proof, command, &after);
@@ -168,9 +223,16 @@ pub(crate) async fn prove_same_behaviour(work: &Work, measurements: &TestResultC
 
 /// New or changed symbolic links of the work that lead out of its tree.
 async fn links_out(work: &Work, measurements: &TestResultCache) -> Result<Vec<String>, StepError> {
-    let (repository, base, tree) = (measurements.repository().clone(), work.base.clone(), work.tree.clone());
+    let (repository, base, tree) = (
+        measurements.repository().clone(),
+        work.base.clone(),
+        work.tree.clone(),
+    );
     blocking(move || {
-        let (before, after) = (repository.links(&repository.tree_of(&base)?)?, repository.links(&tree)?);
+        let (before, after) = (
+            repository.links(&repository.tree_of(&base)?)?,
+            repository.links(&tree)?,
+        );
         Ok::<_, Error>(lead_out(&before, &after))
     })
     .await
@@ -183,8 +245,12 @@ fn without_tests(phase: Phase) -> Proof {
         Phase::Red => Proof::refused(Failure::RedCannotRun, Reason::CannotRun, why),
         Phase::Green => Proof::refused(Failure::GreenFailing, Reason::CannotRun, why),
         Phase::None => {
-            let notes = vec!["no test command: that something changed is all that was proven".to_owned()];
-            Proof { notes, ..Proof::default() }
+            let notes =
+                vec!["no test command: that something changed is all that was proven".to_owned()];
+            Proof {
+                notes,
+                ..Proof::default()
+            }
         }
     }
 }
@@ -203,9 +269,18 @@ impl<'a> Prover<'a> {
         command: &'a TestCommand,
         measurements: &'a TestResultCache,
     ) -> Result<Self, StepError> {
-        let (repository, tree, base) = (measurements.repository().clone(), work.tree.clone(), work.base.clone());
+        let (repository, tree, base) = (
+            measurements.repository().clone(),
+            work.tree.clone(),
+            work.base.clone(),
+        );
         let commit = blocking(move || repository.commit_to_test(&tree, &base)).await?;
-        Ok(Self { work, commit, command, measurements })
+        Ok(Self {
+            work,
+            commit,
+            command,
+            measurements,
+        })
     }
 
     async fn red(&self) -> Result<(Proof, TestReport), StepError> {
@@ -213,8 +288,14 @@ impl<'a> Prover<'a> {
         let test_files = self.red_files(&changes, &self.work.base).await?;
         let base = self.base().await;
         let after = self.measure("work").await?;
-        let rerun = if old_tests_got_worse(&base, &after) { Some(self.measure("again").await?) } else { None };
-        let is_only_tests = changes.iter().all(|change| test_files.contains(&change.path));
+        let rerun = if old_tests_got_worse(&base, &after) {
+            Some(self.measure("again").await?)
+        } else {
+            None
+        };
+        let is_only_tests = changes
+            .iter()
+            .all(|change| test_files.contains(&change.path));
         let without_tests = if after.load_errors.is_empty() || is_only_tests {
             None
         } else {
@@ -240,9 +321,15 @@ impl<'a> Prover<'a> {
         if !proof.holds() || tests.is_empty() {
             return Ok((proof, after));
         }
-        let files = AsBefore { tests, frozen: Vec::new() };
+        let files = AsBefore {
+            tests,
+            frozen: Vec::new(),
+        };
         let as_before = self.measure_with(&files.paths(), "tests-as-before").await?;
-        Ok((judge_plain_as_before(proof, &base, &as_before, &files, self.work.rules.strictness), after))
+        Ok((
+            judge_plain_as_before(proof, &base, &as_before, &files, self.work.rules.strictness),
+            after,
+        ))
     }
 
     async fn base(&self) -> TestReport {
@@ -255,7 +342,10 @@ impl<'a> Prover<'a> {
 
     /// The results of a commit, just measured, whatever is known of it.
     async fn measure_at(&self, commit: &CommitId, name: &str) -> Result<TestReport, StepError> {
-        let report = self.measurements.measure(commit, self.command, &self.work.scratch, name).await?;
+        let report = self
+            .measurements
+            .measure(commit, self.command, &self.work.scratch, name)
+            .await?;
         self.write(name, &report)?;
         Ok(report)
     }
@@ -267,14 +357,28 @@ impl<'a> Prover<'a> {
         tm_store::run::write_json(&path, report).map_err(|error| StepError::of(&error))
     }
 
-    async fn rerun(&self, base: &TestReport, after: &TestReport) -> Result<Option<TestReport>, StepError> {
-        if needs_rerun(base, after) { self.measure("again").await.map(Some) } else { Ok(None) }
+    async fn rerun(
+        &self,
+        base: &TestReport,
+        after: &TestReport,
+    ) -> Result<Option<TestReport>, StepError> {
+        if needs_rerun(base, after) {
+            self.measure("again").await.map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// The results of the work, but for some files, which are as they were at its base.
     async fn measure_with(&self, files: &[String], name: &str) -> Result<TestReport, StepError> {
-        let (tree, base, files) = (self.work.tree.clone(), self.work.base.clone(), files.to_vec());
-        let commit = self.git(move |repository| repository.with_files_of(&tree, &files, &base)).await?;
+        let (tree, base, files) = (
+            self.work.tree.clone(),
+            self.work.base.clone(),
+            files.to_vec(),
+        );
+        let commit = self
+            .git(move |repository| repository.with_files_of(&tree, &files, &base))
+            .await?;
         self.measure_at(&commit, name).await
     }
 

@@ -33,10 +33,22 @@ impl Parts {
         let part = |part: &tm_config::TestPart| {
             let command = with_settings(of_line(&part.command), &settings.test).with_label();
             let paths = PathPatterns::new(&from_top(&part.paths))?;
-            Ok(Part { patterns: part.paths.clone(), paths, command })
+            Ok(Part {
+                patterns: part.paths.clone(),
+                paths,
+                command,
+            })
         };
-        let parts = settings.test.parts.iter().map(part).collect::<Result<_, Error>>()?;
-        Ok(Self { parts, elsewhere: test_command(settings, root) })
+        let parts = settings
+            .test
+            .parts
+            .iter()
+            .map(part)
+            .collect::<Result<_, Error>>()?;
+        Ok(Self {
+            parts,
+            elsewhere: test_command(settings, root),
+        })
     }
 
     /// Tells whether the project has none.
@@ -51,16 +63,31 @@ impl Parts {
 
     /// Returns all commands as one; `None` where there is none.
     pub fn all(&self) -> Option<TestCommand> {
-        let commands = self.elsewhere.iter().chain(self.parts.iter().map(|part| &part.command));
+        let commands = self
+            .elsewhere
+            .iter()
+            .chain(self.parts.iter().map(|part| &part.command));
         TestCommand::together(commands.cloned().collect())
     }
 
     /// Returns what judges a change of these paths; `None` where nothing does.
     pub fn of_paths(&self, paths: &[String]) -> Option<TestCommand> {
         let is_touched = |part: &&Part| paths.iter().any(|path| part.paths.covers(Path::new(path)));
-        let is_elsewhere = |path: &String| !self.parts.iter().any(|part| part.paths.covers(Path::new(path)));
-        let touched = self.parts.iter().filter(is_touched).map(|part| &part.command);
-        let elsewhere = self.elsewhere.iter().filter(|_| paths.is_empty() || paths.iter().any(is_elsewhere));
+        let is_elsewhere = |path: &String| {
+            !self
+                .parts
+                .iter()
+                .any(|part| part.paths.covers(Path::new(path)))
+        };
+        let touched = self
+            .parts
+            .iter()
+            .filter(is_touched)
+            .map(|part| &part.command);
+        let elsewhere = self
+            .elsewhere
+            .iter()
+            .filter(|_| paths.is_empty() || paths.iter().any(is_elsewhere));
         TestCommand::together(touched.chain(elsewhere).cloned().collect())
     }
 
@@ -82,7 +109,12 @@ impl Parts {
         if let Some(red) = red {
             changed.extend(repository.changed_files(&red.base, &red.commit)?);
         }
-        Ok(self.of_paths(&changed.into_iter().map(|file| file.path).collect::<Vec<_>>()))
+        Ok(self.of_paths(
+            &changed
+                .into_iter()
+                .map(|file| file.path)
+                .collect::<Vec<_>>(),
+        ))
     }
 
     /// Returns what judges a merge: by the paths that either side changed since they parted.
@@ -98,10 +130,17 @@ impl Parts {
         if self.is_empty() {
             return Ok(self.elsewhere.clone());
         }
-        let Some(parted) = repository.merge_base(head, commit)? else { return Ok(self.all()) };
+        let Some(parted) = repository.merge_base(head, commit)? else {
+            return Ok(self.all());
+        };
         let mut changed = repository.changed_files(&parted, head)?;
         changed.extend(repository.changed_files(&parted, commit)?);
-        Ok(self.of_paths(&changed.into_iter().map(|file| file.path).collect::<Vec<_>>()))
+        Ok(self.of_paths(
+            &changed
+                .into_iter()
+                .map(|file| file.path)
+                .collect::<Vec<_>>(),
+        ))
     }
 
     /// Returns lines for people and agents that say which command is for which files; none without parts.
@@ -109,15 +148,24 @@ impl Parts {
         if self.is_empty() {
             return Vec::new();
         }
-        let of_parts = self.parts.iter().map(|part| format!("{}: {}", part.patterns.join(", "), part.command));
-        let elsewhere = self.elsewhere.iter().map(|command| format!("all else: {command}"));
+        let of_parts = self
+            .parts
+            .iter()
+            .map(|part| format!("{}: {}", part.patterns.join(", "), part.command));
+        let elsewhere = self
+            .elsewhere
+            .iter()
+            .map(|command| format!("all else: {command}"));
         of_parts.chain(elsewhere).collect()
     }
 }
 
 /// A pattern without a folder in it is one of the top as well: `api` is the folder there, and no file of that name below.
 fn from_top(patterns: &[String]) -> Vec<String> {
-    patterns.iter().map(|pattern| format!("/{}", pattern.trim_start_matches('/'))).collect()
+    patterns
+        .iter()
+        .map(|pattern| format!("/{}", pattern.trim_start_matches('/')))
+        .collect()
 }
 
 #[cfg(test)]
@@ -127,13 +175,17 @@ mod tests {
     fn parts(elsewhere: Option<&str>) -> Parts {
         let defaults = tm_config::load(&tm_config::Inputs::default());
         let mut settings = defaults.expect("the settings that are built in").settings;
-        settings.test.command = elsewhere.map(|line| tm_config::CommandLine::Shell(line.to_owned()));
-        settings.test.parts = [(&["a/", "shared"][..], "test a"), (&["b/**", "shared"], "test b")]
-            .map(|(paths, command)| tm_config::TestPart {
-                paths: paths.iter().map(ToString::to_string).collect(),
-                command: tm_config::CommandLine::Shell(command.to_owned()),
-            })
-            .to_vec();
+        settings.test.command =
+            elsewhere.map(|line| tm_config::CommandLine::Shell(line.to_owned()));
+        settings.test.parts = [
+            (&["a/", "shared"][..], "test a"),
+            (&["b/**", "shared"], "test b"),
+        ]
+        .map(|(paths, command)| tm_config::TestPart {
+            paths: paths.iter().map(ToString::to_string).collect(),
+            command: tm_config::CommandLine::Shell(command.to_owned()),
+        })
+        .to_vec();
         Parts::of(&settings, Path::new("/nowhere")).expect("parts")
     }
 
@@ -142,8 +194,16 @@ mod tests {
         for (changed, with_rest, without) in [
             (&["a/src/x.js"][..], "test a", "test a"),
             (&["b/x"], "test b", "test b"),
-            (&["b/x", "a/x"], "(test a) && (test b)", "(test a) && (test b)"),
-            (&["shared/x"], "(test a) && (test b)", "(test a) && (test b)"),
+            (
+                &["b/x", "a/x"],
+                "(test a) && (test b)",
+                "(test a) && (test b)",
+            ),
+            (
+                &["shared/x"],
+                "(test a) && (test b)",
+                "(test a) && (test b)",
+            ),
             (&["lib/shared/x"], "make", ""),
             (&["README.md"], "make", ""),
             (&["README.md", "a/x"], "(test a) && (make)", "test a"),
@@ -151,7 +211,12 @@ mod tests {
             (&[], "make", ""),
         ] {
             let changed: Vec<String> = changed.iter().map(ToString::to_string).collect();
-            let words = |parts: &Parts| parts.of_paths(&changed).map(|found| found.to_string()).unwrap_or_default();
+            let words = |parts: &Parts| {
+                parts
+                    .of_paths(&changed)
+                    .map(|found| found.to_string())
+                    .unwrap_or_default()
+            };
             assert_eq!(words(&parts(Some("make"))), with_rest, "{changed:?}");
             assert_eq!(words(&parts(None)), without, "{changed:?}");
         }

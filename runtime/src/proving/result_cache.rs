@@ -95,12 +95,19 @@ impl TestResultCache {
 
     /// Returns what a gate said of a tree.
     pub(crate) fn known_gate(&self, key: &str) -> Option<GateRun> {
-        self.gates.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.gates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)
+            .cloned()
     }
 
     /// Remembers what a gate said of a tree.
     pub(crate) fn remember_gate(&self, key: String, run: GateRun) {
-        self.gates.lock().unwrap_or_else(PoisonError::into_inner).insert(key, run);
+        self.gates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key, run);
     }
 
     fn proven(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -128,7 +135,10 @@ impl TestResultCache {
         }
         let mut reports = Vec::new();
         for (number, part) in command.parts.iter().enumerate() {
-            reports.push(self.measure_one(commit, part, scratch, &format!("{name}-{}", number + 1)).await?);
+            reports.push(
+                self.measure_one(commit, part, scratch, &format!("{name}-{}", number + 1))
+                    .await?,
+            );
         }
         Ok(put_together(command, reports))
     }
@@ -180,7 +190,12 @@ impl TestResultCache {
         name: &str,
     ) -> TestReport {
         let variables = self.checkouts.variables(worktree);
-        let place = TestPlace { worktree, scratch, executor: &self.executor, variables: &variables };
+        let place = TestPlace {
+            worktree,
+            scratch,
+            executor: &self.executor,
+            variables: &variables,
+        };
         for pause in START_AGAIN_AFTER {
             let report = run_tests(command, place, name).await;
             if !matches!(report.end, CommandEnd::NotStarted(_)) {

@@ -6,8 +6,8 @@ use crate::step_error::StepError;
 use std::hash::{BuildHasher as _, RandomState};
 use tm_executors::testing::{Canary as Changed, canary, is_tool_settings};
 use tm_scheduler::verdict::{
-    AsBefore, Canary, GreenWork, RedAgain, canary_was_missed, control_tells, is_source, is_test_path, names_path,
-    only_settings_pass, red_again, red_does_not_fail, tells_of_canary,
+    AsBefore, Canary, GreenWork, RedAgain, canary_was_missed, control_tells, is_source,
+    is_test_path, names_path, only_settings_pass, red_again, red_does_not_fail, tells_of_canary,
 };
 use tm_scheduler::{CommitId, Proof, TestReport};
 
@@ -35,7 +35,9 @@ impl Prover<'_> {
         let judged = judged.paths();
         let changes = self.changes(&self.work.base).await?;
         let others = changes.into_iter().map(|change| change.path);
-        let others: Vec<String> = others.filter(|path| !is_source(path) && !judged.contains(path)).collect();
+        let others: Vec<String> = others
+            .filter(|path| !is_source(path) && !judged.contains(path))
+            .collect();
         let mut with_others = None;
         // Where RED's tests pass at GREEN's base already, something else that landed has turned them.
         if !others.is_empty() && red_again(green.red, &then, green.base) == RedAgain::Fails {
@@ -48,34 +50,65 @@ impl Prover<'_> {
         }
         let now = self.measure_at(&red.commit, "red-again").await?;
         let proof = red_does_not_fail(proof, &red_again(green.red, &then, &now), &now);
-        let Some(with_others) = with_others.filter(|_| proof.holds()) else { return Ok(proof) };
+        let Some(with_others) = with_others.filter(|_| proof.holds()) else {
+            return Ok(proof);
+        };
         // What RED's tests name is what they test.
-        let is_named = |path: &String| brought.tests.iter().any(|(test, text)| names_path(test, text, path));
-        let (settings, data): (Vec<String>, Vec<String>) =
-            others.into_iter().partition(|path| is_tool_settings(path) && !is_named(path));
-        Ok(only_settings_pass(proof, &settings, &data, &with_others, self.work.rules))
+        let is_named = |path: &String| {
+            brought
+                .tests
+                .iter()
+                .any(|(test, text)| names_path(test, text, path))
+        };
+        let (settings, data): (Vec<String>, Vec<String>) = others
+            .into_iter()
+            .partition(|path| is_tool_settings(path) && !is_named(path));
+        Ok(only_settings_pass(
+            proof,
+            &settings,
+            &data,
+            &with_others,
+            self.work.rules,
+        ))
     }
 
     /// The results of the base, but for some files, which are as in the work.
-    async fn measure_base_with(&self, files: &[String], name: &str) -> Result<TestReport, StepError> {
+    async fn measure_base_with(
+        &self,
+        files: &[String],
+        name: &str,
+    ) -> Result<TestReport, StepError> {
         let (base, files) = (self.work.base.clone(), files.to_vec());
         let work = self.commit.clone();
-        let commit =
-            self.git(move |repository| repository.with_files_of(&repository.tree_of(&base)?, &files, &work)).await?;
+        let commit = self
+            .git(move |repository| {
+                repository.with_files_of(&repository.tree_of(&base)?, &files, &work)
+            })
+            .await?;
         self.measure_at(&commit, name).await
     }
 
     /// The results with RED's tests changed until they can't pass.
     pub(super) async fn canary(&self, brought: &Brought) -> Result<CanaryRun, StepError> {
         if self.work.rules.canary == Canary::Off {
-            return Ok(CanaryRun::Not("tests that can't pass were not tried (`tdd.canary: off`)"));
+            return Ok(CanaryRun::Not(
+                "tests that can't pass were not tried (`tdd.canary: off`)",
+            ));
         }
         let changed = self.changed_tests_of_red(brought).await?;
         if changed.is_empty() {
-            return Ok(CanaryRun::Not("no test of RED could be changed into one that can't pass, so none was tried"));
+            return Ok(CanaryRun::Not(
+                "no test of RED could be changed into one that can't pass, so none was tried",
+            ));
         }
-        let texts = changed.iter().map(|(path, canary)| (path.clone(), canary.text.clone())).collect();
-        Ok(CanaryRun::Tried { results: self.measure_texts(None, texts, "canary").await?, changed })
+        let texts = changed
+            .iter()
+            .map(|(path, canary)| (path.clone(), canary.text.clone()))
+            .collect();
+        Ok(CanaryRun::Tried {
+            results: self.measure_texts(None, texts, "canary").await?,
+            changed,
+        })
     }
 
     /// Tests of RED that can't pass have to be told of.
@@ -91,32 +124,47 @@ impl Prover<'_> {
                 proof.notes.push(why.to_owned());
                 return Ok(proof);
             }
-            CanaryRun::Tried { results, .. } if tells_of_canary(green.after, &results) => return Ok(proof),
+            CanaryRun::Tried { results, .. } if tells_of_canary(green.after, &results) => {
+                return Ok(proof);
+            }
             CanaryRun::Tried { results, changed } => (results, changed),
         };
         let missed = self.seen_without_work(red, &changed).await?;
         if missed.is_empty() {
-            proof.notes.push("tests that can't pass were tried, and nothing could be told by them".to_owned());
+            proof.notes.push(
+                "tests that can't pass were tried, and nothing could be told by them".to_owned(),
+            );
             return Ok(proof);
         }
         Ok(canary_was_missed(proof, &results, &missed))
     }
 
     /// RED's test files as they are in the work, changed until they can't pass; one that others of them use is left.
-    async fn changed_tests_of_red(&self, brought: &Brought) -> Result<Vec<(String, Changed)>, StepError> {
+    async fn changed_tests_of_red(
+        &self,
+        brought: &Brought,
+    ) -> Result<Vec<(String, Changed)>, StepError> {
         let (tree, nonce) = (self.work.tree.clone(), nonce());
         let tests: Vec<String> = brought.tests.iter().map(|(path, _)| path.clone()).collect();
         let texts = self
             .git(move |repository| {
-                let text = |path: &String| Ok((path.clone(), repository.text_in_tree(&tree, path)?));
+                let text =
+                    |path: &String| Ok((path.clone(), repository.text_in_tree(&tree, path)?));
                 tests.iter().map(text).collect::<Result<Vec<_>, _>>()
             })
             .await?;
-        let changed: Vec<(String, Changed)> =
-            texts.into_iter().filter_map(|(path, text)| Some((path.clone(), canary(&path, &text?, &nonce)?))).collect();
-        let is_used =
-            |path: &str| brought.tests.iter().any(|(other, text)| other != path && names_path(other, text, path));
-        let (used, own): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(path, _)| is_used(path));
+        let changed: Vec<(String, Changed)> = texts
+            .into_iter()
+            .filter_map(|(path, text)| Some((path.clone(), canary(&path, &text?, &nonce)?)))
+            .collect();
+        let is_used = |path: &str| {
+            brought
+                .tests
+                .iter()
+                .any(|(other, text)| other != path && names_path(other, text, path))
+        };
+        let (used, own): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|(path, _)| is_used(path));
         Ok(if own.is_empty() { used } else { own })
     }
 
@@ -130,8 +178,16 @@ impl Prover<'_> {
         let before = self.measurements.at(&red.base, self.command).await;
         let mut seen = Vec::new();
         for (path, canary) in changed.iter().filter(|(_, canary)| canary.is_certain) {
-            let Some(text) = self.control(red, path, canary).await? else { continue };
-            let control = self.measure_texts(Some(&red.base), vec![(path.clone(), text)], "canary-control").await?;
+            let Some(text) = self.control(red, path, canary).await? else {
+                continue;
+            };
+            let control = self
+                .measure_texts(
+                    Some(&red.base),
+                    vec![(path.clone(), text)],
+                    "canary-control",
+                )
+                .await?;
             if control_tells(&before, &control) {
                 seen.push(path.clone());
             }
@@ -140,14 +196,21 @@ impl Prover<'_> {
     }
 
     /// A file that does nothing but fail; a file of code stays, with a test that fails besides those that it has.
-    async fn control(&self, red: &RedCommit, path: &str, changed: &Changed) -> Result<Option<String>, StepError> {
+    async fn control(
+        &self,
+        red: &RedCommit,
+        path: &str,
+        changed: &Changed,
+    ) -> Result<Option<String>, StepError> {
         if is_test_path(path) {
             return Ok(Some(changed.control.clone()));
         }
         let (base, path) = (red.base.clone(), path.to_owned());
         self.git(move |repository| {
             let text = repository.text_at(&base, &path)?;
-            Ok(text.and_then(|text| canary(&path, &text, &nonce())).map(|canary| canary.text))
+            Ok(text
+                .and_then(|text| canary(&path, &text, &nonce()))
+                .map(|canary| canary.text))
         })
         .await
     }
@@ -159,10 +222,16 @@ impl Prover<'_> {
         texts: Vec<(String, String)>,
         name: &str,
     ) -> Result<TestReport, StepError> {
-        let (tree, base, commit) = (self.work.tree.clone(), self.work.base.clone(), commit.cloned());
+        let (tree, base, commit) = (
+            self.work.tree.clone(),
+            self.work.base.clone(),
+            commit.cloned(),
+        );
         let made = self
             .git(move |repository| {
-                let tree = commit.as_ref().map_or(Ok(tree), |commit| repository.tree_of(commit))?;
+                let tree = commit
+                    .as_ref()
+                    .map_or(Ok(tree), |commit| repository.tree_of(commit))?;
                 repository.with_texts(&tree, &texts, &base)
             })
             .await?;

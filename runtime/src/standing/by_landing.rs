@@ -16,10 +16,17 @@ pub(super) fn by_its_landing(
     group: &Group,
 ) -> Result<Option<CommitId>, Error> {
     let own: BTreeSet<&CommitId> = group.commits.iter().map(|(commit, _)| commit).collect();
-    let (Some((newest, _)), None) = (group.commits.first(), &group.landing) else { return Ok(None) };
-    for merge in since(repository, newest, start)?.iter().filter(|commit| is_put_together(commit)) {
+    let (Some((newest, _)), None) = (group.commits.first(), &group.landing) else {
+        return Ok(None);
+    };
+    for merge in since(repository, newest, start)?
+        .iter()
+        .filter(|commit| is_put_together(commit))
+    {
         let brought: BTreeSet<CommitId> = repository.brought_by(&merge.id)?.into_iter().collect();
-        let of_others = works.iter().any(|work| brought.contains(&work.commit) && !own.contains(&work.commit));
+        let of_others = works
+            .iter()
+            .any(|work| brought.contains(&work.commit) && !own.contains(&work.commit));
         if own.iter().all(|commit| brought.contains(*commit)) && !of_others {
             return Ok(Some(merge.id.clone()));
         }
@@ -34,8 +41,13 @@ pub(super) fn people_changed(
     start: &CommitId,
     files: &[String],
 ) -> Result<bool, Error> {
-    for commit in since(repository, since_commit, start)?.iter().filter(|commit| !is_of_tm(commit)) {
-        let [parent] = commit.parents.as_slice() else { continue };
+    for commit in since(repository, since_commit, start)?
+        .iter()
+        .filter(|commit| !is_of_tm(commit))
+    {
+        let [parent] = commit.parents.as_slice() else {
+            continue;
+        };
         let changed = repository.changed_files(parent, &commit.id)?;
         if changed.iter().any(|change| files.contains(&change.path)) {
             return Ok(true);
@@ -44,12 +56,20 @@ pub(super) fn people_changed(
     Ok(false)
 }
 
-fn since(repository: &Repository, commit: &CommitId, start: &CommitId) -> Result<Vec<PastCommit>, Error> {
+fn since(
+    repository: &Repository,
+    commit: &CommitId,
+    start: &CommitId,
+) -> Result<Vec<PastCommit>, Error> {
     repository.history(commit, std::slice::from_ref(start))
 }
 
 fn is_put_together(commit: &PastCommit) -> bool {
-    commit.parents.len() == 2 && commit.trailers.iter().any(|(name, _)| name == Resolution::TRAILER)
+    commit.parents.len() == 2
+        && commit
+            .trailers
+            .iter()
+            .any(|(name, _)| name == Resolution::TRAILER)
 }
 
 fn is_of_tm(commit: &PastCommit) -> bool {

@@ -23,7 +23,11 @@ pub struct KeptTests {
 ///
 /// # Errors
 /// git refused.
-pub fn kept_tests(repository: &Repository, base: &CommitId, tag: &Tag) -> Result<BTreeMap<TaskId, KeptTests>, Error> {
+pub fn kept_tests(
+    repository: &Repository,
+    base: &CommitId,
+    tag: &Tag,
+) -> Result<BTreeMap<TaskId, KeptTests>, Error> {
     let mut last: BTreeMap<TaskId, Option<KeptTests>> = BTreeMap::new();
     for told in repository.told(base, &[&format!("Phase: {TAKEN_BACK_PHASE}")])? {
         if let Some((task, kept)) = of_history(&told, tag) {
@@ -31,7 +35,10 @@ pub fn kept_tests(repository: &Repository, base: &CommitId, tag: &Tag) -> Result
         }
     }
     let ledger = Ledger::read(repository)?;
-    let mut rejected: Vec<_> = ledger.iter().filter(|rejected| rejected.tag == *tag).collect();
+    let mut rejected: Vec<_> = ledger
+        .iter()
+        .filter(|rejected| rejected.tag == *tag)
+        .collect();
     rejected.sort_by_key(|rejected| (&rejected.run, &rejected.reference));
     for rejected in rejected {
         let kept = rejected.keeps.as_ref().map(|kept| KeptTests {
@@ -41,12 +48,17 @@ pub fn kept_tests(repository: &Repository, base: &CommitId, tag: &Tag) -> Result
         });
         last.insert(rejected.task.clone(), kept);
     }
-    let mut kept: BTreeMap<TaskId, KeptTests> =
-        last.into_iter().filter_map(|(task, kept)| Some((task, kept?))).collect();
+    let mut kept: BTreeMap<TaskId, KeptTests> = last
+        .into_iter()
+        .filter_map(|(task, kept)| Some((task, kept?)))
+        .collect();
     if !kept.is_empty() {
         let works = standing(repository, base)?;
-        let stands =
-            |task: &TaskId| works.iter().any(|work| (&work.tag, &work.task, work.kind) == (tag, task, WorkKind::Whole));
+        let stands = |task: &TaskId| {
+            works
+                .iter()
+                .any(|work| (&work.tag, &work.task, work.kind) == (tag, task, WorkKind::Whole))
+        };
         kept.retain(|task, _| !stands(task));
     }
     Ok(kept)
@@ -57,8 +69,14 @@ fn of_history(told: &CommitMessage, tag: &Tag) -> Option<(TaskId, Option<KeptTes
     let (subject, _) = told.message.split_once('\n')?;
     let (_, title) = subject.split_once(": ")?;
     let value = |name: &str| {
-        let lines = told.message.lines().filter_map(|line| line.split_once(": "));
-        lines.filter(|(key, _)| *key == name).map(|(_, value)| value.trim()).next_back()
+        let lines = told
+            .message
+            .lines()
+            .filter_map(|line| line.split_once(": "));
+        lines
+            .filter(|(key, _)| *key == name)
+            .map(|(_, value)| value.trim())
+            .next_back()
     };
     if value("Tag")? != tag.as_str() {
         return None;

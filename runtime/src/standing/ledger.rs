@@ -54,12 +54,14 @@ impl Rejected {
     pub fn keep(&self, repository: &Repository) -> Result<(), Error> {
         let newest = self.rejects.first().map(|rejected| rejected.commit.clone());
         let Some(newest) = newest else { return Ok(()) };
-        let record = repository.commit_on(&newest, &repository.tree_of(&newest)?, &self.message())?;
+        let record =
+            repository.commit_on(&newest, &repository.tree_of(&newest)?, &self.message())?;
         repository.keep(&place(&self.tag, &self.task, &self.run), &record)
     }
 
     fn message(&self) -> String {
-        let line = |name: &str, one: &RejectedCommit| format!("{name}: {} {}\n", one.commit, one.task);
+        let line =
+            |name: &str, one: &RejectedCommit| format!("{name}: {} {}\n", one.commit, one.task);
         let commits: String = self.rejects.iter().map(|one| line(REJECTS, one)).collect();
         let keeps: String = self.keeps.iter().map(|one| line(KEEPS, one)).collect();
         format!(
@@ -77,16 +79,29 @@ impl Rejected {
     fn of(reference: &str, told: &CommitMessage) -> Option<Self> {
         let mut lines = told.message.lines();
         let title = lines.next()?.split_once(": ")?.1.to_owned();
-        let reason: Vec<&str> = told.message.lines().filter_map(|line| line.strip_prefix('>')).map(str::trim).collect();
+        let reason: Vec<&str> = told
+            .message
+            .lines()
+            .filter_map(|line| line.strip_prefix('>'))
+            .map(str::trim)
+            .collect();
         let after: Vec<&str> = told.message.rsplit("\n\n").next()?.lines().collect();
         let values = |name: &str| {
-            let named = after.iter().filter_map(|line| line.split_once(": ")).filter(|(key, _)| *key == name);
-            named.map(|(_, value)| value.trim().to_owned()).collect::<Vec<_>>()
+            let named = after
+                .iter()
+                .filter_map(|line| line.split_once(": "))
+                .filter(|(key, _)| *key == name);
+            named
+                .map(|(_, value)| value.trim().to_owned())
+                .collect::<Vec<_>>()
         };
         let one = |name: &str| values(name).into_iter().next();
         let commit = |text: String| {
             let (commit, task) = text.split_once(' ')?;
-            Some(RejectedCommit { commit: CommitId::new(commit), task: TaskId::from(task) })
+            Some(RejectedCommit {
+                commit: CommitId::new(commit),
+                task: TaskId::from(task),
+            })
         };
         Some(Self {
             reference: reference.to_owned(),
@@ -104,7 +119,9 @@ impl Rejected {
 
     /// Tells whether this is a part of what is rejected: the commit itself, or what a rebase or a squash made of it.
     pub fn rejects(&self, work: &Work) -> bool {
-        self.rejects.iter().any(|rejected| self.is_of(work, rejected))
+        self.rejects
+            .iter()
+            .any(|rejected| self.is_of(work, rejected))
     }
 
     /// Tells whether this is what is rejected, or the tests that are kept.
@@ -113,7 +130,8 @@ impl Rejected {
     }
 
     fn is_of(&self, work: &Work, one: &RejectedCommit) -> bool {
-        work.commit == one.commit || (&work.tag, &work.run, &work.task) == (&self.tag, &self.run, &one.task)
+        work.commit == one.commit
+            || (&work.tag, &work.run, &work.task) == (&self.tag, &self.run, &one.task)
     }
 
     /// Returns the commit that holds exactly this work: its own, or where it was squashed the one that was rejected.
@@ -124,7 +142,11 @@ impl Rejected {
         let all = self.rejects.iter().chain(&self.keeps);
         let of_task: Vec<&RejectedCommit> = all.filter(|one| one.task == work.task).collect();
         // A further commit that improves the code is the newest of its task.
-        let found = if work.kind == WorkKind::Refactor { of_task.first() } else { of_task.last() };
+        let found = if work.kind == WorkKind::Refactor {
+            of_task.first()
+        } else {
+            of_task.last()
+        };
         found.map_or_else(|| work.commit.clone(), |one| one.commit.clone())
     }
 }
@@ -142,12 +164,17 @@ impl Ledger {
     /// git refused.
     pub fn read(repository: &Repository) -> Result<Self, Error> {
         let references = repository.references_below(PLACE)?;
-        let commits: Vec<CommitId> = references.iter().map(|(_, commit)| commit.clone()).collect();
-        let told = repository.told_of(&commits)?;
-        let found = references
+        let commits: Vec<CommitId> = references
             .iter()
-            .filter_map(|(reference, commit)| Rejected::of(reference, told.iter().find(|told| told.id == *commit)?));
-        Ok(Self { rejected: found.collect() })
+            .map(|(_, commit)| commit.clone())
+            .collect();
+        let told = repository.told_of(&commits)?;
+        let found = references.iter().filter_map(|(reference, commit)| {
+            Rejected::of(reference, told.iter().find(|told| told.id == *commit)?)
+        });
+        Ok(Self {
+            rejected: found.collect(),
+        })
     }
 
     /// Tells whether there is none.
@@ -166,8 +193,16 @@ impl Ledger {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
         for rejected in self.rejected.iter().rev() {
-            let own: Vec<Work> = works.iter().filter(|work| rejected.concerns(work)).cloned().collect();
-            let is_new = seen.insert((rejected.tag.clone(), rejected.task.clone(), rejected.run.clone()));
+            let own: Vec<Work> = works
+                .iter()
+                .filter(|work| rejected.concerns(work))
+                .cloned()
+                .collect();
+            let is_new = seen.insert((
+                rejected.tag.clone(),
+                rejected.task.clone(),
+                rejected.run.clone(),
+            ));
             if is_new && own.iter().any(|work| rejected.rejects(work)) {
                 found.push((rejected.clone(), own));
             }
@@ -179,19 +214,37 @@ impl Ledger {
     ///
     /// # Errors
     /// git refused.
-    pub fn forget(&self, repository: &Repository, tag: &Tag, task: &TaskId, run: &RunId) -> Result<(), Error> {
-        let of_work = |rejected: &&Rejected| (&rejected.tag, &rejected.task, &rejected.run) == (tag, task, run);
-        self.rejected.iter().filter(of_work).try_for_each(|one| repository.forget(&one.reference, &one.record))
+    pub fn forget(
+        &self,
+        repository: &Repository,
+        tag: &Tag,
+        task: &TaskId,
+        run: &RunId,
+    ) -> Result<(), Error> {
+        let of_work = |rejected: &&Rejected| {
+            (&rejected.tag, &rejected.task, &rejected.run) == (tag, task, run)
+        };
+        self.rejected
+            .iter()
+            .filter(of_work)
+            .try_for_each(|one| repository.forget(&one.reference, &one.record))
     }
 }
 
 fn place(tag: &Tag, task: &TaskId, run: &RunId) -> String {
-    format!("{PLACE}/{}/{}/{}", name(tag.as_str()), name(task.as_str()), name(run.as_str()))
+    format!(
+        "{PLACE}/{}/{}/{}",
+        name(tag.as_str()),
+        name(task.as_str()),
+        name(run.as_str())
+    )
 }
 
 /// A part of a reference's name: what a file may be called, but for what git does not let be.
 fn name(text: &str) -> String {
-    safe_name(&TaskId::from(text)).replace('.', "%2e").replace('~', "%7e")
+    safe_name(&TaskId::from(text))
+        .replace('.', "%2e")
+        .replace('~', "%7e")
 }
 
 fn one_line(text: &str) -> String {
@@ -200,5 +253,9 @@ fn one_line(text: &str) -> String {
 
 /// Words of people within a message: no line of them is a trailer.
 pub(super) fn quoted(text: &str) -> String {
-    text.trim().lines().map(|line| format!("> {}", line.trim_end())).collect::<Vec<_>>().join("\n")
+    text.trim()
+        .lines()
+        .map(|line| format!("> {}", line.trim_end()))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

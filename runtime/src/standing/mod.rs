@@ -8,7 +8,9 @@ mod taking_back;
 
 pub use kept::{KeptTests, kept_tests};
 pub use ledger::{Ledger, Rejected, RejectedCommit};
-pub use taking_back::{CleanBase, NotTakenBack, RevertReason, TakenBack, Taking, clean_base, takes_back_as_said};
+pub use taking_back::{
+    CleanBase, NotTakenBack, RevertReason, TakenBack, Taking, clean_base, takes_back_as_said,
+};
 
 use crate::audit::MADE_IN;
 use tm_scheduler::{CommitId, PastMessage, Work, reverted, standing_work};
@@ -23,7 +25,11 @@ const WORDS: [&str; 2] = ["Phase: ", "This reverts commit "];
 /// git refused.
 pub fn standing(repository: &Repository, tip: &CommitId) -> Result<Vec<Work>, Error> {
     let mut past = Vec::new();
-    for told in repository.told(tip, &WORDS)?.into_iter().filter(|told| !is_of_agent(told)) {
+    for told in repository
+        .told(tip, &WORDS)?
+        .into_iter()
+        .filter(|told| !is_of_agent(told))
+    {
         past.push(past_message(repository, told)?);
     }
     standing_work(&past, |one, other| repository.is_ancestor(one, other))
@@ -31,8 +37,16 @@ pub fn standing(repository: &Repository, tip: &CommitId) -> Result<Vec<Work>, Er
 
 /// Whether an agent made the commit, and tm kept it as the history of a task's: what it says is no word of tm's.
 fn is_of_agent(told: &CommitMessage) -> bool {
-    let last = told.message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    last.lines().any(|line| line.split_once(": ").is_some_and(|(name, _)| name == MADE_IN))
+    let last = told
+        .message
+        .trim_end()
+        .rsplit("\n\n")
+        .next()
+        .unwrap_or_default();
+    last.lines().any(|line| {
+        line.split_once(": ")
+            .is_some_and(|(name, _)| name == MADE_IN)
+    })
 }
 
 fn past_message(repository: &Repository, told: CommitMessage) -> Result<PastMessage, Error> {
@@ -43,7 +57,11 @@ fn past_message(repository: &Repository, told: CommitMessage) -> Result<PastMess
             reverts.extend(repository.brought_by(&commit)?);
         }
     }
-    Ok(PastMessage { commit: told.id, message: told.message, reverts })
+    Ok(PastMessage {
+        commit: told.id,
+        message: told.message,
+        reverts,
+    })
 }
 
 /// Returns what stands in the history of a commit although somebody rejected it: each rejection with that work, the
@@ -51,7 +69,10 @@ fn past_message(repository: &Repository, told: CommitMessage) -> Result<PastMess
 ///
 /// # Errors
 /// git refused.
-pub fn rejected_in(repository: &Repository, tip: &CommitId) -> Result<Vec<(Rejected, Vec<Work>)>, Error> {
+pub fn rejected_in(
+    repository: &Repository,
+    tip: &CommitId,
+) -> Result<Vec<(Rejected, Vec<Work>)>, Error> {
     let ledger = Ledger::read(repository)?;
     if ledger.is_empty() {
         return Ok(Vec::new());

@@ -108,7 +108,9 @@ pub(super) struct Group {
 impl Group {
     /// What is taken back, with the task as its trailers name it.
     fn taken(&self) -> impl Iterator<Item = (&CommitId, &TaskId)> {
-        self.commits.iter().map(|(commit, task)| (self.landing.as_ref().unwrap_or(commit), task))
+        self.commits
+            .iter()
+            .map(|(commit, task)| (self.landing.as_ref().unwrap_or(commit), task))
     }
 }
 
@@ -118,34 +120,65 @@ impl Group {
 /// # Errors
 /// People's commits are in the way, or git refused.
 pub fn clean_base(taking: Taking<'_>, alone: &[Work]) -> Result<CleanBase, NotTakenBack> {
-    let Taking { repository, start, .. } = taking;
+    let Taking {
+        repository, start, ..
+    } = taking;
     let works = standing(repository, start)?;
     let rejected = Ledger::read(repository)?.standing_among(&works);
-    let mut groups: Vec<Group> = rejected.iter().map(|(rejected, own)| of_rejected(rejected, own, &works)).collect();
-    groups.extend(alone.iter().map(|work| of_work(work, &[work], &works, RevertReason::TestsAlone)));
+    let mut groups: Vec<Group> = rejected
+        .iter()
+        .map(|(rejected, own)| of_rejected(rejected, own, &works))
+        .collect();
+    groups.extend(
+        alone
+            .iter()
+            .map(|work| of_work(work, &[work], &works, RevertReason::TestsAlone)),
+    );
     if groups.is_empty() {
-        return Ok(CleanBase { commit: start.clone(), taken_back: Vec::new(), standing: works });
+        return Ok(CleanBase {
+            commit: start.clone(),
+            taken_back: Vec::new(),
+            standing: works,
+        });
     }
     loop {
         groups.sort_by_key(|group| group.position);
         match taken_back(taking, &groups)? {
             Tried::Done(commit, taken_back) => {
                 let standing = standing(repository, &commit)?;
-                return Ok(CleanBase { commit, taken_back, standing });
+                return Ok(CleanBase {
+                    commit,
+                    taken_back,
+                    standing,
+                });
             }
-            Tried::Conflict { group, commit, files } => {
+            Tried::Conflict {
+                group,
+                commit,
+                files,
+            } => {
                 if let Some(landing) = by_its_landing(repository, start, &works, &groups[group])? {
                     groups[group].landing = Some(landing);
                     continue;
                 }
                 let more = in_the_way(repository, &works, &groups, group, &files)?;
                 if more.is_empty() {
-                    let (task, by_people) =
-                        (groups[group].task.clone(), people_changed(repository, &commit, start, &files)?);
+                    let (task, by_people) = (
+                        groups[group].task.clone(),
+                        people_changed(repository, &commit, start, &files)?,
+                    );
                     return Err(if by_people {
-                        NotTakenBack::InTheWay { task, commit, files }
+                        NotTakenBack::InTheWay {
+                            task,
+                            commit,
+                            files,
+                        }
                     } else {
-                        NotTakenBack::NotApart { task, commit, files }
+                        NotTakenBack::NotApart {
+                            task,
+                            commit,
+                            files,
+                        }
                     });
                 }
                 groups.extend(more);
@@ -156,7 +189,11 @@ pub fn clean_base(taking: Taking<'_>, alone: &[Work]) -> Result<CleanBase, NotTa
 
 enum Tried {
     Done(CommitId, Vec<TakenBack>),
-    Conflict { group: usize, commit: CommitId, files: Vec<String> },
+    Conflict {
+        group: usize,
+        commit: CommitId,
+        files: Vec<String>,
+    },
 }
 
 fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
@@ -168,10 +205,16 @@ fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
         let tree = match taking.repository.taken_back(&onto, &commits)? {
             TakenBackTree::Clean(tree) => tree,
             TakenBackTree::Conflict { commit, conflict } => {
-                return Ok(Tried::Conflict { group: position, commit, files: conflict.files });
+                return Ok(Tried::Conflict {
+                    group: position,
+                    commit,
+                    files: conflict.files,
+                });
             }
         };
-        onto = taking.repository.commit_as_user(&tree, &[&onto], &message(group, taking.run))?;
+        onto = taking
+            .repository
+            .commit_as_user(&tree, &[&onto], &message(group, taking.run))?;
         taken_back.push(TakenBack {
             task: group.task.clone(),
             tag: group.tag.clone(),
@@ -185,14 +228,21 @@ fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
 
 fn message(group: &Group, run: &RunId) -> String {
     let why = match &group.why {
-        RevertReason::Rejected(reason) => format!("It was rejected in a review:\n\n{}", quoted(reason)),
+        RevertReason::Rejected(reason) => {
+            format!("It was rejected in a review:\n\n{}", quoted(reason))
+        }
         RevertReason::InTheWay(task) => format!(
             "It changed the same lines as task {task}, which was rejected in a review and is taken back: it is done again."
         ),
         RevertReason::TestsAlone => "Its tests come back with what makes them pass.".to_owned(),
     };
-    let commits = group.taken().map(|(commit, task)| format!("{TAKES_BACK}: {commit} {task}\n"));
-    let keeps = group.keeps.iter().map(|(commit, task)| format!("{KEEPS}: {commit} {task}\n"));
+    let commits = group
+        .taken()
+        .map(|(commit, task)| format!("{TAKES_BACK}: {commit} {task}\n"));
+    let keeps = group
+        .keeps
+        .iter()
+        .map(|(commit, task)| format!("{KEEPS}: {commit} {task}\n"));
     format!(
         "Take back task {}: {}\n\n{why}\n\nTask: {}\nPhase: {TAKEN_BACK_PHASE}\nTag: {}\nRun: {run}\n{}",
         group.task,
@@ -204,41 +254,68 @@ fn message(group: &Group, run: &RunId) -> String {
 }
 
 fn of_rejected(rejected: &Rejected, own: &[Work], works: &[Work]) -> Group {
-    let commit = |work: &Work| (rejected.commit_of(work, is_alone(work, works)), work.task.clone());
+    let commit = |work: &Work| {
+        (
+            rejected.commit_of(work, is_alone(work, works)),
+            work.task.clone(),
+        )
+    };
     Group {
         task: rejected.task.clone(),
         title: rejected.title.clone(),
         tag: rejected.tag.clone(),
         why: RevertReason::Rejected(rejected.reason.clone()),
-        position: own.iter().map(|work| position(work, works)).min().unwrap_or_default(),
+        position: own
+            .iter()
+            .map(|work| position(work, works))
+            .min()
+            .unwrap_or_default(),
         commits: own.iter().map(commit).collect(),
         landing: None,
-        keeps: rejected.keeps.as_ref().map(|kept| (kept.commit.clone(), kept.task.clone())),
+        keeps: rejected
+            .keeps
+            .as_ref()
+            .map(|kept| (kept.commit.clone(), kept.task.clone())),
     }
 }
 
 fn of_work(named_by: &Work, own: &[&Work], works: &[Work], why: RevertReason) -> Group {
     let task = named_by.task.as_str();
-    let keeps = (why == RevertReason::TestsAlone).then(|| (named_by.commit.clone(), named_by.task.clone()));
+    let keeps =
+        (why == RevertReason::TestsAlone).then(|| (named_by.commit.clone(), named_by.task.clone()));
     Group {
         task: TaskId::from(task.strip_suffix(":red").unwrap_or(task)),
         title: named_by.titles.first().cloned().unwrap_or_default(),
         tag: named_by.tag.clone(),
         why,
-        position: own.iter().map(|work| position(work, works)).min().unwrap_or_default(),
-        commits: own.iter().map(|work| (work.commit.clone(), work.task.clone())).collect(),
+        position: own
+            .iter()
+            .map(|work| position(work, works))
+            .min()
+            .unwrap_or_default(),
+        commits: own
+            .iter()
+            .map(|work| (work.commit.clone(), work.task.clone()))
+            .collect(),
         landing: None,
         keeps,
     }
 }
 
 fn position(work: &Work, works: &[Work]) -> usize {
-    works.iter().position(|other| other == work).unwrap_or(works.len())
+    works
+        .iter()
+        .position(|other| other == work)
+        .unwrap_or(works.len())
 }
 
 /// Whether a commit holds this work and no other.
 fn is_alone(work: &Work, works: &[Work]) -> bool {
-    works.iter().filter(|other| other.commit == work.commit).count() == 1
+    works
+        .iter()
+        .filter(|other| other.commit == work.commit)
+        .count()
+        == 1
 }
 
 /// Later work that touches these files, each with all of its task.
@@ -249,12 +326,27 @@ fn in_the_way(
     conflicting: usize,
     files: &[String],
 ) -> Result<Vec<Group>, Error> {
-    let Group { task, position: below, .. } = &groups[conflicting];
-    let is_taken =
-        |work: &Work| groups.iter().any(|group| group.commits.iter().any(|(commit, _)| *commit == work.commit));
+    let Group {
+        task,
+        position: below,
+        ..
+    } = &groups[conflicting];
+    let is_taken = |work: &Work| {
+        groups.iter().any(|group| {
+            group
+                .commits
+                .iter()
+                .any(|(commit, _)| *commit == work.commit)
+        })
+    };
     let mut found: BTreeMap<usize, Group> = BTreeMap::new();
-    for work in works[..*below].iter().filter(|work| !is_taken(work) && is_alone(work, works)) {
-        let Some(before) = repository.first_parent(&work.commit)? else { continue };
+    for work in works[..*below]
+        .iter()
+        .filter(|work| !is_taken(work) && is_alone(work, works))
+    {
+        let Some(before) = repository.first_parent(&work.commit)? else {
+            continue;
+        };
         let changed = repository.changed_files(&before, &work.commit)?;
         if changed.iter().any(|change| files.contains(&change.path)) {
             let (named_by, own) = whole(repository, work, works)?;
@@ -266,14 +358,23 @@ fn in_the_way(
 }
 
 /// All work of the task that this is of in its run, the tests of its pair too; the implementation names the task.
-fn whole<'w>(repository: &Repository, work: &'w Work, works: &'w [Work]) -> Result<(&'w Work, Vec<&'w Work>), Error> {
+fn whole<'w>(
+    repository: &Repository,
+    work: &'w Work,
+    works: &'w [Work],
+) -> Result<(&'w Work, Vec<&'w Work>), Error> {
     let of_run = |other: &&Work| (&other.tag, &other.run) == (&work.tag, &work.run);
-    for implementation in works.iter().filter(of_run).filter(|other| other.kind == WorkKind::Whole) {
+    for implementation in works
+        .iter()
+        .filter(of_run)
+        .filter(|other| other.kind == WorkKind::Whole)
+    {
         let mut below = repository.parents(&implementation.commit)?;
         for parent in below.clone() {
             below.extend(repository.parents(&parent)?);
         }
-        let is_its_test = |other: &Work| other.kind == WorkKind::Red && below.contains(&other.commit);
+        let is_its_test =
+            |other: &Work| other.kind == WorkKind::Red && below.contains(&other.commit);
         let is_its = |other: &&Work| other.task == implementation.task || is_its_test(other);
         let own: Vec<&Work> = works.iter().filter(of_run).filter(is_its).collect();
         if own.contains(&work) {
@@ -287,26 +388,40 @@ fn whole<'w>(repository: &Repository, work: &'w Work, works: &'w [Work]) -> Resu
 ///
 /// # Errors
 /// git refused.
-pub fn takes_back_as_said(repository: &Repository, commit: &PastCommit) -> Result<Option<String>, Error> {
-    let [parent] = commit.parents.as_slice() else { return Ok(Some("it has not just one parent".to_owned())) };
-    let values = commit.trailers.iter().filter(|(name, _)| name == TAKES_BACK);
-    let mut commits: Vec<CommitId> =
-        values.map(|(_, value)| CommitId::new(value.split(' ').next().unwrap_or_default())).collect();
+pub fn takes_back_as_said(
+    repository: &Repository,
+    commit: &PastCommit,
+) -> Result<Option<String>, Error> {
+    let [parent] = commit.parents.as_slice() else {
+        return Ok(Some("it has not just one parent".to_owned()));
+    };
+    let values = commit
+        .trailers
+        .iter()
+        .filter(|(name, _)| name == TAKES_BACK);
+    let mut commits: Vec<CommitId> = values
+        .map(|(_, value)| CommitId::new(value.split(' ').next().unwrap_or_default()))
+        .collect();
     // One merge may have brought the work of several.
     commits.dedup();
     if commits.is_empty() {
-        return Ok(Some(format!("no trailer `{TAKES_BACK}` says what it takes back")));
+        return Ok(Some(format!(
+            "no trailer `{TAKES_BACK}` says what it takes back"
+        )));
     }
     for taken in &commits {
         if repository.resolve(taken.as_str()).is_err() || !repository.is_ancestor(taken, parent)? {
-            return Ok(Some(format!("`{taken}`, which it takes back, is not in the history before it")));
+            return Ok(Some(format!(
+                "`{taken}`, which it takes back, is not in the history before it"
+            )));
         }
     }
     Ok(match repository.taken_back(parent, &commits)? {
         TakenBackTree::Clean(tree) if tree == commit.tree => None,
         TakenBackTree::Clean(_) => Some("its tree is not what taking back gives".to_owned()),
-        TakenBackTree::Conflict { conflict, .. } => {
-            Some(format!("its tree is not what taking back gives: that conflicts in {}", conflict.files.join(", ")))
-        }
+        TakenBackTree::Conflict { conflict, .. } => Some(format!(
+            "its tree is not what taking back gives: that conflicts in {}",
+            conflict.files.join(", ")
+        )),
     })
 }

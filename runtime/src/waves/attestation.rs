@@ -26,23 +26,43 @@ pub(crate) async fn attest(
     if how == Attest::Off {
         return;
     }
-    let (inner, merge, statement) = (brief.clone(), merge.clone(), statement(brief, merge, preview, command));
+    let (inner, merge, statement) = (
+        brief.clone(),
+        merge.clone(),
+        statement(brief, merge, preview, command),
+    );
     let written = blocking(move || write(&inner, &merge, &statement, how)).await;
     if let Err(trouble) = written {
-        brief.tell_warning(format!("what was proven of task {} is not attested: {trouble}", brief.id()));
+        brief.tell_warning(format!(
+            "what was proven of task {} is not attested: {trouble}",
+            brief.id()
+        ));
     }
 }
 
-fn write(brief: &StepContext, merge: &CommitId, statement: &Value, how: Attest) -> Result<(), crate::Error> {
+fn write(
+    brief: &StepContext,
+    merge: &CommitId,
+    statement: &Value,
+    how: Attest,
+) -> Result<(), crate::Error> {
     let path = brief.setup.directory.create_attestation(brief.id())?;
     tm_store::run::write_json(&path, statement)?;
     if how == Attest::Notes {
-        brief.setup.repository.write_note(merge, &format!("{statement:#}\n"))?;
+        brief
+            .setup
+            .repository
+            .write_note(merge, &format!("{statement:#}\n"))?;
     }
     Ok(())
 }
 
-fn statement(brief: &StepContext, merge: &CommitId, preview: &MergePreview, test: Option<&TestCommand>) -> Value {
+fn statement(
+    brief: &StepContext,
+    merge: &CommitId,
+    preview: &MergePreview,
+    test: Option<&TestCommand>,
+) -> Value {
     let header = &brief.setup.header;
     let (record, rules) = (brief.record.as_ref(), brief.setup.rules);
     let proof = record.and_then(|record| record.proof.as_ref());

@@ -1,14 +1,20 @@
 //! Makes safe what comes in with an answer: what agents, tests and hooks said, before it is journaled, told or asked of
 //! anybody. Names of tests and files stay as they are, since they are compared.
 
-use tm_scheduler::{AgentReport, Answer, Claim, Ended, LandingRefusal, PrepareRefusal, Proof, ResultFile};
+use tm_scheduler::{
+    AgentReport, Answer, Claim, Ended, LandingRefusal, PrepareRefusal, Proof, ResultFile,
+};
 
 /// Returns an answer whose texts have no orders to a terminal and no secrets in them.
 pub(crate) fn cleaned(mut answer: Answer) -> Answer {
     match &mut answer {
         // Names of branches, files and commits, none of which anybody words.
-        Answer::Prepared { .. } | Answer::Landed { .. } | Answer::PrepareRefused(PrepareRefusal::Conflict { .. }) => {}
-        Answer::LandingRefused(LandingRefusal::Conflict { tried, .. }) => tried.iter_mut().for_each(clean),
+        Answer::Prepared { .. }
+        | Answer::Landed { .. }
+        | Answer::PrepareRefused(PrepareRefusal::Conflict { .. }) => {}
+        Answer::LandingRefused(LandingRefusal::Conflict { tried, .. }) => {
+            tried.iter_mut().for_each(clean)
+        }
         Answer::AgentEnded(report) => clean_report(report),
         Answer::Proved(proof) => clean_proof(proof),
         Answer::LandingRefused(LandingRefusal::Regression { proof, .. }) => clean_proof(proof),
@@ -38,16 +44,26 @@ fn clean_report(report: &mut AgentReport) {
     match &mut report.result {
         ResultFile::Missing => {}
         ResultFile::Malformed(why) => clean(why),
-        ResultFile::Claimed(Claim { files, issues, .. }) => files.iter_mut().chain(issues).for_each(clean),
+        ResultFile::Claimed(Claim { files, issues, .. }) => {
+            files.iter_mut().chain(issues).for_each(clean)
+        }
     }
     clean(&mut report.last_words);
-    report.escape.iter_mut().chain(&mut report.noticed).for_each(clean);
+    report
+        .escape
+        .iter_mut()
+        .chain(&mut report.noticed)
+        .for_each(clean);
 }
 
 fn clean_proof(proof: &mut Proof) {
     clean(&mut proof.evidence);
     proof.notes.iter_mut().for_each(clean);
-    proof.gates.iter_mut().flat_map(|gate| &mut gate.findings).for_each(clean);
+    proof
+        .gates
+        .iter_mut()
+        .flat_map(|gate| &mut gate.findings)
+        .for_each(clean);
 }
 
 fn clean(text: &mut String) {
@@ -65,17 +81,30 @@ mod tests {
         let report = || AgentReport {
             last_words: HOSTILE.to_owned(),
             noticed: vec![HOSTILE.to_owned()],
-            ..AgentReport::new("x", Timestamp(0), Timestamp(0), Ended::NotStarted(HOSTILE.to_owned()))
+            ..AgentReport::new(
+                "x",
+                Timestamp(0),
+                Timestamp(0),
+                Ended::NotStarted(HOSTILE.to_owned()),
+            )
         };
         let proof = || Proof::refused(Failure::Regression, Reason::OldTestFailed, HOSTILE);
         for answer in [
             Answer::AgentEnded(report()),
             Answer::Proved(proof()),
             Answer::CommitRefused(HOSTILE.to_owned()),
-            Answer::LandingRefused(LandingRefusal::Regression { proof: Box::new(proof()), with: Vec::new() }),
+            Answer::LandingRefused(LandingRefusal::Regression {
+                proof: Box::new(proof()),
+                with: Vec::new(),
+            }),
         ] {
             let clean = format!("{:?}", cleaned(answer));
-            assert!(clean.contains("a [redacted]") && !clean.contains("ghp_") && !clean.contains("u{1b}"), "{clean}");
+            assert!(
+                clean.contains("a [redacted]")
+                    && !clean.contains("ghp_")
+                    && !clean.contains("u{1b}"),
+                "{clean}"
+            );
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::waves::steps::{self, StepContext, StepDone};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tm_scheduler::{
-    AttemptNumber, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus, Scheduler, StopMode, Task,
-    TaskId, Tokens, addition, of_unit,
+    AttemptNumber, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus, Scheduler,
+    StopMode, Task, TaskId, Tokens, addition, of_unit,
 };
 use tm_store::backlog::ReadOptions;
 use tm_worktrees::Worktree;
@@ -116,7 +116,10 @@ impl EffectRunner {
     }
 
     pub(crate) async fn hear(&mut self) -> StepMessage {
-        self.receiver.recv().await.expect("the runner itself holds a sender")
+        self.receiver
+            .recv()
+            .await
+            .expect("the runner itself holds a sender")
     }
 
     pub(crate) fn try_hear(&mut self) -> Option<StepMessage> {
@@ -129,13 +132,22 @@ impl EffectRunner {
             StepMessage::RunEvent(told) => Handled::RunEvent(told),
             StepMessage::Seen(input) => Handled::Input(input),
             StepMessage::Done(done) => {
-                let StepDone { task, attempt, answer, worktree } = *done;
+                let StepDone {
+                    task,
+                    attempt,
+                    answer,
+                    worktree,
+                } = *done;
                 self.orders.remove(&task);
                 if let Some(worktree) = worktree {
                     self.worktrees.insert(task.clone(), (attempt, worktree));
                 }
                 answer.map_or(Handled::Nothing, |answer| {
-                    Handled::Input(Box::new(Input::Answer { task, attempt, answer }))
+                    Handled::Input(Box::new(Input::Answer {
+                        task,
+                        attempt,
+                        answer,
+                    }))
                 })
             }
         }
@@ -145,12 +157,24 @@ impl EffectRunner {
     pub(crate) fn perform(&mut self, effect: Effect, scheduler: &Scheduler) {
         while self.steps.try_join_next().is_some() || self.looks.try_join_next().is_some() {}
         match effect {
-            Effect::Prepare { task, attempt, on_top_of, must_contain } => {
+            Effect::Prepare {
+                task,
+                attempt,
+                on_top_of,
+                must_contain,
+            } => {
                 let brief = self.brief(&task, attempt, scheduler);
                 self.spawn(steps::prepare(brief, on_top_of, must_contain));
             }
-            Effect::RunAgent { task, attempt, timeout_ms } => {
-                let (brief, orders) = (self.brief(&task, attempt, scheduler), self.order_line(&task));
+            Effect::RunAgent {
+                task,
+                attempt,
+                timeout_ms,
+            } => {
+                let (brief, orders) = (
+                    self.brief(&task, attempt, scheduler),
+                    self.order_line(&task),
+                );
                 let worktree = self.worktree(&task, attempt);
                 if let (Some(place), Some(command)) = (&brief.place, brief.test_command()) {
                     self.measurements.begin(place.base.clone(), command);
@@ -158,33 +182,71 @@ impl EffectRunner {
                 self.ahead.begin(&task, attempt, worktree.as_ref());
                 self.spawn(steps::run_agent(brief, worktree, timeout_ms, orders));
             }
-            Effect::Adopt { task, attempt, timeout_ms } => {
-                let (brief, orders) = (self.brief(&task, attempt, scheduler), self.order_line(&task));
+            Effect::Adopt {
+                task,
+                attempt,
+                timeout_ms,
+            } => {
+                let (brief, orders) = (
+                    self.brief(&task, attempt, scheduler),
+                    self.order_line(&task),
+                );
                 let worktree = self.worktree(&task, attempt);
                 self.spawn(steps::adopt(brief, worktree, timeout_ms, orders));
             }
             Effect::Prove { task, attempt } => {
                 let brief = self.brief(&task, attempt, scheduler);
                 let worktree = self.worktree(&task, attempt);
-                self.spawn(steps::prove(brief, worktree, Arc::clone(&self.measurements)));
+                self.spawn(steps::prove(
+                    brief,
+                    worktree,
+                    Arc::clone(&self.measurements),
+                ));
             }
             Effect::Commit { task, attempt } => {
                 let brief = self.brief(&task, attempt, scheduler);
                 let worktree = self.worktree(&task, attempt);
-                self.spawn(steps::commit(brief, worktree, Arc::clone(&self.measurements)));
+                self.spawn(steps::commit(
+                    brief,
+                    worktree,
+                    Arc::clone(&self.measurements),
+                ));
             }
-            Effect::Refactor { task, attempt, commit, timeout_ms } => {
-                let (brief, orders) = (self.brief(&task, attempt, scheduler), self.order_line(&task));
+            Effect::Refactor {
+                task,
+                attempt,
+                commit,
+                timeout_ms,
+            } => {
+                let (brief, orders) = (
+                    self.brief(&task, attempt, scheduler),
+                    self.order_line(&task),
+                );
                 let worktree = self.worktree(&task, attempt);
                 let measurements = Arc::clone(&self.measurements);
-                self.spawn(steps::refactor(brief, worktree, commit, timeout_ms, orders, measurements));
+                self.spawn(steps::refactor(
+                    brief,
+                    worktree,
+                    commit,
+                    timeout_ms,
+                    orders,
+                    measurements,
+                ));
             }
-            Effect::Land { task, attempt, commit } => {
+            Effect::Land {
+                task,
+                attempt,
+                commit,
+            } => {
                 let brief = self.brief(&task, attempt, scheduler);
                 self.spawn(steps::land(brief, commit, Arc::clone(&self.measurements)));
             }
             Effect::StopAgent { task, order, .. } => self.stop_agent(&task, order),
-            Effect::Release { task, attempt, keep } => self.release(&task, attempt, keep),
+            Effect::Release {
+                task,
+                attempt,
+                keep,
+            } => self.release(&task, attempt, keep),
             Effect::SetStatus { task, status } => self.statuses.set(task, status),
             Effect::Tell(Event::TaskLanded { commit, .. }) => self.look_ahead(&commit, scheduler),
             Effect::Tell(_) => {}
@@ -226,20 +288,34 @@ impl EffectRunner {
     }
 
     /// Looks up in the backlog what joins the run when the task of that id does, and the task itself.
-    pub(crate) async fn addition(&self, id: &TaskId, run: &Scheduler) -> Result<(Vec<PlannedTask>, Task), Reply> {
+    pub(crate) async fn addition(
+        &self,
+        id: &TaskId,
+        run: &Scheduler,
+    ) -> Result<(Vec<PlannedTask>, Task), Reply> {
         let setup = Arc::clone(&self.setup);
-        let options = ReadOptions { tag: Some(setup.header.tag.clone()), ..ReadOptions::default() };
+        let options = ReadOptions {
+            tag: Some(setup.header.tag.clone()),
+            ..ReadOptions::default()
+        };
         let read = blocking(move || setup.backlog.read(&options)).await;
         let failed = |reason, why: &str| Reply::failed(reason, format!("add task `{id}`: {why}"));
         let backlog = read.map_err(|trouble| failed("backlog", &trouble.to_string()))?;
         let planning = &self.setup.planning;
-        let planned = addition(&backlog.tasks, id, planning, run).map_err(|refusal| Reply::refused(&refusal))?;
-        let task = of_unit(&backlog.tasks, planning.unit).into_iter().find(|task| task.id == *id);
+        let planned = addition(&backlog.tasks, id, planning, run)
+            .map_err(|refusal| Reply::refused(&refusal))?;
+        let task = of_unit(&backlog.tasks, planning.unit)
+            .into_iter()
+            .find(|task| task.id == *id);
         let task = task.expect("the addition was found in this backlog");
-        let has_command =
-            self.setup.test_command.is_some() || !self.setup.parts.is_empty() || task.test_command.is_some();
+        let has_command = self.setup.test_command.is_some()
+            || !self.setup.parts.is_empty()
+            || task.test_command.is_some();
         if !has_command && planned.iter().any(|planned| planned.phase != Phase::None) {
-            return Err(failed("no-test-command", "there is no test command to prove it with"));
+            return Err(failed(
+                "no-test-command",
+                "there is no test command to prove it with",
+            ));
         }
         Ok((planned, task))
     }
@@ -283,7 +359,9 @@ impl EffectRunner {
 
     fn release(&mut self, task: &TaskId, attempt: AttemptNumber, keep: Keep) {
         self.ahead.end(task);
-        let Some(worktree) = self.worktree(task, attempt) else { return };
+        let Some(worktree) = self.worktree(task, attempt) else {
+            return;
+        };
         let setup = Arc::clone(&self.setup);
         let task = task.clone();
         let returning = setup.checkouts.pool().returning();
@@ -295,7 +373,10 @@ impl EffectRunner {
 
     /// Ends everything that is still under way, gives worktrees back, writes the last statuses; returns what people
     /// should know, and whether the statuses are written.
-    pub(crate) async fn finish(&mut self, status: RunStatus) -> (Vec<RunEvent>, Result<(), String>) {
+    pub(crate) async fn finish(
+        &mut self,
+        status: RunStatus,
+    ) -> (Vec<RunEvent>, Result<(), String>) {
         self.steps.shutdown().await;
         // A look that has begun is no longer wanted, and is over in a moment.
         while self.looks.join_next().await.is_some() {}
@@ -308,6 +389,9 @@ impl EffectRunner {
         if status == RunStatus::Completed || status == RunStatus::Failed {
             warnings.extend(self.setup.checkouts.close().await);
         }
-        (warnings.into_iter().map(RunEvent::Warning).collect(), statuses)
+        (
+            warnings.into_iter().map(RunEvent::Warning).collect(),
+            statuses,
+        )
     }
 }

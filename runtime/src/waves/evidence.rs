@@ -30,7 +30,8 @@ pub(crate) fn prompt_context(
     rejected: Vec<RejectedWork>,
 ) -> PromptContext {
     let setup = &brief.setup;
-    let found_out = tm_untrusted::read_end(&setup.directory.context(), CONTEXT_BYTES).unwrap_or_default();
+    let found_out =
+        tm_untrusted::read_end(&setup.directory.context(), CONTEXT_BYTES).unwrap_or_default();
     PromptContext {
         task: prompt_task(&brief.task),
         attempt: brief.attempt.0,
@@ -39,11 +40,22 @@ pub(crate) fn prompt_context(
         run_id: setup.header.run_id.to_string(),
         worktree: worktree.display().to_string(),
         tm: tm_presets::shell_word(&setup.tm_program.display().to_string()),
-        result_file: brief.recipe().output.writes_results().then(|| brief.directory.result().display().to_string()),
+        result_file: brief
+            .recipe()
+            .output
+            .writes_results()
+            .then(|| brief.directory.result().display().to_string()),
         context_file: brief.directory.context().display().to_string(),
         test_command: brief.test_words(),
-        learnt: learnt(&tm_untrusted::clean(&String::from_utf8_lossy(&found_out)), &brief.ancestors, LEARNT_BYTES),
-        red_report: brief.red.as_ref().map(|red| RedReport { files: red_files, tests: red.tests.clone() }),
+        learnt: learnt(
+            &tm_untrusted::clean(&String::from_utf8_lossy(&found_out)),
+            &brief.ancestors,
+            LEARNT_BYTES,
+        ),
+        red_report: brief.red.as_ref().map(|red| RedReport {
+            files: red_files,
+            tests: red.tests.clone(),
+        }),
         rejected,
         conflicted: Vec::new(),
         rivals: brief.rivals.iter().map(prompt_task).collect(),
@@ -53,7 +65,11 @@ pub(crate) fn prompt_context(
 
 /// Attempts that were not charged, such as one that ran into a limit of a service, come on top.
 fn attempts_allowed(brief: &StepContext) -> u32 {
-    let uncharged = brief.earlier.iter().filter(|record| !record.charged).count();
+    let uncharged = brief
+        .earlier
+        .iter()
+        .filter(|record| !record.charged)
+        .count();
     let uncharged = u32::try_from(uncharged).unwrap_or(u32::MAX);
     (brief.setup.header.limits.retries + 1).saturating_add(uncharged)
 }
@@ -73,7 +89,11 @@ fn prompt_task(task: &Task) -> PromptTask {
 fn with_steps(task: &Task) -> String {
     let mut details = task.details.clone();
     for subtask in &task.subtasks {
-        let _ = write!(details, "\n- {} {}: {}", subtask.id, subtask.title, subtask.description);
+        let _ = write!(
+            details,
+            "\n- {} {}: {}",
+            subtask.id, subtask.title, subtask.description
+        );
         if !subtask.details.is_empty() {
             let _ = write!(details, "\n  {}", subtask.details.replace('\n', "\n  "));
         }
@@ -82,7 +102,10 @@ fn with_steps(task: &Task) -> String {
 }
 
 fn evidence(brief: &StepContext) -> Vec<Evidence> {
-    let failed = brief.earlier.iter().filter_map(|record| Some((record, record.failure?)));
+    let failed = brief
+        .earlier
+        .iter()
+        .filter_map(|record| Some((record, record.failure?)));
     failed
         .map(|(record, failure)| Evidence {
             attempt: record.number.0,
@@ -95,7 +118,10 @@ fn evidence(brief: &StepContext) -> Vec<Evidence> {
 
 fn reason(record: &tm_scheduler::AttemptRecord) -> Option<&'static str> {
     let of_proof = || record.proof.as_ref().and_then(|proof| proof.reason);
-    record.questioned.or_else(of_proof).map(tm_scheduler::Reason::as_str)
+    record
+        .questioned
+        .or_else(of_proof)
+        .map(tm_scheduler::Reason::as_str)
 }
 
 /// The evidence, what was noticed, and what the agent said last where nothing was measured.
@@ -104,7 +130,11 @@ fn with_last_words(record: &tm_scheduler::AttemptRecord) -> String {
     for noticed in record.report.iter().flat_map(|report| &report.noticed) {
         let _ = write!(text, "\n{noticed}");
     }
-    let last_words = record.report.as_ref().map(|report| report.last_words.trim()).unwrap_or_default();
+    let last_words = record
+        .report
+        .as_ref()
+        .map(|report| report.last_words.trim())
+        .unwrap_or_default();
     if record.proof.is_none() && !last_words.is_empty() {
         let _ = write!(text, "\n\nIts last words:\n\n{last_words}");
     }

@@ -56,7 +56,11 @@ impl Integration {
             Some(found) if is_unfinished(&repository, &newest, &found, landing)? => found,
             Some(_) | None => newest.clone(),
         };
-        let integration = Self { repository, branch, known: Mutex::new(Known { landed: newest, at }) };
+        let integration = Self {
+            repository,
+            branch,
+            known: Mutex::new(Known { landed: newest, at }),
+        };
         let tip = integration.tip()?;
         let was_deleted = tip.was_deleted && !is_new;
         Ok((integration, Tip { was_deleted, ..tip }))
@@ -66,7 +70,11 @@ impl Integration {
     /// asks where it is learns that it can't be.
     pub fn lost(repository: Repository, branch: BranchName, gone: CommitId) -> Self {
         let at = gone.clone();
-        Self { repository, branch, known: Mutex::new(Known { landed: gone, at }) }
+        Self {
+            repository,
+            branch,
+            known: Mutex::new(Known { landed: gone, at }),
+        }
     }
 
     /// Returns its name.
@@ -83,13 +91,23 @@ impl Integration {
         let Some(found) = self.repository.branch_tip(&self.branch)? else {
             self.repository.create_branch(&self.branch, &known.landed)?;
             known.at = known.landed.clone();
-            return Ok(Tip { commit: known.landed.clone(), was_deleted: true });
+            return Ok(Tip {
+                commit: known.landed.clone(),
+                was_deleted: true,
+            });
         };
         if found != known.at {
             let branch = self.branch.clone();
-            return Err(Error::IntegrationMoved { branch, found, landed: known.landed.clone() });
+            return Err(Error::IntegrationMoved {
+                branch,
+                found,
+                landed: known.landed.clone(),
+            });
         }
-        Ok(Tip { commit: known.landed.clone(), was_deleted: false })
+        Ok(Tip {
+            commit: known.landed.clone(),
+            was_deleted: false,
+        })
     }
 
     /// Moves the branch from where tm put it to a merge on top of what has landed.
@@ -98,9 +116,14 @@ impl Integration {
     /// Somebody else moved it (`tm_worktrees::Error::Moved`), it is protected, or git refused.
     pub(crate) fn advance(&self, merge: &CommitId) -> Result<(), tm_worktrees::Error> {
         let mut known = self.known();
-        let start = BranchStart::Reuse { expected: known.at.clone() };
+        let start = BranchStart::Reuse {
+            expected: known.at.clone(),
+        };
         self.repository.move_branch(&self.branch, merge, &start)?;
-        *known = Known { landed: merge.clone(), at: merge.clone() };
+        *known = Known {
+            landed: merge.clone(),
+            at: merge.clone(),
+        };
         drop(known);
         Ok(())
     }
@@ -118,12 +141,16 @@ fn is_unfinished(
     landing: &[CommitId],
 ) -> Result<bool, Error> {
     let parents = repository.parents(found)?;
-    let [first, second] = parents.as_slice() else { return Ok(false) };
+    let [first, second] = parents.as_slice() else {
+        return Ok(false);
+    };
     if first != newest || !landing.contains(second) {
         return Ok(false);
     }
     let trailers = repository.trailers(found)?;
-    let resolution = trailers.iter().find(|(name, _)| name == Resolution::TRAILER);
+    let resolution = trailers
+        .iter()
+        .find(|(name, _)| name == Resolution::TRAILER);
     let resolution = resolution.and_then(|(_, word)| Resolution::of(word));
     match repository.merged_tree(newest, second, &repository.tree_of(found)?, resolution)? {
         MergedTree::AsMerged | MergedTree::Resolved => Ok(true),

@@ -25,9 +25,15 @@ pub(crate) struct Look {
 
 impl LookingAhead {
     /// An agent is about to work there.
-    pub(crate) fn begin(&mut self, task: &TaskId, attempt: AttemptNumber, worktree: Option<&Worktree>) {
+    pub(crate) fn begin(
+        &mut self,
+        task: &TaskId,
+        attempt: AttemptNumber,
+        worktree: Option<&Worktree>,
+    ) {
         if let Some(worktree) = worktree {
-            self.lookers.insert(task.clone(), (attempt, worktree.looker()));
+            self.lookers
+                .insert(task.clone(), (attempt, worktree.looker()));
         }
     }
 
@@ -41,7 +47,11 @@ impl LookingAhead {
         if self.looked_at.replace(tip.clone()).as_ref() == Some(tip) {
             return Vec::new();
         }
-        let is_at_work = |task: &TaskId| scheduler.task(task).is_some_and(|view| view.state.has_agent());
+        let is_at_work = |task: &TaskId| {
+            scheduler
+                .task(task)
+                .is_some_and(|view| view.state.has_agent())
+        };
         let at_work = self.lookers.iter().filter(|(task, _)| is_at_work(task));
         let looks = at_work.map(|(task, (attempt, looker))| Look {
             task: task.clone(),
@@ -56,9 +66,16 @@ impl LookingAhead {
 impl Look {
     /// Merges what is there now with what has landed, and returns what is foreseen; nothing where that can't be told.
     pub(crate) fn look(&self, setup: &Shared) -> Option<Input> {
-        let seen = self.conflict(setup).inspect_err(|error| tracing::debug!(%error, "no look ahead"));
+        let seen = self
+            .conflict(setup)
+            .inspect_err(|error| tracing::debug!(%error, "no look ahead"));
         let (files, with) = seen.ok()?;
-        Some(Input::Foreseen(Foreseen { task: self.task.clone(), attempt: self.attempt, files, with }))
+        Some(Input::Foreseen(Foreseen {
+            task: self.task.clone(),
+            attempt: self.attempt,
+            files,
+            with,
+        }))
     }
 
     fn conflict(&self, setup: &Shared) -> Result<(Vec<String>, Vec<TaskId>), Error> {
@@ -68,7 +85,11 @@ impl Look {
             return Ok((Vec::new(), Vec::new()));
         };
         let with = repository.trailers_between(&work, &self.tip, &conflict.files, "Task")?;
-        let mut with: Vec<TaskId> = with.into_iter().map(TaskId::from).filter(|task| *task != self.task).collect();
+        let mut with: Vec<TaskId> = with
+            .into_iter()
+            .map(TaskId::from)
+            .filter(|task| *task != self.task)
+            .collect();
         with.sort();
         with.dedup();
         Ok((conflict.files, with))

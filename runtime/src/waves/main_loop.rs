@@ -10,7 +10,9 @@ use crate::waves::run_setup::RunSetup;
 use crate::waves::steering::{Ask, Reply, Steer, stop_mode};
 use crate::{Error, Replayed};
 use std::time::Duration;
-use tm_scheduler::{Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Task, TaskId, Timestamp};
+use tm_scheduler::{
+    Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Task, TaskId, Timestamp,
+};
 use tm_store::run::{ActivityLog, JournalWriter};
 use tokio::sync::{mpsc, oneshot};
 
@@ -20,8 +22,11 @@ const PULSE: Duration = Duration::from_secs(1);
 const BATCH: usize = 256;
 
 /// What can't be written is tried again after these pauses.
-const WRITE_AGAIN_AFTER: [Duration; 3] =
-    [Duration::from_millis(50), Duration::from_millis(450), Duration::from_secs(3)];
+const WRITE_AGAIN_AFTER: [Duration; 3] = [
+    Duration::from_millis(50),
+    Duration::from_millis(450),
+    Duration::from_secs(3),
+];
 
 /// A run in this process that is about to go on.
 #[derive(Debug)]
@@ -40,7 +45,10 @@ enum Incoming {
     /// It goes to the scheduler as it is.
     Input(Box<Input>),
     /// Somebody asked for it and waits for the answer.
-    Asked { ask: Ask, caller: oneshot::Sender<Reply> },
+    Asked {
+        ask: Ask,
+        caller: oneshot::Sender<Reply>,
+    },
 }
 
 /// Somebody who is to be answered.
@@ -88,7 +96,13 @@ impl Run {
         let clock = SteadyClock::not_before(replayed.last_input_at);
         limits.deadline = limits.deadline.map(|deadline| clock.of(deadline));
         limits.edition = Edition::NEWEST;
-        Self::new(setup, replayed.scheduler, journal, clock, Input::Resumed(limits))
+        Self::new(
+            setup,
+            replayed.scheduler,
+            journal,
+            clock,
+            Input::Resumed(limits),
+        )
     }
 
     fn new(
@@ -99,7 +113,14 @@ impl Run {
         first: Input,
     ) -> Result<Self, Error> {
         let activity = ActivityLog::open(&setup.directory.activity())?;
-        Ok(Self { scheduler, journal, activity, setup, clock, first })
+        Ok(Self {
+            scheduler,
+            journal,
+            activity,
+            setup,
+            clock,
+            first,
+        })
     }
 
     /// Carries the run out to its end. Orders to stop and requests come through `steers`; `listener` is told everything that people
@@ -112,10 +133,23 @@ impl Run {
         steers: mpsc::UnboundedReceiver<Steer>,
         listener: impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Result<Outcome, Error> {
-        let Self { scheduler, journal, activity, setup, clock, first } = self;
-        Loop { scheduler, journal, activity, clock, effects: EffectRunner::new(setup) }
-            .turn(first, steers, listener)
-            .await
+        let Self {
+            scheduler,
+            journal,
+            activity,
+            setup,
+            clock,
+            first,
+        } = self;
+        Loop {
+            scheduler,
+            journal,
+            activity,
+            clock,
+            effects: EffectRunner::new(setup),
+        }
+        .turn(first, steers, listener)
+        .await
     }
 }
 
@@ -152,7 +186,11 @@ impl Loop {
     }
 
     /// Journals what came in and takes the scheduler's decisions. Whoever asked is answered once that is durable.
-    async fn decide(&mut self, at: Timestamp, incoming: Vec<Incoming>) -> Result<(Vec<Effect>, Vec<Answered>), Error> {
+    async fn decide(
+        &mut self,
+        at: Timestamp,
+        incoming: Vec<Incoming>,
+    ) -> Result<(Vec<Effect>, Vec<Answered>), Error> {
         let (mut effects, mut answers, mut somebody_waits) = (Vec::new(), Vec::new(), false);
         for one in incoming {
             match one {
@@ -172,7 +210,11 @@ impl Loop {
                 }
             }
         }
-        if somebody_waits || effects.iter().any(|effect| !matches!(effect, Effect::Tell(_))) {
+        if somebody_waits
+            || effects
+                .iter()
+                .any(|effect| !matches!(effect, Effect::Tell(_)))
+        {
             patiently(|| self.journal.flush())?;
             self.journal.sync()?;
         }
@@ -190,15 +232,26 @@ impl Loop {
         let (request, task) = match ask {
             Ask::Status => return Ok((None, Reply::done("said how the run stands"))),
             Ask::Stop { now } => {
-                return Ok((Some(Input::Stop(stop_mode(*now))), Reply::done("asked the run to stop")));
+                return Ok((
+                    Some(Input::Stop(stop_mode(*now))),
+                    Reply::done("asked the run to stop"),
+                ));
             }
             Ask::Refused { .. } => {
-                return Err(Reply::failed("malformed", "note a refusal: you are no agent of the run"));
+                return Err(Reply::failed(
+                    "malformed",
+                    "note a refusal: you are no agent of the run",
+                ));
             }
             Ask::Add { task } => self.addition(task).await?,
-            Ask::Pause | Ask::Resume | Ask::StopTask { .. } | Ask::Retry { .. } | Ask::Skip { .. } => {
-                (ask.request().expect("these are requests as they stand"), None)
-            }
+            Ask::Pause
+            | Ask::Resume
+            | Ask::StopTask { .. }
+            | Ask::Retry { .. }
+            | Ask::Skip { .. } => (
+                ask.request().expect("these are requests as they stand"),
+                None,
+            ),
         };
         if let Some(refusal) = self.scheduler.refusal(&request) {
             return Err(Reply::refused(&refusal));
@@ -224,7 +277,10 @@ impl Loop {
     ) -> Vec<Incoming> {
         let mut inputs = Vec::new();
         while inputs.is_empty() {
-            let wake = self.scheduler.next_wake().map(|moment| Duration::from_millis(moment.since(self.clock.now())));
+            let wake = self
+                .scheduler
+                .next_wake()
+                .map(|moment| Duration::from_millis(moment.since(self.clock.now())));
             tokio::select! {
                 heard = self.effects.hear() => {
                     self.take(heard, &mut inputs, listener);
@@ -287,13 +343,19 @@ impl Loop {
             listener(self.clock.now(), &told, &self.scheduler);
         }
         statuses.map_err(|why| Error::StatusesUnwritten { why })?;
-        Ok(Outcome { status, scheduler: self.scheduler, ended_at })
+        Ok(Outcome {
+            status,
+            scheduler: self.scheduler,
+            ended_at,
+        })
     }
 }
 
 /// Writes, and again after a pause where that failed: without its journal nothing may go on, and a disk that is full
 /// for a moment should not end the agents.
-fn patiently(mut write: impl FnMut() -> Result<(), tm_store::Error>) -> Result<(), tm_store::Error> {
+fn patiently(
+    mut write: impl FnMut() -> Result<(), tm_store::Error>,
+) -> Result<(), tm_store::Error> {
     for pause in WRITE_AGAIN_AFTER {
         if write().is_ok() {
             return Ok(());

@@ -31,13 +31,21 @@ pub fn replay(path: &Path) -> Result<Replayed, Error> {
     let mut last_input_at = header.started_at;
     for (position, entry) in contents.records.into_iter().enumerate() {
         last_input_at = entry.at;
-        scheduler.handle(entry.at, entry.record).map_err(|source| Error::ImpossibleJournal {
-            path: path.to_owned(),
-            record: position + 1,
-            source,
-        })?;
+        scheduler
+            .handle(entry.at, entry.record)
+            .map_err(|source| Error::ImpossibleJournal {
+                path: path.to_owned(),
+                record: position + 1,
+                source,
+            })?;
     }
-    Ok(Replayed { header, scheduler, last_input_at, end: contents.end, is_torn: contents.torn.is_some() })
+    Ok(Replayed {
+        header,
+        scheduler,
+        last_input_at,
+        end: contents.end,
+        is_torn: contents.torn.is_some(),
+    })
 }
 
 #[cfg(test)]
@@ -50,10 +58,22 @@ mod tests {
     fn a_journal_that_an_earlier_tm_wrote_in_version_1_is_replayed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("journal.jsonl");
-        tm_store::atomic::replace(&path, include_bytes!("fixtures/journal-version-1.jsonl")).expect("written");
+        tm_store::atomic::replace(&path, include_bytes!("fixtures/journal-version-1.jsonl"))
+            .expect("written");
         let replayed = replay(&path).expect("replayed");
-        let state = |id: &str| replayed.scheduler.task(&id.into()).expect("a task").state.clone();
-        assert!(matches!(state("1"), State::Landed { .. }), "{:?}", state("1"));
+        let state = |id: &str| {
+            replayed
+                .scheduler
+                .task(&id.into())
+                .expect("a task")
+                .state
+                .clone()
+        };
+        assert!(
+            matches!(state("1"), State::Landed { .. }),
+            "{:?}",
+            state("1")
+        );
         assert!(matches!(state("2"), State::Running), "{:?}", state("2"));
         assert!(!replayed.is_torn && replayed.scheduler.ended().is_none());
     }

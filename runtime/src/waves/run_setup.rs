@@ -12,7 +12,9 @@ use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::verdict::Rules;
-use tm_scheduler::{AgentCandidate, AgentName, AgentPool, CommitId, Phase, PlanOptions, RunId, Task, TaskId};
+use tm_scheduler::{
+    AgentCandidate, AgentName, AgentPool, CommitId, Phase, PlanOptions, RunId, Task, TaskId,
+};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{PathPatterns, Repository};
@@ -40,8 +42,11 @@ impl AgentChoice {
     /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
     pub(crate) fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
         let recipes = self.of_phase(phase);
-        let named = agent.and_then(|agent| recipes.iter().find(|recipe| recipe.name == agent.as_str()));
-        named.or_else(|| recipes.first()).expect("every kind of work has an agent")
+        let named =
+            agent.and_then(|agent| recipes.iter().find(|recipe| recipe.name == agent.as_str()));
+        named
+            .or_else(|| recipes.first())
+            .expect("every kind of work has an agent")
     }
 
     /// Returns what the scheduler is to know of them.

@@ -24,7 +24,10 @@ struct Entry<'a> {
 /// Returns what an attempt found out as it is added to the file.
 pub(crate) fn entry(task: &TaskId, title: &str, text: &str) -> String {
     let text = text.replace(MARK, "<!-- ");
-    format!("{MARK}{task}{MARK_END}\n### {task} {title}\n\n{}\n\n", text.trim())
+    format!(
+        "{MARK}{task}{MARK_END}\n### {task} {title}\n\n{}\n\n",
+        text.trim()
+    )
 }
 
 /// Chooses from the file what a task may want to know: first what was found out by those that it builds on, `ancestors`, the
@@ -33,9 +36,17 @@ pub(crate) fn learnt(file: &str, ancestors: &[TaskId], bytes: usize) -> String {
     let entries = entries(file);
     let mut order: Vec<usize> = ancestors
         .iter()
-        .flat_map(|near| (0..entries.len()).filter(|&at| entries[at].task == *near).collect::<Vec<_>>())
+        .flat_map(|near| {
+            (0..entries.len())
+                .filter(|&at| entries[at].task == *near)
+                .collect::<Vec<_>>()
+        })
         .collect();
-    order.extend((0..entries.len()).rev().filter(|&at| !ancestors.contains(&entries[at].task)));
+    order.extend(
+        (0..entries.len())
+            .rev()
+            .filter(|&at| !ancestors.contains(&entries[at].task)),
+    );
     let (mut said, mut left) = (BTreeSet::new(), bytes);
     let mut chosen: Vec<(usize, String)> = Vec::new();
     let mut left_out = BTreeSet::new();
@@ -52,10 +63,18 @@ pub(crate) fn learnt(file: &str, ancestors: &[TaskId], bytes: usize) -> String {
         chosen.push((at, text));
     }
     chosen.sort_unstable();
-    let mut learnt = chosen.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n\n");
+    let mut learnt = chosen
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect::<Vec<_>>()
+        .join("\n\n");
     if !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().take(20).map(TaskId::as_str).collect();
-        let _ = write!(learnt, "\n\n[… left out for its length: what {} found out …]", names.join(", "));
+        let _ = write!(
+            learnt,
+            "\n\n[… left out for its length: what {} found out …]",
+            names.join(", ")
+        );
     }
     learnt
 }
@@ -64,7 +83,10 @@ fn entries(file: &str) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     for part in file.split(MARK).skip(1) {
         if let Some((task, text)) = part.split_once(MARK_END) {
-            entries.push(Entry { task: task.into(), text: text.trim() });
+            entries.push(Entry {
+                task: task.into(),
+                text: text.trim(),
+            });
         }
     }
     entries
@@ -76,7 +98,9 @@ fn said_anew(text: &str, said: &mut BTreeSet<String>) -> String {
     let mut length = 0;
     for line in text.lines().map(str::trim_end) {
         let is_blank = line.is_empty();
-        if is_blank && kept.last().is_none_or(|last| last.is_empty()) || !is_blank && !said.insert(line.to_owned()) {
+        if is_blank && kept.last().is_none_or(|last| last.is_empty())
+            || !is_blank && !said.insert(line.to_owned())
+        {
             continue;
         }
         length += line.len() + 1;
@@ -87,7 +111,11 @@ fn said_anew(text: &str, said: &mut BTreeSet<String>) -> String {
         kept.push(line);
     }
     let says_something = kept.iter().skip(1).any(|line| !line.is_empty());
-    if says_something { kept.join("\n").trim_end().to_owned() } else { String::new() }
+    if says_something {
+        kept.join("\n").trim_end().to_owned()
+    } else {
+        String::new()
+    }
 }
 
 #[cfg(test)]
@@ -95,12 +123,18 @@ mod tests {
     use super::*;
 
     fn file(entries: &[(&str, &str)]) -> String {
-        entries.iter().map(|(task, text)| entry(&(*task).into(), "Build", text)).collect()
+        entries
+            .iter()
+            .map(|(task, text)| entry(&(*task).into(), "Build", text))
+            .collect()
     }
 
     #[test]
     fn all_of_it_is_told_in_its_order_while_there_is_room() {
-        let file = file(&[("1", "Tests are in t/.\n### A heading of its own"), ("2", "Use `make`.")]);
+        let file = file(&[
+            ("1", "Tests are in t/.\n### A heading of its own"),
+            ("2", "Use `make`."),
+        ]);
         assert_eq!(
             learnt(&file, &[], LEARNT_BYTES),
             "### 1 Build\n\nTests are in t/.\n### A heading of its own\n\n### 2 Build\n\nUse `make`."
@@ -113,7 +147,10 @@ mod tests {
         let file = file(&[("1", "one"), ("2", "two"), ("3", "three")]);
         let room = "### 1 Build\n\none".len() + 1;
         let told = learnt(&file, &["1".into()], room);
-        assert!(told.starts_with("### 1 Build\n\none\n\n[… left out"), "{told}");
+        assert!(
+            told.starts_with("### 1 Build\n\none\n\n[… left out"),
+            "{told}"
+        );
         assert!(told.ends_with("what 2, 3 found out …]"), "{told}");
         assert!(learnt(&file, &[], room + 2).starts_with("### 3 Build\n\nthree"));
     }
@@ -125,6 +162,10 @@ mod tests {
         let file = file(&[("1", "Use `make`."), ("2", "Use `make`."), ("3", &long)]);
         let told = learnt(&file, &[], LEARNT_BYTES);
         assert_eq!(told.matches("Use `make`.").count(), 1, "{told}");
-        assert!(told.len() < ENTRY_BYTES + 200 && told.ends_with("[…]"), "{}", told.len());
+        assert!(
+            told.len() < ENTRY_BYTES + 200 && told.ends_with("[…]"),
+            "{}",
+            told.len()
+        );
     }
 }

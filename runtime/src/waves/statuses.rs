@@ -15,7 +15,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// The last statuses of a run that could not be written are tried again after these pauses.
-const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(450), Duration::from_secs(2)];
+const AGAIN_AFTER: [Duration; 3] = [
+    Duration::from_millis(50),
+    Duration::from_millis(450),
+    Duration::from_secs(2),
+];
 
 /// The writer of statuses.
 #[derive(Debug)]
@@ -59,7 +63,9 @@ impl Ledger {
             }
         }
         let words = |(task, found, ours): (TaskId, Status, Status)| {
-            format!("somebody set the status of task {task} to `{found}`; it is set back to `{ours}`")
+            format!(
+                "somebody set the status of task {task} to `{found}`; it is set back to `{ours}`"
+            )
         };
         changed.into_iter().map(words).collect()
     }
@@ -68,9 +74,14 @@ impl Ledger {
     ///
     /// Just before tm writes, the status from before is still there, and that is nobody's doing.
     fn changed_by_others(&self, setup: &RunSetup) -> Vec<(TaskId, Status, Status)> {
-        let options = ReadOptions { tag: Some(setup.header.tag.clone()), ..ReadOptions::default() };
+        let options = ReadOptions {
+            tag: Some(setup.header.tag.clone()),
+            ..ReadOptions::default()
+        };
         // A backlog that can't be read now is told of when it is to be written.
-        let Ok(backlog) = setup.backlog.read(&options) else { return Vec::new() };
+        let Ok(backlog) = setup.backlog.read(&options) else {
+            return Vec::new();
+        };
         let found: BTreeMap<TaskId, Status> = of_unit(&backlog.tasks, Unit::Subtask)
             .into_iter()
             .chain(backlog.tasks)
@@ -80,7 +91,9 @@ impl Ledger {
         let joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = written.iter().filter_map(|(task, (before, last))| {
             let found = found.get(task)?;
-            let at_start = joined.get(task).or_else(|| setup.tasks.get(task).map(|task| &task.status));
+            let at_start = joined
+                .get(task)
+                .or_else(|| setup.tasks.get(task).map(|task| &task.status));
             let is_ours = found == last || Some(found) == before.as_ref().or(at_start);
             (!is_ours).then(|| (task.clone(), found.clone(), last.clone()))
         });
@@ -92,8 +105,16 @@ impl StatusWriter {
     pub(crate) fn start(setup: &Shared, told: mpsc::UnboundedSender<StepMessage>) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let task = tokio::spawn(write_all(Arc::clone(setup), receiver, told));
-        let ledger = Ledger { written: Mutex::default(), joined: Mutex::default(), sender: sender.downgrade() };
-        Self { sender: Some(sender), task, ledger: Arc::new(ledger) }
+        let ledger = Ledger {
+            written: Mutex::default(),
+            joined: Mutex::default(),
+            sender: sender.downgrade(),
+        };
+        Self {
+            sender: Some(sender),
+            task,
+            ledger: Arc::new(ledger),
+        }
     }
 
     pub(crate) fn ledger(&self) -> Arc<Ledger> {
@@ -111,7 +132,9 @@ impl StatusWriter {
     /// Waits until everything is written.
     pub(crate) async fn finish(&mut self) -> Result<(), String> {
         self.sender = None;
-        (&mut self.task).await.unwrap_or_else(|error| Err(error.to_string()))
+        (&mut self.task)
+            .await
+            .unwrap_or_else(|error| Err(error.to_string()))
     }
 }
 
@@ -129,7 +152,8 @@ async fn write_all(
         match write(&setup, &pending).await {
             Ok(()) => pending.clear(),
             Err(why) => {
-                let warning = format!("failed to {why}; the statuses are written with the next change");
+                let warning =
+                    format!("failed to {why}; the statuses are written with the next change");
                 let _nobody_listens = told.send(StepMessage::RunEvent(RunEvent::Warning(warning)));
             }
         }
@@ -147,13 +171,20 @@ async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(),
     if pending.is_empty() {
         return Ok(());
     }
-    let mut changes: Vec<StatusChange> =
-        pending.iter().map(|(task, status)| StatusChange { id: task.clone(), status: status.clone() }).collect();
+    let mut changes: Vec<StatusChange> = pending
+        .iter()
+        .map(|(task, status)| StatusChange {
+            id: task.clone(),
+            status: status.clone(),
+        })
+        .collect();
     changes.extend(subtasks_of_done(setup, pending));
     let setup = Arc::clone(setup);
     let written = tokio::task::spawn_blocking(move || {
         let stamp = tm_store::backlog::stamp(now());
-        setup.backlog.set_statuses(&setup.header.tag, &changes, RollUp::Parents, Some(&stamp))
+        setup
+            .backlog
+            .set_statuses(&setup.header.tag, &changes, RollUp::Parents, Some(&stamp))
     });
     match written.await {
         Ok(Ok(_)) => Ok(()),
@@ -164,8 +195,17 @@ async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(),
 
 /// A task that has landed takes its open subtasks along: they were a part of what was done.
 fn subtasks_of_done(setup: &RunSetup, pending: &BTreeMap<TaskId, Status>) -> Vec<StatusChange> {
-    let landed = pending.iter().filter(|(_, status)| **status == Status::Done);
-    let subtasks = landed.filter_map(|(task, _)| setup.tasks.get(task)).flat_map(|task| &task.subtasks);
-    let open = subtasks.filter(|subtask| subtask.status.is_open() && !pending.contains_key(&subtask.id));
-    open.map(|subtask| StatusChange { id: subtask.id.clone(), status: Status::Done }).collect()
+    let landed = pending
+        .iter()
+        .filter(|(_, status)| **status == Status::Done);
+    let subtasks = landed
+        .filter_map(|(task, _)| setup.tasks.get(task))
+        .flat_map(|task| &task.subtasks);
+    let open =
+        subtasks.filter(|subtask| subtask.status.is_open() && !pending.contains_key(&subtask.id));
+    open.map(|subtask| StatusChange {
+        id: subtask.id.clone(),
+        status: Status::Done,
+    })
+    .collect()
 }

@@ -54,8 +54,12 @@ impl Action {
     /// Returns the command that does it, or ends it; `None` when nothing is left.
     pub fn command(&self) -> Option<String> {
         Some(match self {
-            Self::Red { subtask } => format!("tm autopilot complete red {subtask} --results failed:N,passed:N"),
-            Self::Green { subtask, .. } => format!("tm autopilot complete green {subtask} --results passed:N,failed:0"),
+            Self::Red { subtask } => {
+                format!("tm autopilot complete red {subtask} --results failed:N,passed:N")
+            }
+            Self::Green { subtask, .. } => {
+                format!("tm autopilot complete green {subtask} --results passed:N,failed:0")
+            }
             Self::Commit { subtask } => format!("tm autopilot commit {subtask}"),
             Self::Finalize => "tm autopilot finalize".to_owned(),
             Self::Resume => "tm autopilot resume".to_owned(),
@@ -69,12 +73,16 @@ impl fmt::Display for Action {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Red { subtask } => write!(formatter, "RED of `{subtask}`"),
-            Self::Green { subtask, attempt } => write!(formatter, "GREEN of `{subtask}`, try {attempt}"),
+            Self::Green { subtask, attempt } => {
+                write!(formatter, "GREEN of `{subtask}`, try {attempt}")
+            }
             Self::Commit { subtask } => write!(formatter, "COMMIT of `{subtask}`"),
             Self::Finalize => formatter.write_str("finalizing: everything is committed"),
             Self::Complete => formatter.write_str("nothing: the run is complete"),
             Self::Resume => formatter.write_str("resuming the run"),
-            Self::Start { task } => write!(formatter, "a new run of `{task}`: this one was aborted"),
+            Self::Start { task } => {
+                write!(formatter, "a new run of `{task}`: this one was aborted")
+            }
         }
     }
 }
@@ -92,15 +100,23 @@ pub struct IllegalStep {
 impl Autopilot {
     /// Returns the one legal next step.
     pub fn next(&self) -> Action {
-        let subtask = || self.current().map_or_else(|| self.task.clone(), |item| item.id.clone());
+        let subtask = || {
+            self.current()
+                .map_or_else(|| self.task.clone(), |item| item.id.clone())
+        };
         match &self.stage {
             Stage::SubtaskLoop(Step::Red { .. }) => Action::Red { subtask: subtask() },
-            Stage::SubtaskLoop(Step::Green { attempt, .. }) => Action::Green { subtask: subtask(), attempt: *attempt },
+            Stage::SubtaskLoop(Step::Green { attempt, .. }) => Action::Green {
+                subtask: subtask(),
+                attempt: *attempt,
+            },
             Stage::SubtaskLoop(Step::Commit { .. }) => Action::Commit { subtask: subtask() },
             Stage::Finalize => Action::Finalize,
             Stage::Complete => Action::Complete,
             Stage::Preflight | Stage::BranchSetup | Stage::Paused { .. } => Action::Resume,
-            Stage::Aborted => Action::Start { task: self.task.clone() },
+            Stage::Aborted => Action::Start {
+                task: self.task.clone(),
+            },
         }
     }
 }

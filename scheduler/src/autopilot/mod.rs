@@ -188,7 +188,12 @@ pub struct Autopilot {
 impl Autopilot {
     /// Begins a run of a task with its subtasks in the order in which they are worked on.
     pub fn new(task: TaskId, items: Vec<WorkItem>, rules: AutopilotRules) -> Self {
-        Self { task, rules, items, stage: Stage::Preflight }
+        Self {
+            task,
+            rules,
+            items,
+            stage: Stage::Preflight,
+        }
     }
 
     /// Returns the task.
@@ -229,7 +234,9 @@ impl Autopilot {
 
     /// Returns the subtask under way.
     pub fn current(&self) -> Option<&WorkItem> {
-        self.items.iter().find(|item| item.progress == Progress::Open)
+        self.items
+            .iter()
+            .find(|item| item.progress == Progress::Open)
     }
 
     /// Tells whether nothing will ever follow.
@@ -246,27 +253,46 @@ impl Autopilot {
     /// It is not time for that.
     pub fn report(&mut self, report: &PhaseReport) -> Result<Verdict, IllegalStep> {
         self.expect_report(report)?;
-        let Stage::SubtaskLoop(step) = self.stage.clone() else { return Err(self.illegal("complete a phase")) };
+        let Stage::SubtaskLoop(step) = self.stage.clone() else {
+            return Err(self.illegal("complete a phase"));
+        };
         match step {
             Step::Red { attempt } => Ok(self.report_red(attempt, report)),
-            Step::Green { red, attempt, allowed } => Ok(self.report_green(red, attempt, allowed, report)),
+            Step::Green {
+                red,
+                attempt,
+                allowed,
+            } => Ok(self.report_green(red, attempt, allowed, report)),
             Step::Commit { .. } => Err(self.illegal("complete a phase")),
         }
     }
 
     fn report_red(&mut self, attempt: u32, report: &PhaseReport) -> Verdict {
-        let verdict = report.proven.clone().unwrap_or_else(|| judge_red(&report.counts));
+        let verdict = report
+            .proven
+            .clone()
+            .unwrap_or_else(|| judge_red(&report.counts));
         self.stage = Stage::SubtaskLoop(match verdict.kind {
-            VerdictKind::Accepted => {
-                Step::Green { red: report.counts, attempt: 1, allowed: self.rules.max_green_attempts }
-            }
-            VerdictKind::Refused => Step::Red { attempt: attempt.saturating_add(1) },
+            VerdictKind::Accepted => Step::Green {
+                red: report.counts,
+                attempt: 1,
+                allowed: self.rules.max_green_attempts,
+            },
+            VerdictKind::Refused => Step::Red {
+                attempt: attempt.saturating_add(1),
+            },
             VerdictKind::Malformed => Step::Red { attempt },
         });
         verdict
     }
 
-    fn report_green(&mut self, red: TestCounts, attempt: u32, allowed: u32, report: &PhaseReport) -> Verdict {
+    fn report_green(
+        &mut self,
+        red: TestCounts,
+        attempt: u32,
+        allowed: u32,
+        report: &PhaseReport,
+    ) -> Verdict {
         let threshold = self.rules.coverage_threshold;
         let judge = || judge_green(&red, &report.counts, report.coverage, threshold);
         let verdict = report.proven.clone().unwrap_or_else(judge);
@@ -274,11 +300,18 @@ impl Autopilot {
             VerdictKind::Malformed => return verdict,
             VerdictKind::Accepted => {
                 let (green, coverage) = (report.counts, report.coverage);
-                Stage::SubtaskLoop(Step::Commit { red, green, coverage, attempt })
+                Stage::SubtaskLoop(Step::Commit {
+                    red,
+                    green,
+                    coverage,
+                    attempt,
+                })
             }
-            VerdictKind::Refused if attempt < allowed => {
-                Stage::SubtaskLoop(Step::Green { red, attempt: attempt + 1, allowed })
-            }
+            VerdictKind::Refused if attempt < allowed => Stage::SubtaskLoop(Step::Green {
+                red,
+                attempt: attempt + 1,
+                allowed,
+            }),
             VerdictKind::Refused => Stage::Paused {
                 at: Box::new(Stage::SubtaskLoop(Step::Green {
                     red,
@@ -299,8 +332,10 @@ impl Autopilot {
             _ => return Err(self.illegal("complete a phase")),
         };
         let wrong_phase = report.phase.is_some_and(|meant| meant != phase);
-        let wrong_subtask =
-            report.subtask.as_ref().is_some_and(|meant| self.current().is_none_or(|item| item.id != *meant));
+        let wrong_subtask = report
+            .subtask
+            .as_ref()
+            .is_some_and(|meant| self.current().is_none_or(|item| item.id != *meant));
         if !wrong_phase && !wrong_subtask {
             return Ok(());
         }
@@ -324,11 +359,17 @@ impl Autopilot {
                 self.at_first_open()
             }
             (Stage::SubtaskLoop(Step::Commit { attempt, .. }), Order::NothingToCommit) => {
-                Stage::SubtaskLoop(Step::Red { attempt: attempt.saturating_add(1) })
+                Stage::SubtaskLoop(Step::Red {
+                    attempt: attempt.saturating_add(1),
+                })
             }
             (Stage::SubtaskLoop(Step::Commit { red, attempt, .. }), Order::WorkChanged) => {
                 let allowed = attempt.saturating_add(self.rules.max_green_attempts);
-                Stage::SubtaskLoop(Step::Green { red: *red, attempt: attempt.saturating_add(1), allowed })
+                Stage::SubtaskLoop(Step::Green {
+                    red: *red,
+                    attempt: attempt.saturating_add(1),
+                    allowed,
+                })
             }
             (Stage::SubtaskLoop(_), Order::Skip(ids)) => {
                 let step = self.skip(ids);
@@ -336,7 +377,10 @@ impl Autopilot {
             }
             (Stage::Finalize, Order::Finalized) => Stage::Complete,
             (stage, Order::Pause) if !self.is_over() && !matches!(stage, Stage::Paused { .. }) => {
-                Stage::Paused { at: Box::new(stage.clone()), why: PauseReason::Asked }
+                Stage::Paused {
+                    at: Box::new(stage.clone()),
+                    why: PauseReason::Asked,
+                }
             }
             (Stage::Paused { at, .. }, Order::Resume) => (**at).clone(),
             (_, Order::Abort) if !self.is_over() => Stage::Aborted,
@@ -347,11 +391,19 @@ impl Autopilot {
     }
 
     fn at_first_open(&self) -> Stage {
-        if self.current().is_some() { Stage::SubtaskLoop(Step::Red { attempt: 1 }) } else { Stage::Finalize }
+        if self.current().is_some() {
+            Stage::SubtaskLoop(Step::Red { attempt: 1 })
+        } else {
+            Stage::Finalize
+        }
     }
 
     fn settle_current(&mut self, progress: Progress) {
-        if let Some(item) = self.items.iter_mut().find(|item| item.progress == Progress::Open) {
+        if let Some(item) = self
+            .items
+            .iter_mut()
+            .find(|item| item.progress == Progress::Open)
+        {
             item.progress = progress;
         }
     }
@@ -369,7 +421,10 @@ impl Autopilot {
     }
 
     fn illegal(&self, wanted: impl Into<String>) -> IllegalStep {
-        IllegalStep { wanted: wanted.into(), next: self.next() }
+        IllegalStep {
+            wanted: wanted.into(),
+            next: self.next(),
+        }
     }
 }
 

@@ -35,7 +35,10 @@ pub enum Unstartable {
 }
 
 fn quoted(ids: &[TaskId]) -> String {
-    ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+    ids.iter()
+        .map(|id| format!("`{id}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What is to be done where a task depends on something that is not finished.
@@ -51,46 +54,77 @@ pub enum OpenDependencies {
 ///
 /// # Errors
 /// The task can't be worked on.
-pub fn work_order(tasks: &[Task], id: &TaskId, open: OpenDependencies) -> Result<Vec<WorkItem>, Unstartable> {
-    let Some(task) = tasks.iter().find(|task| task.id == *id) else { return Err(unknown(tasks, id)) };
+pub fn work_order(
+    tasks: &[Task],
+    id: &TaskId,
+    open: OpenDependencies,
+) -> Result<Vec<WorkItem>, Unstartable> {
+    let Some(task) = tasks.iter().find(|task| task.id == *id) else {
+        return Err(unknown(tasks, id));
+    };
     if task.status.satisfies_dependants() {
         return Err(Unstartable::NothingOpen(id.clone()));
     }
     let is_finished = |wanted: &TaskId| {
-        let all = tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks));
-        all.into_iter().any(|task| task.id == *wanted && task.status.satisfies_dependants())
+        let all = tasks
+            .iter()
+            .flat_map(|task| std::iter::once(task).chain(&task.subtasks));
+        all.into_iter()
+            .any(|task| task.id == *wanted && task.status.satisfies_dependants())
     };
-    let unfinished =
-        |task: &Task| -> Vec<TaskId> { task.dependencies.iter().filter(|id| !is_finished(id)).cloned().collect() };
+    let unfinished = |task: &Task| -> Vec<TaskId> {
+        task.dependencies
+            .iter()
+            .filter(|id| !is_finished(id))
+            .cloned()
+            .collect()
+    };
     refuse_waiting(task, unfinished(task), open)?;
     if task.subtasks.is_empty() {
         return Ok(vec![item(task)]);
     }
-    let candidates: Vec<&Task> = task.subtasks.iter().filter(|subtask| subtask.status.is_open()).collect();
+    let candidates: Vec<&Task> = task
+        .subtasks
+        .iter()
+        .filter(|subtask| subtask.status.is_open())
+        .collect();
     if candidates.is_empty() {
         return Err(Unstartable::NothingOpen(id.clone()));
     }
     let is_candidate = |id: &TaskId| candidates.iter().any(|subtask| subtask.id == *id);
     for subtask in &candidates {
-        let waits_for = unfinished(subtask).into_iter().filter(|id| !is_candidate(id)).collect();
+        let waits_for = unfinished(subtask)
+            .into_iter()
+            .filter(|id| !is_candidate(id))
+            .collect();
         refuse_waiting(subtask, waits_for, open)?;
     }
     in_order(&candidates)
 }
 
-fn refuse_waiting(task: &Task, waits_for: Vec<TaskId>, open: OpenDependencies) -> Result<(), Unstartable> {
+fn refuse_waiting(
+    task: &Task,
+    waits_for: Vec<TaskId>,
+    open: OpenDependencies,
+) -> Result<(), Unstartable> {
     match open {
-        OpenDependencies::Refuse if !waits_for.is_empty() => {
-            Err(Unstartable::Waiting { task: task.id.clone(), waits_for })
-        }
+        OpenDependencies::Refuse if !waits_for.is_empty() => Err(Unstartable::Waiting {
+            task: task.id.clone(),
+            waits_for,
+        }),
         OpenDependencies::Refuse | OpenDependencies::Ignore => Ok(()),
     }
 }
 
 fn unknown(tasks: &[Task], id: &TaskId) -> Unstartable {
-    let parent = tasks.iter().find(|task| task.subtasks.iter().any(|subtask| subtask.id == *id));
+    let parent = tasks
+        .iter()
+        .find(|task| task.subtasks.iter().any(|subtask| subtask.id == *id));
     match parent {
-        Some(task) => Unstartable::Subtask { subtask: id.clone(), task: task.id.clone() },
+        Some(task) => Unstartable::Subtask {
+            subtask: id.clone(),
+            task: task.id.clone(),
+        },
         None => Unstartable::Unknown(id.clone()),
     }
 }
@@ -101,10 +135,14 @@ fn in_order(candidates: &[&Task]) -> Result<Vec<WorkItem>, Unstartable> {
     let mut ordered = Vec::new();
     while !left.is_empty() {
         let is_ready = |task: &&Task| {
-            task.dependencies.iter().all(|id| *id == task.id || !left.iter().any(|other| other.id == *id))
+            task.dependencies
+                .iter()
+                .all(|id| *id == task.id || !left.iter().any(|other| other.id == *id))
         };
         let Some(position) = left.iter().position(is_ready) else {
-            return Err(Unstartable::Circle(left.iter().map(|task| task.id.clone()).collect()));
+            return Err(Unstartable::Circle(
+                left.iter().map(|task| task.id.clone()).collect(),
+            ));
         };
         ordered.push(item(left.remove(position)));
     }
@@ -112,8 +150,16 @@ fn in_order(candidates: &[&Task]) -> Result<Vec<WorkItem>, Unstartable> {
 }
 
 fn item(task: &Task) -> WorkItem {
-    let progress = if task.status == Status::Done { Progress::Skipped } else { Progress::Open };
-    WorkItem { id: task.id.clone(), title: task.title.clone(), progress }
+    let progress = if task.status == Status::Done {
+        Progress::Skipped
+    } else {
+        Progress::Open
+    };
+    WorkItem {
+        id: task.id.clone(),
+        title: task.title.clone(),
+        progress,
+    }
 }
 
 #[cfg(test)]
@@ -141,16 +187,33 @@ mod tests {
 
     #[test]
     fn subtasks_come_after_what_they_depend_on_and_else_as_they_stand() {
-        let one = task("1", &[("1.1", "pending", &["1.2"]), ("1.2", "pending", &[]), ("1.3", "in-progress", &[])]);
+        let one = task(
+            "1",
+            &[
+                ("1.1", "pending", &["1.2"]),
+                ("1.2", "pending", &[]),
+                ("1.3", "in-progress", &[]),
+            ],
+        );
         assert_eq!(order(&[one], "1").unwrap(), ["1.2", "1.1", "1.3"]);
     }
 
     #[test]
     fn finished_subtasks_are_left_out_wherever_they_stand() {
-        let one = task("1", &[("1.1", "done", &[]), ("1.2", "pending", &["1.1"]), ("1.3", "cancelled", &[])]);
+        let one = task(
+            "1",
+            &[
+                ("1.1", "done", &[]),
+                ("1.2", "pending", &["1.1"]),
+                ("1.3", "cancelled", &[]),
+            ],
+        );
         assert_eq!(order(&[one], "1").unwrap(), ["1.2"]);
         let done = task("2", &[("2.1", "done", &[])]);
-        assert_eq!(order(&[done], "2"), Err(Unstartable::NothingOpen("2".into())));
+        assert_eq!(
+            order(&[done], "2"),
+            Err(Unstartable::NothingOpen("2".into()))
+        );
     }
 
     #[test]
@@ -162,10 +225,22 @@ mod tests {
     fn what_can_not_be_worked_on_says_why() {
         let mut waiting = task("2", &[("2.1", "pending", &[])]);
         waiting.dependencies = vec!["1".into()];
-        let deferred = task("3", &[("3.1", "deferred", &[]), ("3.2", "pending", &["3.1"])]);
-        let circle = task("4", &[("4.1", "pending", &["4.2"]), ("4.2", "pending", &["4.1"])]);
-        let tasks = [task("1", &[("1.1", "pending", &[])]), waiting, deferred, circle];
-        let errors = ["2", "3", "4", "1.1", "9"].map(|id| order(&tasks, id).unwrap_err().to_string());
+        let deferred = task(
+            "3",
+            &[("3.1", "deferred", &[]), ("3.2", "pending", &["3.1"])],
+        );
+        let circle = task(
+            "4",
+            &[("4.1", "pending", &["4.2"]), ("4.2", "pending", &["4.1"])],
+        );
+        let tasks = [
+            task("1", &[("1.1", "pending", &[])]),
+            waiting,
+            deferred,
+            circle,
+        ];
+        let errors =
+            ["2", "3", "4", "1.1", "9"].map(|id| order(&tasks, id).unwrap_err().to_string());
         assert_eq!(
             errors,
             [

@@ -8,7 +8,10 @@ fn pilot(subtasks: u32, max_green_attempts: u32) -> Autopilot {
         title: format!("Part {number}"),
         progress: Progress::Open,
     };
-    let rules = AutopilotRules { max_green_attempts, coverage_threshold: Some(80.0) };
+    let rules = AutopilotRules {
+        max_green_attempts,
+        coverage_threshold: Some(80.0),
+    };
     Autopilot::new("1".into(), (1..=subtasks).map(item).collect(), rules)
 }
 
@@ -21,7 +24,13 @@ fn started(subtasks: u32, max_green_attempts: u32) -> Autopilot {
 
 fn counts(passed: u64, failed: u64) -> PhaseReport {
     let counts = TestCounts::of(passed, failed, 0);
-    PhaseReport { phase: None, subtask: None, counts, coverage: None, proven: None }
+    PhaseReport {
+        phase: None,
+        subtask: None,
+        counts,
+        coverage: None,
+        proven: None,
+    }
 }
 
 fn commit() -> Order {
@@ -66,15 +75,43 @@ fn a_green_that_fails_too_often_pauses_and_can_be_resumed() {
     let mut pilot = started(1, 2);
     pilot.report(&counts(0, 3)).unwrap();
     assert!(!pilot.report(&counts(1, 2)).unwrap().is_accepted());
-    assert_eq!(pilot.next(), Action::Green { subtask: "1.1".into(), attempt: 2 });
+    assert_eq!(
+        pilot.next(),
+        Action::Green {
+            subtask: "1.1".into(),
+            attempt: 2
+        }
+    );
     assert!(!pilot.report(&counts(2, 1)).unwrap().is_accepted());
-    assert!(matches!(pilot.stage(), Stage::Paused { why: PauseReason::AttemptsUsedUp, .. }));
+    assert!(matches!(
+        pilot.stage(),
+        Stage::Paused {
+            why: PauseReason::AttemptsUsedUp,
+            ..
+        }
+    ));
     let refused = pilot.report(&counts(3, 0)).unwrap_err();
-    assert_eq!(refused.next.command().as_deref(), Some("tm autopilot resume"));
+    assert_eq!(
+        refused.next.command().as_deref(),
+        Some("tm autopilot resume")
+    );
     pilot.handle(&Order::Resume).unwrap();
-    assert_eq!(pilot.next(), Action::Green { subtask: "1.1".into(), attempt: 3 });
+    assert_eq!(
+        pilot.next(),
+        Action::Green {
+            subtask: "1.1".into(),
+            attempt: 3
+        }
+    );
     assert!(!pilot.report(&counts(2, 1)).unwrap().is_accepted());
-    assert_eq!(pilot.next(), Action::Green { subtask: "1.1".into(), attempt: 4 }, "resuming grants as many tries");
+    assert_eq!(
+        pilot.next(),
+        Action::Green {
+            subtask: "1.1".into(),
+            attempt: 4
+        },
+        "resuming grants as many tries"
+    );
     assert!(pilot.report(&counts(3, 0)).unwrap().is_accepted());
 }
 
@@ -85,7 +122,13 @@ fn a_report_that_contradicts_itself_uses_up_no_try() {
     let mut wrong = counts(3, 0);
     wrong.counts.total = 9;
     assert_eq!(pilot.report(&wrong).unwrap().kind, VerdictKind::Malformed);
-    assert_eq!(pilot.next(), Action::Green { subtask: "1.1".into(), attempt: 1 });
+    assert_eq!(
+        pilot.next(),
+        Action::Green {
+            subtask: "1.1".into(),
+            attempt: 1
+        }
+    );
 }
 
 #[test]
@@ -101,15 +144,31 @@ fn a_red_without_failing_tests_stays_red() {
 fn every_illegal_step_names_the_legal_one_and_changes_nothing() {
     let mut pilot = started(2, 3);
     let before = pilot.clone();
-    let early: Vec<String> = [Order::BranchReady, commit(), Order::Finalized, Order::Resume]
-        .iter()
-        .map(|order| pilot.handle(order).unwrap_err().to_string())
-        .collect();
-    assert!(early.iter().all(|error| error.ends_with("it is time for RED of `1.1`")), "{early:?}");
-    let named =
-        |phase, subtask: &str| PhaseReport { phase: Some(phase), subtask: Some(subtask.into()), ..counts(0, 1) };
+    let early: Vec<String> = [
+        Order::BranchReady,
+        commit(),
+        Order::Finalized,
+        Order::Resume,
+    ]
+    .iter()
+    .map(|order| pilot.handle(order).unwrap_err().to_string())
+    .collect();
+    assert!(
+        early
+            .iter()
+            .all(|error| error.ends_with("it is time for RED of `1.1`")),
+        "{early:?}"
+    );
+    let named = |phase, subtask: &str| PhaseReport {
+        phase: Some(phase),
+        subtask: Some(subtask.into()),
+        ..counts(0, 1)
+    };
     let wrong = pilot.report(&named(TddPhase::Green, "1.1")).unwrap_err();
-    assert_eq!(wrong.to_string(), "complete GREEN of `1.1`: it is time for RED of `1.1`");
+    assert_eq!(
+        wrong.to_string(),
+        "complete GREEN of `1.1`: it is time for RED of `1.1`"
+    );
     assert!(pilot.report(&named(TddPhase::Red, "1.2")).is_err());
     assert_eq!(pilot, before);
     assert!(pilot.report(&named(TddPhase::Red, "1.1")).is_ok());
@@ -119,17 +178,44 @@ fn every_illegal_step_names_the_legal_one_and_changes_nothing() {
 fn low_coverage_is_not_committed() {
     let mut pilot = started(1, 3);
     pilot.report(&counts(0, 1)).unwrap();
-    assert!(!pilot.report(&PhaseReport { coverage: Some(50.0), ..counts(1, 0) }).unwrap().is_accepted());
+    assert!(
+        !pilot
+            .report(&PhaseReport {
+                coverage: Some(50.0),
+                ..counts(1, 0)
+            })
+            .unwrap()
+            .is_accepted()
+    );
     assert!(pilot.handle(&commit()).is_err());
 }
 
 #[test]
 fn what_was_proven_decides_instead_of_the_counts() {
     let mut pilot = started(1, 3);
-    let proven = Some(Verdict::refused("the new tests pass", "test what is missing"));
-    assert!(!pilot.report(&PhaseReport { proven, ..counts(0, 3) }).unwrap().is_accepted());
+    let proven = Some(Verdict::refused(
+        "the new tests pass",
+        "test what is missing",
+    ));
+    assert!(
+        !pilot
+            .report(&PhaseReport {
+                proven,
+                ..counts(0, 3)
+            })
+            .unwrap()
+            .is_accepted()
+    );
     let proven = Some(Verdict::accepted("proven"));
-    assert!(pilot.report(&PhaseReport { proven, ..counts(3, 0) }).unwrap().is_accepted());
+    assert!(
+        pilot
+            .report(&PhaseReport {
+                proven,
+                ..counts(3, 0)
+            })
+            .unwrap()
+            .is_accepted()
+    );
 }
 
 #[test]
@@ -137,9 +223,21 @@ fn subtasks_that_somebody_else_finished_are_skipped() {
     let mut pilot = started(3, 3);
     pilot.report(&counts(0, 1)).unwrap();
     pilot.handle(&Order::Skip(vec!["1.2".into()])).unwrap();
-    assert_eq!(pilot.next(), Action::Green { subtask: "1.1".into(), attempt: 1 }, "the one under way goes on");
+    assert_eq!(
+        pilot.next(),
+        Action::Green {
+            subtask: "1.1".into(),
+            attempt: 1
+        },
+        "the one under way goes on"
+    );
     pilot.handle(&Order::Skip(vec!["1.1".into()])).unwrap();
-    assert_eq!(pilot.next(), Action::Red { subtask: "1.3".into() });
+    assert_eq!(
+        pilot.next(),
+        Action::Red {
+            subtask: "1.3".into()
+        }
+    );
     pilot.handle(&Order::Skip(vec!["1.3".into()])).unwrap();
     assert_eq!(pilot.next(), Action::Finalize);
 }
@@ -150,7 +248,12 @@ fn a_commit_of_nothing_goes_back_to_red() {
     pilot.report(&counts(0, 1)).unwrap();
     pilot.report(&counts(1, 0)).unwrap();
     pilot.handle(&Order::NothingToCommit).unwrap();
-    assert_eq!(pilot.next(), Action::Red { subtask: "1.1".into() });
+    assert_eq!(
+        pilot.next(),
+        Action::Red {
+            subtask: "1.1".into()
+        }
+    );
 }
 
 #[test]
@@ -163,6 +266,9 @@ fn a_run_can_be_paused_or_aborted_anywhere_but_after_its_end() {
     pilot.handle(&Order::Abort).unwrap();
     for order in [Order::Abort, Order::Pause, Order::Resume] {
         let error = pilot.handle(&order).unwrap_err();
-        assert_eq!(error.next.command().as_deref(), Some("tm autopilot start 1"));
+        assert_eq!(
+            error.next.command().as_deref(),
+            Some("tm autopilot start 1")
+        );
     }
 }

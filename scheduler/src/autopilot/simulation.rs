@@ -24,31 +24,59 @@ fn moves() -> impl Strategy<Value = Move> {
         Just(Order::Resume),
         Just(Order::Abort),
     ];
-    let reports =
-        (0..4_u64, 0..3_u64, 0..2_u64, prop::option::of(0.0..110.0)).prop_map(|(passed, failed, wrong, coverage)| {
+    let reports = (0..4_u64, 0..3_u64, 0..2_u64, prop::option::of(0.0..110.0)).prop_map(
+        |(passed, failed, wrong, coverage)| {
             let mut counts = TestCounts::of(passed, failed, 0);
             counts.total += wrong;
-            PhaseReport { phase: None, subtask: None, counts, coverage, proven: None }
-        });
+            PhaseReport {
+                phase: None,
+                subtask: None,
+                counts,
+                coverage,
+                proven: None,
+            }
+        },
+    );
     prop_oneof![4 => orders.prop_map(Move::Order), 5 => reports.prop_map(Move::Report), 1 => Just(Move::Restart)]
 }
 
 /// What must be true of every state that can be reached.
 fn check(pilot: &Autopilot, before: &Autopilot) {
-    let committed =
-        |pilot: &Autopilot| pilot.items().iter().filter(|item| matches!(item.progress, Progress::Committed(_))).count();
+    let committed = |pilot: &Autopilot| {
+        pilot
+            .items()
+            .iter()
+            .filter(|item| matches!(item.progress, Progress::Committed(_)))
+            .count()
+    };
     if committed(pilot) > committed(before) {
-        let Some(Step::Commit { red, green, .. }) = before.step() else { panic!("committed from {before:?}") };
-        assert!(red.failed > 0 && green.failed == 0 && green.passed > 0 && green.total >= red.total);
+        let Some(Step::Commit { red, green, .. }) = before.step() else {
+            panic!("committed from {before:?}")
+        };
+        assert!(
+            red.failed > 0 && green.failed == 0 && green.passed > 0 && green.total >= red.total
+        );
         assert!(!matches!(before.stage(), Stage::Paused { .. }));
     }
-    let first_open = pilot.items().iter().position(|item| item.progress == Progress::Open);
-    let last_committed = pilot.items().iter().rposition(|item| matches!(item.progress, Progress::Committed(_)));
-    assert!(last_committed.is_none_or(|last| first_open.is_none_or(|open| last < open)), "in order");
+    let first_open = pilot
+        .items()
+        .iter()
+        .position(|item| item.progress == Progress::Open);
+    let last_committed = pilot
+        .items()
+        .iter()
+        .rposition(|item| matches!(item.progress, Progress::Committed(_)));
+    assert!(
+        last_committed.is_none_or(|last| first_open.is_none_or(|open| last < open)),
+        "in order"
+    );
     if matches!(pilot.checkpoint(), Stage::Finalize | Stage::Complete) {
         assert!(pilot.current().is_none());
     }
-    if let Some(Step::Green { attempt, allowed, .. }) = pilot.step() {
+    if let Some(Step::Green {
+        attempt, allowed, ..
+    }) = pilot.step()
+    {
         assert!(attempt <= allowed);
     }
 }

@@ -18,11 +18,19 @@ pub struct TestCounts {
 impl TestCounts {
     /// Returns counts that add up.
     pub const fn of(passed: u64, failed: u64, skipped: u64) -> Self {
-        Self { total: passed.saturating_add(failed).saturating_add(skipped), passed, failed, skipped }
+        Self {
+            total: passed.saturating_add(failed).saturating_add(skipped),
+            passed,
+            failed,
+            skipped,
+        }
     }
 
     fn adds_up(&self) -> bool {
-        let sum = self.passed.checked_add(self.failed).and_then(|sum| sum.checked_add(self.skipped));
+        let sum = self
+            .passed
+            .checked_add(self.failed)
+            .and_then(|sum| sum.checked_add(self.skipped));
         sum == Some(self.total)
     }
 }
@@ -55,17 +63,30 @@ pub struct Verdict {
 impl Verdict {
     /// Returns an acceptance.
     pub fn accepted(message: impl Into<String>) -> Self {
-        Self { kind: VerdictKind::Accepted, message: message.into(), suggestion: None, warnings: Vec::new() }
+        Self {
+            kind: VerdictKind::Accepted,
+            message: message.into(),
+            suggestion: None,
+            warnings: Vec::new(),
+        }
     }
 
     /// Returns a refusal with what to do about it.
     pub fn refused(message: impl Into<String>, suggestion: impl Into<String>) -> Self {
         let suggestion = Some(suggestion.into());
-        Self { kind: VerdictKind::Refused, message: message.into(), suggestion, warnings: Vec::new() }
+        Self {
+            kind: VerdictKind::Refused,
+            message: message.into(),
+            suggestion,
+            warnings: Vec::new(),
+        }
     }
 
     fn malformed(message: impl Into<String>, suggestion: &str) -> Self {
-        Self { kind: VerdictKind::Malformed, ..Self::refused(message, suggestion) }
+        Self {
+            kind: VerdictKind::Malformed,
+            ..Self::refused(message, suggestion)
+        }
     }
 
     /// Tells whether the next step is open.
@@ -80,7 +101,11 @@ pub fn judge_red(counts: &TestCounts) -> Verdict {
         return verdict;
     }
     if counts.failed == 0 {
-        let what = if counts.total == 0 { "no test was run" } else { "no test fails" };
+        let what = if counts.total == 0 {
+            "no test was run"
+        } else {
+            "no test fails"
+        };
         return Verdict::refused(
             format!("RED needs at least one failing test: {what}"),
             "write tests for behaviour that is missing; if it is there already, set the subtask to done in the \
@@ -89,16 +114,26 @@ pub fn judge_red(counts: &TestCounts) -> Verdict {
     }
     let mut verdict = Verdict::accepted(format!("RED holds: {} failing", counts.failed));
     if counts.passed > 0 {
-        verdict.warnings.push(format!("{} tests pass; make sure that every new one fails", counts.passed));
+        verdict.warnings.push(format!(
+            "{} tests pass; make sure that every new one fails",
+            counts.passed
+        ));
     }
     if counts.skipped > 0 {
-        verdict.warnings.push(format!("{} tests are skipped", counts.skipped));
+        verdict
+            .warnings
+            .push(format!("{} tests are skipped", counts.skipped));
     }
     verdict
 }
 
 /// Judges GREEN: nothing fails, something passes, no test of RED is gone, and coverage is high enough where it is known.
-pub fn judge_green(red: &TestCounts, counts: &TestCounts, coverage: Option<f64>, threshold: Option<f64>) -> Verdict {
+pub fn judge_green(
+    red: &TestCounts,
+    counts: &TestCounts,
+    coverage: Option<f64>,
+    threshold: Option<f64>,
+) -> Verdict {
     if let Some(verdict) = contradiction(counts, coverage) {
         return verdict;
     }
@@ -113,7 +148,10 @@ pub fn judge_green(red: &TestCounts, counts: &TestCounts, coverage: Option<f64>,
     }
     let mut verdict = Verdict::accepted(format!("GREEN holds: {} passing", counts.passed));
     if counts.skipped > red.skipped {
-        verdict.warnings.push(format!("{} tests are skipped, {} were in RED", counts.skipped, red.skipped));
+        verdict.warnings.push(format!(
+            "{} tests are skipped, {} were in RED",
+            counts.skipped, red.skipped
+        ));
     }
     warn_of_unknown_coverage(&mut verdict, coverage, threshold);
     verdict
@@ -121,30 +159,43 @@ pub fn judge_green(red: &TestCounts, counts: &TestCounts, coverage: Option<f64>,
 
 /// Judges the whole suite at the end: as GREEN, against nothing.
 pub fn judge_final(counts: &TestCounts, coverage: Option<f64>, threshold: Option<f64>) -> Verdict {
-    if let Some(verdict) = contradiction(counts, coverage).or_else(|| passing(counts, coverage, threshold)) {
+    if let Some(verdict) =
+        contradiction(counts, coverage).or_else(|| passing(counts, coverage, threshold))
+    {
         return verdict;
     }
-    let mut verdict = Verdict::accepted(format!("the whole suite passes: {} passing", counts.passed));
+    let mut verdict =
+        Verdict::accepted(format!("the whole suite passes: {} passing", counts.passed));
     warn_of_unknown_coverage(&mut verdict, coverage, threshold);
     verdict
 }
 
 fn warn_of_unknown_coverage(verdict: &mut Verdict, coverage: Option<f64>, threshold: Option<f64>) {
     if let (None, Some(threshold)) = (coverage, threshold) {
-        verdict.warnings.push(format!("coverage is not reported; {threshold} % are asked for"));
+        verdict.warnings.push(format!(
+            "coverage is not reported; {threshold} % are asked for"
+        ));
     }
 }
 
 fn passing(counts: &TestCounts, coverage: Option<f64>, threshold: Option<f64>) -> Option<Verdict> {
     if counts.failed > 0 {
         let message = format!("GREEN is not reached: {} tests still fail", counts.failed);
-        return Some(Verdict::refused(message, "go on with the implementation until every test passes"));
+        return Some(Verdict::refused(
+            message,
+            "go on with the implementation until every test passes",
+        ));
     }
     if counts.passed == 0 {
         let message = "GREEN needs at least one passing test: none was run";
-        return Some(Verdict::refused(message, "run the tests that RED wrote, and report what they say"));
+        return Some(Verdict::refused(
+            message,
+            "run the tests that RED wrote, and report what they say",
+        ));
     }
-    let (Some(coverage), Some(threshold)) = (coverage, threshold) else { return None };
+    let (Some(coverage), Some(threshold)) = (coverage, threshold) else {
+        return None;
+    };
     let message = format!("the coverage of {coverage} % is below {threshold} %");
     (coverage < threshold).then(|| Verdict::refused(message, "test what is not covered yet"))
 }
@@ -152,15 +203,25 @@ fn passing(counts: &TestCounts, coverage: Option<f64>, threshold: Option<f64>) -
 /// What can't be: counts that don't add up, a coverage that is no percentage.
 fn contradiction(counts: &TestCounts, coverage: Option<f64>) -> Option<Verdict> {
     if !counts.adds_up() {
-        let TestCounts { total, passed, failed, skipped } = counts;
+        let TestCounts {
+            total,
+            passed,
+            failed,
+            skipped,
+        } = counts;
         return Some(Verdict::malformed(
-            format!("{passed} passed, {failed} failed and {skipped} skipped are not {total} in all"),
+            format!(
+                "{passed} passed, {failed} failed and {skipped} skipped are not {total} in all"
+            ),
             "report the counts as the test command prints them",
         ));
     }
     let coverage = coverage.filter(|coverage| !(0.0..=100.0).contains(coverage))?;
     let message = format!("a coverage of {coverage} % can't be");
-    Some(Verdict::malformed(message, "report it in percent, 0 to 100"))
+    Some(Verdict::malformed(
+        message,
+        "report it in percent, 0 to 100",
+    ))
 }
 
 #[cfg(test)]
@@ -172,20 +233,36 @@ mod tests {
     fn red_needs_a_failing_test() {
         let kinds = [(0, 0), (4, 0), (0, 3), (12, 3)].map(|(passed, failed)| {
             let verdict = judge_red(&TestCounts::of(passed, failed, 0));
-            (verdict.kind, verdict.warnings.len(), verdict.suggestion.is_some())
+            (
+                verdict.kind,
+                verdict.warnings.len(),
+                verdict.suggestion.is_some(),
+            )
         });
-        assert_eq!(kinds, [(Refused, 0, true), (Refused, 0, true), (Accepted, 0, false), (Accepted, 1, false)]);
+        assert_eq!(
+            kinds,
+            [
+                (Refused, 0, true),
+                (Refused, 0, true),
+                (Accepted, 0, false),
+                (Accepted, 1, false)
+            ]
+        );
     }
 
     #[test]
     fn green_needs_a_passing_test_none_failing_and_all_of_red() {
         let red = TestCounts::of(0, 3, 0);
-        let kinds = [(3, 0), (4, 0), (2, 1), (0, 0), (2, 0)]
-            .map(|(passed, failed)| judge_green(&red, &TestCounts::of(passed, failed, 0), None, None).kind);
+        let kinds = [(3, 0), (4, 0), (2, 1), (0, 0), (2, 0)].map(|(passed, failed)| {
+            judge_green(&red, &TestCounts::of(passed, failed, 0), None, None).kind
+        });
         assert_eq!(kinds, [Accepted, Accepted, Refused, Refused, Refused]);
         let skipping = judge_green(&red, &TestCounts::of(2, 0, 1), None, None);
         assert_eq!((skipping.kind, skipping.warnings.len()), (Accepted, 1));
-        assert_eq!(judge_green(&red, &TestCounts::of(0, 0, 3), None, None).kind, Refused);
+        assert_eq!(
+            judge_green(&red, &TestCounts::of(0, 0, 3), None, None).kind,
+            Refused
+        );
     }
 
     #[test]
@@ -197,21 +274,39 @@ mod tests {
         assert_eq!(judge(None, Some(80.0)).warnings.len(), 1);
         assert_eq!(judge(Some(1.0), None).kind, Accepted);
         for impossible in [101.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(judge(Some(impossible), None).kind, Malformed, "{impossible}");
+            assert_eq!(
+                judge(Some(impossible), None).kind,
+                Malformed,
+                "{impossible}"
+            );
         }
     }
 
     #[test]
     fn counts_that_do_not_add_up_are_no_report() {
         let wrong = [
-            TestCounts { total: 5, ..TestCounts::of(1, 1, 1) },
-            TestCounts { total: 0, ..TestCounts::of(0, 3, 0) },
+            TestCounts {
+                total: 5,
+                ..TestCounts::of(1, 1, 1)
+            },
+            TestCounts {
+                total: 0,
+                ..TestCounts::of(0, 3, 0)
+            },
             TestCounts::of(u64::MAX, 1, 0),
         ];
         for counts in wrong {
             assert_eq!(judge_red(&counts).kind, Malformed, "{counts:?}");
-            assert_eq!(judge_green(&TestCounts::default(), &counts, None, None).kind, Malformed, "{counts:?}");
-            assert_eq!(judge_final(&counts, None, None).kind, Malformed, "{counts:?}");
+            assert_eq!(
+                judge_green(&TestCounts::default(), &counts, None, None).kind,
+                Malformed,
+                "{counts:?}"
+            );
+            assert_eq!(
+                judge_final(&counts, None, None).kind,
+                Malformed,
+                "{counts:?}"
+            );
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Decides what an iteration came to, from what was seen alone.
 
-use super::{BacklogView, Goal, IterationFailure, IterationStatus, LoopStatus, Marker, StatusShift, WorkChanges};
+use super::{
+    BacklogView, Goal, IterationFailure, IterationStatus, LoopStatus, Marker, StatusShift,
+    WorkChanges,
+};
 use crate::failure::last_line;
 use crate::{AgentReport, AgentVerdict, Failure, Status, TaskId, Timestamp, judge_agent};
 
@@ -33,12 +36,25 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    const fn of(status: IterationStatus, message: String, end: Option<(LoopStatus, String)>) -> Self {
-        Self { status, failure: None, message, end, not_before: None }
+    const fn of(
+        status: IterationStatus,
+        message: String,
+        end: Option<(LoopStatus, String)>,
+    ) -> Self {
+        Self {
+            status,
+            failure: None,
+            message,
+            end,
+            not_before: None,
+        }
     }
 
     fn failed(failure: IterationFailure, message: String) -> Self {
-        Self { failure: Some(failure), ..Self::of(IterationStatus::Error, message, None) }
+        Self {
+            failure: Some(failure),
+            ..Self::of(IterationStatus::Error, message, None)
+        }
     }
 
     /// An iteration after which the backlog can't be read: nothing more can be known, so nothing more is started.
@@ -47,7 +63,10 @@ impl Judged {
             Some((LoopStatus::AllComplete, _)) | None => (LoopStatus::Error, why.to_owned()),
             Some(end) => end,
         };
-        Self { end: Some(end), ..Self::of(IterationStatus::Error, why.to_owned(), None) }
+        Self {
+            end: Some(end),
+            ..Self::of(IterationStatus::Error, why.to_owned(), None)
+        }
     }
 }
 
@@ -59,22 +78,40 @@ pub(super) fn judge(seen: &Seen<'_>) -> Judged {
     let verdict = judge_agent(seen.report);
     let is_own_end = match &verdict {
         AgentVerdict::WorthProving => true,
-        AgentVerdict::Failed { failure, .. } => matches!(failure, Failure::NoResult | Failure::ClaimedFail),
+        AgentVerdict::Failed { failure, .. } => {
+            matches!(failure, Failure::NoResult | Failure::ClaimedFail)
+        }
         AgentVerdict::Interrupted => false,
     };
     if let (Some(Marker::Blocked(reason)), true) = (seen.claim, is_own_end) {
         let end = (LoopStatus::Blocked, reason.clone());
-        return Judged::of(IterationStatus::Blocked, format!("blocked: {reason}"), Some(end));
+        return Judged::of(
+            IterationStatus::Blocked,
+            format!("blocked: {reason}"),
+            Some(end),
+        );
     }
     match verdict {
         AgentVerdict::Interrupted => {
             let end = (LoopStatus::Interrupted, "stopped".to_owned());
-            Judged::of(IterationStatus::Interrupted, "stopped".to_owned(), Some(end))
+            Judged::of(
+                IterationStatus::Interrupted,
+                "stopped".to_owned(),
+                Some(end),
+            )
         }
-        AgentVerdict::Failed { failure, evidence, not_before } => {
+        AgentVerdict::Failed {
+            failure,
+            evidence,
+            not_before,
+        } => {
             let message = format!("{failure}: {evidence}{}", last_words(failure, seen.report));
             let end = ends_the_loop(failure).then(|| (LoopStatus::Error, message.clone()));
-            Judged { end, not_before, ..Judged::failed(IterationFailure::Attempt(failure), message) }
+            Judged {
+                end,
+                not_before,
+                ..Judged::failed(IterationFailure::Attempt(failure), message)
+            }
         }
         AgentVerdict::WorthProving => judge_work(seen),
     }
@@ -84,10 +121,17 @@ pub(super) fn judge(seen: &Seen<'_>) -> Judged {
 fn last_words(failure: Failure, report: &AgentReport) -> String {
     match (failure, last_line(report)) {
         (
-            Failure::NoResult | Failure::TimedOut | Failure::Stalled | Failure::Auth | Failure::RateLimited,
+            Failure::NoResult
+            | Failure::TimedOut
+            | Failure::Stalled
+            | Failure::Auth
+            | Failure::RateLimited,
             Some(last),
         ) => {
-            format!("; it said last: {}", last.chars().take(LAST_WORDS_CHARACTERS).collect::<String>())
+            format!(
+                "; it said last: {}",
+                last.chars().take(LAST_WORDS_CHARACTERS).collect::<String>()
+            )
         }
         _ => String::new(),
     }
@@ -100,17 +144,28 @@ const fn ends_the_loop(failure: Failure) -> bool {
 
 fn judge_work(seen: &Seen<'_>) -> Judged {
     if let Some(Err(why)) = seen.verified {
-        return Judged::failed(IterationFailure::Unverified, format!("the tests do not pass: {why}"));
+        return Judged::failed(
+            IterationFailure::Unverified,
+            format!("the tests do not pass: {why}"),
+        );
     }
     let open = &seen.after.open;
     match (seen.goal, seen.claim) {
         (Goal::Marker, Some(Marker::Complete(reason))) => {
             let end = (LoopStatus::AllComplete, format!("the agent says {reason}"));
-            Judged::of(IterationStatus::Complete, format!("complete: {reason}; {}", what_happened(seen)), Some(end))
+            Judged::of(
+                IterationStatus::Complete,
+                format!("complete: {reason}; {}", what_happened(seen)),
+                Some(end),
+            )
         }
         (Goal::Backlog, _) if open.is_empty() => {
             let end = (LoopStatus::AllComplete, NOTHING_LEFT.to_owned());
-            Judged::of(IterationStatus::Complete, format!("{}; {NOTHING_LEFT}", what_happened(seen)), Some(end))
+            Judged::of(
+                IterationStatus::Complete,
+                format!("{}; {NOTHING_LEFT}", what_happened(seen)),
+                Some(end),
+            )
         }
         (Goal::Backlog, Some(Marker::Complete(_))) => {
             let message = format!(
@@ -125,41 +180,65 @@ fn judge_work(seen: &Seen<'_>) -> Judged {
             IterationFailure::Attempt(Failure::NothingDone),
             "nothing-done: neither a file nor a status changed".to_owned(),
         ),
-        (Goal::Backlog | Goal::Marker, _) => Judged::of(IterationStatus::Success, what_happened(seen), None),
+        (Goal::Backlog | Goal::Marker, _) => {
+            Judged::of(IterationStatus::Success, what_happened(seen), None)
+        }
     }
 }
 
 /// Says what changed, and that nothing else did.
 fn what_happened(seen: &Seen<'_>) -> String {
-    let done: Vec<TaskId> =
-        seen.shifts.iter().filter(|shift| shift.is_completion()).map(|shift| shift.task.clone()).collect();
+    let done: Vec<TaskId> = seen
+        .shifts
+        .iter()
+        .filter(|shift| shift.is_completion())
+        .map(|shift| shift.task.clone())
+        .collect();
     let work = match (seen.work.files, seen.work.commits.len() as u64) {
         _ if seen.work.unseen.is_some() => "what changed could not be seen".to_owned(),
         (0, 0) => "no file changed".to_owned(),
         (files, 0) => format!("{} changed, not committed", count(files, "file", "files")),
         (files, commits) => {
-            format!("{}, {} changed", count(commits, "commit", "commits"), count(files, "file", "files"))
+            format!(
+                "{}, {} changed",
+                count(commits, "commit", "commits"),
+                count(files, "file", "files")
+            )
         }
     };
     match (done.as_slice(), seen.goal) {
         ([], Goal::Marker) => work,
         ([], Goal::Backlog) => format!("no task was completed; {work}"),
         (done, _) => {
-            format!("{} {} done; {work}", if done.len() == 1 { "task" } else { "tasks" }, some_of(done))
+            format!(
+                "{} {} done; {work}",
+                if done.len() == 1 { "task" } else { "tasks" },
+                some_of(done)
+            )
         }
     }
 }
 
 /// The task that was worked on: the one that is done now, else the one in progress.
 pub(super) fn task_of(shifts: &[StatusShift]) -> Option<TaskId> {
-    let with = |status: Status| shifts.iter().find(move |shift| shift.to.as_ref() == Some(&status));
-    with(Status::Done).or_else(|| with(Status::InProgress)).map(|shift| shift.task.clone())
+    let with = |status: Status| {
+        shifts
+            .iter()
+            .find(move |shift| shift.to.as_ref() == Some(&status))
+    };
+    with(Status::Done)
+        .or_else(|| with(Status::InProgress))
+        .map(|shift| shift.task.clone())
 }
 
 pub(super) fn some_of(ids: &[TaskId]) -> String {
     const SHOWN: usize = 8;
     let shown: Vec<&str> = ids.iter().take(SHOWN).map(TaskId::as_str).collect();
-    let rest = if ids.len() > SHOWN { format!(" and {} more", ids.len() - SHOWN) } else { String::new() };
+    let rest = if ids.len() > SHOWN {
+        format!(" and {} more", ids.len() - SHOWN)
+    } else {
+        String::new()
+    };
     format!("{}{rest}", shown.join(", "))
 }
 

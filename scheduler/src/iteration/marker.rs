@@ -25,7 +25,10 @@ pub fn find_marker(final_message: &str, prompt: &str) -> Option<Marker> {
     let mut found = None;
     let mut fence: Option<&str> = None;
     for line in final_message.lines().map(str::trim) {
-        if let Some(mark) = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark)) {
+        if let Some(mark) = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| line.starts_with(mark))
+        {
             match fence {
                 None => fence = Some(mark),
                 Some(open) if open == mark => fence = None,
@@ -43,22 +46,29 @@ pub fn find_marker(final_message: &str, prompt: &str) -> Option<Marker> {
 fn marker_of(line: &str, prompt: &str) -> Option<Marker> {
     let line = line.trim_matches(['*', '_', ' ']);
     let lower = line.to_ascii_lowercase();
-    let (name, is_complete) =
-        [("loop-complete", true), ("loop-blocked", false)].into_iter().find(|(name, _)| lower.contains(name))?;
+    let (name, is_complete) = [("loop-complete", true), ("loop-blocked", false)]
+        .into_iter()
+        .find(|(name, _)| lower.contains(name))?;
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let start = lower.rfind(&open)?;
-    let reason = line[start + open.len()..].get(..line.len().checked_sub(start + open.len() + close.len())?)?;
+    let reason = line[start + open.len()..]
+        .get(..line.len().checked_sub(start + open.len() + close.len())?)?;
     if !lower.ends_with(&close) || reason.contains('<') {
         return None;
     }
     let before = line[..start].trim_end_matches(['*', '_', ' ']);
-    let is_said = before.is_empty() || before.ends_with(['.', '!', '?']) && !is_copied(line, prompt);
+    let is_said =
+        before.is_empty() || before.ends_with(['.', '!', '?']) && !is_copied(line, prompt);
     let reason = reason.trim();
     if !is_said || reason == PLACEHOLDER {
         return None;
     }
     let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
-    Some(if is_complete { Marker::Complete(reason) } else { Marker::Blocked(reason) })
+    Some(if is_complete {
+        Marker::Complete(reason)
+    } else {
+        Marker::Blocked(reason)
+    })
 }
 
 fn is_copied(line: &str, prompt: &str) -> bool {
@@ -83,8 +93,14 @@ mod tests {
         ] {
             assert_eq!(find_marker(message, ""), complete, "{message}");
         }
-        let blocked = find_marker("Sorry.\n<loop-blocked>the database is down</loop-blocked>", "");
-        assert_eq!(blocked, Some(Marker::Blocked("the database is down".to_owned())));
+        let blocked = find_marker(
+            "Sorry.\n<loop-blocked>the database is down</loop-blocked>",
+            "",
+        );
+        assert_eq!(
+            blocked,
+            Some(Marker::Blocked("the database is down".to_owned()))
+        );
     }
 
     #[test]

@@ -14,7 +14,8 @@ mod turn;
 
 pub use marker::{Marker, find_marker};
 pub use record::{
-    BacklogView, IterationFailure, IterationRecord, IterationStatus, LoopStatus, StatusShift, WorkChanges,
+    BacklogView, IterationFailure, IterationRecord, IterationStatus, LoopStatus, StatusShift,
+    WorkChanges,
 };
 use turn::State;
 
@@ -70,7 +71,10 @@ pub struct AgentEnd {
 }
 
 /// One thing that happened.
-#[expect(clippy::large_enum_variant, reason = "an input lives for a moment, and there is one at a time")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an input lives for a moment, and there is one at a time"
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoopInput {
     /// The loop begins.
@@ -182,7 +186,11 @@ impl Iteration {
     ///
     /// # Errors
     /// The input can't come where the loop stands; nothing has changed then.
-    pub fn handle(&mut self, now: Timestamp, input: LoopInput) -> Result<Vec<LoopEffect>, IllegalInput> {
+    pub fn handle(
+        &mut self,
+        now: Timestamp,
+        input: LoopInput,
+    ) -> Result<Vec<LoopEffect>, IllegalInput> {
         let mut effects = Vec::new();
         match (&self.state, input) {
             (State::New, LoopInput::Begin) | (State::Sleeping, LoopInput::Woke) => {
@@ -190,23 +198,39 @@ impl Iteration {
                 effects.push(LoopEffect::LookAtBacklog);
             }
             (State::LookingBefore, LoopInput::Looked(view)) => self.start(now, view, &mut effects),
-            (State::Running { .. }, LoopInput::AgentEnded(end)) => self.agent_ended(end, &mut effects),
+            (State::Running { .. }, LoopInput::AgentEnded(end)) => {
+                self.agent_ended(end, &mut effects)
+            }
             (State::Running { .. }, LoopInput::InfrastructureFailed(why)) => {
                 self.end(LoopStatus::Surroundings, why, &mut effects);
             }
-            (State::Verifying(_), LoopInput::Verified(result)) => self.verified(result, &mut effects),
-            (State::LookingAfter(_), LoopInput::Looked(view)) => self.settle(now, Ok(view), &mut effects),
-            (State::LookingBefore, LoopInput::Unreadable(why)) => self.end(LoopStatus::Error, why, &mut effects),
-            (State::LookingAfter(_), LoopInput::Unreadable(why)) => self.settle(now, Err(why), &mut effects),
+            (State::Verifying(_), LoopInput::Verified(result)) => {
+                self.verified(result, &mut effects)
+            }
+            (State::LookingAfter(_), LoopInput::Looked(view)) => {
+                self.settle(now, Ok(view), &mut effects)
+            }
+            (State::LookingBefore, LoopInput::Unreadable(why)) => {
+                self.end(LoopStatus::Error, why, &mut effects)
+            }
+            (State::LookingAfter(_), LoopInput::Unreadable(why)) => {
+                self.settle(now, Err(why), &mut effects)
+            }
             (
                 State::Ended(_),
-                LoopInput::SpentElsewhere(_) | LoopInput::LimitedElsewhere(_) | LoopInput::Stop | LoopInput::Woke,
+                LoopInput::SpentElsewhere(_)
+                | LoopInput::LimitedElsewhere(_)
+                | LoopInput::Stop
+                | LoopInput::Woke,
             ) => {}
             (_, LoopInput::SpentElsewhere(dollars)) => self.cost_elsewhere_usd = dollars,
             (_, LoopInput::LimitedElsewhere(until)) => self.limited_elsewhere = Some(until),
             (_, LoopInput::Stop) => self.stop(&mut effects),
             (state, input) => {
-                return Err(IllegalInput { what: format!("`{input:?}`"), stands: format!("the loop is {state:?}") });
+                return Err(IllegalInput {
+                    what: format!("`{input:?}`"),
+                    stands: format!("the loop is {state:?}"),
+                });
             }
         }
         Ok(effects)
@@ -226,14 +250,24 @@ impl Iteration {
 
     /// Returns the tasks that became done since the loop began and still are, subtasks left out.
     pub fn tasks_completed(&self) -> usize {
-        let Some(at_first) = &self.at_first else { return 0 };
+        let Some(at_first) = &self.at_first else {
+            return 0;
+        };
         let is_task = |shift: &StatusShift| !self.is_subtask(shift);
-        at_first.shifts(&self.last).iter().filter(|shift| shift.is_completion() && is_task(shift)).count()
+        at_first
+            .shifts(&self.last)
+            .iter()
+            .filter(|shift| shift.is_completion() && is_task(shift))
+            .count()
     }
 
     /// A subtask is called after its parent, which is in the backlog too.
     fn is_subtask(&self, shift: &StatusShift) -> bool {
-        let parent = shift.task.as_str().rsplit_once('.').map(|(parent, _)| parent.into());
+        let parent = shift
+            .task
+            .as_str()
+            .rsplit_once('.')
+            .map(|(parent, _)| parent.into());
         parent.is_some_and(|parent| self.last.statuses.contains_key(&parent))
     }
 

@@ -22,10 +22,18 @@ pub struct BacklogView {
 impl BacklogView {
     /// Returns the statuses that differ later.
     pub fn shifts(&self, later: &Self) -> Vec<StatusShift> {
-        let ids: std::collections::BTreeSet<&TaskId> = self.statuses.keys().chain(later.statuses.keys()).collect();
+        let ids: std::collections::BTreeSet<&TaskId> =
+            self.statuses.keys().chain(later.statuses.keys()).collect();
         let shift = |id: &TaskId| {
-            let (from, to) = (self.statuses.get(id).cloned(), later.statuses.get(id).cloned());
-            (from != to).then(|| StatusShift { task: id.clone(), from, to })
+            let (from, to) = (
+                self.statuses.get(id).cloned(),
+                later.statuses.get(id).cloned(),
+            );
+            (from != to).then(|| StatusShift {
+                task: id.clone(),
+                from,
+                to,
+            })
         };
         ids.into_iter().filter_map(shift).collect()
     }

@@ -2,8 +2,8 @@
 
 use super::judge::{Judged, NOTHING_LEFT, Seen, count, judge, some_of, task_of};
 use super::{
-    AgentEnd, BacklogView, Goal, Iteration, IterationFailure, IterationRecord, IterationStatus, LoopEffect, LoopStatus,
-    Verification, find_marker,
+    AgentEnd, BacklogView, Goal, Iteration, IterationFailure, IterationRecord, IterationStatus,
+    LoopEffect, LoopStatus, Verification, find_marker,
 };
 use crate::cooldown::{LONGEST_DECLARED_MS, declared_reset};
 use crate::{AgentVerdict, Failure, Pause, Timestamp, judge_agent};
@@ -39,7 +39,12 @@ pub(super) struct Finished {
 }
 
 impl Iteration {
-    pub(super) fn start(&mut self, now: Timestamp, view: BacklogView, effects: &mut Vec<LoopEffect>) {
+    pub(super) fn start(
+        &mut self,
+        now: Timestamp,
+        view: BacklogView,
+        effects: &mut Vec<LoopEffect>,
+    ) {
         self.last = view.clone();
         self.at_first.get_or_insert_with(|| view.clone());
         let is_checked = self.goal == Goal::Backlog && !self.is_unverified;
@@ -55,16 +60,29 @@ impl Iteration {
             return self.end(status, reason, effects);
         }
         if let Some(until) = self.limited_elsewhere.filter(|&until| until > now) {
-            return self.sleep(until, Some(IterationFailure::Attempt(Failure::RateLimited)), effects);
+            return self.sleep(
+                until,
+                Some(IterationFailure::Attempt(Failure::RateLimited)),
+                effects,
+            );
         }
         self.state = State::Running { before: view };
-        effects.push(LoopEffect::RunAgent { iteration: self.number, attempt: self.attempt });
+        effects.push(LoopEffect::RunAgent {
+            iteration: self.number,
+            attempt: self.attempt,
+        });
     }
 
     pub(super) fn agent_ended(&mut self, end: AgentEnd, effects: &mut Vec<LoopEffect>) {
-        let State::Running { before } = std::mem::replace(&mut self.state, State::New) else { return };
+        let State::Running { before } = std::mem::replace(&mut self.state, State::New) else {
+            return;
+        };
         let is_worth_it = judge_agent(&end.report) == AgentVerdict::WorthProving;
-        let finished = Box::new(Finished { before, end, verified: None });
+        let finished = Box::new(Finished {
+            before,
+            end,
+            verified: None,
+        });
         if is_worth_it && self.verification == Verification::Each && !self.is_stopping {
             self.state = State::Verifying(finished);
             effects.push(LoopEffect::Verify);
@@ -75,7 +93,9 @@ impl Iteration {
     }
 
     pub(super) fn verified(&mut self, result: Result<(), String>, effects: &mut Vec<LoopEffect>) {
-        let State::Verifying(mut finished) = std::mem::replace(&mut self.state, State::New) else { return };
+        let State::Verifying(mut finished) = std::mem::replace(&mut self.state, State::New) else {
+            return;
+        };
         // Tests that were cut off say nothing.
         finished.verified = (!self.is_stopping).then_some(result);
         self.state = State::LookingAfter(finished);
@@ -89,11 +109,19 @@ impl Iteration {
         looked: Result<BacklogView, String>,
         effects: &mut Vec<LoopEffect>,
     ) {
-        let State::LookingAfter(finished) = std::mem::replace(&mut self.state, State::New) else { return };
-        let Finished { before, mut end, verified } = *finished;
+        let State::LookingAfter(finished) = std::mem::replace(&mut self.state, State::New) else {
+            return;
+        };
+        let Finished {
+            before,
+            mut end,
+            verified,
+        } = *finished;
         end.report.forget_impossible_figures();
         // What can't be read is taken as unchanged.
-        let after = looked.as_ref().map_or_else(|_| before.clone(), Clone::clone);
+        let after = looked
+            .as_ref()
+            .map_or_else(|_| before.clone(), Clone::clone);
         let shifts = before.shifts(&after);
         let claim = find_marker(&end.final_message, &end.prompt);
         let judged = judge(&Seen {
@@ -137,12 +165,27 @@ impl Iteration {
     fn go_on(&mut self, now: Timestamp, judged: &Judged, effects: &mut Vec<LoopEffect>) {
         self.tally(judged);
         self.limited_until = None;
-        let stopped = self.is_stopping.then(|| (LoopStatus::Interrupted, "stopped".to_owned()));
+        let stopped = self
+            .is_stopping
+            .then(|| (LoopStatus::Interrupted, "stopped".to_owned()));
         let given_up = (self.failures_in_a_row > self.limits.retries).then(|| {
-            let failures = count(self.failures_in_a_row.into(), "failure", "failures in a row");
-            (LoopStatus::Error, format!("{failures}, the last one: {}", judged.message))
+            let failures = count(
+                self.failures_in_a_row.into(),
+                "failure",
+                "failures in a row",
+            );
+            (
+                LoopStatus::Error,
+                format!("{failures}, the last one: {}", judged.message),
+            )
         });
-        if let Some((status, reason)) = judged.end.clone().or(stopped).or(given_up).or_else(|| self.used_up(now)) {
+        if let Some((status, reason)) = judged
+            .end
+            .clone()
+            .or(stopped)
+            .or(given_up)
+            .or_else(|| self.used_up(now))
+        {
             return self.end(status, reason, effects);
         }
         let (until, is_pause) = self.pause(now, judged);
@@ -151,9 +194,22 @@ impl Iteration {
         self.sleep(until, judged.failure.filter(|_| is_pause), effects);
     }
 
-    fn sleep(&mut self, until: Timestamp, waits_out: Option<IterationFailure>, effects: &mut Vec<LoopEffect>) {
-        if self.limits.deadline.is_some_and(|deadline| until >= deadline) {
-            return self.end(LoopStatus::Deadline, "the time is used up before the next iteration".to_owned(), effects);
+    fn sleep(
+        &mut self,
+        until: Timestamp,
+        waits_out: Option<IterationFailure>,
+        effects: &mut Vec<LoopEffect>,
+    ) {
+        if self
+            .limits
+            .deadline
+            .is_some_and(|deadline| until >= deadline)
+        {
+            return self.end(
+                LoopStatus::Deadline,
+                "the time is used up before the next iteration".to_owned(),
+                effects,
+            );
         }
         self.state = State::Sleeping;
         effects.push(LoopEffect::Sleep { until, waits_out });
@@ -188,7 +244,9 @@ impl Iteration {
     fn pause(&self, now: Timestamp, judged: &Judged) -> (Timestamp, bool) {
         let usual = now.plus(self.limits.sleep_ms);
         let pause = match self.same_failure {
-            Some((IterationFailure::Attempt(failure), repeats)) => failure.policy().pause.milliseconds(repeats),
+            Some((IterationFailure::Attempt(failure), repeats)) => {
+                failure.policy().pause.milliseconds(repeats)
+            }
             Some((IterationFailure::Unverified | IterationFailure::FalseCompletion, _)) | None => {
                 Pause::None.milliseconds(1)
             }
@@ -210,7 +268,12 @@ impl Iteration {
         }
         let spent = self.cost_usd + self.cost_elsewhere_usd;
         let is_spent = limits.max_cost_usd.is_some_and(|most| spent >= most);
-        is_spent.then(|| (LoopStatus::Budget, format!("the budget is used up: {spent:.2} dollars")))
+        is_spent.then(|| {
+            (
+                LoopStatus::Budget,
+                format!("the budget is used up: {spent:.2} dollars"),
+            )
+        })
     }
 
     pub(super) fn stop(&mut self, effects: &mut Vec<LoopEffect>) {
@@ -226,7 +289,12 @@ impl Iteration {
         }
     }
 
-    pub(super) fn end(&mut self, status: LoopStatus, reason: String, effects: &mut Vec<LoopEffect>) {
+    pub(super) fn end(
+        &mut self,
+        status: LoopStatus,
+        reason: String,
+        effects: &mut Vec<LoopEffect>,
+    ) {
         self.state = State::Ended(status);
         effects.push(LoopEffect::End { status, reason });
     }

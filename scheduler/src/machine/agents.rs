@@ -7,8 +7,9 @@ use super::conflicts::Beside;
 use super::{Scheduler, State, TaskIndex};
 use crate::cooldown::{LONGEST_DECLARED_MS, declared_reset};
 use crate::{
-    AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch, Edition, Effect, Event,
-    Failure, Keep, Overlap, Pause, StopReason, TaskId, Timestamp, judge_agent,
+    AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch,
+    Edition, Effect, Event, Failure, Keep, Overlap, Pause, StopReason, TaskId, Timestamp,
+    judge_agent,
 };
 
 /// A declared reset that is so much later than the one before is told again.
@@ -63,8 +64,13 @@ impl Scheduler {
 
     fn fill_slots_with(&mut self, now: Timestamp, beside: &Beside) {
         let mut position = None;
-        while self.stop_reason.is_none() && !self.is_paused && self.slots_in_use < self.limits.slots.get() {
-            let Some(key) = self.candidate_after(position) else { return };
+        while self.stop_reason.is_none()
+            && !self.is_paused
+            && self.slots_in_use < self.limits.slots.get()
+        {
+            let Some(key) = self.candidate_after(position) else {
+                return;
+            };
             position = Some(key);
             let rank = key.2;
             if self.is_over_budget(rank) {
@@ -94,25 +100,34 @@ impl Scheduler {
         use std::ops::Bound::{Excluded, Unbounded};
         let after = position.map_or(Unbounded, Excluded);
         let key = *self.ready.range((after, Unbounded)).next()?;
-        let is_open = self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[key.2].wave);
+        let is_open =
+            self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[key.2].wave);
         is_open.then_some(key)
     }
 
     /// Whether a ready task would be started now, were there a slot for it.
     pub(super) fn is_startable(&self, rank: TaskIndex) -> bool {
-        let is_open = self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[rank].wave);
-        self.states[rank] == State::Ready && is_open && !self.is_over_budget(rank) && self.free_agent(rank).is_ok()
+        let is_open =
+            self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[rank].wave);
+        self.states[rank] == State::Ready
+            && is_open
+            && !self.is_over_budget(rank)
+            && self.free_agent(rank).is_ok()
     }
 
     fn free_agent(&self, rank: TaskIndex) -> Result<AgentName, Barred> {
         let mut candidates = self.limits.agents.candidates(self.phase(rank)).iter();
         let is_refused = |candidate: &&AgentCandidate| self.refused.contains(&candidate.account);
-        if let Some(candidate) =
-            candidates.clone().find(|candidate| !is_refused(candidate) && !self.walls.contains_key(&candidate.account))
-        {
+        if let Some(candidate) = candidates.clone().find(|candidate| {
+            !is_refused(candidate) && !self.walls.contains_key(&candidate.account)
+        }) {
             return Ok(candidate.agent.clone());
         }
-        Err(if candidates.all(|candidate| is_refused(&candidate)) { Barred::Refused } else { Barred::CoolingDown })
+        Err(if candidates.all(|candidate| is_refused(&candidate)) {
+            Barred::Refused
+        } else {
+            Barred::CoolingDown
+        })
     }
 
     /// Gives the attempt that is about to start its agent, who may be another one than when its worktree was asked for.
@@ -123,7 +138,11 @@ impl Scheduler {
             return Some(agent);
         }
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
+        self.effects.push(Effect::Release {
+            task,
+            attempt,
+            keep: Keep::Nothing,
+        });
         self.attempts[rank].pop();
         self.make_ready(rank);
         None
@@ -133,7 +152,8 @@ impl Scheduler {
     pub(super) fn may_ask_again(&self, rank: TaskIndex) -> bool {
         let candidate = self.candidate_of(rank);
         candidate.is_none_or(|candidate| {
-            !self.walls.contains_key(&candidate.account) && !self.refused.contains(&candidate.account)
+            !self.walls.contains_key(&candidate.account)
+                && !self.refused.contains(&candidate.account)
         })
     }
 
@@ -143,8 +163,15 @@ impl Scheduler {
     }
 
     /// Notes that the service behind the agent of the attempt under way refused for now.
-    pub(super) fn start_cooldown(&mut self, now: Timestamp, rank: TaskIndex, declared: Option<Timestamp>) {
-        let Some(AgentCandidate { agent, account, .. }) = self.candidate_of(rank).cloned() else { return };
+    pub(super) fn start_cooldown(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        declared: Option<Timestamp>,
+    ) {
+        let Some(AgentCandidate { agent, account, .. }) = self.candidate_of(rank).cloned() else {
+            return;
+        };
         let (longest, longest_pause) = match self.limits.edition {
             Edition::First => (u64::MAX, Pause::LONGEST_MS),
             Edition::Second | Edition::Third => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
@@ -159,29 +186,63 @@ impl Scheduler {
             wall.refused_at = now;
             if later.is_some_and(|later| later.since(before) >= TOLD_AGAIN_AFTER_MS) {
                 let until = wall.until;
-                self.effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: true }));
+                self.effects.push(Effect::Tell(Event::AgentLimited {
+                    agent,
+                    account,
+                    until,
+                    declared: true,
+                }));
             }
             return;
         }
         let refusals = self.refusals_in_a_row.entry(account.clone()).or_insert(0);
         *refusals += 1;
-        let pause = Failure::RateLimited.policy().pause.milliseconds_at_most(*refusals, longest_pause);
-        let jitter = self.limits.agents.jitter_ms(pause, &self.id(rank), self.attempt_number(rank));
+        let pause = Failure::RateLimited
+            .policy()
+            .pause
+            .milliseconds_at_most(*refusals, longest_pause);
+        let jitter = self
+            .limits
+            .agents
+            .jitter_ms(pause, &self.id(rank), self.attempt_number(rank));
         let until = declared.unwrap_or_else(|| now.plus(pause + jitter));
-        self.walls.insert(account.clone(), Cooldown { agent: agent.clone(), until, refused_at: now });
-        self.effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: is_declared }));
+        self.walls.insert(
+            account.clone(),
+            Cooldown {
+                agent: agent.clone(),
+                until,
+                refused_at: now,
+            },
+        );
+        self.effects.push(Effect::Tell(Event::AgentLimited {
+            agent,
+            account,
+            until,
+            declared: is_declared,
+        }));
     }
 
     /// Takes down the walls whose time is over.
     pub(super) fn lower_walls(&mut self, now: Timestamp) {
         let over = self.walls.extract_if(.., |_, wall| wall.until <= now);
-        self.effects.extend(over.map(|(account, _)| Effect::Tell(Event::AgentAvailable { account })));
+        self.effects
+            .extend(over.map(|(account, _)| Effect::Tell(Event::AgentAvailable { account })));
     }
 
     /// Notes that the service behind the agent of the attempt under way answered: the next wall is a new one, and a wall
     /// that it passes is none.
-    pub(super) fn heard_from_service(&mut self, now: Timestamp, rank: TaskIndex, report: &AgentReport) {
-        let Some(account) = self.candidate_of(rank).map(|candidate| candidate.account.clone()) else { return };
+    pub(super) fn heard_from_service(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        report: &AgentReport,
+    ) {
+        let Some(account) = self
+            .candidate_of(rank)
+            .map(|candidate| candidate.account.clone())
+        else {
+            return;
+        };
         let Some(wall) = self.walls.get(&account) else {
             self.refusals_in_a_row.remove(&account);
             return;
@@ -189,17 +250,26 @@ impl Scheduler {
         let is_passed = now.since(wall.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
         if is_passed && !self.is_of_first_edition() {
             self.walls.remove(&account);
-            self.effects.push(Effect::Tell(Event::AgentAvailable { account }));
+            self.effects
+                .push(Effect::Tell(Event::AgentAvailable { account }));
         }
     }
 
     /// Notes that the credentials of the agent of the attempt under way were refused; returns whether somebody else may
     /// do its work.
     pub(super) fn refuse_agent(&mut self, rank: TaskIndex) -> bool {
-        if let Some(AgentCandidate { agent, account, if_refused }) = self.candidate_of(rank).cloned()
+        if let Some(AgentCandidate {
+            agent,
+            account,
+            if_refused,
+        }) = self.candidate_of(rank).cloned()
             && self.refused.insert(account.clone())
         {
-            self.effects.push(Effect::Tell(Event::AgentRefused { agent, account, what_to_do: if_refused }));
+            self.effects.push(Effect::Tell(Event::AgentRefused {
+                agent,
+                account,
+                what_to_do: if_refused,
+            }));
         }
         !matches!(self.free_agent(rank), Err(Barred::Refused))
     }
@@ -207,16 +277,25 @@ impl Scheduler {
     /// Notes what the service behind the agent of the attempt under way refused, where nothing else follows from it.
     pub(super) fn note_refusal(&mut self, now: Timestamp, rank: TaskIndex, report: &AgentReport) {
         match judge_agent(report) {
-            AgentVerdict::Failed { failure: Failure::RateLimited, not_before, .. } => {
+            AgentVerdict::Failed {
+                failure: Failure::RateLimited,
+                not_before,
+                ..
+            } => {
                 self.start_cooldown(now, rank, not_before);
             }
-            AgentVerdict::Failed { failure: Failure::Auth, .. } => {
+            AgentVerdict::Failed {
+                failure: Failure::Auth,
+                ..
+            } => {
                 self.refuse_agent(rank);
             }
             AgentVerdict::WorthProving if !self.is_of_first_edition() => {
                 self.heard_from_service(now, rank, report);
             }
-            AgentVerdict::Failed { .. } | AgentVerdict::WorthProving | AgentVerdict::Interrupted => {}
+            AgentVerdict::Failed { .. }
+            | AgentVerdict::WorthProving
+            | AgentVerdict::Interrupted => {}
         }
     }
 
@@ -235,22 +314,35 @@ impl Scheduler {
                 wall.until = wall.until.min(wall.refused_at.plus(LONGEST_DECLARED_MS));
             }
             let (agent, account, until) = (wall.agent.clone(), account.clone(), wall.until);
-            self.effects.push(Effect::Tell(Event::AgentLimited { agent, account, until, declared: false }));
+            self.effects.push(Effect::Tell(Event::AgentLimited {
+                agent,
+                account,
+                until,
+                declared: false,
+            }));
         }
     }
 
     pub(super) fn is_over_budget(&self, rank: TaskIndex) -> bool {
         let spent = || self.attempts[rank].iter().map(AttemptRecord::spent);
-        let tokens =
-            spent().filter_map(|(tokens, _)| tokens).fold(0, |sum: u64, more| sum.saturating_add(more.total()));
+        let tokens = spent()
+            .filter_map(|(tokens, _)| tokens)
+            .fold(0, |sum: u64, more| sum.saturating_add(more.total()));
         let cost_usd = spent().filter_map(|(_, cost)| cost).sum::<f64>();
-        self.limits.max_tokens_per_task.is_some_and(|most| tokens >= most)
-            || self.limits.max_cost_usd_per_task.is_some_and(|most| cost_usd >= most)
+        self.limits
+            .max_tokens_per_task
+            .is_some_and(|most| tokens >= most)
+            || self
+                .limits
+                .max_cost_usd_per_task
+                .is_some_and(|most| cost_usd >= most)
     }
 
     fn tell_over_budget(&mut self, rank: TaskIndex) {
         if self.told_over_budget.insert(rank) {
-            self.effects.push(Effect::Tell(Event::TaskOverBudget { task: self.id(rank) }));
+            self.effects.push(Effect::Tell(Event::TaskOverBudget {
+                task: self.id(rank),
+            }));
         }
     }
 
@@ -264,14 +356,17 @@ impl Scheduler {
         let mut candidates = std::iter::successors(first, |&key| self.candidate_after(Some(key)));
         if first.is_some() && candidates.all(|(_, _, rank)| self.is_over_budget(rank)) {
             self.stop_reason = Some(StopReason::Budget);
-            self.effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Budget }));
+            self.effects.push(Effect::Tell(Event::RunStopping {
+                why: StopReason::Budget,
+            }));
         }
     }
 
     /// Returns the tasks that wait behind walls now.
     pub fn walled_tasks(&self) -> Vec<TaskId> {
         let ready = (self.indices()).filter(|&rank| self.states[rank] == State::Ready);
-        let walled = ready.filter(|&rank| matches!(self.free_agent(rank), Err(Barred::CoolingDown)));
+        let walled =
+            ready.filter(|&rank| matches!(self.free_agent(rank), Err(Barred::CoolingDown)));
         walled.map(|rank| self.id(rank)).collect()
     }
 }

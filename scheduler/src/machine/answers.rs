@@ -5,9 +5,9 @@
 use super::{IllegalInput, Place, Scheduler, State, TaskIndex};
 use crate::failure::last_line;
 use crate::{
-    AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, GateResult, Keep,
-    LandingRefusal, Phase, PrepareRefusal, Proof, Refactor, Refactored, Status, StopMode, StopReason, TaskId,
-    Timestamp, judge_agent,
+    AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, GateResult,
+    Keep, LandingRefusal, Phase, PrepareRefusal, Proof, Refactor, Refactored, Status, StopMode,
+    StopReason, TaskId, Timestamp, judge_agent,
 };
 
 impl Scheduler {
@@ -21,12 +21,21 @@ impl Scheduler {
         if !self.is_of_first_edition() {
             answer.forget_impossible_figures();
         }
-        let illegal = |stands: String| IllegalInput { what: format!("the answer `{answer:?}` for `{task}`"), stands };
-        let Some(&rank) = self.ranks.get(task) else { return Err(illegal("no task has that id".to_owned())) };
+        let illegal = |stands: String| IllegalInput {
+            what: format!("the answer `{answer:?}` for `{task}`"),
+            stands,
+        };
+        let Some(&rank) = self.ranks.get(task) else {
+            return Err(illegal("no task has that id".to_owned()));
+        };
         if self.attempt_number(rank) != attempt {
-            return Err(illegal(format!("attempt {} is under way", self.attempt_number(rank))));
+            return Err(illegal(format!(
+                "attempt {} is under way",
+                self.attempt_number(rank)
+            )));
         }
-        let is_under_way = self.states[rank].holds_slot() || matches!(self.states[rank], State::Landing { .. });
+        let is_under_way =
+            self.states[rank].holds_slot() || matches!(self.states[rank], State::Landing { .. });
         match (&answer, is_under_way) {
             (Answer::InfrastructureFailed(why), true) => {
                 self.park(rank, why.clone());
@@ -34,7 +43,9 @@ impl Scheduler {
             }
             (Answer::Unreviewed { why, review }, true) => {
                 self.spend_on_gates(std::slice::from_ref(review));
-                self.last_attempt(rank).unreviewed.push(review.as_ref().clone());
+                self.last_attempt(rank)
+                    .unreviewed
+                    .push(review.as_ref().clone());
                 self.park(rank, why.clone());
                 return Ok(());
             }
@@ -44,10 +55,27 @@ impl Scheduler {
             return self.finish_stopped_attempt(now, rank, pending, answer);
         }
         match (&self.states[rank], answer) {
-            (State::Preparing, Answer::Prepared { branch, base, worktree }) => {
-                self.prepared(now, rank, Place { branch, base, worktree });
+            (
+                State::Preparing,
+                Answer::Prepared {
+                    branch,
+                    base,
+                    worktree,
+                },
+            ) => {
+                self.prepared(
+                    now,
+                    rank,
+                    Place {
+                        branch,
+                        base,
+                        worktree,
+                    },
+                );
             }
-            (State::Preparing, Answer::PrepareRefused(refusal)) => self.prepare_refused(now, rank, refusal),
+            (State::Preparing, Answer::PrepareRefused(refusal)) => {
+                self.prepare_refused(now, rank, refusal)
+            }
             (State::Running, Answer::AgentEnded(report)) => self.agent_ended(now, rank, report),
             (State::Proving, Answer::Proved(proof)) => self.proved(now, rank, proof),
             (State::Committing, Answer::Committed { commit, proof }) => {
@@ -63,7 +91,13 @@ impl Scheduler {
             (State::Running | State::Proving | State::Committing, Answer::WorkLost(why)) => {
                 self.fail_attempt(now, rank, Failure::Lost, why, None);
             }
-            (State::Landing { commit }, Answer::Landed { commit: merge, resolution }) => {
+            (
+                State::Landing { commit },
+                Answer::Landed {
+                    commit: merge,
+                    resolution,
+                },
+            ) => {
                 let commit = commit.clone();
                 self.end_landing();
                 self.last_attempt(rank).resolution = resolution;
@@ -88,11 +122,16 @@ impl Scheduler {
     fn prepared(&mut self, now: Timestamp, rank: TaskIndex, place: Place) {
         let (branch, base) = (place.branch.clone(), place.base.clone());
         self.last_attempt(rank).place = Some(place);
-        if self.stop_order.is_some() || self.is_paused || self.stop_reason == Some(StopReason::Breaker) {
+        if self.stop_order.is_some()
+            || self.is_paused
+            || self.stop_reason == Some(StopReason::Breaker)
+        {
             self.interrupt_attempt(now, rank);
             return;
         }
-        let Some(agent) = self.assign_agent(rank) else { return };
+        let Some(agent) = self.assign_agent(rank) else {
+            return;
+        };
         self.set_state(rank, State::Running);
         let (task, attempt, phase) = (self.id(rank), self.attempt_number(rank), self.phase(rank));
         self.effects.push(Effect::Tell(Event::AttemptStarted {
@@ -103,7 +142,11 @@ impl Scheduler {
             branch,
             base,
         }));
-        self.effects.push(Effect::RunAgent { task, attempt, timeout_ms: self.timeout_ms(rank) });
+        self.effects.push(Effect::RunAgent {
+            task,
+            attempt,
+            timeout_ms: self.timeout_ms(rank),
+        });
     }
 
     pub(super) fn timeout_ms(&self, rank: TaskIndex) -> u64 {
@@ -118,8 +161,13 @@ impl Scheduler {
             }
             PrepareRefusal::Conflict { files } => files,
         };
-        let evidence = format!("what it builds on conflicts with what has landed in: {}", files.join(", "));
-        let red = self.pair(rank).filter(|&red| matches!(self.states[red], State::Held { .. }));
+        let evidence = format!(
+            "what it builds on conflicts with what has landed in: {}",
+            files.join(", ")
+        );
+        let red = self
+            .pair(rank)
+            .filter(|&red| matches!(self.states[red], State::Held { .. }));
         if let Some(red) = red
             && self.phase(rank) == Phase::Green
         {
@@ -157,11 +205,18 @@ impl Scheduler {
             AgentVerdict::WorthProving => {
                 self.set_state(rank, State::Proving);
                 if self.stop_order != Some(StopMode::Now) {
-                    self.effects.push(Effect::Prove { task: self.id(rank), attempt: self.attempt_number(rank) });
+                    self.effects.push(Effect::Prove {
+                        task: self.id(rank),
+                        attempt: self.attempt_number(rank),
+                    });
                 }
             }
             AgentVerdict::Interrupted => self.interrupt_attempt(now, rank),
-            AgentVerdict::Failed { failure, evidence, not_before } => {
+            AgentVerdict::Failed {
+                failure,
+                evidence,
+                not_before,
+            } => {
                 let evidence = self.with_last_line(rank, failure, evidence);
                 self.fail_attempt(now, rank, failure, evidence, not_before);
             }
@@ -170,7 +225,9 @@ impl Scheduler {
 
     /// An agent that leaves nothing but an exit code may have said why.
     fn with_last_line(&self, rank: TaskIndex, failure: Failure, evidence: String) -> String {
-        let report = self.attempts[rank].last().and_then(|record| record.report.as_ref());
+        let report = self.attempts[rank]
+            .last()
+            .and_then(|record| record.report.as_ref());
         match (failure, report.and_then(last_line)) {
             (Failure::NoResult, Some(said)) => format!("{evidence}: {said}"),
             (_, _) => evidence,
@@ -180,9 +237,15 @@ impl Scheduler {
     /// Judges how an agent ended. One that was ended although nobody had ordered the run to stop was not ended by tm.
     fn verdict(&self, report: &AgentReport) -> AgentVerdict {
         match judge_agent(report) {
-            AgentVerdict::Interrupted if self.stop_order.is_none() && !self.is_of_first_edition() => {
+            AgentVerdict::Interrupted
+                if self.stop_order.is_none() && !self.is_of_first_edition() =>
+            {
                 let evidence = "the agent was ended, and nobody had asked for it".to_owned();
-                AgentVerdict::Failed { failure: Failure::Lost, evidence, not_before: None }
+                AgentVerdict::Failed {
+                    failure: Failure::Lost,
+                    evidence,
+                    not_before: None,
+                }
             }
             verdict => verdict,
         }
@@ -221,8 +284,16 @@ impl Scheduler {
         let task = self.id(rank);
         let record = self.last_attempt(rank);
         record.commit = Some(commit.clone());
-        let branch = record.place.as_ref().map(|place| place.branch.clone()).unwrap_or_default();
-        self.effects.push(Effect::Tell(Event::CommitCreated { task, commit: commit.clone(), branch }));
+        let branch = record
+            .place
+            .as_ref()
+            .map(|place| place.branch.clone())
+            .unwrap_or_default();
+        self.effects.push(Effect::Tell(Event::CommitCreated {
+            task,
+            commit: commit.clone(),
+            branch,
+        }));
     }
 
     /// What was seen of the tree that the hooks made stands in place of what was seen before.
@@ -230,10 +301,18 @@ impl Scheduler {
         if let Some(mut proof) = proof {
             self.spend_on_gates(&proof.gates);
             // What was spent before on the work of the attempt stays spent.
-            let before = self.last_attempt(rank).proof.take().map(|proof| proof.gates).unwrap_or_default();
-            proof
-                .gates
-                .splice(0..0, before.into_iter().filter(|gate| gate.tokens.is_some() || gate.cost_usd.is_some()));
+            let before = self
+                .last_attempt(rank)
+                .proof
+                .take()
+                .map(|proof| proof.gates)
+                .unwrap_or_default();
+            proof.gates.splice(
+                0..0,
+                before
+                    .into_iter()
+                    .filter(|gate| gate.tokens.is_some() || gate.cost_usd.is_some()),
+            );
             self.last_attempt(rank).proof = Some(*proof);
         }
     }
@@ -243,12 +322,26 @@ impl Scheduler {
         self.tell_commit(rank, &commit);
         if self.wants_refactor(rank) && !self.may_ask_again(rank) {
             let dropped = Some("the service behind its agent refused meanwhile".to_owned());
-            self.effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));
+            self.effects.push(Effect::Tell(Event::RefactorEnded {
+                task,
+                commit: commit.clone(),
+                dropped,
+            }));
             self.finish_attempt(now, rank, commit);
         } else if self.wants_refactor(rank) {
             let timeout_ms = self.timeout_ms(rank);
-            self.set_state(rank, State::Refactoring { commit: commit.clone() });
-            self.effects.push(Effect::Refactor { task, attempt, commit, timeout_ms });
+            self.set_state(
+                rank,
+                State::Refactoring {
+                    commit: commit.clone(),
+                },
+            );
+            self.effects.push(Effect::Refactor {
+                task,
+                attempt,
+                commit,
+                timeout_ms,
+            });
         } else {
             self.finish_attempt(now, rank, commit);
         }
@@ -266,7 +359,12 @@ impl Scheduler {
         self.finish_attempt(now, rank, commit);
     }
 
-    pub(super) fn note_refactored(&mut self, now: Timestamp, rank: TaskIndex, refactored: Refactored) {
+    pub(super) fn note_refactored(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        refactored: Refactored,
+    ) {
         if let Some(proof) = &refactored.proof {
             self.spend_on_gates(&proof.gates);
         }
@@ -274,8 +372,16 @@ impl Scheduler {
             self.spend(report);
             self.note_refusal(now, rank, report);
         }
-        let (task, commit, dropped) = (self.id(rank), refactored.commit.clone(), refactored.dropped.clone());
-        self.effects.push(Effect::Tell(Event::RefactorEnded { task, commit: commit.clone(), dropped }));
+        let (task, commit, dropped) = (
+            self.id(rank),
+            refactored.commit.clone(),
+            refactored.dropped.clone(),
+        );
+        self.effects.push(Effect::Tell(Event::RefactorEnded {
+            task,
+            commit: commit.clone(),
+            dropped,
+        }));
         let record = self.last_attempt(rank);
         record.commit = Some(commit);
         record.refactor = Some(refactored);
@@ -284,7 +390,11 @@ impl Scheduler {
     /// Gives the worktree back and has the commit landed, or held.
     fn finish_attempt(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
+        self.effects.push(Effect::Release {
+            task,
+            attempt,
+            keep: Keep::Nothing,
+        });
         if self.phase(rank) == Phase::Red || self.limits.landing == crate::Landing::Off {
             self.held(now, rank, commit);
         } else {
@@ -313,19 +423,37 @@ impl Scheduler {
 fn landing_evidence(refusal: LandingRefusal) -> (Failure, String) {
     let names = |tasks: &[TaskId]| {
         let names: Vec<String> = tasks.iter().map(|id| format!("`{id}`")).collect();
-        if names.is_empty() { "what has landed".to_owned() } else { format!("the landed work of {}", names.join(", ")) }
+        if names.is_empty() {
+            "what has landed".to_owned()
+        } else {
+            format!("the landed work of {}", names.join(", "))
+        }
     };
     match refusal {
-        LandingRefusal::Conflict { files, with, tried, .. } => {
+        LandingRefusal::Conflict {
+            files, with, tried, ..
+        } => {
             let conflict = format!("conflicts with {} in: {}", names(&with), files.join(", "));
-            (Failure::Conflict, std::iter::once(conflict).chain(tried).collect::<Vec<_>>().join("\n"))
+            (
+                Failure::Conflict,
+                std::iter::once(conflict)
+                    .chain(tried)
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            )
         }
-        LandingRefusal::Regression { proof, with } if proof.failure == Some(Failure::GateFailed) => {
-            (Failure::GateFailed, format!("merged with {}:\n{}", names(&with), proof.evidence))
+        LandingRefusal::Regression { proof, with }
+            if proof.failure == Some(Failure::GateFailed) =>
+        {
+            (
+                Failure::GateFailed,
+                format!("merged with {}:\n{}", names(&with), proof.evidence),
+            )
         }
-        LandingRefusal::Regression { proof, with } => {
-            (Failure::LandingRegression, format!("merged with {}:\n{}", names(&with), proof.evidence))
-        }
+        LandingRefusal::Regression { proof, with } => (
+            Failure::LandingRegression,
+            format!("merged with {}:\n{}", names(&with), proof.evidence),
+        ),
         LandingRefusal::Failed(why) => (Failure::CommitRefused, why),
     }
 }

@@ -28,7 +28,13 @@ impl Scheduler {
             return;
         }
         let words = in_a_line(evidence);
-        let shape = shape_of(&words, &[self.id(rank).as_str(), self.plan.tasks[rank].task.backlog_id.as_str()]);
+        let shape = shape_of(
+            &words,
+            &[
+                self.id(rank).as_str(),
+                self.plan.tasks[rank].task.backlog_id.as_str(),
+            ],
+        );
         let is_same = |streak: &&mut Streak| streak.failure == failure && streak.shape == shape;
         if let Some(streak) = self.streak.as_mut().filter(is_same) {
             streak.attempts = streak.attempts.saturating_add(1);
@@ -36,14 +42,23 @@ impl Scheduler {
             streak.tasks.insert(rank);
         } else {
             let (tasks, given_up) = (BTreeSet::from([rank]), BTreeSet::new());
-            self.streak = Some(Streak { failure, shape, words, attempts: 1, tasks, given_up });
+            self.streak = Some(Streak {
+                failure,
+                shape,
+                words,
+                attempts: 1,
+                tasks,
+                given_up,
+            });
         }
     }
 
     /// Counts a task that is given up for how its last attempt ended.
     pub(super) fn count_given_up(&mut self, rank: TaskIndex, failure: Failure) {
-        if let Some(streak) =
-            self.streak.as_mut().filter(|streak| streak.failure == failure && streak.tasks.contains(&rank))
+        if let Some(streak) = self
+            .streak
+            .as_mut()
+            .filter(|streak| streak.failure == failure && streak.tasks.contains(&rank))
         {
             streak.given_up.insert(rank);
         }
@@ -65,23 +80,34 @@ impl Scheduler {
         if self.is_paused || self.stop_reason.is_some() || self.unsettled == 0 {
             return;
         }
-        let Some(why) = self.streak.as_ref().and_then(|streak| self.too_much(streak)) else { return };
+        let Some(why) = self
+            .streak
+            .as_ref()
+            .and_then(|streak| self.too_much(streak))
+        else {
+            return;
+        };
         self.broken_by = Some(why.clone());
         match self.limits.breaker.then {
             AtBreaker::Pause => {
                 self.is_paused = true;
-                self.effects.push(Effect::Tell(Event::RunPaused { why: Some(why) }));
+                self.effects
+                    .push(Effect::Tell(Event::RunPaused { why: Some(why) }));
             }
             AtBreaker::Stop => {
                 self.stop_reason = Some(StopReason::Breaker);
-                self.effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Breaker }));
+                self.effects.push(Effect::Tell(Event::RunStopping {
+                    why: StopReason::Breaker,
+                }));
             }
         }
     }
 
     /// Whether as much in a row ended the same way as is allowed.
     pub(super) fn is_all_the_same(&self) -> bool {
-        self.streak.as_ref().is_some_and(|streak| self.too_much(streak).is_some())
+        self.streak
+            .as_ref()
+            .is_some_and(|streak| self.too_much(streak).is_some())
     }
 
     fn too_much(&self, streak: &Streak) -> Option<String> {
@@ -98,7 +124,10 @@ impl Scheduler {
         } else {
             return None;
         };
-        Some(format!("{what}, and nothing passed between: {}: {}", streak.failure, streak.words))
+        Some(format!(
+            "{what}, and nothing passed between: {}: {}",
+            streak.failure, streak.words
+        ))
     }
 
     /// Returns what attempts in a row had in common, when the run starts nothing more because of that.
@@ -139,7 +168,8 @@ const fn tells_of_surroundings(failure: Failure) -> bool {
 
 /// A line without numbers, ids of tasks and places, which differ although what happened is the same.
 fn shape_of(line: &str, ids: &[&str]) -> String {
-    let is_own = |word: &str| ids.contains(&word.trim_matches(|letter: char| !letter.is_alphanumeric()));
+    let is_own =
+        |word: &str| ids.contains(&word.trim_matches(|letter: char| !letter.is_alphanumeric()));
     let is_place = |word: &str| word.contains('/') || word.contains('\\');
     let words = line.split_whitespace().map(|word| match word {
         word if is_own(word) => "…".to_owned(),
@@ -150,7 +180,8 @@ fn shape_of(line: &str, ids: &[&str]) -> String {
 }
 
 fn without_numbers(word: &str) -> String {
-    let is_hexadecimal = |part: &str| part.len() >= 7 && part.chars().all(|letter| letter.is_ascii_hexdigit());
+    let is_hexadecimal =
+        |part: &str| part.len() >= 7 && part.chars().all(|letter| letter.is_ascii_hexdigit());
     if word
         .split(|letter: char| !letter.is_alphanumeric())
         .any(|part| is_hexadecimal(part) && part.contains(|letter: char| letter.is_ascii_digit()))
@@ -177,12 +208,23 @@ mod tests {
         let same = |one: &str, other: &str| shape_of(one, &["1"]) == shape_of(other, &["22"]);
         for (one, other) in [
             ("took 3.2 seconds", "took 14.17 seconds"),
-            ("failed to read `/w/1/a`: gone", "failed to read `/w/22/b`: gone"),
+            (
+                "failed to read `/w/1/a`: gone",
+                "failed to read `/w/22/b`: gone",
+            ),
             ("task `1` is gone", "task `22` is gone"),
             ("commit 0a1b2c3d4e is gone", "commit ff1b2c3d4e is gone"),
-            ("t/a.test.js: Cannot find package 'ms'", "t/b.test.js: Cannot find package 'ms'"),
+            (
+                "t/a.test.js: Cannot find package 'ms'",
+                "t/b.test.js: Cannot find package 'ms'",
+            ),
         ] {
-            assert!(same(one, other), "{} {}", shape_of(one, &["1"]), shape_of(other, &["22"]));
+            assert!(
+                same(one, other),
+                "{} {}",
+                shape_of(one, &["1"]),
+                shape_of(other, &["22"])
+            );
         }
         assert!(!same("test_a: AssertionError", "test_b: AssertionError"));
     }

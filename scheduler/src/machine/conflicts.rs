@@ -21,23 +21,48 @@ pub(super) enum Beside {
 impl Scheduler {
     /// Remembers by what the work of the attempt under way did not land.
     pub(super) fn note_conflict(&mut self, rank: TaskIndex, refusal: &LandingRefusal) {
-        if let LandingRefusal::Conflict { files, with, mendable, .. } = refusal {
-            let (files, with, mendable) = (files.clone(), with.clone(), *mendable && self.has_ladder());
-            self.last_attempt(rank).conflict = Some(Conflicted { files, with, mendable });
+        if let LandingRefusal::Conflict {
+            files,
+            with,
+            mendable,
+            ..
+        } = refusal
+        {
+            let (files, with, mendable) =
+                (files.clone(), with.clone(), *mendable && self.has_ladder());
+            self.last_attempt(rank).conflict = Some(Conflicted {
+                files,
+                with,
+                mendable,
+            });
         }
     }
 
     /// Remembers, and tells, what an attempt under way will conflict with; what is said of any other says nothing.
     pub(super) fn foresee(&mut self, foreseen: Foreseen) {
-        let Foreseen { task, attempt, files, with } = foreseen;
-        let Some(&rank) = self.ranks.get(&task) else { return };
+        let Foreseen {
+            task,
+            attempt,
+            files,
+            with,
+        } = foreseen;
+        let Some(&rank) = self.ranks.get(&task) else {
+            return;
+        };
         if !self.states[rank].has_agent() || self.attempt_number(rank) != attempt {
             return;
         }
-        let ahead = (!files.is_empty()).then_some(Conflicted { files, with, mendable: false });
+        let ahead = (!files.is_empty()).then_some(Conflicted {
+            files,
+            with,
+            mendable: false,
+        });
         let before = std::mem::replace(&mut self.last_attempt(rank).ahead, ahead.clone());
-        if let Some(Conflicted { files, with, .. }) = ahead.filter(|ahead| before.as_ref() != Some(ahead)) {
-            self.effects.push(Effect::Tell(Event::ConflictAhead { task, files, with }));
+        if let Some(Conflicted { files, with, .. }) =
+            ahead.filter(|ahead| before.as_ref() != Some(ahead))
+        {
+            self.effects
+                .push(Effect::Tell(Event::ConflictAhead { task, files, with }));
         }
     }
 
@@ -47,7 +72,9 @@ impl Scheduler {
         if !self.has_ladder() || failure == Failure::Auth {
             return is_charged;
         }
-        let mends = self.attempts[rank].last().is_some_and(|record| record.mends.is_some());
+        let mends = self.attempts[rank]
+            .last()
+            .is_some_and(|record| record.mends.is_some());
         match failure {
             // The one that is being recorded comes on top.
             Failure::Conflict => self.conflicts(rank) >= self.limits.conflict_rounds,
@@ -58,7 +85,13 @@ impl Scheduler {
     /// How often the task has conflicted with what had landed, since a person opened it the last time.
     fn conflicts(&self, rank: TaskIndex) -> u32 {
         let conflicts = |record: &&AttemptRecord| record.failure == Some(Failure::Conflict);
-        count_u32(self.attempts[rank].iter().skip(self.forgiven[rank]).filter(conflicts).count())
+        count_u32(
+            self.attempts[rank]
+                .iter()
+                .skip(self.forgiven[rank])
+                .filter(conflicts)
+                .count(),
+        )
     }
 
     /// The proven work that the next attempt is to put together with what has landed: that of an attempt that conflicted,
@@ -67,8 +100,14 @@ impl Scheduler {
         let last = self.attempts[rank].get(self.forgiven[rank]..)?.last()?;
         let began_before = |record: &AttemptRecord| record.started_at <= last.started_at;
         let has_same_red = self.phase(rank) != Phase::Green
-            || self.pair(rank).and_then(|red| self.attempts[red].last()).is_none_or(began_before);
-        let is_mendable = last.conflict.as_ref().is_some_and(|conflict| conflict.mendable);
+            || self
+                .pair(rank)
+                .and_then(|red| self.attempts[red].last())
+                .is_none_or(began_before);
+        let is_mendable = last
+            .conflict
+            .as_ref()
+            .is_some_and(|conflict| conflict.mendable);
         let carried = match last.failure {
             Some(Failure::Conflict) if is_mendable => last.commit.clone(),
             Some(Failure::Lost | Failure::RateLimited | Failure::NotStarted) => last.mends.clone(),
@@ -85,7 +124,10 @@ impl Scheduler {
         if !self.has_ladder() {
             return false;
         }
-        let mut quarrelsome = self.quarrelsome.iter().filter(|&&other| other != rank && self.is_serial(other));
+        let mut quarrelsome = self
+            .quarrelsome
+            .iter()
+            .filter(|&&other| other != rank && self.is_serial(other));
         quarrelsome.any(|&other| self.goes_first(other, rank) && self.may_meet(other, rank))
     }
 
@@ -107,14 +149,20 @@ impl Scheduler {
         let is_equal = self.is_serial(rank);
         state.holds_slot()
             || matches!(state, State::Landing { .. })
-            || self.is_startable(first) && (!is_equal || self.ready_key(first) < self.ready_key(rank))
+            || self.is_startable(first)
+                && (!is_equal || self.ready_key(first) < self.ready_key(rank))
     }
 
     /// Whether a task may touch a file in which another one conflicted; one of which nothing is known may.
     fn may_meet(&self, other: TaskIndex, rank: TaskIndex) -> bool {
         let known = self.touched(rank);
-        let conflicts = self.attempts[other].iter().filter_map(|record| record.conflict.as_ref());
-        known.is_empty() || conflicts.flat_map(|conflict| &conflict.files).any(|file| known.contains(file.as_str()))
+        let conflicts = self.attempts[other]
+            .iter()
+            .filter_map(|record| record.conflict.as_ref());
+        known.is_empty()
+            || conflicts
+                .flat_map(|conflict| &conflict.files)
+                .any(|file| known.contains(file.as_str()))
     }
 
     /// Whether a task that is under way will touch a file that this one will touch, as far as that can be told.
@@ -124,7 +172,9 @@ impl Scheduler {
             let state = &self.states[other];
             other != rank && (state.holds_slot() || matches!(state, State::Landing { .. }))
         };
-        (self.indices()).filter(is_under_way).any(|other| !mine.is_disjoint(&self.expected(other, hot)))
+        (self.indices())
+            .filter(is_under_way)
+            .any(|other| !mine.is_disjoint(&self.expected(other, hot)))
     }
 
     fn expected<'a>(&'a self, rank: TaskIndex, hot: &'a BTreeSet<String>) -> BTreeSet<&'a str> {
@@ -143,8 +193,11 @@ impl Scheduler {
 
     /// The files that attempts at a task, and at the other half of its pair, have touched.
     fn touched(&self, rank: TaskIndex) -> BTreeSet<&str> {
-        let records =
-            self.attempts[rank].iter().chain(self.pair(rank).into_iter().flat_map(|pair| &self.attempts[pair]));
+        let records = self.attempts[rank].iter().chain(
+            self.pair(rank)
+                .into_iter()
+                .flat_map(|pair| &self.attempts[pair]),
+        );
         records
             .filter_map(|record| record.proof.as_ref())
             .flat_map(|proof| &proof.touched)
@@ -154,8 +207,13 @@ impl Scheduler {
 
     /// The files that most tasks that have landed in this run touched.
     pub(super) fn hot_files(&self) -> BTreeSet<String> {
-        let is_landed =
-            |&rank: &TaskIndex| self.phase(rank) != Phase::Red && matches!(self.states[rank], State::Landed { .. });
-        hot_files(self.indices().filter(is_landed).map(|rank| self.touched(rank)))
+        let is_landed = |&rank: &TaskIndex| {
+            self.phase(rank) != Phase::Red && matches!(self.states[rank], State::Landed { .. })
+        };
+        hot_files(
+            self.indices()
+                .filter(is_landed)
+                .map(|rank| self.touched(rank)),
+        )
     }
 }

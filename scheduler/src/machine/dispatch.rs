@@ -2,7 +2,8 @@
 
 use super::{AttemptRecord, Life, Scheduler, State, TaskIndex, count_u32};
 use crate::{
-    AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopMode, StopReason, Timestamp,
+    AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopMode,
+    StopReason, Timestamp,
 };
 use std::num::NonZeroU32;
 
@@ -23,8 +24,14 @@ impl Scheduler {
             return;
         }
         let deadline_passed = self.limits.deadline.is_some_and(|deadline| now >= deadline);
-        let spent = self.limits.max_tokens.is_some_and(|most| self.tokens >= most)
-            || self.limits.max_cost_usd.is_some_and(|most| self.cost_usd >= most);
+        let spent = self
+            .limits
+            .max_tokens
+            .is_some_and(|most| self.tokens >= most)
+            || self
+                .limits
+                .max_cost_usd
+                .is_some_and(|most| self.cost_usd >= most);
         let why = match (deadline_passed, spent) {
             (true, _) => StopReason::Deadline,
             (false, true) => StopReason::Budget,
@@ -45,8 +52,17 @@ impl Scheduler {
 
     /// Makes a task ready, or waiting again when something it needs is not satisfied any more.
     pub(super) fn make_ready(&mut self, rank: TaskIndex) {
-        let unmet = self.dependencies[rank].iter().filter(|&&before| !self.satisfies(before, rank)).count();
-        let state = if unmet == 0 { State::Ready } else { State::Waiting { unmet: count_u32(unmet) } };
+        let unmet = self.dependencies[rank]
+            .iter()
+            .filter(|&&before| !self.satisfies(before, rank))
+            .count();
+        let state = if unmet == 0 {
+            State::Ready
+        } else {
+            State::Waiting {
+                unmet: count_u32(unmet),
+            }
+        };
         self.set_state(rank, state);
     }
 
@@ -59,18 +75,31 @@ impl Scheduler {
 
     /// Whether every wave before has settled.
     pub(super) fn is_open(&self, wave: u32) -> bool {
-        self.unsettled_by_wave[..wave as usize].iter().all(|&unsettled| unsettled == 0)
+        self.unsettled_by_wave[..wave as usize]
+            .iter()
+            .all(|&unsettled| unsettled == 0)
     }
 
     pub(super) fn start_attempt(&mut self, now: Timestamp, rank: TaskIndex, agent: AgentName) {
         let number = AttemptNumber(count_u32(self.attempts[rank].len()) + 1);
         let mends = self.carried(rank);
-        self.attempts[rank].push(AttemptRecord { mends, ..AttemptRecord::new(number, now, agent) });
+        self.attempts[rank].push(AttemptRecord {
+            mends,
+            ..AttemptRecord::new(number, now, agent)
+        });
         self.set_state(rank, State::Preparing);
         let placed = &self.plan.tasks[rank];
         if self.opened_waves.insert(placed.wave) {
-            let tasks = self.plan.tasks.iter().filter(|other| other.wave == placed.wave).count();
-            self.effects.push(Effect::Tell(Event::WaveOpened { wave: placed.wave, tasks }));
+            let tasks = self
+                .plan
+                .tasks
+                .iter()
+                .filter(|other| other.wave == placed.wave)
+                .count();
+            self.effects.push(Effect::Tell(Event::WaveOpened {
+                wave: placed.wave,
+                tasks,
+            }));
         }
         if number == AttemptNumber(1) {
             self.effects.push(Effect::Tell(Event::TaskStarted {
@@ -87,20 +116,29 @@ impl Scheduler {
     /// Whether a single slot waits until all proven work has landed: what is prepared before starts from an old base, and
     /// would conflict with the work of its own run. With more slots others work on old bases anyway, and none stands idle.
     pub(super) fn is_landing_waited_for(&self) -> bool {
-        self.limits.slots == NonZeroU32::MIN && !self.landing.is_empty() && !self.is_of_first_edition()
+        self.limits.slots == NonZeroU32::MIN
+            && !self.landing.is_empty()
+            && !self.is_of_first_edition()
     }
 
     /// Returns the effect that asks for the worktree of the attempt under way.
     pub(super) fn prepare(&self, rank: TaskIndex) -> Effect {
         let commits = |wanted: fn(&State) -> bool| -> Vec<CommitId> {
-            let before = self.dependencies[rank].iter().map(|&before| &self.states[before]);
-            before.filter(|state| wanted(state)).filter_map(|state| state.commit().cloned()).collect()
+            let before = self.dependencies[rank]
+                .iter()
+                .map(|&before| &self.states[before]);
+            before
+                .filter(|state| wanted(state))
+                .filter_map(|state| state.commit().cloned())
+                .collect()
         };
         Effect::Prepare {
             task: self.id(rank),
             attempt: self.attempt_number(rank),
             on_top_of: commits(|state| matches!(state, State::Held { .. })),
-            must_contain: commits(|state| matches!(state, State::Held { .. } | State::Landed { .. })),
+            must_contain: commits(|state| {
+                matches!(state, State::Held { .. } | State::Landed { .. })
+            }),
         }
     }
 
@@ -108,26 +146,42 @@ impl Scheduler {
         if self.landing_under_way || self.stop_order == Some(StopMode::Now) {
             return;
         }
-        let Some(&rank) = self.landing.front() else { return };
+        let Some(&rank) = self.landing.front() else {
+            return;
+        };
         if self.parked.contains(&rank) {
             return;
         }
-        let State::Landing { commit } = &self.states[rank] else { unreachable!("only landing tasks queue to land") };
+        let State::Landing { commit } = &self.states[rank] else {
+            unreachable!("only landing tasks queue to land")
+        };
         let (task, attempt, commit) = (self.id(rank), self.attempt_number(rank), commit.clone());
-        self.effects.push(Effect::Land { task, attempt, commit });
+        self.effects.push(Effect::Land {
+            task,
+            attempt,
+            commit,
+        });
         self.landing_under_way = true;
     }
 
     fn end_when_over(&mut self) {
         let status = if self.unsettled == 0 {
-            let is_bad = |state: &State| matches!(state, State::Failed { .. } | State::Blocked { .. });
-            if self.states.iter().any(is_bad) { RunStatus::Failed } else { RunStatus::Completed }
+            let is_bad =
+                |state: &State| matches!(state, State::Failed { .. } | State::Blocked { .. });
+            if self.states.iter().any(is_bad) {
+                RunStatus::Failed
+            } else {
+                RunStatus::Completed
+            }
         } else if self.is_at_rest() {
             match self.stop_reason {
                 Some(StopReason::Interrupted) => RunStatus::Interrupted,
-                Some(StopReason::Deadline | StopReason::Budget | StopReason::Surroundings | StopReason::Breaker) => {
-                    RunStatus::Stopped
-                }
+                Some(
+                    StopReason::Deadline
+                    | StopReason::Budget
+                    | StopReason::Surroundings
+                    | StopReason::Breaker,
+                ) => RunStatus::Stopped,
                 None => return,
             }
         } else {
@@ -135,7 +189,10 @@ impl Scheduler {
         };
         self.restore_statuses();
         self.life = Life::Ended(status);
-        self.effects.push(Effect::Tell(Event::RunEnded { status, exit_code: self.exit_code(status) }));
+        self.effects.push(Effect::Tell(Event::RunEnded {
+            status,
+            exit_code: self.exit_code(status),
+        }));
     }
 
     /// Whether a stopping run has nothing left to wait for. After an order to stop now, that is when no agent lives:
@@ -145,7 +202,10 @@ impl Scheduler {
         match self.stop_order {
             Some(StopMode::Now) => !under_way.any(|rank| self.states[rank].has_agent()),
             Some(StopMode::Gently) | None => {
-                let lands = self.landing.front().is_some_and(|first| !self.parked.contains(first));
+                let lands = self
+                    .landing
+                    .front()
+                    .is_some_and(|first| !self.parked.contains(first));
                 !lands && !under_way.any(|rank| self.states[rank].holds_slot())
             }
         }

@@ -7,13 +7,21 @@ use crate::{Effect, Event, PlacedTask, PlannedTask, Refusal, TaskId};
 use std::collections::BTreeSet;
 
 impl Scheduler {
-    pub(super) fn refuses_addition(&self, tasks: &[PlannedTask], wanted: String) -> Option<Refusal> {
+    pub(super) fn refuses_addition(
+        &self,
+        tasks: &[PlannedTask],
+        wanted: String,
+    ) -> Option<Refusal> {
         if tasks.iter().any(|task| self.ranks.contains_key(&task.id)) {
             return Some(Refusal::Known { wanted });
         }
         let new: BTreeSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
         let (mut outside, mut by) = (BTreeSet::new(), BTreeSet::new());
-        for id in tasks.iter().flat_map(|task| &task.dependencies).filter(|id| !new.contains(id)) {
+        for id in tasks
+            .iter()
+            .flat_map(|task| &task.dependencies)
+            .filter(|id| !new.contains(id))
+        {
             match self.ranks.get(id).map(|&rank| &self.states[rank]) {
                 None => {
                     outside.insert(id.clone());
@@ -25,21 +33,35 @@ impl Scheduler {
             }
         }
         if !outside.is_empty() {
-            return Some(Refusal::Outside { wanted, on: outside.into_iter().collect() });
+            return Some(Refusal::Outside {
+                wanted,
+                on: outside.into_iter().collect(),
+            });
         }
         by.retain(|id| !self.is_released(id));
-        (!by.is_empty()).then(|| Refusal::Blocked { wanted, by: by.into_iter().collect() })
+        (!by.is_empty()).then(|| Refusal::Blocked {
+            wanted,
+            by: by.into_iter().collect(),
+        })
     }
 
     fn is_released(&self, id: &TaskId) -> bool {
-        let released = State::Skipped { dependants: crate::Dependants::Released };
-        self.ranks.get(id).is_some_and(|&rank| self.states[rank] == released)
+        let released = State::Skipped {
+            dependants: crate::Dependants::Released,
+        };
+        self.ranks
+            .get(id)
+            .is_some_and(|&rank| self.states[rank] == released)
     }
 
     /// Takes the tasks in, each after those of them that it depends on.
     pub(super) fn join(&mut self, mut tasks: Vec<PlannedTask>) {
         while !tasks.is_empty() {
-            let next = tasks.iter().position(|task| task.dependencies.iter().all(|id| self.ranks.contains_key(id)));
+            let next = tasks.iter().position(|task| {
+                task.dependencies
+                    .iter()
+                    .all(|id| self.ranks.contains_key(id))
+            });
             let task = tasks.remove(next.unwrap_or(0));
             self.join_one(task);
         }
@@ -47,16 +69,30 @@ impl Scheduler {
 
     fn join_one(&mut self, task: PlannedTask) {
         let rank = TaskIndex(self.states.len());
-        let before: Vec<TaskIndex> = task.dependencies.iter().filter_map(|id| self.ranks.get(id).copied()).collect();
-        let wave = before.iter().map(|&before| self.plan.tasks[before].wave + 1).max().unwrap_or(1);
+        let before: Vec<TaskIndex> = task
+            .dependencies
+            .iter()
+            .filter_map(|id| self.ranks.get(id).copied())
+            .collect();
+        let wave = before
+            .iter()
+            .map(|&before| self.plan.tasks[before].wave + 1)
+            .max()
+            .unwrap_or(1);
         let placed = PlacedTask::joining(task, wave);
         let order = self.order_of(&placed);
-        let (id, title, phase) = (placed.task.id.clone(), placed.task.title.clone(), placed.task.phase);
+        let (id, title, phase) = (
+            placed.task.id.clone(),
+            placed.task.title.clone(),
+            placed.task.phase,
+        );
         self.ranks.insert(id.clone(), rank);
         for &before in &before {
             self.dependants[before].push(rank);
         }
-        self.states.push(State::Waiting { unmet: count_u32(before.len()) });
+        self.states.push(State::Waiting {
+            unmet: count_u32(before.len()),
+        });
         self.dependencies.push(before);
         self.dependants.push(Vec::new());
         self.attempts.push(Vec::<AttemptRecord>::new());
@@ -67,14 +103,21 @@ impl Scheduler {
         let waves = self.unsettled_by_wave.len().max(wave as usize + 1);
         self.unsettled_by_wave.resize(waves, 0);
         self.unsettled_by_wave[wave as usize] += 1;
-        self.effects.push(Effect::Tell(Event::TaskAdded { task: id, title, phase, wave }));
+        self.effects.push(Effect::Tell(Event::TaskAdded {
+            task: id,
+            title,
+            phase,
+            wave,
+        }));
         self.make_ready(rank);
     }
 
     /// The place among ready tasks: before the first task of the plan that is less urgent.
     fn order_of(&self, placed: &PlacedTask) -> usize {
         let planned = self.plan.tasks.iter().zip(&self.order);
-        let less_urgent = planned.filter(|(other, _)| placed.is_more_urgent_than(other)).map(|(_, &order)| order);
+        let less_urgent = planned
+            .filter(|(other, _)| placed.is_more_urgent_than(other))
+            .map(|(_, &order)| order);
         // Planned tasks have odd numbers; the even ones between are for those that join.
         less_urgent.min().map_or(usize::MAX, |order| order & !1)
     }

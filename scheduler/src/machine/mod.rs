@@ -26,8 +26,8 @@ pub use agents::Cooldown;
 pub use state::{AttemptRecord, Conflicted, Place, State};
 
 use crate::{
-    AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase, PlacedTask,
-    RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
+    AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
+    PlacedTask, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -129,12 +129,23 @@ impl Scheduler {
     /// Returns the machine of a run that has not begun.
     pub fn new(plan: WavePlan, limits: Limits) -> Self {
         let count = plan.tasks.len();
-        let ranks: BTreeMap<TaskId, TaskIndex> =
-            plan.tasks.iter().enumerate().map(|(rank, placed)| (placed.task.id.clone(), TaskIndex(rank))).collect();
+        let ranks: BTreeMap<TaskId, TaskIndex> = plan
+            .tasks
+            .iter()
+            .enumerate()
+            .map(|(rank, placed)| (placed.task.id.clone(), TaskIndex(rank)))
+            .collect();
         let dependencies: Vec<Vec<TaskIndex>> = plan
             .tasks
             .iter()
-            .map(|placed| placed.task.dependencies.iter().filter_map(|id| ranks.get(id).copied()).collect())
+            .map(|placed| {
+                placed
+                    .task
+                    .dependencies
+                    .iter()
+                    .filter_map(|id| ranks.get(id).copied())
+                    .collect()
+            })
             .collect();
         let mut dependants = vec![Vec::new(); count];
         for (after, before) in dependencies.iter().enumerate() {
@@ -142,7 +153,12 @@ impl Scheduler {
                 dependants[before].push(TaskIndex(after));
             }
         }
-        let last_wave = plan.tasks.iter().map(|placed| placed.wave).max().unwrap_or(0) as usize;
+        let last_wave = plan
+            .tasks
+            .iter()
+            .map(|placed| placed.wave)
+            .max()
+            .unwrap_or(0) as usize;
         let mut unsettled_by_wave = vec![0; last_wave + 1];
         for placed in &plan.tasks {
             unsettled_by_wave[placed.wave as usize] += 1;
@@ -150,7 +166,12 @@ impl Scheduler {
         Self {
             limits,
             ranks,
-            states: dependencies.iter().map(|before| State::Waiting { unmet: count_u32(before.len()) }).collect(),
+            states: dependencies
+                .iter()
+                .map(|before| State::Waiting {
+                    unmet: count_u32(before.len()),
+                })
+                .collect(),
             dependencies,
             dependants,
             attempts: vec![Vec::new(); count],
@@ -204,7 +225,14 @@ impl Scheduler {
                 self.limits = limits;
                 self.begin();
             }
-            (Life::Running, Input::Answer { task, attempt, answer }) => {
+            (
+                Life::Running,
+                Input::Answer {
+                    task,
+                    attempt,
+                    answer,
+                },
+            ) => {
                 self.answer(now, &task, attempt, answer)?;
             }
             (Life::Running, Input::Tick) => {}
@@ -212,13 +240,19 @@ impl Scheduler {
             (Life::Running, Input::Stop(order)) => self.stop(order),
             (Life::Running, Input::Request(request)) => {
                 if let Some(refusal) = self.refusal(&request) {
-                    return Err(IllegalInput { what: format!("`{request:?}`"), stands: refusal.to_string() });
+                    return Err(IllegalInput {
+                        what: format!("`{request:?}`"),
+                        stands: refusal.to_string(),
+                    });
                 }
                 self.request(now, request);
             }
             (Life::Running | Life::Ended(_), Input::Resumed(limits)) => self.resume(limits),
             (life, input) => {
-                return Err(IllegalInput { what: format!("`{input:?}`"), stands: format!("the run is {life:?}") });
+                return Err(IllegalInput {
+                    what: format!("`{input:?}`"),
+                    stands: format!("the run is {life:?}"),
+                });
             }
         }
         self.advance(now);
@@ -259,7 +293,11 @@ impl Scheduler {
         }
         let paused = self.paused.first().map(|&(until, _)| until);
         let walled = self.walls.values().map(|wall| wall.until).min();
-        paused.into_iter().chain(walled).chain(self.limits.deadline).min()
+        paused
+            .into_iter()
+            .chain(walled)
+            .chain(self.limits.deadline)
+            .min()
     }
 
     /// Returns every task as it stands, in the order of the plan.
@@ -273,7 +311,11 @@ impl Scheduler {
     }
 
     fn view(&self, rank: TaskIndex) -> TaskView<'_> {
-        TaskView { placed: &self.plan.tasks[rank], state: &self.states[rank], attempts: &self.attempts[rank] }
+        TaskView {
+            placed: &self.plan.tasks[rank],
+            state: &self.states[rank],
+            attempts: &self.attempts[rank],
+        }
     }
 
     /// Returns the plan.
@@ -312,7 +354,9 @@ impl Scheduler {
 
     /// Returns what stood in the way when the run was stopped by its surroundings.
     pub fn trouble(&self) -> Option<&str> {
-        self.trouble.as_deref().filter(|_| self.stop_reason == Some(StopReason::Surroundings))
+        self.trouble
+            .as_deref()
+            .filter(|_| self.stop_reason == Some(StopReason::Surroundings))
     }
 
     /// Returns the exit code of `tm waves run` for a run that ended so.
@@ -346,7 +390,11 @@ impl Scheduler {
     }
 
     fn pair(&self, rank: TaskIndex) -> Option<TaskIndex> {
-        self.plan.tasks[rank].task.pair.as_ref().and_then(|id| self.ranks.get(id).copied())
+        self.plan.tasks[rank]
+            .task
+            .pair
+            .as_ref()
+            .and_then(|id| self.ranks.get(id).copied())
     }
 
     fn attempt_number(&self, rank: TaskIndex) -> AttemptNumber {
@@ -354,7 +402,9 @@ impl Scheduler {
     }
 
     fn last_attempt(&mut self, rank: TaskIndex) -> &mut AttemptRecord {
-        self.attempts[rank].last_mut().expect("a task under way has an attempt")
+        self.attempts[rank]
+            .last_mut()
+            .expect("a task under way has an attempt")
     }
 
     /// The one place where a task's state is written; keeps every count that depends on it.
@@ -396,7 +446,9 @@ impl Scheduler {
     fn satisfies(&self, before: TaskIndex, after: TaskIndex) -> bool {
         match &self.states[before] {
             State::Landed { .. } => true,
-            State::Held { .. } => self.limits.landing == Landing::Off || self.pair(after) == Some(before),
+            State::Held { .. } => {
+                self.limits.landing == Landing::Off || self.pair(after) == Some(before)
+            }
             State::Waiting { .. }
             | State::Ready
             | State::Paused { .. }

@@ -14,19 +14,42 @@ const MOST_CLAIM_BYTES: usize = 1024;
 
 impl Scheduler {
     /// Takes the RED of a GREEN back whose base can't be made, since the two conflict with what has landed.
-    pub(super) fn redo_conflicting_red(&mut self, now: Timestamp, red: TaskIndex, green: TaskIndex, evidence: String) {
+    pub(super) fn redo_conflicting_red(
+        &mut self,
+        now: Timestamp,
+        red: TaskIndex,
+        green: TaskIndex,
+        evidence: String,
+    ) {
         let (task, attempt) = (self.id(green), self.attempt_number(green));
-        self.effects.push(Effect::Release { task, attempt, keep: Keep::Nothing });
+        self.effects.push(Effect::Release {
+            task,
+            attempt,
+            keep: Keep::Nothing,
+        });
         self.attempts[green].pop();
         self.redo_red(now, red, green, Failure::Conflict, evidence);
     }
 
     /// Ends GREEN's attempt, uncharged, and has its RED done again with what both sides say.
-    pub(super) fn question_red(&mut self, now: Timestamp, green: TaskIndex, doubt: Doubt, failure: Failure) {
+    pub(super) fn question_red(
+        &mut self,
+        now: Timestamp,
+        green: TaskIndex,
+        doubt: Doubt,
+        failure: Failure,
+    ) {
         let Doubt { red, cause } = doubt;
         let (task, attempt) = (self.id(green), self.attempt_number(green));
-        self.effects.push(Effect::Release { task, attempt, keep: Keep::Salvage });
-        let measured = self.attempts[green].last().and_then(|record| record.proof.clone()).unwrap_or_default();
+        self.effects.push(Effect::Release {
+            task,
+            attempt,
+            keep: Keep::Salvage,
+        });
+        let measured = self.attempts[green]
+            .last()
+            .and_then(|record| record.proof.clone())
+            .unwrap_or_default();
         self.record_failure(now, green, failure, measured.evidence);
         let evidence = self.words_of_both(red, green, cause);
         for position in self.witnesses(green, cause) {
@@ -40,7 +63,14 @@ impl Scheduler {
     }
 
     /// Takes a RED back; its GREEN, and whoever else builds on it, waits for the next one.
-    fn redo_red(&mut self, now: Timestamp, red: TaskIndex, green: TaskIndex, failure: Failure, evidence: String) {
+    fn redo_red(
+        &mut self,
+        now: Timestamp,
+        red: TaskIndex,
+        green: TaskIndex,
+        failure: Failure,
+        evidence: String,
+    ) {
         self.record_failure(now, red, failure, evidence);
         self.set_state(red, State::Waiting { unmet: 0 });
         self.make_ready(green);
@@ -57,7 +87,9 @@ impl Scheduler {
         if self.is_of_first_edition() || self.phase(green) != Phase::Green {
             return None;
         }
-        let red = self.pair(green).filter(|&red| matches!(self.states[red], State::Held { .. }))?;
+        let red = self
+            .pair(green)
+            .filter(|&red| matches!(self.states[red], State::Held { .. }))?;
         let cause = last_reason(&self.attempts[green])?;
         let witnesses = self.witnesses(green, cause).len();
         let before: Vec<Reason> = self.questions(red).collect();
@@ -68,19 +100,29 @@ impl Scheduler {
 
     /// Whether the RED of a GREEN was questioned for what its last attempt failed by again.
     pub(super) fn questioned_before(&self, green: TaskIndex) -> bool {
-        let Some(red) = self.pair(green).filter(|_| self.phase(green) == Phase::Green) else { return false };
-        last_reason(&self.attempts[green]).is_some_and(|cause| self.questions(red).any(|before| before == cause))
+        let Some(red) = self
+            .pair(green)
+            .filter(|_| self.phase(green) == Phase::Green)
+        else {
+            return false;
+        };
+        last_reason(&self.attempts[green])
+            .is_some_and(|cause| self.questions(red).any(|before| before == cause))
     }
 
     fn questions(&self, red: TaskIndex) -> impl Iterator<Item = Reason> {
-        self.attempts[red].iter().filter_map(|record| record.questioned)
+        self.attempts[red]
+            .iter()
+            .filter_map(|record| record.questioned)
     }
 
     /// The attempts at a GREEN that speak against its RED: the last one where it shows that a test is wrong, the last two
     /// that were measured where the same test failed in both.
     fn witnesses(&self, green: TaskIndex, cause: Reason) -> Vec<usize> {
         let records = &self.attempts[green];
-        let mut measured = (0..records.len()).rev().filter_map(|at| Some((at, records[at].proof.as_ref()?)));
+        let mut measured = (0..records.len())
+            .rev()
+            .filter_map(|at| Some((at, records[at].proof.as_ref()?)));
         match (cause, measured.next(), measured.next()) {
             (Reason::RedNotFailing | Reason::TestMistake, Some((last, _)), _) => vec![last],
             (Reason::RedTestsFail, Some((last, proof)), Some((before, earlier)))
@@ -100,10 +142,15 @@ impl Scheduler {
                 let tests = names(&shared(&proof(last), &proof(before)));
                 format!("its GREEN failed on the same tests twice, so they may be wrong: {tests}")
             }
-            (Reason::RedNotFailing, _) => "its tests do not fail any more without GREEN's work".to_owned(),
+            (Reason::RedNotFailing, _) => {
+                "its tests do not fail any more without GREEN's work".to_owned()
+            }
             (_, _) => "its GREEN shows that a test fails by a mistake of its own".to_owned(),
         };
-        let seen = self.attempts[red].last().and_then(|record| record.proof.as_ref()).map(words_of_red);
+        let seen = self.attempts[red]
+            .last()
+            .and_then(|record| record.proof.as_ref())
+            .map(words_of_red);
         let failed = records.last().map(words_of_green).unwrap_or_default();
         format!("{why}\n\n{}\n\n{failed}", seen.unwrap_or_default())
     }
@@ -118,12 +165,21 @@ pub(super) struct Doubt {
 
 /// The reason for which the work of the last attempt was refused.
 fn last_reason(records: &[AttemptRecord]) -> Option<Reason> {
-    records.last()?.proof.as_ref().filter(|proof| !proof.holds())?.reason
+    records
+        .last()?
+        .proof
+        .as_ref()
+        .filter(|proof| !proof.holds())?
+        .reason
 }
 
 /// Tests of RED that fail in both.
 fn shared(one: &Proof, other: &Proof) -> Vec<String> {
-    one.red_failing.iter().filter(|name| other.red_failing.contains(name)).cloned().collect()
+    one.red_failing
+        .iter()
+        .filter(|name| other.red_failing.contains(name))
+        .cloned()
+        .collect()
 }
 
 fn words_of_red(proof: &Proof) -> String {
@@ -138,7 +194,11 @@ fn words_of_red(proof: &Proof) -> String {
 }
 
 fn words_of_green(record: &AttemptRecord) -> String {
-    let seen = format!("What tm saw of GREEN, attempt {}: {}", record.number, record.evidence.trim_end());
+    let seen = format!(
+        "What tm saw of GREEN, attempt {}: {}",
+        record.number,
+        record.evidence.trim_end()
+    );
     let issues = match record.report.as_ref().map(|report| &report.result) {
         Some(ResultFile::Claimed(claim)) => claim.issues.join("; "),
         _ => String::new(),
@@ -152,7 +212,19 @@ fn words_of_green(record: &AttemptRecord) -> String {
 
 fn names(tests: &[String]) -> String {
     let more = tests.len().saturating_sub(MOST_NAMES);
-    let named: Vec<String> = tests.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
-    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    if named.is_empty() { "none that have names".to_owned() } else { named.join(", ") + &more }
+    let named: Vec<String> = tests
+        .iter()
+        .take(MOST_NAMES)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let more = if more > 0 {
+        format!(", and {more} more")
+    } else {
+        String::new()
+    };
+    if named.is_empty() {
+        "none that have names".to_owned()
+    } else {
+        named.join(", ") + &more
+    }
 }

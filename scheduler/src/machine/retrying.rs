@@ -18,35 +18,56 @@ impl Scheduler {
         if pause > 0 {
             let until = now.plus(pause);
             self.set_state(rank, State::Paused { until });
-            self.effects.push(Effect::Tell(Event::TaskWaiting { task: self.id(rank), until, failure }));
+            self.effects.push(Effect::Tell(Event::TaskWaiting {
+                task: self.id(rank),
+                until,
+                failure,
+            }));
         } else {
             self.make_ready(rank);
         }
     }
 
     fn has_no_further_attempt(&self, rank: TaskIndex, failure: Failure) -> bool {
-        let charged = self.attempts[rank].iter().filter(|record| record.charged).count();
-        let is_charged = self.attempts[rank].last().is_some_and(|record| record.charged);
+        let charged = self.attempts[rank]
+            .iter()
+            .filter(|record| record.charged)
+            .count();
+        let is_charged = self.attempts[rank]
+            .last()
+            .is_some_and(|record| record.charged);
         // Refused credentials are charged where nobody else has others.
         let is_final = !failure.policy().retried && (failure != Failure::Auth || is_charged);
         let is_used_up = count_u32(charged) > self.limits.retries;
         match self.limits.edition {
             Edition::First => is_final || is_used_up && (is_charged || failure == Failure::Lost),
-            Edition::Second | Edition::Third => is_final || is_used_up && is_charged || self.uncharged_left(rank) == 0,
+            Edition::Second | Edition::Third => {
+                is_final || is_used_up && is_charged || self.uncharged_left(rank) == 0
+            }
         }
     }
 
     /// How many attempts at the task may fail yet without being charged.
     pub(super) fn uncharged_left(&self, rank: TaskIndex) -> usize {
         let is_uncharged = |record: &&AttemptRecord| {
-            !record.charged && record.failure.is_some_and(|failure| failure != Failure::Stopped)
+            !record.charged
+                && record
+                    .failure
+                    .is_some_and(|failure| failure != Failure::Stopped)
         };
-        let uncharged = self.attempts[rank].iter().skip(self.forgiven[rank]).filter(is_uncharged).count();
+        let uncharged = self.attempts[rank]
+            .iter()
+            .skip(self.forgiven[rank])
+            .filter(is_uncharged)
+            .count();
         (Limits::UNCHARGED_ATTEMPTS as usize).saturating_sub(uncharged)
     }
 
     fn words_of_the_end(&self, rank: TaskIndex) -> String {
-        let evidence = self.attempts[rank].last().map(|record| in_a_line(&record.evidence)).unwrap_or_default();
+        let evidence = self.attempts[rank]
+            .last()
+            .map(|record| in_a_line(&record.evidence))
+            .unwrap_or_default();
         if self.is_of_first_edition() {
             return evidence;
         }
@@ -57,7 +78,9 @@ impl Scheduler {
             );
         }
         if self.questioned_before(rank) {
-            return format!("{evidence}; its RED was done again because of that, so a test may be wrong");
+            return format!(
+                "{evidence}; its RED was done again because of that, so a test may be wrong"
+            );
         }
         evidence
     }
@@ -67,13 +90,19 @@ impl Scheduler {
             // The wall before its account holds it up.
             Failure::RateLimited => 0,
             Failure::Lost if self.is_of_first_edition() => 0,
-            failure => failure.policy().pause.milliseconds(self.repeats(rank, failure)),
+            failure => failure
+                .policy()
+                .pause
+                .milliseconds(self.repeats(rank, failure)),
         }
     }
 
     /// How many attempts in a row, the last ones, failed so.
     fn repeats(&self, rank: TaskIndex, failure: Failure) -> u32 {
-        let same = self.attempts[rank].iter().rev().take_while(|record| record.failure == Some(failure));
+        let same = self.attempts[rank]
+            .iter()
+            .rev()
+            .take_while(|record| record.failure == Some(failure));
         count_u32(same.count())
     }
 }

@@ -16,7 +16,11 @@ impl Scheduler {
     ) {
         if self.states[rank].holds_slot() {
             let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-            self.effects.push(Effect::Release { task, attempt, keep: Keep::Salvage });
+            self.effects.push(Effect::Release {
+                task,
+                attempt,
+                keep: Keep::Salvage,
+            });
         }
         self.record_failure(now, rank, failure, evidence);
         if failure == Failure::RateLimited {
@@ -28,7 +32,13 @@ impl Scheduler {
         self.retry_or_give_up(now, rank, failure);
     }
 
-    pub(super) fn record_failure(&mut self, now: Timestamp, rank: TaskIndex, failure: Failure, evidence: String) {
+    pub(super) fn record_failure(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        failure: Failure,
+        evidence: String,
+    ) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         let charged = self.is_charged(rank, failure);
         self.note_failure(rank, failure);
@@ -39,13 +49,22 @@ impl Scheduler {
         record.failure = Some(failure);
         record.charged = charged;
         record.evidence = evidence;
-        self.effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: Some(failure), reason }));
+        self.effects.push(Effect::Tell(Event::AttemptEnded {
+            task,
+            attempt,
+            failure: Some(failure),
+            reason,
+        }));
     }
 
     pub(super) fn give_up(&mut self, rank: TaskIndex, failure: Failure, reason: String) {
         self.count_given_up(rank, failure);
         self.set_state(rank, State::Failed { failure });
-        self.effects.push(Effect::Tell(Event::TaskFailed { task: self.id(rank), failure, reason }));
+        self.effects.push(Effect::Tell(Event::TaskFailed {
+            task: self.id(rank),
+            failure,
+            reason,
+        }));
         self.restore_status(rank);
         self.block_dependants(rank);
     }
@@ -78,7 +97,10 @@ impl Scheduler {
             by.insert(failed_id.clone());
             let names = by.iter().cloned().collect();
             self.set_state(rank, State::Blocked { by });
-            self.effects.push(Effect::Tell(Event::TaskBlocked { task: self.id(rank), by: names }));
+            self.effects.push(Effect::Tell(Event::TaskBlocked {
+                task: self.id(rank),
+                by: names,
+            }));
             self.restore_status(rank);
         }
     }
@@ -87,10 +109,24 @@ impl Scheduler {
     pub(super) fn interrupt_attempt(&mut self, now: Timestamp, rank: TaskIndex) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.last_attempt(rank).ended_at = Some(now);
-        self.effects.push(Effect::Release { task: task.clone(), attempt, keep: Keep::Salvage });
+        self.effects.push(Effect::Release {
+            task: task.clone(),
+            attempt,
+            keep: Keep::Salvage,
+        });
         let is_stopped = self.stop_order.is_some() || self.stop_reason.is_some();
-        let reason = if is_stopped { "stopped with the run" } else { "the run is paused" }.to_owned();
-        self.effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason }));
+        let reason = if is_stopped {
+            "stopped with the run"
+        } else {
+            "the run is paused"
+        }
+        .to_owned();
+        self.effects.push(Effect::Tell(Event::AttemptEnded {
+            task,
+            attempt,
+            failure: None,
+            reason,
+        }));
         self.make_ready(rank);
     }
 
@@ -98,11 +134,22 @@ impl Scheduler {
         self.count_nothing_before();
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.last_attempt(rank).ended_at = Some(now);
-        self.effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason: String::new() }));
+        self.effects.push(Effect::Tell(Event::AttemptEnded {
+            task,
+            attempt,
+            failure: None,
+            reason: String::new(),
+        }));
     }
 
     /// Ends a task whose work, and that of its RED, is on the integration branch.
-    pub(super) fn landed(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId, merge: &CommitId) {
+    pub(super) fn landed(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        commit: CommitId,
+        merge: &CommitId,
+    ) {
         self.end_attempt_well(now, rank);
         let red = self.pair(rank).and_then(|red| match &self.states[red] {
             State::Held { commit } => Some((red, commit.clone())),
@@ -110,7 +157,13 @@ impl Scheduler {
         });
         let resolution = self.last_attempt(rank).resolution;
         for (rank, commit) in red.into_iter().chain([(rank, commit)]) {
-            self.set_state(rank, State::Landed { commit, merge: merge.clone() });
+            self.set_state(
+                rank,
+                State::Landed {
+                    commit,
+                    merge: merge.clone(),
+                },
+            );
             self.effects.push(Effect::Tell(Event::TaskLanded {
                 task: self.id(rank),
                 commit: merge.clone(),

@@ -18,9 +18,9 @@ mod ledger;
 
 use super::*;
 use crate::{
-    AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, Breaker, CommitId, Dispatch, Ended, Failure,
-    LandingRefusal, Overlap, PlanOptions, PrepareRefusal, Proof, Reason, RedStart, Refactor, Refactored, Request,
-    ServiceRefusal, Task, TddMode, pair,
+    AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, Breaker, CommitId, Dispatch, Ended,
+    Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal, Proof, Reason, RedStart,
+    Refactor, Refactored, Request, ServiceRefusal, Task, TddMode, pair,
 };
 use fastrand::Rng;
 use hostile::Hostile;
@@ -70,16 +70,33 @@ fn roster(random: &mut Rng) -> AgentPool {
         });
         all.collect()
     };
-    AgentPool { red: candidates(), green: candidates(), plain: candidates(), seed: 1 }
+    AgentPool {
+        red: candidates(),
+        green: candidates(),
+        plain: candidates(),
+        seed: 1,
+    }
 }
 
 /// None, or one of some size.
 fn breaker(random: &mut Rng) -> Breaker {
-    let then = if random.usize(..2) == 0 { AtBreaker::Pause } else { AtBreaker::Stop };
+    let then = if random.usize(..2) == 0 {
+        AtBreaker::Pause
+    } else {
+        AtBreaker::Stop
+    };
     match random.usize(..3) {
         0 => Breaker::default(),
-        1 => Breaker { tasks: NonZeroU32::new(3), attempts: None, then },
-        _ => Breaker { tasks: NonZeroU32::new(3), attempts: NonZeroU32::new(5), then },
+        1 => Breaker {
+            tasks: NonZeroU32::new(3),
+            attempts: None,
+            then,
+        },
+        _ => Breaker {
+            tasks: NonZeroU32::new(3),
+            attempts: NonZeroU32::new(5),
+            then,
+        },
     }
 }
 
@@ -90,23 +107,52 @@ impl World {
         let tasks: Vec<Task> = (1..=count)
             .map(|number| {
                 let mut task = Task::new(number.to_string(), "Build");
-                let before = (1..number).filter(|_| random.usize(..100) < 20).map(|before| before.to_string().into());
+                let before = (1..number)
+                    .filter(|_| random.usize(..100) < 20)
+                    .map(|before| before.to_string().into());
                 task.dependencies = before.collect();
                 task
             })
             .collect();
-        let tdd = if random.usize(..100) < 50 { TddMode::Auto } else { TddMode::Off };
-        let plan = WavePlan::new(&tasks, &PlanOptions { tdd, ..PlanOptions::default() }).expect("a plan");
+        let tdd = if random.usize(..100) < 50 {
+            TddMode::Auto
+        } else {
+            TddMode::Off
+        };
+        let plan = WavePlan::new(
+            &tasks,
+            &PlanOptions {
+                tdd,
+                ..PlanOptions::default()
+            },
+        )
+        .expect("a plan");
         let slots = 1 + random.u32(..5);
         let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
         limits.retries = random.u32(..3);
-        limits.dispatch = if random.usize(..100) < 30 { Dispatch::Barrier } else { Dispatch::Rolling };
-        limits.refactor = if random.usize(..100) < 30 { Refactor::On } else { Refactor::Off };
-        limits.landing = if random.usize(..100) < 15 { Landing::Off } else { Landing::Each };
+        limits.dispatch = if random.usize(..100) < 30 {
+            Dispatch::Barrier
+        } else {
+            Dispatch::Rolling
+        };
+        limits.refactor = if random.usize(..100) < 30 {
+            Refactor::On
+        } else {
+            Refactor::Off
+        };
+        limits.landing = if random.usize(..100) < 15 {
+            Landing::Off
+        } else {
+            Landing::Each
+        };
         if random.usize(..100) < 10 {
             limits.deadline = Some(Timestamp(random.u64(..200)));
         }
-        limits.overlap = if random.usize(..100) < 30 { Overlap::Avoid } else { Overlap::Allow };
+        limits.overlap = if random.usize(..100) < 30 {
+            Overlap::Avoid
+        } else {
+            Overlap::Allow
+        };
         limits.conflict_rounds = random.u32(..5);
         limits.agents = roster(&mut random);
         limits.breaker = breaker(&mut random);
@@ -134,11 +180,18 @@ impl World {
 
     fn input(&mut self, input: Input) {
         self.ledger.note_input(&input);
-        let effects = self.scheduler.handle(self.now, input.clone()).expect("a legal input");
+        let effects = self
+            .scheduler
+            .handle(self.now, input.clone())
+            .expect("a legal input");
         let again = self.twin.handle(self.now, input).expect("a legal input");
         assert_eq!(effects, again, "the same inputs give the same effects");
-        let starts = |effect: &Effect| matches!(effect, Effect::Prepare { .. } | Effect::RunAgent { .. });
-        assert!(!self.scheduler.is_paused() || !effects.iter().any(starts), "nothing is started while paused");
+        let starts =
+            |effect: &Effect| matches!(effect, Effect::Prepare { .. } | Effect::RunAgent { .. });
+        assert!(
+            !self.scheduler.is_paused() || !effects.iter().any(starts),
+            "nothing is started while paused"
+        );
         for effect in effects {
             self.perform(effect);
         }
@@ -152,10 +205,19 @@ impl World {
         let request = match self.random.usize(..12) {
             0 => Request::Pause,
             1..=3 => Request::Continue,
-            4 | 5 => Request::StopTask { task, order: StopMode::Gently },
+            4 | 5 => Request::StopTask {
+                task,
+                order: StopMode::Gently,
+            },
             6..=8 => Request::Retry(task),
-            9 => Request::Skip { task, dependants: Dependants::Blocked },
-            10 => Request::Skip { task, dependants: Dependants::Released },
+            9 => Request::Skip {
+                task,
+                dependants: Dependants::Blocked,
+            },
+            10 => Request::Skip {
+                task,
+                dependants: Dependants::Released,
+            },
             _ => self.addition(),
         };
         if self.scheduler.refusal(&request).is_none() {
@@ -163,17 +225,35 @@ impl World {
             return;
         }
         let before = self.scheduler.clone();
-        assert!(self.scheduler.handle(self.now, Input::Request(request)).is_err());
-        let (after, seen) = (&self.scheduler, |run: &Scheduler| (run.is_paused, run.pending_stops.clone()));
-        assert_eq!((&after.states, seen(after)), (&before.states, seen(&before)), "refused: nothing changes");
+        assert!(
+            self.scheduler
+                .handle(self.now, Input::Request(request))
+                .is_err()
+        );
+        let (after, seen) = (&self.scheduler, |run: &Scheduler| {
+            (run.is_paused, run.pending_stops.clone())
+        });
+        assert_eq!(
+            (&after.states, seen(after)),
+            (&before.states, seen(&before)),
+            "refused: nothing changes"
+        );
     }
 
     fn addition(&mut self) -> Request {
         self.added += 1;
         let mut task = Task::new(format!("{}", 100 + self.added), "Build");
-        let backlog: BTreeSet<TaskId> =
-            self.scheduler.plan.tasks.iter().map(|placed| placed.task.backlog_id.clone()).collect();
-        task.dependencies = backlog.into_iter().filter(|_| self.random.usize(..100) < 15).collect();
+        let backlog: BTreeSet<TaskId> = self
+            .scheduler
+            .plan
+            .tasks
+            .iter()
+            .map(|placed| placed.task.backlog_id.clone())
+            .collect();
+        task.dependencies = backlog
+            .into_iter()
+            .filter(|_| self.random.usize(..100) < 15)
+            .collect();
         Request::Add(if self.added > 5 {
             vec![self.scheduler.plan.tasks[0].task.clone()]
         } else {
@@ -183,28 +263,57 @@ impl World {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Prepare { task, attempt, must_contain, .. } => {
+            Effect::Prepare {
+                task,
+                attempt,
+                must_contain,
+                ..
+            } => {
                 let placed = self.scheduler.task(&task).expect("a task").placed;
-                let needed = placed.task.dependencies.iter().filter(|id| !self.is_left_out(id)).count();
-                assert_eq!(must_contain.len(), needed, "`{task}` starts from all it needs");
+                let needed = placed
+                    .task
+                    .dependencies
+                    .iter()
+                    .filter(|id| !self.is_left_out(id))
+                    .count();
+                assert_eq!(
+                    must_contain.len(),
+                    needed,
+                    "`{task}` starts from all it needs"
+                );
                 let is_single = self.scheduler.limits().slots == NonZeroU32::MIN;
                 let lands = |view: TaskView<'_>| matches!(view.state, State::Landing { .. });
-                assert!(!is_single || !self.scheduler.tasks().any(lands), "`{task}` is prepared while work lands");
+                assert!(
+                    !is_single || !self.scheduler.tasks().any(lands),
+                    "`{task}` is prepared while work lands"
+                );
                 self.check_apart(&task);
                 self.owed.push((task, attempt, Owed::Prepare));
             }
             Effect::RunAgent { task, attempt, .. } => {
                 let account = self.account(&task);
                 self.ledger.check_breaker(self.scheduler.limits());
-                self.ledger.check_start(&task, &account, self.scheduler.limits().retries, self.now);
+                self.ledger
+                    .check_start(&task, &account, self.scheduler.limits().retries, self.now);
                 self.owed.push((task, attempt, Owed::Agent));
             }
             Effect::Adopt { task, attempt, .. } => self.owed.push((task, attempt, Owed::Agent)),
-            Effect::Refactor { task, attempt, commit, .. } => self.owed.push((task, attempt, Owed::Refactor(commit))),
+            Effect::Refactor {
+                task,
+                attempt,
+                commit,
+                ..
+            } => self.owed.push((task, attempt, Owed::Refactor(commit))),
             Effect::Prove { task, attempt } => self.owed.push((task, attempt, Owed::Proof)),
             Effect::Commit { task, attempt } => self.owed.push((task, attempt, Owed::Commit)),
             Effect::Land { task, attempt, .. } => {
-                assert!(!self.owed.iter().any(|(_, _, owed)| matches!(owed, Owed::Landing)), "one landing at a time");
+                assert!(
+                    !self
+                        .owed
+                        .iter()
+                        .any(|(_, _, owed)| matches!(owed, Owed::Landing)),
+                    "one landing at a time"
+                );
                 self.owed.push((task, attempt, Owed::Landing));
             }
             Effect::SetStatus { task, status } => {
@@ -222,19 +331,42 @@ impl World {
     }
 
     fn is_left_out(&self, id: &TaskId) -> bool {
-        matches!(self.scheduler.task(id).expect("a task").state, State::Skipped { dependants: Dependants::Released })
+        matches!(
+            self.scheduler.task(id).expect("a task").state,
+            State::Skipped {
+                dependants: Dependants::Released
+            }
+        )
     }
 
     fn account(&self, task: &TaskId) -> AccountName {
         let view = self.scheduler.task(task).expect("a task");
-        let agent = view.attempts.last().and_then(|record| record.agent.as_ref()).expect("an agent");
-        let candidate = self.scheduler.limits().agents.candidate(view.placed.task.phase, agent);
-        candidate.expect("only who may do such work does it").account.clone()
+        let agent = view
+            .attempts
+            .last()
+            .and_then(|record| record.agent.as_ref())
+            .expect("an agent");
+        let candidate = self
+            .scheduler
+            .limits()
+            .agents
+            .candidate(view.placed.task.phase, agent);
+        candidate
+            .expect("only who may do such work does it")
+            .account
+            .clone()
     }
 
     fn check(&self) {
-        assert!(self.scheduler.slots_in_use() <= self.scheduler.limits().slots.get(), "never more than the slots");
-        let in_slots = self.scheduler.tasks().filter(|view| view.state.holds_slot()).count();
+        assert!(
+            self.scheduler.slots_in_use() <= self.scheduler.limits().slots.get(),
+            "never more than the slots"
+        );
+        let in_slots = self
+            .scheduler
+            .tasks()
+            .filter(|view| view.state.holds_slot())
+            .count();
         assert_eq!(in_slots, self.scheduler.slots_in_use() as usize);
         for view in self.scheduler.tasks() {
             if view.state.holds_slot() {
@@ -247,14 +379,25 @@ impl World {
 
     /// Says in words of its own, apart from the machine's, when a dependency is satisfied.
     fn check_satisfied(&self, view: TaskView<'_>, dependency: &TaskId) {
-        let before = self.scheduler.task(dependency).expect("a dependency is planned");
-        let is_its_red = view.placed.task.phase == Phase::Green && view.placed.task.pair.as_ref() == Some(dependency);
+        let before = self
+            .scheduler
+            .task(dependency)
+            .expect("a dependency is planned");
+        let is_its_red = view.placed.task.phase == Phase::Green
+            && view.placed.task.pair.as_ref() == Some(dependency);
         let is_satisfied = match before.state {
-            State::Landed { .. } | State::Skipped { dependants: Dependants::Released } => true,
+            State::Landed { .. }
+            | State::Skipped {
+                dependants: Dependants::Released,
+            } => true,
             State::Held { .. } => is_its_red || self.scheduler.limits().landing == Landing::Off,
             _ => false,
         };
-        assert!(is_satisfied, "`{}` starts before `{dependency}` has landed", view.placed.task.id);
+        assert!(
+            is_satisfied,
+            "`{}` starts before `{dependency}` has landed",
+            view.placed.task.id
+        );
     }
 
     fn commit(&mut self) -> CommitId {
@@ -272,25 +415,47 @@ impl World {
                 answer: Answer::InfrastructureFailed("disk full".into()),
             });
         }
-        if let Some(answer) = self.hostile.and_then(|hostile| self.hostile_answer(hostile, &task, &owed)) {
-            return self.input(Input::Answer { task, attempt, answer });
+        if let Some(answer) = self
+            .hostile
+            .and_then(|hostile| self.hostile_answer(hostile, &task, &owed))
+        {
+            return self.input(Input::Answer {
+                task,
+                attempt,
+                answer,
+            });
         }
         let answer = match (owed, fails) {
-            (Owed::Prepare, false) => {
-                Answer::Prepared { branch: "b".into(), base: self.commit(), worktree: "w".into() }
-            }
+            (Owed::Prepare, false) => Answer::Prepared {
+                branch: "b".into(),
+                base: self.commit(),
+                worktree: "w".into(),
+            },
             (Owed::Prepare, true) if self.random.usize(..100) < 50 => {
-                Answer::PrepareRefused(PrepareRefusal::Conflict { files: vec!["f".into()] })
+                Answer::PrepareRefused(PrepareRefusal::Conflict {
+                    files: vec!["f".into()],
+                })
             }
             (Owed::Prepare, true) => Answer::PrepareRefused(PrepareRefusal::Failed("disk".into())),
             (Owed::Agent, _) => self.agent_end(&task, fails),
-            (Owed::Proof, false) => Answer::Proved(Proof { touched: vec![self.file()], ..Proof::default() }),
+            (Owed::Proof, false) => Answer::Proved(Proof {
+                touched: vec![self.file()],
+                ..Proof::default()
+            }),
             (Owed::Proof, true) => {
                 let failure = Failure::ALL[self.random.usize(..Failure::ALL.len())];
-                Answer::Proved(Proof { failure: Some(failure), ..self.doubtful() })
+                Answer::Proved(Proof {
+                    failure: Some(failure),
+                    ..self.doubtful()
+                })
             }
-            (Owed::Commit, false) => Answer::Committed { commit: self.commit(), proof: None },
-            (Owed::Commit, true) if self.random.usize(..100) < 50 => Answer::WorkLost("gone".into()),
+            (Owed::Commit, false) => Answer::Committed {
+                commit: self.commit(),
+                proof: None,
+            },
+            (Owed::Commit, true) if self.random.usize(..100) < 50 => {
+                Answer::WorkLost("gone".into())
+            }
             (Owed::Commit, true) => Answer::CommitRefused("hook".into()),
             (Owed::Refactor(commit), fails) => Answer::Refactored(Box::new(Refactored {
                 commit: if fails { commit } else { self.commit() },
@@ -298,7 +463,10 @@ impl World {
                 proof: None,
                 dropped: fails.then(|| "it broke a test".to_owned()),
             })),
-            (Owed::Landing, false) => Answer::Landed { commit: self.commit(), resolution: None },
+            (Owed::Landing, false) => Answer::Landed {
+                commit: self.commit(),
+                resolution: None,
+            },
             (Owed::Landing, true) => Answer::LandingRefused(LandingRefusal::Conflict {
                 files: vec![self.file()],
                 with: Vec::new(),
@@ -306,7 +474,11 @@ impl World {
                 tried: Vec::new(),
             }),
         };
-        self.input(Input::Answer { task, attempt, answer });
+        self.input(Input::Answer {
+            task,
+            attempt,
+            answer,
+        });
     }
 
     fn file(&mut self) -> String {
@@ -315,10 +487,19 @@ impl World {
 
     /// What may be said of work that is refused: sometimes that tests of its RED are wrong.
     fn doubtful(&mut self) -> Proof {
-        let reasons = [None, Some(Reason::RedTestsFail), Some(Reason::RedNotFailing), Some(Reason::TestMistake)];
+        let reasons = [
+            None,
+            Some(Reason::RedTestsFail),
+            Some(Reason::RedNotFailing),
+            Some(Reason::TestMistake),
+        ];
         let reason = reasons[self.random.usize(..reasons.len())];
         let red_failing = vec![["a", "b"][self.random.usize(..2)].to_owned()];
-        Proof { red_failing, reason, ..Proof::default() }
+        Proof {
+            red_failing,
+            reason,
+            ..Proof::default()
+        }
     }
 
     fn agent_end(&mut self, task: &TaskId, fails: bool) -> Answer {
@@ -327,15 +508,23 @@ impl World {
             let account = self.account(task);
             self.ledger.note_answered(account, self.now);
         }
-        let is_stopped = self.scheduler.stop_reason().is_some() || !self.scheduler.pending_stops.is_empty();
-        let ended = match (is_stopped && self.random.usize(..100) < 50, fails, self.random.usize(..4)) {
+        let is_stopped =
+            self.scheduler.stop_reason().is_some() || !self.scheduler.pending_stops.is_empty();
+        let ended = match (
+            is_stopped && self.random.usize(..100) < 50,
+            fails,
+            self.random.usize(..4),
+        ) {
             (true, _, _) => Ended::Killed,
             (false, false, _) => Ended::Exited(Some(0)),
             (false, true, 0) => Ended::Lost,
             (false, true, 1) => Ended::TimedOut,
             (false, true, _) => Ended::Exited(Some(1)),
         };
-        Answer::AgentEnded(AgentReport { refusal, ..AgentReport::new("simulated", self.now, self.now, ended) })
+        Answer::AgentEnded(AgentReport {
+            refusal,
+            ..AgentReport::new("simulated", self.now, self.now, ended)
+        })
     }
 
     /// Makes some failures refusals by the service behind the agent of a task.
@@ -363,7 +552,10 @@ impl World {
     /// The process dies: what was owed is owed by nobody, and the next process takes over.
     fn crash(&mut self) {
         self.owed.clear();
-        let limits = Limits { deadline: None, ..self.scheduler.limits().clone() };
+        let limits = Limits {
+            deadline: None,
+            ..self.scheduler.limits().clone()
+        };
         self.input(Input::Resumed(limits));
     }
 
@@ -374,7 +566,11 @@ impl World {
                 if status == RunStatus::Completed || status == RunStatus::Failed {
                     return;
                 }
-                assert!(self.statuses.values().all(|status| *status != Status::InProgress));
+                assert!(
+                    self.statuses
+                        .values()
+                        .all(|status| *status != Status::InProgress)
+                );
                 self.crash();
                 continue;
             }
@@ -387,11 +583,17 @@ impl World {
                 0 => self.crash(),
                 1 if self.hostile.is_none() => self.input(Input::Stop(StopMode::Gently)),
                 2 if self.hostile.is_none() => self.input(Input::Stop(StopMode::Now)),
-                _ if self.owed.is_empty() && self.scheduler.next_wake().is_none() && self.scheduler.is_paused() => {
+                _ if self.owed.is_empty()
+                    && self.scheduler.next_wake().is_none()
+                    && self.scheduler.is_paused() =>
+                {
                     self.input(Input::Request(Request::Continue));
                 }
                 _ if self.owed.is_empty() => {
-                    let wake = self.scheduler.next_wake().expect("a run that goes on waits for something");
+                    let wake = self
+                        .scheduler
+                        .next_wake()
+                        .expect("a run that goes on waits for something");
                     self.now = self.now.max(wake);
                     self.input(Input::Tick);
                 }
@@ -411,7 +613,8 @@ impl World {
                 assert_eq!(*by, failed_before, "`{id}` says by what it is blocked");
             } else {
                 assert!(
-                    failed_before.is_empty() || matches!(view.state, State::Failed { .. } | State::Skipped { .. }),
+                    failed_before.is_empty()
+                        || matches!(view.state, State::Failed { .. } | State::Skipped { .. }),
                     "`{id}` is blocked by {failed_before:?}"
                 );
             }
@@ -419,16 +622,34 @@ impl World {
         self.check_conflicts();
         let records = || self.scheduler.tasks().flat_map(|view| view.attempts);
         let walled = records().filter(|record| record.failure == Some(Failure::RateLimited));
-        assert!(walled.map(|record| record.charged).all(|charged| !charged), "a wall is not charged");
+        assert!(
+            walled.map(|record| record.charged).all(|charged| !charged),
+            "a wall is not charged"
+        );
         for view in self.scheduler.tasks() {
-            let causes: Vec<Reason> = view.attempts.iter().filter_map(|record| record.questioned).collect();
+            let causes: Vec<Reason> = view
+                .attempts
+                .iter()
+                .filter_map(|record| record.questioned)
+                .collect();
             let different: BTreeSet<Reason> = causes.iter().copied().collect();
-            assert!(causes.len() <= 2 && different.len() == causes.len(), "questioned for {causes:?}");
+            assert!(
+                causes.len() <= 2 && different.len() == causes.len(),
+                "questioned for {causes:?}"
+            );
         }
-        assert!(self.statuses.values().all(|status| *status != Status::InProgress), "no status is left in-progress");
+        assert!(
+            self.statuses
+                .values()
+                .all(|status| *status != Status::InProgress),
+            "no status is left in-progress"
+        );
         let done = |view: &TaskView<'_>| matches!(view.state, State::Landed { .. });
         for view in self.scheduler.tasks().filter(done) {
-            assert_eq!(self.statuses.get(&view.placed.task.backlog_id), Some(&Status::Done));
+            assert_eq!(
+                self.statuses.get(&view.placed.task.backlog_id),
+                Some(&Status::Done)
+            );
         }
     }
 }

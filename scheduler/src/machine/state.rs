@@ -2,8 +2,8 @@
 
 use crate::merging::Resolution;
 use crate::{
-    AgentName, AgentReport, AttemptNumber, CommitId, Dependants, Failure, GateResult, Proof, Reason, Refactored,
-    TaskId, Timestamp, Tokens,
+    AgentName, AgentReport, AttemptNumber, CommitId, Dependants, Failure, GateResult, Proof,
+    Reason, Refactored, TaskId, Timestamp, Tokens,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -94,7 +94,14 @@ impl State {
 
     /// Tells whether an attempt holds a slot.
     pub const fn holds_slot(&self) -> bool {
-        matches!(self, Self::Preparing | Self::Running | Self::Proving | Self::Committing | Self::Refactoring { .. })
+        matches!(
+            self,
+            Self::Preparing
+                | Self::Running
+                | Self::Proving
+                | Self::Committing
+                | Self::Refactoring { .. }
+        )
     }
 
     /// Tells whether an agent lives.
@@ -194,7 +201,11 @@ pub struct AttemptRecord {
 
 impl AttemptRecord {
     /// Returns the record of an attempt that is about to start.
-    pub(crate) const fn new(number: AttemptNumber, started_at: Timestamp, agent: AgentName) -> Self {
+    pub(crate) const fn new(
+        number: AttemptNumber,
+        started_at: Timestamp,
+        agent: AgentName,
+    ) -> Self {
         Self {
             number,
             started_at,
@@ -228,14 +239,28 @@ impl AttemptRecord {
     /// Returns the tokens and the dollars that its agents reported, those that review or improve its work among them.
     pub fn spent(&self) -> (Option<Tokens>, Option<f64>) {
         let refactor = self.refactor.as_ref();
-        let reports = self.report.iter().chain(refactor.and_then(|refactored| refactored.report.as_ref()));
-        let proofs = self.proof.iter().chain(refactor.and_then(|refactored| refactored.proof.as_ref()));
-        let gates = proofs.flat_map(|proof| &proof.gates).chain(&self.unreviewed);
+        let reports = self
+            .report
+            .iter()
+            .chain(refactor.and_then(|refactored| refactored.report.as_ref()));
+        let proofs = self
+            .proof
+            .iter()
+            .chain(refactor.and_then(|refactored| refactored.proof.as_ref()));
+        let gates = proofs
+            .flat_map(|proof| &proof.gates)
+            .chain(&self.unreviewed);
         let reports = reports.map(|report| (report.tokens, report.cost_usd));
         let all = reports.chain(gates.map(|gate| (gate.tokens, gate.cost_usd)));
         all.fold((None, None), |(tokens, cost_usd), (used, cost)| {
             let tokens = tokens.into_iter().chain(used).reduce(Tokens::plus);
-            (tokens, cost_usd.into_iter().chain(cost).reduce(|sum, more| sum + more))
+            (
+                tokens,
+                cost_usd
+                    .into_iter()
+                    .chain(cost)
+                    .reduce(|sum, more| sum + more),
+            )
         })
     }
 }

@@ -4,7 +4,9 @@
 
 use super::stopping::PendingStop;
 use super::{Life, Scheduler, State, TaskIndex};
-use crate::{Dependants, Effect, Event, Failure, Phase, Refusal, Request, StopMode, TaskId, Timestamp};
+use crate::{
+    Dependants, Effect, Event, Failure, Phase, Refusal, Request, StopMode, TaskId, Timestamp,
+};
 use std::collections::BTreeSet;
 
 /// What is said of a task that somebody ended.
@@ -18,16 +20,26 @@ impl Scheduler {
             return Some(Refusal::Over { wanted });
         }
         match request {
-            Request::Pause | Request::Continue | Request::Retry(_) | Request::Add(_) if self.stop_reason.is_some() => {
+            Request::Pause | Request::Continue | Request::Retry(_) | Request::Add(_)
+                if self.stop_reason.is_some() =>
+            {
                 Some(Refusal::Stopping { wanted })
             }
-            Request::Pause if self.is_paused => Some(Refusal::NothingToDo { wanted, stands: "paused already" }),
-            Request::Continue if !self.is_paused => Some(Refusal::NothingToDo { wanted, stands: "not paused" }),
+            Request::Pause if self.is_paused => Some(Refusal::NothingToDo {
+                wanted,
+                stands: "paused already",
+            }),
+            Request::Continue if !self.is_paused => Some(Refusal::NothingToDo {
+                wanted,
+                stands: "not paused",
+            }),
             Request::Pause | Request::Continue => None,
             Request::StopTask { task, .. } => self.refusal_at(task, wanted, Self::refuses_stop),
             Request::Retry(task) => self.refusal_at(task, wanted, Self::refuses_retry),
             Request::Skip { task, dependants } => {
-                self.refusal_at(task, wanted, |run, rank, wanted| run.refuses_skip(rank, *dependants, wanted))
+                self.refusal_at(task, wanted, |run, rank, wanted| {
+                    run.refuses_skip(rank, *dependants, wanted)
+                })
             }
             Request::Add(tasks) => self.refuses_addition(tasks, wanted),
         }
@@ -47,12 +59,17 @@ impl Scheduler {
 
     fn refuses_stop(&self, rank: TaskIndex, wanted: String) -> Option<Refusal> {
         let state = &self.states[rank];
-        state.is_settled().then(|| Refusal::Stands { wanted, stands: state.as_str() })
+        state.is_settled().then(|| Refusal::Stands {
+            wanted,
+            stands: state.as_str(),
+        })
     }
 
     fn refuses_retry(&self, rank: TaskIndex, wanted: String) -> Option<Refusal> {
         match &self.states[rank] {
-            State::Skipped { dependants: Dependants::Released } => Some(Refusal::Released { wanted }),
+            State::Skipped {
+                dependants: Dependants::Released,
+            } => Some(Refusal::Released { wanted }),
             State::Failed { .. } | State::Skipped { .. } | State::Blocked { .. } => {
                 let lost_red = self.lost_red(rank);
                 let mut by = self.blockers(lost_red.unwrap_or(rank));
@@ -60,7 +77,10 @@ impl Scheduler {
                     by.extend(self.blockers(rank));
                     by.remove(&self.plan.tasks[red].task.id);
                 }
-                (!by.is_empty()).then(|| Refusal::Blocked { wanted, by: by.into_iter().collect() })
+                (!by.is_empty()).then(|| Refusal::Blocked {
+                    wanted,
+                    by: by.into_iter().collect(),
+                })
             }
             State::Paused { .. }
             | State::Preparing
@@ -72,23 +92,39 @@ impl Scheduler {
             | State::Ready
             | State::Landing { .. }
             | State::Held { .. }
-            | State::Landed { .. }) => Some(Refusal::Stands { wanted, stands: state.as_str() }),
+            | State::Landed { .. }) => Some(Refusal::Stands {
+                wanted,
+                stands: state.as_str(),
+            }),
         }
     }
 
-    fn refuses_skip(&self, rank: TaskIndex, dependants: Dependants, wanted: String) -> Option<Refusal> {
+    fn refuses_skip(
+        &self,
+        rank: TaskIndex,
+        dependants: Dependants,
+        wanted: String,
+    ) -> Option<Refusal> {
         let state = &self.states[rank];
         if dependants == Dependants::Released
             && self.phase(rank) == Phase::Red
             && let Some(green) = self.pair(rank)
         {
-            return Some(Refusal::NeedsItsTests { wanted, green: self.id(green) });
+            return Some(Refusal::NeedsItsTests {
+                wanted,
+                green: self.id(green),
+            });
         }
         let can_be = match state {
-            State::Held { .. } | State::Landed { .. } | State::Skipped { dependants: Dependants::Released } => false,
-            State::Failed { .. } | State::Skipped { dependants: Dependants::Blocked } => {
-                dependants == Dependants::Released
-            }
+            State::Held { .. }
+            | State::Landed { .. }
+            | State::Skipped {
+                dependants: Dependants::Released,
+            } => false,
+            State::Failed { .. }
+            | State::Skipped {
+                dependants: Dependants::Blocked,
+            } => dependants == Dependants::Released,
             State::Waiting { .. }
             | State::Ready
             | State::Paused { .. }
@@ -100,7 +136,10 @@ impl Scheduler {
             | State::Landing { .. }
             | State::Blocked { .. } => true,
         };
-        (!can_be).then(|| Refusal::Stands { wanted, stands: state.as_str() })
+        (!can_be).then(|| Refusal::Stands {
+            wanted,
+            stands: state.as_str(),
+        })
     }
 
     /// Does what was asked, which `refusal` has let pass.
@@ -108,7 +147,8 @@ impl Scheduler {
         match request {
             Request::Pause => {
                 self.is_paused = true;
-                self.effects.push(Effect::Tell(Event::RunPaused { why: None }));
+                self.effects
+                    .push(Effect::Tell(Event::RunPaused { why: None }));
             }
             Request::Continue => self.go_on(),
             Request::StopTask { task, order } => {
@@ -124,7 +164,11 @@ impl Scheduler {
             Request::Skip { task, dependants } => {
                 let rank = self.ranks[&task];
                 for part in self.with_unsettled_red(rank) {
-                    let dependants = if part == rank { dependants } else { Dependants::Blocked };
+                    let dependants = if part == rank {
+                        dependants
+                    } else {
+                        Dependants::Blocked
+                    };
                     self.leave_out(now, part, dependants);
                 }
             }
@@ -140,14 +184,23 @@ impl Scheduler {
 
     /// The task, and its RED when it is a GREEN whose RED is not settled.
     fn with_unsettled_red(&self, rank: TaskIndex) -> Vec<TaskIndex> {
-        let red = self.pair(rank).filter(|&red| self.phase(rank) == Phase::Green && !self.states[red].is_settled());
+        let red = self
+            .pair(rank)
+            .filter(|&red| self.phase(rank) == Phase::Green && !self.states[red].is_settled());
         [rank].into_iter().chain(red).collect()
     }
 
     /// The RED of a GREEN that can't be begun without doing it again.
     fn lost_red(&self, rank: TaskIndex) -> Option<TaskIndex> {
-        let is_lost = |red: &TaskIndex| matches!(self.states[*red], State::Failed { .. } | State::Skipped { .. });
-        self.pair(rank).filter(|_| self.phase(rank) == Phase::Green).filter(is_lost)
+        let is_lost = |red: &TaskIndex| {
+            matches!(
+                self.states[*red],
+                State::Failed { .. } | State::Skipped { .. }
+            )
+        };
+        self.pair(rank)
+            .filter(|_| self.phase(rank) == Phase::Green)
+            .filter(is_lost)
     }
 
     fn stop_task(&mut self, now: Timestamp, rank: TaskIndex, order: StopMode) {
@@ -157,7 +210,13 @@ impl Scheduler {
     }
 
     /// Ends the attempt of a task as soon as the step under way lets it; false when there is none.
-    fn stop_or_wait(&mut self, now: Timestamp, rank: TaskIndex, pending: PendingStop, order: StopMode) -> bool {
+    fn stop_or_wait(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        pending: PendingStop,
+        order: StopMode,
+    ) -> bool {
         let state = &self.states[rank];
         let is_in_line = matches!(state, State::Landing { .. }) && !self.is_being_landed(rank);
         let is_under_way = matches!(state, State::Landing { .. }) || state.holds_slot();
@@ -177,7 +236,11 @@ impl Scheduler {
     fn fail_unstarted(&mut self, rank: TaskIndex) {
         let (task, failure) = (self.id(rank), Failure::Stopped);
         self.set_state(rank, State::Failed { failure });
-        self.effects.push(Effect::Tell(Event::TaskFailed { task, failure, reason: BY_USER.to_owned() }));
+        self.effects.push(Effect::Tell(Event::TaskFailed {
+            task,
+            failure,
+            reason: BY_USER.to_owned(),
+        }));
         self.restore_status(rank);
         self.block_dependants(rank);
     }
@@ -189,7 +252,10 @@ impl Scheduler {
             if let Some(red) = self.lost_red(rank) {
                 self.reopen(red);
             }
-            if matches!(self.states[rank], State::Failed { .. } | State::Skipped { .. }) {
+            if matches!(
+                self.states[rank],
+                State::Failed { .. } | State::Skipped { .. }
+            ) {
                 self.reopen(rank);
             }
         } else {
@@ -201,7 +267,9 @@ impl Scheduler {
     fn reopen(&mut self, rank: TaskIndex) {
         self.forgiven[rank] = self.attempts[rank].len();
         self.make_ready(rank);
-        self.effects.push(Effect::Tell(Event::TaskReopened { task: self.id(rank) }));
+        self.effects.push(Effect::Tell(Event::TaskReopened {
+            task: self.id(rank),
+        }));
         self.review_dependants(rank);
     }
 
@@ -213,7 +281,10 @@ impl Scheduler {
 
     pub(super) fn skip(&mut self, rank: TaskIndex, dependants: Dependants) {
         self.set_state(rank, State::Skipped { dependants });
-        self.effects.push(Effect::Tell(Event::TaskSkipped { task: self.id(rank), dependants }));
+        self.effects.push(Effect::Tell(Event::TaskSkipped {
+            task: self.id(rank),
+            dependants,
+        }));
         self.restore_status(rank);
         self.review_dependants(rank);
     }
@@ -221,7 +292,10 @@ impl Scheduler {
     /// What keeps a task from ever being started: tasks that failed or were left out, directly or further back.
     pub(super) fn blockers(&self, rank: TaskIndex) -> BTreeSet<TaskId> {
         let mut by = BTreeSet::new();
-        for &before in self.dependencies[rank].iter().filter(|&&before| !self.satisfies(before, rank)) {
+        for &before in self.dependencies[rank]
+            .iter()
+            .filter(|&&before| !self.satisfies(before, rank))
+        {
             match &self.states[before] {
                 State::Failed { .. } | State::Skipped { .. } => {
                     by.insert(self.id(before));
@@ -252,7 +326,10 @@ impl Scheduler {
                 let state = &self.states[after];
                 let is_not_started = matches!(
                     state,
-                    State::Waiting { .. } | State::Ready | State::Paused { .. } | State::Blocked { .. }
+                    State::Waiting { .. }
+                        | State::Ready
+                        | State::Paused { .. }
+                        | State::Blocked { .. }
                 );
                 if is_not_started && not_started.insert((self.plan.tasks[after].wave, after)) {
                     stack.push(after);
@@ -270,14 +347,19 @@ impl Scheduler {
         match (by.is_empty(), state) {
             (true, State::Blocked { .. }) => {
                 self.make_ready(rank);
-                self.effects.push(Effect::Tell(Event::TaskUnblocked { task: self.id(rank) }));
+                self.effects.push(Effect::Tell(Event::TaskUnblocked {
+                    task: self.id(rank),
+                }));
             }
             (true, State::Waiting { .. }) => self.make_ready(rank),
             (true, _) => {}
             (false, State::Blocked { by: before }) if *before == by => {}
             (false, _) => {
                 self.set_state(rank, State::Blocked { by });
-                self.effects.push(Effect::Tell(Event::TaskBlocked { task: self.id(rank), by: names }));
+                self.effects.push(Effect::Tell(Event::TaskBlocked {
+                    task: self.id(rank),
+                    by: names,
+                }));
                 self.restore_status(rank);
             }
         }

@@ -11,13 +11,19 @@ impl Scheduler {
         self.stop_order = Some(order);
         if self.stop_reason != Some(StopReason::Interrupted) {
             self.stop_reason = Some(StopReason::Interrupted);
-            self.effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Interrupted }));
+            self.effects.push(Effect::Tell(Event::RunStopping {
+                why: StopReason::Interrupted,
+            }));
         }
         for rank in self.indices() {
             // An agent that is being stopped already is not given more time.
             let is_parting = order == StopMode::Gently && self.pending_stops.contains_key(&rank);
             if self.states[rank].has_agent() && !is_parting {
-                self.effects.push(Effect::StopAgent { task: self.id(rank), attempt: self.attempt_number(rank), order });
+                self.effects.push(Effect::StopAgent {
+                    task: self.id(rank),
+                    attempt: self.attempt_number(rank),
+                    order,
+                });
             }
         }
     }
@@ -32,7 +38,9 @@ impl Scheduler {
         self.trouble.get_or_insert(why);
         if self.stop_reason.is_none() {
             self.stop_reason = Some(StopReason::Surroundings);
-            self.effects.push(Effect::Tell(Event::RunStopping { why: StopReason::Surroundings }));
+            self.effects.push(Effect::Tell(Event::RunStopping {
+                why: StopReason::Surroundings,
+            }));
         }
     }
 
@@ -53,9 +61,18 @@ impl Scheduler {
             .filter(|&rank| self.states[rank] == State::Ready)
             .map(|rank| self.ready_key(rank))
             .collect();
-        let landed = self.states.iter().filter(|state| matches!(state, State::Landed { .. })).count();
-        let under_way = self.states.iter().filter(|state| state.holds_slot()).count();
-        self.effects.push(Effect::Tell(Event::RunResumed { landed, under_way }));
+        let landed = self
+            .states
+            .iter()
+            .filter(|state| matches!(state, State::Landed { .. }))
+            .count();
+        let under_way = self
+            .states
+            .iter()
+            .filter(|state| state.holds_slot())
+            .count();
+        self.effects
+            .push(Effect::Tell(Event::RunResumed { landed, under_way }));
         self.review_agents();
         for rank in self.indices() {
             self.reconcile_status(rank);
@@ -71,12 +88,21 @@ impl Scheduler {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         match &self.states[rank] {
             State::Preparing => Some(self.prepare(rank)),
-            State::Running => Some(Effect::Adopt { task, attempt, timeout_ms: self.timeout_ms(rank) }),
+            State::Running => Some(Effect::Adopt {
+                task,
+                attempt,
+                timeout_ms: self.timeout_ms(rank),
+            }),
             State::Proving => Some(Effect::Prove { task, attempt }),
             State::Committing => Some(Effect::Commit { task, attempt }),
             State::Refactoring { commit } => {
                 let timeout_ms = self.timeout_ms(rank);
-                Some(Effect::Refactor { task, attempt, commit: commit.clone(), timeout_ms })
+                Some(Effect::Refactor {
+                    task,
+                    attempt,
+                    commit: commit.clone(),
+                    timeout_ms,
+                })
             }
             State::Waiting { .. }
             | State::Ready
@@ -94,10 +120,14 @@ impl Scheduler {
     fn reconcile_status(&mut self, rank: TaskIndex) {
         let task = &self.plan.tasks[rank].task;
         if self.states[rank].holds_slot() {
-            self.written.insert(task.backlog_id.clone(), Status::InProgress);
+            self.written
+                .insert(task.backlog_id.clone(), Status::InProgress);
         }
         if let Some(status) = self.written.get(&task.backlog_id) {
-            self.effects.push(Effect::SetStatus { task: task.backlog_id.clone(), status: status.clone() });
+            self.effects.push(Effect::SetStatus {
+                task: task.backlog_id.clone(),
+                status: status.clone(),
+            });
         }
     }
 }

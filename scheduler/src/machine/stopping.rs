@@ -5,7 +5,8 @@
 
 use super::{IllegalInput, Place, Scheduler, State, TaskIndex};
 use crate::{
-    AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, StopMode, Timestamp, judge_agent,
+    AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, StopMode, Timestamp,
+    judge_agent,
 };
 
 /// What becomes of a task when the step under way is answered.
@@ -31,23 +32,43 @@ impl PendingStop {
 
 impl Scheduler {
     /// Has the agent stopped, when there is one, and remembers what is to become of the task.
-    pub(super) fn stop_when_answered(&mut self, rank: TaskIndex, pending: PendingStop, order: StopMode) {
+    pub(super) fn stop_when_answered(
+        &mut self,
+        rank: TaskIndex,
+        pending: PendingStop,
+        order: StopMode,
+    ) {
         self.pending_stops.insert(rank, pending);
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         let why = pending.words().to_owned();
-        self.effects.push(Effect::Tell(Event::TaskStopping { task: task.clone(), why }));
+        self.effects.push(Effect::Tell(Event::TaskStopping {
+            task: task.clone(),
+            why,
+        }));
         if self.states[rank].has_agent() {
-            self.effects.push(Effect::StopAgent { task, attempt, order });
+            self.effects.push(Effect::StopAgent {
+                task,
+                attempt,
+                order,
+            });
         }
     }
 
     /// Has the agents stopped again that were to be stopped when the process before this one was gone.
     pub(super) fn stop_again_after_resuming(&mut self) {
-        let stopped: Vec<TaskIndex> =
-            self.pending_stops.keys().copied().filter(|&rank| self.states[rank].has_agent()).collect();
+        let stopped: Vec<TaskIndex> = self
+            .pending_stops
+            .keys()
+            .copied()
+            .filter(|&rank| self.states[rank].has_agent())
+            .collect();
         for rank in stopped {
             let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-            self.effects.push(Effect::StopAgent { task, attempt, order: StopMode::Now });
+            self.effects.push(Effect::StopAgent {
+                task,
+                attempt,
+                order: StopMode::Now,
+            });
         }
     }
 
@@ -60,8 +81,19 @@ impl Scheduler {
         answer: Answer,
     ) -> Result<(), IllegalInput> {
         match (&self.states[rank], answer) {
-            (State::Preparing, Answer::Prepared { branch, base, worktree }) => {
-                self.last_attempt(rank).place = Some(Place { branch, base, worktree });
+            (
+                State::Preparing,
+                Answer::Prepared {
+                    branch,
+                    base,
+                    worktree,
+                },
+            ) => {
+                self.last_attempt(rank).place = Some(Place {
+                    branch,
+                    base,
+                    worktree,
+                });
             }
             (State::Preparing, Answer::PrepareRefused(_))
             | (State::Committing, Answer::CommitRefused(_))
@@ -69,7 +101,12 @@ impl Scheduler {
             (State::Running, Answer::AgentEnded(report)) => {
                 self.spend(&report);
                 self.note_refusal(now, rank, &report);
-                if let AgentVerdict::Failed { failure: Failure::Escaped, evidence, .. } = judge_agent(&report) {
+                if let AgentVerdict::Failed {
+                    failure: Failure::Escaped,
+                    evidence,
+                    ..
+                } = judge_agent(&report)
+                {
                     self.last_attempt(rank).evidence = evidence;
                 }
                 self.last_attempt(rank).report = Some(report);
@@ -85,7 +122,13 @@ impl Scheduler {
             (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
                 self.note_refactored(now, rank, *refactored);
             }
-            (State::Landing { commit }, Answer::Landed { commit: merge, resolution }) => {
+            (
+                State::Landing { commit },
+                Answer::Landed {
+                    commit: merge,
+                    resolution,
+                },
+            ) => {
                 let commit: CommitId = commit.clone();
                 self.last_attempt(rank).resolution = resolution;
                 self.pending_stops.remove(&rank);
@@ -110,7 +153,11 @@ impl Scheduler {
         self.pending_stops.remove(&rank);
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         if self.states[rank].holds_slot() {
-            self.effects.push(Effect::Release { task: task.clone(), attempt, keep: Keep::Salvage });
+            self.effects.push(Effect::Release {
+                task: task.clone(),
+                attempt,
+                keep: Keep::Salvage,
+            });
         }
         let mut evidence = pending.words().to_owned();
         let noticed = std::mem::take(&mut self.last_attempt(rank).evidence);
@@ -126,7 +173,12 @@ impl Scheduler {
                 let record = self.last_attempt(rank);
                 record.ended_at = Some(now);
                 record.evidence.clone_from(&evidence);
-                self.effects.push(Effect::Tell(Event::AttemptEnded { task, attempt, failure: None, reason: evidence }));
+                self.effects.push(Effect::Tell(Event::AttemptEnded {
+                    task,
+                    attempt,
+                    failure: None,
+                    reason: evidence,
+                }));
                 match pending {
                     PendingStop::Skipped(dependants) => self.skip(rank, dependants),
                     PendingStop::Stopped | PendingStop::Again => self.make_ready(rank),

@@ -12,7 +12,10 @@ pub fn wrong_resolution(segments: &[Segment], resolved: &str) -> Option<String> 
     if let Some(line) = left_marker(segments, resolved) {
         return Some(format!("a marker of the conflict was left: `{line}`"));
     }
-    let mut fitting = Fitting { steps: 0, nearest: None };
+    let mut fitting = Fitting {
+        steps: 0,
+        nearest: None,
+    };
     if fitting.fits(segments, resolved) {
         return None;
     }
@@ -22,15 +25,23 @@ pub fn wrong_resolution(segments: &[Segment], resolved: &str) -> Option<String> 
 
 fn left_marker<'a>(segments: &[Segment], resolved: &'a str) -> Option<&'a str> {
     let is_marker = |line: &str| {
-        ["<<<<<<<", "|||||||", ">>>>>>>"].iter().any(|marker| line.starts_with(marker)) || line == "======="
+        ["<<<<<<<", "|||||||", ">>>>>>>"]
+            .iter()
+            .any(|marker| line.starts_with(marker))
+            || line == "======="
     };
     let is_known = |line: &str| {
         segments.iter().any(|segment| match segment {
             Segment::Settled(text) => text.lines().any(|known| known == line),
-            Segment::Conflict { ours, theirs, .. } => ours.lines().chain(theirs.lines()).any(|known| known == line),
+            Segment::Conflict { ours, theirs, .. } => ours
+                .lines()
+                .chain(theirs.lines())
+                .any(|known| known == line),
         })
     };
-    resolved.lines().find(|line| is_marker(line) && !is_known(line))
+    resolved
+        .lines()
+        .find(|line| is_marker(line) && !is_known(line))
 }
 
 /// The search for the places of the conflicts in a text.
@@ -47,10 +58,16 @@ impl Fitting {
         if self.steps > MOST_STEPS {
             return false;
         }
-        let Some((first, rest)) = segments.split_first() else { return text.is_empty() };
+        let Some((first, rest)) = segments.split_first() else {
+            return text.is_empty();
+        };
         let Segment::Conflict { ours, base, theirs } = first else {
-            let Segment::Settled(settled) = first else { unreachable!("a segment is settled or in conflict") };
-            return text.strip_prefix(settled.as_str()).is_some_and(|after| self.fits(rest, after));
+            let Segment::Settled(settled) = first else {
+                unreachable!("a segment is settled or in conflict")
+            };
+            return text
+                .strip_prefix(settled.as_str())
+                .is_some_and(|after| self.fits(rest, after));
         };
         for end in ends(rest, text) {
             match wrong_place(ours, base, theirs, &text[..end]) {
@@ -63,7 +80,11 @@ impl Fitting {
     }
 
     fn note(&mut self, left: usize, why: String) {
-        if self.nearest.as_ref().is_none_or(|(before, _)| left < *before) {
+        if self
+            .nearest
+            .as_ref()
+            .is_none_or(|(before, _)| left < *before)
+        {
             self.nearest = Some((left, why));
         }
     }
@@ -78,7 +99,9 @@ fn ends(rest: &[Segment], text: &str) -> Vec<usize> {
             let found = text.match_indices(settled.as_str()).map(|(at, _)| at);
             found.filter(|&at| is_start_of_line(at)).collect()
         }
-        Some(Segment::Conflict { .. }) => (0..=text.len()).filter(|&at| is_start_of_line(at)).collect(),
+        Some(Segment::Conflict { .. }) => (0..=text.len())
+            .filter(|&at| is_start_of_line(at))
+            .collect(),
     }
 }
 
@@ -93,22 +116,34 @@ fn wrong_place(ours: &str, base: &str, theirs: &str, text: &str) -> Option<Strin
         let mut count = words(lines);
         // Words that stood there before are no news.
         count.retain(|word, many| {
-            let new = whole.get(word).copied().unwrap_or(0).saturating_sub(of_base.get(word).copied().unwrap_or(0));
+            let new = whole
+                .get(word)
+                .copied()
+                .unwrap_or(0)
+                .saturating_sub(of_base.get(word).copied().unwrap_or(0));
             *many = new.min(*many);
             *many > 0
         });
         count
     };
     let mut need = kept_by_both;
-    for more in [words(&shared), added(&ours_alone, ours), added(&theirs_alone, theirs)] {
+    for more in [
+        words(&shared),
+        added(&ours_alone, ours),
+        added(&theirs_alone, theirs),
+    ] {
         for (word, count) in more {
             *need.entry(word).or_default() += count;
         }
     }
-    if let Some((word, _)) = need.iter().find(|(word, count)| have.get(*word).copied().unwrap_or(0) < **count) {
+    if let Some((word, _)) = need
+        .iter()
+        .find(|(word, count)| have.get(*word).copied().unwrap_or(0) < **count)
+    {
         return Some(format!("`{word}`, which a side added, is gone"));
     }
-    returned_line(ours, base, theirs, text).map(|line| format!("`{line}`, which a side removed, is back"))
+    returned_line(ours, base, theirs, text)
+        .map(|line| format!("`{line}`, which a side removed, is back"))
 }
 
 /// The lines that both sides added, and those that only one did.
@@ -138,10 +173,13 @@ fn added_lines(ours: &str, base: &str, theirs: &str) -> (String, String, String)
 /// A line that stood there, that a side took out, and that is there as often as before.
 fn returned_line(ours: &str, base: &str, theirs: &str, text: &str) -> Option<String> {
     let (before, ours, theirs, now) = (lines(base), lines(ours), lines(theirs), lines(text));
-    let of = |counts: &BTreeMap<String, usize>, line: &String| counts.get(line).copied().unwrap_or(0);
+    let of =
+        |counts: &BTreeMap<String, usize>, line: &String| counts.get(line).copied().unwrap_or(0);
     let returned = before.iter().find(|(line, many)| {
         let left = of(&ours, line).min(of(&theirs, line));
-        let added = of(&ours, line).max(of(&theirs, line)).saturating_sub(**many);
+        let added = of(&ours, line)
+            .max(of(&theirs, line))
+            .saturating_sub(**many);
         left < **many && of(&now, line) > left + added
     });
     returned.map(|(line, _)| line.clone())
@@ -153,7 +191,10 @@ fn lines(text: &str) -> BTreeMap<String, usize> {
 
 fn words(text: &str) -> BTreeMap<String, usize> {
     let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    counted(text.split(|letter| !is_of_word(letter)).filter(|word| !word.is_empty()))
+    counted(
+        text.split(|letter| !is_of_word(letter))
+            .filter(|word| !word.is_empty()),
+    )
 }
 
 fn counted<'a>(parts: impl Iterator<Item = &'a str>) -> BTreeMap<String, usize> {
@@ -165,10 +206,15 @@ fn counted<'a>(parts: impl Iterator<Item = &'a str>) -> BTreeMap<String, usize> 
 }
 
 fn least(of: &[&BTreeMap<String, usize>]) -> BTreeMap<String, usize> {
-    let Some((first, rest)) = of.split_first() else { return BTreeMap::new() };
+    let Some((first, rest)) = of.split_first() else {
+        return BTreeMap::new();
+    };
     let mut least = (*first).clone();
     least.retain(|part, many| {
-        let fewest = rest.iter().map(|other| other.get(part).copied().unwrap_or(0)).min();
+        let fewest = rest
+            .iter()
+            .map(|other| other.get(part).copied().unwrap_or(0))
+            .min();
         *many = fewest.unwrap_or(*many).min(*many);
         *many > 0
     });
@@ -176,7 +222,10 @@ fn least(of: &[&BTreeMap<String, usize>]) -> BTreeMap<String, usize> {
 }
 
 fn text_of(counts: &BTreeMap<String, usize>) -> String {
-    counts.iter().flat_map(|(line, &many)| std::iter::repeat_n(format!("{line}\n"), many)).collect()
+    counts
+        .iter()
+        .flat_map(|(line, &many)| std::iter::repeat_n(format!("{line}\n"), many))
+        .collect()
 }
 
 #[cfg(test)]
@@ -192,7 +241,11 @@ mod tests {
         };
         vec![
             Segment::Settled("fn top() {\n}\n".to_owned()),
-            conflict("export { a, one };\n", "export { a };\n", "export { a, two };\n"),
+            conflict(
+                "export { a, one };\n",
+                "export { a };\n",
+                "export { a, two };\n",
+            ),
             Segment::Settled("}\n".to_owned()),
             conflict("first();\nshared();\n", "", "second();\nshared();\n"),
             Segment::Settled("fn end() {\n}\n".to_owned()),
@@ -200,7 +253,10 @@ mod tests {
     }
 
     fn resolved(exports: &str, calls: &str) -> Option<String> {
-        wrong_resolution(&quarrel(), &format!("fn top() {{\n}}\n{exports}}}\n{calls}fn end() {{\n}}\n"))
+        wrong_resolution(
+            &quarrel(),
+            &format!("fn top() {{\n}}\n{exports}}}\n{calls}fn end() {{\n}}\n"),
+        )
     }
 
     #[test]
@@ -208,13 +264,36 @@ mod tests {
         const CALLS: &str = "first();\nsecond();\nshared();\n";
         const EXPORTS: &str = "export { a, one, two };\n";
         assert_eq!(resolved(EXPORTS, CALLS), None);
-        assert_eq!(resolved("export { a,\n  one,\n  two,\n};\n", CALLS), None, "it may be laid out anew");
-        assert_eq!(resolved(EXPORTS, &format!("{CALLS}third();\n")), None, "and say how the two go together");
+        assert_eq!(
+            resolved("export { a,\n  one,\n  two,\n};\n", CALLS),
+            None,
+            "it may be laid out anew"
+        );
+        assert_eq!(
+            resolved(EXPORTS, &format!("{CALLS}third();\n")),
+            None,
+            "and say how the two go together"
+        );
         let wrong = |exports: &str, calls: &str| resolved(exports, calls).expect("a fault");
-        assert_eq!(wrong("export { a, two };\n", CALLS), "`one`, which a side added, is gone");
-        assert_eq!(wrong("export { one, two };\n", CALLS), "`a`, which a side added, is gone");
-        assert_eq!(wrong(EXPORTS, "second();\nshared();\n"), "`first`, which a side added, is gone");
-        assert!(wrong(EXPORTS, "<<<<<<< x\nfirst();\n=======\nsecond();\nshared();\n>>>>>>> y\n").contains("marker"));
+        assert_eq!(
+            wrong("export { a, two };\n", CALLS),
+            "`one`, which a side added, is gone"
+        );
+        assert_eq!(
+            wrong("export { one, two };\n", CALLS),
+            "`a`, which a side added, is gone"
+        );
+        assert_eq!(
+            wrong(EXPORTS, "second();\nshared();\n"),
+            "`first`, which a side added, is gone"
+        );
+        assert!(
+            wrong(
+                EXPORTS,
+                "<<<<<<< x\nfirst();\n=======\nsecond();\nshared();\n>>>>>>> y\n"
+            )
+            .contains("marker")
+        );
         let back = wrong("export { a };\nexport { a, one, two };\n", CALLS);
         assert_eq!(back, "`export { a };`, which a side removed, is back");
         let outside = format!("fn top() {{ evil() }}\n{EXPORTS}}}\n{CALLS}fn end() {{\n}}\n");
@@ -223,12 +302,19 @@ mod tests {
             "lines outside of the conflicts were changed"
         );
         let end = format!("fn top() {{\n}}\n{EXPORTS}}}\n{CALLS}fn end() {{\n}}\nmore\n");
-        assert!(wrong_resolution(&quarrel(), &end).is_some(), "nor may anything follow");
+        assert!(
+            wrong_resolution(&quarrel(), &end).is_some(),
+            "nor may anything follow"
+        );
     }
 
     #[test]
     fn a_line_of_a_side_may_look_like_a_marker() {
-        let title = Segment::Conflict { ours: "A\n=======\n".into(), base: String::new(), theirs: "B\n---\n".into() };
+        let title = Segment::Conflict {
+            ours: "A\n=======\n".into(),
+            base: String::new(),
+            theirs: "B\n---\n".into(),
+        };
         assert_eq!(wrong_resolution(&[title], "A\n=======\nB\n---\n"), None);
     }
 
@@ -236,7 +322,11 @@ mod tests {
     fn a_last_line_without_an_end_is_no_change_whatever_ends_the_others() {
         for end in ["\n", "\r\n"] {
             let settled = Segment::Settled(format!("# end{end}"));
-            let title = Segment::Conflict { ours: format!("a{end}"), base: String::new(), theirs: format!("b{end}") };
+            let title = Segment::Conflict {
+                ours: format!("a{end}"),
+                base: String::new(),
+                theirs: format!("b{end}"),
+            };
             let left = super::super::with_ended_line(format!("a{end}b{end}# end"));
             assert_eq!(wrong_resolution(&[title, settled], &left), None, "{end:?}");
         }
@@ -244,7 +334,14 @@ mod tests {
 
     #[test]
     fn one_of_two_values_can_not_be_kept_so_nobody_but_a_fresh_attempt_decides() {
-        let version = Segment::Conflict { ours: "v = 2\n".into(), base: "v = 1\n".into(), theirs: "v = 3\n".into() };
-        assert_eq!(wrong_resolution(&[version], "v = 3\n").expect("a fault"), "`2`, which a side added, is gone");
+        let version = Segment::Conflict {
+            ours: "v = 2\n".into(),
+            base: "v = 1\n".into(),
+            theirs: "v = 3\n".into(),
+        };
+        assert_eq!(
+            wrong_resolution(&[version], "v = 3\n").expect("a fault"),
+            "`2`, which a side added, is gone"
+        );
     }
 }

@@ -48,7 +48,9 @@ impl Resolution {
 
     /// Returns the one that a trailer names.
     pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|resolution| resolution.as_str() == word)
+        Self::ALL
+            .into_iter()
+            .find(|resolution| resolution.as_str() == word)
     }
 }
 

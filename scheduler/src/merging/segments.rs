@@ -28,10 +28,18 @@ pub fn with_ended_line(mut text: String) -> String {
 pub fn marker_size(texts: &[&str]) -> usize {
     const SMALLEST: usize = 7;
     let run = |line: &str| {
-        let first = line.chars().next().filter(|first| "<|=>".contains(*first))?;
+        let first = line
+            .chars()
+            .next()
+            .filter(|first| "<|=>".contains(*first))?;
         Some(line.chars().take_while(|letter| *letter == first).count())
     };
-    let longest = texts.iter().flat_map(|text| text.lines()).filter_map(run).max().unwrap_or(0);
+    let longest = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter_map(run)
+        .max()
+        .unwrap_or(0);
     SMALLEST.max(longest + 1)
 }
 
@@ -45,8 +53,13 @@ enum Part {
 
 /// Reads a merged text with markers of that size, base included; `None` where the markers are not in order.
 pub fn segments(merged: &str, marker: usize) -> Option<Vec<Segment>> {
-    let starts =
-        |line: &str, letter: char| line.chars().take(marker).filter(|&found| found == letter).count() == marker;
+    let starts = |line: &str, letter: char| {
+        line.chars()
+            .take(marker)
+            .filter(|&found| found == letter)
+            .count()
+            == marker
+    };
     let (mut found, mut part) = (Vec::new(), Part::Settled);
     let [mut settled, mut ours, mut base, mut theirs] = [const { String::new() }; 4];
     for line in merged.split_inclusive('\n') {
@@ -89,8 +102,16 @@ mod tests {
     fn a_merged_text_falls_into_what_is_settled_and_what_is_not() {
         let merged = "a\n<<<<<<<< x\nb\n|||||||| y\n========\nc\n>>>>>>>> z\nd\n=======\n";
         assert_eq!(marker_size(&["a\n=======\n"]), 8);
-        let conflict = Segment::Conflict { ours: "b\n".into(), base: String::new(), theirs: "c\n".into() };
-        let expected = [Segment::Settled("a\n".into()), conflict, Segment::Settled("d\n=======\n".into())];
+        let conflict = Segment::Conflict {
+            ours: "b\n".into(),
+            base: String::new(),
+            theirs: "c\n".into(),
+        };
+        let expected = [
+            Segment::Settled("a\n".into()),
+            conflict,
+            Segment::Settled("d\n=======\n".into()),
+        ];
         assert_eq!(segments(merged, 8).expect("in order"), expected);
         assert_eq!(segments("<<<<<<<\na\n", 7), None, "it does not end");
         assert_eq!(segments("", 7), Some(Vec::new()));

@@ -4,8 +4,9 @@ use super::{Segment, lock_file};
 
 /// Files whose lines are no items: a key may stand in them once, and an end of a line may belong to the next one. Nothing
 /// that runs need notice when they are put together wrongly.
-const NOT_BY_LINES: [&str; 10] =
-    [".json", ".jsonc", ".ipynb", ".xml", ".svg", ".html", ".lock", ".sum", ".plist", ".pbxproj"];
+const NOT_BY_LINES: [&str; 10] = [
+    ".json", ".jsonc", ".ipynb", ".xml", ".svg", ".html", ".lock", ".sum", ".plist", ".pbxproj",
+];
 
 /// Tells whether added lines of such a file are put together line by line at all.
 pub fn is_joined_by_lines(path: &str) -> bool {
@@ -55,9 +56,18 @@ fn without_block(text: &str, block: &str) -> Option<String> {
     if block.is_empty() {
         return None;
     }
-    let mut places = lines.windows(block.len()).enumerate().filter(|(_, window)| *window == block.as_slice());
-    let (place, None) = (places.next()?.0, places.next()) else { return None };
-    Some([&lines[..place], &lines[place + block.len()..]].concat().concat())
+    let mut places = lines
+        .windows(block.len())
+        .enumerate()
+        .filter(|(_, window)| *window == block.as_slice());
+    let (place, None) = (places.next()?.0, places.next()) else {
+        return None;
+    };
+    Some(
+        [&lines[..place], &lines[place + block.len()..]]
+            .concat()
+            .concat(),
+    )
 }
 
 /// How the lines of a text end.
@@ -83,7 +93,10 @@ fn without_repeated(ours: &str, theirs: &str) -> String {
         return theirs.to_owned();
     }
     let known: Vec<&str> = ours.lines().collect();
-    theirs.split_inclusive('\n').filter(|line| !known.contains(&line.trim_end_matches(['\n', '\r']))).collect()
+    theirs
+        .split_inclusive('\n')
+        .filter(|line| !known.contains(&line.trim_end_matches(['\n', '\r'])))
+        .collect()
 }
 
 /// Whether each line stands for itself: none is blank, all are indented alike, and none opens or closes anything.
@@ -91,7 +104,8 @@ fn is_list(text: &str) -> bool {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let first = text.lines().next().map(indentation);
     text.lines().all(|line| {
-        let opens = |open: char, close: char| line.matches(open).count() != line.matches(close).count();
+        let opens =
+            |open: char, close: char| line.matches(open).count() != line.matches(close).count();
         !line.trim().is_empty()
             && Some(indentation(line)) == first
             && !line.trim_end().ends_with(':')
@@ -110,7 +124,11 @@ mod tests {
         let of = |text: &str| text.to_owned();
         vec![
             settled("top\n"),
-            Segment::Conflict { ours: of(ours), base: of(base), theirs: of(theirs) },
+            Segment::Conflict {
+                ours: of(ours),
+                base: of(base),
+                theirs: of(theirs),
+            },
             settled("end\n"),
         ]
     }
@@ -118,10 +136,34 @@ mod tests {
     #[test]
     fn added_lines_of_both_are_taken_what_had_landed_first() {
         for (name, ours, base, theirs, expected) in [
-            ("items", "\nfn a() {\n}\n", "", "\nfn b() {\n}\n", Some("\nfn a() {\n}\n\nfn b() {\n}\n")),
-            ("a list", "mod a;\nmod x;\n", "", "mod b;\nmod x;\n", Some("mod a;\nmod x;\nmod b;\n")),
-            ("the same statements twice", "if a:\n  x\n", "", "if b:\n  x\n", Some("if a:\n  x\nif b:\n  x\n")),
-            ("both end lines as Windows does", "a\r\n", "", "b\r\n", Some("a\r\nb\r\n")),
+            (
+                "items",
+                "\nfn a() {\n}\n",
+                "",
+                "\nfn b() {\n}\n",
+                Some("\nfn a() {\n}\n\nfn b() {\n}\n"),
+            ),
+            (
+                "a list",
+                "mod a;\nmod x;\n",
+                "",
+                "mod b;\nmod x;\n",
+                Some("mod a;\nmod x;\nmod b;\n"),
+            ),
+            (
+                "the same statements twice",
+                "if a:\n  x\n",
+                "",
+                "if b:\n  x\n",
+                Some("if a:\n  x\nif b:\n  x\n"),
+            ),
+            (
+                "both end lines as Windows does",
+                "a\r\n",
+                "",
+                "b\r\n",
+                Some("a\r\nb\r\n"),
+            ),
             ("only one does", "a\r\n", "", "b\n", None),
             ("a changed line", "a\n", "c\n", "b\n", None),
             ("a removed line", "", "c\n", "b\n", None),
@@ -136,21 +178,43 @@ mod tests {
         for (name, ours, base, theirs, expected) in [
             ("the last one", "1\n11\n2\n", "2\n", "", Some("1\n11\n")),
             ("one in the middle", "1\n2\n3\n", "2\n", "", Some("1\n3\n")),
-            ("an item", "\nfn a() {\n}\n\nfn b() {\n}\n", "\nfn a() {\n}\n", "", Some("\nfn b() {\n}\n")),
+            (
+                "an item",
+                "\nfn a() {\n}\n\nfn b() {\n}\n",
+                "\nfn a() {\n}\n",
+                "",
+                Some("\nfn b() {\n}\n"),
+            ),
             ("twice the same", "2\n1\n2\n", "2\n", "", None),
             ("changed since", "1\n2 more\n", "2\n", "", None),
-            ("no longer next to each other", "1\n2\n3\n", "1\n3\n", "", None),
+            (
+                "no longer next to each other",
+                "1\n2\n3\n",
+                "1\n3\n",
+                "",
+                None,
+            ),
             ("a changed line comes back", "1\n2\n", "2\n", "0\n", None),
             ("nothing goes", "1\n", "", "", None),
         ] {
             let expected = expected.map(|middle| format!("top\n{middle}end\n"));
-            assert_eq!(without_removed(&conflict(ours, base, theirs)), expected, "{name}");
+            assert_eq!(
+                without_removed(&conflict(ours, base, theirs)),
+                expected,
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn files_of_data_and_locks_are_not_put_together() {
-        for path in ["a.json", "x/Cargo.lock", "go.sum", "web/pnpm-lock.yaml", "i.HTML"] {
+        for path in [
+            "a.json",
+            "x/Cargo.lock",
+            "go.sum",
+            "web/pnpm-lock.yaml",
+            "i.HTML",
+        ] {
             assert!(!is_joined_by_lines(path), "{path}");
         }
         assert!(is_joined_by_lines("src/lib.rs") && is_joined_by_lines("CHANGELOG.md"));

@@ -59,13 +59,22 @@ pub struct BaseMeasured<'a> {
 
 /// Judges the tests at the base; returns the problem, too, where they can't be run.
 pub fn judge_base(measured: BaseMeasured<'_>) -> (Base, Option<Problem>) {
-    let BaseMeasured { command, report, paths, .. } = &measured;
+    let BaseMeasured {
+        command,
+        report,
+        paths,
+        ..
+    } = &measured;
     let verdict = match why_broken(report) {
         // The runner says so itself.
-        None if report.detail == Detail::PerTest && report.tests.is_empty() => (BaseState::NoTestsYet, None),
+        None if report.detail == Detail::PerTest && report.tests.is_empty() => {
+            (BaseState::NoTestsYet, None)
+        }
         None => (BaseState::Runs, None),
         // What is missing may be what the work is to make.
-        Some(_) if finds_no_tests(report, paths) || is_empty(paths) => (BaseState::NoTestsYet, None),
+        Some(_) if finds_no_tests(report, paths) || is_empty(paths) => {
+            (BaseState::NoTestsYet, None)
+        }
         Some((why, hint)) => {
             let problem = Problem {
                 check: "tests".to_owned(),
@@ -82,12 +91,15 @@ pub fn judge_base(measured: BaseMeasured<'_>) -> (Base, Option<Problem>) {
 
 /// Tells whether a second run has to tell which failing tests are flaky.
 pub fn has_failing_tests(report: &TestReport) -> bool {
-    report.detail == Detail::PerTest && why_broken(report).is_none() && report.count(TestOutcome::Failed) > 0
+    report.detail == Detail::PerTest
+        && why_broken(report).is_none()
+        && report.count(TestOutcome::Failed) > 0
 }
 
 const OF_PLACE: &str = "`worktree.setup` in .taskmaster/tm.yaml is what makes a fresh checkout ready (such as `npm ci`), `worktree.copy` \
                         brings ignored files, `test.command` names another command";
-const OF_RESULTS: &str = "repair the tests, or name another command: `test.command` in .taskmaster/tm.yaml";
+const OF_RESULTS: &str =
+    "repair the tests, or name another command: `test.command` in .taskmaster/tm.yaml";
 
 /// Why the tests can't be run, or tell nothing, and what to change.
 fn why_broken(report: &TestReport) -> Option<(String, &'static str)> {
@@ -106,20 +118,31 @@ fn why_broken(report: &TestReport) -> Option<(String, &'static str)> {
             Some((format!("it can't be executed (exit code {code})"), OF_PLACE))
         }
         CommandEnd::Exited(code) => match (&report.broken, report.detail) {
-            (Some(_), _) if lacks_runner(report) => {
-                Some((format!("{}, since something that it needs is not there", failed(*code)), OF_PLACE))
-            }
+            (Some(_), _) if lacks_runner(report) => Some((
+                format!(
+                    "{}, since something that it needs is not there",
+                    failed(*code)
+                ),
+                OF_PLACE,
+            )),
             (Some(_), _) if !report.load_errors.is_empty() && *code != Some(0) => {
                 Some(("something can't be built or loaded".to_owned(), OF_RESULTS))
             }
             (Some(why), _) => Some((why.clone(), OF_RESULTS)),
             (None, Detail::PerTest) => None,
             (None, Detail::ExitStatusOnly) if *code == Some(0) => None,
-            (None, Detail::ExitStatusOnly) if lacks_runner(report) => {
-                Some((format!("{}, since something that it needs is not there", failed(*code)), OF_PLACE))
-            }
+            (None, Detail::ExitStatusOnly) if lacks_runner(report) => Some((
+                format!(
+                    "{}, since something that it needs is not there",
+                    failed(*code)
+                ),
+                OF_PLACE,
+            )),
             (None, Detail::ExitStatusOnly) => Some((
-                format!("{}, and nothing but its exit status can be read, so no work could be proven", failed(*code)),
+                format!(
+                    "{}, and nothing but its exit status can be read, so no work could be proven",
+                    failed(*code)
+                ),
                 OF_RESULTS,
             )),
         },
@@ -128,9 +151,12 @@ fn why_broken(report: &TestReport) -> Option<(String, &'static str)> {
 
 /// Whether a runner is there and has nothing to run. One that is known has to say so: what it prints can be read.
 fn finds_no_tests(report: &TestReport, paths: &[String]) -> bool {
-    let CommandEnd::Exited(Some(code)) = report.end else { return false };
+    let CommandEnd::Exited(Some(code)) = report.end else {
+        return false;
+    };
     let output = report.output_tail.to_lowercase();
-    let says_so = NO_TESTS.iter().any(|words| output.contains(words)) || CODES_OF_NO_TESTS.contains(&code);
+    let says_so =
+        NO_TESTS.iter().any(|words| output.contains(words)) || CODES_OF_NO_TESTS.contains(&code);
     let has_none = !paths.iter().any(|path| is_test_path(path));
     let lacks_script = NO_SCRIPT.iter().any(|words| output.contains(words));
     let can_run = code != 126 && code != 127 && !lacks_runner(report);
@@ -141,25 +167,63 @@ fn finds_no_tests(report: &TestReport, paths: &[String]) -> bool {
 
 /// Whether there is no code at all yet.
 fn is_empty(paths: &[String]) -> bool {
-    const DOCUMENTS: [&str; 7] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "README", "CHANGELOG"];
-    const MANIFESTS: [&str; 7] =
-        ["package.json", "Cargo.toml", "pyproject.toml", "go.mod", "Makefile", "pom.xml", "build.gradle"];
+    const DOCUMENTS: [&str; 7] = [
+        "LICENSE",
+        "LICENCE",
+        "COPYING",
+        "NOTICE",
+        "AUTHORS",
+        "README",
+        "CHANGELOG",
+    ];
+    const MANIFESTS: [&str; 7] = [
+        "package.json",
+        "Cargo.toml",
+        "pyproject.toml",
+        "go.mod",
+        "Makefile",
+        "pom.xml",
+        "build.gradle",
+    ];
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_code = |path: &String| is_source(path) && !DOCUMENTS.contains(&name(path).as_str());
     let is_own = |path: &&String| !path.starts_with(".taskmaster/");
-    !paths.iter().filter(is_own).any(|path| is_code(path) || MANIFESTS.contains(&name(path).as_str()))
+    !paths
+        .iter()
+        .filter(is_own)
+        .any(|path| is_code(path) || MANIFESTS.contains(&name(path).as_str()))
 }
 
 fn last_lines(report: &TestReport) -> Vec<String> {
-    let lines: Vec<&str> = report.output_tail.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect()
+    let lines: Vec<&str> = report
+        .output_tail
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..]
+        .iter()
+        .map(|line| (*line).to_owned())
+        .collect()
 }
 
 fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
-    let BaseMeasured { command, report, again, paths, advice } = measured;
+    let BaseMeasured {
+        command,
+        report,
+        again,
+        paths,
+        advice,
+    } = measured;
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    let passes_again = |name: &&str| again.is_some_and(|again| again.tests.get(*name) == Some(&TestOutcome::Passed));
-    let flaky = number(report.names(TestOutcome::Failed).filter(passes_again).count());
+    let passes_again = |name: &&str| {
+        again.is_some_and(|again| again.tests.get(*name) == Some(&TestOutcome::Passed))
+    };
+    let flaky = number(
+        report
+            .names(TestOutcome::Failed)
+            .filter(passes_again)
+            .count(),
+    );
     let strength = match (state, report.detail) {
         (BaseState::Broken, _) => Strength::Nothing,
         (_, Detail::PerTest) => Strength::PerTest,

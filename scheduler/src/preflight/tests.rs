@@ -5,21 +5,41 @@ use crate::{CommandEnd, Detail, LoadCause, LoadError, TestOutcome, TestReport};
 
 fn exited(code: i32, output: &str) -> TestReport {
     let output_tail = output.to_owned();
-    TestReport { output_tail, ..TestReport::without_results(CommandEnd::Exited(Some(code))) }
+    TestReport {
+        output_tail,
+        ..TestReport::without_results(CommandEnd::Exited(Some(code)))
+    }
 }
 
 fn tests(code: i32, tests: &[(&str, TestOutcome)]) -> TestReport {
-    let tests = tests.iter().map(|(name, outcome)| ((*name).to_owned(), *outcome)).collect();
-    TestReport { detail: Detail::PerTest, tests, ..exited(code, "") }
+    let tests = tests
+        .iter()
+        .map(|(name, outcome)| ((*name).to_owned(), *outcome))
+        .collect();
+    TestReport {
+        detail: Detail::PerTest,
+        tests,
+        ..exited(code, "")
+    }
 }
 
 fn broken(report: TestReport) -> TestReport {
-    TestReport { detail: Detail::PerTest, broken: Some("the tests wrote no results".to_owned()), ..report }
+    TestReport {
+        detail: Detail::PerTest,
+        broken: Some("the tests wrote no results".to_owned()),
+        ..report
+    }
 }
 
 fn judge(report: &TestReport, paths: &[&str]) -> (Base, Option<Problem>) {
     let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-    judge_base(BaseMeasured { command: "run", report, again: None, paths: &paths, advice: None })
+    judge_base(BaseMeasured {
+        command: "run",
+        report,
+        again: None,
+        paths: &paths,
+        advice: None,
+    })
 }
 
 const CODE: [&str; 2] = ["src/a.py", "tests/test_a.py"];
@@ -29,8 +49,14 @@ const NOTHING: [&str; 3] = ["README.md", ".gitignore", ".taskmaster/tasks/tasks.
 #[test]
 fn tests_that_fail_are_no_problem_and_are_counted() {
     use TestOutcome::{Failed, Passed, Skipped};
-    let report = tests(1, &[("a", Passed), ("b", Failed), ("c", Failed), ("d", Skipped)]);
-    let again = tests(1, &[("a", Passed), ("b", Passed), ("c", Failed), ("d", Skipped)]);
+    let report = tests(
+        1,
+        &[("a", Passed), ("b", Failed), ("c", Failed), ("d", Skipped)],
+    );
+    let again = tests(
+        1,
+        &[("a", Passed), ("b", Passed), ("c", Failed), ("d", Skipped)],
+    );
     let (base, problem) = judge_base(BaseMeasured {
         command: "run",
         report: &report,
@@ -38,21 +64,50 @@ fn tests_that_fail_are_no_problem_and_are_counted() {
         paths: &[],
         advice: Some("add flags".to_owned()),
     });
-    assert_eq!((base.state, problem, &base.advice), (BaseState::Runs, None, &None));
-    let preflight = Preflight { bases: vec![base], ..Preflight::default() };
-    assert_eq!(preflight.lines(), ["base: 1 pass, 1 fail, 1 flaky, 1 skipped"]);
+    assert_eq!(
+        (base.state, problem, &base.advice),
+        (BaseState::Runs, None, &None)
+    );
+    let preflight = Preflight {
+        bases: vec![base],
+        ..Preflight::default()
+    };
+    assert_eq!(
+        preflight.lines(),
+        ["base: 1 pass, 1 fail, 1 flaky, 1 skipped"]
+    );
 }
 
 #[test]
 fn a_repository_without_tests_yet_is_told_from_one_whose_tests_can_not_be_run() {
     use BaseState::{Broken, NoTestsYet, Runs};
-    let cannot_load = LoadError { cause: LoadCause::Other, file: None, text: "no".to_owned() };
+    let cannot_load = LoadError {
+        cause: LoadCause::Other,
+        file: None,
+        text: "no".to_owned(),
+    };
     let signal = TestReport::without_results(CommandEnd::Exited(None));
-    let not_started = TestReport::without_results(CommandEnd::NotStarted("failed to set up".to_owned()));
+    let not_started =
+        TestReport::without_results(CommandEnd::NotStarted("failed to set up".to_owned()));
     for (name, report, paths, expected) in [
-        ("a command that passes without tests", exited(0, ""), &CODE_WITHOUT_TESTS[..], Runs),
-        ("cargo test without tests", tests(0, &[]), &CODE_WITHOUT_TESTS, NoTestsYet),
-        ("a known runner that says nothing", broken(exited(0, "")), &CODE_WITHOUT_TESTS, Broken),
+        (
+            "a command that passes without tests",
+            exited(0, ""),
+            &CODE_WITHOUT_TESTS[..],
+            Runs,
+        ),
+        (
+            "cargo test without tests",
+            tests(0, &[]),
+            &CODE_WITHOUT_TESTS,
+            NoTestsYet,
+        ),
+        (
+            "a known runner that says nothing",
+            broken(exited(0, "")),
+            &CODE_WITHOUT_TESTS,
+            Broken,
+        ),
         (
             "one that fails for another reason",
             broken(exited(1, "Validation Error: preset")),
@@ -65,28 +120,106 @@ fn a_repository_without_tests_yet_is_told_from_one_whose_tests_can_not_be_run() 
             &CODE_WITHOUT_TESTS,
             NoTestsYet,
         ),
-        ("gradle without tests", broken(exited(0, "> Task :test NO-SOURCE")), &CODE_WITHOUT_TESTS, NoTestsYet),
-        ("pytest without tests", broken(exited(5, "no tests ran in 0.01s")), &CODE_WITHOUT_TESTS, NoTestsYet),
-        ("npm test without test files", exited(1, "No test files found, exiting with code 1"), &CODE, NoTestsYet),
-        ("a runner of one's own without tests", exited(1, "nothing here"), &CODE_WITHOUT_TESTS, NoTestsYet),
-        ("no script for tests", exited(1, "npm error Missing script: \"test\""), &CODE_WITHOUT_TESTS, NoTestsYet),
-        ("the same where tests are", exited(1, "npm error Missing script: \"test\""), &CODE, Broken),
-        ("an empty project", exited(254, "npm error code ENOENT package.json"), &NOTHING, NoTestsYet),
-        ("an empty project without its script", exited(127, "run-tests.sh: not found"), &NOTHING, NoTestsYet),
-        ("a command that is not there", exited(127, "sh: jest: not found"), &CODE, Broken),
-        ("the same before any test", exited(127, "sh: jest: not found"), &CODE_WITHOUT_TESTS, Broken),
-        ("npx of something that is not there", exited(1, "sh: 1: jest: not found"), &CODE_WITHOUT_TESTS, Broken),
-        ("no pytest", broken(exited(1, "python3: No module named pytest")), &CODE, Broken),
-        ("a script that fails", exited(1, "lib/x: missing"), &CODE, Broken),
-        ("results that are none", broken(exited(0, "")), &CODE, Broken),
+        (
+            "gradle without tests",
+            broken(exited(0, "> Task :test NO-SOURCE")),
+            &CODE_WITHOUT_TESTS,
+            NoTestsYet,
+        ),
+        (
+            "pytest without tests",
+            broken(exited(5, "no tests ran in 0.01s")),
+            &CODE_WITHOUT_TESTS,
+            NoTestsYet,
+        ),
+        (
+            "npm test without test files",
+            exited(1, "No test files found, exiting with code 1"),
+            &CODE,
+            NoTestsYet,
+        ),
+        (
+            "a runner of one's own without tests",
+            exited(1, "nothing here"),
+            &CODE_WITHOUT_TESTS,
+            NoTestsYet,
+        ),
+        (
+            "no script for tests",
+            exited(1, "npm error Missing script: \"test\""),
+            &CODE_WITHOUT_TESTS,
+            NoTestsYet,
+        ),
+        (
+            "the same where tests are",
+            exited(1, "npm error Missing script: \"test\""),
+            &CODE,
+            Broken,
+        ),
+        (
+            "an empty project",
+            exited(254, "npm error code ENOENT package.json"),
+            &NOTHING,
+            NoTestsYet,
+        ),
+        (
+            "an empty project without its script",
+            exited(127, "run-tests.sh: not found"),
+            &NOTHING,
+            NoTestsYet,
+        ),
+        (
+            "a command that is not there",
+            exited(127, "sh: jest: not found"),
+            &CODE,
+            Broken,
+        ),
+        (
+            "the same before any test",
+            exited(127, "sh: jest: not found"),
+            &CODE_WITHOUT_TESTS,
+            Broken,
+        ),
+        (
+            "npx of something that is not there",
+            exited(1, "sh: 1: jest: not found"),
+            &CODE_WITHOUT_TESTS,
+            Broken,
+        ),
+        (
+            "no pytest",
+            broken(exited(1, "python3: No module named pytest")),
+            &CODE,
+            Broken,
+        ),
+        (
+            "a script that fails",
+            exited(1, "lib/x: missing"),
+            &CODE,
+            Broken,
+        ),
+        (
+            "results that are none",
+            broken(exited(0, "")),
+            &CODE,
+            Broken,
+        ),
         (
             "code that does not build",
-            TestReport { load_errors: vec![cannot_load], ..broken(exited(101, "")) },
+            TestReport {
+                load_errors: vec![cannot_load],
+                ..broken(exited(101, ""))
+            },
             &CODE,
             Broken,
         ),
         ("a signal", signal, &CODE, Broken),
-        ("no end", TestReport::without_results(CommandEnd::TimedOut), &CODE, Broken),
+        (
+            "no end",
+            TestReport::without_results(CommandEnd::TimedOut),
+            &CODE,
+            Broken,
+        ),
         ("a set-up that fails", not_started, &CODE, Broken),
     ] {
         let (base, problem) = judge(&report, paths);
@@ -98,21 +231,40 @@ fn a_repository_without_tests_yet_is_told_from_one_whose_tests_can_not_be_run() 
 #[test]
 fn files_of_tests_that_the_command_does_not_find_are_named() {
     let (base, _) = judge(&tests(0, &[]), &CODE);
-    let preflight = Preflight { bases: vec![base], ..Preflight::default() };
-    let line = "base: no tests yet; the command finds none, although `tests/test_a.py` looks like one";
+    let preflight = Preflight {
+        bases: vec![base],
+        ..Preflight::default()
+    };
+    let line =
+        "base: no tests yet; the command finds none, although `tests/test_a.py` looks like one";
     assert_eq!(preflight.lines(), [line]);
 }
 
 #[test]
 fn a_problem_comes_with_the_last_lines_and_what_to_change() {
-    let output = (0..30).map(|number| format!("line {number}")).collect::<Vec<_>>().join("\n\n");
+    let output = (0..30)
+        .map(|number| format!("line {number}"))
+        .collect::<Vec<_>>()
+        .join("\n\n");
     let problem = judge(&exited(127, &output), &CODE).1.expect("a problem");
-    assert_eq!(problem.last_lines.first().map(String::as_str), Some("line 18"));
+    assert_eq!(
+        problem.last_lines.first().map(String::as_str),
+        Some("line 18")
+    );
     assert_eq!(problem.last_lines.len(), 12);
-    assert!(problem.hint.contains("worktree.setup") && problem.what.contains("exit code 127"), "{problem:?}");
-    let mut preflight = Preflight { problems: vec![problem], ..Preflight::default() };
+    assert!(
+        problem.hint.contains("worktree.setup") && problem.what.contains("exit code 127"),
+        "{problem:?}"
+    );
+    let mut preflight = Preflight {
+        problems: vec![problem],
+        ..Preflight::default()
+    };
     assert!(!preflight.is_good() && preflight.nothing_is_proven());
-    assert_eq!(preflight.lines(), ["base: tests: `run`: it can't be executed (exit code 127)"]);
+    assert_eq!(
+        preflight.lines(),
+        ["base: tests: `run`: it can't be executed (exit code 127)"]
+    );
     preflight.is_overridden = true;
     assert!(preflight.lines()[0].ends_with("going on all the same (`--allow-broken-base`)"));
 }
@@ -121,8 +273,19 @@ fn a_problem_comes_with_the_last_lines_and_what_to_change() {
 fn an_exit_status_is_called_one_and_told_how_to_be_more() {
     let paths = Vec::new();
     let advice = Some("add `--json`".to_owned());
-    let (base, _) =
-        judge_base(BaseMeasured { command: "x", report: &exited(0, ""), again: None, paths: &paths, advice });
-    let preflight = Preflight { bases: vec![base], ..Preflight::default() };
-    assert_eq!(preflight.lines(), ["base: the test command passes, exit status only; add `--json`"]);
+    let (base, _) = judge_base(BaseMeasured {
+        command: "x",
+        report: &exited(0, ""),
+        again: None,
+        paths: &paths,
+        advice,
+    });
+    let preflight = Preflight {
+        bases: vec![base],
+        ..Preflight::default()
+    };
+    assert_eq!(
+        preflight.lines(),
+        ["base: the test command passes, exit status only; add `--json`"]
+    );
 }

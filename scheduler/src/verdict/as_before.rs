@@ -26,35 +26,74 @@ impl AsBefore {
     }
 
     fn words(&self) -> String {
-        let frozen = self.frozen.iter().map(|(path, why)| format!("{path} ({why})"));
-        self.tests.iter().cloned().chain(frozen).collect::<Vec<_>>().join(", ")
+        let frozen = self
+            .frozen
+            .iter()
+            .map(|(path, why)| format!("{path} ({why})"));
+        self.tests
+            .iter()
+            .cloned()
+            .chain(frozen)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// What RED brought weighs more: that it is frozen says what to do.
     const fn reason(&self) -> Reason {
-        if self.frozen.is_empty() { Reason::TestRunnerChanged } else { Reason::FrozenFileChanged }
+        if self.frozen.is_empty() {
+            Reason::TestRunnerChanged
+        } else {
+            Reason::FrozenFileChanged
+        }
     }
 }
 
 /// A GREEN that changes such files has to pass with them as they were, too.
-pub fn with_files_as_before(mut proof: Proof, green: &GreenWork<'_>, files: &AsBefore, rules: Rules) -> Proof {
-    let as_before = judge_green(green, Rules { coverage_threshold: None, ..rules });
+pub fn with_files_as_before(
+    mut proof: Proof,
+    green: &GreenWork<'_>,
+    files: &AsBefore,
+    rules: Rules,
+) -> Proof {
+    let as_before = judge_green(
+        green,
+        Rules {
+            coverage_threshold: None,
+            ..rules
+        },
+    );
     if as_before.holds() {
-        proof.notes.push(format!("changed, and passes with them as they were: {}", files.words()));
+        proof.notes.push(format!(
+            "changed, and passes with them as they were: {}",
+            files.words()
+        ));
         return proof;
     }
     let (what, reason) = match files.reason() {
-        Reason::FrozenFileChanged => ("files that RED brought or its tests read", Reason::FrozenFileChanged),
+        Reason::FrozenFileChanged => (
+            "files that RED brought or its tests read",
+            Reason::FrozenFileChanged,
+        ),
         _ => ("tests or their runner", Reason::TestRunnerChanged),
     };
-    let why = format!("passes only because {what} were changed: {}\n\n{}", files.words(), as_before.evidence);
+    let why = format!(
+        "passes only because {what} were changed: {}\n\n{}",
+        files.words(),
+        as_before.evidence
+    );
     if rules.strictness == Strictness::Relaxed {
         proof.notes.push(why);
         proof.waived.push(reason);
         return proof;
     }
     let regressions = as_before.regressions;
-    Proof { failure: Some(Failure::TestsTampered), reason: Some(reason), evidence: why, regressions, ..proof }
+    Proof {
+        failure: Some(Failure::TestsTampered),
+        reason: Some(reason),
+        evidence: why,
+        regressions,
+        ..proof
+    }
 }
 
 /// Work outside of any pair may change tests, since it may change what they ask for: that is said, with what they say as
@@ -69,14 +108,25 @@ pub fn judge_plain_as_before(
     let judged = judge_plain(base, as_before, None);
     let files = files.words();
     if judged.holds() {
-        proof.notes.push(format!("changed, and passes with them as they were: {files}"));
+        proof.notes.push(format!(
+            "changed, and passes with them as they were: {files}"
+        ));
         return proof;
     }
     let why = format!("passes only because tests or their runner were changed: {files}");
     if strictness == Strictness::Strict {
-        let (failure, reason) = (Some(Failure::TestsTampered), Some(Reason::TestRunnerChanged));
+        let (failure, reason) = (
+            Some(Failure::TestsTampered),
+            Some(Reason::TestRunnerChanged),
+        );
         let evidence = format!("{why}\n\n{}", judged.evidence);
-        return Proof { failure, reason, evidence, regressions: judged.regressions, ..proof };
+        return Proof {
+            failure,
+            reason,
+            evidence,
+            regressions: judged.regressions,
+            ..proof
+        };
     }
     proof.notes.push(why);
     proof.waived.push(Reason::TestRunnerChanged);

@@ -9,14 +9,18 @@ use crate::{Failure, Proof, Reason, TestOutcome, TestReport};
 /// Tells whether the results show that tests were changed until they can't pass: something fails, is gone, or can't be
 /// loaded that was otherwise before.
 pub fn tells_of_canary(before: &TestReport, with_canary: &TestReport) -> bool {
-    let failed = |report: &TestReport, name: &String| report.tests.get(name) == Some(&TestOutcome::Failed);
+    let failed =
+        |report: &TestReport, name: &String| report.tests.get(name) == Some(&TestOutcome::Failed);
     let is_worse = |(name, outcome): (&String, &TestOutcome)| {
         *outcome == TestOutcome::Passed && with_canary.tests.get(name) != Some(&TestOutcome::Passed)
     };
     let fails_now = |name: &String| failed(with_canary, name) && !failed(before, name);
     before.end.succeeded() && !with_canary.end.succeeded()
         || before.broken.is_none() && with_canary.broken.is_some()
-        || with_canary.load_errors.iter().any(|error| !before.load_errors.contains(error))
+        || with_canary
+            .load_errors
+            .iter()
+            .any(|error| !before.load_errors.contains(error))
         || before.tests.iter().any(is_worse)
         || with_canary.tests.keys().any(fails_now)
 }
@@ -32,8 +36,16 @@ pub fn control_tells(before: &TestReport, control: &TestReport) -> bool {
 
 /// Refuses work whose results stay the same when its tests can't pass.
 pub fn canary_was_missed(proof: Proof, with_canary: &TestReport, files: &[String]) -> Proof {
-    let why = format!("the results are the same with tests that can't pass, so they do not come from the tests: {}", {
-        files.join(", ")
-    });
-    refused(proof, Failure::TestsTampered, Reason::ResultsNotFromTests, &why, with_canary, &[])
+    let why = format!(
+        "the results are the same with tests that can't pass, so they do not come from the tests: {}",
+        { files.join(", ") }
+    );
+    refused(
+        proof,
+        Failure::TestsTampered,
+        Reason::ResultsNotFromTests,
+        &why,
+        with_canary,
+        &[],
+    )
 }

@@ -1,7 +1,9 @@
 //! Compares one run of the tests with what was before, and words a refusal.
 
 use super::evidence::{evidence, named};
-use crate::{CommandEnd, CoverageChange, Detail, Failure, Proof, Reason, Strength, TestOutcome, TestReport};
+use crate::{
+    CommandEnd, CoverageChange, Detail, Failure, Proof, Reason, Strength, TestOutcome, TestReport,
+};
 
 /// Lists in a proof hold so many names at the most; counts stay exact.
 pub(super) const MOST_NAMES: usize = 500;
@@ -9,13 +11,15 @@ pub(super) const MOST_NAMES: usize = 500;
 /// Why the test command itself could not be run; failing tests are no reason.
 pub(super) fn command_failed(report: &TestReport) -> Option<String> {
     match &report.end {
-        CommandEnd::NotStarted(why) => Some(format!("the test command could not be started: {why}")),
+        CommandEnd::NotStarted(why) => {
+            Some(format!("the test command could not be started: {why}"))
+        }
         CommandEnd::TimedOut => Some("the test command did not end within its limit".to_owned()),
         CommandEnd::Exited(None) => Some("a signal ended the test command".to_owned()),
         // Shells say so of a command that is not there or can't be executed.
-        CommandEnd::Exited(Some(code @ (126 | 127))) if report.tests.is_empty() => {
-            Some(format!("the test command can't be executed (exit code {code})"))
-        }
+        CommandEnd::Exited(Some(code @ (126 | 127))) if report.tests.is_empty() => Some(format!(
+            "the test command can't be executed (exit code {code})"
+        )),
         CommandEnd::Exited(Some(_)) => None,
     }
 }
@@ -35,13 +39,16 @@ const NO_RUNNER: [&str; 9] = [
 
 /// Whether the output speaks of something that the test command needs and that is not there.
 pub(crate) fn lacks_runner(report: &TestReport) -> bool {
-    NO_RUNNER.iter().any(|words| report.output_tail.contains(words))
+    NO_RUNNER
+        .iter()
+        .any(|words| report.output_tail.contains(words))
 }
 
 /// Why the tests could not be run before any work, so that their failing after it says nothing. Results test by test say
 /// that there is a runner now; a runner that fails because it finds no tests is one.
 pub(super) fn base_cannot_run(base: &TestReport, after: &TestReport) -> Option<String> {
-    let tell_nothing = |report: &TestReport| report.detail == Detail::ExitStatusOnly && !report.end.succeeded();
+    let tell_nothing =
+        |report: &TestReport| report.detail == Detail::ExitStatusOnly && !report.end.succeeded();
     command_failed(base).or_else(|| {
         let is_missing = tell_nothing(base) && tell_nothing(after) && lacks_runner(base);
         is_missing.then(|| "something that the test command needs is not there".to_owned())
@@ -50,14 +57,21 @@ pub(super) fn base_cannot_run(base: &TestReport, after: &TestReport) -> Option<S
 
 /// Why the tests as a whole could not be run.
 pub(super) fn cannot_run(report: &TestReport) -> Option<String> {
-    command_failed(report).or_else(|| report.broken.as_ref().map(|why| format!("the tests can't be run: {why}")))
+    command_failed(report).or_else(|| {
+        report
+            .broken
+            .as_ref()
+            .map(|why| format!("the tests can't be run: {why}"))
+    })
 }
 
 /// Counts, new tests, regressions and coverage of one run against what was before.
 pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
-    let count = |report: &TestReport, outcome| u64::try_from(report.count(outcome)).unwrap_or(u64::MAX);
+    let count =
+        |report: &TestReport, outcome| u64::try_from(report.count(outcome)).unwrap_or(u64::MAX);
     let is_regression = |name: &&String| {
-        base.tests[*name] == TestOutcome::Passed && after.tests.get(*name) != Some(&TestOutcome::Passed)
+        base.tests[*name] == TestOutcome::Passed
+            && after.tests.get(*name) != Some(&TestOutcome::Passed)
     };
     let both_tell = base.detail == Detail::PerTest && after.detail == Detail::PerTest;
     Proof {
@@ -69,13 +83,18 @@ pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
         // Where there are too many, those that fail are not the ones to leave out.
         new: bounded([true, false].into_iter().flat_map(|fails| {
             let is_wanted = move |outcome: &TestOutcome| (*outcome == TestOutcome::Failed) == fails;
-            let new =
-                after.tests.iter().filter(move |(name, outcome)| !base.tests.contains_key(*name) && is_wanted(outcome));
+            let new = after.tests.iter().filter(move |(name, outcome)| {
+                !base.tests.contains_key(*name) && is_wanted(outcome)
+            });
             new.map(|(name, _)| name)
         })),
         passed: count(after, TestOutcome::Passed),
         failed: count(after, TestOutcome::Failed),
-        regressions: if both_tell { bounded(base.tests.keys().filter(is_regression)) } else { Vec::new() },
+        regressions: if both_tell {
+            bounded(base.tests.keys().filter(is_regression))
+        } else {
+            Vec::new()
+        },
         coverage: after.coverage.as_ref().map(|coverage| CoverageChange {
             before: base.coverage.as_ref().map(crate::Coverage::percent),
             after: coverage.percent(),
@@ -85,14 +104,21 @@ pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
 }
 
 /// As `counted`, without what passed when it was run again; that is flaky, and named so.
-pub(super) fn with_rerun(base: &TestReport, after: &TestReport, rerun: Option<&TestReport>) -> Proof {
+pub(super) fn with_rerun(
+    base: &TestReport,
+    after: &TestReport,
+    rerun: Option<&TestReport>,
+) -> Proof {
     let mut proof = counted(base, after);
     let Some(rerun) = rerun else { return proof };
     let passes_again = |name: &String| rerun.tests.get(name) == Some(&TestOutcome::Passed);
     let was_failing = |name: &String| base.tests.get(name) == Some(&TestOutcome::Failed);
     proof.regressions.retain(|name| !passes_again(name));
     let failed_once = after.names(TestOutcome::Failed).map(ToOwned::to_owned);
-    proof.flaky = failed_once.filter(|name| passes_again(name) && !was_failing(name)).take(MOST_NAMES).collect();
+    proof.flaky = failed_once
+        .filter(|name| passes_again(name) && !was_failing(name))
+        .take(MOST_NAMES)
+        .collect();
     proof
 }
 
@@ -106,15 +132,33 @@ pub(super) fn regressions_refused(
     if !proof.regressions.is_empty() {
         let broken = proof.regressions.clone();
         let reason = worst(&broken, after);
-        return refused(proof, failure, reason, "tests that passed before do not now", after, &broken);
+        return refused(
+            proof,
+            failure,
+            reason,
+            "tests that passed before do not now",
+            after,
+            &broken,
+        );
     }
-    let passes_again = |name: &String| rerun.is_some_and(|rerun| rerun.tests.get(name) == Some(&TestOutcome::Passed));
-    let fails = |name: &&String| after.tests.get(*name) == Some(&TestOutcome::Failed) && !passes_again(name);
+    let passes_again = |name: &String| {
+        rerun.is_some_and(|rerun| rerun.tests.get(name) == Some(&TestOutcome::Passed))
+    };
+    let fails = |name: &&String| {
+        after.tests.get(*name) == Some(&TestOutcome::Failed) && !passes_again(name)
+    };
     let failing: Vec<String> = proof.new.iter().filter(fails).cloned().collect();
     if failing.is_empty() {
         return proof;
     }
-    refused(proof, failure, Reason::NewTestFailed, "new tests fail", after, &failing)
+    refused(
+        proof,
+        failure,
+        Reason::NewTestFailed,
+        "new tests fail",
+        after,
+        &failing,
+    )
 }
 
 /// What became of tests that passed before: failing weighs most, then being gone.
@@ -139,7 +183,11 @@ pub(super) fn refused(
 ) -> Proof {
     proof.failure = Some(failure);
     proof.reason = Some(reason);
-    proof.evidence = if tests.is_empty() { evidence(why, after) } else { named(why, after, tests) };
+    proof.evidence = if tests.is_empty() {
+        evidence(why, after)
+    } else {
+        named(why, after, tests)
+    };
     proof
 }
 

@@ -10,7 +10,13 @@ const MOST_BYTES: usize = 4 * 1024;
 
 /// The reason, and the end of what the command printed.
 pub(super) fn evidence(why: &str, report: &TestReport) -> String {
-    let tail: Vec<&str> = report.output_tail.trim_end().lines().rev().take(30).collect();
+    let tail: Vec<&str> = report
+        .output_tail
+        .trim_end()
+        .lines()
+        .rev()
+        .take(30)
+        .collect();
     let mut text = why.to_owned();
     if !tail.is_empty() {
         text.push_str("\n\nThe end of the output:\n");
@@ -31,7 +37,13 @@ pub(super) fn named(why: &str, report: &TestReport, tests: &[String]) -> String 
             Some(crate::TestOutcome::Passed | crate::TestOutcome::Failed) => "",
         };
         let _ = writeln!(text, "- {name}{state}");
-        for line in report.messages.get(name).iter().flat_map(|message| message.lines()).take(MOST_LINES) {
+        for line in report
+            .messages
+            .get(name)
+            .iter()
+            .flat_map(|message| message.lines())
+            .take(MOST_LINES)
+        {
             let _ = writeln!(text, "    {line}");
         }
     }
@@ -45,7 +57,11 @@ pub(super) fn named(why: &str, report: &TestReport, tests: &[String]) -> String 
 pub(super) fn load_evidence(why: &str, errors: &[&LoadError]) -> String {
     let mut text = format!("{why}:\n");
     for error in errors.iter().take(MOST_TESTS) {
-        let _ = writeln!(text, "- {}", error.file.as_deref().unwrap_or("(no file named)"));
+        let _ = writeln!(
+            text,
+            "- {}",
+            error.file.as_deref().unwrap_or("(no file named)")
+        );
         for line in error.text.lines().take(MOST_LINES) {
             let _ = writeln!(text, "    {line}");
         }
@@ -56,7 +72,12 @@ pub(super) fn load_evidence(why: &str, errors: &[&LoadError]) -> String {
 /// The reason, and the mistakes of tests, each with its line.
 pub(super) fn mistakes_evidence(why: &str, mistakes: &[&TestMistake]) -> String {
     let mut text = format!("{why}:\n");
-    for TestMistake { file, line, text: words } in mistakes.iter().take(MOST_TESTS) {
+    for TestMistake {
+        file,
+        line,
+        text: words,
+    } in mistakes.iter().take(MOST_TESTS)
+    {
         let _ = writeln!(text, "- {file}, line {line}: {words}");
     }
     cut(text)

@@ -42,27 +42,37 @@ pub(super) fn is_unfinished(text: &str) -> bool {
 /// Blank lines, comments, names of other files, and bodies that are empty.
 fn does_nothing(line: &str) -> bool {
     const BEGINNINGS: [&str; 14] = [
-        "#", "//", "/*", "*", "\"\"\"", "--", "pub mod ", "mod ", "pub use ", "use ", "package ", "import ", "from ",
-        "<?php",
+        "#", "//", "/*", "*", "\"\"\"", "--", "pub mod ", "mod ", "pub use ", "use ", "package ",
+        "import ", "from ", "<?php",
     ];
     let line = line.trim();
-    ["", "pass", "...", "{", "}", "end"].contains(&line) || BEGINNINGS.iter().any(|start| line.starts_with(start))
+    ["", "pass", "...", "{", "}", "end"].contains(&line)
+        || BEGINNINGS.iter().any(|start| line.starts_with(start))
 }
 
 /// Returns the files of `changed` (by GREEN) that RED brought for its tests, each with why it is frozen.
 ///
 /// `tests` are RED's test files with their texts. Test files themselves are RED's word for word, and not listed here.
-pub fn brought_by_red(red: &[RedFile], tests: &[(String, String)], changed: &[Change]) -> Vec<(String, String)> {
+pub fn brought_by_red(
+    red: &[RedFile],
+    tests: &[(String, String)],
+    changed: &[Change],
+) -> Vec<(String, String)> {
     let of_red = |change: &&Change| red.iter().find(|file| file.path == change.path);
     let frozen = changed.iter().filter_map(|change| {
         let file = of_red(&change)?;
-        let is_named = || tests.iter().any(|(path, text)| names_path(path, text, &file.path));
+        let is_named = || {
+            tests
+                .iter()
+                .any(|(path, text)| names_path(path, text, &file.path))
+        };
         let why = match file.kind {
             ChangeKind::Deleted => return None,
-            ChangeKind::Added => (!is_free(file) || is_data(&file.path) && is_named()).then_some("added by RED"),
-            ChangeKind::Modified => {
-                (is_data(&file.path) && is_named()).then_some("changed by RED, and its tests read it")
+            ChangeKind::Added => {
+                (!is_free(file) || is_data(&file.path) && is_named()).then_some("added by RED")
             }
+            ChangeKind::Modified => (is_data(&file.path) && is_named())
+                .then_some("changed by RED, and its tests read it"),
         };
         Some((change.path.clone(), why?.to_owned()))
     });
@@ -77,9 +87,13 @@ fn is_free(file: &RedFile) -> bool {
         return false;
     }
     if is_source(&file.path) {
-        return file.text.is_some() && (is_unfinished(text) || test_section(&file.path, text).is_some());
+        return file.text.is_some()
+            && (is_unfinished(text) || test_section(&file.path, text).is_some());
     }
-    !is_data(&file.path) || ["md", "rst", "adoc"].iter().any(|end| file.path.ends_with(&format!(".{end}")))
+    !is_data(&file.path)
+        || ["md", "rst", "adoc"]
+            .iter()
+            .any(|end| file.path.ends_with(&format!(".{end}")))
 }
 
 /// Neither code, nor a manifest, a lock of a package manager, or a file for git.
@@ -89,8 +103,17 @@ fn is_data(path: &str) -> bool {
 
 /// Tells whether a path looks like data that is made for tests, where it lies outside of their folders.
 pub fn is_fixture(path: &str) -> bool {
-    const WORDS: [&str; 9] =
-        ["fixture", "golden", "expected", "expectation", "snapshot", "testdata", "test-data", "test_data", "mock"];
+    const WORDS: [&str; 9] = [
+        "fixture",
+        "golden",
+        "expected",
+        "expectation",
+        "snapshot",
+        "testdata",
+        "test-data",
+        "test_data",
+        "mock",
+    ];
     let lower = path.to_lowercase();
     !is_source(path) && WORDS.iter().any(|word| lower.contains(word))
 }
@@ -100,8 +123,13 @@ pub fn is_fixture(path: &str) -> bool {
 pub fn names_path(test: &str, text: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let folder = test.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let from_test = path.strip_prefix(folder).map(|rest| rest.trim_start_matches('/'));
-    [Some(path), from_test, Some(name)].into_iter().flatten().any(|word| holds_word(text, word))
+    let from_test = path
+        .strip_prefix(folder)
+        .map(|rest| rest.trim_start_matches('/'));
+    [Some(path), from_test, Some(name)]
+        .into_iter()
+        .flatten()
+        .any(|word| holds_word(text, word))
 }
 
 /// Whether the word stands in the text with nothing around it that a file name could go on with.
@@ -111,6 +139,7 @@ fn holds_word(text: &str, word: &str) -> bool {
         && text.match_indices(word).any(|(start, _)| {
             let after = text[start + word.len()..].chars().next();
             let before = text[..start].chars().next_back();
-            !after.is_some_and(goes_on) && !before.is_some_and(|before| goes_on(before) || before == '.')
+            !after.is_some_and(goes_on)
+                && !before.is_some_and(|before| goes_on(before) || before == '.')
         })
 }

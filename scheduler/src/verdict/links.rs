@@ -8,12 +8,22 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_LINKS: usize = 40;
 
 /// Returns the new or changed links that lead out of the tree, in order of their paths.
-pub fn lead_out(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
+pub fn lead_out(
+    before: &BTreeMap<String, String>,
+    after: &BTreeMap<String, String>,
+) -> Vec<String> {
     let out = |links: &BTreeMap<String, String>| -> BTreeSet<(String, String)> {
         let leads_out = |(path, _): &(&String, &String)| leads_to(path, links).is_none();
-        links.iter().filter(leads_out).map(|(path, target)| (path.clone(), target.clone())).collect()
+        links
+            .iter()
+            .filter(leads_out)
+            .map(|(path, target)| (path.clone(), target.clone()))
+            .collect()
     };
-    out(after).difference(&out(before)).map(|(path, target)| format!("{path} -> {target}")).collect()
+    out(after)
+        .difference(&out(before))
+        .map(|(path, target)| format!("{path} -> {target}"))
+        .collect()
 }
 
 /// Returns where a path leads to, every link on the way followed; `None` when that is not within the tree.
@@ -31,7 +41,9 @@ pub fn leads_to(path: &str, links: &BTreeMap<String, String>) -> Option<String> 
             part if part.eq_ignore_ascii_case(".git") => return None,
             _ => {
                 place.push(part);
-                let Some(target) = links.get(&place.join("/")) else { continue };
+                let Some(target) = links.get(&place.join("/")) else {
+                    continue;
+                };
                 if target.starts_with('/') {
                     return None;
                 }

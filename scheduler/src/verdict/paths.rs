@@ -4,14 +4,24 @@ use super::{Change, ChangeKind};
 
 /// Tells whether a path looks like a file of tests.
 pub fn is_test_path(path: &str) -> bool {
-    const FOLDERS: [&str; 7] = ["test", "tests", "t", "spec", "specs", "__tests__", "testdata"];
+    const FOLDERS: [&str; 7] = [
+        "test",
+        "tests",
+        "t",
+        "spec",
+        "specs",
+        "__tests__",
+        "testdata",
+    ];
     let mut parts = path.split('/').rev();
     let name = parts.next().unwrap_or_default().to_ascii_lowercase();
     if parts.any(|folder| FOLDERS.contains(&folder.to_ascii_lowercase().as_str())) {
         return true;
     }
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let ends = ["_test", "_tests", "-test", "_spec", "-spec", ".test", ".spec"];
+    let ends = [
+        "_test", "_tests", "-test", "_spec", "-spec", ".test", ".spec",
+    ];
     extension == "t"
         || stem.starts_with("test_")
         || ["test", "tests", "conftest"].contains(&stem)
@@ -23,7 +33,9 @@ pub fn is_test_path(path: &str) -> bool {
 fn is_camel_case_test(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    ["Test", "Tests", "Spec"].iter().any(|end| stem.len() > end.len() && stem.ends_with(end))
+    ["Test", "Tests", "Spec"]
+        .iter()
+        .any(|end| stem.len() > end.len() && stem.ends_with(end))
 }
 
 /// Tells whether a file, by its path, is source code: what an implementation is made of. Data, documents and settings are
@@ -46,12 +58,18 @@ pub fn is_source(path: &str) -> bool {
         "noxfile.py",
     ];
     let name = path.rsplit('/').next().unwrap_or(path);
-    if name.starts_with('.') || SETTINGS.contains(&name) || name.contains(".config.") || name.starts_with("conftest.") {
+    if name.starts_with('.')
+        || SETTINGS.contains(&name)
+        || name.contains(".config.")
+        || name.starts_with("conftest.")
+    {
         return false;
     }
     match name.rsplit_once('.') {
         None => true,
-        Some((_, extension)) => EXTENSIONS.contains(&format!(" {} ", extension.to_ascii_lowercase())),
+        Some((_, extension)) => {
+            EXTENSIONS.contains(&format!(" {} ", extension.to_ascii_lowercase()))
+        }
     }
 }
 
@@ -59,28 +77,49 @@ pub fn is_source(path: &str) -> bool {
 /// RED added.
 pub fn test_files_of_red(changes: &[Change]) -> Vec<String> {
     let paths = |wanted: &dyn Fn(&Change) -> bool| -> Vec<String> {
-        changes.iter().filter(|change| wanted(change)).map(|change| change.path.clone()).collect()
+        changes
+            .iter()
+            .filter(|change| wanted(change))
+            .map(|change| change.path.clone())
+            .collect()
     };
     let tests = paths(&|change| change.kind != ChangeKind::Deleted && is_test_path(&change.path));
-    if tests.is_empty() { paths(&|change| change.kind == ChangeKind::Added) } else { tests }
+    if tests.is_empty() {
+        paths(&|change| change.kind == ChangeKind::Added)
+    } else {
+        tests
+    }
 }
 
 /// Returns the part of a file of code that holds its own tests: in Rust, from `#[cfg(test)]` before a module with a body
 /// to the end of the file.
 pub fn test_section<'a>(path: &str, text: &'a str) -> Option<&'a str> {
-    if path.rsplit_once('.').is_none_or(|(_, extension)| extension != "rs") || is_test_path(path) {
+    if path
+        .rsplit_once('.')
+        .is_none_or(|(_, extension)| extension != "rs")
+        || is_test_path(path)
+    {
         return None;
     }
     let mut starts = text.match_indices("#[cfg(test)]").map(|(start, _)| start);
-    starts.find(|&start| is_module_with_body(&text[start..])).map(|start| &text[start..])
+    starts
+        .find(|&start| is_module_with_body(&text[start..]))
+        .map(|start| &text[start..])
 }
 
 /// Attributes and comments may stand between the attribute and the module.
 fn is_module_with_body(section: &str) -> bool {
-    let is_between = |line: &&str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
-    let first = section.trim_start_matches("#[cfg(test)]").lines().map(str::trim).find(|line| !is_between(line));
+    let is_between =
+        |line: &&str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
+    let first = section
+        .trim_start_matches("#[cfg(test)]")
+        .lines()
+        .map(str::trim)
+        .find(|line| !is_between(line));
     first.is_some_and(|line| {
-        let line = line.trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+        let line = line
+            .trim_start_matches("pub ")
+            .trim_start_matches("pub(crate) ");
         line.starts_with("mod ") && line.contains('{')
     })
 }

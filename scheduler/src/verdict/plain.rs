@@ -8,12 +8,26 @@ pub fn judge_plain(base: &TestReport, after: &TestReport, rerun: Option<&TestRep
     let mut proof = with_rerun(base, after, rerun);
     let was_as_bad = cannot_run(base).is_some();
     if let Some(why) = cannot_run(after).filter(|_| !was_as_bad) {
-        return refused(proof, Failure::Regression, Reason::CannotRun, &why, after, &[]);
+        return refused(
+            proof,
+            Failure::Regression,
+            Reason::CannotRun,
+            &why,
+            after,
+            &[],
+        );
     }
     if after.detail == Detail::ExitStatusOnly {
         if base.end.succeeded() && !passes(after, rerun) {
             let why = "the test command passed before and fails now";
-            return refused(proof, Failure::Regression, Reason::ExitStatusOnly, why, after, &[]);
+            return refused(
+                proof,
+                Failure::Regression,
+                Reason::ExitStatusOnly,
+                why,
+                after,
+                &[],
+            );
         }
         proof.notes.push("judged by exit status only".to_owned());
         return proof;
@@ -32,12 +46,26 @@ pub fn judge_landing(
     let mut proof = with_rerun(branch, merged, rerun);
     let as_bad = |report: &TestReport| cannot_run(report).is_some();
     if let Some(why) = cannot_run(merged).filter(|_| !as_bad(branch) || !as_bad(integration)) {
-        return refused(proof, Failure::LandingRegression, Reason::CannotRun, &why, merged, &[]);
+        return refused(
+            proof,
+            Failure::LandingRegression,
+            Reason::CannotRun,
+            &why,
+            merged,
+            &[],
+        );
     }
     if merged.detail == Detail::ExitStatusOnly {
         if (branch.end.succeeded() || integration.end.succeeded()) && !passes(merged, rerun) {
             let why = "the merged tree fails the test command";
-            return refused(proof, Failure::LandingRegression, Reason::ExitStatusOnly, why, merged, &[]);
+            return refused(
+                proof,
+                Failure::LandingRegression,
+                Reason::ExitStatusOnly,
+                why,
+                merged,
+                &[],
+            );
         }
         proof.notes.push("judged by exit status only".to_owned());
         return proof;

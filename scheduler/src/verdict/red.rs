@@ -1,10 +1,13 @@
 //! Judges RED: new tests exist, were found, ran, and fail because the behaviour is missing.
 
 use super::Strictness;
-use super::compared::{base_cannot_run, bounded, cannot_run, command_failed, counted, refused, with_rerun, worst};
+use super::compared::{
+    base_cannot_run, bounded, cannot_run, command_failed, counted, refused, with_rerun, worst,
+};
 use super::evidence::{load_evidence, mistakes_evidence};
 use crate::{
-    CommandEnd, Detail, Failure, LoadCause, LoadError, Proof, Reason, Strength, TestMistake, TestOutcome, TestReport,
+    CommandEnd, Detail, Failure, LoadCause, LoadError, Proof, Reason, Strength, TestMistake,
+    TestOutcome, TestReport,
 };
 
 /// What was measured of a RED.
@@ -31,28 +34,68 @@ pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
     let RedWork { base, after, .. } = *work;
     let proof = with_rerun(base, after, work.rerun);
     if let Some(why) = command_failed(after) {
-        return refused(proof, Failure::RedCannotRun, Reason::CannotRun, &why, after, &[]);
+        return refused(
+            proof,
+            Failure::RedCannotRun,
+            Reason::CannotRun,
+            &why,
+            after,
+            &[],
+        );
     }
     if let Some(why) = base_cannot_run(base, after) {
         let why = format!("the tests can't be run where RED started, without its work: {why}");
-        return refused(proof, Failure::RedCannotRun, Reason::CannotRun, &why, base, &[]);
+        return refused(
+            proof,
+            Failure::RedCannotRun,
+            Reason::CannotRun,
+            &why,
+            base,
+            &[],
+        );
     }
     let mistakes = mistakes_in(work.test_files, base, after);
     if !mistakes.is_empty() {
         let why = "new tests fail by a mistake of their own, which no implementation mends";
         let (failure, reason) = (Some(Failure::RedCannotRun), Some(Reason::TestMistake));
-        return Proof { failure, reason, evidence: mistakes_evidence(why, &mistakes), ..proof };
+        return Proof {
+            failure,
+            reason,
+            evidence: mistakes_evidence(why, &mistakes),
+            ..proof
+        };
     }
-    let errors: Vec<&LoadError> = after.load_errors.iter().filter(|error| !base.load_errors.contains(error)).collect();
+    let errors: Vec<&LoadError> = after
+        .load_errors
+        .iter()
+        .filter(|error| !base.load_errors.contains(error))
+        .collect();
     if !errors.is_empty() && !after.end.succeeded() {
         return does_not_load(proof, work, &errors, strictness);
     }
-    if after.tests.is_empty() && base.tests.is_empty() && after.end == CommandEnd::Exited(Some(NO_TESTS)) {
+    if after.tests.is_empty()
+        && base.tests.is_empty()
+        && after.end == CommandEnd::Exited(Some(NO_TESTS))
+    {
         let why = "the test command found no tests";
-        return refused(proof, Failure::RedCannotRun, Reason::NoTestsFound, why, after, &[]);
+        return refused(
+            proof,
+            Failure::RedCannotRun,
+            Reason::NoTestsFound,
+            why,
+            after,
+            &[],
+        );
     }
     if let Some(why) = cannot_run(after) {
-        return refused(proof, Failure::RedCannotRun, Reason::CannotRun, &why, after, &[]);
+        return refused(
+            proof,
+            Failure::RedCannotRun,
+            Reason::CannotRun,
+            &why,
+            after,
+            &[],
+        );
     }
     if after.detail == Detail::ExitStatusOnly {
         return by_exit_status(proof, base, after, strictness);
@@ -66,32 +109,57 @@ pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
 }
 
 /// Mistakes in these files that were not there before.
-pub(super) fn mistakes_in<'a>(files: &[String], base: &TestReport, after: &'a TestReport) -> Vec<&'a TestMistake> {
-    let is_new = |mistake: &&TestMistake| files.contains(&mistake.file) && !base.mistakes.contains(mistake);
+pub(super) fn mistakes_in<'a>(
+    files: &[String],
+    base: &TestReport,
+    after: &'a TestReport,
+) -> Vec<&'a TestMistake> {
+    let is_new =
+        |mistake: &&TestMistake| files.contains(&mistake.file) && !base.mistakes.contains(mistake);
     after.mistakes.iter().filter(is_new).collect()
 }
 
 /// New tests exist, and fail.
-fn new_tests_fail(mut proof: Proof, base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
-    let new: Vec<&String> = after.tests.keys().filter(|name| !base.tests.contains_key(*name)).collect();
-    let fails = |name: &&&String| after.tests[**name] == TestOutcome::Failed && !proof.flaky.contains(name);
+fn new_tests_fail(
+    mut proof: Proof,
+    base: &TestReport,
+    after: &TestReport,
+    strictness: Strictness,
+) -> Proof {
+    let new: Vec<&String> = after
+        .tests
+        .keys()
+        .filter(|name| !base.tests.contains_key(*name))
+        .collect();
+    let fails =
+        |name: &&&String| after.tests[**name] == TestOutcome::Failed && !proof.flaky.contains(name);
     let failing = new.iter().filter(fails).count();
     let (failure, reason, why) = match (new.len(), failing, strictness) {
-        (0, _, _) if after.tests.is_empty() => {
-            (Failure::RedCannotRun, Reason::NoTestsFound, "the test command found no tests")
-        }
-        (0, _, Strictness::Strict | Strictness::Normal) => {
-            (Failure::RedPassed, Reason::NoNewTest, "there is no new test")
-        }
-        (_, 0, Strictness::Strict | Strictness::Normal) => {
-            (Failure::RedPassed, Reason::EverythingPassed, "every new test passes without an implementation")
-        }
-        (count, failing, Strictness::Strict) if failing < count => {
-            (Failure::RedPassed, Reason::SomePassed, "some new tests pass without an implementation")
-        }
+        (0, _, _) if after.tests.is_empty() => (
+            Failure::RedCannotRun,
+            Reason::NoTestsFound,
+            "the test command found no tests",
+        ),
+        (0, _, Strictness::Strict | Strictness::Normal) => (
+            Failure::RedPassed,
+            Reason::NoNewTest,
+            "there is no new test",
+        ),
+        (_, 0, Strictness::Strict | Strictness::Normal) => (
+            Failure::RedPassed,
+            Reason::EverythingPassed,
+            "every new test passes without an implementation",
+        ),
+        (count, failing, Strictness::Strict) if failing < count => (
+            Failure::RedPassed,
+            Reason::SomePassed,
+            "some new tests pass without an implementation",
+        ),
         (count, failing, _) => {
             if failing < count || count == 0 {
-                proof.notes.push(format!("{failing} of {count} new tests fail"));
+                proof
+                    .notes
+                    .push(format!("{failing} of {count} new tests fail"));
             }
             proof.seen_failing = failing > 0;
             proof.waived.extend(match (count, failing) {
@@ -107,22 +175,42 @@ fn new_tests_fail(mut proof: Proof, base: &TestReport, after: &TestReport, stric
 
 /// The new tests, or something else, can't be built or loaded. That is right when all errors are in RED's test files
 /// and name items of the project that are missing, and everything else is as it was.
-fn does_not_load(mut proof: Proof, work: &RedWork<'_>, errors: &[&LoadError], strictness: Strictness) -> Proof {
+fn does_not_load(
+    mut proof: Proof,
+    work: &RedWork<'_>,
+    errors: &[&LoadError],
+    strictness: Strictness,
+) -> Proof {
     let (base, after) = (work.base, work.after);
-    let is_new_test = |error: &LoadError| error.file.as_ref().is_none_or(|file| work.test_files.contains(file));
-    let (new, elsewhere): (Vec<&LoadError>, Vec<&LoadError>) = errors.iter().partition(|error| is_new_test(error));
+    let is_new_test = |error: &LoadError| {
+        error
+            .file
+            .as_ref()
+            .is_none_or(|file| work.test_files.contains(file))
+    };
+    let (new, elsewhere): (Vec<&LoadError>, Vec<&LoadError>) =
+        errors.iter().partition(|error| is_new_test(error));
     if !elsewhere.is_empty() {
         proof.failure = Some(Failure::RedCannotRun);
         proof.reason = Some(Reason::ErrorOutsideNewTests);
-        proof.evidence = load_evidence("something else than the new tests can't be built or loaded", &elsewhere);
+        proof.evidence = load_evidence(
+            "something else than the new tests can't be built or loaded",
+            &elsewhere,
+        );
         return proof;
     }
-    let mistakes: Vec<&LoadError> = new.iter().copied().filter(|error| error.cause == LoadCause::Other).collect();
+    let mistakes: Vec<&LoadError> = new
+        .iter()
+        .copied()
+        .filter(|error| error.cause == LoadCause::Other)
+        .collect();
     if !mistakes.is_empty() {
         proof.failure = Some(Failure::RedCannotRun);
         proof.reason = Some(Reason::NewTestsDoNotLoad);
-        proof.evidence =
-            load_evidence("the new tests can't be loaded, and not for a missing implementation", &mistakes);
+        proof.evidence = load_evidence(
+            "the new tests can't be loaded, and not for a missing implementation",
+            &mistakes,
+        );
         return proof;
     }
     // Tests in files that do not load yet are gone for now; whether GREEN brings them back is judged there.
@@ -132,31 +220,66 @@ fn does_not_load(mut proof: Proof, work: &RedWork<'_>, errors: &[&LoadError], st
     };
     let still_run = base
         .names(TestOutcome::Passed)
-        .filter(|name| after.tests.get(*name).is_some_and(|outcome| *outcome != TestOutcome::Passed))
+        .filter(|name| {
+            after
+                .tests
+                .get(*name)
+                .is_some_and(|outcome| *outcome != TestOutcome::Passed)
+        })
         .filter(|name| !proof.flaky.iter().any(|flaky| flaky == name));
     proof.regressions.extend(still_run.map(ToOwned::to_owned));
     if !proof.regressions.is_empty() {
         let broken = proof.regressions.clone();
         let reason = worst(&broken, work.without_tests.unwrap_or(after));
-        return refused(proof, Failure::Regression, reason, "tests that passed before do not now", after, &broken);
+        return refused(
+            proof,
+            Failure::Regression,
+            reason,
+            "tests that passed before do not now",
+            after,
+            &broken,
+        );
     }
     proof.unloaded = unloaded_files(&new, work.test_files);
-    let is_test = |name: &&String| !names_a_file(name, &proof.unloaded) && !says_one_of(after, name, &new);
-    proof.new = bounded(after.tests.keys().filter(|name| !base.tests.contains_key(*name)).filter(is_test));
-    let passing = proof.new.iter().filter(|name| after.tests[*name] == TestOutcome::Passed).count();
+    let is_test =
+        |name: &&String| !names_a_file(name, &proof.unloaded) && !says_one_of(after, name, &new);
+    proof.new = bounded(
+        after
+            .tests
+            .keys()
+            .filter(|name| !base.tests.contains_key(*name))
+            .filter(is_test),
+    );
+    let passing = proof
+        .new
+        .iter()
+        .filter(|name| after.tests[*name] == TestOutcome::Passed)
+        .count();
     if passing > 0 && strictness == Strictness::Strict {
         let why = "some new tests pass without an implementation";
-        return refused(proof, Failure::RedPassed, Reason::SomePassed, why, after, &[]);
+        return refused(
+            proof,
+            Failure::RedPassed,
+            Reason::SomePassed,
+            why,
+            after,
+            &[],
+        );
     }
     // What can't be loaded, file by file and for what is missing, is as good as tests that fail by name.
     (proof.seen_failing, proof.strength) = (true, Strength::PerTest);
-    proof.notes.extend(new.iter().take(5).map(|error| not_there_yet(error)));
+    proof
+        .notes
+        .extend(new.iter().take(5).map(|error| not_there_yet(error)));
     proof
 }
 
 /// The files that can't be loaded; where an error names none, it may be any of RED's.
 fn unloaded_files(errors: &[&LoadError], test_files: &[String]) -> Vec<String> {
-    let mut files: Vec<String> = errors.iter().filter_map(|error| error.file.clone()).collect();
+    let mut files: Vec<String> = errors
+        .iter()
+        .filter_map(|error| error.file.clone())
+        .collect();
     if errors.iter().any(|error| error.file.is_none()) {
         files.extend_from_slice(test_files);
         files.sort();
@@ -167,40 +290,72 @@ fn unloaded_files(errors: &[&LoadError], test_files: &[String]) -> Vec<String> {
 
 /// A test that failed with a load error has not run: what stands there may be no test's name, and binds nobody.
 fn says_one_of(after: &TestReport, name: &str, errors: &[&LoadError]) -> bool {
-    let Some(said) = after.messages.get(name) else { return false };
-    errors.iter().filter(|error| error.file.is_none()).any(|error| said.lines().any(|line| line == error.text))
+    let Some(said) = after.messages.get(name) else {
+        return false;
+    };
+    errors
+        .iter()
+        .filter(|error| error.file.is_none())
+        .any(|error| said.lines().any(|line| line == error.text))
 }
 
 fn not_there_yet(error: &LoadError) -> String {
     let what = error.text.lines().next().unwrap_or_default();
-    format!("{} can't be loaded yet: {what}", error.file.as_deref().unwrap_or("a new test"))
+    format!(
+        "{} can't be loaded yet: {what}",
+        error.file.as_deref().unwrap_or("a new test")
+    )
 }
 
 /// Frameworks that report a file which can't be loaded as a failed test name it after the file, as a path or a module.
 fn names_a_file(name: &str, files: &[String]) -> bool {
     files.iter().any(|file| {
-        let module = file.rsplit_once('.').map_or(file.as_str(), |(stem, _)| stem).replace('/', ".");
+        let module = file
+            .rsplit_once('.')
+            .map_or(file.as_str(), |(stem, _)| stem)
+            .replace('/', ".");
         name.ends_with(file.as_str()) || name.ends_with(&module)
     })
 }
 
 /// Without results test by test, that the command passed before and fails now is all there is to see: it counts, and is
 /// never called seen.
-fn by_exit_status(mut proof: Proof, base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
+fn by_exit_status(
+    mut proof: Proof,
+    base: &TestReport,
+    after: &TestReport,
+    strictness: Strictness,
+) -> Proof {
     match (base.end.succeeded(), after.end.succeeded(), strictness) {
-        (_, true, Strictness::Strict | Strictness::Normal) => {
-            refused(proof, Failure::RedPassed, Reason::EverythingPassed, "the test command passes", after, &[])
-        }
+        (_, true, Strictness::Strict | Strictness::Normal) => refused(
+            proof,
+            Failure::RedPassed,
+            Reason::EverythingPassed,
+            "the test command passes",
+            after,
+            &[],
+        ),
         (false, false, Strictness::Strict | Strictness::Normal) => {
-            let why =
-                "the test command failed before already, and its output can't be read test by test; before, it said";
-            refused(proof, Failure::RedCannotRun, Reason::ExitStatusOnly, why, base, &[])
+            let why = "the test command failed before already, and its output can't be read test by test; before, it said";
+            refused(
+                proof,
+                Failure::RedCannotRun,
+                Reason::ExitStatusOnly,
+                why,
+                base,
+                &[],
+            )
         }
         (true, false, _) | (false, false, Strictness::Relaxed) | (_, true, Strictness::Relaxed) => {
-            let weaker = "judged by exit status only, which can't tell a new failure from an old one";
+            let weaker =
+                "judged by exit status only, which can't tell a new failure from an old one";
             proof.notes.push(weaker.to_owned());
-            proof.waived.extend(after.end.succeeded().then_some(Reason::EverythingPassed));
-            proof.waived.extend((!base.end.succeeded()).then_some(Reason::ExitStatusOnly));
+            proof
+                .waived
+                .extend(after.end.succeeded().then_some(Reason::EverythingPassed));
+            proof
+                .waived
+                .extend((!base.end.succeeded()).then_some(Reason::ExitStatusOnly));
             proof
         }
     }

@@ -23,7 +23,11 @@ pub fn red_again(red: &RedFacts, then: &TestReport, now: &TestReport) -> RedAgai
     let failed_then = |name: &&String| then.tests.get(*name) == Some(&TestOutcome::Failed);
     let watched: Vec<&String> = red.new_tests.iter().filter(failed_then).collect();
     let names = |wanted: &dyn Fn(Option<&TestOutcome>) -> bool| -> Vec<String> {
-        watched.iter().filter(|name| wanted(now.tests.get(**name))).map(ToString::to_string).collect()
+        watched
+            .iter()
+            .filter(|name| wanted(now.tests.get(**name)))
+            .map(ToString::to_string)
+            .collect()
     };
     if let Some(why) = command_failed(now) {
         return RedAgain::CannotRun(why);
@@ -35,15 +39,26 @@ pub fn red_again(red: &RedFacts, then: &TestReport, now: &TestReport) -> RedAgai
     if watched.is_empty() && red.unloaded.is_empty() {
         return by_exit_status(then, now);
     }
-    let loads: Vec<String> = red.unloaded.iter().filter(|file| !is_unloaded(file, now)).cloned().collect();
+    let loads: Vec<String> = red
+        .unloaded
+        .iter()
+        .filter(|file| !is_unloaded(file, now))
+        .cloned()
+        .collect();
     if !loads.is_empty() && now.end.succeeded() {
         return RedAgain::Passes(loads);
     }
     let others = names(&|outcome| outcome != Some(&TestOutcome::Failed));
     match (others.is_empty(), loads.is_empty()) {
         (true, true) => RedAgain::Fails,
-        (false, _) => RedAgain::Differs(format!("tests that failed are not run or are skipped: {}", others.join(", "))),
-        (true, false) => RedAgain::Differs(format!("files that could not be loaded can be: {}", loads.join(", "))),
+        (false, _) => RedAgain::Differs(format!(
+            "tests that failed are not run or are skipped: {}",
+            others.join(", ")
+        )),
+        (true, false) => RedAgain::Differs(format!(
+            "files that could not be loaded can be: {}",
+            loads.join(", ")
+        )),
     }
 }
 
@@ -56,7 +71,9 @@ fn by_exit_status(then: &TestReport, now: &TestReport) -> RedAgain {
 }
 
 fn is_unloaded(file: &str, now: &TestReport) -> bool {
-    now.load_errors.iter().any(|error| error.file.as_deref().is_none_or(|named| named == file))
+    now.load_errors
+        .iter()
+        .any(|error| error.file.as_deref().is_none_or(|named| named == file))
 }
 
 /// Refuses a GREEN whose RED does not fail without it any more: it proves nothing, whatever GREEN did.
@@ -72,7 +89,9 @@ pub fn red_does_not_fail(proof: Proof, again: &RedAgain, now: &TestReport) -> Pr
             (Reason::CannotRun, why, &[][..])
         }
         RedAgain::Differs(how) => {
-            let why = format!("RED's tests, run again without GREEN's work, do not fail as they did: {how}");
+            let why = format!(
+                "RED's tests, run again without GREEN's work, do not fail as they did: {how}"
+            );
             (Reason::RedNotFailing, why, &[][..])
         }
     };
@@ -89,14 +108,27 @@ pub fn only_settings_pass(
     rules: Rules,
 ) -> Proof {
     if settings.is_empty() {
-        proof.notes.push(format!("RED's tests pass with these alone, without any code: {}", data.join(", ")));
+        proof.notes.push(format!(
+            "RED's tests pass with these alone, without any code: {}",
+            data.join(", ")
+        ));
         return proof;
     }
-    let why = format!("RED's tests pass with changed settings alone, without any code: {}", settings.join(", "));
+    let why = format!(
+        "RED's tests pass with changed settings alone, without any code: {}",
+        settings.join(", ")
+    );
     if rules.strictness == Strictness::Relaxed {
         proof.notes.push(why);
         proof.waived.push(Reason::TestRunnerChanged);
         return proof;
     }
-    refused(proof, Failure::TestsTampered, Reason::TestRunnerChanged, &why, now, &[])
+    refused(
+        proof,
+        Failure::TestsTampered,
+        Reason::TestRunnerChanged,
+        &why,
+        now,
+        &[],
+    )
 }

@@ -11,9 +11,13 @@ pub(super) fn report(tests: &str) -> TestReport {
         b'-' => TestOutcome::Failed,
         _ => TestOutcome::Skipped,
     };
-    let tests: BTreeMap<String, TestOutcome> =
-        tests.split_whitespace().map(|word| (word[1..].to_owned(), outcome(word))).collect();
-    let failed = tests.values().any(|outcome| *outcome == TestOutcome::Failed);
+    let tests: BTreeMap<String, TestOutcome> = tests
+        .split_whitespace()
+        .map(|word| (word[1..].to_owned(), outcome(word)))
+        .collect();
+    let failed = tests
+        .values()
+        .any(|outcome| *outcome == TestOutcome::Failed);
     TestReport {
         detail: Detail::PerTest,
         tests,
@@ -22,11 +26,19 @@ pub(super) fn report(tests: &str) -> TestReport {
 }
 
 pub(super) fn exit(code: i32) -> TestReport {
-    TestReport { end: CommandEnd::Exited(Some(code)), detail: Detail::ExitStatusOnly, ..report("") }
+    TestReport {
+        end: CommandEnd::Exited(Some(code)),
+        detail: Detail::ExitStatusOnly,
+        ..report("")
+    }
 }
 
 fn broken(why: &str) -> TestReport {
-    TestReport { broken: Some(why.to_owned()), end: CommandEnd::Exited(Some(1)), ..report("+a") }
+    TestReport {
+        broken: Some(why.to_owned()),
+        end: CommandEnd::Exited(Some(1)),
+        ..report("+a")
+    }
 }
 
 fn ended(end: CommandEnd) -> TestReport {
@@ -34,13 +46,26 @@ fn ended(end: CommandEnd) -> TestReport {
 }
 
 fn red(base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
-    judge_red(&RedWork { base, after, rerun: None, without_tests: None, test_files: &["t/n.t".to_owned()] }, strictness)
+    judge_red(
+        &RedWork {
+            base,
+            after,
+            rerun: None,
+            without_tests: None,
+            test_files: &["t/n.t".to_owned()],
+        },
+        strictness,
+    )
 }
 
 /// The suite fails to load: `+file` because an item is missing, `-file` for another reason.
 pub(super) fn unloadable(tests: &str, files: &str) -> TestReport {
     let load_errors = files.split_whitespace().map(|word| LoadError {
-        cause: if word.starts_with('+') { LoadCause::MissingItem } else { LoadCause::Other },
+        cause: if word.starts_with('+') {
+            LoadCause::MissingItem
+        } else {
+            LoadCause::Other
+        },
         file: Some(word[1..].to_owned()),
         text: format!("error in {word}"),
     });
@@ -55,45 +80,243 @@ pub(super) fn unloadable(tests: &str, files: &str) -> TestReport {
 #[test]
 fn red_is_judged_by_every_rule() {
     use Reason::{
-        CannotRun, ErrorOutsideNewTests, EverythingPassed, ExitStatusOnly, NewTestsDoNotLoad, NoNewTest, NoTestsFound,
-        OldTestFailed, OldTestGone, OldTestSkipped, SomePassed,
+        CannotRun, ErrorOutsideNewTests, EverythingPassed, ExitStatusOnly, NewTestsDoNotLoad,
+        NoNewTest, NoTestsFound, OldTestFailed, OldTestGone, OldTestSkipped, SomePassed,
     };
     use Strictness::{Normal, Relaxed, Strict};
     let cases = [
-        ("a new test fails", report("+a"), report("+a -b"), Strict, None),
-        ("the first test of a project fails", report(""), report("-b"), Strict, None),
-        ("old failures don't matter", report("-a"), report("-a -b"), Strict, None),
-        ("an old failure that is mended is fine", report("-a"), report("+a -b"), Strict, None),
-        ("no new test", report("+a"), report("+a"), Normal, Some(NoNewTest)),
-        ("an old failure is no new test", report("-a"), report("-a"), Normal, Some(NoNewTest)),
-        ("no new test, relaxed", report("+a"), report("+a"), Relaxed, None),
-        ("all new pass, strict", report("+a"), report("+a +b"), Strict, Some(EverythingPassed)),
-        ("all new pass, normal", report("+a"), report("+a +b"), Normal, Some(EverythingPassed)),
-        ("all new pass, relaxed", report("+a"), report("+a +b"), Relaxed, None),
-        ("all new are skipped", report("+a"), report("+a ~b"), Normal, Some(EverythingPassed)),
-        ("some new pass, strict", report("+a"), report("+a +b -c"), Strict, Some(SomePassed)),
-        ("some new pass, normal", report("+a"), report("+a +b -c"), Normal, None),
-        ("an old test fails", report("+a"), report("-a -b"), Relaxed, Some(OldTestFailed)),
-        ("an old test vanishes", report("+a"), report("-b"), Normal, Some(OldTestGone)),
-        ("an old test is skipped", report("+a"), report("~a -b"), Normal, Some(OldTestSkipped)),
-        ("nothing is found", report(""), report(""), Normal, Some(NoTestsFound)),
-        ("the suite breaks", report("+a"), broken("it is torn"), Relaxed, Some(CannotRun)),
-        ("time is over", report("+a"), ended(CommandEnd::TimedOut), Normal, Some(CannotRun)),
-        ("not started", report("+a"), ended(CommandEnd::NotStarted("gone".into())), Normal, Some(CannotRun)),
-        ("killed", report("+a"), ended(CommandEnd::Exited(None)), Normal, Some(CannotRun)),
-        ("no such command", exit(0), exit(127), Relaxed, Some(CannotRun)),
+        (
+            "a new test fails",
+            report("+a"),
+            report("+a -b"),
+            Strict,
+            None,
+        ),
+        (
+            "the first test of a project fails",
+            report(""),
+            report("-b"),
+            Strict,
+            None,
+        ),
+        (
+            "old failures don't matter",
+            report("-a"),
+            report("-a -b"),
+            Strict,
+            None,
+        ),
+        (
+            "an old failure that is mended is fine",
+            report("-a"),
+            report("+a -b"),
+            Strict,
+            None,
+        ),
+        (
+            "no new test",
+            report("+a"),
+            report("+a"),
+            Normal,
+            Some(NoNewTest),
+        ),
+        (
+            "an old failure is no new test",
+            report("-a"),
+            report("-a"),
+            Normal,
+            Some(NoNewTest),
+        ),
+        (
+            "no new test, relaxed",
+            report("+a"),
+            report("+a"),
+            Relaxed,
+            None,
+        ),
+        (
+            "all new pass, strict",
+            report("+a"),
+            report("+a +b"),
+            Strict,
+            Some(EverythingPassed),
+        ),
+        (
+            "all new pass, normal",
+            report("+a"),
+            report("+a +b"),
+            Normal,
+            Some(EverythingPassed),
+        ),
+        (
+            "all new pass, relaxed",
+            report("+a"),
+            report("+a +b"),
+            Relaxed,
+            None,
+        ),
+        (
+            "all new are skipped",
+            report("+a"),
+            report("+a ~b"),
+            Normal,
+            Some(EverythingPassed),
+        ),
+        (
+            "some new pass, strict",
+            report("+a"),
+            report("+a +b -c"),
+            Strict,
+            Some(SomePassed),
+        ),
+        (
+            "some new pass, normal",
+            report("+a"),
+            report("+a +b -c"),
+            Normal,
+            None,
+        ),
+        (
+            "an old test fails",
+            report("+a"),
+            report("-a -b"),
+            Relaxed,
+            Some(OldTestFailed),
+        ),
+        (
+            "an old test vanishes",
+            report("+a"),
+            report("-b"),
+            Normal,
+            Some(OldTestGone),
+        ),
+        (
+            "an old test is skipped",
+            report("+a"),
+            report("~a -b"),
+            Normal,
+            Some(OldTestSkipped),
+        ),
+        (
+            "nothing is found",
+            report(""),
+            report(""),
+            Normal,
+            Some(NoTestsFound),
+        ),
+        (
+            "the suite breaks",
+            report("+a"),
+            broken("it is torn"),
+            Relaxed,
+            Some(CannotRun),
+        ),
+        (
+            "time is over",
+            report("+a"),
+            ended(CommandEnd::TimedOut),
+            Normal,
+            Some(CannotRun),
+        ),
+        (
+            "not started",
+            report("+a"),
+            ended(CommandEnd::NotStarted("gone".into())),
+            Normal,
+            Some(CannotRun),
+        ),
+        (
+            "killed",
+            report("+a"),
+            ended(CommandEnd::Exited(None)),
+            Normal,
+            Some(CannotRun),
+        ),
+        (
+            "no such command",
+            exit(0),
+            exit(127),
+            Relaxed,
+            Some(CannotRun),
+        ),
         ("exit status turns", exit(0), exit(1), Strict, None),
-        ("exit status stays good", exit(0), exit(0), Normal, Some(EverythingPassed)),
-        ("exit status was bad", exit(1), exit(1), Normal, Some(ExitStatusOnly)),
-        ("an item is missing", report("+a"), unloadable("", "+t/n.t"), Strict, None),
-        ("an item is missing, others run", report("+a"), unloadable("+a", "+t/n.t"), Strict, None),
-        ("the new test has a mistake", report("+a"), unloadable("", "-t/n.t"), Relaxed, Some(NewTestsDoNotLoad)),
-        ("one of each", report("+a"), unloadable("", "+t/n.t -t/n.t"), Normal, Some(NewTestsDoNotLoad)),
-        ("the code does not build", report("+a"), unloadable("", "-lib"), Normal, Some(ErrorOutsideNewTests)),
-        ("the code misses an item", report("+a"), unloadable("", "+lib +t/n.t"), Normal, Some(ErrorOutsideNewTests)),
-        ("an old test fails besides", report("+a"), unloadable("-a", "+t/n.t"), Normal, Some(OldTestFailed)),
-        ("a new one passes besides", report("+a"), unloadable("+a +b", "+t/n.t"), Strict, Some(SomePassed)),
-        ("errors of the base don't count", unloadable("", "-lib"), unloadable("", "-lib +t/n.t"), Strict, None),
+        (
+            "exit status stays good",
+            exit(0),
+            exit(0),
+            Normal,
+            Some(EverythingPassed),
+        ),
+        (
+            "exit status was bad",
+            exit(1),
+            exit(1),
+            Normal,
+            Some(ExitStatusOnly),
+        ),
+        (
+            "an item is missing",
+            report("+a"),
+            unloadable("", "+t/n.t"),
+            Strict,
+            None,
+        ),
+        (
+            "an item is missing, others run",
+            report("+a"),
+            unloadable("+a", "+t/n.t"),
+            Strict,
+            None,
+        ),
+        (
+            "the new test has a mistake",
+            report("+a"),
+            unloadable("", "-t/n.t"),
+            Relaxed,
+            Some(NewTestsDoNotLoad),
+        ),
+        (
+            "one of each",
+            report("+a"),
+            unloadable("", "+t/n.t -t/n.t"),
+            Normal,
+            Some(NewTestsDoNotLoad),
+        ),
+        (
+            "the code does not build",
+            report("+a"),
+            unloadable("", "-lib"),
+            Normal,
+            Some(ErrorOutsideNewTests),
+        ),
+        (
+            "the code misses an item",
+            report("+a"),
+            unloadable("", "+lib +t/n.t"),
+            Normal,
+            Some(ErrorOutsideNewTests),
+        ),
+        (
+            "an old test fails besides",
+            report("+a"),
+            unloadable("-a", "+t/n.t"),
+            Normal,
+            Some(OldTestFailed),
+        ),
+        (
+            "a new one passes besides",
+            report("+a"),
+            unloadable("+a +b", "+t/n.t"),
+            Strict,
+            Some(SomePassed),
+        ),
+        (
+            "errors of the base don't count",
+            unloadable("", "-lib"),
+            unloadable("", "-lib +t/n.t"),
+            Strict,
+            None,
+        ),
     ];
     for (name, base, after, strictness, expected) in cases {
         let proof = red(&base, &after, strictness);
@@ -102,7 +325,10 @@ fn red_is_judged_by_every_rule() {
         assert_eq!(proof.failure.is_none(), expected.is_none(), "{name}");
     }
     assert_eq!(red(&exit(1), &exit(1), Relaxed).waived, [ExitStatusOnly]);
-    assert!(!red(&exit(0), &exit(1), Normal).notes.is_empty(), "weaker proof is said");
+    assert!(
+        !red(&exit(0), &exit(1), Normal).notes.is_empty(),
+        "weaker proof is said"
+    );
 }
 
 #[test]
@@ -110,7 +336,10 @@ fn reds_failures_tell_a_test_that_is_no_test_from_one_that_passes() {
     let failure = |after: &str| red(&report("+a"), &report(after), Strictness::Normal).failure;
     assert_eq!(failure("+a +b"), Some(Failure::RedPassed));
     assert_eq!(failure("-a -b"), Some(Failure::Regression));
-    assert_eq!(red(&report(""), &report(""), Strictness::Normal).failure, Some(Failure::RedCannotRun));
+    assert_eq!(
+        red(&report(""), &report(""), Strictness::Normal).failure,
+        Some(Failure::RedCannotRun)
+    );
 }
 
 #[test]
@@ -118,8 +347,13 @@ fn a_red_that_does_not_load_may_break_nothing_else() {
     let after = unloadable("", "+t/n.t");
     let with = |without: &TestReport| {
         let (base, test_files) = (report("+a"), ["t/n.t".to_owned()]);
-        let work =
-            RedWork { base: &base, after: &after, rerun: None, without_tests: Some(without), test_files: &test_files };
+        let work = RedWork {
+            base: &base,
+            after: &after,
+            rerun: None,
+            without_tests: Some(without),
+            test_files: &test_files,
+        };
         judge_red(&work, Strictness::Normal)
     };
     assert_eq!(with(&report("+a")).reason, None);
@@ -134,13 +368,22 @@ fn a_red_that_does_not_load_may_break_nothing_else() {
 fn an_old_test_that_passes_again_is_flaky_in_red_and_a_new_one_does_not_count() {
     let (base, after) = (report("+a"), report("-a -b"));
     let judge = |rerun: &TestReport| {
-        let work = RedWork { base: &base, after: &after, rerun: Some(rerun), without_tests: None, test_files: &[] };
+        let work = RedWork {
+            base: &base,
+            after: &after,
+            rerun: Some(rerun),
+            without_tests: None,
+            test_files: &[],
+        };
         judge_red(&work, Strictness::Normal)
     };
     let flaky = judge(&report("+a -b"));
     assert_eq!((flaky.reason, flaky.flaky), (None, vec!["a".to_owned()]));
     assert_eq!(judge(&report("-a -b")).reason, Some(Reason::OldTestFailed));
-    assert_eq!(judge(&report("+a +b")).reason, Some(Reason::EverythingPassed));
+    assert_eq!(
+        judge(&report("+a +b")).reason,
+        Some(Reason::EverythingPassed)
+    );
     assert!(old_tests_got_worse(&base, &after));
     assert!(!old_tests_got_worse(&base, &report("+a -b")));
 }
@@ -158,14 +401,23 @@ fn a_test_that_failed_to_load_under_a_name_of_its_own_binds_nobody_to_that_name(
         file: file.map(ToOwned::to_owned),
         text: "No module named 'lib'".to_owned(),
     };
-    let mut after = TestReport { load_errors: vec![error(None)], ..report("+a -n.t -other") };
-    after.messages.insert("n.t".to_owned(), "No module named 'lib'\n".to_owned());
+    let mut after = TestReport {
+        load_errors: vec![error(None)],
+        ..report("+a -n.t -other")
+    };
+    after
+        .messages
+        .insert("n.t".to_owned(), "No module named 'lib'\n".to_owned());
     let proof = red(&report("+a"), &after, Strictness::Strict);
     assert_eq!(
         (proof.holds(), &proof.new[..], &proof.unloaded[..]),
         (true, &["other".into()][..], &["t/n.t".into()][..])
     );
-    let facts = RedFacts { new_tests: proof.new, unloaded: proof.unloaded, ..RedFacts::default() };
+    let facts = RedFacts {
+        new_tests: proof.new,
+        unloaded: proof.unloaded,
+        ..RedFacts::default()
+    };
     let judge = |tests: &str| {
         let (without_red, green) = (report("+a"), report(tests));
         let work = GreenWork {
@@ -180,51 +432,139 @@ fn a_test_that_failed_to_load_under_a_name_of_its_own_binds_nobody_to_that_name(
         judge_green(&work, Rules::default()).reason
     };
     assert_eq!(judge("+a +other +parses"), None);
-    assert_eq!(judge("+a +other"), Some(Reason::RedTestsMissing), "none of RED's file was run");
+    assert_eq!(
+        judge("+a +other"),
+        Some(Reason::RedTestsMissing),
+        "none of RED's file was run"
+    );
     assert_eq!(judge("+a +other -parses"), Some(Reason::RedTestsFail));
-    assert_eq!(judge("+a +parses"), Some(Reason::RedTestsMissing), "a name that was loaded binds");
+    assert_eq!(
+        judge("+a +parses"),
+        Some(Reason::RedTestsMissing),
+        "a name that was loaded binds"
+    );
 }
 
 /// Judges a GREEN whose RED added the test `n`.
 fn green(base: &TestReport, after: &TestReport, rerun: Option<&TestReport>, rules: Rules) -> Proof {
-    let red = RedFacts { new_tests: vec!["n".into()], unloaded: Vec::new(), ..RedFacts::default() };
+    let red = RedFacts {
+        new_tests: vec!["n".into()],
+        unloaded: Vec::new(),
+        ..RedFacts::default()
+    };
     let without_red = report("");
-    let work = GreenWork { base, without_red: &without_red, after, rerun, red: &red, tampered: &[], runner: &[] };
+    let work = GreenWork {
+        base,
+        without_red: &without_red,
+        after,
+        rerun,
+        red: &red,
+        tampered: &[],
+        runner: &[],
+    };
     judge_green(&work, rules)
 }
 
 #[test]
 fn green_is_judged_by_every_rule() {
     use Reason::{
-        CannotRun, ExitStatusOnly, NewTestFailed, OldTestFailed, OldTestGone, OldTestSkipped, RedTestsFail,
-        RedTestsMissing,
+        CannotRun, ExitStatusOnly, NewTestFailed, OldTestFailed, OldTestGone, OldTestSkipped,
+        RedTestsFail, RedTestsMissing,
     };
     for (name, base, after, expected) in [
         ("RED's test passes", report("+a -n"), report("+a +n"), None),
-        ("an old failure stays", report("-a -n"), report("-a +n"), None),
-        ("RED's test still fails", report("+a -n"), report("+a -n"), Some(RedTestsFail)),
-        ("RED's test is gone", report("+a -n"), report("+a"), Some(RedTestsMissing)),
-        ("RED's test is skipped", report("+a -n"), report("+a ~n"), Some(RedTestsMissing)),
-        ("an old test fails", report("+a -n"), report("-a +n"), Some(OldTestFailed)),
-        ("an old test is gone", report("+a -n"), report("+n"), Some(OldTestGone)),
-        ("an old test is skipped", report("+a -n"), report("~a +n"), Some(OldTestSkipped)),
-        ("a new test of its own fails", report("+a -n"), report("+a +n -x"), Some(NewTestFailed)),
-        ("the suite breaks", report("+a -n"), broken("it is torn"), Some(CannotRun)),
+        (
+            "an old failure stays",
+            report("-a -n"),
+            report("-a +n"),
+            None,
+        ),
+        (
+            "RED's test still fails",
+            report("+a -n"),
+            report("+a -n"),
+            Some(RedTestsFail),
+        ),
+        (
+            "RED's test is gone",
+            report("+a -n"),
+            report("+a"),
+            Some(RedTestsMissing),
+        ),
+        (
+            "RED's test is skipped",
+            report("+a -n"),
+            report("+a ~n"),
+            Some(RedTestsMissing),
+        ),
+        (
+            "an old test fails",
+            report("+a -n"),
+            report("-a +n"),
+            Some(OldTestFailed),
+        ),
+        (
+            "an old test is gone",
+            report("+a -n"),
+            report("+n"),
+            Some(OldTestGone),
+        ),
+        (
+            "an old test is skipped",
+            report("+a -n"),
+            report("~a +n"),
+            Some(OldTestSkipped),
+        ),
+        (
+            "a new test of its own fails",
+            report("+a -n"),
+            report("+a +n -x"),
+            Some(NewTestFailed),
+        ),
+        (
+            "the suite breaks",
+            report("+a -n"),
+            broken("it is torn"),
+            Some(CannotRun),
+        ),
         ("exit status turns", exit(1), exit(0), None),
-        ("exit status stays bad", exit(1), exit(1), Some(ExitStatusOnly)),
+        (
+            "exit status stays bad",
+            exit(1),
+            exit(1),
+            Some(ExitStatusOnly),
+        ),
     ] {
-        assert_eq!(green(&base, &after, None, Rules::default()).reason, expected, "{name}");
+        assert_eq!(
+            green(&base, &after, None, Rules::default()).reason,
+            expected,
+            "{name}"
+        );
     }
-    let flaky = green(&report("+a -n"), &report("-a +n"), Some(&report("+a +n")), Rules::default());
+    let flaky = green(
+        &report("+a -n"),
+        &report("-a +n"),
+        Some(&report("+a +n")),
+        Rules::default(),
+    );
     assert_eq!((flaky.failure, flaky.flaky), (None, vec!["a".to_owned()]));
-    let again = green(&report("+a -n"), &report("-a +n"), Some(&report("-a +n")), Rules::default());
+    let again = green(
+        &report("+a -n"),
+        &report("-a +n"),
+        Some(&report("-a +n")),
+        Rules::default(),
+    );
     assert_eq!(again.failure, Some(Failure::Regression));
 }
 
 #[test]
 fn green_keeps_the_files_of_red_and_of_the_test_runner() {
     let (base, after, without_red) = (report("-n"), report("+n"), report(""));
-    let red = RedFacts { new_tests: vec!["n".into()], unloaded: Vec::new(), ..RedFacts::default() };
+    let red = RedFacts {
+        new_tests: vec!["n".into()],
+        unloaded: Vec::new(),
+        ..RedFacts::default()
+    };
     let file = ["t/n.t".to_owned()];
     let work = GreenWork {
         base: &base,
@@ -236,22 +576,54 @@ fn green_keeps_the_files_of_red_and_of_the_test_runner() {
         runner: &[],
     };
     for (work, reason) in [
-        (GreenWork { tampered: &file, ..work }, Reason::RedTestsChanged),
-        (GreenWork { runner: &file, ..work }, Reason::TestRunnerChanged),
+        (
+            GreenWork {
+                tampered: &file,
+                ..work
+            },
+            Reason::RedTestsChanged,
+        ),
+        (
+            GreenWork {
+                runner: &file,
+                ..work
+            },
+            Reason::TestRunnerChanged,
+        ),
     ] {
         for strictness in [Strictness::Strict, Strictness::Normal] {
-            let proof = judge_green(&work, Rules { strictness, coverage_threshold: None, ..Rules::default() });
-            assert_eq!((proof.failure, proof.reason), (Some(Failure::TestsTampered), Some(reason)));
+            let proof = judge_green(
+                &work,
+                Rules {
+                    strictness,
+                    coverage_threshold: None,
+                    ..Rules::default()
+                },
+            );
+            assert_eq!(
+                (proof.failure, proof.reason),
+                (Some(Failure::TestsTampered), Some(reason))
+            );
         }
-        let proof =
-            judge_green(&work, Rules { strictness: Strictness::Relaxed, coverage_threshold: None, ..Rules::default() });
+        let proof = judge_green(
+            &work,
+            Rules {
+                strictness: Strictness::Relaxed,
+                coverage_threshold: None,
+                ..Rules::default()
+            },
+        );
         assert_eq!((proof.failure, proof.notes.len()), (None, 1));
     }
 }
 
 #[test]
 fn tests_that_could_not_be_loaded_have_to_run_in_green_and_old_ones_come_back() {
-    let red = RedFacts { new_tests: Vec::new(), unloaded: vec!["t/n.t".into()], ..RedFacts::default() };
+    let red = RedFacts {
+        new_tests: Vec::new(),
+        unloaded: vec!["t/n.t".into()],
+        ..RedFacts::default()
+    };
     let (base, without_red) = (unloadable("", "+t/n.t"), report("+a -b"));
     let judge = |after: &TestReport| {
         let work = GreenWork {
@@ -277,11 +649,19 @@ fn tests_that_could_not_be_loaded_have_to_run_in_green_and_old_ones_come_back() 
 #[test]
 fn coverage_counts_against_the_threshold_unless_it_was_worse_before() {
     let covering = |tests: &str, covered: Option<u64>| TestReport {
-        coverage: covered.map(|covered| Coverage { covered, total: 100, source: "lcov.info".to_owned() }),
+        coverage: covered.map(|covered| Coverage {
+            covered,
+            total: 100,
+            source: "lcov.info".to_owned(),
+        }),
         ..report(tests)
     };
     let judge = |before: Option<u64>, after: Option<u64>, strictness| {
-        let rules = Rules { strictness, coverage_threshold: Some(80.0), ..Rules::default() };
+        let rules = Rules {
+            strictness,
+            coverage_threshold: Some(80.0),
+            ..Rules::default()
+        };
         green(&covering("-n", before), &covering("+n", after), None, rules)
     };
     for (before, after, expected) in [
@@ -293,11 +673,21 @@ fn coverage_counts_against_the_threshold_unless_it_was_worse_before() {
         (Some(50), Some(49), Some(Reason::CoverageTooLow)),
         (Some(90), None, None),
     ] {
-        assert_eq!(judge(before, after, Strictness::Normal).reason, expected, "{before:?} {after:?}");
+        assert_eq!(
+            judge(before, after, Strictness::Normal).reason,
+            expected,
+            "{before:?} {after:?}"
+        );
     }
     assert_eq!(judge(Some(90), Some(10), Strictness::Relaxed).reason, None);
-    assert_eq!(judge(Some(90), None, Strictness::Normal).notes.len(), 1, "an unchecked threshold is said");
-    let coverage = judge(Some(50), Some(60), Strictness::Normal).coverage.expect("coverage");
+    assert_eq!(
+        judge(Some(90), None, Strictness::Normal).notes.len(),
+        1,
+        "an unchecked threshold is said"
+    );
+    let coverage = judge(Some(50), Some(60), Strictness::Normal)
+        .coverage
+        .expect("coverage");
     assert_eq!((coverage.before, coverage.after), (Some(50.0), 60.0));
 }
 
@@ -306,19 +696,43 @@ fn plain_work_may_break_nothing_and_leave_nothing_broken() {
     for (name, base, after, rerun, expected) in [
         ("nothing changes", "+a -b", "+a -b", None, None),
         ("new tests pass", "+a", "+a +b", None, None),
-        ("an old test fails", "+a", "-a", None, Some(Failure::Regression)),
-        ("an old test is gone", "+a +b", "+b", None, Some(Failure::Regression)),
+        (
+            "an old test fails",
+            "+a",
+            "-a",
+            None,
+            Some(Failure::Regression),
+        ),
+        (
+            "an old test is gone",
+            "+a +b",
+            "+b",
+            None,
+            Some(Failure::Regression),
+        ),
         ("an old failure is gone", "+a -b", "+a", None, None),
-        ("a new test fails", "+a", "+a -b", None, Some(Failure::Regression)),
+        (
+            "a new test fails",
+            "+a",
+            "+a -b",
+            None,
+            Some(Failure::Regression),
+        ),
         ("a new test is flaky", "+a", "+a -b", Some("+a +b"), None),
         ("an old test is flaky", "+a", "-a", Some("+a"), None),
     ] {
         let proof = judge_plain(&report(base), &report(after), rerun.map(report).as_ref());
         assert_eq!(proof.failure, expected, "{name}");
     }
-    assert_eq!(judge_plain(&report("+a"), &broken("x"), None).failure, Some(Failure::Regression));
+    assert_eq!(
+        judge_plain(&report("+a"), &broken("x"), None).failure,
+        Some(Failure::Regression)
+    );
     assert_eq!(judge_plain(&broken("x"), &broken("x"), None).failure, None);
-    assert_eq!(judge_plain(&exit(0), &exit(1), None).failure, Some(Failure::Regression));
+    assert_eq!(
+        judge_plain(&exit(0), &exit(1), None).failure,
+        Some(Failure::Regression)
+    );
     assert_eq!(judge_plain(&exit(1), &exit(1), None).failure, None);
 }
 
@@ -326,8 +740,20 @@ fn plain_work_may_break_nothing_and_leave_nothing_broken() {
 fn a_merged_tree_keeps_what_passes_on_either_side() {
     for (name, integration, branch, merged, expected) in [
         ("both are kept", "+a +i", "+a +b", "+a +i +b", None),
-        ("a test of the branch fails", "+a", "+a +b", "+a -b", Some(Failure::LandingRegression)),
-        ("a test of the integration branch fails", "+a +i", "+a", "+a -i", Some(Failure::LandingRegression)),
+        (
+            "a test of the branch fails",
+            "+a",
+            "+a +b",
+            "+a -b",
+            Some(Failure::LandingRegression),
+        ),
+        (
+            "a test of the integration branch fails",
+            "+a +i",
+            "+a",
+            "+a -i",
+            Some(Failure::LandingRegression),
+        ),
         ("what failed on both sides may fail", "-a", "-a", "-a", None),
     ] {
         let proof = judge_landing(&report(integration), &report(branch), &report(merged), None);
@@ -347,9 +773,15 @@ fn only_what_got_worse_is_run_again() {
 #[test]
 fn evidence_names_the_tests_with_what_they_printed_and_is_bounded() {
     let mut after = report("-a +n");
-    after.messages.insert("a".into(), "expected 1, got 2\n".repeat(1000));
+    after
+        .messages
+        .insert("a".into(), "expected 1, got 2\n".repeat(1000));
     let proof = judge_plain(&report("+a"), &after, None);
-    assert!(proof.evidence.starts_with("tests that passed before do not now:\n- a\n    expected 1, got 2\n"));
+    assert!(
+        proof
+            .evidence
+            .starts_with("tests that passed before do not now:\n- a\n    expected 1, got 2\n")
+    );
     assert!(proof.evidence.len() < 5_000);
 }
 
@@ -371,27 +803,52 @@ fn tests_are_known_by_their_paths() {
     ] {
         assert!(is_test_path(path), "{path}");
     }
-    for path in ["src/lib.rs", "latest.py", "contest.go", "src/attestation.rs", "README.md", "bin/test-tool/main.c"] {
+    for path in [
+        "src/lib.rs",
+        "latest.py",
+        "contest.go",
+        "src/attestation.rs",
+        "README.md",
+        "bin/test-tool/main.c",
+    ] {
         assert!(!is_test_path(path), "{path}");
     }
-    let change = |path: &str, kind| Change { path: path.into(), kind };
-    let with_tests = [change("t/a.t", ChangeKind::Added), change("lib.sh", ChangeKind::Modified)];
+    let change = |path: &str, kind| Change {
+        path: path.into(),
+        kind,
+    };
+    let with_tests = [
+        change("t/a.t", ChangeKind::Added),
+        change("lib.sh", ChangeKind::Modified),
+    ];
     assert_eq!(test_files_of_red(&with_tests), ["t/a.t"]);
-    let without = [change("check.sh", ChangeKind::Added), change("lib.sh", ChangeKind::Modified)];
+    let without = [
+        change("check.sh", ChangeKind::Added),
+        change("lib.sh", ChangeKind::Modified),
+    ];
     assert_eq!(test_files_of_red(&without), ["check.sh"]);
 }
 
 #[test]
 fn a_rust_file_may_hold_a_section_of_tests() {
     let section = |text| test_section("src/lib.rs", text);
-    assert_eq!(section("fn a() {}\n#[cfg(test)]\nmod tests {\n}\n"), Some("#[cfg(test)]\nmod tests {\n}\n"));
+    assert_eq!(
+        section("fn a() {}\n#[cfg(test)]\nmod tests {\n}\n"),
+        Some("#[cfg(test)]\nmod tests {\n}\n")
+    );
     assert_eq!(
         section("#[cfg(test)]\n#[path = \"x\"]\nmod tests { }"),
         Some("#[cfg(test)]\n#[path = \"x\"]\nmod tests { }")
     );
     assert_eq!(section("#[cfg(test)]\nmod tests;\nfn a() {}\n"), None);
-    assert_eq!(section("#[cfg(test)]\nuse a;\n\n#[cfg(test)]\nmod b { }"), Some("#[cfg(test)]\nmod b { }"));
+    assert_eq!(
+        section("#[cfg(test)]\nuse a;\n\n#[cfg(test)]\nmod b { }"),
+        Some("#[cfg(test)]\nmod b { }")
+    );
     assert_eq!(section("fn a() {}\n"), None);
-    assert_eq!(test_section("tests/a.rs", "#[cfg(test)]\nmod tests {}"), None);
+    assert_eq!(
+        test_section("tests/a.rs", "#[cfg(test)]\nmod tests {}"),
+        None
+    );
     assert_eq!(test_section("a.py", "#[cfg(test)]\nmod tests {}"), None);
 }

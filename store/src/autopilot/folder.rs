@@ -24,12 +24,18 @@ impl AutopilotFolder {
     /// # Errors
     /// There is no such git folder.
     pub fn in_home(home: &Home, git_dir: &Path) -> Result<Self, Error> {
-        Ok(Self { path: home.project(git_dir)?.path().to_owned(), log: Log::Activity })
+        Ok(Self {
+            path: home.project(git_dir)?.path().to_owned(),
+            log: Log::Activity,
+        })
     }
 
     /// Returns the place within a checkout: `.taskmaster/reports`.
     pub fn in_project(checkout: &Path) -> Self {
-        Self { path: checkout.join(".taskmaster/reports"), log: Log::Log }
+        Self {
+            path: checkout.join(".taskmaster/reports"),
+            log: Log::Log,
+        }
     }
 
     /// Creates the folders, and makes git ignore them where they lie in a checkout.
@@ -71,7 +77,10 @@ impl AutopilotFolder {
     /// The id is none of autopilot's.
     pub fn run(&self, id: &RunId) -> Result<AutopilotRun, Error> {
         name::check(id)?;
-        Ok(AutopilotRun::new(self.runs_folder().join(id.as_str()), self.log))
+        Ok(AutopilotRun::new(
+            self.runs_folder().join(id.as_str()),
+            self.log,
+        ))
     }
 
     /// Records a run as the current one of its tag, and of no other: a tag can be renamed.
@@ -100,7 +109,10 @@ impl AutopilotFolder {
     /// # Errors
     /// The pointer can't be removed.
     pub fn forget(&self, current: &CurrentRun) -> Result<(), Error> {
-        let file = self.tags_folder().join(encode(current.tag.as_str())).join("current-run.json");
+        let file = self
+            .tags_folder()
+            .join(encode(current.tag.as_str()))
+            .join("current-run.json");
         if read_json::<CurrentRun>(&file).is_ok_and(|known| known.run_id == current.run_id) {
             std::fs::remove_file(&file).map_err(Error::write(&file))?;
         }
@@ -114,17 +126,28 @@ impl AutopilotFolder {
     pub fn current_runs(&self) -> Result<Vec<CurrentRun>, Error> {
         let folder = self.tags_folder();
         let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries.collect::<io::Result<Vec<_>>>().map_err(Error::read(&folder))?,
+            Ok(entries) => entries
+                .collect::<io::Result<Vec<_>>>()
+                .map_err(Error::read(&folder))?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::read(&folder)(error)),
         };
-        let files = entries.iter().map(|entry| entry.path().join("current-run.json")).filter(|file| file.exists());
-        let mut runs: Vec<CurrentRun> = files.map(|file| read_json(&file)).collect::<Result<_, _>>()?;
+        let files = entries
+            .iter()
+            .map(|entry| entry.path().join("current-run.json"))
+            .filter(|file| file.exists());
+        let mut runs: Vec<CurrentRun> = files
+            .map(|file| read_json(&file))
+            .collect::<Result<_, _>>()?;
         for run in &runs {
             name::check(&run.run_id)?;
         }
         runs.sort_by(|left, right| {
-            (left.status, &right.start_time, &left.run_id).cmp(&(right.status, &left.start_time, &right.run_id))
+            (left.status, &right.start_time, &left.run_id).cmp(&(
+                right.status,
+                &left.start_time,
+                &right.run_id,
+            ))
         });
         Ok(runs)
     }
@@ -136,11 +159,16 @@ impl AutopilotFolder {
     pub fn runs(&self) -> Result<Vec<RunId>, Error> {
         let folder = self.runs_folder();
         let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries.collect::<io::Result<Vec<_>>>().map_err(Error::read(&folder))?,
+            Ok(entries) => entries
+                .collect::<io::Result<Vec<_>>>()
+                .map_err(Error::read(&folder))?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::read(&folder)(error)),
         };
-        let names = entries.iter().filter_map(|entry| entry.file_name().into_string().ok()).map(RunId::new);
+        let names = entries
+            .iter()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .map(RunId::new);
         let mut runs: Vec<RunId> = names.filter(|id| name::check(id).is_ok()).collect();
         runs.sort();
         Ok(runs)
@@ -190,14 +218,26 @@ mod tests {
         for run in &runs {
             folder.point(run).unwrap();
         }
-        let tags: Vec<String> = folder.current_runs().unwrap().iter().map(|run| run.tag.to_string()).collect();
+        let tags: Vec<String> = folder
+            .current_runs()
+            .unwrap()
+            .iter()
+            .map(|run| run.tag.to_string())
+            .collect();
         assert_eq!(tags, ["d", "c/..", "b", "a"]);
-        assert!(root.path().join(".taskmaster/reports/tags/.gitignore").exists());
+        assert!(
+            root.path()
+                .join(".taskmaster/reports/tags/.gitignore")
+                .exists()
+        );
     }
 
     impl CurrentRun {
         fn with_safe_id(self) -> Self {
-            Self { run_id: "c__task-1__x".into(), ..self }
+            Self {
+                run_id: "c__task-1__x".into(),
+                ..self
+            }
         }
     }
 
@@ -207,8 +247,18 @@ mod tests {
         let folder = AutopilotFolder::in_project(root.path());
         let run = current("a", PointerStatus::InProgress, 1);
         folder.point(&run).unwrap();
-        folder.point(&CurrentRun { tag: "b".into(), ..run.clone() }).unwrap();
-        let tags: Vec<String> = folder.current_runs().unwrap().iter().map(|run| run.tag.to_string()).collect();
+        folder
+            .point(&CurrentRun {
+                tag: "b".into(),
+                ..run.clone()
+            })
+            .unwrap();
+        let tags: Vec<String> = folder
+            .current_runs()
+            .unwrap()
+            .iter()
+            .map(|run| run.tag.to_string())
+            .collect();
         assert_eq!(tags, ["b"]);
     }
 
@@ -217,9 +267,14 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = AutopilotFolder::in_project(root.path());
         folder.create().unwrap();
-        let hostile = CurrentRun { run_id: "../../x__task-1__y".into(), ..current("a", PointerStatus::Paused, 1) };
+        let hostile = CurrentRun {
+            run_id: "../../x__task-1__y".into(),
+            ..current("a", PointerStatus::Paused, 1)
+        };
         assert!(folder.point(&hostile).is_err());
-        let file = root.path().join(".taskmaster/reports/tags/a/current-run.json");
+        let file = root
+            .path()
+            .join(".taskmaster/reports/tags/a/current-run.json");
         create_durable(file.parent().unwrap()).unwrap();
         write_json(&file, &hostile).unwrap();
         assert!(folder.current_runs().is_err());

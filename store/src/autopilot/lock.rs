@@ -29,7 +29,9 @@ impl AutopilotLock {
         for _ in 0..tries {
             match file.try_lock_exclusive() {
                 Ok(()) => return Ok(Self { _file: file }),
-                Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => {
+                Err(error)
+                    if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() =>
+                {
                     std::thread::sleep(PAUSE);
                 }
                 Err(error) => return Err(lock_error(&path)(error)),
@@ -53,7 +55,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = AutopilotFolder::in_project(root.path());
         let held = AutopilotLock::acquire(&folder, Duration::ZERO).unwrap();
-        assert!(matches!(AutopilotLock::acquire(&folder, Duration::ZERO), Err(Error::Busy { .. })));
+        assert!(matches!(
+            AutopilotLock::acquire(&folder, Duration::ZERO),
+            Err(Error::Busy { .. })
+        ));
         drop(held);
         AutopilotLock::acquire(&folder, Duration::ZERO).unwrap();
     }

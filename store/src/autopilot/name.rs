@@ -11,7 +11,11 @@ const LONGEST: usize = 250;
 /// Returns the id of a run that begins now: `master__task-7__2026-11-21T05-30-00-123Z`.
 pub fn autopilot_run_id(tag: &Tag, task: &TaskId, now: Timestamp) -> RunId {
     let time = format!("{:.3}", calendar_time(now)).replace([':', '.'], "-");
-    RunId::new(format!("{}{MARK}{}__{time}", encode(tag.as_str()), encode(task.as_str())))
+    RunId::new(format!(
+        "{}{MARK}{}__{time}",
+        encode(tag.as_str()),
+        encode(task.as_str())
+    ))
 }
 
 /// Tells whether a run is one of autopilot's.
@@ -23,7 +27,8 @@ pub fn is_autopilot_run(id: &RunId) -> bool {
 pub(super) fn check(id: &RunId) -> Result<(), Error> {
     let text = id.as_str();
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+%=".contains(&byte);
-    let is_name = !text.starts_with(['.', '-']) && text.len() <= LONGEST && text.bytes().all(is_safe);
+    let is_name =
+        !text.starts_with(['.', '-']) && text.len() <= LONGEST && text.bytes().all(is_safe);
     if is_name && is_autopilot_run(id) {
         return Ok(());
     }
@@ -43,11 +48,22 @@ mod tests {
 
     #[test]
     fn hostile_tags_and_tasks_make_safe_names() {
-        for (tag, task) in [("../..", "/etc"), (".", ""), ("a b", "1\n2"), (&*"x".repeat(900), "1")] {
+        for (tag, task) in [
+            ("../..", "/etc"),
+            (".", ""),
+            ("a b", "1\n2"),
+            (&*"x".repeat(900), "1"),
+        ] {
             let id = autopilot_run_id(&tag.into(), &task.into(), Timestamp(0));
             check(&id).unwrap();
         }
-        for bad in ["", "..", "../a__task-1__x", "-a__task-1__x", "20261121-014512-3fa9"] {
+        for bad in [
+            "",
+            "..",
+            "../a__task-1__x",
+            "-a__task-1__x",
+            "20261121-014512-3fa9",
+        ] {
             assert!(check(&bad.into()).is_err(), "{bad}");
         }
     }

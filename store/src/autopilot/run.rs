@@ -101,7 +101,10 @@ impl AutopilotRun {
     /// It can't be written.
     pub fn set_commits(&self, commits: &[CommitId]) -> Result<(), Error> {
         let path = self.path.join("commits.txt");
-        let text: String = commits.iter().flat_map(|commit| [commit.as_str(), "\n"]).collect();
+        let text: String = commits
+            .iter()
+            .flat_map(|commit| [commit.as_str(), "\n"])
+            .collect();
         if tm_untrusted::read(&path, MOST_BYTES).is_ok_and(|known| known == text.as_bytes()) {
             return Ok(());
         }
@@ -112,7 +115,12 @@ impl AutopilotRun {
     ///
     /// # Errors
     /// It can't be written.
-    pub fn set_test_results(&self, subtask: &TaskId, phase: &str, results: &impl Serialize) -> Result<(), Error> {
+    pub fn set_test_results(
+        &self,
+        subtask: &TaskId,
+        phase: &str,
+        results: &impl Serialize,
+    ) -> Result<(), Error> {
         write_json(&self.results_file(subtask, phase), results)
     }
 
@@ -122,7 +130,11 @@ impl AutopilotRun {
     }
 
     fn results_file(&self, subtask: &TaskId, phase: &str) -> PathBuf {
-        let name = format!("subtask-{}-{}.json", encode(subtask.as_str()), encode(phase));
+        let name = format!(
+            "subtask-{}-{}.json",
+            encode(subtask.as_str()),
+            encode(phase)
+        );
         self.path.join("test-results").join(name)
     }
 
@@ -150,7 +162,10 @@ impl AutopilotRun {
     pub fn append(&self, at: Timestamp, events: &[Value]) -> Result<(), Error> {
         let last = self.last_event();
         let mut log = ActivityLog::open(&self.activity())?;
-        for event in events.iter().filter(|event| event["seq"].as_u64().is_none_or(|number| number > last)) {
+        for event in events
+            .iter()
+            .filter(|event| event["seq"].as_u64().is_none_or(|number| number > last))
+        {
             log.append(at, event)?;
         }
         log.flush()
@@ -183,16 +198,28 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let run = AutopilotRun::new(root.path().into(), Log::Activity);
         assert_eq!(run.last_event(), 0);
-        let events = [json!({"event": "a", "seq": 1}), json!({"event": "b", "seq": 2})];
+        let events = [
+            json!({"event": "a", "seq": 1}),
+            json!({"event": "b", "seq": 2}),
+        ];
         run.append(Timestamp(0), &events[..1]).unwrap();
         // As a crash in the middle of a line leaves it.
-        let mut file = std::fs::OpenOptions::new().append(true).open(run.activity()).unwrap();
+        let mut file = std::fs::OpenOptions::new()
+            .append(true)
+            .open(run.activity())
+            .unwrap();
         std::io::Write::write_all(&mut file, b"{\"event\":\"b\",\"se").unwrap();
         assert_eq!(run.last_event(), 1);
         run.append(Timestamp(0), &events).unwrap();
         run.append(Timestamp(0), &events).unwrap();
         assert_eq!(run.last_event(), 2);
-        assert_eq!(std::fs::read_to_string(run.activity()).unwrap().lines().count(), 2);
+        assert_eq!(
+            std::fs::read_to_string(run.activity())
+                .unwrap()
+                .lines()
+                .count(),
+            2
+        );
     }
 
     #[test]
@@ -204,10 +231,13 @@ mod tests {
         run.set_manifest(&json!({})).unwrap();
         run.set_work_units(&json!([])).unwrap();
         run.set_commits(&["a".into(), "b".into()]).unwrap();
-        run.set_test_results(&"../1.1".into(), "red", &json!(1)).unwrap();
-        run.set_test_results(&"../1.1".into(), "red", &json!(2)).unwrap();
+        run.set_test_results(&"../1.1".into(), "red", &json!(1))
+            .unwrap();
+        run.set_test_results(&"../1.1".into(), "red", &json!(2))
+            .unwrap();
         run.set_final_results(&json!(3)).unwrap();
-        run.append(Timestamp(0), &[json!({"event": "phase:start"})]).unwrap();
+        run.append(Timestamp(0), &[json!({"event": "phase:start"})])
+            .unwrap();
         let mut names: Vec<String> = [run.path().to_owned(), run.path().join("test-results")]
             .iter()
             .flat_map(|folder| std::fs::read_dir(folder).unwrap())
@@ -227,7 +257,13 @@ mod tests {
                 "work-units.json",
             ]
         );
-        assert_eq!(std::fs::read_to_string(run.path().join("commits.txt")).unwrap(), "a\nb\n");
-        assert_eq!(AutopilotRun::new(root.path().into(), Log::Log).activity(), root.path().join("log.jsonl"));
+        assert_eq!(
+            std::fs::read_to_string(run.path().join("commits.txt")).unwrap(),
+            "a\nb\n"
+        );
+        assert_eq!(
+            AutopilotRun::new(root.path().into(), Log::Log).activity(),
+            root.path().join("log.jsonl")
+        );
     }
 }

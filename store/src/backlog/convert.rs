@@ -49,24 +49,49 @@ impl BacklogSource {
     ///
     /// # Errors
     /// As `read`; the target is there already, or can't be written.
-    pub fn convert(&self, options: &ReadOptions, target: &Path) -> Result<Conversion, BacklogError> {
+    pub fn convert(
+        &self,
+        options: &ReadOptions,
+        target: &Path,
+    ) -> Result<Conversion, BacklogError> {
         let kind = SourceKind::of_path(target);
-        let is_there = target.is_file() || std::fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some());
+        let is_there = target.is_file()
+            || std::fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some());
         if is_there {
             let refusal = super::Refusal::Taken(target.display().to_string());
-            return Err(BacklogError::Refused { path: self.path().to_owned(), refusal });
+            return Err(BacklogError::Refused {
+                path: self.path().to_owned(),
+                refusal,
+            });
         }
         let chosen = self.read(options)?;
-        let is_all = options.tag.is_none() && options.group.is_none() && kind != SourceKind::ClaudeTasks;
-        let tags = if is_all && !chosen.tags.is_empty() { chosen.tags.clone() } else { vec![chosen.tag.clone()] };
+        let is_all =
+            options.tag.is_none() && options.group.is_none() && kind != SourceKind::ClaudeTasks;
+        let tags = if is_all && !chosen.tags.is_empty() {
+            chosen.tags.clone()
+        } else {
+            vec![chosen.tag.clone()]
+        };
         let mut losses = self.losses_of_file(&chosen, &tags, kind);
         let mut lists = Vec::new();
         for tag in &tags {
-            let of_tag = ReadOptions { tag: Some(tag.clone()), environment_tag: None, group: options.group.clone() };
-            let of_tag = if self.kind() == SourceKind::ClaudeTasks { options.clone() } else { of_tag };
+            let of_tag = ReadOptions {
+                tag: Some(tag.clone()),
+                environment_tag: None,
+                group: options.group.clone(),
+            };
+            let of_tag = if self.kind() == SourceKind::ClaudeTasks {
+                options.clone()
+            } else {
+                of_tag
+            };
             let (backlog, entries) = self.read_entries(&of_tag)?;
             let entries = backlog.tasks.iter().zip(entries);
-            lists.push(entries.map(|(task, entry)| canonical(task, entry)).collect::<Vec<_>>());
+            lists.push(
+                entries
+                    .map(|(task, entry)| canonical(task, entry))
+                    .collect::<Vec<_>>(),
+            );
             if kind == SourceKind::ClaudeTasks {
                 losses_of_claude(&backlog.tasks, &mut losses);
             }
@@ -76,20 +101,32 @@ impl BacklogSource {
             SourceKind::ClaudeTasks => write_list(target, lists.into_iter().flatten())?,
             SourceKind::Yaml | SourceKind::TaskMaster => write_file(target, kind, &tags, lists)?,
         }
-        Ok(Conversion { kind, tags, tasks, losses })
+        Ok(Conversion {
+            kind,
+            tags,
+            tasks,
+            losses,
+        })
     }
 
     fn losses_of_file(&self, backlog: &Backlog, tags: &[Tag], kind: SourceKind) -> Vec<Loss> {
         let mut losses = Vec::new();
         let mut lose = |what: String| losses.push(Loss { task: None, what });
-        let left_out: Vec<String> =
-            backlog.tags.iter().filter(|tag| !tags.contains(tag)).map(|tag| format!("`{tag}`")).collect();
+        let left_out: Vec<String> = backlog
+            .tags
+            .iter()
+            .filter(|tag| !tags.contains(tag))
+            .map(|tag| format!("`{tag}`"))
+            .collect();
         if !left_out.is_empty() {
             lose(format!("tags {} are left out", left_out.join(", ")));
         }
         if self.kind() == SourceKind::Yaml && kind != SourceKind::Yaml {
             let text = self.text().unwrap_or_default();
-            if text.lines().any(|line| line.trim_start().starts_with('#') || line.contains(" #")) {
+            if text
+                .lines()
+                .any(|line| line.trim_start().starts_with('#') || line.contains(" #"))
+            {
                 lose("comments".to_owned());
             }
         }
@@ -135,8 +172,13 @@ fn canonical(task: &Task, entry: Value) -> Map<String, Value> {
 }
 
 fn subtasks(task: &Task, entries: Value) -> Value {
-    let Value::Array(entries) = entries else { return json!([]) };
-    let named = entries.into_iter().filter(|entry| !entry["id"].is_null()).zip(&task.subtasks);
+    let Value::Array(entries) = entries else {
+        return json!([]);
+    };
+    let named = entries
+        .into_iter()
+        .filter(|entry| !entry["id"].is_null())
+        .zip(&task.subtasks);
     let entry = |(entry, subtask): (Value, &Task)| {
         let mut fields = canonical(subtask, entry);
         let number = subtask.id.as_str().rsplit('.').next().unwrap_or_default();
@@ -156,9 +198,20 @@ fn spelled(id: &TaskId) -> Value {
 
 type Entries = Vec<Map<String, Value>>;
 
-fn write_file(target: &Path, kind: SourceKind, tags: &[Tag], lists: Vec<Entries>) -> Result<(), BacklogError> {
+fn write_file(
+    target: &Path,
+    kind: SourceKind,
+    tags: &[Tag],
+    lists: Vec<Entries>,
+) -> Result<(), BacklogError> {
     let is_yaml = kind == SourceKind::Yaml;
-    let entry = |fields: Map<String, Value>| if is_yaml { in_snake(fields) } else { Value::Object(fields) };
+    let entry = |fields: Map<String, Value>| {
+        if is_yaml {
+            in_snake(fields)
+        } else {
+            Value::Object(fields)
+        }
+    };
     let mut root = Map::new();
     for (tag, list) in tags.iter().zip(lists) {
         let list: Vec<Value> = list.into_iter().map(entry).collect();
@@ -192,17 +245,31 @@ fn in_snake(fields: Map<String, Value>) -> Value {
     Value::Object(fields)
 }
 
-fn write_list(target: &Path, tasks: impl Iterator<Item = Map<String, Value>>) -> Result<(), BacklogError> {
-    let tasks: Vec<Map<String, Value>> =
-        tasks.map(without_subtask_ids).map(|task| FieldNames::Claude.entry(task)).collect();
+fn write_list(
+    target: &Path,
+    tasks: impl Iterator<Item = Map<String, Value>>,
+) -> Result<(), BacklogError> {
+    let tasks: Vec<Map<String, Value>> = tasks
+        .map(without_subtask_ids)
+        .map(|task| FieldNames::Claude.entry(task))
+        .collect();
     let names: Vec<String> = tasks
         .iter()
         .map(|task| super::claude::file_name(target, task["id"].as_str().unwrap_or_default()))
         .collect::<Result<_, _>>()?;
-    let mut blocks: std::collections::BTreeMap<String, Vec<Value>> = std::collections::BTreeMap::new();
+    let mut blocks: std::collections::BTreeMap<String, Vec<Value>> =
+        std::collections::BTreeMap::new();
     for task in &tasks {
-        for on in task["blockedBy"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            blocks.entry(on.to_owned()).or_default().push(task["id"].clone());
+        for on in task["blockedBy"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+        {
+            blocks
+                .entry(on.to_owned())
+                .or_default()
+                .push(task["id"].clone());
         }
     }
     if tasks.is_empty() {
@@ -210,10 +277,12 @@ fn write_list(target: &Path, tasks: impl Iterator<Item = Map<String, Value>>) ->
         write(&target.join(super::claude::WATERMARK), "0")?;
     }
     for (name, mut task) in names.iter().zip(tasks) {
-        let waiting = blocks.remove(task["id"].as_str().unwrap_or_default()).unwrap_or_default();
+        let waiting = blocks
+            .remove(task["id"].as_str().unwrap_or_default())
+            .unwrap_or_default();
         task.insert("blocks".to_owned(), json!(waiting));
-        let text =
-            serde_json::to_string_pretty(&task).map_err(|error| BacklogError::syntax(target, error.to_string()))?;
+        let text = serde_json::to_string_pretty(&task)
+            .map_err(|error| BacklogError::syntax(target, error.to_string()))?;
         write(&target.join(name), &(text + "\n"))?;
     }
     Ok(())
@@ -227,21 +296,37 @@ fn without_subtask_ids(mut task: Map<String, Value>) -> Map<String, Value> {
         None => id.clone(),
     };
     let mut seen = BTreeSet::new();
-    let ids: Vec<Value> = task["dependencies"].as_array().into_iter().flatten().map(to_task).collect();
-    let ids = ids.into_iter().filter(|id| *id != own && seen.insert(id.to_string())).collect();
+    let ids: Vec<Value> = task["dependencies"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(to_task)
+        .collect();
+    let ids = ids
+        .into_iter()
+        .filter(|id| *id != own && seen.insert(id.to_string()))
+        .collect();
     task.insert("dependencies".to_owned(), Value::Array(ids));
     task
 }
 
 fn write(target: &Path, text: &str) -> Result<(), BacklogError> {
-    let failed = |source| BacklogError::Write { path: target.to_owned(), source };
+    let failed = |source| BacklogError::Write {
+        path: target.to_owned(),
+        source,
+    };
     std::fs::create_dir_all(atomic::folder_of(target)).map_err(failed)?;
     atomic::replace(target, text.as_bytes()).map_err(failed)
 }
 
 fn losses_of_claude(tasks: &[Task], losses: &mut Vec<Loss>) {
     for task in tasks {
-        let mut lose = |what: String| losses.push(Loss { task: Some(task.id.clone()), what });
+        let mut lose = |what: String| {
+            losses.push(Loss {
+                task: Some(task.id.clone()),
+                what,
+            })
+        };
         let spelled = claude_status(&task.status);
         if Status::from(spelled) != task.status {
             lose(format!("status `{}` becomes `{spelled}`", task.status));
@@ -251,8 +336,14 @@ fn losses_of_claude(tasks: &[Task], losses: &mut Vec<Loss>) {
             1 => lose("its subtask".to_owned()),
             count => lose(format!("its {count} subtasks")),
         }
-        for id in task.dependencies.iter().filter(|id| id.as_str().contains('.')) {
-            lose(format!("the dependency on subtask `{id}` becomes one on its task"));
+        for id in task
+            .dependencies
+            .iter()
+            .filter(|id| id.as_str().contains('.'))
+        {
+            lose(format!(
+                "the dependency on subtask `{id}` becomes one on its task"
+            ));
         }
     }
 }

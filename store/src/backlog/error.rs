@@ -89,6 +89,10 @@ pub enum BacklogError {
 impl BacklogError {
     /// A file is not in its format, nobody knows where.
     pub(super) fn syntax(path: &std::path::Path, why: impl Into<String>) -> Self {
-        Self::Syntax { path: path.to_owned(), why: why.into(), position: None }
+        Self::Syntax {
+            path: path.to_owned(),
+            why: why.into(),
+            position: None,
+        }
     }
 }

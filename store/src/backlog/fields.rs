@@ -17,9 +17,20 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn warn(&mut self, at: Value<'_>, task: Option<&TaskId>, field: &str, message: impl Into<String>) {
+    pub(super) fn warn(
+        &mut self,
+        at: Value<'_>,
+        task: Option<&TaskId>,
+        field: &str,
+        message: impl Into<String>,
+    ) {
         let (task, field, message) = (task.cloned(), field.to_owned(), message.into());
-        self.warnings.push(Warning { task, field, message, position: None });
+        self.warnings.push(Warning {
+            task,
+            field,
+            message,
+            position: None,
+        });
         self.nodes.push(at.node_index());
     }
 
@@ -54,13 +65,22 @@ impl Reader {
 
     /// Reads a value that is one task.
     pub(super) fn one(&mut self, value: Value<'_>) -> Vec<Task> {
-        id(value).map(|id| self.task(value, &id, None)).into_iter().collect()
+        id(value)
+            .map(|id| self.task(value, &id, None))
+            .into_iter()
+            .collect()
     }
 
     /// Reads one task; `parent` is given for a subtask, with the numbers of its siblings.
-    fn task(&mut self, value: Value<'_>, id: &str, parent: Option<(&str, &BTreeSet<String>)>) -> Task {
+    fn task(
+        &mut self,
+        value: Value<'_>,
+        id: &str,
+        parent: Option<(&str, &BTreeSet<String>)>,
+    ) -> Task {
         let number = id.rsplit('.').next().unwrap_or(id).to_owned();
-        let absolute = parent.map_or_else(|| id.to_owned(), |(parent, _)| format!("{parent}.{number}"));
+        let absolute =
+            parent.map_or_else(|| id.to_owned(), |(parent, _)| format!("{parent}.{number}"));
         let mut task = Task::new(absolute.as_str(), self.title(value, &absolute));
         task.description = text(value, &["description"]);
         task.details = text(value, &["details"]);
@@ -69,7 +89,11 @@ impl Reader {
         task.category = member(value, &["category"]).and_then(plain);
         self.standing(value, &mut task);
         self.metadata(value, &mut task);
-        self.dependencies(value, &mut task, parent.map(|(parent, siblings)| (parent, siblings, number.as_str())));
+        self.dependencies(
+            value,
+            &mut task,
+            parent.map(|(parent, siblings)| (parent, siblings, number.as_str())),
+        );
         self.subtasks(value, &mut task, &absolute, parent.is_some());
         task
     }
@@ -81,7 +105,9 @@ impl Reader {
         if title.is_empty() {
             self.warn(value, Some(&id), "title", "is missing");
         }
-        let Some((end, _)) = title.char_indices().nth(LONGEST_TITLE) else { return title };
+        let Some((end, _)) = title.char_indices().nth(LONGEST_TITLE) else {
+            return title;
+        };
         self.warn(
             value,
             Some(&id),
@@ -100,22 +126,39 @@ impl Reader {
         }
         if let Status::Other(status) = &task.status {
             let at = value.get("status").unwrap_or(value);
-            self.warn(at, Some(&id), "status", format!("`{status}` is not known; the task is left alone"));
+            self.warn(
+                at,
+                Some(&id),
+                "status",
+                format!("`{status}` is not known; the task is left alone"),
+            );
         }
         let written = member(value, &["priority"]);
         if let Some((at, priority)) = written.and_then(|at| Some((at, plain(at)?))) {
             match Priority::parse(&priority) {
                 Some(priority) => task.priority = priority,
-                None => self.warn(at, Some(&id), "priority", format!("`{priority}` is not known; read as `medium`")),
+                None => self.warn(
+                    at,
+                    Some(&id),
+                    "priority",
+                    format!("`{priority}` is not known; read as `medium`"),
+                ),
             }
         }
-        task.complexity = member(value, &["complexity"]).and_then(plain).and_then(|text| Complexity::parse(&text));
+        task.complexity = member(value, &["complexity"])
+            .and_then(plain)
+            .and_then(|text| Complexity::parse(&text));
     }
 
     fn metadata(&mut self, value: Value<'_>, task: &mut Task) {
-        let Some(metadata) = member(value, &["metadata"]) else { return };
+        let Some(metadata) = member(value, &["metadata"]) else {
+            return;
+        };
         let field = |name: &str| metadata.get(name).and_then(plain);
-        for (place, name) in [(&mut task.details, "details"), (&mut task.test_strategy, "test_strategy")] {
+        for (place, name) in [
+            (&mut task.details, "details"),
+            (&mut task.test_strategy, "test_strategy"),
+        ] {
             if place.is_empty() {
                 *place = text(metadata, &[name]);
             }
@@ -129,7 +172,9 @@ impl Reader {
         task.group = field("task_group");
         task.test_command = field("test_command");
         task.timeout_minutes = field("timeout_minutes").and_then(|text| text.parse().ok());
-        task.complexity = task.complexity.or_else(|| Complexity::parse(&field("complexity")?));
+        task.complexity = task
+            .complexity
+            .or_else(|| Complexity::parse(&field("complexity")?));
         if let Some(priority) = field("priority").and_then(|text| Priority::parse(&text)) {
             task.priority = priority;
         }
@@ -149,24 +194,48 @@ impl Reader {
                 );
             }
         };
-        task.tdd = Some(TddMark { half, paired_task_id: field("paired_task_id").map(TaskId::from) });
+        task.tdd = Some(TddMark {
+            half,
+            paired_task_id: field("paired_task_id").map(TaskId::from),
+        });
     }
 
     /// A subtask's number names a sibling when there is one of that number, else a task; with a dot it is absolute.
-    fn dependencies(&mut self, value: Value<'_>, task: &mut Task, within: Option<(&str, &BTreeSet<String>, &str)>) {
-        let Some(list) = member(value, &["dependencies", "blockedBy"]) else { return };
+    fn dependencies(
+        &mut self,
+        value: Value<'_>,
+        task: &mut Task,
+        within: Option<(&str, &BTreeSet<String>, &str)>,
+    ) {
+        let Some(list) = member(value, &["dependencies", "blockedBy"]) else {
+            return;
+        };
         let mut written = Vec::new();
         if list.kind() == Kind::Array {
             for element in list.elements() {
                 match plain(element) {
                     Some(id) => written.push(id),
-                    None => self.warn(element, Some(&task.id), "dependencies", "an entry that is no id is left out"),
+                    None => self.warn(
+                        element,
+                        Some(&task.id),
+                        "dependencies",
+                        "an entry that is no id is left out",
+                    ),
                 }
             }
         } else {
             let text = plain(list).unwrap_or_default();
-            written.extend(text.split(',').map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()));
-            self.warn(list, Some(&task.id), "dependencies", "is not a list; read as ids between commas");
+            written.extend(
+                text.split(',')
+                    .map(|id| id.trim().to_owned())
+                    .filter(|id| !id.is_empty()),
+            );
+            self.warn(
+                list,
+                Some(&task.id),
+                "dependencies",
+                "is not a list; read as ids between commas",
+            );
         }
         let mut seen = BTreeSet::new();
         for written in written {
@@ -183,10 +252,18 @@ impl Reader {
     }
 
     fn subtasks(&mut self, value: Value<'_>, task: &mut Task, absolute: &str, is_subtask: bool) {
-        let Some(list) = member(value, &["subtasks"]).filter(|list| list.kind() == Kind::Array) else { return };
+        let Some(list) = member(value, &["subtasks"]).filter(|list| list.kind() == Kind::Array)
+        else {
+            return;
+        };
         if is_subtask {
             if list.elements().next().is_some() {
-                self.warn(list, Some(&task.id.clone()), "subtasks", "subtasks of a subtask are left out");
+                self.warn(
+                    list,
+                    Some(&task.id.clone()),
+                    "subtasks",
+                    "subtasks of a subtask are left out",
+                );
             }
             return;
         }
@@ -201,7 +278,12 @@ impl Reader {
                     }
                     task.subtasks.push(subtask);
                 }
-                None => self.warn(value, Some(&task.id.clone()), "subtasks", "an entry without an id is left out"),
+                None => self.warn(
+                    value,
+                    Some(&task.id.clone()),
+                    "subtasks",
+                    "an entry without an id is left out",
+                ),
             }
         }
     }
@@ -214,38 +296,62 @@ impl Reader {
         mut tasks: Vec<Task>,
         group: Option<&str>,
     ) -> Backlog {
-        let numbers = tasks.iter().filter_map(|task| task.id.as_str().rsplit('.').next()?.parse::<u64>().ok());
+        let numbers = tasks
+            .iter()
+            .filter_map(|task| task.id.as_str().rsplit('.').next()?.parse::<u64>().ok());
         let next_number = numbers.max().unwrap_or(0).saturating_add(1);
         if let Some(group) = group {
             tasks.retain(|task| task.group.as_deref() == Some(group));
         }
-        Backlog { tag, tags, tasks, warnings: self.warnings, next_number }
+        Backlog {
+            tag,
+            tags,
+            tasks,
+            warnings: self.warnings,
+            next_number,
+        }
     }
 }
 
 /// Returns the id of an entry as it is written: `1.10` stays `1.10`.
 pub(super) fn id(value: Value<'_>) -> Option<String> {
-    value.get("id").and_then(plain).filter(|id| !id.trim().is_empty())
+    value
+        .get("id")
+        .and_then(plain)
+        .filter(|id| !id.trim().is_empty())
 }
 
 /// Returns the first member of one of these names that is not null.
 pub(super) fn member<'d>(value: Value<'d>, names: &[&str]) -> Option<Value<'d>> {
-    names.iter().filter_map(|name| value.get(name)).find(|value| value.kind() != Kind::Null)
+    names
+        .iter()
+        .filter_map(|name| value.get(name))
+        .find(|value| value.kind() != Kind::Null)
 }
 
 /// Returns text as it is and numbers and words as they are written.
 pub(super) fn plain(value: Value<'_>) -> Option<String> {
     match value.kind() {
         Kind::Object | Kind::Array | Kind::Null => None,
-        _ => Some(value.text().map_or_else(|| value.raw().to_owned(), std::borrow::Cow::into_owned)),
+        _ => Some(
+            value
+                .text()
+                .map_or_else(|| value.raw().to_owned(), std::borrow::Cow::into_owned),
+        ),
     }
 }
 
 /// Returns text for people and agents: what orders a terminal about is left out, wherever it is shown later.
 fn text(value: Value<'_>, names: &[&str]) -> String {
-    let Some(value) = member(value, names) else { return String::new() };
+    let Some(value) = member(value, names) else {
+        return String::new();
+    };
     let text = match value.kind() {
-        Kind::Array => value.elements().filter_map(plain).collect::<Vec<_>>().join("\n"),
+        Kind::Array => value
+            .elements()
+            .filter_map(plain)
+            .collect::<Vec<_>>()
+            .join("\n"),
         _ => plain(value).unwrap_or_default(),
     };
     tm_untrusted::shown(&text).into_owned()
@@ -253,12 +359,23 @@ fn text(value: Value<'_>, names: &[&str]) -> String {
 
 /// Acceptance criteria: a list, a text of lines, or the boxes to tick in the description.
 fn criteria(value: Value<'_>, description: &str) -> Vec<String> {
-    let clean = |line: &str| line.trim().trim_start_matches(['-', '*', '•']).trim().to_owned();
+    let clean = |line: &str| {
+        line.trim()
+            .trim_start_matches(['-', '*', '•'])
+            .trim()
+            .to_owned()
+    };
     let written = text(value, &["acceptanceCriteria", "acceptance_criteria"]);
-    let listed: Vec<String> = written.lines().map(clean).filter(|line| !line.is_empty()).collect();
+    let listed: Vec<String> = written
+        .lines()
+        .map(clean)
+        .filter(|line| !line.is_empty())
+        .collect();
     if !listed.is_empty() {
         return listed;
     }
-    let boxes = description.lines().filter_map(|line| line.trim().strip_prefix("- [ ]"));
+    let boxes = description
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- [ ]"));
     boxes.map(clean).filter(|line| !line.is_empty()).collect()
 }

@@ -38,7 +38,12 @@ impl FileLock {
         loop {
             match DirBuilder::new().mode(0o777 | STICKY).create(&path) {
                 Ok(()) => match show_life(&path) {
-                    Shown::Alive(alive) => return Ok(Self { path, _alive: alive }),
+                    Shown::Alive(alive) => {
+                        return Ok(Self {
+                            path,
+                            _alive: alive,
+                        });
+                    }
                     Shown::TooLate => continue,
                 },
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -91,9 +96,12 @@ fn remove_abandoned(path: &Path) -> bool {
     if !std::fs::symlink_metadata(path).is_ok_and(|metadata| is_ours(&metadata)) {
         return false;
     }
-    let Ok(folder) = File::open(path) else { return false };
-    let is_abandoned =
-        unreliable_for_locks(&folder).is_none() && folder.try_lock_exclusive().is_ok() && is_at(&folder, path);
+    let Ok(folder) = File::open(path) else {
+        return false;
+    };
+    let is_abandoned = unreliable_for_locks(&folder).is_none()
+        && folder.try_lock_exclusive().is_ok()
+        && is_at(&folder, path);
     if is_abandoned {
         remove(path);
     }
@@ -103,7 +111,10 @@ fn remove_abandoned(path: &Path) -> bool {
 fn is_at(folder: &File, path: &Path) -> bool {
     let place = |metadata: Metadata| (metadata.dev(), metadata.ino());
     let found = std::fs::symlink_metadata(path).map(place);
-    folder.metadata().map(place).is_ok_and(|opened| found.is_ok_and(|found| found == opened))
+    folder
+        .metadata()
+        .map(place)
+        .is_ok_and(|opened| found.is_ok_and(|found| found == opened))
 }
 
 fn is_stale(path: &Path) -> bool {
@@ -124,7 +135,10 @@ mod tests {
     fn a_lock_that_a_dead_tm_left_behind_is_removed_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tasks.json.lock");
-        DirBuilder::new().mode(0o777 | STICKY).create(&path).unwrap();
+        DirBuilder::new()
+            .mode(0o777 | STICKY)
+            .create(&path)
+            .unwrap();
         assert!(remove_abandoned(&path) && !path.exists());
     }
 

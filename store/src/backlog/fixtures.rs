@@ -12,13 +12,22 @@ const COUNT: usize = 10;
 /// The fixtures, and the backlogs of the folder that `TM_CORPUS` names, if any.
 fn all() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let entries =
-        |folder: PathBuf| std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let entries = |folder: PathBuf| {
+        std::fs::read_dir(folder)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").path())
+    };
     let mut found: Vec<PathBuf> = entries(own).collect();
     assert_eq!(found.len(), COUNT, "{found:?}");
-    if let Some(corpus) = std::env::var_os("TM_CORPUS").map(PathBuf::from).filter(|path| path.exists()) {
+    if let Some(corpus) = std::env::var_os("TM_CORPUS")
+        .map(PathBuf::from)
+        .filter(|path| path.exists())
+    {
         let before = found.len();
-        found.extend(entries(corpus).filter(|path| path.extension().is_some_and(|extension| extension == "json")));
+        found.extend(entries(corpus).filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        }));
         assert!(found.len() > before, "TM_CORPUS holds no backlog");
     }
     found.sort();
@@ -43,7 +52,10 @@ impl Copy {
         } else {
             std::fs::copy(fixture, &path).expect("a copy");
         }
-        Self { _folder: folder, path }
+        Self {
+            _folder: folder,
+            path,
+        }
     }
 
     fn source(&self) -> BacklogSource {
@@ -52,16 +64,32 @@ impl Copy {
 
     fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let files = if self.path.is_dir() {
-            std::fs::read_dir(&self.path).expect("a folder").flatten().map(|entry| entry.path()).collect()
+            std::fs::read_dir(&self.path)
+                .expect("a folder")
+                .flatten()
+                .map(|entry| entry.path())
+                .collect()
         } else {
             vec![self.path.clone()]
         };
-        files.into_iter().map(|file| (file.clone(), std::fs::read(file).expect("a file"))).collect()
+        files
+            .into_iter()
+            .map(|file| (file.clone(), std::fs::read(file).expect("a file")))
+            .collect()
     }
 
     fn tags(&self) -> Vec<ReadOptions> {
-        let tags = self.source().read(&ReadOptions::default()).expect("a backlog").tags;
-        tags.into_iter().map(|tag| ReadOptions { tag: Some(tag), ..ReadOptions::default() }).collect()
+        let tags = self
+            .source()
+            .read(&ReadOptions::default())
+            .expect("a backlog")
+            .tags;
+        tags.into_iter()
+            .map(|tag| ReadOptions {
+                tag: Some(tag),
+                ..ReadOptions::default()
+            })
+            .collect()
     }
 
     fn read(&self, options: &ReadOptions) -> Backlog {
@@ -70,7 +98,9 @@ impl Copy {
 }
 
 fn with_subtasks(tasks: &[Task]) -> impl Iterator<Item = &Task> {
-    tasks.iter().flat_map(|task| std::iter::once(task).chain(&task.subtasks))
+    tasks
+        .iter()
+        .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
 }
 
 #[test]
@@ -83,15 +113,26 @@ fn a_status_goes_there_and_back_and_leaves_every_byte() {
             let backlog = copy.read(&options);
             let known = |task: &&Task| Status::KNOWN.contains(&task.status);
             // Who is alone of its id, and whose status says what it is read as.
-            for task in
-                with_subtasks(&backlog.tasks).filter(known).filter(|task| task.status == Status::Pending).take(4)
+            for task in with_subtasks(&backlog.tasks)
+                .filter(known)
+                .filter(|task| task.status == Status::Pending)
+                .take(4)
             {
-                if backlog.warnings.iter().any(|warning| warning.task.as_ref() == Some(&task.id)) {
+                if backlog
+                    .warnings
+                    .iter()
+                    .any(|warning| warning.task.as_ref() == Some(&task.id))
+                {
                     continue;
                 }
                 for status in [Status::Done, task.status.clone()] {
-                    let change = StatusChange { id: task.id.clone(), status };
-                    copy.source().set_statuses(&backlog.tag, &[change], RollUp::None, None).expect("set");
+                    let change = StatusChange {
+                        id: task.id.clone(),
+                        status,
+                    };
+                    copy.source()
+                        .set_statuses(&backlog.tag, &[change], RollUp::None, None)
+                        .expect("set");
                 }
                 changed += 1;
             }
@@ -108,13 +149,28 @@ fn every_change_keeps_what_it_does_not_touch() {
         for options in copy.tags() {
             let before = copy.read(&options);
             let bytes = copy.bytes();
-            let fields = vec![("title".to_owned(), serde_json::json!("New: \"one\"\nwith # and {}"))];
-            let added = copy.source().change(&options, |_| vec![Change::AddTask { fields: fields.clone() }]);
-            let id = added.unwrap_or_else(|error| panic!("{}: {error}", fixture.display()))[0].ids[0].clone();
+            let fields = vec![(
+                "title".to_owned(),
+                serde_json::json!("New: \"one\"\nwith # and {}"),
+            )];
+            let added = copy.source().change(&options, |_| {
+                vec![Change::AddTask {
+                    fields: fields.clone(),
+                }]
+            });
+            let id = added.unwrap_or_else(|error| panic!("{}: {error}", fixture.display()))[0].ids
+                [0]
+            .clone();
             let after = copy.read(&options);
             assert_eq!(after.tasks.len(), before.tasks.len() + 1);
             assert!(before.tasks.iter().all(|task| after.tasks.contains(task)));
-            copy.source().change(&options, |_| vec![Change::Remove { ids: vec![id.clone()] }]).expect("removed");
+            copy.source()
+                .change(&options, |_| {
+                    vec![Change::Remove {
+                        ids: vec![id.clone()],
+                    }]
+                })
+                .expect("removed");
             let mut left = copy.bytes();
             left.retain(|path, _| !path.ends_with(".highwatermark"));
             let mut expected = bytes;
@@ -133,7 +189,12 @@ fn a_second_repair_finds_nothing() {
             let planned = copy.source().repairs(&options).expect("repairs");
             assert_eq!(copy.source().repair(&options).expect("repaired"), planned);
             count += planned.len();
-            assert_eq!(copy.source().repairs(&options).expect("repairs"), [], "{}", fixture.display());
+            assert_eq!(
+                copy.source().repairs(&options).expect("repairs"),
+                [],
+                "{}",
+                fixture.display()
+            );
             assert_eq!(repairs(&copy.read(&options).tasks, CycleRepair::Leave), []);
         }
     }
@@ -146,7 +207,11 @@ fn every_oddity_says_where_it_stands() {
         let copy = Copy::of(&fixture);
         for options in copy.tags() {
             for warning in copy.read(&options).warnings {
-                assert!(warning.position.is_some(), "{}: {warning}", fixture.display());
+                assert!(
+                    warning.position.is_some(),
+                    "{}: {warning}",
+                    fixture.display()
+                );
             }
         }
     }
@@ -154,11 +219,16 @@ fn every_oddity_says_where_it_stands() {
     let warnings = copy.read(&ReadOptions::default()).warnings;
     let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert!(
-        told.contains(&"task `1`, `priority` (line 2): `URGENT` is not known; read as `medium`".to_owned()),
+        told.contains(
+            &"task `1`, `priority` (line 2): `URGENT` is not known; read as `medium`".to_owned()
+        ),
         "{told:?}"
     );
     assert!(
-        told.contains(&"task `3`, `dependencies` (line 4): is not a list; read as ids between commas".to_owned()),
+        told.contains(
+            &"task `3`, `dependencies` (line 4): is not a list; read as ids between commas"
+                .to_owned()
+        ),
         "{told:?}"
     );
 }
@@ -187,25 +257,61 @@ fn there_and_back_is_the_same_model_but_for_what_is_named() {
         }
         for name in ["there.yaml", "there.json", "there"] {
             let there = copy.path.with_file_name(name);
-            let conversion = copy.source().convert(&ReadOptions::default(), &there).expect("converted");
-            let of_task = |task: &Task| conversion.losses.iter().all(|loss| loss.task.as_ref() != Some(&task.id));
+            let conversion = copy
+                .source()
+                .convert(&ReadOptions::default(), &there)
+                .expect("converted");
+            let of_task = |task: &Task| {
+                conversion
+                    .losses
+                    .iter()
+                    .all(|loss| loss.task.as_ref() != Some(&task.id))
+            };
             let back = there.with_file_name(format!("{name}-back.json"));
             let source = BacklogSource::at(&there).expect("a source");
-            source.convert(&ReadOptions::default(), &back).expect("converted back");
+            source
+                .convert(&ReadOptions::default(), &back)
+                .expect("converted back");
             for options in copy.tags() {
-                let kept: Vec<Task> = copy.read(&options).tasks.into_iter().filter(of_task).collect();
-                let tag = if conversion.kind == SourceKind::ClaudeTasks { None } else { options.tag.clone() };
+                let kept: Vec<Task> = copy
+                    .read(&options)
+                    .tasks
+                    .into_iter()
+                    .filter(of_task)
+                    .collect();
+                let tag = if conversion.kind == SourceKind::ClaudeTasks {
+                    None
+                } else {
+                    options.tag.clone()
+                };
                 if conversion.kind == SourceKind::ClaudeTasks
                     && copy.read(&ReadOptions::default()).tag != options.tag.clone().expect("a tag")
                 {
                     continue;
                 }
-                let options = ReadOptions { tag, ..ReadOptions::default() };
-                let returned = BacklogSource::at(&back).expect("a source").read(&options).expect("a backlog").tasks;
+                let options = ReadOptions {
+                    tag,
+                    ..ReadOptions::default()
+                };
+                let returned = BacklogSource::at(&back)
+                    .expect("a source")
+                    .read(&options)
+                    .expect("a backlog")
+                    .tasks;
                 let returned: Vec<Task> = returned.into_iter().filter(of_task).collect();
-                assert_eq!(model(&returned), model(&kept), "{} by {name}", fixture.display());
+                assert_eq!(
+                    model(&returned),
+                    model(&kept),
+                    "{} by {name}",
+                    fixture.display()
+                );
             }
-            assert!(copy.source().convert(&ReadOptions::default(), &there).is_err(), "nothing is written over");
+            assert!(
+                copy.source()
+                    .convert(&ReadOptions::default(), &there)
+                    .is_err(),
+                "nothing is written over"
+            );
         }
     }
 }
@@ -221,8 +327,8 @@ enum Damage {
 
 fn damage() -> impl Strategy<Value = Damage> {
     let piece = prop::sample::select(vec![
-        "{", "}", "[", "]", "\"", ":", ",", "null", "-1", "1e999", "\\", "\u{0}", "\n", "#", "- ", "&a", "*a", "é",
-        "\"id\"", "tasks", "  ",
+        "{", "}", "[", "]", "\"", ":", ",", "null", "-1", "1e999", "\\", "\u{0}", "\n", "#", "- ",
+        "&a", "*a", "é", "\"id\"", "tasks", "  ",
     ]);
     prop_oneof![
         any::<usize>().prop_map(Damage::Cut),

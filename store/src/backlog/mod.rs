@@ -135,5 +135,6 @@ pub enum RollUp {
 /// Returns a moment as backlogs spell it.
 pub fn stamp(moment: Timestamp) -> String {
     let milliseconds = i64::try_from(moment.0).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_millisecond(milliseconds).map_or_else(|_| String::new(), |moment| format!("{moment:.3}"))
+    jiff::Timestamp::from_millisecond(milliseconds)
+        .map_or_else(|_| String::new(), |moment| format!("{moment:.3}"))
 }

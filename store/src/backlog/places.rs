@@ -9,31 +9,54 @@ use std::str::FromStr as _;
 use yaml_edit::{Document as YamlDocument, YamlNode};
 
 /// Returns where nodes of a document stand in the text that it was read from.
-pub(super) fn positions(kind: SourceKind, text: &str, document: &Document, nodes: &[usize]) -> Vec<Option<Position>> {
+pub(super) fn positions(
+    kind: SourceKind,
+    text: &str,
+    document: &Document,
+    nodes: &[usize],
+) -> Vec<Option<Position>> {
     if nodes.is_empty() {
         return Vec::new();
     }
     let lines = Lines::new(text);
     if kind != SourceKind::Yaml {
-        return nodes.iter().map(|&node| Some(lines.position(document.value(node).start()))).collect();
+        return nodes
+            .iter()
+            .map(|&node| Some(lines.position(document.value(node).start())))
+            .collect();
     }
     let mut found = BTreeMap::new();
     let wanted: BTreeSet<usize> = nodes.iter().copied().collect();
     if let (Ok(yaml), Some(root)) = (YamlDocument::from_str(text), document.root()) {
-        let top = yaml.as_mapping().map(YamlNode::Mapping).or_else(|| yaml.as_sequence().map(YamlNode::Sequence));
+        let top = yaml
+            .as_mapping()
+            .map(YamlNode::Mapping)
+            .or_else(|| yaml.as_sequence().map(YamlNode::Sequence));
         if let Some(top) = top {
             find(&top, root, &wanted, &mut found);
         }
     }
-    nodes.iter().map(|node| found.get(node).map(|&start| lines.position(start))).collect()
+    nodes
+        .iter()
+        .map(|node| found.get(node).map(|&start| lines.position(start)))
+        .collect()
 }
 
 /// Walks both forms side by side.
-fn find(yaml: &YamlNode, value: Value<'_>, wanted: &BTreeSet<usize>, found: &mut BTreeMap<usize, usize>) {
+fn find(
+    yaml: &YamlNode,
+    value: Value<'_>,
+    wanted: &BTreeSet<usize>,
+    found: &mut BTreeMap<usize, usize>,
+) {
     if wanted.contains(&value.node_index()) {
         found.extend(start(yaml).map(|start| (value.node_index(), start)));
     }
-    if wanted.range(value.node_index() + 1..value.end_of_nodes()).next().is_none() {
+    if wanted
+        .range(value.node_index() + 1..value.end_of_nodes())
+        .next()
+        .is_none()
+    {
         return;
     }
     match (value.kind(), yaml) {
@@ -70,14 +93,24 @@ struct Lines<'t> {
 
 impl<'t> Lines<'t> {
     fn new(text: &'t str) -> Self {
-        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let starts = std::iter::once(0)
+            .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+            .collect();
         Self { text, starts }
     }
 
     fn position(&self, at: usize) -> Position {
         let line = self.starts.partition_point(|&start| start <= at);
         let start = self.starts[line - 1];
-        let column = self.text.get(start..at).map_or(0, |before| before.chars().count()) + 1;
-        Position { file: None, line, column }
+        let column = self
+            .text
+            .get(start..at)
+            .map_or(0, |before| before.chars().count())
+            + 1;
+        Position {
+            file: None,
+            line,
+            column,
+        }
     }
 }

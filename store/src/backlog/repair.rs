@@ -7,7 +7,10 @@ use super::claude;
 use super::document::{Document, Kind, Value};
 use super::fields::{member, plain};
 use super::file_lock::FileLock;
-use super::{Backlog, BacklogError, BacklogSource, Change, Position, ReadOptions, SourceKind, places, task_master};
+use super::{
+    Backlog, BacklogError, BacklogSource, Change, Position, ReadOptions, SourceKind, places,
+    task_master,
+};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -48,14 +51,33 @@ pub enum Repair {
 impl fmt::Display for Repair {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Dependency { task, dependency, problem } => {
-                write!(formatter, "{task} no longer depends on {dependency}: {problem}")
+            Self::Dependency {
+                task,
+                dependency,
+                problem,
+            } => {
+                write!(
+                    formatter,
+                    "{task} no longer depends on {dependency}: {problem}"
+                )
             }
-            Self::Repeated { task, dependency } => write!(formatter, "{task} named its dependency {dependency} twice"),
-            Self::Field { task, field, from: Some(from), to } => {
+            Self::Repeated { task, dependency } => {
+                write!(formatter, "{task} named its dependency {dependency} twice")
+            }
+            Self::Field {
+                task,
+                field,
+                from: Some(from),
+                to,
+            } => {
                 write!(formatter, "{task}: `{field}` is {to}, not `{from}`")
             }
-            Self::Field { task, field, from: None, to } => {
+            Self::Field {
+                task,
+                field,
+                from: None,
+                to,
+            } => {
                 write!(formatter, "{task}: `{field}`, which was missing, is {to}")
             }
         }
@@ -70,7 +92,11 @@ impl BacklogSource {
     pub fn repairs(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
         if self.kind() == SourceKind::ClaudeTasks {
             let backlog = claude::read(self.path(), options)?;
-            return Ok(found(&backlog, &claude::Joined::read(self.path())?.document, FieldNames::Claude));
+            return Ok(found(
+                &backlog,
+                &claude::Joined::read(self.path())?.document,
+                FieldNames::Claude,
+            ));
         }
         let text = self.text()?;
         let document = self.document(&text)?;
@@ -89,7 +115,13 @@ impl BacklogSource {
             let mut repairs = Vec::new();
             claude::change(self.path(), |document, root| {
                 repairs = found(&backlog, document, FieldNames::Claude);
-                self.apply(document, root, &backlog, &changes(&repairs), FieldNames::Claude)
+                self.apply(
+                    document,
+                    root,
+                    &backlog,
+                    &changes(&repairs),
+                    FieldNames::Claude,
+                )
             })?;
             return Ok(repairs);
         }
@@ -106,13 +138,25 @@ impl BacklogSource {
     ///
     /// # Errors
     /// As `read`.
-    pub fn locate(&self, options: &ReadOptions, wanted: &[(TaskId, &str)]) -> Result<Vec<Vec<Position>>, BacklogError> {
+    pub fn locate(
+        &self,
+        options: &ReadOptions,
+        wanted: &[(TaskId, &str)],
+    ) -> Result<Vec<Vec<Position>>, BacklogError> {
         if self.kind() == SourceKind::ClaudeTasks {
             let joined = claude::Joined::read(self.path())?;
-            let start = || Some(Position { file: None, line: 1, column: 1 });
+            let start = || {
+                Some(Position {
+                    file: None,
+                    line: 1,
+                    column: 1,
+                })
+            };
             let of_id = |id: &TaskId| {
                 let files = joined.files.iter().filter(|file| file.id == id.as_str());
-                files.filter_map(|file| claude::of_file(&file.path, start())).collect()
+                files
+                    .filter_map(|file| claude::of_file(&file.path, start()))
+                    .collect()
             };
             return Ok(wanted.iter().map(|(id, _)| of_id(id)).collect());
         }
@@ -120,7 +164,10 @@ impl BacklogSource {
         let document = self.document(&text)?;
         let tag = self.read_document(&document, &text, options)?.tag;
         let lists = task_master::lists(&document);
-        let list = lists.iter().find(|(name, _)| name == tag.as_str()).map(|(_, list)| *list);
+        let list = lists
+            .iter()
+            .find(|(name, _)| name == tag.as_str())
+            .map(|(_, list)| *list);
         let all: Vec<(TaskId, Value<'_>)> = list.map(task_master::all_places).unwrap_or_default();
         let mut nodes = Vec::new();
         let mut counts = Vec::new();
@@ -131,7 +178,10 @@ impl BacklogSource {
             counts.push(nodes.len() - before);
         }
         let mut positions = places::positions(self.kind(), &text, &document, &nodes).into_iter();
-        Ok(counts.into_iter().map(|count| positions.by_ref().take(count).flatten().collect()).collect())
+        Ok(counts
+            .into_iter()
+            .map(|count| positions.by_ref().take(count).flatten().collect())
+            .collect())
     }
 }
 
@@ -140,17 +190,24 @@ fn changes(repairs: &[Repair]) -> Vec<Change> {
     let mut fields = Vec::new();
     for repair in repairs {
         match repair {
-            Repair::Dependency { task, dependency, .. } => edges.push((task.clone(), dependency.clone())),
+            Repair::Dependency {
+                task, dependency, ..
+            } => edges.push((task.clone(), dependency.clone())),
             // Removing dependencies keeps each of the others once.
             Repair::Repeated { .. } => {}
-            Repair::Field { task, field, to, .. } => fields.push((task.clone(), field.clone(), to.clone())),
+            Repair::Field {
+                task, field, to, ..
+            } => fields.push((task.clone(), field.clone(), to.clone())),
         }
     }
     let mut changes = Vec::new();
     if !fields.is_empty() {
         changes.push(Change::SetFields { fields });
     }
-    if repairs.iter().any(|repair| !matches!(repair, Repair::Field { .. })) {
+    if repairs
+        .iter()
+        .any(|repair| !matches!(repair, Repair::Field { .. }))
+    {
         changes.push(Change::RemoveDependencies { edges });
     }
     changes
@@ -161,7 +218,9 @@ fn found(backlog: &Backlog, document: &Document, spelling: FieldNames) -> Vec<Re
         FieldNames::Claude => document.root(),
         FieldNames::TaskMaster | FieldNames::Snake => {
             let mut lists = task_master::lists(document).into_iter();
-            lists.find(|(name, _)| name == backlog.tag.as_str()).map(|(_, list)| list)
+            lists
+                .find(|(name, _)| name == backlog.tag.as_str())
+                .map(|(_, list)| list)
         }
     };
     let mut repairs = Vec::new();
@@ -170,17 +229,26 @@ fn found(backlog: &Backlog, document: &Document, spelling: FieldNames) -> Vec<Re
         of_repeats(&mut repairs, &id, value);
     }
     let dependencies = repairs_of(&backlog.tasks, CycleRepair::Leave);
-    repairs.extend(dependencies.into_iter().map(|((task, dependency), problem)| Repair::Dependency {
-        task,
-        dependency,
-        problem,
-    }));
+    repairs.extend(
+        dependencies
+            .into_iter()
+            .map(|((task, dependency), problem)| Repair::Dependency {
+                task,
+                dependency,
+                problem,
+            }),
+    );
     repairs
 }
 
 fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, spelling: FieldNames) {
     let mut repair = |field: &str, from: Option<String>, to: serde_json::Value| {
-        repairs.push(Repair::Field { task: task.clone(), field: field.to_owned(), from, to });
+        repairs.push(Repair::Field {
+            task: task.clone(),
+            field: field.to_owned(),
+            from,
+            to,
+        });
     };
     match member(value, &["status"]).and_then(plain) {
         None if spelling != FieldNames::Claude => repair("status", None, json!(Status::Pending)),
@@ -192,29 +260,39 @@ fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, spellin
         None | Some(_) => {}
     }
     if let Some(written) = member(value, &["priority"]).and_then(plain)
-        && let Some(priority) = Priority::parse(&written).filter(|priority| priority.as_str() != written)
+        && let Some(priority) =
+            Priority::parse(&written).filter(|priority| priority.as_str() != written)
     {
         repair("priority", Some(written), json!(priority));
     }
     for field in ["dependencies", "blockedBy"] {
-        let Some(list) = member(value, &[field]).filter(|list| !matches!(list.kind(), Kind::Array | Kind::Object))
+        let Some(list) = member(value, &[field])
+            .filter(|list| !matches!(list.kind(), Kind::Array | Kind::Object))
         else {
             continue;
         };
         let written = plain(list).unwrap_or_default();
-        let ids: Vec<&str> = written.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
+        let ids: Vec<&str> = written
+            .split(',')
+            .map(str::trim)
+            .filter(|id| !id.is_empty())
+            .collect();
         repair(field, Some(written.clone()), json!(ids));
     }
 }
 
 /// Each dependency that stands more than once, once.
 fn of_repeats(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>) {
-    let list = member(value, &["dependencies", "blockedBy"]).filter(|list| list.kind() == Kind::Array);
+    let list =
+        member(value, &["dependencies", "blockedBy"]).filter(|list| list.kind() == Kind::Array);
     let mut seen = BTreeSet::new();
     let mut told = BTreeSet::new();
     for written in list.into_iter().flat_map(Value::elements).filter_map(plain) {
         if !seen.insert(written.clone()) && told.insert(written.clone()) {
-            repairs.push(Repair::Repeated { task: task.clone(), dependency: written });
+            repairs.push(Repair::Repeated {
+                task: task.clone(),
+                dependency: written,
+            });
         }
     }
 }

@@ -4,8 +4,8 @@ use super::change::{self, FieldNames};
 use super::document::{Document, Tree};
 use super::file_lock::FileLock;
 use super::{
-    Backlog, BacklogError, Change, Changed, MOST_BYTES, ReadOptions, Refusal, RollUp, StatusChange, StatusOutcome,
-    claude, task_master, yaml,
+    Backlog, BacklogError, Change, Changed, MOST_BYTES, ReadOptions, Refusal, RollUp, StatusChange,
+    StatusOutcome, claude, task_master, yaml,
 };
 use crate::atomic;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,10 @@ impl BacklogSource {
             }
         }
         let names: Vec<String> = PLACES.iter().map(|(name, _)| format!("`{name}`")).collect();
-        Err(BacklogError::NotFound { start: start.to_owned(), looked_for: names.join(", ") })
+        Err(BacklogError::NotFound {
+            start: start.to_owned(),
+            looked_for: names.join(", "),
+        })
     }
 
     /// Returns the backlog at a path; a folder is a Claude Code task list, or a project.
@@ -68,18 +71,25 @@ impl BacklogSource {
     /// # Errors
     /// There is nothing.
     pub fn at(path: &Path) -> Result<Self, BacklogError> {
-        let metadata =
-            std::fs::metadata(path).map_err(|source| BacklogError::Read { path: path.to_owned(), source })?;
+        let metadata = std::fs::metadata(path).map_err(|source| BacklogError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
         if metadata.is_dir() && !claude::is_list(path) {
             return Self::find(path);
         }
-        let is_yaml = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+        let is_yaml = path
+            .extension()
+            .is_some_and(|extension| extension == "yaml" || extension == "yml");
         let kind = match (metadata.is_dir(), is_yaml) {
             (true, _) => SourceKind::ClaudeTasks,
             (false, true) => SourceKind::Yaml,
             (false, false) => SourceKind::TaskMaster,
         };
-        Ok(Self { kind, path: path.to_owned() })
+        Ok(Self {
+            kind,
+            path: path.to_owned(),
+        })
     }
 
     /// Returns the file, or the folder.
@@ -117,8 +127,12 @@ impl BacklogSource {
     }
 
     pub(super) fn text(&self) -> Result<String, BacklogError> {
-        let bytes = tm_untrusted::read_own(&self.path, MOST_BYTES)
-            .map_err(|source| BacklogError::Read { path: self.path.clone(), source })?;
+        let bytes = tm_untrusted::read_own(&self.path, MOST_BYTES).map_err(|source| {
+            BacklogError::Read {
+                path: self.path.clone(),
+                source,
+            }
+        })?;
         String::from_utf8(bytes).map_err(|_| BacklogError::syntax(&self.path, "it is not UTF-8"))
     }
 
@@ -134,7 +148,8 @@ impl BacklogSource {
         let home = self.path.parent()?.parent()?;
         let field = |file: &str, path: &[&str]| -> Option<Tag> {
             let json: serde_json::Value =
-                serde_json::from_slice(&tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?).ok()?;
+                serde_json::from_slice(&tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?)
+                    .ok()?;
             let value = path.iter().try_fold(&json, |place, name| place.get(name))?;
             value.as_str().filter(|tag| !tag.is_empty()).map(Tag::from)
         };
@@ -154,7 +169,10 @@ impl BacklogSource {
         roll_up: RollUp,
         stamp: Option<&str>,
     ) -> Result<Vec<StatusOutcome>, BacklogError> {
-        let options = ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() };
+        let options = ReadOptions {
+            tag: Some(tag.clone()),
+            ..ReadOptions::default()
+        };
         self.choose_statuses(&options, |_| changes.to_vec(), roll_up, stamp)
     }
 
@@ -181,7 +199,14 @@ impl BacklogSource {
             if self.kind == SourceKind::Yaml {
                 return yaml::set_statuses(&self.path, text, &backlog.tag, &changes, roll_up);
             }
-            task_master::set_statuses(&self.path, &document, &backlog.tag, &changes, roll_up, stamp)
+            task_master::set_statuses(
+                &self.path,
+                &document,
+                &backlog.tag,
+                &changes,
+                roll_up,
+                stamp,
+            )
         })
     }
 
@@ -213,8 +238,14 @@ impl BacklogSource {
         }
         self.transact(|text| {
             let (document, tag, changes) = undone(text)?;
-            let (changed, _) =
-                task_master::set_statuses(&self.path, &document, &tag, &changes, RollUp::None, Some(stamp))?;
+            let (changed, _) = task_master::set_statuses(
+                &self.path,
+                &document,
+                &tag,
+                &changes,
+                RollUp::None,
+                Some(stamp),
+            )?;
             Ok((changed, changes.len()))
         })
     }
@@ -228,14 +259,18 @@ impl BacklogSource {
         for _ in 0..TRIES {
             let text = self.text()?;
             let (changed, answer) = edit(&text)?;
-            let Some(changed) = changed else { return Ok(answer) };
+            let Some(changed) = changed else {
+                return Ok(answer);
+            };
             // An editor takes no lock: what it wrote meanwhile must not be lost.
             if self.text()? == text {
                 replace(&self.path, &changed)?;
                 return Ok(answer);
             }
         }
-        Err(BacklogError::Contended { path: self.path.clone() })
+        Err(BacklogError::Contended {
+            path: self.path.clone(),
+        })
     }
 
     /// Makes changes to which tasks there are and what they depend on, all or none, under the lock.
@@ -253,7 +288,13 @@ impl BacklogSource {
             let _lock = FileLock::acquire(&self.path)?;
             let before = claude::read(&self.path, options)?;
             return claude::change(&self.path, |document, root| {
-                self.apply(document, root, &before, &choose(&before), FieldNames::Claude)
+                self.apply(
+                    document,
+                    root,
+                    &before,
+                    &choose(&before),
+                    FieldNames::Claude,
+                )
             });
         }
         self.transact(|text| {
@@ -297,8 +338,16 @@ impl BacklogSource {
         changes: &[Change],
         spelling: FieldNames,
     ) -> Result<Vec<Changed>, BacklogError> {
-        let refused = |refusal| BacklogError::Refused { path: self.path.clone(), refusal };
-        let place = change::Place { document, tag: &before.tag, spelling, next_number: before.next_number };
+        let refused = |refusal| BacklogError::Refused {
+            path: self.path.clone(),
+            refusal,
+        };
+        let place = change::Place {
+            document,
+            tag: &before.tag,
+            spelling,
+            next_number: before.next_number,
+        };
         let mut answers = Vec::with_capacity(changes.len());
         for change in changes {
             refuse_cycle(before, change).map_err(refused)?;
@@ -312,14 +361,24 @@ impl BacklogSource {
     /// # Errors
     /// The file has no such tag, or the state can't be written.
     pub fn use_tag(&self, tag: &Tag) -> Result<(), BacklogError> {
-        self.read(&ReadOptions { tag: Some(tag.clone()), ..ReadOptions::default() })?;
-        let home = self.path.parent().and_then(Path::parent).filter(|home| home.ends_with(".taskmaster"));
+        self.read(&ReadOptions {
+            tag: Some(tag.clone()),
+            ..ReadOptions::default()
+        })?;
+        let home = self
+            .path
+            .parent()
+            .and_then(Path::parent)
+            .filter(|home| home.ends_with(".taskmaster"));
         let why = "only a backlog in `.taskmaster/tasks/` has a current tag; use `--tag`";
-        let home =
-            home.ok_or_else(|| BacklogError::Refused { path: self.path.clone(), refusal: Refusal::NoPlace(why) })?;
+        let home = home.ok_or_else(|| BacklogError::Refused {
+            path: self.path.clone(),
+            refusal: Refusal::NoPlace(why),
+        })?;
         let path = home.join("state.json");
         let text = match tm_untrusted::read_own(&path, MOST_BYTES) {
-            Ok(bytes) => String::from_utf8(bytes).map_err(|_| BacklogError::syntax(&path, "it is not UTF-8"))?,
+            Ok(bytes) => String::from_utf8(bytes)
+                .map_err(|_| BacklogError::syntax(&path, "it is not UTF-8"))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}\n".to_owned(),
             Err(source) => return Err(BacklogError::Read { path, source }),
         };
@@ -341,7 +400,10 @@ impl BacklogSource {
     ///
     /// # Errors
     /// As `read`.
-    pub fn read_entries(&self, options: &ReadOptions) -> Result<(Backlog, Vec<serde_json::Value>), BacklogError> {
+    pub fn read_entries(
+        &self,
+        options: &ReadOptions,
+    ) -> Result<(Backlog, Vec<serde_json::Value>), BacklogError> {
         if self.kind == SourceKind::ClaudeTasks {
             let backlog = claude::read(&self.path, options)?;
             let entries = claude::entries(&self.path, &backlog)?;
@@ -357,17 +419,27 @@ impl BacklogSource {
 
 /// A new dependency must not close a cycle; cycles that are there already are no reason to refuse another change.
 fn refuse_cycle(before: &Backlog, change: &Change) -> Result<(), Refusal> {
-    let Change::AddDependency { task, dependency } = change else { return Ok(()) };
+    let Change::AddDependency { task, dependency } = change else {
+        return Ok(());
+    };
     // On itself has words of its own.
     if task == dependency {
         return Ok(());
     }
-    let Some(cycle) = tm_scheduler::cycle_with(&before.tasks, task, dependency) else { return Ok(()) };
+    let Some(cycle) = tm_scheduler::cycle_with(&before.tasks, task, dependency) else {
+        return Ok(());
+    };
     let ids: Vec<String> = cycle.iter().map(|id| format!("`{id}`")).collect();
-    Err(Refusal::Cycle { task: task.clone(), dependency: dependency.clone(), cycle: ids.join(" → ") })
+    Err(Refusal::Cycle {
+        task: task.clone(),
+        dependency: dependency.clone(),
+        cycle: ids.join(" → "),
+    })
 }
 
 fn replace(path: &Path, text: &str) -> Result<(), BacklogError> {
-    atomic::replace_as_only_writer(path, text.as_bytes())
-        .map_err(|source| BacklogError::Write { path: path.to_owned(), source })
+    atomic::replace_as_only_writer(path, text.as_bytes()).map_err(|source| BacklogError::Write {
+        path: path.to_owned(),
+        source,
+    })
 }

@@ -25,17 +25,28 @@ impl Scene {
     }
 
     fn read(&self) -> Backlog {
-        self.source().read(&ReadOptions::default()).expect("a backlog")
+        self.source()
+            .read(&ReadOptions::default())
+            .expect("a backlog")
     }
 
     fn text(&self) -> String {
         std::fs::read_to_string(&self.path).expect("a file")
     }
 
-    fn set(&self, id: &str, status: &str, stamp: Option<&str>) -> Result<Vec<StatusOutcome>, BacklogError> {
+    fn set(
+        &self,
+        id: &str,
+        status: &str,
+        stamp: Option<&str>,
+    ) -> Result<Vec<StatusOutcome>, BacklogError> {
         let tag = self.read().tag;
-        let change = StatusChange { id: id.into(), status: Status::from(status) };
-        self.source().set_statuses(&tag, &[change], RollUp::Parents, stamp)
+        let change = StatusChange {
+            id: id.into(),
+            status: Status::from(status),
+        };
+        self.source()
+            .set_statuses(&tag, &[change], RollUp::Parents, stamp)
     }
 }
 
@@ -53,18 +64,42 @@ fn every_shape_of_tasks_json_is_read() {
     let task = r#"{"id": 1, "title": "T", "status": "pending"}"#;
     for (text, tag, count) in [
         (format!(r#"{{"tasks": [{task}]}}"#), "master", 1),
-        (format!(r#"{{"master": {{"tasks": [{task}], "metadata": {{}}}}}}"#), "master", 1),
-        (format!(r#"{{"feature": {{"tasks": [{task}]}}}}"#), "feature", 1),
-        (format!(r#"{{"a": {{"tasks": []}}, "master": {{"tasks": [{task}]}}, "version": "1"}}"#), "master", 1),
-        (format!(r#"{{"tasks": [{task}], "feature": {{"tasks": []}}}}"#), "master", 1),
-        (format!(r#"{{"tags": {{"x": {{"tasks": [{task}]}}}}}}"#), "x", 1),
+        (
+            format!(r#"{{"master": {{"tasks": [{task}], "metadata": {{}}}}}}"#),
+            "master",
+            1,
+        ),
+        (
+            format!(r#"{{"feature": {{"tasks": [{task}]}}}}"#),
+            "feature",
+            1,
+        ),
+        (
+            format!(r#"{{"a": {{"tasks": []}}, "master": {{"tasks": [{task}]}}, "version": "1"}}"#),
+            "master",
+            1,
+        ),
+        (
+            format!(r#"{{"tasks": [{task}], "feature": {{"tasks": []}}}}"#),
+            "master",
+            1,
+        ),
+        (
+            format!(r#"{{"tags": {{"x": {{"tasks": [{task}]}}}}}}"#),
+            "x",
+            1,
+        ),
         (format!(r#"{{"x": [{task}]}}"#), "x", 1),
         (format!("[{task}]"), "master", 1),
         ("{}".to_owned(), "master", 0),
         (String::new(), "master", 0),
     ] {
         let backlog = Scene::new("tasks.json", &text).read();
-        assert_eq!((backlog.tag.as_str(), backlog.tasks.len()), (tag, count), "{text}");
+        assert_eq!(
+            (backlog.tag.as_str(), backlog.tasks.len()),
+            (tag, count),
+            "{text}"
+        );
     }
 }
 
@@ -84,16 +119,31 @@ fn odd_fields_are_read_with_a_warning_and_never_refused() {
     );
     let backlog = scene.read();
     assert_eq!(ids(&backlog), ["7", "8"]);
-    let [one, two] = &backlog.tasks[..] else { panic!("two tasks") };
-    assert_eq!((one.details.as_str(), one.priority, one.complexity), ("x\ny", Priority::Medium, Some(Complexity::L)));
-    assert_eq!(one.dependencies, ["1".into(), "2".into(), "3.10".into()] as [TaskId; 3]);
+    let [one, two] = &backlog.tasks[..] else {
+        panic!("two tasks")
+    };
+    assert_eq!(
+        (one.details.as_str(), one.priority, one.complexity),
+        ("x\ny", Priority::Medium, Some(Complexity::L))
+    );
+    assert_eq!(
+        one.dependencies,
+        ["1".into(), "2".into(), "3.10".into()] as [TaskId; 3]
+    );
     assert_eq!(one.acceptance_criteria, ["one", "two"]);
     assert_eq!(one.tdd.as_ref().map(|mark| mark.half), Some(TddHalf::Red));
     assert_eq!(one.group.as_deref(), Some("g"));
     assert_eq!(two.acceptance_criteria, ["box"]);
-    assert_eq!(two.subtasks[1].dependencies, ["8.1".into(), "7".into(), "7.1".into(), "2".into()] as [TaskId; 4]);
+    assert_eq!(
+        two.subtasks[1].dependencies,
+        ["8.1".into(), "7".into(), "7.1".into(), "2".into()] as [TaskId; 4]
+    );
     assert_eq!(two.subtasks[2].id, "8.10".into());
-    let fields: Vec<&str> = backlog.warnings.iter().map(|warning| warning.field.as_str()).collect();
+    let fields: Vec<&str> = backlog
+        .warnings
+        .iter()
+        .map(|warning| warning.field.as_str())
+        .collect();
     for field in ["status", "priority", "dependencies", "title", "tasks"] {
         assert!(fields.contains(&field), "{field} in {fields:?}");
     }
@@ -103,10 +153,23 @@ fn odd_fields_are_read_with_a_warning_and_never_refused() {
 fn the_current_tag_is_what_the_state_says_and_an_unknown_one_is_refused() {
     let text = r#"{"a": {"tasks": []}, "b": {"tasks": [{"id": 1, "title": "x"}]}}"#;
     let scene = Scene::new(".taskmaster/tasks/tasks.json", text);
-    write(&scene.folder.path().join(".taskmaster/state.json"), r#"{"currentTag": "b"}"#);
+    write(
+        &scene.folder.path().join(".taskmaster/state.json"),
+        r#"{"currentTag": "b"}"#,
+    );
     let source = BacklogSource::find(scene.folder.path()).expect("found");
-    assert_eq!(source.read(&ReadOptions::default()).expect("a backlog").tag.as_str(), "b");
-    let options = ReadOptions { tag: Some("nope".into()), ..ReadOptions::default() };
+    assert_eq!(
+        source
+            .read(&ReadOptions::default())
+            .expect("a backlog")
+            .tag
+            .as_str(),
+        "b"
+    );
+    let options = ReadOptions {
+        tag: Some("nope".into()),
+        ..ReadOptions::default()
+    };
     let refusal = source.read(&options).expect_err("refused").to_string();
     assert!(refusal.contains("there are `a`, `b`"), "{refusal}");
 }
@@ -119,18 +182,37 @@ fn what_is_no_backlog_does_not_pass_for_an_empty_one() {
         ("[]", "an empty list"),
         ("{}", "no list of tasks"),
         (r#"{"version": 1}"#, "no list of tasks"),
-        (r#"{"master": {"tasks": {}}}"#, "of tag `master` is not a list"),
+        (
+            r#"{"master": {"tasks": {}}}"#,
+            "of tag `master` is not a list",
+        ),
         (r#"{"tasks": {"1": {}}}"#, "of tag `master` is not a list"),
     ] {
-        let warnings: Vec<String> =
-            Scene::new("tasks.json", text).read().warnings.iter().map(ToString::to_string).collect();
-        assert!(matches!(&warnings[..], [only] if only.contains(told)), "{text}: {warnings:?}");
+        let warnings: Vec<String> = Scene::new("tasks.json", text)
+            .read()
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert!(
+            matches!(&warnings[..], [only] if only.contains(told)),
+            "{text}: {warnings:?}"
+        );
     }
     for text in ["null", "7", "\"x\"", "{\"tasks\": [{\"id\": 1"] {
-        let error = Scene::new("tasks.json", text).source().read(&ReadOptions::default()).expect_err("refused");
-        assert!(matches!(error, BacklogError::Syntax { .. }), "{text}: {error}");
+        let error = Scene::new("tasks.json", text)
+            .source()
+            .read(&ReadOptions::default())
+            .expect_err("refused");
+        assert!(
+            matches!(error, BacklogError::Syntax { .. }),
+            "{text}: {error}"
+        );
     }
-    let full = Scene::new("tasks.json", r#"{"master": {"tasks": []}, "other": {"tasks": []}}"#);
+    let full = Scene::new(
+        "tasks.json",
+        r#"{"master": {"tasks": []}, "other": {"tasks": []}}"#,
+    );
     assert_eq!(full.read().warnings, []);
 }
 
@@ -149,15 +231,27 @@ fn only_the_bytes_of_a_status_change() {
 fn a_stamp_is_written_beside_the_status_in_the_files_own_layout() {
     let text = "{\n  \"tasks\": [\n    {\n      \"id\": 1,\n      \"status\": \"pending\"\n    },\n    {\"id\": 2, \"title\": \"x\"}\n  ]\n}\n";
     let scene = Scene::new("tasks.json", text);
-    scene.set("1", "done", Some("2026-01-01T00:00:00.000Z")).expect("set");
+    scene
+        .set("1", "done", Some("2026-01-01T00:00:00.000Z"))
+        .expect("set");
     scene.set("2", "done", Some("T")).expect("set");
     let expected = text
-        .replace("\"pending\"", "\"done\",\n      \"updatedAt\": \"2026-01-01T00:00:00.000Z\"")
-        .replace("\"x\"}", "\"x\", \"status\": \"done\", \"updatedAt\": \"T\"}");
+        .replace(
+            "\"pending\"",
+            "\"done\",\n      \"updatedAt\": \"2026-01-01T00:00:00.000Z\"",
+        )
+        .replace(
+            "\"x\"}",
+            "\"x\", \"status\": \"done\", \"updatedAt\": \"T\"}",
+        );
     assert_eq!(scene.text(), expected);
     let before = scene.text();
     scene.set("1", "done", Some("later")).expect("set");
-    assert_eq!(scene.text(), before, "the same status again changes nothing");
+    assert_eq!(
+        scene.text(),
+        before,
+        "the same status again changes nothing"
+    );
 }
 
 #[test]
@@ -179,9 +273,15 @@ fn parents_follow_their_subtasks() {
 fn unknown_tasks_are_all_named_and_nothing_is_written() {
     let text = r#"{"tasks": [{"id": 1, "status": "pending"}]}"#;
     let scene = Scene::new("tasks.json", text);
-    let change = |id: &str| StatusChange { id: id.into(), status: Status::Done };
+    let change = |id: &str| StatusChange {
+        id: id.into(),
+        status: Status::Done,
+    };
     let changes = [change("1"), change("8"), change("9.1")];
-    let refusal = scene.source().set_statuses(&"master".into(), &changes, RollUp::None, None).expect_err("refused");
+    let refusal = scene
+        .source()
+        .set_statuses(&"master".into(), &changes, RollUp::None, None)
+        .expect_err("refused");
     assert!(refusal.to_string().contains("`8`, `9.1`"), "{refusal}");
     assert_eq!(scene.text(), text);
 }
@@ -191,7 +291,10 @@ fn yaml_keeps_comments_and_order() {
     let text = "# ours\ntasks:\n  - id: 1 # first\n    title: One\n    status: pending # now\n    dependencies: [2]\n  # second\n  \
                 - title: Two\n    id: \"2\"\n    subtasks:\n      - id: 1\n        title: Sub\n        status: pending\n";
     let scene = Scene::new("backlog.yaml", text);
-    assert_eq!(scene.read().tasks[0].dependencies, ["2".into()] as [TaskId; 1]);
+    assert_eq!(
+        scene.read().tasks[0].dependencies,
+        ["2".into()] as [TaskId; 1]
+    );
     scene.set("1", "done", None).expect("set");
     assert_eq!(scene.text(), text.replace("pending # now", "done # now"));
     scene.set("2", "done", None).expect("set");
@@ -208,7 +311,10 @@ fn yaml_on_one_line_is_changed_too_and_keys_that_stand_twice_are_refused() {
     scene.set("1", "done", None).expect("set");
     assert_eq!(scene.text(), text.replace("pending", "done"));
     let twice = Scene::new("backlog.yaml", "tasks: []\ntasks: []\n");
-    assert!(matches!(twice.source().read(&ReadOptions::default()), Err(BacklogError::Syntax { .. })));
+    assert!(matches!(
+        twice.source().read(&ReadOptions::default()),
+        Err(BacklogError::Syntax { .. })
+    ));
 }
 
 #[test]
@@ -216,14 +322,34 @@ fn a_claude_code_list_is_read_and_written_file_by_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let list = folder.path().join("my-list");
     std::fs::create_dir(&list).expect("a folder");
-    write(&list.join("2.json"), r#"{"id": "2", "subject": "Two", "status": "pending", "blockedBy": ["1", "10"]}"#);
-    write(&list.join("10.json"), r#"{"id": "10", "subject": "Ten", "status": "in_progress", "blockedBy": []}"#);
+    write(
+        &list.join("2.json"),
+        r#"{"id": "2", "subject": "Two", "status": "pending", "blockedBy": ["1", "10"]}"#,
+    );
+    write(
+        &list.join("10.json"),
+        r#"{"id": "10", "subject": "Ten", "status": "in_progress", "blockedBy": []}"#,
+    );
     let source = BacklogSource::at(&list).expect("a source");
     let backlog = source.read(&ReadOptions::default()).expect("a backlog");
-    assert_eq!((ids(&backlog), backlog.tag.as_str()), (vec!["2", "10"], "my-list"));
-    assert_eq!((backlog.tasks[0].dependencies.len(), backlog.warnings[0].field.as_str()), (1, "blockedBy"));
-    let change = StatusChange { id: "2".into(), status: Status::Done };
-    source.set_statuses(&backlog.tag, &[change], RollUp::Parents, Some("x")).expect("set");
+    assert_eq!(
+        (ids(&backlog), backlog.tag.as_str()),
+        (vec!["2", "10"], "my-list")
+    );
+    assert_eq!(
+        (
+            backlog.tasks[0].dependencies.len(),
+            backlog.warnings[0].field.as_str()
+        ),
+        (1, "blockedBy")
+    );
+    let change = StatusChange {
+        id: "2".into(),
+        status: Status::Done,
+    };
+    source
+        .set_statuses(&backlog.tag, &[change], RollUp::Parents, Some("x"))
+        .expect("set");
     let text = std::fs::read_to_string(list.join("2.json")).expect("a file");
     assert!(text.contains(r#""status": "completed""#), "{text}");
 }
@@ -246,28 +372,65 @@ fn a_claude_code_list_is_changed_file_by_file_and_both_sides_of_a_dependency_agr
     let blocks = |name: &str| -> serde_json::Value {
         serde_json::from_str::<serde_json::Value>(&text(name)).expect("JSON")["blocks"].take()
     };
-    let fields = [("title", "Four"), ("details", "much"), ("priority", "high"), ("status", "review")];
-    let mut fields: Vec<(String, serde_json::Value)> =
-        fields.map(|(key, value)| (key.to_owned(), serde_json::json!(value))).to_vec();
+    let fields = [
+        ("title", "Four"),
+        ("details", "much"),
+        ("priority", "high"),
+        ("status", "review"),
+    ];
+    let mut fields: Vec<(String, serde_json::Value)> = fields
+        .map(|(key, value)| (key.to_owned(), serde_json::json!(value)))
+        .to_vec();
     fields.push(("dependencies".to_owned(), serde_json::json!([2])));
-    assert_eq!(change(Change::AddTask { fields }).expect("added")[0].ids, ["4".into()]);
+    assert_eq!(
+        change(Change::AddTask { fields }).expect("added")[0].ids,
+        ["4".into()]
+    );
     let backlog = source.read(&ReadOptions::default()).expect("a backlog");
     let four = backlog.tasks.last().expect("a task");
-    assert_eq!((four.title.as_str(), four.details.as_str(), four.priority), ("Four", "much", Priority::High));
-    assert_eq!((&four.status, &four.dependencies), (&Status::InProgress, &vec![TaskId::from("2")]));
+    assert_eq!(
+        (four.title.as_str(), four.details.as_str(), four.priority),
+        ("Four", "much", Priority::High)
+    );
+    assert_eq!(
+        (&four.status, &four.dependencies),
+        (&Status::InProgress, &vec![TaskId::from("2")])
+    );
     assert_eq!(blocks("2.json"), serde_json::json!(["4"]));
     assert_eq!(text(".highwatermark"), "4");
-    change(Change::Move { from: "4".into(), to: "7".into() }).expect("moved");
+    change(Change::Move {
+        from: "4".into(),
+        to: "7".into(),
+    })
+    .expect("moved");
     assert!(list.join("7.json").exists() && !list.join("4.json").exists());
     assert_eq!(blocks("2.json"), serde_json::json!(["7"]));
-    change(Change::AddDependency { task: "7".into(), dependency: "3".into() }).expect("added");
+    change(Change::AddDependency {
+        task: "7".into(),
+        dependency: "3".into(),
+    })
+    .expect("added");
     assert_eq!(blocks("3.json"), serde_json::json!(["7"]));
-    change(Change::Remove { ids: vec!["7".into()] }).expect("removed");
-    assert_eq!((text("2.json").as_str(), list.join("7.json").exists()), (two, false));
+    change(Change::Remove {
+        ids: vec!["7".into()],
+    })
+    .expect("removed");
+    assert_eq!(
+        (text("2.json").as_str(), list.join("7.json").exists()),
+        (two, false)
+    );
     for refused in [
-        Change::AddSubtask { parent: "2".into(), fields: Vec::new() },
-        Change::Move { from: "2".into(), to: "../../x".into() },
-        Change::RemoveTag { name: "my-list".into() },
+        Change::AddSubtask {
+            parent: "2".into(),
+            fields: Vec::new(),
+        },
+        Change::Move {
+            from: "2".into(),
+            to: "../../x".into(),
+        },
+        Change::RemoveTag {
+            name: "my-list".into(),
+        },
     ] {
         assert!(matches!(change(refused), Err(BacklogError::Refused { .. })));
     }
@@ -280,20 +443,42 @@ fn a_claude_code_list_is_changed_file_by_file_and_both_sides_of_a_dependency_agr
 
 #[test]
 fn many_writers_at_once_lose_nothing() {
-    let tasks: Vec<String> = (1..=24).map(|id| format!(r#"{{"id": {id}, "status": "pending"}}"#)).collect();
-    let scene = Scene::new("tasks.json", &format!(r#"{{"tasks": [{}]}}"#, tasks.join(", ")));
+    let tasks: Vec<String> = (1..=24)
+        .map(|id| format!(r#"{{"id": {id}, "status": "pending"}}"#))
+        .collect();
+    let scene = Scene::new(
+        "tasks.json",
+        &format!(r#"{{"tasks": [{}]}}"#, tasks.join(", ")),
+    );
     std::thread::scope(|scope| {
         for id in 1..=24 {
             let scene = &scene;
             scope.spawn(move || {
                 let source = scene.source();
-                let change = StatusChange { id: TaskId::new(id.to_string()), status: Status::Done };
-                source.set_statuses(&"master".into(), &[change], RollUp::None, Some("now")).expect("set");
+                let change = StatusChange {
+                    id: TaskId::new(id.to_string()),
+                    status: Status::Done,
+                };
+                source
+                    .set_statuses(&"master".into(), &[change], RollUp::None, Some("now"))
+                    .expect("set");
             });
         }
     });
-    assert!(scene.read().tasks.iter().all(|task| task.status == Status::Done));
-    assert_eq!(std::fs::read_dir(scene.folder.path()).expect("a folder").count(), 1, "no lock is left");
+    assert!(
+        scene
+            .read()
+            .tasks
+            .iter()
+            .all(|task| task.status == Status::Done)
+    );
+    assert_eq!(
+        std::fs::read_dir(scene.folder.path())
+            .expect("a folder")
+            .count(),
+        1,
+        "no lock is left"
+    );
 }
 
 #[test]
@@ -301,14 +486,31 @@ fn a_status_that_was_undone_unknowingly_is_written_again_and_one_that_was_change
     let before = r#"{"tasks": [{"id": 1, "status": "pending", "updatedAt": "2026-01-01T00:00:00.000Z"}, {"id": 2, "status": "pending"}]}"#;
     let scene = Scene::new("tasks.json", before);
     let stamp = "2026-01-02T00:00:00.000Z";
-    let changes = ["1", "2"].map(|id| StatusChange { id: id.into(), status: Status::Done });
-    let written = scene.source().set_statuses(&"master".into(), &changes, RollUp::None, Some(stamp)).expect("set");
-    let restore = || scene.source().restore_statuses(&ReadOptions::default(), &written, stamp).expect("restored");
+    let changes = ["1", "2"].map(|id| StatusChange {
+        id: id.into(),
+        status: Status::Done,
+    });
+    let written = scene
+        .source()
+        .set_statuses(&"master".into(), &changes, RollUp::None, Some(stamp))
+        .expect("set");
+    let restore = || {
+        scene
+            .source()
+            .restore_statuses(&ReadOptions::default(), &written, stamp)
+            .expect("restored")
+    };
     assert_eq!(restore(), 0, "nothing was undone");
     let after = scene.text();
     write(&scene.path, before);
-    assert_eq!((restore(), scene.text()), (2, after), "a writer that had read the file before wrote it back");
-    scene.set("1", "pending", Some("2026-01-03T00:00:00.000Z")).expect("set");
+    assert_eq!(
+        (restore(), scene.text()),
+        (2, after),
+        "a writer that had read the file before wrote it back"
+    );
+    scene
+        .set("1", "pending", Some("2026-01-03T00:00:00.000Z"))
+        .expect("set");
     assert_eq!(restore(), 0, "somebody wanted it");
 }
 
@@ -316,14 +518,19 @@ fn a_status_that_was_undone_unknowingly_is_written_again_and_one_that_was_change
 fn a_stale_lock_of_either_kind_is_removed() {
     let old = std::time::SystemTime::now() - std::time::Duration::from_mins(1);
     for is_folder in [true, false] {
-        let scene = Scene::new("tasks.json", r#"{"tasks": [{"id": 1, "status": "pending"}]}"#);
+        let scene = Scene::new(
+            "tasks.json",
+            r#"{"tasks": [{"id": 1, "status": "pending"}]}"#,
+        );
         let lock = scene.folder.path().join("tasks.json.lock");
         if is_folder {
             std::fs::create_dir(&lock).expect("a folder");
         } else {
             write(&lock, "{}");
         }
-        std::fs::File::open(&lock).and_then(|file| file.set_modified(old)).expect("an old lock");
+        std::fs::File::open(&lock)
+            .and_then(|file| file.set_modified(old))
+            .expect("an old lock");
         scene.set("1", "done", None).expect("set");
         assert!(!lock.exists());
     }

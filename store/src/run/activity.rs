@@ -28,13 +28,21 @@ impl ActivityLog {
             Ok(file)
         };
         let file = open().map_err(Error::write(path))?;
-        Ok(Self { path: path.to_path_buf(), file: BufWriter::new(file) })
+        Ok(Self {
+            path: path.to_path_buf(),
+            file: BufWriter::new(file),
+        })
     }
 
     /// Appends an event, see [`event_line`]; it may stay in memory until [`ActivityLog::flush`].
     pub fn append(&mut self, at: Timestamp, event: &impl Serialize) -> Result<(), Error> {
-        let line = event_line(at, event).map_err(|source| Error::Serialize { path: self.path.clone(), source })?;
-        self.file.write_all(line.as_bytes()).map_err(Error::write(&self.path))
+        let line = event_line(at, event).map_err(|source| Error::Serialize {
+            path: self.path.clone(),
+            source,
+        })?;
+        self.file
+            .write_all(line.as_bytes())
+            .map_err(Error::write(&self.path))
     }
 
     /// Hands everything over to the operating system.
@@ -42,7 +50,9 @@ impl ActivityLog {
         if self.file.buffer().is_empty() {
             return Ok(());
         }
-        tm_faults::check("activity: write").and_then(|()| self.file.flush()).map_err(Error::write(&self.path))
+        tm_faults::check("activity: write")
+            .and_then(|()| self.file.flush())
+            .map_err(Error::write(&self.path))
     }
 }
 
@@ -55,7 +65,10 @@ pub fn event_line(at: Timestamp, event: &impl Serialize) -> Result<String, serde
         return Err(serde_json::Error::custom("an event must be an object"));
     };
     let separator = if fields == "}" { "" } else { "," };
-    Ok(format!("{{\"ts\":\"{:.3}\"{separator}{fields}\n", calendar_time(at)))
+    Ok(format!(
+        "{{\"ts\":\"{:.3}\"{separator}{fields}\n",
+        calendar_time(at)
+    ))
 }
 
 /// Cuts the file after its last line break.
@@ -73,7 +86,11 @@ fn drop_half_line(file: &File) -> io::Result<()> {
         }
         end = start;
     }
-    if end < length { file.set_len(end) } else { Ok(()) }
+    if end < length {
+        file.set_len(end)
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -87,8 +104,14 @@ mod tests {
     #[test]
     fn event_begins_with_its_time_in_utc() {
         let line = event_line(AT, &json!({"event": "task:started", "task": "1"})).unwrap();
-        assert_eq!(line, "{\"ts\":\"2026-11-21T01:45:12.045Z\",\"event\":\"task:started\",\"task\":\"1\"}\n");
-        assert_eq!(event_line(Timestamp(0), &json!({})).unwrap(), "{\"ts\":\"1970-01-01T00:00:00.000Z\"}\n");
+        assert_eq!(
+            line,
+            "{\"ts\":\"2026-11-21T01:45:12.045Z\",\"event\":\"task:started\",\"task\":\"1\"}\n"
+        );
+        assert_eq!(
+            event_line(Timestamp(0), &json!({})).unwrap(),
+            "{\"ts\":\"1970-01-01T00:00:00.000Z\"}\n"
+        );
     }
 
     #[test]
@@ -102,16 +125,33 @@ mod tests {
     fn log_goes_on_after_its_last_whole_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("activity.jsonl");
-        for (half_line, number) in [(String::new(), 1), ("{\"ts".to_owned(), 2), ("x".repeat(9_000), 3)] {
-            let mut file = OpenOptions::new().append(true).create(true).open(&path).unwrap();
+        for (half_line, number) in [
+            (String::new(), 1),
+            ("{\"ts".to_owned(), 2),
+            ("x".repeat(9_000), 3),
+        ] {
+            let mut file = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(&path)
+                .unwrap();
             file.write_all(half_line.as_bytes()).unwrap();
             let mut log = ActivityLog::open(&path).unwrap();
             log.append(AT, &json!({"event": number})).unwrap();
             log.flush().unwrap();
         }
         let text = fs::read_to_string(&path).unwrap();
-        let events: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(events.iter().map(|event| event["event"].as_i64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
+        let events: Vec<serde_json::Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(
+            events
+                .iter()
+                .map(|event| event["event"].as_i64().unwrap())
+                .collect::<Vec<_>>(),
+            [1, 2, 3]
+        );
     }
 
     #[test]

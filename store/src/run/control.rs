@@ -43,7 +43,8 @@ impl ControlSocket {
     ) -> Result<(Self, T), Error> {
         let folder = project.control_folder();
         create_private(&folder)?;
-        fs::set_permissions(&folder, Permissions::from_mode(0o700)).map_err(Error::write(&folder))?;
+        fs::set_permissions(&folder, Permissions::from_mode(0o700))
+            .map_err(Error::write(&folder))?;
         let pointer = folder.join(POINTER);
         remove_old(&pointer);
         let own = folder.join(SOCKET);
@@ -61,7 +62,8 @@ impl ControlSocket {
                 Ok((socket, bound)) => {
                     let control = Self { socket, pointer };
                     let path = control.socket.as_os_str().as_bytes();
-                    atomic::replace_own(&control.pointer, path).map_err(Error::write(&control.pointer))?;
+                    atomic::replace_own(&control.pointer, path)
+                        .map_err(Error::write(&control.pointer))?;
                     return Ok((control, bound));
                 }
                 Err(error) => why = error,
@@ -72,7 +74,8 @@ impl ControlSocket {
 
     /// Returns where the socket of the live run is, nothing when there is none.
     pub fn of(project: &ProjectDirectory) -> Option<PathBuf> {
-        let path = tm_untrusted::read(&project.control_folder().join(POINTER), POINTER_BYTES).ok()?;
+        let path =
+            tm_untrusted::read(&project.control_folder().join(POINTER), POINTER_BYTES).ok()?;
         Some(PathBuf::from(std::ffi::OsStr::from_bytes(&path)))
     }
 
@@ -103,13 +106,18 @@ fn bind_at<T>(socket: &Path, bind: &mut impl FnMut(&Path) -> io::Result<T>) -> i
 
 /// Returns a place in a new folder that only its owner can enter.
 fn short_place(within: &Path) -> Result<PathBuf, Error> {
-    let folder = tempfile::Builder::new().prefix("tm-").permissions(Permissions::from_mode(0o700)).tempdir_in(within);
+    let folder = tempfile::Builder::new()
+        .prefix("tm-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(within);
     Ok(folder.map_err(Error::write(within))?.keep().join(SOCKET))
 }
 
 /// Removes the pointer, the socket that it points to, and the folder made for that.
 fn remove_old(pointer: &Path) {
-    let Ok(path) = tm_untrusted::read(pointer, POINTER_BYTES) else { return };
+    let Ok(path) = tm_untrusted::read(pointer, POINTER_BYTES) else {
+        return;
+    };
     let socket = PathBuf::from(std::ffi::OsStr::from_bytes(&path));
     if fs::symlink_metadata(&socket).is_ok_and(|found| found.file_type().is_socket()) {
         // Somebody else was faster, or it stays: it answers nobody, and blocks nobody.
@@ -122,7 +130,9 @@ fn remove_old(pointer: &Path) {
 /// Removes the folder of a socket when it was made for that socket alone; one that is not empty stays.
 fn remove_folder_of(socket: &Path, own: &Path) {
     let folder = atomic::folder_of(socket);
-    let is_ours = folder.file_name().is_some_and(|name| name.as_bytes().starts_with(b"tm-"));
+    let is_ours = folder
+        .file_name()
+        .is_some_and(|name| name.as_bytes().starts_with(b"tm-"));
     if folder != own && is_ours {
         let _not_empty = fs::remove_dir(folder);
     }
@@ -152,9 +162,15 @@ mod tests {
         let project = project(root.path());
         assert_eq!(ControlSocket::of(&project), None);
         let (control, _listener) =
-            ControlSocket::open(&project, &[root.path().to_owned()], |path| UnixListener::bind(path)).unwrap();
+            ControlSocket::open(&project, &[root.path().to_owned()], |path| {
+                UnixListener::bind(path)
+            })
+            .unwrap();
         let socket = control.path().to_owned();
-        assert_eq!([mode(&socket), mode(socket.parent().unwrap())], [0o600, 0o700]);
+        assert_eq!(
+            [mode(&socket), mode(socket.parent().unwrap())],
+            [0o600, 0o700]
+        );
         assert_eq!(ControlSocket::of(&project), Some(socket.clone()));
         UnixStream::connect(&socket).unwrap();
         drop(control);
@@ -167,7 +183,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let project = project(&root.path().join("deep/".repeat(30)));
         let others = [root.path().join("none"), root.path().to_owned()];
-        let (control, _listener) = ControlSocket::open(&project, &others, |path| UnixListener::bind(path)).unwrap();
+        let (control, _listener) =
+            ControlSocket::open(&project, &others, |path| UnixListener::bind(path)).unwrap();
         let folder = control.path().parent().unwrap().to_owned();
         assert_eq!((folder.parent(), mode(&folder)), (Some(root.path()), 0o700));
         assert_eq!(ControlSocket::of(&project).as_deref(), Some(control.path()));
@@ -178,14 +195,19 @@ mod tests {
     #[test]
     fn socket_that_a_dead_run_left_is_replaced() {
         let root = tempfile::tempdir().unwrap();
-        for project in [project(root.path()), project(&root.path().join("deep/".repeat(30)))] {
+        for project in [
+            project(root.path()),
+            project(&root.path().join("deep/".repeat(30))),
+        ] {
             let others = [root.path().to_owned()];
-            let (dead, listener) = ControlSocket::open(&project, &others, |path| UnixListener::bind(path)).unwrap();
+            let (dead, listener) =
+                ControlSocket::open(&project, &others, |path| UnixListener::bind(path)).unwrap();
             let old = dead.path().to_owned();
             drop(listener);
             std::mem::forget(dead);
             assert!(UnixStream::connect(&old).is_err());
-            let (control, _listener) = ControlSocket::open(&project, &others, |path| UnixListener::bind(path)).unwrap();
+            let (control, _listener) =
+                ControlSocket::open(&project, &others, |path| UnixListener::bind(path)).unwrap();
             UnixStream::connect(control.path()).unwrap();
             assert_eq!(ControlSocket::of(&project).as_deref(), Some(control.path()));
             drop(control);
@@ -202,7 +224,10 @@ mod tests {
         });
         assert!(matches!(refused, Err(Error::Write { .. })));
         let left = fs::read_dir(root.path()).unwrap().flatten();
-        assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().starts_with("tm-")));
+        assert!(
+            left.into_iter()
+                .all(|entry| !entry.file_name().to_string_lossy().starts_with("tm-"))
+        );
     }
 
     #[test]
@@ -212,7 +237,11 @@ mod tests {
         let precious = root.path().join("precious");
         atomic::replace(&precious, b"1").unwrap();
         fs::create_dir_all(project.control_folder()).unwrap();
-        atomic::replace(&project.control_folder().join(POINTER), precious.as_os_str().as_bytes()).unwrap();
+        atomic::replace(
+            &project.control_folder().join(POINTER),
+            precious.as_os_str().as_bytes(),
+        )
+        .unwrap();
         drop(ControlSocket::open(&project, &[], |path| UnixListener::bind(path)).unwrap());
         assert!(precious.exists());
     }

@@ -87,7 +87,11 @@ impl RunDirectory {
 
     /// Returns the folder of one attempt, which need not exist.
     pub fn attempt(&self, task: &TaskId, attempt: AttemptNumber) -> AttemptDirectory {
-        let path = self.path.join(TASKS).join(safe_name(task)).join(format!("attempt-{attempt}"));
+        let path = self
+            .path
+            .join(TASKS)
+            .join(safe_name(task))
+            .join(format!("attempt-{attempt}"));
         AttemptDirectory::new(path)
     }
 }
@@ -131,13 +135,17 @@ impl AttemptDirectory {
     /// Returns the folder of the further agent that may improve the attempt's code.
     #[must_use]
     pub fn refactor(&self) -> Self {
-        Self { path: self.path.join("refactor") }
+        Self {
+            path: self.path.join("refactor"),
+        }
     }
 
     /// Returns the folder of one start of a reviewer who judges the attempt's work.
     #[must_use]
     pub fn review(&self, gate: &str, number: u32) -> Self {
-        Self { path: self.path.join(format!("review-{}-{number}", encode(gate))) }
+        Self {
+            path: self.path.join(format!("review-{}-{number}", encode(gate))),
+        }
     }
 
     /// Returns the results of one test run of the attempt.
@@ -160,7 +168,10 @@ mod tests {
         let attempt = run.attempt(&"../../outside".into(), AttemptNumber(1));
         attempt.create().unwrap();
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
-        assert_eq!(attempt.path().parent().unwrap().parent().unwrap(), run.path().join("tasks"));
+        assert_eq!(
+            attempt.path().parent().unwrap().parent().unwrap(),
+            run.path().join("tasks")
+        );
         assert_eq!(attempt.tests("../x").parent().unwrap(), attempt.path());
     }
 
@@ -170,7 +181,13 @@ mod tests {
         let attempts = ["1", "1:red", "1.1"].map(TaskId::from);
         let folders: BTreeSet<PathBuf> = attempts
             .iter()
-            .flat_map(|task| [1, 2].map(|number| run.attempt(task, AttemptNumber(number)).path().to_path_buf()))
+            .flat_map(|task| {
+                [1, 2].map(|number| {
+                    run.attempt(task, AttemptNumber(number))
+                        .path()
+                        .to_path_buf()
+                })
+            })
             .collect();
         assert_eq!(folders.len(), 6);
         assert!(folders.contains(Path::new("run/tasks/1+red/attempt-2")));
@@ -182,7 +199,13 @@ mod tests {
         assert_eq!(run.journal(), Path::new("run/journal.jsonl"));
         assert_eq!(run.summary_json(), Path::new("run/summary.json"));
         let attempt = run.attempt(&"7".into(), AttemptNumber(3));
-        assert_eq!(attempt.result(), Path::new("run/tasks/7/attempt-3/result.md"));
-        assert_eq!(attempt.tests("baseline"), Path::new("run/tasks/7/attempt-3/tests-baseline.json"));
+        assert_eq!(
+            attempt.result(),
+            Path::new("run/tasks/7/attempt-3/result.md")
+        );
+        assert_eq!(
+            attempt.tests("baseline"),
+            Path::new("run/tasks/7/attempt-3/tests-baseline.json")
+        );
     }
 }

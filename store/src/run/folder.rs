@@ -9,7 +9,10 @@ use std::path::Path;
 
 /// Creates each folder of `path` that is missing, open to its owner alone; leaves those that exist as they are.
 pub(super) fn create_private(path: &Path) -> Result<(), Error> {
-    private().recursive(true).create(path).map_err(Error::write(path))
+    private()
+        .recursive(true)
+        .create(path)
+        .map_err(Error::write(path))
 }
 
 /// Does the same, and each new folder is still there after a power loss; takes a flush to disk for each.
@@ -54,7 +57,10 @@ mod tests {
             create(&deep).unwrap();
             create(&deep).unwrap();
             let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-            assert_eq!([mode(&deep), mode(&root.path().join("a")), mode(root.path())], [0o700, 0o700, 0o755]);
+            assert_eq!(
+                [mode(&deep), mode(&root.path().join("a")), mode(root.path())],
+                [0o700, 0o700, 0o755]
+            );
         }
     }
 
@@ -65,7 +71,10 @@ mod tests {
         crate::atomic::replace(&file, b"").unwrap();
         for create in [create_private, create_durable] {
             let error = create(&file).unwrap_err();
-            assert!(matches!(&error, Error::Write { path, .. } if *path == file), "{error}");
+            assert!(
+                matches!(&error, Error::Write { path, .. } if *path == file),
+                "{error}"
+            );
         }
     }
 }

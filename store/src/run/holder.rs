@@ -92,12 +92,18 @@ impl ProcessStat {
         let mut fields = after_name.split_ascii_whitespace();
         let has_ended = matches!(fields.next()?, "Z" | "X" | "x");
         let start_time = fields.nth(18)?.parse().ok()?;
-        Some(Self { start_time, has_ended })
+        Some(Self {
+            start_time,
+            has_ended,
+        })
     }
 }
 
 fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn is_process(pid: u32) -> bool {
@@ -110,32 +116,61 @@ mod tests {
     use super::*;
 
     fn this_process() -> Holder {
-        Holder::this_process(Timestamp(1_000), vec!["tm".to_owned(), "waves".to_owned(), "run".to_owned()])
+        Holder::this_process(
+            Timestamp(1_000),
+            vec!["tm".to_owned(), "waves".to_owned(), "run".to_owned()],
+        )
     }
 
     #[test]
     fn this_process_is_alive() {
         assert!(this_process().is_alive());
-        assert!(Holder { start_time: None, ..this_process() }.is_alive());
+        assert!(
+            Holder {
+                start_time: None,
+                ..this_process()
+            }
+            .is_alive()
+        );
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn reused_process_id_is_not_the_holder() {
         let holder = this_process();
-        assert!(!Holder { start_time: holder.start_time.map(|ticks| ticks + 1), ..holder }.is_alive());
+        assert!(
+            !Holder {
+                start_time: holder.start_time.map(|ticks| ticks + 1),
+                ..holder
+            }
+            .is_alive()
+        );
     }
 
     #[test]
     fn process_that_can_not_be_there_is_dead() {
         for start_time in [None, Some(1)] {
-            assert!(!Holder { pid: Some(u32::MAX), start_time, ..this_process() }.is_alive());
+            assert!(
+                !Holder {
+                    pid: Some(u32::MAX),
+                    start_time,
+                    ..this_process()
+                }
+                .is_alive()
+            );
         }
     }
 
     #[test]
     fn holder_elsewhere_counts_as_alive() {
-        assert!(Holder { pid: Some(u32::MAX), host: "another host".to_owned(), ..this_process() }.is_alive());
+        assert!(
+            Holder {
+                pid: Some(u32::MAX),
+                host: "another host".to_owned(),
+                ..this_process()
+            }
+            .is_alive()
+        );
     }
 
     #[test]
@@ -143,14 +178,29 @@ mod tests {
         let stat = "7 (a) Z (b)) S 1 7 7 0 -1 4194560 1 0 0 0 2 3 0 0 20 0 1 0 8152 226 1 184467";
         let parsed = ProcessStat::parse(stat).unwrap();
         assert_eq!((parsed.start_time, parsed.has_ended), (8152, false));
-        assert!(ProcessStat::parse(&stat.replace(") S", ") Z")).unwrap().has_ended);
+        assert!(
+            ProcessStat::parse(&stat.replace(") S", ") Z"))
+                .unwrap()
+                .has_ended
+        );
         assert!(ProcessStat::parse("7 (a) S 1").is_none());
     }
 
     #[test]
     fn description_names_process_run_and_command() {
-        let holder = Holder { pid: Some(7), host: "box".to_owned(), run_id: Some("r-1".into()), ..this_process() };
-        assert_eq!(holder.to_string(), "process 7 on `box` for run `r-1` (`tm waves run`)");
-        assert_eq!(Holder::default().to_string(), "a process that has not said who it is");
+        let holder = Holder {
+            pid: Some(7),
+            host: "box".to_owned(),
+            run_id: Some("r-1".into()),
+            ..this_process()
+        };
+        assert_eq!(
+            holder.to_string(),
+            "process 7 on `box` for run `r-1` (`tm waves run`)"
+        );
+        assert_eq!(
+            Holder::default().to_string(),
+            "a process that has not said who it is"
+        );
     }
 }

@@ -24,7 +24,9 @@ pub struct Home {
 impl Home {
     /// Takes the folder, which need not exist yet.
     pub const fn new(taskmaster_home: PathBuf) -> Self {
-        Self { path: taskmaster_home }
+        Self {
+            path: taskmaster_home,
+        }
     }
 
     /// Returns the folder itself.
@@ -36,7 +38,10 @@ impl Home {
     pub fn project(&self, common_git_dir: &Path) -> Result<ProjectDirectory, Error> {
         let canonical = fs::canonicalize(common_git_dir).map_err(Error::read(common_git_dir))?;
         let path = self.path.join("projects").join(project_name(&canonical));
-        Ok(ProjectDirectory { path, repository: Some(canonical) })
+        Ok(ProjectDirectory {
+            path,
+            repository: Some(canonical),
+        })
     }
 }
 
@@ -50,7 +55,10 @@ pub struct ProjectDirectory {
 
 impl ProjectDirectory {
     pub(super) const fn at(path: PathBuf) -> Self {
-        Self { path, repository: None }
+        Self {
+            path,
+            repository: None,
+        }
     }
 
     /// Returns the folder itself.
@@ -143,7 +151,9 @@ impl ProjectDirectory {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::read(&folder)(error)),
         };
-        let entries: Vec<DirEntry> = entries.collect::<io::Result<_>>().map_err(Error::read(&folder))?;
+        let entries: Vec<DirEntry> = entries
+            .collect::<io::Result<_>>()
+            .map_err(Error::read(&folder))?;
         let mut runs: Vec<RunId> = entries.iter().filter_map(run_of).collect();
         runs.sort();
         Ok(runs)
@@ -163,7 +173,12 @@ pub(super) fn shared_lock_file(common_git_dir: &Path) -> PathBuf {
 
 /// Returns the run whose folder this is, nothing for anything else that lies there.
 fn run_of(entry: &DirEntry) -> Option<RunId> {
-    let run_id = entry.file_name().into_string().ok().map(RunId::new).filter(|id| check_run_id(id).is_ok());
+    let run_id = entry
+        .file_name()
+        .into_string()
+        .ok()
+        .map(RunId::new)
+        .filter(|id| check_run_id(id).is_ok());
     run_id.filter(|id| entry.path().is_dir() && !is_autopilot_run(id))
 }
 
@@ -172,7 +187,9 @@ fn run_of(entry: &DirEntry) -> Option<RunId> {
 pub(super) fn project(root: &Path) -> ProjectDirectory {
     let git_dir = root.join("app/.git");
     fs::create_dir_all(&git_dir).expect("a folder");
-    Home::new(root.join("home")).project(&git_dir).expect("a project")
+    Home::new(root.join("home"))
+        .project(&git_dir)
+        .expect("a project")
 }
 
 #[cfg(test)]
@@ -186,16 +203,29 @@ mod tests {
         let project = project(root.path());
         symlink("app", root.path().join("link")).unwrap();
         let home = Home::new(root.path().join("home"));
-        assert_eq!(home.project(&root.path().join("link/.git")).unwrap(), project);
-        assert_eq!(home.project(&root.path().join("app/../app/.git")).unwrap(), project);
-        assert!(project.path().starts_with(root.path().join("home/projects")));
+        assert_eq!(
+            home.project(&root.path().join("link/.git")).unwrap(),
+            project
+        );
+        assert_eq!(
+            home.project(&root.path().join("app/../app/.git")).unwrap(),
+            project
+        );
+        assert!(
+            project
+                .path()
+                .starts_with(root.path().join("home/projects"))
+        );
     }
 
     #[test]
     fn repository_that_is_not_there_is_an_error() {
         let root = tempfile::tempdir().unwrap();
         let home = Home::new(root.path().to_path_buf());
-        assert!(matches!(home.project(&root.path().join("none")), Err(Error::Read { .. })));
+        assert!(matches!(
+            home.project(&root.path().join("none")),
+            Err(Error::Read { .. })
+        ));
     }
 
     #[test]
@@ -203,8 +233,17 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let project = project(root.path());
         project.create().unwrap();
-        for folder in [project.path().to_path_buf(), project.runs_folder(), project.worktrees_folder()] {
-            assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
+        for folder in [
+            project.path().to_path_buf(),
+            project.runs_folder(),
+            project.worktrees_folder(),
+        ] {
+            assert_eq!(
+                fs::metadata(&folder).unwrap().permissions().mode() & 0o777,
+                0o700,
+                "{}",
+                folder.display()
+            );
         }
     }
 
@@ -226,8 +265,14 @@ mod tests {
         let project = project(root.path());
         project.create().unwrap();
         let outside = RunId::from("../../../etc");
-        assert!(matches!(project.set_live(&outside), Err(Error::UnsafeRunId { .. })));
-        assert!(matches!(project.run(&outside), Err(Error::UnsafeRunId { .. })));
+        assert!(matches!(
+            project.set_live(&outside),
+            Err(Error::UnsafeRunId { .. })
+        ));
+        assert!(matches!(
+            project.run(&outside),
+            Err(Error::UnsafeRunId { .. })
+        ));
         atomic::replace(&project.live_file(), b"../../../etc\n").unwrap();
         assert!(matches!(project.live(), Err(Error::UnsafeRunId { .. })));
     }
@@ -243,7 +288,12 @@ mod tests {
             project.run(id).unwrap().create().unwrap();
         }
         fs::create_dir(project.runs_folder().join(".trash")).unwrap();
-        fs::create_dir(project.runs_folder().join("master__task-1__2026-11-21T01-45-12-000Z")).unwrap();
+        fs::create_dir(
+            project
+                .runs_folder()
+                .join("master__task-1__2026-11-21T01-45-12-000Z"),
+        )
+        .unwrap();
         atomic::replace(&project.runs_folder().join("notes"), b"").unwrap();
         assert_eq!(project.runs().unwrap(), [ids[1].clone(), ids[0].clone()]);
     }

@@ -10,8 +10,10 @@ const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Replaces the file at `path` with `value` as indented JSON and a final newline.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let mut bytes =
-        serde_json::to_vec_pretty(value).map_err(|source| Error::Serialize { path: path.to_path_buf(), source })?;
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(|source| Error::Serialize {
+        path: path.to_path_buf(),
+        source,
+    })?;
     bytes.push(b'\n');
     atomic::replace_own(path, &bytes).map_err(Error::write(path))
 }
@@ -19,7 +21,10 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
 /// Reads the JSON file at `path`.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let bytes = tm_untrusted::read(path, MOST_BYTES).map_err(Error::read(path))?;
-    serde_json::from_slice(&bytes).map_err(|source| Error::Json { path: path.to_path_buf(), source })
+    serde_json::from_slice(&bytes).map_err(|source| Error::Json {
+        path: path.to_path_buf(),
+        source,
+    })
 }
 
 #[cfg(test)]
@@ -34,7 +39,10 @@ mod tests {
         let path = folder.path().join("manifest.json");
         let value = BTreeMap::from([("a".to_owned(), 1), ("b".to_owned(), 2)]);
         write_json(&path, &value).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "{\n  \"a\": 1,\n  \"b\": 2\n}\n"
+        );
         assert_eq!(read_json::<BTreeMap<String, i32>>(&path).unwrap(), value);
     }
 
@@ -43,12 +51,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("summary.json");
         let missing = read_json::<String>(&path).unwrap_err();
-        assert!(matches!(&missing, Error::Read { path: named, .. } if *named == path), "{missing}");
+        assert!(
+            matches!(&missing, Error::Read { path: named, .. } if *named == path),
+            "{missing}"
+        );
         atomic::replace(&path, b"{").unwrap();
         let broken = read_json::<String>(&path).unwrap_err();
-        assert!(matches!(&broken, Error::Json { path: named, .. } if *named == path), "{broken}");
+        assert!(
+            matches!(&broken, Error::Json { path: named, .. } if *named == path),
+            "{broken}"
+        );
         let unwritable = write_json(&path, &BTreeMap::from([(vec![1], 1)])).unwrap_err();
-        assert!(matches!(unwritable, Error::Serialize { .. }), "{unwritable}");
+        assert!(
+            matches!(unwritable, Error::Serialize { .. }),
+            "{unwritable}"
+        );
         assert_eq!(fs::read(&path).unwrap(), b"{");
     }
 }

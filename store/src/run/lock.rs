@@ -30,9 +30,20 @@ impl RunLock {
     pub fn acquire(project: &ProjectDirectory, holder: &Holder) -> Result<Self, Error> {
         project.create()?;
         let paths = files(project);
-        let folder = project.repository().map(|path| LockedFolder::take(path, &paths)).transpose()?.flatten();
-        let files = paths.iter().map(|path| LockedFile::take(path, &paths)).collect::<Result<_, _>>()?;
-        let lock = Self { files, folder, holder: holder.clone() };
+        let folder = project
+            .repository()
+            .map(|path| LockedFolder::take(path, &paths))
+            .transpose()?
+            .flatten();
+        let files = paths
+            .iter()
+            .map(|path| LockedFile::take(path, &paths))
+            .collect::<Result<_, _>>()?;
+        let lock = Self {
+            files,
+            folder,
+            holder: holder.clone(),
+        };
         lock.write_records()?;
         Ok(lock)
     }
@@ -61,14 +72,23 @@ impl RunLock {
     /// Fails with [`Error::RepositoryReplaced`] or [`Error::LockLost`] when others could start a run, or have.
     pub fn renew(&mut self) -> Result<(), Error> {
         if let Some(folder) = self.folder.as_ref().filter(|folder| !folder.is_in_place()) {
-            return Err(Error::RepositoryReplaced { path: folder.path().to_owned() });
+            return Err(Error::RepositoryReplaced {
+                path: folder.path().to_owned(),
+            });
         }
         for file in &mut self.files {
             let kept = file.renew(&self.holder);
             match kept {
-                Err(Error::Held(holder)) => return Err(Error::LockLost { path: file.path().to_owned(), holder }),
+                Err(Error::Held(holder)) => {
+                    return Err(Error::LockLost {
+                        path: file.path().to_owned(),
+                        holder,
+                    });
+                }
                 // A disk may be full for a while: nobody has taken the lock, and the next call tries again.
-                Err(error) => tracing::warn!(%error, "the run lock is not where others look for it"),
+                Err(error) => {
+                    tracing::warn!(%error, "the run lock is not where others look for it")
+                }
                 Ok(()) => {}
             }
         }
@@ -91,17 +111,23 @@ impl RunLock {
     pub fn holder_in(common_git_dir: &Path) -> Option<Holder> {
         let records = [shared_lock_file(common_git_dir)];
         let paths = [common_git_dir.to_owned(), records[0].clone()];
-        paths.iter().find_map(|path| look(path, &records).ok().flatten())
+        paths
+            .iter()
+            .find_map(|path| look(path, &records).ok().flatten())
     }
 
     /// Returns the kind of file system (`nfs`, `fuse`, …) when the lock lies on one where another machine may not see
     /// it.
     pub fn unreliable_file_system(&self) -> Option<&'static str> {
-        self.files.iter().find_map(LockedFile::unreliable_file_system)
+        self.files
+            .iter()
+            .find_map(LockedFile::unreliable_file_system)
     }
 
     fn write_records(&self) -> Result<(), Error> {
-        self.files.iter().try_for_each(|file| file.write(&self.holder))
+        self.files
+            .iter()
+            .try_for_each(|file| file.write(&self.holder))
     }
 }
 
@@ -113,7 +139,11 @@ impl Drop for RunLock {
 
 /// The files that tell who holds the lock, that of the repository first.
 fn files(project: &ProjectDirectory) -> Vec<PathBuf> {
-    project.shared_lock_file().into_iter().chain([project.lock_file()]).collect()
+    project
+        .shared_lock_file()
+        .into_iter()
+        .chain([project.lock_file()])
+        .collect()
 }
 
 #[cfg(test)]

@@ -24,7 +24,9 @@ impl ProjectDirectory {
     /// The id could lead elsewhere.
     pub fn loop_directory(&self, id: &RunId) -> Result<LoopDirectory, Error> {
         check_run_id(id)?;
-        Ok(LoopDirectory { path: self.loops_folder().join(id.as_str()) })
+        Ok(LoopDirectory {
+            path: self.loops_folder().join(id.as_str()),
+        })
     }
 
     fn loops_folder(&self) -> PathBuf {
@@ -42,8 +44,13 @@ impl ProjectDirectory {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::read(&folder)(error)),
         };
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut loops: Vec<RunId> = names.map(RunId::new).filter(|id| check_run_id(id).is_ok()).collect();
+        let names = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok());
+        let mut loops: Vec<RunId> = names
+            .map(RunId::new)
+            .filter(|id| check_run_id(id).is_ok())
+            .collect();
         loops.sort();
         Ok(loops)
     }
@@ -82,7 +89,11 @@ impl LoopDirectory {
     pub fn attempt(&self, lane: &str, iteration: u32, attempt: u32) -> AttemptDirectory {
         let iteration = format!("iteration-{iteration}");
         AttemptDirectory::new(
-            self.path.join("lanes").join(encode(lane)).join(iteration).join(format!("attempt-{attempt}")),
+            self.path
+                .join("lanes")
+                .join(encode(lane))
+                .join(iteration)
+                .join(format!("attempt-{attempt}")),
         )
     }
 }
@@ -96,16 +107,31 @@ mod tests {
     fn loops_are_listed_by_age_and_hostile_names_stay_inside() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("app/.git")).unwrap();
-        let project = Home::new(root.path().join("home")).project(&root.path().join("app/.git")).unwrap();
+        let project = Home::new(root.path().join("home"))
+            .project(&root.path().join("app/.git"))
+            .unwrap();
         assert_eq!(project.loops().unwrap(), []);
         for id in ["20261121-014513-0001", "20261121-014512-3fa9"] {
-            project.loop_directory(&id.into()).unwrap().create().unwrap();
+            project
+                .loop_directory(&id.into())
+                .unwrap()
+                .create()
+                .unwrap();
         }
         let ids = project.loops().unwrap();
-        assert_eq!(ids, ["20261121-014512-3fa9", "20261121-014513-0001"].map(RunId::from));
+        assert_eq!(
+            ids,
+            ["20261121-014512-3fa9", "20261121-014513-0001"].map(RunId::from)
+        );
         let directory = project.loop_directory(&ids[0]).unwrap();
-        for path in [directory.attempt("../../x", 1, 2).path().to_owned(), directory.state("../x")] {
-            assert!(path.starts_with(directory.path()) && !path.display().to_string().contains("/.."), "{path:?}");
+        for path in [
+            directory.attempt("../../x", 1, 2).path().to_owned(),
+            directory.state("../x"),
+        ] {
+            assert!(
+                path.starts_with(directory.path()) && !path.display().to_string().contains("/.."),
+                "{path:?}"
+            );
         }
         assert!(project.loop_directory(&"../x".into()).is_err());
     }

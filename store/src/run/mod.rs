@@ -23,7 +23,9 @@ pub use directory::{AttemptDirectory, RunDirectory};
 pub(crate) use folder::create_durable;
 pub use holder::Holder;
 pub use home::{Home, ProjectDirectory};
-pub use journal::{JournalContents, JournalEnd, JournalRecord, JournalWriter, TornLine, read_journal};
+pub use journal::{
+    JournalContents, JournalEnd, JournalRecord, JournalWriter, TornLine, read_journal,
+};
 pub use json::{read_json, write_json};
 pub use lock::RunLock;
 pub use loops::LoopDirectory;

@@ -42,22 +42,38 @@ impl ProjectDirectory {
 
     /// Writes down where the repository is.
     pub fn remember_place(&self, common_dir: &Path, before: &[PathBuf]) -> Result<(), Error> {
-        if before.is_empty() && self.whereabouts()?.is_some_and(|known| known.common_dir == common_dir) {
+        if before.is_empty()
+            && self
+                .whereabouts()?
+                .is_some_and(|known| known.common_dir == common_dir)
+        {
             return Ok(());
         }
-        let whereabouts = Whereabouts { version: 1, common_dir: common_dir.to_owned(), before: before.to_vec() };
+        let whereabouts = Whereabouts {
+            version: 1,
+            common_dir: common_dir.to_owned(),
+            before: before.to_vec(),
+        };
         write_json(&self.repository_file(), &whereabouts)
     }
 
     /// Returns the project of a repository that is not any more where it was, and one of whose runs is of this
     /// repository.
-    pub fn moved_from(&self, is_of_this: impl Fn(&RunId) -> bool) -> Result<Option<(Self, Whereabouts)>, Error> {
+    pub fn moved_from(
+        &self,
+        is_of_this: impl Fn(&RunId) -> bool,
+    ) -> Result<Option<(Self, Whereabouts)>, Error> {
         let projects = folder_of(self.path());
         let entries = fs::read_dir(projects).map_err(Error::read(projects))?;
-        for entry in entries.flatten().filter(|entry| entry.path() != self.path()) {
+        for entry in entries
+            .flatten()
+            .filter(|entry| entry.path() != self.path())
+        {
             let other = Self::at(entry.path());
             // What is no project of tm's is none that was moved.
-            let Ok(Some(whereabouts)) = other.whereabouts() else { continue };
+            let Ok(Some(whereabouts)) = other.whereabouts() else {
+                continue;
+            };
             if !whereabouts.common_dir.exists() && other.runs()?.iter().any(&is_of_this) {
                 return Ok(Some((other, whereabouts)));
             }
@@ -71,7 +87,9 @@ impl ProjectDirectory {
         for name in MOVED {
             let (from, to) = (other.path().join(name), self.path().join(name));
             match fs::rename(&from, &to) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::write(&to)(error)),
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(Error::write(&to)(error));
+                }
                 Ok(()) | Err(_) => {}
             }
         }
@@ -88,7 +106,9 @@ mod tests {
     fn project(root: &TempDir, name: &str) -> (ProjectDirectory, PathBuf) {
         let git_dir = root.path().join(name).join(".git");
         fs::create_dir_all(&git_dir).unwrap();
-        let project = Home::new(root.path().join("home")).project(&git_dir).unwrap();
+        let project = Home::new(root.path().join("home"))
+            .project(&git_dir)
+            .unwrap();
         project.create().unwrap();
         project.remember_place(&git_dir, &[]).unwrap();
         (project, git_dir)
@@ -103,15 +123,33 @@ mod tests {
         old.set_live(&run).unwrap();
         fs::create_dir_all(old.worktrees_folder().join("20261121-014512-3fa9/1")).unwrap();
         let (new, _) = project(&root, "new");
-        assert_eq!(new.moved_from(|id| *id == run).unwrap(), None, "the repository is where it was");
+        assert_eq!(
+            new.moved_from(|id| *id == run).unwrap(),
+            None,
+            "the repository is where it was"
+        );
         fs::remove_dir(&git_dir).unwrap();
-        assert_eq!(new.moved_from(|_| false).unwrap(), None, "the runs are of another repository");
+        assert_eq!(
+            new.moved_from(|_| false).unwrap(),
+            None,
+            "the runs are of another repository"
+        );
         let (found, whereabouts) = new.moved_from(|id| *id == run).unwrap().unwrap();
-        assert_eq!((found.path(), &whereabouts.common_dir), (old.path(), &git_dir));
+        assert_eq!(
+            (found.path(), &whereabouts.common_dir),
+            (old.path(), &git_dir)
+        );
         new.take_along(&found).unwrap();
         new.take_along(&found).unwrap();
-        assert_eq!((new.runs().unwrap(), new.live().unwrap()), (vec![run.clone()], Some(run)));
-        assert!(new.worktrees_folder().join("20261121-014512-3fa9/1").is_dir());
+        assert_eq!(
+            (new.runs().unwrap(), new.live().unwrap()),
+            (vec![run.clone()], Some(run))
+        );
+        assert!(
+            new.worktrees_folder()
+                .join("20261121-014512-3fa9/1")
+                .is_dir()
+        );
         assert_eq!(old.runs().unwrap(), []);
     }
 }

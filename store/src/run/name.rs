@@ -32,7 +32,9 @@ pub(crate) fn encode(text: &str) -> String {
     for (position, byte) in text.bytes().enumerate() {
         match byte {
             b'.' if position == 0 => push_encoded(&mut name, byte),
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' => name.push(char::from(byte)),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' => {
+                name.push(char::from(byte))
+            }
             b':' => name.push('+'),
             _ => push_encoded(&mut name, byte),
         }
@@ -67,24 +69,49 @@ fn hash(bytes: &[u8], digits: usize) -> String {
 pub(super) fn project_name(canonical_common_git_dir: &Path) -> String {
     let path = canonical_common_git_dir;
     let is_inside_work_tree = path.file_name().is_some_and(|name| name == ".git");
-    let named_folder = if is_inside_work_tree { path.parent() } else { Some(path) };
-    let name = named_folder.and_then(Path::file_name).map(|name| name.to_string_lossy()).unwrap_or_default();
+    let named_folder = if is_inside_work_tree {
+        path.parent()
+    } else {
+        Some(path)
+    };
+    let name = named_folder
+        .and_then(Path::file_name)
+        .map(|name| name.to_string_lossy())
+        .unwrap_or_default();
     let readable = readable(name.strip_suffix(".git").unwrap_or(&name));
-    format!("{readable}-{}", hash(path.as_os_str().as_encoded_bytes(), PROJECT_HASH_DIGITS))
+    format!(
+        "{readable}-{}",
+        hash(path.as_os_str().as_encoded_bytes(), PROJECT_HASH_DIGITS)
+    )
 }
 
 /// Keeps what is safe in a name and puts `_` for the rest; two texts may give the same.
 fn readable(name: &str) -> String {
-    let is_safe = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
-    let safe: String = name.chars().map(|character| if is_safe(character) { character } else { '_' }).collect();
-    let trimmed: String = safe.trim_start_matches(['.', '-']).chars().take(LONGEST_NAME).collect();
-    if trimmed.is_empty() { "repository".to_owned() } else { trimmed }
+    let is_safe =
+        |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
+    let safe: String = name
+        .chars()
+        .map(|character| if is_safe(character) { character } else { '_' })
+        .collect();
+    let trimmed: String = safe
+        .trim_start_matches(['.', '-'])
+        .chars()
+        .take(LONGEST_NAME)
+        .collect();
+    if trimmed.is_empty() {
+        "repository".to_owned()
+    } else {
+        trimmed
+    }
 }
 
 /// Returns a new run id, `20261121-014512-3fa9`: the time in UTC, then what keeps two runs of one second apart.
 pub fn new_run_id(now: Timestamp, entropy: u32) -> RunId {
     let suffix = (entropy >> 16) ^ (entropy & 0xffff);
-    RunId::new(format!("{}-{suffix:04x}", calendar_time(now).strftime("%Y%m%d-%H%M%S")))
+    RunId::new(format!(
+        "{}-{suffix:04x}",
+        calendar_time(now).strftime("%Y%m%d-%H%M%S")
+    ))
 }
 
 /// Returns the moment in the calendar; moments past the year 9999 count as its end.
@@ -101,7 +128,9 @@ pub(super) fn check_run_id(run_id: &RunId) -> Result<(), Error> {
     if starts_well && id.len() <= LONGEST_RUN_ID && id.iter().all(is_safe) {
         Ok(())
     } else {
-        Err(Error::UnsafeRunId { id: run_id.to_string() })
+        Err(Error::UnsafeRunId {
+            id: run_id.to_string(),
+        })
     }
 }
 
@@ -118,9 +147,30 @@ mod tests {
 
     #[test]
     fn hostile_ids_become_harmless_names() {
-        let names = ["", ".", "..", "../../etc/passwd", "/", "a b", "a+b", "50%", "é", "a\0b\n"];
+        let names = [
+            "",
+            ".",
+            "..",
+            "../../etc/passwd",
+            "/",
+            "a b",
+            "a+b",
+            "50%",
+            "é",
+            "a\0b\n",
+        ];
         let safe = names.map(|id| safe_name(&id.into()));
-        let expected = ["%", "%2e", "%2e.", "%2e.%2f..%2fetc%2fpasswd", "%2f", "a%20b", "a%2bb", "50%25", "%c3%a9"];
+        let expected = [
+            "%",
+            "%2e",
+            "%2e.",
+            "%2e.%2f..%2fetc%2fpasswd",
+            "%2f",
+            "a%20b",
+            "a%2bb",
+            "50%25",
+            "%c3%a9",
+        ];
         assert_eq!(safe[..9], expected);
         assert_eq!(safe[9], "a%00b%0a");
     }
@@ -136,14 +186,35 @@ mod tests {
 
     #[test]
     fn run_id_is_the_time_in_utc_and_four_digits() {
-        assert_eq!(new_run_id(Timestamp(1_795_225_512_345), 0x3fa9).as_str(), "20261121-014512-3fa9");
-        assert_eq!(new_run_id(Timestamp(0), u32::MAX - 0xffff).as_str(), "19700101-000000-ffff");
+        assert_eq!(
+            new_run_id(Timestamp(1_795_225_512_345), 0x3fa9).as_str(),
+            "20261121-014512-3fa9"
+        );
+        assert_eq!(
+            new_run_id(Timestamp(0), u32::MAX - 0xffff).as_str(),
+            "19700101-000000-ffff"
+        );
     }
 
     #[test]
     fn unsafe_run_ids_are_refused() {
-        for id in ["", ".", "..", "a/b", "a\\b", "-a", "a.b", "a b", "a\n", "é", &"a".repeat(65)] {
-            assert!(matches!(check_run_id(&id.into()), Err(Error::UnsafeRunId { .. })), "{id:?}");
+        for id in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            "a\\b",
+            "-a",
+            "a.b",
+            "a b",
+            "a\n",
+            "é",
+            &"a".repeat(65),
+        ] {
+            assert!(
+                matches!(check_run_id(&id.into()), Err(Error::UnsafeRunId { .. })),
+                "{id:?}"
+            );
         }
         for id in ["20261121-014512-3fa9", "a", "_", &"a".repeat(64)] {
             check_run_id(&id.into()).unwrap();

@@ -23,7 +23,8 @@ impl ProjectDirectory {
     }
 
     fn reopened_file(&self, tag: &Tag, task: &TaskId) -> PathBuf {
-        self.reopened_folder(tag).join(format!("{}.json", safe_name(task)))
+        self.reopened_folder(tag)
+            .join(format!("{}.json", safe_name(task)))
     }
 
     /// Returns the tasks of a tag that are to be done once more.
@@ -39,7 +40,10 @@ impl ProjectDirectory {
         let mut tasks = BTreeSet::new();
         for entry in entries {
             let path = entry.map_err(Error::read(&folder))?.path();
-            if path.extension().is_some_and(|extension| extension == "json") {
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "json")
+            {
                 tasks.extend(read_versioned::<Reopened>(&path)?.map(|reopened| reopened.task));
             }
         }
@@ -51,7 +55,10 @@ impl ProjectDirectory {
     /// # Errors
     /// The file can't be written.
     pub fn reopen(&self, tag: &Tag, task: &TaskId) -> Result<(), Error> {
-        write_versioned(&self.reopened_file(tag, task), &Reopened { task: task.clone() })
+        write_versioned(
+            &self.reopened_file(tag, task),
+            &Reopened { task: task.clone() },
+        )
     }
 
     /// Forgets that a task is to be done once more.
@@ -82,7 +89,10 @@ mod tests {
         }
         project.close_again(&tag, &"1".into()).unwrap();
         project.close_again(&tag, &"7".into()).unwrap();
-        assert_eq!(project.reopened(&tag).unwrap(), BTreeSet::from(["1.2".into()]));
+        assert_eq!(
+            project.reopened(&tag).unwrap(),
+            BTreeSet::from(["1.2".into()])
+        );
         assert!(project.reopened(&"other".into()).unwrap().is_empty());
     }
 }

@@ -78,7 +78,9 @@ struct Rejections {
 
 impl RunDirectory {
     fn review_file(&self, task: &TaskId) -> PathBuf {
-        self.path().join("reviews").join(format!("{}.json", safe_name(task)))
+        self.path()
+            .join("reviews")
+            .join(format!("{}.json", safe_name(task)))
     }
 
     /// Returns what was decided about a task last; nothing while nobody has.
@@ -100,7 +102,10 @@ impl RunDirectory {
 
 impl ProjectDirectory {
     fn rejections_file(&self, tag: &Tag, task: &TaskId) -> PathBuf {
-        self.path().join("rejections").join(encode(tag.as_str())).join(format!("{}.json", safe_name(task)))
+        self.path()
+            .join("rejections")
+            .join(encode(tag.as_str()))
+            .join(format!("{}.json", safe_name(task)))
     }
 
     /// Returns what was rejected of a task of the backlog and has not been done again since, the oldest first.
@@ -116,7 +121,12 @@ impl ProjectDirectory {
     ///
     /// # Errors
     /// The file can't be read or written.
-    pub fn add_rejection(&self, tag: &Tag, task: &TaskId, rejection: Rejection) -> Result<(), Error> {
+    pub fn add_rejection(
+        &self,
+        tag: &Tag,
+        task: &TaskId,
+        rejection: Rejection,
+    ) -> Result<(), Error> {
         let mut rejections = self.rejections(tag, task)?;
         rejections.retain(|old| (&old.run, &old.task) != (&rejection.run, &rejection.task));
         rejections.push(rejection);
@@ -138,17 +148,27 @@ impl ProjectDirectory {
             return self.keep_rejections(
                 tag,
                 task,
-                rejections.into_iter().filter(|rejection| !is_settled(rejection)).collect(),
+                rejections
+                    .into_iter()
+                    .filter(|rejection| !is_settled(rejection))
+                    .collect(),
             );
         }
         Ok(())
     }
 
-    fn keep_rejections(&self, tag: &Tag, task: &TaskId, rejections: Vec<Rejection>) -> Result<(), Error> {
+    fn keep_rejections(
+        &self,
+        tag: &Tag,
+        task: &TaskId,
+        rejections: Vec<Rejection>,
+    ) -> Result<(), Error> {
         let path = self.rejections_file(tag, task);
         if rejections.is_empty() {
             return match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::write(&path)(error)),
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    Err(Error::write(&path)(error))
+                }
                 _ => Ok(()),
             };
         }
@@ -156,7 +176,9 @@ impl ProjectDirectory {
     }
 }
 
-pub(super) fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+pub(super) fn read_versioned<T: serde::de::DeserializeOwned>(
+    path: &Path,
+) -> Result<Option<T>, Error> {
     #[derive(Deserialize)]
     struct VersionOnly {
         version: u32,
@@ -167,7 +189,11 @@ pub(super) fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Res
         Err(error) => return Err(error),
     };
     if version.version > VERSION {
-        return Err(Error::NewerFile { path: path.to_owned(), found: version.version, supported: VERSION });
+        return Err(Error::NewerFile {
+            path: path.to_owned(),
+            found: version.version,
+            supported: VERSION,
+        });
     }
     let file: Versioned<T> = read_json(path)?;
     Ok(Some(file.content))
@@ -175,7 +201,13 @@ pub(super) fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Res
 
 pub(super) fn write_versioned<T: Serialize>(path: &Path, content: &T) -> Result<(), Error> {
     create_durable(crate::atomic::folder_of(path))?;
-    write_json(path, &Versioned { version: VERSION, content })
+    write_json(
+        path,
+        &Versioned {
+            version: VERSION,
+            content,
+        },
+    )
 }
 
 #[cfg(test)]
@@ -200,8 +232,18 @@ mod tests {
         let run = project(root.path()).run(&"r".into()).unwrap();
         let task = TaskId::from("../1:red");
         assert_eq!(run.review(&task).unwrap(), None);
-        for decision in [Decision::Approved, Decision::Rejected { reason: "too slow".to_owned() }] {
-            let review = Review { task: task.clone(), commit: "c".into(), at: String::new(), decision };
+        for decision in [
+            Decision::Approved,
+            Decision::Rejected {
+                reason: "too slow".to_owned(),
+            },
+        ] {
+            let review = Review {
+                task: task.clone(),
+                commit: "c".into(),
+                at: String::new(),
+                decision,
+            };
             run.set_review(&review).unwrap();
             assert_eq!(run.review(&task).unwrap(), Some(review));
         }
@@ -212,16 +254,26 @@ mod tests {
     fn rejections_stay_until_they_are_settled() {
         let root = tempfile::tempdir().unwrap();
         let (project, tag, task) = (project(root.path()), Tag::from("a/b"), TaskId::from("1"));
-        project.add_rejection(&tag, &task, rejection("r1", "wrong name")).unwrap();
-        project.add_rejection(&tag, &task, rejection("r2", "too slow")).unwrap();
-        project.add_rejection(&tag, &task, rejection("r1", "wrong word")).unwrap();
+        project
+            .add_rejection(&tag, &task, rejection("r1", "wrong name"))
+            .unwrap();
+        project
+            .add_rejection(&tag, &task, rejection("r2", "too slow"))
+            .unwrap();
+        project
+            .add_rejection(&tag, &task, rejection("r1", "wrong word"))
+            .unwrap();
         let reasons = || {
             let kept = project.rejections(&tag, &task).unwrap();
-            kept.into_iter().map(|rejection| rejection.reason).collect::<Vec<_>>()
+            kept.into_iter()
+                .map(|rejection| rejection.reason)
+                .collect::<Vec<_>>()
         };
         assert_eq!(reasons(), ["too slow", "wrong word"]);
         assert_eq!(project.rejections(&Tag::from("other"), &task).unwrap(), []);
-        project.forget_rejections(&tag, &task, |rejection| rejection.run != "r2".into()).unwrap();
+        project
+            .forget_rejections(&tag, &task, |rejection| rejection.run != "r2".into())
+            .unwrap();
         assert_eq!(reasons(), ["too slow"]);
         project.forget_rejections(&tag, &task, |_| true).unwrap();
         assert_eq!(reasons(), Vec::<String>::new());
@@ -235,6 +287,9 @@ mod tests {
         let path = run.review_file(&"1".into());
         create_durable(crate::atomic::folder_of(&path)).unwrap();
         crate::atomic::replace(&path, b"{\"version\": 2, \"other\": 1}").unwrap();
-        assert!(matches!(run.review(&"1".into()), Err(Error::NewerFile { found: 2, .. })));
+        assert!(matches!(
+            run.review(&"1".into()),
+            Err(Error::NewerFile { found: 2, .. })
+        ));
     }
 }

@@ -7,8 +7,14 @@ fn hooked(scene: &Scene) -> Result<Hooked, Error> {
     let base = scene.head();
     let worktree = scene.check_out("tm/1", &base);
     write(&worktree.path().join("b.txt"), "b");
-    let tree = worktree.capture(&PathPatterns::default()).expect("captured").tree;
-    let commit = scene.repository.commit_to_test(&tree, &base).expect("a commit");
+    let tree = worktree
+        .capture(&PathPatterns::default())
+        .expect("captured")
+        .tree;
+    let commit = scene
+        .repository
+        .commit_to_test(&tree, &base)
+        .expect("a commit");
     let mut judge = scene.pool.judge(&tree, &commit).expect("a checkout");
     judge.check_out(&commit, &[]).expect("checked out");
     let (name, value) = judge.commit_mark();
@@ -17,9 +23,11 @@ fn hooked(scene: &Scene) -> Result<Hooked, Error> {
         assert_ne!(hooked.tree, tree);
     }
     hooked.map_err(|error| match error {
-        Error::HookRefused { hook, output, why } => {
-            Error::HookRefused { hook, why, output: output.replace(&value, "<here>").replace(name, "<mark>") }
-        }
+        Error::HookRefused { hook, output, why } => Error::HookRefused {
+            hook,
+            why,
+            output: output.replace(&value, "<here>").replace(name, "<mark>"),
+        },
         error => error,
     })
 }
@@ -28,9 +36,22 @@ fn hooked(scene: &Scene) -> Result<Hooked, Error> {
 fn hooks_are_run_on_the_tree_and_a_refusal_brings_their_words() {
     let scene = Scene::new();
     let text = "#!/bin/sh\necho \"no tabs please, in $TM_COMMITS_IN, $TM_SPARED, $(ls | tr '\\n' ' ')\" >&2\nexit 1\n";
-    hook(&scene.folder.path().join("checkout/.git/hooks/pre-commit"), text);
-    let scene = Scene { pool: scene.pool_anew(), ..scene };
-    let Err(Error::HookRefused { output, hook: "pre-commit", .. }) = hooked(&scene) else { panic!("a refusal") };
+    hook(
+        &scene.folder.path().join("checkout/.git/hooks/pre-commit"),
+        text,
+    );
+    let scene = Scene {
+        pool: scene.pool_anew(),
+        ..scene
+    };
+    let Err(Error::HookRefused {
+        output,
+        hook: "pre-commit",
+        ..
+    }) = hooked(&scene)
+    else {
+        panic!("a refusal")
+    };
     assert_eq!(output, "no tabs please, in <here>, 1, a.txt b.txt");
 }
 
@@ -38,12 +59,28 @@ fn hooks_are_run_on_the_tree_and_a_refusal_brings_their_words() {
 fn what_hooks_stage_and_say_is_another_tree_and_message_on_the_tasks_branch() {
     let scene = Scene::new();
     let hooks = scene.folder.path().join("checkout/.git/hooks");
-    hook(&hooks.join("pre-commit"), "#!/bin/sh\ngit symbolic-ref --short HEAD > more.txt\ngit add more.txt\n");
-    hook(&hooks.join("commit-msg"), "#!/bin/sh\necho checked >> \"$1\"\n");
-    let scene = Scene { pool: scene.pool_anew(), ..scene };
+    hook(
+        &hooks.join("pre-commit"),
+        "#!/bin/sh\ngit symbolic-ref --short HEAD > more.txt\ngit add more.txt\n",
+    );
+    hook(
+        &hooks.join("commit-msg"),
+        "#!/bin/sh\necho checked >> \"$1\"\n",
+    );
+    let scene = Scene {
+        pool: scene.pool_anew(),
+        ..scene
+    };
     let hooked = hooked(&scene).expect("hooked");
     assert_eq!(hooked.message, "work\nchecked\n");
-    assert_eq!(scene.repository.text_in_tree(&hooked.tree, "more.txt").expect("a tree").as_deref(), Some("tm/1\n"));
+    assert_eq!(
+        scene
+            .repository
+            .text_in_tree(&hooked.tree, "more.txt")
+            .expect("a tree")
+            .as_deref(),
+        Some("tm/1\n")
+    );
 }
 
 #[test]
@@ -51,7 +88,11 @@ fn hooks_and_settings_that_come_later_are_not_used() {
     let scene = Scene::new();
     let root = scene.folder.path().join("checkout");
     hook(&root.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
-    scene.git(&["config", "core.hooksPath", &root.join(".git/hooks").display().to_string()]);
+    scene.git(&[
+        "config",
+        "core.hooksPath",
+        &root.join(".git/hooks").display().to_string(),
+    ]);
     scene.git(&["config", "filter.x.clean", "echo changed"]);
     write(&root.join(".git/info/attributes"), "* filter=x\n");
     write(&root.join(".git/info/exclude"), "b.txt\n");
@@ -67,13 +108,20 @@ fn a_folder_of_hooks_that_is_named_later_is_seen_each_time_wherever_it_is_named(
     for name in ["evil", "other", "evil"] {
         assert_eq!(look().expect("looked"), None);
         scene.git(&["config", "core.hooksPath", name]);
-        assert!(look().expect("put back").is_some_and(|words| words.contains(name)));
+        assert!(
+            look()
+                .expect("put back")
+                .is_some_and(|words| words.contains(name))
+        );
     }
     let more = scene.folder.path().join("more");
     scene.git(&["config", "include.path", &more.display().to_string()]);
     assert_eq!(look().expect("looked"), None);
     write(&more, "[core]\n\thooksPath = evil\n");
-    assert!(look().is_err(), "it stands in a file that is none of the repository's");
+    assert!(
+        look().is_err(),
+        "it stands in a file that is none of the repository's"
+    );
     write(&more, "");
     assert_eq!(look().expect("looked"), None);
 }

@@ -40,7 +40,15 @@ const DEEDS: [Deed; 12] = [
     Deed::NewRules,
     Deed::TouchOnly,
 ];
-const FILES: [&str; 7] = ["a.txt", "one/b.txt", "one/two/c.txt", "d.sh", "link", "wide/3/f.txt", "wide/19/f.txt"];
+const FILES: [&str; 7] = [
+    "a.txt",
+    "one/b.txt",
+    "one/two/c.txt",
+    "d.sh",
+    "link",
+    "wide/3/f.txt",
+    "wide/19/f.txt",
+];
 /// So many folders are looked at by several threads.
 const WIDE: usize = 20;
 
@@ -52,16 +60,21 @@ fn do_to(folder: &Path, deed: Deed, file: &str) {
     let gone = || fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
     let _as_far_as_it_goes = match deed {
         Deed::Overwrite => fs::symlink_metadata(&path).and_then(|metadata| {
-            fs::write(&path, "x".repeat(usize::try_from(metadata.len()).expect("short")))?;
-            fs::File::options().write(true).open(&path)?.set_modified(time.unwrap_or_else(|_| SystemTime::now()))
+            fs::write(
+                &path,
+                "x".repeat(usize::try_from(metadata.len()).expect("short")),
+            )?;
+            fs::File::options()
+                .write(true)
+                .open(&path)?
+                .set_modified(time.unwrap_or_else(|_| SystemTime::now()))
         }),
         Deed::Remove => gone(),
         Deed::Replace => gone().and_then(|()| fs::write(&path, "other\n")),
         Deed::LinkInPlace => gone().and_then(|()| symlink("/dev/null", &path)),
         Deed::FolderInPlace => gone().and_then(|()| fs::create_dir(&path)),
-        Deed::LinkForFolder => {
-            fs::rename(folder.join("one"), folder.join("moved")).and_then(|()| symlink("moved", folder.join("one")))
-        }
+        Deed::LinkForFolder => fs::rename(folder.join("one"), folder.join("moved"))
+            .and_then(|()| symlink("moved", folder.join("one"))),
         Deed::Executable => fs::set_permissions(&path, fs::Permissions::from_mode(0o777)),
         Deed::Unreadable => fs::set_permissions(&path, fs::Permissions::from_mode(0o000)),
         Deed::New => fs::write(folder.join("new.txt"), "new\n"),
@@ -70,7 +83,9 @@ fn do_to(folder: &Path, deed: Deed, file: &str) {
         Deed::TouchOnly => fs::File::options()
             .write(true)
             .open(&path)
-            .and_then(|file| file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1))),
+            .and_then(|file| {
+                file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1))
+            }),
     };
 }
 
@@ -82,16 +97,20 @@ fn found(folder: &Path) -> Found {
     let mut all = BTreeMap::new();
     let mut stack = vec![folder.to_owned()];
     while let Some(path) = stack.pop() {
-        for entry in fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        for entry in fs::read_dir(&path)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").path())
+        {
             let metadata = entry.symlink_metadata().expect("it is there");
             let relative = entry.strip_prefix(folder).expect("within").to_owned();
             if relative == Path::new(".git") {
                 continue;
             }
             let content = match () {
-                () if metadata.is_symlink() => {
-                    fs::read_link(&entry).expect("a link").into_os_string().into_encoded_bytes()
-                }
+                () if metadata.is_symlink() => fs::read_link(&entry)
+                    .expect("a link")
+                    .into_os_string()
+                    .into_encoded_bytes(),
                 () if metadata.is_dir() => {
                     stack.push(entry.clone());
                     Vec::new()

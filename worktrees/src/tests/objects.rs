@@ -4,7 +4,14 @@ use super::*;
 
 /// Puts the file of another object in the place of one.
 fn overwrite(scene: &Scene, id: &str, by: &str) {
-    let file = |id: &str| scene.repository.common_dir().join("objects").join(&id[..2]).join(&id[2..]);
+    let file = |id: &str| {
+        scene
+            .repository
+            .common_dir()
+            .join("objects")
+            .join(&id[..2])
+            .join(&id[2..])
+    };
     std::fs::remove_file(file(id)).expect("removed");
     std::fs::copy(file(by), file(id)).expect("copied");
 }
@@ -13,13 +20,18 @@ fn overwrite(scene: &Scene, id: &str, by: &str) {
 fn an_object_that_was_overwritten_is_named_and_what_is_known_is_not_looked_at() {
     for is_in_a_run in [false, true] {
         let scene = Scene::new();
-        let repository = if is_in_a_run { scene.pool.repository() } else { &scene.repository };
+        let repository = if is_in_a_run {
+            scene.pool.repository()
+        } else {
+            &scene.repository
+        };
         assert_eq!(repository.reader().is_some(), is_in_a_run);
         let base = scene.head();
         let one = scene.task("tm/one", &base, "folder/b.txt", "b\n");
         let other = scene.task("tm/other", &base, "c.txt", "weaker\n");
-        let check =
-            |of: &dyn std::fmt::Display, known: &CommitId| repository.check_new_objects(of, known, ObjectCheck::Names);
+        let check = |of: &dyn std::fmt::Display, known: &CommitId| {
+            repository.check_new_objects(of, known, ObjectCheck::Names)
+        };
         let tree = repository.tree_of(&one).expect("a tree");
         check(&one, &base).expect("as named");
         check(&tree, &base).expect("as named");
@@ -27,15 +39,26 @@ fn an_object_that_was_overwritten_is_named_and_what_is_known_is_not_looked_at() 
         // What was read before is read again.
         repository.text_at(&one, "folder/b.txt").expect("a text");
         let blob = scene.git(&["rev-parse", &format!("{one}:folder/b.txt")]);
-        overwrite(&scene, &blob, &scene.git(&["rev-parse", &format!("{other}:c.txt")]));
+        overwrite(
+            &scene,
+            &blob,
+            &scene.git(&["rev-parse", &format!("{other}:c.txt")]),
+        );
         for error in [check(&one, &base), check(&tree, &base)] {
             let error = error.expect_err("another content");
-            assert!(error.to_string().ends_with(&blob) && error.is_of_surroundings(), "{error}");
+            assert!(
+                error.to_string().ends_with(&blob) && error.is_of_surroundings(),
+                "{error}"
+            );
         }
         check(&one, &one).expect("it is known");
         check(&other, &base).expect("as named");
         let folder = scene.git(&["rev-parse", &format!("{one}:folder")]);
-        overwrite(&scene, &folder, &scene.git(&["rev-parse", &format!("{other}^{{tree}}")]));
+        overwrite(
+            &scene,
+            &folder,
+            &scene.git(&["rev-parse", &format!("{other}^{{tree}}")]),
+        );
         check(&tree, &base).expect_err("a folder with other files");
     }
 }
@@ -46,8 +69,18 @@ fn an_object_that_is_missing_or_cut_off_is_named() {
     let base = scene.head();
     let one = scene.task("tm/one", &base, "b.txt", "b\n");
     let blob = scene.git(&["rev-parse", &format!("{one}:b.txt")]);
-    let file = scene.repository.common_dir().join("objects").join(&blob[..2]).join(&blob[2..]);
-    let check = || scene.repository.check_new_objects(&one, &base, ObjectCheck::NamesAndForm).expect_err("no object");
+    let file = scene
+        .repository
+        .common_dir()
+        .join("objects")
+        .join(&blob[..2])
+        .join(&blob[2..]);
+    let check = || {
+        scene
+            .repository
+            .check_new_objects(&one, &base, ObjectCheck::NamesAndForm)
+            .expect_err("no object")
+    };
     std::fs::remove_file(&file).expect("removed");
     assert!(check().to_string().contains(&blob), "{}", check());
     write(&file, "x");

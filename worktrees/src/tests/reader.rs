@@ -6,8 +6,16 @@ use std::collections::BTreeSet;
 
 /// A scene whose pool reads with the library, beside the repository that asks git for everything.
 fn both(scene: &Scene) -> (Repository, Repository) {
-    let with_library = scene.repository.with_settings_kept_in(&scene.folder.path().join("kept")).expect("settings");
-    assert!(with_library.reader().is_some_and(crate::reader::Reader::reads), "the library reads it");
+    let with_library = scene
+        .repository
+        .with_settings_kept_in(&scene.folder.path().join("kept"))
+        .expect("settings");
+    assert!(
+        with_library
+            .reader()
+            .is_some_and(crate::reader::Reader::reads),
+        "the library reads it"
+    );
     (with_library, scene.repository.clone())
 }
 
@@ -19,32 +27,77 @@ fn assert_same(scene: &Scene) {
     commits.push(CommitId::new("1".repeat(40)));
     let words = |error: Error| error.to_string();
     for commit in &commits {
-        assert_eq!(library.resolve(commit.as_str()).map_err(words), git.resolve(commit.as_str()).map_err(words));
-        assert_eq!(library.tree_of(commit).map_err(words), git.tree_of(commit).map_err(words));
-        assert_eq!(library.parents(commit).ok(), git.parents(commit).ok(), "{commit}");
-        let Ok(tree) = git.tree_of(commit) else { continue };
+        assert_eq!(
+            library.resolve(commit.as_str()).map_err(words),
+            git.resolve(commit.as_str()).map_err(words)
+        );
+        assert_eq!(
+            library.tree_of(commit).map_err(words),
+            git.tree_of(commit).map_err(words)
+        );
+        assert_eq!(
+            library.parents(commit).ok(),
+            git.parents(commit).ok(),
+            "{commit}"
+        );
+        let Ok(tree) = git.tree_of(commit) else {
+            continue;
+        };
         let files = git.files(&tree, &|_, _| true).expect("files");
         assert_eq!(library.files(&tree, &|_, _| true).expect("files"), files);
-        let paths = files.iter().map(|file| String::from_utf8_lossy(&file.path).into_owned());
+        let paths = files
+            .iter()
+            .map(|file| String::from_utf8_lossy(&file.path).into_owned());
         for path in paths.chain(["nowhere", "a.txt/b", "", "/", "folder"].map(ToOwned::to_owned)) {
-            assert_eq!(library.bytes_in_tree(&tree, &path).ok(), git.bytes_in_tree(&tree, &path).ok(), "{path}");
-            assert_eq!(library.text_in_tree(&tree, &path).ok(), git.text_in_tree(&tree, &path).ok(), "{path}");
+            assert_eq!(
+                library.bytes_in_tree(&tree, &path).ok(),
+                git.bytes_in_tree(&tree, &path).ok(),
+                "{path}"
+            );
+            assert_eq!(
+                library.text_in_tree(&tree, &path).ok(),
+                git.text_in_tree(&tree, &path).ok(),
+                "{path}"
+            );
         }
         for other in &commits {
-            assert_eq!(library.is_ancestor(commit, other).ok(), git.is_ancestor(commit, other).ok());
-            let changed = |repository: &Repository| repository.differing(commit.as_str(), other.as_str()).ok();
+            assert_eq!(
+                library.is_ancestor(commit, other).ok(),
+                git.is_ancestor(commit, other).ok()
+            );
+            let changed = |repository: &Repository| {
+                repository.differing(commit.as_str(), other.as_str()).ok()
+            };
             assert_eq!(changed(&library), changed(&git), "{commit} {other}");
         }
     }
     let names = scene.git(&["for-each-ref", "--format=%(refname)"]);
-    let below: BTreeSet<&str> =
-        names.lines().filter_map(|name| name.rsplit_once('/')).map(|(below, _)| below).collect();
-    for name in names.lines().chain(["refs/heads/none", "refs/heads", "HEAD", "refs/heads/../x"]) {
-        assert_eq!(library.at_reference(name).ok(), git.at_reference(name).ok(), "{name}");
-        assert_eq!(library.resolve(name).map_err(words), git.resolve(name).map_err(words), "{name}");
+    let below: BTreeSet<&str> = names
+        .lines()
+        .filter_map(|name| name.rsplit_once('/'))
+        .map(|(below, _)| below)
+        .collect();
+    for name in names
+        .lines()
+        .chain(["refs/heads/none", "refs/heads", "HEAD", "refs/heads/../x"])
+    {
+        assert_eq!(
+            library.at_reference(name).ok(),
+            git.at_reference(name).ok(),
+            "{name}"
+        );
+        assert_eq!(
+            library.resolve(name).map_err(words),
+            git.resolve(name).map_err(words),
+            "{name}"
+        );
     }
     for below in below {
-        assert_eq!(library.references_below(below).ok(), git.references_below(below).ok(), "{below}");
+        assert_eq!(
+            library.references_below(below).ok(),
+            git.references_below(below).ok(),
+            "{below}"
+        );
     }
     assert_eq!(library.head().map_err(words), git.head().map_err(words));
 }
@@ -58,11 +111,17 @@ fn files_of_every_kind_in_histories_of_every_shape() {
         write(&root.join(name), name);
     }
     write(&root.join("run"), "#!/bin/sh\n");
-    std::fs::set_permissions(root.join("run"), std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    std::fs::set_permissions(root.join("run"), std::fs::Permissions::from_mode(0o755))
+        .expect("a mode");
     std::os::unix::fs::symlink("../outside", root.join("link")).expect("a link");
     std::os::unix::fs::symlink("b", root.join("to-folder")).expect("a link");
     scene.git(&["add", "--all"]);
-    scene.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},nested", "a".repeat(40))]);
+    scene.git(&[
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        &format!("160000,{},nested", "a".repeat(40)),
+    ]);
     scene.git(&["commit", "--quiet", "--message", "kinds"]);
     scene.git(&["tag", "plain"]);
     scene.git(&["tag", "--annotate", "--message", "a tag", "told"]);
@@ -80,7 +139,14 @@ fn files_of_every_kind_in_histories_of_every_shape() {
     for number in 1..4 {
         scene.git(&["branch", &format!("side/{number}"), "HEAD~1"]);
         let head = scene.git(&["rev-parse", "HEAD^{tree}"]);
-        let tip = scene.git(&["commit-tree", &head, "-p", &format!("side/{number}"), "-m", &number.to_string()]);
+        let tip = scene.git(&[
+            "commit-tree",
+            &head,
+            "-p",
+            &format!("side/{number}"),
+            "-m",
+            &number.to_string(),
+        ]);
         scene.git(&["update-ref", &format!("refs/heads/side/{number}"), &tip]);
     }
     let tree = scene.git(&["rev-parse", "HEAD^{tree}"]);
@@ -103,17 +169,33 @@ fn replaced_objects_and_a_forged_graph_of_commits_decide_nothing() {
     let scene = Scene::new();
     let first = scene.head();
     let second = scene.task("two", &first, "2.txt", "2\n");
-    let other = scene.git(&["commit-tree", &format!("{first}^{{tree}}"), "-m", "of nobody"]);
+    let other = scene.git(&[
+        "commit-tree",
+        &format!("{first}^{{tree}}"),
+        "-m",
+        "of nobody",
+    ]);
     scene.git(&["update-ref", "refs/tm/other", &other]);
     let (library, _) = both(&scene);
-    assert!(!library.is_ancestor(&CommitId::new(other.as_str()), &second).expect("asked"));
+    assert!(
+        !library
+            .is_ancestor(&CommitId::new(other.as_str()), &second)
+            .expect("asked")
+    );
     // With its parent replaced, and a graph that was written while it was.
     scene.git(&["replace", "--graft", second.as_str(), &other]);
     scene.git(&["commit-graph", "write", "--reachable"]);
     for repository in [&library, &both(&scene).0, &scene.repository] {
-        assert_eq!(repository.parents(&second).expect("asked"), [first.clone()] as [CommitId; 1]);
+        assert_eq!(
+            repository.parents(&second).expect("asked"),
+            [first.clone()] as [CommitId; 1]
+        );
         assert!(repository.is_ancestor(&first, &second).expect("asked"));
-        assert!(!repository.is_ancestor(&CommitId::new(other.as_str()), &second).expect("asked"));
+        assert!(
+            !repository
+                .is_ancestor(&CommitId::new(other.as_str()), &second)
+                .expect("asked")
+        );
     }
 }
 
@@ -127,8 +209,14 @@ fn what_comes_up_meanwhile_is_seen() {
     for text in ["1\n", "2\n", "3\n"] {
         let tip = scene.task(&format!("later-{}", text.trim()), &first, "a.txt", text);
         scene.git(&["update-ref", "refs/heads/later", tip.as_str()]);
-        assert_eq!(library.branch_tip(&branch).expect("asked"), Some(tip.clone()));
-        assert_eq!(library.text_at(&tip, "a.txt").expect("asked").as_deref(), Some(text));
+        assert_eq!(
+            library.branch_tip(&branch).expect("asked"),
+            Some(tip.clone())
+        );
+        assert_eq!(
+            library.text_at(&tip, "a.txt").expect("asked").as_deref(),
+            Some(text)
+        );
         scene.git(&["pack-refs", "--all"]);
         scene.git(&["repack", "-a", "-d", "--quiet"]);
         assert_eq!(library.branch_tip(&branch).expect("asked"), Some(tip));
@@ -139,26 +227,41 @@ fn what_comes_up_meanwhile_is_seen() {
 
 #[test]
 fn what_the_library_can_not_read_is_read_by_git() {
-    for arguments in [["--object-format=sha256", "--quiet"], ["--ref-format=reftable", "--quiet"]] {
+    for arguments in [
+        ["--object-format=sha256", "--quiet"],
+        ["--ref-format=reftable", "--quiet"],
+    ] {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("checkout");
         std::fs::create_dir(&root).expect("a folder");
         let environment = environment(folder.path());
-        let git = |words: &[&str]| git::Git::new(&environment, &root, git::Hooks::Off).args(words).done();
+        let git = |words: &[&str]| {
+            git::Git::new(&environment, &root, git::Hooks::Off)
+                .args(words)
+                .done()
+        };
         if git(&[&["init", "--initial-branch=main"], &arguments[..]].concat()).is_err() {
             // An older git has no such kind.
             continue;
         }
-        for words in [&["config", "user.name", "A"][..], &["config", "user.email", "a@example.org"]] {
+        for words in [
+            &["config", "user.name", "A"][..],
+            &["config", "user.email", "a@example.org"],
+        ] {
             git(words).expect("git");
         }
         git(&["commit", "--quiet", "--allow-empty", "--message", "first"]).expect("git");
         let plain = Repository::discover_in(&root, environment.clone()).expect("a repository");
-        let kept = plain.with_settings_kept_in(&folder.path().join("kept")).expect("settings");
+        let kept = plain
+            .with_settings_kept_in(&folder.path().join("kept"))
+            .expect("settings");
         assert!(!kept.reader().expect("in a run").reads());
         let head = plain.head().expect("a head").commit;
         assert_eq!(kept.head().expect("a head").commit, head);
-        assert_eq!(kept.tree_of(&head).expect("a tree"), plain.tree_of(&head).expect("a tree"));
+        assert_eq!(
+            kept.tree_of(&head).expect("a tree"),
+            plain.tree_of(&head).expect("a tree")
+        );
         let main = BranchName::new("main".to_owned()).expect("a name");
         assert_eq!(kept.branch_tip(&main).expect("asked"), Some(head));
     }
@@ -197,7 +300,11 @@ fn trees_to_test_are_made_alike() {
     let scene = Scene::new();
     let root = scene.repository.checkout_root().to_owned();
     write(&root.join("folder/run"), "#!/bin/sh\n");
-    std::fs::set_permissions(root.join("folder/run"), std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    std::fs::set_permissions(
+        root.join("folder/run"),
+        std::fs::Permissions::from_mode(0o755),
+    )
+    .expect("a mode");
     std::os::unix::fs::symlink("a.txt", root.join("link")).expect("a link");
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "kinds"]);
@@ -212,9 +319,14 @@ fn trees_to_test_are_made_alike() {
         &["a.txt/within"],
         &["folder"],
     ] {
-        let texts: Vec<(String, String)> = paths.iter().map(|path| ((*path).to_owned(), format!("{path}\n"))).collect();
+        let texts: Vec<(String, String)> = paths
+            .iter()
+            .map(|path| ((*path).to_owned(), format!("{path}\n")))
+            .collect();
         let made = |repository: &Repository| {
-            let commit = repository.with_texts(&tree, &texts, &head).expect("a commit");
+            let commit = repository
+                .with_texts(&tree, &texts, &head)
+                .expect("a commit");
             repository.tree_of(&commit).expect("a tree")
         };
         assert_eq!(made(&library), made(&git), "{paths:?}");

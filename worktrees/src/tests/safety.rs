@@ -6,28 +6,61 @@ use super::*;
 fn the_order_of_landing_does_not_change_what_lands() {
     let scene = Scene::new();
     let lines = |changed: usize| -> String {
-        (0..30).map(|line| if line == changed { "changed\n".to_owned() } else { format!("{line}\n") }).collect()
+        (0..30)
+            .map(|line| {
+                if line == changed {
+                    "changed\n".to_owned()
+                } else {
+                    format!("{line}\n")
+                }
+            })
+            .collect()
     };
-    write(&scene.repository.checkout_root().join("long.txt"), &lines(30));
+    write(
+        &scene.repository.checkout_root().join("long.txt"),
+        &lines(30),
+    );
     scene.git(&["add", "."]);
     scene.git(&["commit", "--quiet", "-m", "a long file"]);
     let base = scene.head();
     // All three change the same file, in different places.
-    let works = [0, 14, 29].map(|line| scene.task(&format!("tm/{line}"), &base, "long.txt", &lines(line)));
-    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let works =
+        [0, 14, 29].map(|line| scene.task(&format!("tm/{line}"), &base, "long.txt", &lines(line)));
+    let orders = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
     let trees: Vec<TreeId> = orders
         .iter()
         .enumerate()
         .map(|(number, order)| {
             let integration = branch(&format!("tm/run-{number}"));
-            scene.repository.create_branch(&integration, &base).expect("created");
+            scene
+                .repository
+                .create_branch(&integration, &base)
+                .expect("created");
             for &work in order {
-                let head = scene.repository.resolve(integration.as_str()).expect("a commit");
-                let landing = scene.repository.land(&head, &works[work]).expect("an answer");
-                let Landing::Clean(preview) = landing else { panic!("{order:?}: {landing:?}") };
+                let head = scene
+                    .repository
+                    .resolve(integration.as_str())
+                    .expect("a commit");
+                let landing = scene
+                    .repository
+                    .land(&head, &works[work])
+                    .expect("an answer");
+                let Landing::Clean(preview) = landing else {
+                    panic!("{order:?}: {landing:?}")
+                };
                 scene.advance(&integration, &preview);
             }
-            let landed = scene.repository.resolve(integration.as_str()).expect("a commit");
+            let landed = scene
+                .repository
+                .resolve(integration.as_str())
+                .expect("a commit");
             scene.repository.tree_of(&landed).expect("a tree")
         })
         .collect();
@@ -44,18 +77,45 @@ fn pruning_keeps_what_is_not_safe_and_says_why() {
     let parted = scene.check_out("tm/3", &base);
     let commit_in = |folder: &Path, message: &str| {
         let git = || scene.repository.git_in(folder, git::Hooks::Off);
-        git().args(["checkout", "--quiet", "--detach"]).done().expect("detached");
-        git().args(["commit", "--quiet", "--allow-empty", "-m", message]).done().expect("committed");
+        git()
+            .args(["checkout", "--quiet", "--detach"])
+            .done()
+            .expect("detached");
+        git()
+            .args(["commit", "--quiet", "--allow-empty", "-m", message])
+            .done()
+            .expect("committed");
     };
     commit_in(parted.path(), "on no branch");
-    let mut tested = scene.pool.judge(&scene.repository.tree_of(&base).expect("a tree"), &base).expect("a checkout");
+    let mut tested = scene
+        .pool
+        .judge(&scene.repository.tree_of(&base).expect("a tree"), &base)
+        .expect("a checkout");
     tested.check_out(&base, &[]).expect("checked out");
     write(&tested.path().join("left.txt"), "by a test");
-    let outcomes = scene.repository.prune(&scene.folder.path().join("worktrees")).expect("outcomes");
-    let of = |path: &Path| outcomes.iter().find(|outcome| outcome.path == path).expect("an outcome").outcome;
-    assert_eq!((of(dirty.path()), of(safe.path())), (Pruned::Kept, Pruned::Removed));
-    assert_eq!((of(parted.path()), of(tested.path())), (Pruned::Kept, Pruned::Removed));
-    let mut reasons: Vec<&str> = outcomes.iter().map(|outcome| outcome.why.as_str()).collect();
+    let outcomes = scene
+        .repository
+        .prune(&scene.folder.path().join("worktrees"))
+        .expect("outcomes");
+    let of = |path: &Path| {
+        outcomes
+            .iter()
+            .find(|outcome| outcome.path == path)
+            .expect("an outcome")
+            .outcome
+    };
+    assert_eq!(
+        (of(dirty.path()), of(safe.path())),
+        (Pruned::Kept, Pruned::Removed)
+    );
+    assert_eq!(
+        (of(parted.path()), of(tested.path())),
+        (Pruned::Kept, Pruned::Removed)
+    );
+    let mut reasons: Vec<&str> = outcomes
+        .iter()
+        .map(|outcome| outcome.why.as_str())
+        .collect();
     reasons.sort_unstable();
     let expected = [
         "it holds work that is not committed",
@@ -71,17 +131,34 @@ fn pruning_keeps_what_is_not_safe_and_says_why() {
 fn kept_work_is_never_replaced_by_other_work() {
     let scene = Scene::new();
     let head = scene.head();
-    let (one, two) = (scene.task("tm/one", &head, "one.txt", "1"), scene.task("tm/two", &head, "two.txt", "2"));
-    let keep = |commit: &CommitId| scene.repository.keep("refs/tm/salvage/run/1/1", commit).expect("kept");
+    let (one, two) = (
+        scene.task("tm/one", &head, "one.txt", "1"),
+        scene.task("tm/two", &head, "two.txt", "2"),
+    );
+    let keep = |commit: &CommitId| {
+        scene
+            .repository
+            .keep("refs/tm/salvage/run/1/1", commit)
+            .expect("kept")
+    };
     keep(&head);
     keep(&one);
     keep(&head);
     keep(&two);
     keep(&two);
     let kept = scene.repository.kept("refs/tm/salvage/").expect("a list");
-    let mut names: Vec<(&str, &CommitId)> = kept.iter().map(|kept| (kept.reference.as_str(), &kept.commit)).collect();
+    let mut names: Vec<(&str, &CommitId)> = kept
+        .iter()
+        .map(|kept| (kept.reference.as_str(), &kept.commit))
+        .collect();
     names.sort();
-    assert_eq!(names, [("refs/tm/salvage/run/1/1", &one), ("refs/tm/salvage/run/1/1-2", &two)]);
+    assert_eq!(
+        names,
+        [
+            ("refs/tm/salvage/run/1/1", &one),
+            ("refs/tm/salvage/run/1/1-2", &two)
+        ]
+    );
     assert_eq!(kept[0].subject, "tm/one");
 }
 
@@ -89,11 +166,26 @@ fn kept_work_is_never_replaced_by_other_work() {
 fn salvage_keeps_untracked_files_and_disturbs_nothing() {
     let scene = Scene::new();
     let worktree = scene.check_out("tm/1", &scene.head());
-    assert_eq!(worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("an answer"), None);
+    assert_eq!(
+        worktree
+            .salvage("refs/tm/salvage/r/1/1", "kept\n")
+            .expect("an answer"),
+        None
+    );
     write(&worktree.path().join("new file\n.txt"), "b");
-    let kept = worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("an answer").expect("a commit");
-    assert_eq!(scene.git(&["rev-parse", "refs/tm/salvage/r/1/1"]), kept.to_string());
-    assert!(scene.git(&["ls-tree", "-r", "-z", "--name-only", kept.as_str()]).contains("new file\n.txt"));
+    let kept = worktree
+        .salvage("refs/tm/salvage/r/1/1", "kept\n")
+        .expect("an answer")
+        .expect("a commit");
+    assert_eq!(
+        scene.git(&["rev-parse", "refs/tm/salvage/r/1/1"]),
+        kept.to_string()
+    );
+    assert!(
+        scene
+            .git(&["ls-tree", "-r", "-z", "--name-only", kept.as_str()])
+            .contains("new file\n.txt")
+    );
     assert!(!worktree.is_clean().expect("an answer"));
     assert!(worktree.salvage("refs/heads/main", "no\n").is_err());
 }
@@ -105,12 +197,19 @@ fn what_a_killed_process_left_is_kept_before_its_worktree_goes() {
     let left = scene.check_out("tm/1", &base).path().to_owned();
     write(&left.join("precious.txt"), "precious");
     // Another process: it knows nothing of the worktree but that it is there.
-    let pool = WorktreePool::open(&scene.repository, &scene.folder.path().join("worktrees")).expect("a pool");
+    let pool = WorktreePool::open(&scene.repository, &scene.folder.path().join("worktrees"))
+        .expect("a pool");
     pool.close().expect("closed");
     assert!(!left.exists());
-    let kept = scene.repository.kept("refs/tm/salvage/worktrees/").expect("a list");
+    let kept = scene
+        .repository
+        .kept("refs/tm/salvage/worktrees/")
+        .expect("a list");
     assert_eq!(kept.len(), 1);
-    assert_eq!(scene.git(&["show", &format!("{}:precious.txt", kept[0].reference)]), "precious");
+    assert_eq!(
+        scene.git(&["show", &format!("{}:precious.txt", kept[0].reference)]),
+        "precious"
+    );
 }
 
 #[test]
@@ -121,7 +220,11 @@ fn what_changes_in_gits_settings_hooks_and_rules_is_named() {
     let take = || CheckoutSnapshot::take(run, &[]).expect("a snapshot");
     let before = take();
     scene.git(&["config", "branch.main.remote", "origin"]);
-    assert_eq!(before.changes(&take(), run), Vec::<String>::new(), "everyday commands write that");
+    assert_eq!(
+        before.changes(&take(), run),
+        Vec::<String>::new(),
+        "everyday commands write that"
+    );
     scene.git(&["config", "core.pager", "evil"]);
     scene.git(&["config", "user.name", "Somebody else"]);
     hook(&git_dir.join("hooks/pre-commit"), "#!/bin/sh\n");
@@ -129,7 +232,10 @@ fn what_changes_in_gits_settings_hooks_and_rules_is_named() {
     let first = scene.head();
     scene.git(&["commit", "--quiet", "--allow-empty", "-m", "second"]);
     scene.git(&["replace", "-f", first.as_str(), "HEAD"]);
-    let changes = before.changes(&take(), run).into_iter().filter(|change| change.starts_with("git's settings"));
+    let changes = before
+        .changes(&take(), run)
+        .into_iter()
+        .filter(|change| change.starts_with("git's settings"));
     let expected = [
         "git's settings: .git/hooks/pre-commit (new)".to_owned(),
         "git's settings: .git/info/exclude (changed)".to_owned(),
@@ -144,19 +250,31 @@ fn what_changes_in_gits_settings_hooks_and_rules_is_named() {
 fn a_folder_that_was_exchanged_for_another_one_is_never_touched() {
     let scene = Scene::new();
     let worktree = scene.check_out("tm/1", &scene.head());
-    let (path, documents) = (worktree.path().to_owned(), scene.folder.path().join("documents"));
+    let (path, documents) = (
+        worktree.path().to_owned(),
+        scene.folder.path().join("documents"),
+    );
     write(&documents.join("letter.txt"), "dear");
     std::fs::rename(&path, scene.folder.path().join("aside")).expect("moved");
     std::os::unix::fs::symlink(&documents, &path).expect("a link");
-    assert!(matches!(worktree.capture(&PathPatterns::default()), Err(Error::NotOwn { .. })));
+    assert!(matches!(
+        worktree.capture(&PathPatterns::default()),
+        Err(Error::NotOwn { .. })
+    ));
     assert!(worktree.go_back_to(&scene.head()).is_err());
     assert!(worktree.release().is_err());
     std::fs::remove_file(&path).expect("removed");
     std::fs::rename(&documents, &path).expect("moved");
-    assert!(matches!(scene.pool.take_over(&path, &branch("tm/1"), &scene.head()), Err(Error::NotInPool { .. })));
+    assert!(matches!(
+        scene.pool.take_over(&path, &branch("tm/1"), &scene.head()),
+        Err(Error::NotInPool { .. })
+    ));
     scene.check_out("tm/2", &scene.head());
     drop(scene.pool.close());
-    assert_eq!(std::fs::read_to_string(path.join("letter.txt")).expect("it is there"), "dear");
+    assert_eq!(
+        std::fs::read_to_string(path.join("letter.txt")).expect("it is there"),
+        "dear"
+    );
 }
 
 #[test]
@@ -166,15 +284,29 @@ fn gits_own_files_of_a_worktree_are_written_and_never_believed() {
     let root = scene.folder.path().join("checkout");
     write(&worktree.path().join("b.txt"), "b");
     let own = std::fs::read_to_string(worktree.path().join(".git")).expect("a file");
-    write(&worktree.path().join(".git"), &format!("gitdir: {}\n", root.join(".git").display()));
-    let Err(Error::GitFilesChanged { paths }) = worktree.capture(&PathPatterns::default()) else { panic!("named") };
+    write(
+        &worktree.path().join(".git"),
+        &format!("gitdir: {}\n", root.join(".git").display()),
+    );
+    let Err(Error::GitFilesChanged { paths }) = worktree.capture(&PathPatterns::default()) else {
+        panic!("named")
+    };
     assert_eq!(paths, [worktree.path().join(".git")]);
     let path = worktree.path().to_owned();
-    worktree.salvage("refs/tm/salvage/r/1/1", "kept\n").expect("kept");
+    worktree
+        .salvage("refs/tm/salvage/r/1/1", "kept\n")
+        .expect("kept");
     worktree.release().expect("released");
     assert_eq!(scene.git(&["show", "refs/tm/salvage/r/1/1:b.txt"]), "b");
-    assert_eq!(scene.git(&["symbolic-ref", "HEAD"]), "refs/heads/main", "the user's HEAD is where it was");
-    assert_eq!(std::fs::read_to_string(path.join(".git")).expect("a file"), own);
+    assert_eq!(
+        scene.git(&["symbolic-ref", "HEAD"]),
+        "refs/heads/main",
+        "the user's HEAD is where it was"
+    );
+    assert_eq!(
+        std::fs::read_to_string(path.join(".git")).expect("a file"),
+        own
+    );
 }
 
 #[test]
@@ -183,37 +315,80 @@ fn pipes_and_closed_folders_that_were_left_are_gone_for_the_next() {
     let worktree = scene.check_out("tm/1", &scene.head());
     let path = worktree.path().to_owned();
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
-    rustix::fs::mknodat(rustix::fs::CWD, path.join("pipe"), rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path.join("pipe"),
+        rustix::fs::FileType::Fifo,
+        mode,
+        0,
+    )
+    .expect("a pipe");
     std::fs::remove_file(path.join("a.txt")).expect("removed");
-    rustix::fs::mknodat(rustix::fs::CWD, path.join("a.txt"), rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path.join("a.txt"),
+        rustix::fs::FileType::Fifo,
+        mode,
+        0,
+    )
+    .expect("a pipe");
     write(&path.join("closed/in/it.txt"), "x");
-    std::fs::set_permissions(path.join("closed/in"), std::fs::Permissions::from_mode(0o000)).expect("closed");
+    std::fs::set_permissions(
+        path.join("closed/in"),
+        std::fs::Permissions::from_mode(0o000),
+    )
+    .expect("closed");
     write(&path.join("lib/.git/HEAD"), "ref: refs/heads/x\n");
     worktree.release().expect("released");
     let again = scene.check_out("tm/2", &scene.head());
     assert_eq!(again.path(), path);
-    let mut names: Vec<_> =
-        std::fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(&path)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
     names.sort();
     assert_eq!(names, [".git", "a.txt"]);
-    assert_eq!(std::fs::read_to_string(path.join("a.txt")).expect("a file"), "one\ntwo\nthree\n");
+    assert_eq!(
+        std::fs::read_to_string(path.join("a.txt")).expect("a file"),
+        "one\ntwo\nthree\n"
+    );
 }
 
 #[test]
 fn what_is_ignored_is_named_and_taken_where_it_was_added_by_force() {
     let scene = Scene::new();
-    write(&scene.repository.checkout_root().join(".gitignore"), "lib/\n*.log\n");
+    write(
+        &scene.repository.checkout_root().join(".gitignore"),
+        "lib/\n*.log\n",
+    );
     scene.git(&["add", "."]);
     scene.git(&["commit", "--quiet", "-m", "rules"]);
     let worktree = scene.check_out("tm/1", &scene.head());
     for file in ["lib/a.txt", "lib/b.txt", "x.log", "__pycache__/x.pyc"] {
         write(&worktree.path().join(file), "text");
     }
-    let captured = worktree.capture(&PathPatterns::default()).expect("captured");
-    assert_eq!(captured.ignored, [PathBuf::from("lib/"), PathBuf::from("x.log")]);
+    let captured = worktree
+        .capture(&PathPatterns::default())
+        .expect("captured");
+    assert_eq!(
+        captured.ignored,
+        [PathBuf::from("lib/"), PathBuf::from("x.log")]
+    );
     let git = scene.repository.git_in(worktree.path(), git::Hooks::Off);
-    git.args(["add", "--force", "lib/a.txt"]).done().expect("added");
-    let captured = worktree.capture(&PathPatterns::default()).expect("captured");
-    let text = |path: &str| scene.repository.text_in_tree(&captured.tree, path).expect("a tree");
-    assert_eq!((text("lib/a.txt").as_deref(), text("lib/b.txt")), (Some("text"), None));
+    git.args(["add", "--force", "lib/a.txt"])
+        .done()
+        .expect("added");
+    let captured = worktree
+        .capture(&PathPatterns::default())
+        .expect("captured");
+    let text = |path: &str| {
+        scene
+            .repository
+            .text_in_tree(&captured.tree, path)
+            .expect("a tree")
+    };
+    assert_eq!(
+        (text("lib/a.txt").as_deref(), text("lib/b.txt")),
+        (Some("text"), None)
+    );
 }

@@ -19,34 +19,56 @@ impl Quarrel {
         let base = Self::commit(&scene, "tm/base", &scene.head(), before);
         let ours = Self::commit(&scene, "tm/ours", &base, ours);
         let theirs = Self::commit(&scene, "tm/theirs", &base, theirs);
-        Self { scene, ours, theirs }
+        Self {
+            scene,
+            ours,
+            theirs,
+        }
     }
 
     fn commit(scene: &Scene, name: &str, base: &CommitId, change: Side) -> CommitId {
         let worktree = scene.check_out(name, base);
         change(worktree.path());
-        let captured = worktree.capture(&PathPatterns::default()).expect("captured");
-        let commit = scene.commit(&worktree, &captured.tree, &format!("{name}\n\nTask: {name}\n"));
+        let captured = worktree
+            .capture(&PathPatterns::default())
+            .expect("captured");
+        let commit = scene.commit(
+            &worktree,
+            &captured.tree,
+            &format!("{name}\n\nTask: {name}\n"),
+        );
         worktree.release().expect("released");
         commit
     }
 
     fn landing(&self) -> Landing {
-        self.scene.repository.land_united(&self.ours, &self.theirs).expect("an answer")
+        self.scene
+            .repository
+            .land_united(&self.ours, &self.theirs)
+            .expect("an answer")
     }
 
     /// The text of a file in the merged tree; `None` where both can't be taken.
     fn united(&self, path: &str) -> Option<String> {
-        let Landing::Clean(preview) = self.landing() else { return None };
+        let Landing::Clean(preview) = self.landing() else {
+            return None;
+        };
         assert_eq!(preview.resolution, Some(Resolution::Union));
-        let bytes = self.scene.repository.bytes_in_tree(&preview.tree, path).expect("an answer").expect("a file");
+        let bytes = self
+            .scene
+            .repository
+            .bytes_in_tree(&preview.tree, path)
+            .expect("an answer")
+            .expect("a file");
         Some(String::from_utf8(bytes).expect("text"))
     }
 }
 
 fn bytes(path: &Path, content: &[u8]) {
     use std::io::Write as _;
-    std::fs::File::create(path).and_then(|mut file| file.write_all(content)).expect("written");
+    std::fs::File::create(path)
+        .and_then(|mut file| file.write_all(content))
+        .expect("written");
 }
 
 fn list(path: &Path, more: &str) {
@@ -55,15 +77,25 @@ fn list(path: &Path, more: &str) {
 
 #[test]
 fn what_both_sides_added_is_taken_from_both_what_had_landed_first() {
-    let of = |before: Side, ours: Side, theirs: Side| Quarrel::new(before, ours, theirs).united("list.txt");
-    let at_end = of(|at| list(at, ""), |at| list(at, "ours\n"), |at| list(at, "theirs\n"));
+    let of = |before: Side, ours: Side, theirs: Side| {
+        Quarrel::new(before, ours, theirs).united("list.txt")
+    };
+    let at_end = of(
+        |at| list(at, ""),
+        |at| list(at, "ours\n"),
+        |at| list(at, "theirs\n"),
+    );
     assert_eq!(at_end.as_deref(), Some("one\ntwo\nours\ntheirs\n"));
     let without_end = of(
         |at| write(&at.join("list.txt"), "one"),
         |at| write(&at.join("list.txt"), "one\nours"),
         |at| write(&at.join("list.txt"), "one\ntheirs"),
     );
-    assert_eq!(without_end.as_deref(), Some("one\nours\ntheirs"), "a last line that does not end is no other line");
+    assert_eq!(
+        without_end.as_deref(),
+        Some("one\nours\ntheirs"),
+        "a last line that does not end is no other line"
+    );
     let windows = of(
         |at| write(&at.join("list.txt"), "one\r\ntwo\r\n"),
         |at| write(&at.join("list.txt"), "one\r\ntwo\r\nours\r\n"),
@@ -75,13 +107,19 @@ fn what_both_sides_added_is_taken_from_both_what_had_landed_first() {
         |at| write(&at.join("tests/list.txt"), "ours\n"),
         |at| write(&at.join("tests/list.txt"), "theirs\n"),
     );
-    assert_eq!(both_make_it.united("tests/list.txt").as_deref(), Some("ours\ntheirs\n"));
+    assert_eq!(
+        both_make_it.united("tests/list.txt").as_deref(),
+        Some("ours\ntheirs\n")
+    );
     let with_markers = of(
         |at| list(at, "<<<<<<< a\n=======\n"),
         |at| list(at, "<<<<<<< a\n=======\nours\n"),
         |at| list(at, "<<<<<<< a\n=======\ntheirs\n>>>>>>> b\n"),
     );
-    assert_eq!(with_markers.as_deref(), Some("one\ntwo\n<<<<<<< a\n=======\nours\ntheirs\n>>>>>>> b\n"));
+    assert_eq!(
+        with_markers.as_deref(),
+        Some("one\ntwo\n<<<<<<< a\n=======\nours\ntheirs\n>>>>>>> b\n")
+    );
 }
 
 #[test]
@@ -98,15 +136,24 @@ fn a_mode_that_one_side_sets_is_kept() {
             executable(&at.join("list.txt"));
         },
     );
-    let Landing::Clean(preview) = quarrel.landing() else { panic!("both are taken") };
-    let listing = quarrel.scene.git(&["ls-tree", &preview.tree.to_string(), "list.txt"]);
+    let Landing::Clean(preview) = quarrel.landing() else {
+        panic!("both are taken")
+    };
+    let listing = quarrel
+        .scene
+        .git(&["ls-tree", &preview.tree.to_string(), "list.txt"]);
     assert!(listing.starts_with("100755 "), "{listing}");
 }
 
 #[test]
 fn anything_else_is_left_in_conflict() {
     let changed: [(&str, Side, Side, Side); 9] = [
-        ("made by both", |at| write(&at.join("x"), ""), |at| list(at, "ours\n"), |at| list(at, "theirs\n")),
+        (
+            "made by both",
+            |at| write(&at.join("x"), ""),
+            |at| list(at, "ours\n"),
+            |at| list(at, "theirs\n"),
+        ),
         (
             "a line that both changed",
             |at| list(at, ""),
@@ -123,7 +170,12 @@ fn anything_else_is_left_in_conflict() {
                 list(at, "theirs\n");
             },
         ),
-        ("renamed twice", |at| list(at, "a\nb\nc\nd\n"), |at| rename(at, "left.txt"), |at| rename(at, "right.txt")),
+        (
+            "renamed twice",
+            |at| list(at, "a\nb\nc\nd\n"),
+            |at| rename(at, "left.txt"),
+            |at| rename(at, "right.txt"),
+        ),
         (
             "no text",
             |at| bytes(&at.join("x"), b"\0a"),
@@ -140,7 +192,12 @@ fn anything_else_is_left_in_conflict() {
                 bytes(&at.join("x"), b"a\n\xff\n");
             },
         ),
-        ("lines that end differently", |at| list(at, ""), |at| list(at, "ours\r\n"), |at| list(at, "theirs\n")),
+        (
+            "lines that end differently",
+            |at| list(at, ""),
+            |at| list(at, "ours\r\n"),
+            |at| list(at, "theirs\n"),
+        ),
         (
             "a link on one side",
             |at| write(&at.join("x"), ""),
@@ -160,11 +217,22 @@ fn anything_else_is_left_in_conflict() {
     ];
     for (name, before, ours, theirs) in changed {
         let quarrel = Quarrel::new(before, ours, theirs);
-        let Landing::Conflict(conflict) = quarrel.landing() else { panic!("{name}: taken") };
+        let Landing::Conflict(conflict) = quarrel.landing() else {
+            panic!("{name}: taken")
+        };
         assert!(!conflict.files.is_empty(), "{name}");
-        let needs_versions =
-            ["made by both", "a line that both changed", "no Unicode", "lines that end differently", "data"];
-        assert_eq!(conflict.texts.is_some(), needs_versions.contains(&name), "{name}: {conflict:?}");
+        let needs_versions = [
+            "made by both",
+            "a line that both changed",
+            "no Unicode",
+            "lines that end differently",
+            "data",
+        ];
+        assert_eq!(
+            conflict.texts.is_some(),
+            needs_versions.contains(&name),
+            "{name}: {conflict:?}"
+        );
     }
 }
 
@@ -186,34 +254,83 @@ fn a_renamed_file_takes_what_the_other_side_added_to_it() {
         },
         |at| list(at, "a\nb\nc\nd\ne\ntheirs\n"),
     );
-    assert_eq!(quarrel.united("moved.txt").as_deref(), Some("one\ntwo\na\nb\nc\nd\ne\nours\ntheirs\n"));
+    assert_eq!(
+        quarrel.united("moved.txt").as_deref(),
+        Some("one\ntwo\na\nb\nc\nd\ne\nours\ntheirs\n")
+    );
 }
 
 #[test]
 fn the_history_says_how_a_merge_came_about_and_is_held_to_it() {
-    let quarrel = Quarrel::new(|at| list(at, ""), |at| list(at, "ours\n"), |at| list(at, "theirs\n"));
-    let Quarrel { scene, ours, theirs } = &quarrel;
-    let Landing::Clean(preview) = quarrel.landing() else { panic!("both are taken") };
-    let merge = scene.repository.merge_commit(&preview, "Land\n\nTask: 1\nRun: r\n").expect("a merge");
+    let quarrel = Quarrel::new(
+        |at| list(at, ""),
+        |at| list(at, "ours\n"),
+        |at| list(at, "theirs\n"),
+    );
+    let Quarrel {
+        scene,
+        ours,
+        theirs,
+    } = &quarrel;
+    let Landing::Clean(preview) = quarrel.landing() else {
+        panic!("both are taken")
+    };
+    let merge = scene
+        .repository
+        .merge_commit(&preview, "Land\n\nTask: 1\nRun: r\n")
+        .expect("a merge");
     let trailers = scene.repository.trailers(&merge).expect("trailers");
     let expected = [("Task", "1"), ("Run", "r"), ("Resolution", "union")];
-    assert_eq!(trailers, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let seen = |tree: &TreeId, resolution| scene.repository.merged_tree(ours, theirs, tree, resolution).expect("seen");
-    assert_eq!(seen(&preview.tree, Some(Resolution::Union)), MergedTree::AsMerged);
+    assert_eq!(
+        trailers,
+        expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
+    );
+    let seen = |tree: &TreeId, resolution| {
+        scene
+            .repository
+            .merged_tree(ours, theirs, tree, resolution)
+            .expect("seen")
+    };
+    assert_eq!(
+        seen(&preview.tree, Some(Resolution::Union)),
+        MergedTree::AsMerged
+    );
     let conflict = MergedTree::Conflict(vec!["list.txt".to_owned()]);
     assert_eq!(seen(&preview.tree, None), conflict, "it has to say so");
     assert_eq!(seen(&preview.tree, Some(Resolution::Agent)), conflict);
     let mine = scene.repository.tree_of(theirs).expect("a tree");
-    assert_eq!(seen(&mine, Some(Resolution::Union)), MergedTree::Other, "one side alone is not both");
-    assert_eq!(seen(&mine, Some(Resolution::Driver)), MergedTree::Resolved, "only what conflicts differs");
-    assert_eq!(seen(&mine, Some(Resolution::LockFile)), MergedTree::Other, "it is no lock file");
+    assert_eq!(
+        seen(&mine, Some(Resolution::Union)),
+        MergedTree::Other,
+        "one side alone is not both"
+    );
+    assert_eq!(
+        seen(&mine, Some(Resolution::Driver)),
+        MergedTree::Resolved,
+        "only what conflicts differs"
+    );
+    assert_eq!(
+        seen(&mine, Some(Resolution::LockFile)),
+        MergedTree::Other,
+        "it is no lock file"
+    );
     let MergeOutcome::Merged(both) = scene
         .repository
-        .combine(&[ours.clone(), theirs.clone()], "Base of task 3", Conflicts::United)
+        .combine(
+            &[ours.clone(), theirs.clone()],
+            "Base of task 3",
+            Conflicts::United,
+        )
         .expect("an answer")
     else {
         panic!("both are taken")
     };
-    assert_eq!(scene.repository.tree_of(&both).expect("a tree"), preview.tree);
-    assert_eq!(scene.repository.trailers(&both).expect("trailers"), [("Resolution".to_owned(), "union".to_owned())]);
+    assert_eq!(
+        scene.repository.tree_of(&both).expect("a tree"),
+        preview.tree
+    );
+    assert_eq!(
+        scene.repository.trailers(&both).expect("trailers"),
+        [("Resolution".to_owned(), "union".to_owned())]
+    );
 }

@@ -21,7 +21,9 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
 
 fn hear_update(heard: &mut StreamState, update: &Value) {
     match update["sessionUpdate"].as_str() {
-        Some("agent_message_chunk") => heard.goes_on(update["content"]["text"].as_str().unwrap_or_default()),
+        Some("agent_message_chunk") => {
+            heard.goes_on(update["content"]["text"].as_str().unwrap_or_default())
+        }
         // A tool in between begins another message.
         Some("tool_call") => {
             heard.message.clear();
@@ -48,11 +50,17 @@ fn hear_end(heard: &mut StreamState, event: &Value) {
         let input = number(usage, "totalTokens").saturating_sub(output);
         heard.add_tokens(input.max(number(usage, "inputTokens")), output);
     } else if quota.is_object() {
-        heard.add_tokens(number(quota, "input_tokens"), number(quota, "output_tokens"));
+        heard.add_tokens(
+            number(quota, "input_tokens"),
+            number(quota, "output_tokens"),
+        );
     }
     match event["stop_reason"].as_str() {
         Some("end_turn") => heard.succeeds(),
-        Some(reason) => heard.gives_up(&format!("it ended its turn early: {}", reason.replace('_', " ")), None),
+        Some(reason) => heard.gives_up(
+            &format!("it ended its turn early: {}", reason.replace('_', " ")),
+            None,
+        ),
         None => heard.gives_up("it gives no reason", None),
     }
 }
@@ -64,11 +72,18 @@ fn hear_error(heard: &mut StreamState, event: &Value, now: Timestamp) {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let words = if details.is_empty() { message.to_owned() } else { format!("{message}: {details}") };
+    let words = if details.is_empty() {
+        message.to_owned()
+    } else {
+        format!("{message}: {details}")
+    };
     let code = event["code"].as_i64().unwrap_or(0);
     let by_code = match code {
         AUTHENTICATION_REQUIRED => Some(ServiceRefusal::Auth),
-        code => refused::status(u64::try_from(code).unwrap_or(0), refused::until(&words, now)),
+        code => refused::status(
+            u64::try_from(code).unwrap_or(0),
+            refused::until(&words, now),
+        ),
     };
     heard.gives_up(&words, by_code.or_else(|| refused::words(&words, now)));
 }

@@ -10,7 +10,8 @@ static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid pattern")
 });
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^litellm\.(?:[A-Za-z.]*\.)?([A-Za-z]+(?:Error|Exceeded)): ").expect("a valid pattern")
+    Regex::new(r"^litellm\.(?:[A-Za-z.]*\.)?([A-Za-z]+(?:Error|Exceeded)): ")
+        .expect("a valid pattern")
 });
 
 pub(super) fn hear(heard: &mut StreamState, line: &str, now: Timestamp) {
@@ -21,7 +22,9 @@ pub(super) fn hear(heard: &mut StreamState, line: &str, now: Timestamp) {
         heard.add_cost(cost.filter(|dollars: &f64| dollars.is_finite()));
     } else if let Some(found) = ERROR.captures(line) {
         let refusal = match &found[1] {
-            "AuthenticationError" | "PermissionDeniedError" => Some(tm_scheduler::ServiceRefusal::Auth),
+            "AuthenticationError" | "PermissionDeniedError" => {
+                Some(tm_scheduler::ServiceRefusal::Auth)
+            }
             _ => refused::words(line, now),
         };
         heard.gives_up(line, refusal);

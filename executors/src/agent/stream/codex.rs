@@ -11,7 +11,10 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
             heard.succeeds();
             // Cached tokens are among the input.
             let usage = &event["usage"];
-            heard.add_tokens(number(usage, "input_tokens"), number(usage, "output_tokens"));
+            heard.add_tokens(
+                number(usage, "input_tokens"),
+                number(usage, "output_tokens"),
+            );
         }
         Some("error") => {
             let message = event["message"].as_str().unwrap_or_default();
@@ -19,7 +22,9 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
             heard.shows(message);
         }
         Some("turn.failed") => {
-            let message = event["error"]["message"].as_str().unwrap_or("it gives no reason");
+            let message = event["error"]["message"]
+                .as_str()
+                .unwrap_or("it gives no reason");
             heard.gives_up(message, refused::words(message, now));
         }
         Some(_) | None => {}

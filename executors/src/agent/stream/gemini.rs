@@ -5,7 +5,12 @@ use serde_json::Value;
 use tm_scheduler::Timestamp;
 
 /// What it says of a tool call that it did not let through.
-const REFUSED: [&str; 4] = ["denied", "not allowed", "not in workspace", "requires user confirmation"];
+const REFUSED: [&str; 4] = [
+    "denied",
+    "not allowed",
+    "not in workspace",
+    "requires user confirmation",
+];
 
 pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
     match event["type"].as_str() {
@@ -16,7 +21,9 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
         Some("tool_use") => {
             heard.message.clear();
             let parameters = &event["parameters"];
-            let what_for = parameters["command"].as_str().or_else(|| parameters["file_path"].as_str());
+            let what_for = parameters["command"]
+                .as_str()
+                .or_else(|| parameters["file_path"].as_str());
             heard.uses(event["tool_name"].as_str().unwrap_or("a tool"), what_for);
         }
         Some("tool_result") if event["status"] == "error" => {
@@ -36,7 +43,9 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
             if event["status"] == "success" {
                 heard.succeeds();
             } else {
-                let message = event["error"]["message"].as_str().unwrap_or("it gives no reason");
+                let message = event["error"]["message"]
+                    .as_str()
+                    .unwrap_or("it gives no reason");
                 heard.gives_up(message, refused::words(message, now));
             }
         }

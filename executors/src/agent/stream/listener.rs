@@ -20,7 +20,11 @@ impl Listener {
     /// Begins at the start of a log.
     pub(in crate::agent) fn new(format: OutputFormat, log: &Path) -> Self {
         let log = LogReader::new(log.to_owned()).at_most_behind(MOST_BEHIND);
-        Self { format, log, heard: StreamState::default() }
+        Self {
+            format,
+            log,
+            heard: StreamState::default(),
+        }
     }
 
     /// Hears what has been written since; a log that is not there says nothing.
@@ -39,7 +43,8 @@ impl Listener {
     fn hear(&mut self, end: LogEnd, now: Timestamp) -> bool {
         // A log that can't be read says nothing.
         let text = self.log.read(end).unwrap_or_default();
-        text.lines().for_each(|line| self.heard.hear(&mut self.format, line, now));
+        text.lines()
+            .for_each(|line| self.heard.hear(&mut self.format, line, now));
         !text.is_empty()
     }
 }

@@ -45,7 +45,8 @@ static DIALECTS: [Dialect; 7] = [
         hear: |heard, event, now| claude::hear(heard, event, claude::Input::WithoutCached, now),
         is_told_by: |event, kind| {
             kind == "system" && event["subtype"].is_string()
-                || kind == "result" && (event["result"].is_string() || event["total_cost_usd"].is_number())
+                || kind == "result"
+                    && (event["result"].is_string() || event["total_cost_usd"].is_number())
         },
     },
     Dialect {
@@ -57,7 +58,14 @@ static DIALECTS: [Dialect; 7] = [
         format: OutputFormat::CodexJsonl,
         hear: codex::hear,
         is_told_by: |_, kind| {
-            matches!(kind, "thread.started" | "turn.started" | "turn.completed" | "turn.failed" | "item.completed")
+            matches!(
+                kind,
+                "thread.started"
+                    | "turn.started"
+                    | "turn.completed"
+                    | "turn.failed"
+                    | "item.completed"
+            )
         },
     },
     Dialect {
@@ -68,14 +76,20 @@ static DIALECTS: [Dialect; 7] = [
     Dialect {
         format: OutputFormat::OpencodeJson,
         hear: opencode::hear,
-        is_told_by: |event, kind| matches!(kind, "step_start" | "step_finish") && event["part"].is_object(),
+        is_told_by: |event, kind| {
+            matches!(kind, "step_start" | "step_finish") && event["part"].is_object()
+        },
     },
     Dialect {
         format: OutputFormat::ClineJson,
         hear: cline::hear,
         is_told_by: |_, kind| matches!(kind, "agent_event" | "run_result"),
     },
-    Dialect { format: OutputFormat::Acp, hear: acp::hear, is_told_by: |_, _| false },
+    Dialect {
+        format: OutputFormat::Acp,
+        hear: acp::hear,
+        is_told_by: |_, _| false,
+    },
 ];
 
 /// What an agent has said so far.
@@ -108,7 +122,12 @@ impl StreamState {
             aider::hear(self, line, now);
             return;
         }
-        let Some(event) = serde_json::from_str::<Value>(line.trim()).ok().filter(Value::is_object) else { return };
+        let Some(event) = serde_json::from_str::<Value>(line.trim())
+            .ok()
+            .filter(Value::is_object)
+        else {
+            return;
+        };
         if *format == OutputFormat::Text {
             let kind = event["type"].as_str().unwrap_or_default();
             let told = DIALECTS.iter().find(|row| (row.is_told_by)(&event, kind));
@@ -141,21 +160,33 @@ impl StreamState {
     fn shows(&mut self, text: &str) {
         // No more is made safe than is looked at: a message is shown again with each piece of it.
         let says_something = |line: &&str| !tm_untrusted::line(line, 2).is_empty();
-        let Some(last) = text.lines().rev().find(says_something) else { return };
+        let Some(last) = text.lines().rev().find(says_something) else {
+            return;
+        };
         let text = tm_untrusted::clean(&last[..last.floor_char_boundary(LINE_BYTES)]);
-        if let Some(line) = text.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
+        if let Some(line) = text
+            .lines()
+            .rev()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+        {
             self.line = Some(line.chars().take(LINE_CHARACTERS).collect());
         }
     }
 
     /// Notes that a tool is used, with what it is used for where the agent says so.
     fn uses(&mut self, tool: &str, what_for: Option<&str>) {
-        let what_for = what_for.and_then(|text| text.lines().next()).unwrap_or_default();
+        let what_for = what_for
+            .and_then(|text| text.lines().next())
+            .unwrap_or_default();
         self.shows(format!("{tool} {what_for}").trim());
     }
 
     fn tool_was_refused(&mut self, tool: &str) {
-        let tool: String = tm_untrusted::clean(tool).chars().take(LINE_CHARACTERS).collect();
+        let tool: String = tm_untrusted::clean(tool)
+            .chars()
+            .take(LINE_CHARACTERS)
+            .collect();
         if self.refused_tools.len() < MOST_REFUSED_TOOLS && !self.refused_tools.contains(&tool) {
             self.refused_tools.push(tool);
         }
@@ -179,13 +210,19 @@ impl StreamState {
     pub(super) fn closing_words(&self) -> String {
         let error = self.error.as_deref().unwrap_or_default();
         let message = tm_untrusted::clean(&self.message);
-        if message.contains(error) { message } else { format!("{message}\n{error}") }
+        if message.contains(error) {
+            message
+        } else {
+            format!("{message}\n{error}")
+        }
     }
 
     fn add_tokens(&mut self, input: u64, output: u64) {
         let before = self.tokens.unwrap_or_default();
-        self.tokens =
-            Some(Tokens { input: before.input.saturating_add(input), output: before.output.saturating_add(output) });
+        self.tokens = Some(Tokens {
+            input: before.input.saturating_add(input),
+            output: before.output.saturating_add(output),
+        });
     }
 
     fn add_cost(&mut self, dollars: Option<f64>) {
@@ -196,7 +233,9 @@ impl StreamState {
 
     /// Notes a cost of all so far; what was spent never becomes less.
     fn costs_in_all(&mut self, dollars: Option<f64>) {
-        self.cost_usd = dollars.map(|dollars| dollars.max(self.cost_usd.unwrap_or(0.0))).or(self.cost_usd);
+        self.cost_usd = dollars
+            .map(|dollars| dollars.max(self.cost_usd.unwrap_or(0.0)))
+            .or(self.cost_usd);
     }
 }
 
@@ -207,10 +246,13 @@ fn number(value: &Value, key: &str) -> u64 {
 
 /// Returns the sum of the numbers at some keys.
 fn sum(value: &Value, keys: &[&str]) -> u64 {
-    keys.iter().fold(0, |sum, key| sum.saturating_add(number(value, key)))
+    keys.iter()
+        .fold(0, |sum, key| sum.saturating_add(number(value, key)))
 }
 
 /// Returns a cost, `None` where it can't be one: less than nothing, or no number.
 fn dollars(value: &Value) -> Option<f64> {
-    value.as_f64().filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
+    value
+        .as_f64()
+        .filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
 }

@@ -20,7 +20,9 @@ static MOMENT: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// What was over so short a while ago is not taken for tomorrow's.
 const JUST_OVER_MINUTES: i32 = 10;
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
 
 /// Returns the end of the first such minute after `now`, which is where it says neither day nor year; in `here` unless it
 /// names a time zone itself. One that was over a moment ago is returned as it is: clocks differ, and no limit that ended at
@@ -31,19 +33,32 @@ pub(super) fn declared(words: &str, now: Timestamp, here: &TimeZone) -> Option<T
         Some(name) => TimeZone::get(name.as_str()).ok()?,
         None => here.clone(),
     };
-    let now = jiff::Timestamp::from_millisecond(i64::try_from(now.0).ok()?).ok()?.to_zoned(zone);
+    let now = jiff::Timestamp::from_millisecond(i64::try_from(now.0).ok()?)
+        .ok()?
+        .to_zoned(zone);
     let moment = first_after(&found, &now)?;
-    u64::try_from(moment.timestamp().as_millisecond()).ok().map(Timestamp)
+    u64::try_from(moment.timestamp().as_millisecond())
+        .ok()
+        .map(Timestamp)
 }
 
 fn first_after(found: &Captures<'_>, now: &Zoned) -> Option<Zoned> {
-    let number = |name: &str| found.name(name).and_then(|digits| digits.as_str().parse::<i16>().ok());
+    let number = |name: &str| {
+        found
+            .name(name)
+            .and_then(|digits| digits.as_str().parse::<i16>().ok())
+    };
     let at = |date: Date| {
-        let minute = date.to_datetime(time(found)?).to_zoned(now.time_zone().clone()).ok()?;
+        let minute = date
+            .to_datetime(time(found)?)
+            .to_zoned(now.time_zone().clone())
+            .ok()?;
         minute.checked_add(1.minute()).ok()
     };
-    let is_ahead =
-        |moment: &Zoned, tolerance: Span| now.checked_sub(tolerance).is_ok_and(|earliest| *moment > earliest);
+    let is_ahead = |moment: &Zoned, tolerance: Span| {
+        now.checked_sub(tolerance)
+            .is_ok_and(|earliest| *moment > earliest)
+    };
     let Some(month) = found.name("month").and_then(|name| month(name.as_str())) else {
         let today = at(now.date())?;
         return if is_ahead(&today, JUST_OVER_MINUTES.minutes()) {
@@ -58,18 +73,32 @@ fn first_after(found: &Captures<'_>, now: &Zoned) -> Option<Zoned> {
     }
     let this_year = at(Date::new(now.year(), month, day).ok()?)?;
     // A limit that ended a moment ago is no limit of next year.
-    if is_ahead(&this_year, 1.day()) { Some(this_year) } else { at(Date::new(now.year() + 1, month, day).ok()?) }
+    if is_ahead(&this_year, 1.day()) {
+        Some(this_year)
+    } else {
+        at(Date::new(now.year() + 1, month, day).ok()?)
+    }
 }
 
 fn month(name: &str) -> Option<i8> {
-    let position = MONTHS.iter().position(|known| known.eq_ignore_ascii_case(name))?;
+    let position = MONTHS
+        .iter()
+        .position(|known| known.eq_ignore_ascii_case(name))?;
     i8::try_from(position + 1).ok()
 }
 
 fn time(found: &Captures<'_>) -> Option<Time> {
-    let number = |name: &str| found.name(name).map_or(Some(0), |digits| digits.as_str().parse::<i8>().ok());
+    let number = |name: &str| {
+        found
+            .name(name)
+            .map_or(Some(0), |digits| digits.as_str().parse::<i8>().ok())
+    };
     let hour = number("hour").filter(|hour| (1..=12).contains(hour))? % 12;
-    let afternoon = if found["half"].eq_ignore_ascii_case("pm") { 12 } else { 0 };
+    let afternoon = if found["half"].eq_ignore_ascii_case("pm") {
+        12
+    } else {
+        0
+    };
     Time::new(hour + afternoon, number("minute")?, 0, 0).ok()
 }
 
@@ -85,14 +114,24 @@ mod tests {
     #[test]
     fn a_time_of_the_clock_is_the_end_of_its_next_minute() {
         for (words, hours) in [
-            ("You’ve hit your usage limit. Visit a page or try again at Nov 22nd, 2026 9:00 AM.", 25),
+            (
+                "You’ve hit your usage limit. Visit a page or try again at Nov 22nd, 2026 9:00 AM.",
+                25,
+            ),
             ("You've hit your usage limit. Try again at 10:00 AM.", 2),
             ("You've hit your limit · resets 7am", 23),
-            ("Claude usage limit reached. Your limit will reset at 8pm (UTC).", 12),
+            (
+                "Claude usage limit reached. Your limit will reset at 8pm (UTC).",
+                12,
+            ),
             ("You've hit your limit · resets Nov 23, 12am (UTC)", 40),
             ("limit: resets Jan 1 at 8am", 41 * 24),
         ] {
-            assert_eq!(declared(words, NOW, &TimeZone::UTC), Some(NOW.plus(hours * HOUR + MINUTE)), "{words}");
+            assert_eq!(
+                declared(words, NOW, &TimeZone::UTC),
+                Some(NOW.plus(hours * HOUR + MINUTE)),
+                "{words}"
+            );
         }
     }
 
@@ -104,7 +143,10 @@ mod tests {
             ("try again at 7:51 AM", -8),
             ("try again at 7:30 AM", 24 * 60 - 29),
         ] {
-            let moment = NOW.0.checked_add_signed(minutes * MINUTE.cast_signed()).map(Timestamp);
+            let moment = NOW
+                .0
+                .checked_add_signed(minutes * MINUTE.cast_signed())
+                .map(Timestamp);
             assert_eq!(declared(words, NOW, &TimeZone::UTC), moment, "{words}");
         }
     }

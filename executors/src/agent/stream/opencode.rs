@@ -12,7 +12,11 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
             let state = &part["state"];
             let tool = part["tool"].as_str().unwrap_or("a tool");
             heard.uses(tool, state["title"].as_str());
-            if state["status"] == "error" && state["error"].as_str().is_some_and(|why| why.contains("reject")) {
+            if state["status"] == "error"
+                && state["error"]
+                    .as_str()
+                    .is_some_and(|why| why.contains("reject"))
+            {
                 heard.tool_was_refused(tool);
             }
         }
@@ -26,8 +30,13 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
         Some("error") => {
             let error = &event["error"];
             let data = &error["data"];
-            let message = data["message"].as_str().or_else(|| error["name"].as_str()).unwrap_or("it gives no reason");
-            let wait = data["responseHeaders"]["retry-after"].as_str().and_then(|text| text.parse::<u64>().ok());
+            let message = data["message"]
+                .as_str()
+                .or_else(|| error["name"].as_str())
+                .unwrap_or("it gives no reason");
+            let wait = data["responseHeaders"]["retry-after"]
+                .as_str()
+                .and_then(|text| text.parse::<u64>().ok());
             let until = wait.map(|seconds| now.plus(seconds.saturating_mul(1_000)));
             let by_status = refused::status(number(data, "statusCode"), until);
             heard.gives_up(message, by_status.or_else(|| refused::words(message, now)));

@@ -45,23 +45,35 @@ pub(super) fn status(status: u64, until: Option<Timestamp>) -> Option<ServiceRef
 /// Returns what the words of an error say.
 pub(super) fn words(error: &str, now: Timestamp) -> Option<ServiceRefusal> {
     if LIMIT.is_match(error) {
-        return Some(ServiceRefusal::RateLimited { until: until(error, now) });
+        return Some(ServiceRefusal::RateLimited {
+            until: until(error, now),
+        });
     }
     AUTH.is_match(error).then_some(ServiceRefusal::Auth)
 }
 
 /// Returns the moment that a number of seconds since 1970 names.
 pub(super) fn epoch(seconds: &Value) -> Option<Timestamp> {
-    seconds.as_u64().map(|seconds| Timestamp(seconds.saturating_mul(1_000)))
+    seconds
+        .as_u64()
+        .map(|seconds| Timestamp(seconds.saturating_mul(1_000)))
 }
 
 /// Returns the end of a wait that the words declare.
 pub(super) fn until(words: &str, now: Timestamp) -> Option<Timestamp> {
     if let Some(found) = EPOCH.captures(words) {
-        return found[1].parse::<u64>().ok().map(|seconds| Timestamp(seconds * 1_000));
+        return found[1]
+            .parse::<u64>()
+            .ok()
+            .map(|seconds| Timestamp(seconds * 1_000));
     }
-    let Some(wait) = WAIT.captures(words) else { return moment::declared(words, now, &TimeZone::system()) };
-    let milliseconds: f64 = PIECE.captures_iter(&wait[1]).map(|piece| milliseconds(&piece[1], &piece[2])).sum();
+    let Some(wait) = WAIT.captures(words) else {
+        return moment::declared(words, now, &TimeZone::system());
+    };
+    let milliseconds: f64 = PIECE
+        .captures_iter(&wait[1])
+        .map(|piece| milliseconds(&piece[1], &piece[2]))
+        .sum();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

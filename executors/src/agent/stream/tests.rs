@@ -7,7 +7,8 @@ const NOW: Timestamp = Timestamp(1_000_000);
 
 fn heard(format: OutputFormat, text: &str) -> StreamState {
     let (mut heard, mut format) = (StreamState::default(), format);
-    text.lines().for_each(|line| heard.hear(&mut format, line, NOW));
+    text.lines()
+        .for_each(|line| heard.hear(&mut format, line, NOW));
     heard
 }
 
@@ -21,11 +22,36 @@ const SUCCESSES: [Success; 6] = [
         (2_600, 68),
         Some(0.005_22),
     ),
-    (OutputFormat::CodexJsonl, include_str!("fixtures/codex-exec-json.success.jsonl"), (2_400, 68), None),
-    (OutputFormat::GeminiStreamJson, include_str!("fixtures/gemini-stream-json.success.jsonl"), (2_400, 68), None),
-    (OutputFormat::OpencodeJson, include_str!("fixtures/opencode-run-json.success.jsonl"), (2_400, 68), Some(0.002_68)),
-    (OutputFormat::QwenStreamJson, include_str!("fixtures/qwen-stream-json.success.jsonl"), (2_400, 68), None),
-    (OutputFormat::ClineJson, include_str!("fixtures/cline-json.success.jsonl"), (3_600, 102), None),
+    (
+        OutputFormat::CodexJsonl,
+        include_str!("fixtures/codex-exec-json.success.jsonl"),
+        (2_400, 68),
+        None,
+    ),
+    (
+        OutputFormat::GeminiStreamJson,
+        include_str!("fixtures/gemini-stream-json.success.jsonl"),
+        (2_400, 68),
+        None,
+    ),
+    (
+        OutputFormat::OpencodeJson,
+        include_str!("fixtures/opencode-run-json.success.jsonl"),
+        (2_400, 68),
+        Some(0.002_68),
+    ),
+    (
+        OutputFormat::QwenStreamJson,
+        include_str!("fixtures/qwen-stream-json.success.jsonl"),
+        (2_400, 68),
+        None,
+    ),
+    (
+        OutputFormat::ClineJson,
+        include_str!("fixtures/cline-json.success.jsonl"),
+        (3_600, 102),
+        None,
+    ),
 ];
 
 #[test]
@@ -33,43 +59,95 @@ fn a_success_tells_its_message_and_the_totals_of_tokens_and_cost() {
     for (format, text, (input, output), cost) in SUCCESSES {
         let heard = heard(format, text);
         assert_eq!(heard.message, "Done: wrote made_by_agent.txt", "{format:?}");
-        assert_eq!(heard.line.as_deref(), Some("Done: wrote made_by_agent.txt"), "{format:?}");
+        assert_eq!(
+            heard.line.as_deref(),
+            Some("Done: wrote made_by_agent.txt"),
+            "{format:?}"
+        );
         assert_eq!(heard.tokens, Some(Tokens { input, output }), "{format:?}");
         let same = |(one, other): (f64, f64)| (one - other).abs() < 1e-9;
-        assert!(heard.cost_usd.zip(cost).map_or(heard.cost_usd == cost, same), "{format:?} {:?}", heard.cost_usd);
-        assert_eq!((heard.refusal, heard.error, heard.waits_behind), (None, None, None), "{format:?}");
+        assert!(
+            heard
+                .cost_usd
+                .zip(cost)
+                .map_or(heard.cost_usd == cost, same),
+            "{format:?} {:?}",
+            heard.cost_usd
+        );
+        assert_eq!(
+            (heard.refusal, heard.error, heard.waits_behind),
+            (None, None, None),
+            "{format:?}"
+        );
     }
 }
 
 #[test]
 fn a_program_that_was_not_announced_is_known_by_its_events() {
-    for (format, text, (_, output), _) in
-        SUCCESSES.into_iter().filter(|(format, ..)| *format != OutputFormat::QwenStreamJson)
+    for (format, text, (_, output), _) in SUCCESSES
+        .into_iter()
+        .filter(|(format, ..)| *format != OutputFormat::QwenStreamJson)
     {
-        assert_eq!(heard(OutputFormat::Text, text).tokens.map(|tokens| tokens.output), Some(output), "{format:?}");
+        assert_eq!(
+            heard(OutputFormat::Text, text)
+                .tokens
+                .map(|tokens| tokens.output),
+            Some(output),
+            "{format:?}"
+        );
     }
 }
 
 #[test]
 fn a_limit_is_known_by_the_last_event() {
     for (format, text) in [
-        (OutputFormat::ClaudeStreamJson, include_str!("fixtures/claude-stream-json.429.jsonl")),
-        (OutputFormat::CodexJsonl, include_str!("fixtures/codex-exec-json.429.jsonl")),
-        (OutputFormat::GeminiStreamJson, include_str!("fixtures/gemini-stream-json.429.jsonl")),
+        (
+            OutputFormat::ClaudeStreamJson,
+            include_str!("fixtures/claude-stream-json.429.jsonl"),
+        ),
+        (
+            OutputFormat::CodexJsonl,
+            include_str!("fixtures/codex-exec-json.429.jsonl"),
+        ),
+        (
+            OutputFormat::GeminiStreamJson,
+            include_str!("fixtures/gemini-stream-json.429.jsonl"),
+        ),
     ] {
-        assert_eq!(heard(format, text).refusal, Some(ServiceRefusal::RateLimited { until: None }), "{format:?}");
+        assert_eq!(
+            heard(format, text).refusal,
+            Some(ServiceRefusal::RateLimited { until: None }),
+            "{format:?}"
+        );
     }
-    let declared = heard(OutputFormat::OpencodeJson, include_str!("fixtures/opencode-run-json.429.jsonl"));
-    assert_eq!(declared.refusal, Some(ServiceRefusal::RateLimited { until: Some(NOW.plus(1_000)) }));
+    let declared = heard(
+        OutputFormat::OpencodeJson,
+        include_str!("fixtures/opencode-run-json.429.jsonl"),
+    );
+    assert_eq!(
+        declared.refusal,
+        Some(ServiceRefusal::RateLimited {
+            until: Some(NOW.plus(1_000))
+        })
+    );
 }
 
 #[test]
 fn refused_credentials_are_known_by_the_last_event() {
-    let qwen = heard(OutputFormat::QwenStreamJson, include_str!("fixtures/qwen-stream-json.401.jsonl"));
+    let qwen = heard(
+        OutputFormat::QwenStreamJson,
+        include_str!("fixtures/qwen-stream-json.401.jsonl"),
+    );
     assert_eq!(qwen.refusal, Some(ServiceRefusal::Auth));
-    assert_eq!(qwen.error.as_deref(), Some("[API Error: 401 invalid x-api-key]"));
+    assert_eq!(
+        qwen.error.as_deref(),
+        Some("[API Error: 401 invalid x-api-key]")
+    );
     for (format, text) in [
-        (OutputFormat::ClaudeStreamJson, r#"{"type":"result","is_error":true,"api_error_status":401,"result":"no"}"#),
+        (
+            OutputFormat::ClaudeStreamJson,
+            r#"{"type":"result","is_error":true,"api_error_status":401,"result":"no"}"#,
+        ),
         (
             OutputFormat::ClaudeStreamJson,
             r#"{"type":"result","is_error":true,"result":"Not logged in · Please run /login"}"#,
@@ -78,41 +156,73 @@ fn refused_credentials_are_known_by_the_last_event() {
             OutputFormat::CodexJsonl,
             r#"{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}"#,
         ),
-        (OutputFormat::OpencodeJson, r#"{"type":"error","error":{"data":{"message":"x","statusCode":401}}}"#),
-        (OutputFormat::Aider, "litellm.AuthenticationError: AuthenticationError: OpenAIException - no key"),
+        (
+            OutputFormat::OpencodeJson,
+            r#"{"type":"error","error":{"data":{"message":"x","statusCode":401}}}"#,
+        ),
+        (
+            OutputFormat::Aider,
+            "litellm.AuthenticationError: AuthenticationError: OpenAIException - no key",
+        ),
     ] {
-        assert_eq!(heard(format, text).refusal, Some(ServiceRefusal::Auth), "{text}");
+        assert_eq!(
+            heard(format, text).refusal,
+            Some(ServiceRefusal::Auth),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn an_end_for_another_reason_is_no_refusal() {
     for (format, text) in [
-        (OutputFormat::ClaudeStreamJson, include_str!("fixtures/claude-stream-json.max_turns.jsonl")),
-        (OutputFormat::GeminiStreamJson, include_str!("fixtures/gemini-stream-json.max_turns.jsonl")),
+        (
+            OutputFormat::ClaudeStreamJson,
+            include_str!("fixtures/claude-stream-json.max_turns.jsonl"),
+        ),
+        (
+            OutputFormat::GeminiStreamJson,
+            include_str!("fixtures/gemini-stream-json.max_turns.jsonl"),
+        ),
     ] {
         let heard = heard(format, text);
-        assert!(heard.refusal.is_none() && heard.error.is_some() && heard.tokens.is_some(), "{heard:?}");
+        assert!(
+            heard.refusal.is_none() && heard.error.is_some() && heard.tokens.is_some(),
+            "{heard:?}"
+        );
     }
     let own_words = r#"{"type":"result","is_error":false,"result":"I made the 429 and the 401 page: rate limit"}"#;
-    assert_eq!(heard(OutputFormat::ClaudeStreamJson, own_words).refusal, None);
+    assert_eq!(
+        heard(OutputFormat::ClaudeStreamJson, own_words).refusal,
+        None
+    );
 }
 
 #[test]
 fn a_declared_reset_is_understood() {
     for (words, seconds) in [
         ("Rate limit reached. Please try again in 20s.", 20),
-        ("You've hit your usage limit. Try again in 1 day 2 hours 5 minutes.", 93_900),
+        (
+            "You've hit your usage limit. Try again in 1 day 2 hours 5 minutes.",
+            93_900,
+        ),
         ("rate limit: retry after 1.5 seconds", 2),
-        ("You have exhausted your capacity on this model. Your quota will reset after 2h24m12s.", 8_652),
-        ("You exceeded your current quota.\nPlease retry in 34.07s.", 35),
+        (
+            "You have exhausted your capacity on this model. Your quota will reset after 2h24m12s.",
+            8_652,
+        ),
+        (
+            "You exceeded your current quota.\nPlease retry in 34.07s.",
+            35,
+        ),
         ("usage limit reached|1795217299", 1_795_217_299 - 1_000),
     ] {
         let until = refused::until(words, NOW).expect(words);
         assert_eq!(until.0.div_ceil(1_000), NOW.0 / 1_000 + seconds, "{words}");
     }
     assert_eq!(refused::until("try again later", NOW), None);
-    let event = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":2000}}"#;
+    let event =
+        r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":2000}}"#;
     let last = r#"{"type":"result","is_error":true,"api_error_status":429,"result":"limit"}"#;
     let until = Some(Timestamp(2_000_000));
     let refusal = heard(OutputFormat::ClaudeStreamJson, &format!("{event}\n{last}")).refusal;
@@ -124,20 +234,41 @@ fn silent_retries_are_noticed_and_forgotten_once_it_gets_through() {
     let text = include_str!("fixtures/claude-stream-json.429.jsonl");
     let retries = text.lines().take(3).collect::<Vec<_>>().join("\n");
     let stuck = heard(OutputFormat::ClaudeStreamJson, &retries);
-    assert_eq!(stuck.waits_behind, Some(ServiceRefusal::RateLimited { until: None }));
+    assert_eq!(
+        stuck.waits_behind,
+        Some(ServiceRefusal::RateLimited { until: None })
+    );
     let through = format!("{retries}\n{}", SUCCESSES[0].1);
-    assert_eq!(heard(OutputFormat::ClaudeStreamJson, &through).waits_behind, None);
-    let stuck = heard(OutputFormat::QwenStreamJson, include_str!("fixtures/qwen-stream-json.waits.jsonl"));
-    assert_eq!(stuck.waits_behind, Some(ServiceRefusal::RateLimited { until: Some(NOW.plus(60_000)) }));
-    let asks_again = r#"{"type":"system","subtype":"retry","data":{"reason":"retry","discardedToolCalls":0}}"#;
-    assert_eq!(heard(OutputFormat::QwenStreamJson, asks_again).waits_behind, None);
+    assert_eq!(
+        heard(OutputFormat::ClaudeStreamJson, &through).waits_behind,
+        None
+    );
+    let stuck = heard(
+        OutputFormat::QwenStreamJson,
+        include_str!("fixtures/qwen-stream-json.waits.jsonl"),
+    );
+    assert_eq!(
+        stuck.waits_behind,
+        Some(ServiceRefusal::RateLimited {
+            until: Some(NOW.plus(60_000))
+        })
+    );
+    let asks_again =
+        r#"{"type":"system","subtype":"retry","data":{"reason":"retry","discardedToolCalls":0}}"#;
+    assert_eq!(
+        heard(OutputFormat::QwenStreamJson, asks_again).waits_behind,
+        None
+    );
 }
 
 #[test]
 fn refused_tool_calls_are_named_once() {
     let denied = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash"}"#;
     let last = r#"{"type":"result","is_error":false,"result":"Done","permission_denials":[{"tool_name":"Bash"}]}"#;
-    let heard = heard(OutputFormat::ClaudeStreamJson, &format!("{denied}\n{denied}\n{last}"));
+    let heard = heard(
+        OutputFormat::ClaudeStreamJson,
+        &format!("{denied}\n{denied}\n{last}"),
+    );
     assert_eq!(heard.refused_tools, ["Bash"]);
 }
 
@@ -161,7 +292,10 @@ fn a_tool_call_that_a_program_does_not_let_through_is_noticed() {
         ),
     ] {
         let heard = heard(format, event);
-        assert!(heard.refused_tools.len() == 1 && heard.refused_tools[0].starts_with(tool), "{heard:?}");
+        assert!(
+            heard.refused_tools.len() == 1 && heard.refused_tools[0].starts_with(tool),
+            "{heard:?}"
+        );
     }
 }
 
@@ -169,19 +303,41 @@ fn a_tool_call_that_a_program_does_not_let_through_is_noticed() {
 fn a_tool_that_failed_with_words_of_a_refusal_is_no_refusal_of_the_service() {
     let recoverable = r#"{"type":"agent_event","event":{"type":"error","error":{"message":"1 tool call(s) failed: [run_commands] 401 Unauthorized"},"recoverable":true}}"#;
     let aborted = r#"{"type":"run_result","finishReason":"aborted","text":""}"#;
-    let heard = heard(OutputFormat::ClineJson, &format!("{recoverable}\n{aborted}"));
-    assert_eq!((heard.refusal, heard.waits_behind, heard.error.as_deref()), (None, None, Some("aborted")));
+    let heard = heard(
+        OutputFormat::ClineJson,
+        &format!("{recoverable}\n{aborted}"),
+    );
+    assert_eq!(
+        (heard.refusal, heard.waits_behind, heard.error.as_deref()),
+        (None, None, Some("aborted"))
+    );
 }
 
 #[test]
 fn aider_tells_rounded_tokens_and_cost_of_each_message() {
     let text = include_str!("fixtures/aider.success.txt");
-    assert_eq!(heard(OutputFormat::Aider, text).tokens, Some(Tokens { input: 2_400, output: 68 }));
+    assert_eq!(
+        heard(OutputFormat::Aider, text).tokens,
+        Some(Tokens {
+            input: 2_400,
+            output: 68
+        })
+    );
     let two = "Tokens: 1.2k sent, 34 received. Cost: $0.01 message, $0.01 session.\n\
                Tokens: 2M sent, 1.5k cache hit, 2k received. Cost: $0.02 message, $0.03 session.";
     let heard = heard(OutputFormat::Aider, two);
-    assert_eq!(heard.tokens, Some(Tokens { input: 2_001_200, output: 2_034 }));
-    assert!(heard.cost_usd.is_some_and(|cost| (cost - 0.03).abs() < 1e-9));
+    assert_eq!(
+        heard.tokens,
+        Some(Tokens {
+            input: 2_001_200,
+            output: 2_034
+        })
+    );
+    assert!(
+        heard
+            .cost_usd
+            .is_some_and(|cost| (cost - 0.03).abs() < 1e-9)
+    );
 }
 
 #[test]
@@ -193,15 +349,35 @@ fn figures_that_can_not_be_true_count_nothing_and_what_was_spent_never_becomes_l
     };
     for cost in ["-1000000000", "-0.5", "null", "\"NaN\""] {
         let heard = heard(OutputFormat::ClaudeStreamJson, &claude(cost, "-5"));
-        assert_eq!((heard.cost_usd, heard.tokens), (None, Some(Tokens::default())), "{cost}");
+        assert_eq!(
+            (heard.cost_usd, heard.tokens),
+            (None, Some(Tokens::default())),
+            "{cost}"
+        );
     }
-    let twice = format!("{}\n{}", claude("0.75", "10"), claude("0", "18446744073709551615"));
+    let twice = format!(
+        "{}\n{}",
+        claude("0.75", "10"),
+        claude("0", "18446744073709551615")
+    );
     let all = heard(OutputFormat::ClaudeStreamJson, &twice);
     assert_eq!(all.cost_usd, Some(0.75));
-    assert_eq!(all.tokens, Some(Tokens { input: u64::MAX, output: u64::MAX }));
+    assert_eq!(
+        all.tokens,
+        Some(Tokens {
+            input: u64::MAX,
+            output: u64::MAX
+        })
+    );
     for (format, line) in [
-        (OutputFormat::OpencodeJson, r#"{"type":"step_finish","part":{"cost":-3,"tokens":{"input":-1,"output":-1}}}"#),
-        (OutputFormat::ClineJson, r#"{"type":"run_result","finishReason":"completed","usage":{"totalCost":-3}}"#),
+        (
+            OutputFormat::OpencodeJson,
+            r#"{"type":"step_finish","part":{"cost":-3,"tokens":{"input":-1,"output":-1}}}"#,
+        ),
+        (
+            OutputFormat::ClineJson,
+            r#"{"type":"run_result","finishReason":"completed","usage":{"totalCost":-3}}"#,
+        ),
         (
             OutputFormat::Acp,
             r#"{"type":"acp/update","update":{"sessionUpdate":"usage_update","cost":{"currency":"USD","amount":-3}}}"#,
@@ -209,14 +385,20 @@ fn figures_that_can_not_be_true_count_nothing_and_what_was_spent_never_becomes_l
     ] {
         assert_eq!(heard(format, line).cost_usd, None, "{format:?}");
     }
-    let endless = format!("Tokens: 1 sent, 1 received. Cost: ${} message, $1 session.", "9".repeat(400));
+    let endless = format!(
+        "Tokens: 1 sent, 1 received. Cost: ${} message, $1 session.",
+        "9".repeat(400)
+    );
     assert_eq!(heard(OutputFormat::Aider, &endless).cost_usd, None);
 }
 
 #[test]
 fn escapes_in_events_never_reach_a_line() {
     let event = r#"{"type":"item.completed","item":{"type":"agent_message","text":"\u001b[31mred\u001b[0m\n"}}"#;
-    assert_eq!(heard(OutputFormat::CodexJsonl, event).line.as_deref(), Some("red"));
+    assert_eq!(
+        heard(OutputFormat::CodexJsonl, event).line.as_deref(),
+        Some("red")
+    );
 }
 
 const FORMATS: [OutputFormat; 9] = [
@@ -261,7 +443,12 @@ proptest! {
 #[test]
 fn every_format_of_output_is_a_row() {
     let schema = schemars::schema_for!(OutputFormat).to_value();
-    for name in schema["oneOf"].as_array().expect("formats").iter().map(|format| format["const"].clone()) {
+    for name in schema["oneOf"]
+        .as_array()
+        .expect("formats")
+        .iter()
+        .map(|format| format["const"].clone())
+    {
         let format: OutputFormat = serde_json::from_value(name).expect("a format");
         let is_row = DIALECTS.iter().any(|row| row.format == format);
         assert_eq!(is_row, format.has_events(), "{format:?}");

@@ -6,10 +6,11 @@ use tm_scheduler::TestOutcome;
 
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {
-    output
+    output.lines().any(|line| {
+        line.starts_with("test result: ") || line.starts_with("running ") && line.contains(" test")
+    }) || output
         .lines()
-        .any(|line| line.starts_with("test result: ") || line.starts_with("running ") && line.contains(" test"))
-        || output.lines().any(|line| line.trim_start().starts_with("error: could not compile"))
+        .any(|line| line.trim_start().starts_with("error: could not compile"))
 }
 
 pub(super) fn parse(output: &str) -> Parsed {
@@ -23,7 +24,11 @@ pub(super) fn parse(output: &str) -> Parsed {
 
 /// Names documentation tests by their item and their order in it: the line that cargo names moves with every line above.
 fn without_lines(mut parsed: Parsed) -> Parsed {
-    let named: Vec<(String, String, u32)> = parsed.tests.keys().filter_map(|name| documented(name)).collect();
+    let named: Vec<(String, String, u32)> = parsed
+        .tests
+        .keys()
+        .filter_map(|name| documented(name))
+        .collect();
     let mut by_item: BTreeMap<String, Vec<(u32, String)>> = BTreeMap::new();
     for (name, item, line) in named {
         by_item.entry(item).or_default().push((line, name));
@@ -36,7 +41,9 @@ fn without_lines(mut parsed: Parsed) -> Parsed {
         });
         for (outcome, message) in told.collect::<Vec<_>>() {
             let name = parsed.add(&item, outcome);
-            parsed.messages.extend(message.map(|message| (name, message)));
+            parsed
+                .messages
+                .extend(message.map(|message| (name, message)));
         }
     }
     parsed
@@ -46,7 +53,11 @@ fn without_lines(mut parsed: Parsed) -> Parsed {
 fn documented(name: &str) -> Option<(String, String, u32)> {
     let (before, rest) = name.strip_prefix("doc ")?.rsplit_once(" (line ")?;
     let (line, after) = rest.split_once(')')?;
-    Some((name.to_owned(), format!("doc {before}{after}"), line.parse().ok()?))
+    Some((
+        name.to_owned(),
+        format!("doc {before}{after}"),
+        line.parse().ok()?,
+    ))
 }
 
 #[derive(Default)]
@@ -71,7 +82,10 @@ impl Reader {
         let trimmed = line.trim();
         if let Some(summary) = line.strip_prefix("test result: ") {
             self.sum_up(summary);
-        } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
+        } else if let Some(name) = line
+            .strip_prefix("---- ")
+            .and_then(|rest| rest.strip_suffix(" stdout ----"))
+        {
             self.printing = Some(format!("{}::{name}", self.program));
         } else if line == "failures:" {
             self.printing = None;
@@ -79,7 +93,10 @@ impl Reader {
             if !trimmed.is_empty() {
                 self.parsed.say(name, line);
             }
-        } else if let Some(rest) = trimmed.strip_prefix("Running ").filter(|_| line.starts_with(' ')) {
+        } else if let Some(rest) = trimmed
+            .strip_prefix("Running ")
+            .filter(|_| line.starts_with(' '))
+        {
             self.program = program_name(rest);
         } else if let Some(rest) = trimmed.strip_prefix("Doc-tests ") {
             self.program = format!("doc {rest}");
@@ -104,7 +121,8 @@ impl Reader {
 
     fn add(&mut self, name: &str, outcome: TestOutcome) {
         self.told += 1;
-        self.parsed.add(&format!("{}::{name}", self.program), outcome);
+        self.parsed
+            .add(&format!("{}::{name}", self.program), outcome);
     }
 
     /// The program counts its tests; who else prints a line of that form does not know how many there are.
@@ -114,7 +132,10 @@ impl Reader {
             && passed + failed + ignored != self.told
         {
             let ran = passed + failed + ignored;
-            self.parsed.breaks(format!("a test program counts {ran} tests and told of {}", self.told));
+            self.parsed.breaks(format!(
+                "a test program counts {ran} tests and told of {}",
+                self.told
+            ));
         }
         (self.is_open, self.has_summary, self.told) = (false, true, 0);
         (self.begun, self.printing) = (None, None);
@@ -123,7 +144,8 @@ impl Reader {
     /// A program that announced tests and never summed them up died on the way.
     fn check_the_program(&mut self) {
         if self.is_open {
-            self.parsed.breaks("a test program ended before its results did");
+            self.parsed
+                .breaks("a test program ended before its results did");
         }
     }
 
@@ -137,30 +159,50 @@ impl Reader {
 
 /// The number before a word of a summary.
 fn counted(summary: &str, word: &str) -> Option<usize> {
-    let part = summary.split(['.', ';']).map(str::trim).find(|part| part.ends_with(word))?;
+    let part = summary
+        .split(['.', ';'])
+        .map(str::trim)
+        .find(|part| part.ends_with(word))?;
     part.split(' ').next()?.parse().ok()
 }
 
 /// Reads `unittests src/lib.rs (target/debug/deps/name-0123456789abcdef)` as `name src/lib.rs`.
 fn program_name(rest: &str) -> String {
     let (what, path) = rest.split_once(" (").unwrap_or((rest, ""));
-    let file = path.trim_end_matches(')').rsplit('/').next().unwrap_or_default();
+    let file = path
+        .trim_end_matches(')')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default();
     let name = file.rsplit_once('-').map_or(file, |(name, _)| name);
-    format!("{name} {}", what.trim_start_matches("unittests ")).trim().to_owned()
+    format!("{name} {}", what.trim_start_matches("unittests "))
+        .trim()
+        .to_owned()
 }
 
 fn is_announcement(line: &str) -> bool {
-    let rest = line.strip_prefix("running ").and_then(|rest| rest.split_once(' '));
-    rest.is_some_and(|(count, word)| matches!(word, "test" | "tests") && count.parse::<usize>().is_ok())
+    let rest = line
+        .strip_prefix("running ")
+        .and_then(|rest| rest.split_once(' '));
+    rest.is_some_and(|(count, word)| {
+        matches!(word, "test" | "tests") && count.parse::<usize>().is_ok()
+    })
 }
 
 /// Reads a line about a test; without an outcome the test has only begun.
 fn result(line: &str) -> Option<(&str, Option<TestOutcome>)> {
     let line = line.strip_prefix("test ")?;
-    let (name, word) = line.rsplit_once(" ... ").or_else(|| Some((line.strip_suffix(" ...")?, "")))?;
+    let (name, word) = line
+        .rsplit_once(" ... ")
+        .or_else(|| Some((line.strip_suffix(" ...")?, "")))?;
     match outcome(word) {
         Some(outcome) => Some((name.trim_end_matches(" - should panic"), Some(outcome))),
-        None => Some((line.split_once(" ...")?.0.trim_end_matches(" - should panic"), None)),
+        None => Some((
+            line.split_once(" ...")?
+                .0
+                .trim_end_matches(" - should panic"),
+            None,
+        )),
     }
 }
 
@@ -189,7 +231,11 @@ mod tests {
     #[test]
     fn programs_are_told_apart_and_failures_keep_what_they_printed() {
         let parsed = parse(OUTPUT);
-        let lines: Vec<String> = parsed.tests.iter().map(|(name, outcome)| format!("{name} {outcome:?}")).collect();
+        let lines: Vec<String> = parsed
+            .tests
+            .iter()
+            .map(|(name, outcome)| format!("{name} {outcome:?}"))
+            .collect();
         assert_eq!(
             lines,
             [
@@ -221,19 +267,37 @@ mod tests {
                 "doc demo::src/lib.rs - add #2"
             ]
         );
-        assert_eq!(parsed.tests["doc demo::src/lib.rs - add #2"], TestOutcome::Failed);
+        assert_eq!(
+            parsed.tests["doc demo::src/lib.rs - add #2"],
+            TestOutcome::Failed
+        );
         assert!(parsed.messages["doc demo::src/lib.rs - add #2"].contains("it panicked"));
-        let moved = parse(&output.replace("line 30", "line 31").replace("line 9)", "line 10)"));
+        let moved = parse(
+            &output
+                .replace("line 30", "line 31")
+                .replace("line 9)", "line 10)"),
+        );
         assert_eq!(moved.tests, parsed.tests, "a line above changes no name");
     }
 
     #[test]
     fn a_build_that_fails_and_a_program_that_dies_are_broken() {
-        let build = parse("error[E0425]: cannot find function `f` in this scope\nerror: could not compile `demo`\n");
-        assert_eq!(build.broken.as_deref(), Some("error[E0425]: cannot find function `f` in this scope"));
+        let build = parse(
+            "error[E0425]: cannot find function `f` in this scope\nerror: could not compile `demo`\n",
+        );
+        assert_eq!(
+            build.broken.as_deref(),
+            Some("error[E0425]: cannot find function `f` in this scope")
+        );
         let died = parse("running 2 tests\ntest a ... ok\n");
-        assert_eq!(died.broken.as_deref(), Some("a test program ended before its results did"));
-        assert_eq!(parse("").broken.as_deref(), Some("cargo ended before any results"));
+        assert_eq!(
+            died.broken.as_deref(),
+            Some("a test program ended before its results did")
+        );
+        assert_eq!(
+            parse("").broken.as_deref(),
+            Some("cargo ended before any results")
+        );
     }
 
     #[test]
@@ -242,15 +306,28 @@ mod tests {
                       test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
         let parsed = parse(output);
         assert_eq!(parsed.broken, None);
-        assert_eq!(parsed.tests.values().collect::<Vec<_>>(), [&TestOutcome::Passed, &TestOutcome::Failed]);
+        assert_eq!(
+            parsed.tests.values().collect::<Vec<_>>(),
+            [&TestOutcome::Passed, &TestOutcome::Failed]
+        );
     }
 
     #[test]
     fn tests_that_the_program_does_not_count_are_none_of_its() {
-        let forged = OUTPUT.replace("test tests::adds ... ok", "test tests::adds ... ok\ntest tests::new ... ok");
-        assert_eq!(parse(&forged).broken.as_deref(), Some("a test program counts 3 tests and told of 4"));
-        let quiet = "running 2 tests\n..\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured\n";
-        assert_eq!(parse(quiet).broken.as_deref(), Some("a test program counts 2 tests and told of 0"));
+        let forged = OUTPUT.replace(
+            "test tests::adds ... ok",
+            "test tests::adds ... ok\ntest tests::new ... ok",
+        );
+        assert_eq!(
+            parse(&forged).broken.as_deref(),
+            Some("a test program counts 3 tests and told of 4")
+        );
+        let quiet =
+            "running 2 tests\n..\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured\n";
+        assert_eq!(
+            parse(quiet).broken.as_deref(),
+            Some("a test program counts 2 tests and told of 0")
+        );
     }
 
     proptest! {

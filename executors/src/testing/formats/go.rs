@@ -27,11 +27,16 @@ struct Happened {
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {
     let is_json = |line: &str| line.starts_with('{') && line.contains("\"Action\":");
-    output.lines().any(|line| is_json(line) || RESULT.is_match(line) || PACKAGE.is_match(line) && line.contains('\t'))
+    output.lines().any(|line| {
+        is_json(line) || RESULT.is_match(line) || PACKAGE.is_match(line) && line.contains('\t')
+    })
 }
 
 pub(super) fn parse(output: &str) -> Parsed {
-    if output.lines().any(|line| line.starts_with('{') && line.contains("\"Action\":")) {
+    if output
+        .lines()
+        .any(|line| line.starts_with('{') && line.contains("\"Action\":"))
+    {
         parse_json(output)
     } else {
         parse_text(output)
@@ -47,7 +52,10 @@ fn parse_json(output: &str) -> Parsed {
     let mut ended_packages = 0;
     let lines = output.lines().filter(|line| line.starts_with('{'));
     for happened in lines.filter_map(|line| serde_json::from_str::<Happened>(line).ok()) {
-        let name = happened.test.as_ref().map(|test| format!("{}.{test}", happened.package));
+        let name = happened
+            .test
+            .as_ref()
+            .map(|test| format!("{}.{test}", happened.package));
         match (happened.action.as_str(), name) {
             ("run", Some(name)) => {
                 began.insert(name);
@@ -55,14 +63,24 @@ fn parse_json(output: &str) -> Parsed {
             ("output", Some(name)) => {
                 let lines = said.entry(name).or_default();
                 if lines.len() < 100 {
-                    lines.extend(happened.output.iter().map(|text| text.trim_end().to_owned()));
+                    lines.extend(
+                        happened
+                            .output
+                            .iter()
+                            .map(|text| text.trim_end().to_owned()),
+                    );
                 }
             }
             ("pass" | "fail" | "skip", Some(name)) => {
                 began.remove(&name);
                 let outcome = outcome(&happened.action);
                 let unique = parsed.add(&name, outcome);
-                for line in said.remove(&name).into_iter().flatten().filter(|_| outcome == TestOutcome::Failed) {
+                for line in said
+                    .remove(&name)
+                    .into_iter()
+                    .flatten()
+                    .filter(|_| outcome == TestOutcome::Failed)
+                {
                     parsed.say(&unique, &line);
                 }
             }
@@ -95,10 +113,14 @@ fn parse_json(output: &str) -> Parsed {
 fn broken_packages(failed: &[String], parsed: &mut Parsed) {
     for package in failed {
         let prefix = format!("{package}.");
-        let has_failed_test =
-            parsed.tests.iter().any(|(name, outcome)| name.starts_with(&prefix) && *outcome == TestOutcome::Failed);
+        let has_failed_test = parsed
+            .tests
+            .iter()
+            .any(|(name, outcome)| name.starts_with(&prefix) && *outcome == TestOutcome::Failed);
         if !has_failed_test {
-            parsed.breaks(format!("the package `{package}` fails although no test of it does"));
+            parsed.breaks(format!(
+                "the package `{package}` fails although no test of it does"
+            ));
         }
     }
 }

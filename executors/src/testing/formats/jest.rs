@@ -39,7 +39,8 @@ fn document(output: &str) -> Option<&str> {
     let starts_here = |line: &&str| line.starts_with('{') && line.contains("\"testResults\"");
     match output.lines().find(starts_here) {
         Some(line) => Some(line),
-        None => Some(output.trim()).filter(|text| text.starts_with('{') && text.contains("\"testResults\"")),
+        None => Some(output.trim())
+            .filter(|text| text.starts_with('{') && text.contains("\"testResults\"")),
     }
 }
 
@@ -52,11 +53,21 @@ pub(super) fn parse(output: &str) -> Parsed {
     let mut parsed = Parsed::default();
     match document(output).map(serde_json::from_str::<Document>) {
         Some(Ok(document)) => {
-            let told: usize = document.test_results.iter().map(|file| file.assertion_results.len()).sum();
+            let told: usize = document
+                .test_results
+                .iter()
+                .map(|file| file.assertion_results.len())
+                .sum();
             if told < document.num_total_tests {
-                parsed.breaks(format!("{} tests ran and {told} were told of", document.num_total_tests));
+                parsed.breaks(format!(
+                    "{} tests ran and {told} were told of",
+                    document.num_total_tests
+                ));
             }
-            document.test_results.into_iter().for_each(|file| read(file, &mut parsed));
+            document
+                .test_results
+                .into_iter()
+                .for_each(|file| read(file, &mut parsed));
         }
         Some(Err(error)) => parsed.breaks(format!("the JSON results can't be read: {error}")),
         None => parsed.breaks("there are no JSON results"),
@@ -65,7 +76,10 @@ pub(super) fn parse(output: &str) -> Parsed {
 }
 
 fn read(file: File, parsed: &mut Parsed) {
-    let has_failed_test = file.assertion_results.iter().any(|test| test.status == "failed");
+    let has_failed_test = file
+        .assertion_results
+        .iter()
+        .any(|test| test.status == "failed");
     if file.status == "failed" && !has_failed_test {
         let name = parsed.add(&file.name, TestOutcome::Failed);
         for line in file.message.iter().flat_map(|message| message.lines()) {
@@ -78,9 +92,19 @@ fn read(file: File, parsed: &mut Parsed) {
             "failed" => TestOutcome::Failed,
             _ => TestOutcome::Skipped,
         };
-        let titles = [std::slice::from_ref(&file.name), test.ancestor_titles.as_slice(), &[test.title]].concat();
+        let titles = [
+            std::slice::from_ref(&file.name),
+            test.ancestor_titles.as_slice(),
+            &[test.title],
+        ]
+        .concat();
         let name = parsed.add(&titles.join(" > "), outcome);
-        for line in test.failure_messages.iter().flatten().flat_map(|message| message.lines()) {
+        for line in test
+            .failure_messages
+            .iter()
+            .flatten()
+            .flat_map(|message| message.lines())
+        {
             parsed.say(&name, line);
         }
     }

@@ -92,9 +92,17 @@ fn begin(element: &BytesStart<'_>, case: &mut Option<Case>, is_of_bun: bool) {
     let outcome = match element.name().as_ref() {
         "testcase" => {
             // The classes of bun are the suites within a file, so tests of two files may have one name.
-            let file = if is_of_bun { attribute(element, "file") + "::" } else { String::new() };
+            let file = if is_of_bun {
+                attribute(element, "file") + "::"
+            } else {
+                String::new()
+            };
             let name = file + &case_name(element);
-            *case = Some(Case { name, outcome: TestOutcome::Passed, said: String::new() });
+            *case = Some(Case {
+                name,
+                outcome: TestOutcome::Passed,
+                said: String::new(),
+            });
             return;
         }
         "failure" | "error" => TestOutcome::Failed,
@@ -122,12 +130,18 @@ fn case_name(element: &BytesStart<'_>) -> String {
 
 fn attribute(element: &BytesStart<'_>, name: &str) -> String {
     let found = element.try_get_attribute(name).ok().flatten();
-    let Some(found) = found else { return String::new() };
-    quick_xml::escape::unescape(&found.value).map_or_else(|_| found.value.to_string(), std::borrow::Cow::into_owned)
+    let Some(found) = found else {
+        return String::new();
+    };
+    quick_xml::escape::unescape(&found.value)
+        .map_or_else(|_| found.value.to_string(), std::borrow::Cow::into_owned)
 }
 
 fn say(case: &mut Option<Case>, text: &str) {
-    if let Some(case) = case.as_mut().filter(|case| case.outcome == TestOutcome::Failed && case.said.len() < 16_384) {
+    if let Some(case) = case
+        .as_mut()
+        .filter(|case| case.outcome == TestOutcome::Failed && case.said.len() < 16_384)
+    {
         case.said.push_str(text);
     }
 }

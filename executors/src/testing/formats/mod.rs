@@ -26,7 +26,10 @@ pub(super) fn parse(formats: &[ResultFormat], output: &str) -> Option<Parsed> {
         [only] if *only != ResultFormat::Auto => *only,
         formats => told_by_looking(formats, output)?,
     };
-    READERS.iter().find(|row| row.format == format).map(|row| (row.parse)(output))
+    READERS
+        .iter()
+        .find(|row| row.format == format)
+        .map(|row| (row.parse)(output))
 }
 
 /// A format, and how it is known and read.
@@ -38,22 +41,65 @@ struct Reader {
 
 /// Every format, the most telling signs first. TAP comes last, since any code can print it.
 const READERS: [Reader; 10] = [
-    Reader { format: ResultFormat::Junit, looks_like: junit::looks_like, parse: junit::parse },
-    Reader { format: ResultFormat::Jest, looks_like: jest::looks_like, parse: jest::parse },
-    Reader { format: ResultFormat::Rspec, looks_like: rspec::looks_like, parse: rspec::parse },
-    Reader { format: ResultFormat::Go, looks_like: go::looks_like, parse: go::parse },
-    Reader { format: ResultFormat::Nextest, looks_like: nextest::looks_like, parse: nextest::parse },
-    Reader { format: ResultFormat::Node, looks_like: node::looks_like, parse: node::parse },
-    Reader { format: ResultFormat::Cargo, looks_like: cargo::looks_like, parse: cargo::parse },
-    Reader { format: ResultFormat::Pytest, looks_like: pytest::looks_like, parse: pytest::parse },
-    Reader { format: ResultFormat::Unittest, looks_like: unittest::looks_like, parse: unittest::parse },
-    Reader { format: ResultFormat::Tap, looks_like: tap::looks_like, parse: tap::parse },
+    Reader {
+        format: ResultFormat::Junit,
+        looks_like: junit::looks_like,
+        parse: junit::parse,
+    },
+    Reader {
+        format: ResultFormat::Jest,
+        looks_like: jest::looks_like,
+        parse: jest::parse,
+    },
+    Reader {
+        format: ResultFormat::Rspec,
+        looks_like: rspec::looks_like,
+        parse: rspec::parse,
+    },
+    Reader {
+        format: ResultFormat::Go,
+        looks_like: go::looks_like,
+        parse: go::parse,
+    },
+    Reader {
+        format: ResultFormat::Nextest,
+        looks_like: nextest::looks_like,
+        parse: nextest::parse,
+    },
+    Reader {
+        format: ResultFormat::Node,
+        looks_like: node::looks_like,
+        parse: node::parse,
+    },
+    Reader {
+        format: ResultFormat::Cargo,
+        looks_like: cargo::looks_like,
+        parse: cargo::parse,
+    },
+    Reader {
+        format: ResultFormat::Pytest,
+        looks_like: pytest::looks_like,
+        parse: pytest::parse,
+    },
+    Reader {
+        format: ResultFormat::Unittest,
+        looks_like: unittest::looks_like,
+        parse: unittest::parse,
+    },
+    Reader {
+        format: ResultFormat::Tap,
+        looks_like: tap::looks_like,
+        parse: tap::parse,
+    },
 ];
 
 /// The format among some that an output is in.
 fn told_by_looking(among: &[ResultFormat], output: &str) -> Option<ResultFormat> {
     let is_among = |format| among == [ResultFormat::Auto] || among.contains(&format);
-    READERS.iter().find(|row| is_among(row.format) && (row.looks_like)(output)).map(|row| row.format)
+    READERS
+        .iter()
+        .find(|row| is_among(row.format) && (row.looks_like)(output))
+        .map(|row| row.format)
 }
 
 /// The text without the colours that some frameworks print even where there is no terminal; `None` when it has none.
@@ -65,8 +111,11 @@ fn without_colours(output: &str) -> Option<String> {
     let mut rest = output;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
         plain.push_str(before);
-        rest = after.trim_start_matches(|character: char| character.is_ascii_digit() || character == ';');
-        rest = rest.strip_prefix(|character: char| character.is_ascii_alphabetic()).unwrap_or(rest);
+        rest = after
+            .trim_start_matches(|character: char| character.is_ascii_digit() || character == ';');
+        rest = rest
+            .strip_prefix(|character: char| character.is_ascii_alphabetic())
+            .unwrap_or(rest);
     }
     plain.push_str(rest);
     Some(plain)

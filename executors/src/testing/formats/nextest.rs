@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
-static RESULT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\s+(?:TRY \d+ )?([A-Z][A-Z-]*) *\[[^\[\]]+\] +(?:\([^)]*\) +)?(\S+) (\S.*)$"));
+static RESULT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\s+(?:TRY \d+ )?([A-Z][A-Z-]*) *\[[^\[\]]+\] +(?:\([^)]*\) +)?(\S+) (\S.*)$")
+});
 static RUNNING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*Starting (\d+) tests? across "));
 static SUMMARY: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^\s*Summary \[[^\]]+\] +(\d+)(?:/\d+)? tests? run: (\d+) passed"));
@@ -38,7 +39,9 @@ pub(super) fn parse(output: &str) -> Parsed {
             };
             // The last try of a test decides.
             tests.insert(format!("{} {}", &result[2], &result[3]), outcome);
-        } else if line.trim_start().starts_with("error: could not compile") || line.starts_with("error[") {
+        } else if line.trim_start().starts_with("error: could not compile")
+            || line.starts_with("error[")
+        {
             parsed.breaks(line.trim());
         }
     }
@@ -49,12 +52,24 @@ pub(super) fn parse(output: &str) -> Parsed {
         parsed.breaks("nextest ended before its summary");
         return parsed;
     };
-    let told = |is_counted: fn(TestOutcome) -> bool| tests.values().filter(|outcome| is_counted(**outcome)).count();
-    let (ran, passed) =
-        (told(|outcome| outcome != TestOutcome::Skipped), told(|outcome| outcome == TestOutcome::Passed));
+    let told = |is_counted: fn(TestOutcome) -> bool| {
+        tests
+            .values()
+            .filter(|outcome| is_counted(**outcome))
+            .count()
+    };
+    let (ran, passed) = (
+        told(|outcome| outcome != TestOutcome::Skipped),
+        told(|outcome| outcome == TestOutcome::Passed),
+    );
     // Of `2/3 tests run`, the first number is that of tests that were.
-    if summary[1].parse().is_ok_and(|counted: usize| counted > ran) || summary[2].parse() != Ok(passed) {
-        parsed.breaks(format!("`{}`, and {ran} were told of, {passed} as passed", summary[0].trim()));
+    if summary[1].parse().is_ok_and(|counted: usize| counted > ran)
+        || summary[2].parse() != Ok(passed)
+    {
+        parsed.breaks(format!(
+            "`{}`, and {ran} were told of, {passed} as passed",
+            summary[0].trim()
+        ));
     }
     parsed
 }

@@ -37,18 +37,26 @@ pub(super) fn parse(output: &str) -> Parsed {
             suites.truncate(result[1].len() / INDENTATION);
             let directive = result.get(4).map(|directive| directive.as_str());
             let outcome = match (&result[2], directive) {
-                (_, Some("SKIP")) | ("﹣", _) | ("✖" | "⚠", Some("TODO")) => TestOutcome::Skipped,
+                (_, Some("SKIP")) | ("﹣", _) | ("✖" | "⚠", Some("TODO")) => {
+                    TestOutcome::Skipped
+                }
                 ("✔", _) => TestOutcome::Passed,
                 (_, _) => TestOutcome::Failed,
             };
             seen += 1;
-            let within: Vec<&str> = suites.iter().map(String::as_str).chain([&result[3]]).collect();
+            let within: Vec<&str> = suites
+                .iter()
+                .map(String::as_str)
+                .chain([&result[3]])
+                .collect();
             parsed.add(&within.join(" > "), outcome);
         }
     }
     match announced {
         // Suites have lines of their own and are not counted as tests.
-        Some(announced) if announced > seen => parsed.breaks(format!("{announced} tests ran and {seen} were told of")),
+        Some(announced) if announced > seen => {
+            parsed.breaks(format!("{announced} tests ran and {seen} were told of"))
+        }
         Some(_) => {}
         None => parsed.breaks("node ended before its summary"),
     }

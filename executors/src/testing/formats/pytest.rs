@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
 static VERBOSE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(\S+\.py(?:::.+?)?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))?(?:\s+\[ *\d+%\])?$")
+    pattern(
+        r"^(\S+\.py(?:::.+?)?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))?(?:\s+\[ *\d+%\])?$",
+    )
 });
 static SHORT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+\.py(?:::.+?)?)(?: - .*)?$"));
@@ -23,28 +25,41 @@ static ERRORS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+) error"));
 
 /// Tells whether the output is in this format, with names of all passing tests in it.
 pub(super) fn looks_like(output: &str) -> bool {
-    let Some(end) = output.lines().rev().find(|line| END.is_match(line)) else { return false };
+    let Some(end) = output.lines().rev().find(|line| END.is_match(line)) else {
+        return false;
+    };
     let passed = count(&PASSED, end);
-    named(output, "PASSED") == passed && (passed > 0 || output.lines().any(|line| result(line).is_some()))
+    named(output, "PASSED") == passed
+        && (passed > 0 || output.lines().any(|line| result(line).is_some()))
 }
 
 /// The number before a word in the last line.
 fn count(word: &Regex, end: &str) -> usize {
-    word.captures(end).and_then(|count| count[1].parse().ok()).unwrap_or(0)
+    word.captures(end)
+        .and_then(|count| count[1].parse().ok())
+        .unwrap_or(0)
 }
 
 /// How many tests have a line with this word.
 fn named(output: &str, word: &str) -> usize {
-    let names = output.lines().filter_map(result).filter(|(_, of_line)| *of_line == word).map(|(name, _)| name);
+    let names = output
+        .lines()
+        .filter_map(result)
+        .filter(|(_, of_line)| *of_line == word)
+        .map(|(name, _)| name);
     names.collect::<BTreeSet<&str>>().len()
 }
 
 /// Reads a line of either style as a name and a word.
 fn result(line: &str) -> Option<(&str, &str)> {
-    let part = |found: &regex::Captures<'_>, number: usize| found.get(number).map(|part| &line[part.range()]);
+    let part = |found: &regex::Captures<'_>, number: usize| {
+        found.get(number).map(|part| &line[part.range()])
+    };
     match VERBOSE.captures(line) {
         Some(found) => part(&found, 1).zip(part(&found, 2)),
-        None => SHORT.captures(line).and_then(|found| part(&found, 2).zip(part(&found, 1))),
+        None => SHORT
+            .captures(line)
+            .and_then(|found| part(&found, 2).zip(part(&found, 1))),
     }
 }
 
@@ -77,7 +92,10 @@ pub(super) fn parse(output: &str) -> Parsed {
     }
     match end {
         None => parsed.breaks("pytest ended before its summary"),
-        Some(end) if named(output, "FAILED") < count(&FAILED, end) || named(output, "ERROR") < count(&ERRORS, end) => {
+        Some(end)
+            if named(output, "FAILED") < count(&FAILED, end)
+                || named(output, "ERROR") < count(&ERRORS, end) =>
+        {
             parsed.breaks("not every test that failed is named");
         }
         Some(end) if named(output, "PASSED") > count(&PASSED, end) => {

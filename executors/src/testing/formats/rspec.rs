@@ -39,9 +39,9 @@ const FRAMES: usize = 12;
 
 /// The document is one line, behind whatever else is printed.
 fn document(output: &str) -> Option<&str> {
-    output
-        .lines()
-        .find(|line| line.starts_with('{') && line.contains("\"examples\":[") && line.contains("\"summary\":"))
+    output.lines().find(|line| {
+        line.starts_with('{') && line.contains("\"examples\":[") && line.contains("\"summary\":")
+    })
 }
 
 /// Tells whether such a document is in the output.
@@ -78,10 +78,23 @@ fn read(document: Document, parsed: &mut Parsed) {
         };
         let file = example.file_path.trim_start_matches("./");
         let name = parsed.add(&format!("{file} > {}", example.full_description), outcome);
-        for exception in example.exception.iter().filter(|_| outcome == TestOutcome::Failed) {
+        for exception in example
+            .exception
+            .iter()
+            .filter(|_| outcome == TestOutcome::Failed)
+        {
             parsed.say(&name, &format!("{}:", exception.class));
-            let frames = exception.backtrace.iter().flatten().take(FRAMES).map(String::as_str);
-            exception.message.lines().chain(frames).for_each(|line| parsed.say(&name, line));
+            let frames = exception
+                .backtrace
+                .iter()
+                .flatten()
+                .take(FRAMES)
+                .map(String::as_str);
+            exception
+                .message
+                .lines()
+                .chain(frames)
+                .for_each(|line| parsed.say(&name, line));
         }
     }
 }

@@ -9,8 +9,9 @@ use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
 /// An exception with its class that a runner wrote behind the name: it says why a test failed, and goes when it passes.
-static RAISED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(\S.*?): ((?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::.*)?)$"));
+static RAISED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(\S.*?): ((?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::.*)?)$")
+});
 
 /// Spaces by which a subtest is indented.
 const INDENTATION: usize = 4;
@@ -52,15 +53,23 @@ struct Reader {
 /// Tells whether the output is in this format: it begins with such a document, or holds one that is whole. A part of one
 /// in the midst of something else is printed by the code under test.
 pub(super) fn looks_like(output: &str) -> bool {
-    let has_document = output.lines().any(|line| line.starts_with("TAP version ") || plan(line).is_some())
-        && output.lines().any(|line| plan(line).is_some() || result(line).is_some());
+    let has_document = output
+        .lines()
+        .any(|line| line.starts_with("TAP version ") || plan(line).is_some())
+        && output
+            .lines()
+            .any(|line| plan(line).is_some() || result(line).is_some());
     has_document && (begins_with_tap(output) || parse(output).broken.is_none())
 }
 
 /// Comments, and what package managers print first, may stand before it.
 fn begins_with_tap(output: &str) -> bool {
-    let mut lines = output.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '>', '$']));
-    lines.next().is_some_and(|line| line.starts_with("TAP version ") || plan(line).is_some() || result(line).is_some())
+    let mut lines = output
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with(['#', '>', '$']));
+    lines.next().is_some_and(|line| {
+        line.starts_with("TAP version ") || plan(line).is_some() || result(line).is_some()
+    })
 }
 
 pub(super) fn parse(output: &str) -> Parsed {
@@ -89,8 +98,12 @@ impl Reader {
         let level = indentation / INDENTATION;
         let is_level = indentation.is_multiple_of(INDENTATION) && level < MOST_LEVELS;
         if let Some(why) = text.strip_prefix("Bail out!") {
-            self.parsed.breaks(format!("the suite bailed out: {}", why.trim()));
-        } else if let Some(name) = text.strip_prefix("# Subtest: ").filter(|_| is_level && level == 0) {
+            self.parsed
+                .breaks(format!("the suite bailed out: {}", why.trim()));
+        } else if let Some(name) = text
+            .strip_prefix("# Subtest: ")
+            .filter(|_| is_level && level == 0)
+        {
             self.announced = Some(name.trim().to_owned());
         } else if indentation == 0 && text.starts_with("TAP version ") {
             if self.has_begun() {
@@ -111,7 +124,9 @@ impl Reader {
     }
 
     fn has_begun(&self) -> bool {
-        self.levels.first().is_some_and(|stream| stream.seen > 0 || stream.planned.is_some())
+        self.levels
+            .first()
+            .is_some_and(|stream| stream.seen > 0 || stream.planned.is_some())
     }
 
     /// A name that no result has met begins a stream of that name.
@@ -128,7 +143,11 @@ impl Reader {
         if level == 0 {
             self.begin_announced_stream();
             self.plans += 1;
-            if self.levels.first().is_some_and(|stream| stream.planned.is_some()) {
+            if self
+                .levels
+                .first()
+                .is_some_and(|stream| stream.planned.is_some())
+            {
                 self.end_stream();
             }
         }
@@ -145,10 +164,15 @@ impl Reader {
         let children = self.close_below(level);
         let within = self.level(level);
         within.seen += 1;
-        within
-            .lines
-            .extend(children.into_iter().map(|child| Line { name: format!("{name} > {}", child.name), ..child }));
-        within.lines.push(Line { name, outcome, said: Vec::new() });
+        within.lines.extend(children.into_iter().map(|child| Line {
+            name: format!("{name} > {}", child.name),
+            ..child
+        }));
+        within.lines.push(Line {
+            name,
+            outcome,
+            said: Vec::new(),
+        });
         self.last = Some(level);
     }
 
@@ -175,7 +199,8 @@ impl Reader {
     fn check_plan(&mut self, level: &Level) {
         let seen = level.seen;
         if let Some(planned) = level.planned.filter(|&planned| planned != seen) {
-            self.parsed.breaks(format!("{planned} tests were planned and {seen} ran"));
+            self.parsed
+                .breaks(format!("{planned} tests were planned and {seen} ran"));
         }
     }
 
@@ -183,15 +208,19 @@ impl Reader {
         let orphans = self.close_below(0);
         let stream = self.levels.pop().unwrap_or_default();
         if stream.planned.is_none() && stream.seen > 0 {
-            self.parsed.breaks(format!("{} tests ran without a plan", stream.seen));
+            self.parsed
+                .breaks(format!("{} tests ran without a plan", stream.seen));
         }
         if !orphans.is_empty() {
-            self.parsed.breaks("a subtest ended without its parent's result");
+            self.parsed
+                .breaks("a subtest ended without its parent's result");
         }
         self.check_plan(&stream);
         let name = std::mem::take(&mut self.stream);
         for line in stream.lines {
-            let unique = self.parsed.add(&format!("{name}{}", line.name), line.outcome);
+            let unique = self
+                .parsed
+                .add(&format!("{name}{}", line.name), line.outcome);
             for said in line.said {
                 self.parsed.say(&unique, &said);
             }
@@ -200,8 +229,12 @@ impl Reader {
     }
 
     fn explain(&mut self, text: &str) {
-        let line = self.last.and_then(|level| self.levels.get_mut(level)).and_then(|level| level.lines.last_mut());
-        let is_wanted = |line: &&mut Line| line.outcome == TestOutcome::Failed && line.said.len() < MOST_SAID;
+        let line = self
+            .last
+            .and_then(|level| self.levels.get_mut(level))
+            .and_then(|level| level.lines.last_mut());
+        let is_wanted =
+            |line: &&mut Line| line.outcome == TestOutcome::Failed && line.said.len() < MOST_SAID;
         if let Some(line) = line.filter(is_wanted).filter(|_| !text.is_empty()) {
             line.said.push(text.trim().to_owned());
         }
@@ -211,9 +244,10 @@ impl Reader {
 /// The name of a test, and the exception behind it. It is told apart whether the test passes or fails, so that a test has
 /// one name.
 fn split_raised(description: &str) -> (String, String) {
-    RAISED
-        .captures(description)
-        .map_or_else(|| (description.to_owned(), String::new()), |parts| (parts[1].to_owned(), parts[2].to_owned()))
+    RAISED.captures(description).map_or_else(
+        || (description.to_owned(), String::new()),
+        |parts| (parts[1].to_owned(), parts[2].to_owned()),
+    )
 }
 
 /// So many lines of explanation are kept of one test.
@@ -234,12 +268,18 @@ fn result(line: &str) -> Option<(TestOutcome, String)> {
     if !rest.is_empty() && !rest.starts_with(' ') {
         return None;
     }
-    let rest = rest.trim_start().trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let rest = rest
+        .trim_start()
+        .trim_start_matches(|letter: char| letter.is_ascii_digit());
     let rest = rest.trim_start();
     let rest = rest.strip_prefix("- ").unwrap_or(rest);
     let (name, directive) = split_directive(rest);
     let directive = directive.to_ascii_lowercase();
-    let outcome = match (directive.starts_with("skip"), directive.starts_with("todo"), is_ok) {
+    let outcome = match (
+        directive.starts_with("skip"),
+        directive.starts_with("todo"),
+        is_ok,
+    ) {
         (true, _, _) | (false, true, false) => TestOutcome::Skipped,
         (false, _, true) => TestOutcome::Passed,
         (false, false, false) => TestOutcome::Failed,
@@ -249,10 +289,15 @@ fn result(line: &str) -> Option<(TestOutcome, String)> {
 
 /// Splits at the first `#` that stands behind a space and is not escaped.
 fn split_directive(rest: &str) -> (&str, &str) {
-    rest.split_once(" # ").or_else(|| rest.split_once(" #")).map_or_else(
-        || rest.strip_prefix("# ").map_or((rest, ""), |directive| ("", directive)),
-        |(name, directive)| (name, directive.trim_start()),
-    )
+    rest.split_once(" # ")
+        .or_else(|| rest.split_once(" #"))
+        .map_or_else(
+            || {
+                rest.strip_prefix("# ")
+                    .map_or((rest, ""), |directive| ("", directive))
+            },
+            |(name, directive)| (name, directive.trim_start()),
+        )
 }
 
 #[cfg(test)]
@@ -261,7 +306,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn lines(parsed: &Parsed) -> Vec<String> {
-        parsed.tests.iter().map(|(name, outcome)| format!("{name} {outcome:?}")).collect()
+        parsed
+            .tests
+            .iter()
+            .map(|(name, outcome)| format!("{name} {outcome:?}"))
+            .collect()
     }
 
     #[test]
@@ -281,7 +330,10 @@ mod tests {
                 "unnamed #2 Passed"
             ]
         );
-        assert_eq!(parsed.messages["subtracts"], "expected 1, got 2\n---\nat: 3\n...\n");
+        assert_eq!(
+            parsed.messages["subtracts"],
+            "expected 1, got 2\n---\nat: 3\n...\n"
+        );
         assert_eq!(parsed.broken, None);
     }
 
@@ -291,7 +343,10 @@ mod tests {
             ("1..3\nok 1\nok 2\n", "3 tests were planned and 2 ran"),
             ("ok 1\nok 2\n1..1\n", "1 tests were planned and 2 ran"),
             ("ok 1\n", "1 tests ran without a plan"),
-            ("1..2\nok 1\nBail out! no database\n", "the suite bailed out: no database"),
+            (
+                "1..2\nok 1\nBail out! no database\n",
+                "the suite bailed out: no database",
+            ),
             ("", "there is no plan"),
             ("hello\n", "there is no plan"),
         ] {
@@ -302,8 +357,13 @@ mod tests {
 
     #[test]
     fn several_streams_are_named_apart() {
-        let parsed = parse("# Subtest: t/a.t\n1..1\nok 1 - works\n# Subtest: t/b.t\nnot ok 1 - works\n1..1\n");
-        assert_eq!(lines(&parsed), ["t/a.t: works Passed", "t/b.t: works Failed"]);
+        let parsed = parse(
+            "# Subtest: t/a.t\n1..1\nok 1 - works\n# Subtest: t/b.t\nnot ok 1 - works\n1..1\n",
+        );
+        assert_eq!(
+            lines(&parsed),
+            ["t/a.t: works Passed", "t/b.t: works Failed"]
+        );
         assert_eq!(parsed.broken, None);
     }
 
@@ -313,7 +373,10 @@ mod tests {
         assert_eq!(lines(&parsed), ["outer Passed", "outer > inner Passed"]);
         assert_eq!(parsed.broken, None);
         let short = parse("1..1\n    ok 1 - inner\n    1..2\nok 1 - outer\n");
-        assert_eq!(short.broken.as_deref(), Some("2 tests were planned and 1 ran"));
+        assert_eq!(
+            short.broken.as_deref(),
+            Some("2 tests were planned and 1 ran")
+        );
         assert!(parse("ok 1 - a\n1..1\n    ok 1 - inner\n").broken.is_some());
     }
 
@@ -324,7 +387,15 @@ mod tests {
              # Subtest: b\n    not ok 2 - b\n      ---\n      error: 'ok 3 - not a result'\n      ...\n    1..2\n\
              not ok 1 - suite\n  ---\n  type: 'suite'\n  ...\n# Subtest: c\nok 2 - c\n1..2\n# tests 3\n# fail 1\n",
         );
-        assert_eq!(lines(&parsed), ["c Passed", "suite Failed", "suite > a Passed", "suite > b Failed"]);
+        assert_eq!(
+            lines(&parsed),
+            [
+                "c Passed",
+                "suite Failed",
+                "suite > a Passed",
+                "suite > b Failed"
+            ]
+        );
         assert_eq!(parsed.broken, None);
         assert!(parsed.messages["suite > b"].contains("not a result"));
     }

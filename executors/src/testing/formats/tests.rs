@@ -87,7 +87,11 @@ fn lines(parsed: &Parsed) -> Vec<String> {
         TestOutcome::Failed => '-',
         TestOutcome::Skipped => '~',
     };
-    parsed.tests.iter().map(|(name, outcome)| format!("{}{name}", word(outcome))).collect()
+    parsed
+        .tests
+        .iter()
+        .map(|(name, outcome)| format!("{}{name}", word(outcome)))
+        .collect()
 }
 
 /// Reads a sample as what it looks like and as what it is said to be.
@@ -95,16 +99,27 @@ fn check(sample: &str, format: ResultFormat, expected: &[&str]) -> Parsed {
     let parsed = parse(format, sample).expect("results");
     assert_eq!(lines(&parsed), expected);
     assert_eq!(parsed.broken, None);
-    assert_eq!(parse(ResultFormat::Auto, sample), Some(parsed.clone()), "told by looking");
+    assert_eq!(
+        parse(ResultFormat::Auto, sample),
+        Some(parsed.clone()),
+        "told by looking"
+    );
     parsed
 }
 
 #[test]
 fn rspec_is_read() {
-    let lines = ["+spec/old_spec.rb > Old is one", "-spec/p_spec.rb > Part fails", "~spec/p_spec.rb > Part later"];
+    let lines = [
+        "+spec/old_spec.rb > Old is one",
+        "-spec/p_spec.rb > Part fails",
+        "~spec/p_spec.rb > Part later",
+    ];
     let parsed = check(RSPEC, ResultFormat::Rspec, &lines);
     let message = &parsed.messages["spec/p_spec.rb > Part fails"];
-    assert!(message.contains("     got: 1") && message.contains("spec/p_spec.rb:6"), "{message}");
+    assert!(
+        message.contains("     got: 1") && message.contains("spec/p_spec.rb:6"),
+        "{message}"
+    );
     for (change, to) in [
         ("\"example_count\":3", "\"example_count\":4"),
         ("of_examples_count\":0", "of_examples_count\":1"),
@@ -146,7 +161,10 @@ fn junit_is_read() {
         ],
     );
     let message = &parsed.messages["tests.test_c.TestIt::test_many[y z]"];
-    assert!(message.starts_with("AssertionError: assert 'y z' == 'x'\n  - x\n>   def test_many"), "{message}");
+    assert!(
+        message.starts_with("AssertionError: assert 'y z' == 'x'\n  - x\n>   def test_many"),
+        "{message}"
+    );
     assert!(parsed.messages["tests.test_c::test_teardown"].contains("ValueError: teardown <&>"));
 }
 
@@ -162,17 +180,28 @@ fn pytest_text_is_read_when_it_names_what_passes() {
     ];
     check(PYTEST_VERBOSE, ResultFormat::Pytest, &expected);
     let quiet = "..F\nFAILED tests/test_c.py::test_a - assert\n1 failed, 2 passed in 0.03s\n";
-    assert_eq!(parse(ResultFormat::Auto, quiet), None, "who passed is not known");
-    let interrupted =
-        "ERROR tests/test_a.py\n!!!!! Interrupted: 1 error during collection !!!!!\n==== 1 error in 0.1s ====\n";
+    assert_eq!(
+        parse(ResultFormat::Auto, quiet),
+        None,
+        "who passed is not known"
+    );
+    let interrupted = "ERROR tests/test_a.py\n!!!!! Interrupted: 1 error during collection !!!!!\n==== 1 error in 0.1s ====\n";
     assert!(parse(ResultFormat::Auto, interrupted).is_some_and(|parsed| parsed.broken.is_some()));
 }
 
 #[test]
 fn nextest_node_and_jest_are_read() {
-    check(NEXTEST, ResultFormat::Nextest, &["+demo tests::it_works", "-demo::a bad", "+demo::a good"]);
+    check(
+        NEXTEST,
+        ResultFormat::Nextest,
+        &["+demo tests::it_works", "-demo::a bad", "+demo::a good"],
+    );
     let ended_by_a_signal = NEXTEST.replace("FAIL [   0.123s]", "ABRT [   0.123s]");
-    check(&ended_by_a_signal, ResultFormat::Nextest, &["+demo tests::it_works", "-demo::a bad", "+demo::a good"]);
+    check(
+        &ended_by_a_signal,
+        ResultFormat::Nextest,
+        &["+demo tests::it_works", "-demo::a bad", "+demo::a good"],
+    );
     check(
         NODE,
         ResultFormat::Node,
@@ -191,7 +220,12 @@ fn nextest_node_and_jest_are_read() {
     let parsed = check(
         JEST,
         ResultFormat::Jest,
-        &["+t/a.test.js > suite > a", "-t/a.test.js > suite > b", "~t/a.test.js > suite > c", "-t/b.test.js"],
+        &[
+            "+t/a.test.js > suite > a",
+            "-t/a.test.js > suite > b",
+            "~t/a.test.js > suite > c",
+            "-t/b.test.js",
+        ],
     );
     assert!(parsed.messages["t/b.test.js"].contains("Cannot find module"));
 }
@@ -231,10 +265,17 @@ const VITEST_WITH_FOREIGN_TAP: &str = " RUN  v3.2.4 /project\n\n \u{2713} test/a
 fn a_foreign_tap_document_in_vitest_output_is_not_read_as_the_results() {
     assert_eq!(parse(ResultFormat::Auto, VITEST_WITH_FOREIGN_TAP), None);
     let json = format!("{VITEST_WITH_FOREIGN_TAP}{JEST}");
-    assert_eq!(parse(ResultFormat::Auto, &json).map(|parsed| parsed.tests.len()), Some(4));
+    assert_eq!(
+        parse(ResultFormat::Auto, &json).map(|parsed| parsed.tests.len()),
+        Some(4)
+    );
     for (other, tests) in [(GO_TEXT, 4), (UNITTEST, 5), (NODE, 9)] {
         let output = format!("1..1\nok 1 - foreign\n{other}");
-        assert_eq!(parse(ResultFormat::Auto, &output).map(|parsed| parsed.tests.len()), Some(tests), "{other}");
+        assert_eq!(
+            parse(ResultFormat::Auto, &output).map(|parsed| parsed.tests.len()),
+            Some(tests),
+            "{other}"
+        );
     }
 }
 
@@ -242,7 +283,10 @@ fn a_foreign_tap_document_in_vitest_output_is_not_read_as_the_results() {
 fn an_exception_behind_a_name_is_no_part_of_it_whether_the_test_passes_or_fails() {
     let red = "1..3\nnot ok 1 - test_1: ModuleNotFoundError: No module named 'lib'\nnot ok 2 - b: AssertionError\nok 3 - c: d\n";
     let parsed = check(red, ResultFormat::Tap, &["-b", "+c: d", "-test_1"]);
-    assert_eq!(parsed.messages["test_1"], "ModuleNotFoundError: No module named 'lib'\n");
+    assert_eq!(
+        parsed.messages["test_1"],
+        "ModuleNotFoundError: No module named 'lib'\n"
+    );
     let green = "1..2\nok 1 - test_1\nok 2 - raises: ValueError: bad # SKIP later\n";
     check(green, ResultFormat::Tap, &["~raises", "+test_1"]);
 }
@@ -251,18 +295,43 @@ fn an_exception_behind_a_name_is_no_part_of_it_whether_the_test_passes_or_fails(
 fn tap_is_known_by_its_beginning_even_when_it_is_broken() {
     let broken = |output: &str| parse(ResultFormat::Auto, output).and_then(|parsed| parsed.broken);
     assert!(broken("\n> demo@1.0.0 test\n> tap\n\nTAP version 13\n1..2\nok 1 - a\n").is_some());
-    assert!(parse(ResultFormat::Auto, "building\n1..1\nok 1 - a\n").is_some_and(|parsed| parsed.broken.is_none()));
-    assert_eq!(parse(ResultFormat::Auto, "building\n1..2\nok 1 - a\n"), None);
+    assert!(
+        parse(ResultFormat::Auto, "building\n1..1\nok 1 - a\n")
+            .is_some_and(|parsed| parsed.broken.is_none())
+    );
+    assert_eq!(
+        parse(ResultFormat::Auto, "building\n1..2\nok 1 - a\n"),
+        None
+    );
 }
 
 #[test]
 fn reports_that_tell_of_fewer_tests_than_ran_are_broken() {
-    let broken = |format, output: &str| parse(format, output).and_then(|parsed| parsed.broken).is_some();
-    assert!(broken(ResultFormat::Jest, &JEST.replace("numTotalTests\":3", "numTotalTests\":4")));
-    assert!(broken(ResultFormat::Nextest, &NEXTEST.replace("3 tests run", "4 tests run")));
-    assert!(broken(ResultFormat::Nextest, &NEXTEST.replace("2 passed, 1 failed", "1 passed, 2 failed")));
-    assert!(broken(ResultFormat::Unittest, &UNITTEST.replace("\nFAILED (failures=1)\n", "")));
-    assert!(broken(ResultFormat::Pytest, &PYTEST_VERBOSE.replace("3 passed", "2 passed")));
+    let broken = |format, output: &str| {
+        parse(format, output)
+            .and_then(|parsed| parsed.broken)
+            .is_some()
+    };
+    assert!(broken(
+        ResultFormat::Jest,
+        &JEST.replace("numTotalTests\":3", "numTotalTests\":4")
+    ));
+    assert!(broken(
+        ResultFormat::Nextest,
+        &NEXTEST.replace("3 tests run", "4 tests run")
+    ));
+    assert!(broken(
+        ResultFormat::Nextest,
+        &NEXTEST.replace("2 passed, 1 failed", "1 passed, 2 failed")
+    ));
+    assert!(broken(
+        ResultFormat::Unittest,
+        &UNITTEST.replace("\nFAILED (failures=1)\n", "")
+    ));
+    assert!(broken(
+        ResultFormat::Pytest,
+        &PYTEST_VERBOSE.replace("3 passed", "2 passed")
+    ));
 }
 
 #[test]
@@ -279,7 +348,15 @@ fn colours_are_left_out() {
 
 #[test]
 fn other_output_is_in_no_format() {
-    for output in ["", "all good\n", "<html></html>", "{}", "[1, 2]", "1 passed\n", "error: no such file\n"] {
+    for output in [
+        "",
+        "all good\n",
+        "<html></html>",
+        "{}",
+        "[1, 2]",
+        "1 passed\n",
+        "error: no such file\n",
+    ] {
         assert_eq!(parse(ResultFormat::Auto, output), None, "{output}");
     }
 }
@@ -288,16 +365,30 @@ fn other_output_is_in_no_format() {
 fn entities_that_refer_to_each_other_do_not_grow() {
     let bomb = r#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><testsuite><testcase name="t"><failure>&b;</failure></testcase></testsuite>"#;
     let parsed = parse(ResultFormat::Junit, bomb).expect("results");
-    assert!(parsed.messages.get("t").is_none_or(|message| message.len() < 100));
+    assert!(
+        parsed
+            .messages
+            .get("t")
+            .is_none_or(|message| message.len() < 100)
+    );
 }
 
 #[test]
 fn every_format_of_results_is_a_row() {
     let schema = schemars::schema_for!(ResultFormat).to_value();
-    for name in schema["oneOf"].as_array().expect("formats").iter().map(|format| format["const"].clone()) {
+    for name in schema["oneOf"]
+        .as_array()
+        .expect("formats")
+        .iter()
+        .map(|format| format["const"].clone())
+    {
         let format: ResultFormat = serde_json::from_value(name).expect("a format");
         let is_read = !matches!(format, ResultFormat::Auto | ResultFormat::ExitStatus);
-        assert_eq!(READERS.iter().any(|row| row.format == format), is_read, "{format:?}");
+        assert_eq!(
+            READERS.iter().any(|row| row.format == format),
+            is_read,
+            "{format:?}"
+        );
     }
 }
 

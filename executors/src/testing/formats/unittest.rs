@@ -7,8 +7,11 @@ use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
 static HEADER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\w+) \(([\w.]+)\)(.*)$"));
-static ENDING: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?:\.\.\. (?:.*\s)?|^)(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$"));
+static ENDING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?:\.\.\. (?:.*\s)?|^)(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$",
+    )
+});
 static RAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^Ran (\d+) tests? in "));
 
 /// What the last line begins with.
@@ -16,7 +19,10 @@ const VERDICTS: [&str; 3] = ["OK", "FAILED", "NO TESTS RAN"];
 
 /// Tells whether the output is in this format, with a line a test.
 pub(super) fn looks_like(output: &str) -> bool {
-    let ran = output.lines().find_map(|line| RAN.captures(line)).and_then(|ran| ran[1].parse::<usize>().ok());
+    let ran = output
+        .lines()
+        .find_map(|line| RAN.captures(line))
+        .and_then(|ran| ran[1].parse::<usize>().ok());
     ran.is_some_and(|ran| parse(output).tests.len() >= ran)
 }
 
@@ -28,8 +34,11 @@ pub(super) fn parse(output: &str) -> Parsed {
         if let Some(found) = HEADER.captures(line) {
             // Since Python 3.11 the name is part of the path in brackets.
             let (name, within) = (&found[1], &found[2]);
-            let full =
-                if within.ends_with(&format!(".{name}")) { within.to_owned() } else { format!("{within}.{name}") };
+            let full = if within.ends_with(&format!(".{name}")) {
+                within.to_owned()
+            } else {
+                format!("{within}.{name}")
+            };
             header = Some(full);
         }
         if let Some(count) = RAN.captures(line) {
@@ -51,7 +60,9 @@ pub(super) fn parse(output: &str) -> Parsed {
     }
     let told = u64::try_from(parsed.tests.len()).unwrap_or(u64::MAX);
     match ran {
-        Some(ran) if ran > told => parsed.breaks(format!("{ran} tests ran and {told} were told of")),
+        Some(ran) if ran > told => {
+            parsed.breaks(format!("{ran} tests ran and {told} were told of"))
+        }
         Some(_) if !has_verdict => parsed.breaks("unittest ended before its verdict"),
         Some(_) => {}
         None => parsed.breaks("unittest ended before its summary"),

@@ -18,9 +18,15 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
         if let Some(named) = FILE.captures(line) {
             file = named.get(1).map(|file| file.as_str());
         } else if line == "# Unhandled error between tests" {
-            let block = lines.by_ref().skip(1).take_while(|line| !line.starts_with("-----"));
+            let block = lines
+                .by_ref()
+                .skip(1)
+                .take_while(|line| !line.starts_with("-----"));
             let errors: Vec<&str> = block.filter(|line| RAISED.is_match(line)).collect();
-            for error in errors.into_iter().filter(|error| !error.contains("Cannot find ")) {
+            for error in errors
+                .into_iter()
+                .filter(|error| !error.contains("Cannot find "))
+            {
                 let module = NO_EXPORT.captures(error);
                 let is_own = module.is_some_and(|module| found.project.holds(&module[1]));
                 found.add(cause(is_own), file, error);

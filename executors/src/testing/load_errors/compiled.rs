@@ -5,41 +5,57 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 static GO: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\S+\.go):\d+:\d+: (.+)$"));
-static GO_MISSING: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^undefined: |undefined \(type .+ has no field or method|unknown field \w+ in struct"));
+static GO_MISSING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^undefined: |undefined \(type .+ has no field or method|unknown field \w+ in struct")
+});
 static GO_PACKAGE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?:no required module provides package|package) ([^\s;:]+)"));
-static C: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(\S+\.(?:c|cc|cpp|cxx|h|hpp)):\d+(?::\d+)?: (?:fatal )?error: (.+)$"));
+static C: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(\S+\.(?:c|cc|cpp|cxx|h|hpp)):\d+(?::\d+)?: (?:fatal )?error: (.+)$")
+});
 static C_MISSING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"undeclared|implicit declaration of function|has no member named|was not declared in this scope|unknown type name|is not a member of|does not name a type|\.(?:h|hpp): No such file or directory",
     )
 });
-static LINKER: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?:^|[/ ])([\w./-]+\.(?:c|cc|cpp|cxx))(?::\d+)?:.*(undefined reference to .+)$"));
-static JAVA: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:\[ERROR\] |:[\w:-]+)?(\S+\.(?:java|kt)):\[?\d+(?:,\d+\])?:? (?:error: )?(.+)$"));
-static JAVA_MISSING: LazyLock<Regex> = LazyLock::new(|| pattern(r"cannot find symbol|Unresolved reference"));
-static JAVA_PACKAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^package ([\w.]+) does not exist$"));
+static LINKER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?:^|[/ ])([\w./-]+\.(?:c|cc|cpp|cxx))(?::\d+)?:.*(undefined reference to .+)$")
+});
+static JAVA: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?:\[ERROR\] |:[\w:-]+)?(\S+\.(?:java|kt)):\[?\d+(?:,\d+\])?:? (?:error: )?(.+)$")
+});
+static JAVA_MISSING: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"cannot find symbol|Unresolved reference"));
+static JAVA_PACKAGE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^package ([\w.]+) does not exist$"));
 
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     let go = output.contains("[build failed]") || output.contains("[setup failed]");
     // In the words of Maven, and of Gradle.
-    let java = output.contains("COMPILATION ERROR") || output.contains("Compilation failed; see the compiler");
-    let is_linked_or_compiled = output.contains(" error: ") || output.contains("undefined reference");
+    let java = output.contains("COMPILATION ERROR")
+        || output.contains("Compilation failed; see the compiler");
+    let is_linked_or_compiled =
+        output.contains(" error: ") || output.contains("undefined reference");
     if !go && !java && !is_linked_or_compiled {
         return;
     }
     for line in output.lines() {
         if let Some(error) = GO.captures(line).filter(|_| go) {
-            found.add(cause(is_missing_in_go(&error[2], found)), Some(&error[1]), line);
+            found.add(
+                cause(is_missing_in_go(&error[2], found)),
+                Some(&error[1]),
+                line,
+            );
         } else if let Some(error) = C.captures(line) {
             found.add(cause(C_MISSING.is_match(&error[2])), Some(&error[1]), line);
         } else if let Some(error) = LINKER.captures(line) {
             found.add(cause(true), Some(&error[1]), &error[2]);
         } else if let Some(error) = JAVA.captures(line).filter(|_| java) {
-            found.add(cause(is_missing_in_java(&error[1], &error[2], found)), Some(&error[1]), line);
+            found.add(
+                cause(is_missing_in_java(&error[1], &error[2], found)),
+                Some(&error[1]),
+                line,
+            );
         }
     }
 }
@@ -53,12 +69,18 @@ fn is_missing_in_go(words: &str, found: &Found<'_>) -> bool {
 
 /// A package is the project's own where its first two names are a folder of its sources.
 fn is_missing_in_java(file: &str, words: &str, found: &Found<'_>) -> bool {
-    let Some(package) = JAVA_PACKAGE.captures(words) else { return JAVA_MISSING.is_match(words) };
+    let Some(package) = JAVA_PACKAGE.captures(words) else {
+        return JAVA_MISSING.is_match(words);
+    };
     let file = found.project.relative(file);
     let module = file.find("src/").map_or("", |at| &file[..at]);
     let top: Vec<&str> = package[1].split('.').take(2).collect();
     let top = top.join("/");
     ["main/java", "test/java", "main/kotlin", "test/kotlin"]
         .into_iter()
-        .any(|sources| found.project.has_folder(&format!("{module}src/{sources}/{top}")))
+        .any(|sources| {
+            found
+                .project
+                .has_folder(&format!("{module}src/{sources}/{top}"))
+        })
 }

@@ -5,25 +5,33 @@ use regex::Regex;
 use std::sync::LazyLock;
 use tm_scheduler::LoadCause;
 
-static NOT_FOUND: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"Cannot find (?:module|package) '([^']+)' (?:imported )?from '?([^'\s]+)'?"));
-static REQUIRED: LazyLock<Regex> = LazyLock::new(|| pattern(r"Error: Cannot find module '([^']+)'$"));
+static NOT_FOUND: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"Cannot find (?:module|package) '([^']+)' (?:imported )?from '?([^'\s]+)'?")
+});
+static REQUIRED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"Error: Cannot find module '([^']+)'$"));
 static REQUIRED_BY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*- (\S+)$"));
 /// How Yarn's Plug'n'Play begins when it can't resolve something; then what, a file or a package.
-static UNPLUGGED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"Error: (?:Qualified path resolution failed|Your application tried to access)"));
-static ASKED_FOR: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*(?:Source path|Required package): ([^\s(]+)"));
+static UNPLUGGED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"Error: (?:Qualified path resolution failed|Your application tried to access)")
+});
+static ASKED_FOR: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[#\s]*(?:Source path|Required package): ([^\s(]+)"));
 /// Who asked for it, or at least the file that fails.
 static ASKED_BY: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^[#\s]*(?:- |Required by: |Subtest: )(\S+\.[cm]?[jt]sx?)$"));
-static NO_EXPORT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"SyntaxError: The requested module '([^']+)' does not provide an export named '[^']+'"));
-static UNRESOLVED: LazyLock<Regex> = LazyLock::new(|| pattern(r#"Failed to resolve import "([^"]+)" from "([^"]+)""#));
+static NO_EXPORT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"SyntaxError: The requested module '([^']+)' does not provide an export named '[^']+'")
+});
+static UNRESOLVED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"Failed to resolve import "([^"]+)" from "([^"]+)""#));
 static SYNTAX: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*(SyntaxError: .+)$"));
-static PLACE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[#\s]*(?:file://)?((?:/|\.{0,2}/|\w)[^\s:]*\.[cm]?[jt]sx?):\d+(?::\d+)?$"));
-static TYPESCRIPT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[#\s]*(\S+\.[cm]?tsx?)(?::\d+:\d+ - |\(\d+,\d+\): )error (TS\d+): (.+)$"));
+static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^[#\s]*(?:file://)?((?:/|\.{0,2}/|\w)[^\s:]*\.[cm]?[jt]sx?):\d+(?::\d+)?$")
+});
+static TYPESCRIPT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^[#\s]*(\S+\.[cm]?tsx?)(?::\d+:\d+ - |\(\d+,\d+\): )error (TS\d+): (.+)$")
+});
 
 /// So many lines can stand between what could not be resolved and who asked for it.
 const LINES_OF_STACK: usize = 30;
@@ -31,7 +39,9 @@ const LINES_OF_STACK: usize = 30;
 const LINES_OF_EXCERPT: u32 = 5;
 
 /// TypeScript's codes for names, modules, exports and properties that are not there.
-const MISSING: [&str; 9] = ["TS2304", "TS2305", "TS2307", "TS2339", "TS2551", "TS2552", "TS2613", "TS2614", "TS2724"];
+const MISSING: [&str; 9] = [
+    "TS2304", "TS2305", "TS2307", "TS2339", "TS2551", "TS2552", "TS2613", "TS2614", "TS2724",
+];
 
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     const WORDS: [&str; 6] = [
@@ -59,20 +69,39 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
         if let Some(at) = PLACE.captures(line) {
             place = at.get(1).map(|file| file.as_str());
             lines_since_place = 0;
-        } else if let Some(error) = NOT_FOUND.captures(line).or_else(|| UNRESOLVED.captures(line)) {
+        } else if let Some(error) = NOT_FOUND
+            .captures(line)
+            .or_else(|| UNRESOLVED.captures(line))
+        {
             found.add(missing_module(&error[1], found), Some(&error[2]), text);
         } else if let Some(error) = REQUIRED.captures(line) {
             lines.next_if(|next| next.contains("Require stack:"));
-            let by = lines.peek().and_then(|next| REQUIRED_BY.captures(next)).and_then(|by| by.get(1));
-            found.add(missing_module(&error[1], found), by.map(|by| by.as_str()), text);
+            let by = lines
+                .peek()
+                .and_then(|next| REQUIRED_BY.captures(next))
+                .and_then(|by| by.get(1));
+            found.add(
+                missing_module(&error[1], found),
+                by.map(|by| by.as_str()),
+                text,
+            );
         } else if UNPLUGGED.is_match(line) {
-            let after = |what: &Regex| lines.clone().take(LINES_OF_STACK).find_map(|next| what.captures(next)?.get(1));
+            let after = |what: &Regex| {
+                lines
+                    .clone()
+                    .take(LINES_OF_STACK)
+                    .find_map(|next| what.captures(next)?.get(1))
+            };
             let missing = after(&ASKED_FOR).is_some_and(|path| is_own(path.as_str(), found));
             found.add(cause(missing), after(&ASKED_BY).map(|by| by.as_str()), text);
         } else if let Some(error) = NO_EXPORT.captures(line) {
             found.add(missing_module(&error[1], found), place, text);
         } else if let Some(error) = TYPESCRIPT.captures(line) {
-            found.add(cause(is_missing_in_typescript(&error[2], &error[3], found)), Some(&error[1]), text);
+            found.add(
+                cause(is_missing_in_typescript(&error[2], &error[3], found)),
+                Some(&error[1]),
+                text,
+            );
         } else if let Some(error) = SYNTAX.captures(line).filter(|_| place.is_some()) {
             found.add(LoadCause::Other, place, &error[1]);
         }
@@ -89,7 +118,10 @@ fn is_own(name: &str, found: &Found<'_>) -> bool {
 }
 
 fn is_missing_in_typescript(code: &str, words: &str, found: &Found<'_>) -> bool {
-    let module = words.strip_prefix("Cannot find module '").and_then(|rest| rest.split('\'').next());
-    let is_own = module.is_none_or(|module| missing_module(module, found) == LoadCause::MissingItem);
+    let module = words
+        .strip_prefix("Cannot find module '")
+        .and_then(|rest| rest.split('\'').next());
+    let is_own =
+        module.is_none_or(|module| missing_module(module, found) == LoadCause::MissingItem);
     MISSING.contains(&code) && is_own
 }

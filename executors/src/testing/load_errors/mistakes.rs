@@ -14,24 +14,30 @@ use tm_scheduler::TestMistake;
 const MOST: usize = 50;
 const MOST_BYTES: usize = 300;
 
-static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s*(?:[#E|]\s+)*File "([^"]+)", line (\d+)"#));
+static FRAME: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"^\s*(?:[#E|]\s+)*File "([^"]+)", line (\d+)"#));
 static RAISED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:[#|]\s+)*(E\s+)?((?:NameError|UnboundLocalError|ImportError|ModuleNotFoundError|AttributeError): .+)$",
     )
 });
-static PYTEST_PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\S+\.py):(\d+): (?:in .+|\w*Error)$"));
-static UNBOUND: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:NameError: name '|UnboundLocalError: )"));
-static FOREIGN_NAME: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^ImportError: cannot import name '[^']+' from '([^'.]+)[^']*' \((/[^)]+)\)"));
+static PYTEST_PLACE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(\S+\.py):(\d+): (?:in .+|\w*Error)$"));
+static UNBOUND: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:NameError: name '|UnboundLocalError: )"));
+static FOREIGN_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^ImportError: cannot import name '[^']+' from '([^'.]+)[^']*' \((/[^)]+)\)")
+});
 static FOREIGN_MODULE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^ModuleNotFoundError: No module named '([^'.]+)[^']*'"));
 static FOREIGN_ATTRIBUTE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^AttributeError: module '([^'.]+)[^']*' has no attribute "));
 static PYTHON_FROM_ELSEWHERE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"import\s*\*|\bexec\(|\bglobals\(|\bbuiltins\b|\beval\("));
-static REFERENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"ReferenceError: ((\S+) is not defined)"));
-static NODE_ERROR: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*error: '((\S+) is not defined)'$"));
+static REFERENCE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"ReferenceError: ((\S+) is not defined)"));
+static NODE_ERROR: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[#\s]*error: '((\S+) is not defined)'$"));
 static SCRIPT_PLACE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?:file://)?(/[^\s()'\x22]+\.[cm]?[jt]sx?):(\d+)(?::\d+)?"));
 static SCRIPT_FROM_ELSEWHERE: LazyLock<Regex> = LazyLock::new(|| {
@@ -53,9 +59,19 @@ const LINES_TO_PLACE: usize = 8;
 
 /// Returns the mistakes that an output tells of, each once, in its order.
 pub(in crate::testing) fn mistakes(output: &str, worktree: &Path) -> Vec<TestMistake> {
-    let mut found = Found { project: Project::new(worktree), worktree, mistakes: Vec::new() };
+    let mut found = Found {
+        project: Project::new(worktree),
+        worktree,
+        mistakes: Vec::new(),
+    };
     let has = |words: &[&str]| words.iter().any(|word| output.contains(word));
-    if has(&["NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "AttributeError"]) {
+    if has(&[
+        "NameError",
+        "UnboundLocalError",
+        "ImportError",
+        "ModuleNotFoundError",
+        "AttributeError",
+    ]) {
         python(output, &mut found);
     }
     if has(&[" is not defined"]) {
@@ -74,7 +90,9 @@ impl Found<'_> {
     /// The text of a file of the project; `None` for one that lies elsewhere.
     fn text(&self, path: &str) -> Option<String> {
         let relative = self.project.relative(path);
-        let is_installed = ["site-packages/", "dist-packages/", "node_modules/"].iter().any(|at| relative.contains(at));
+        let is_installed = ["site-packages/", "dist-packages/", "node_modules/"]
+            .iter()
+            .any(|at| relative.contains(at));
         if relative.starts_with('/') || relative.starts_with("..") || is_installed {
             return None;
         }
@@ -94,7 +112,9 @@ impl Found<'_> {
     }
 
     fn is_mistake_in_python(&self, error: &str, file: &str) -> bool {
-        let Some(text) = self.text(file) else { return false };
+        let Some(text) = self.text(file) else {
+            return false;
+        };
         if UNBOUND.is_match(error) {
             return !PYTHON_FROM_ELSEWHERE.is_match(&text);
         }
@@ -103,7 +123,9 @@ impl Found<'_> {
             let is_installed = import[2].contains("-packages/") || is_standard(&import[1]);
             return is_installed && !self.is_own(&import[1]);
         }
-        let module = FOREIGN_MODULE.captures(error).or_else(|| FOREIGN_ATTRIBUTE.captures(error));
+        let module = FOREIGN_MODULE
+            .captures(error)
+            .or_else(|| FOREIGN_ATTRIBUTE.captures(error));
         module.is_some_and(|module| is_standard(&module[1]) && !self.is_own(&module[1]))
     }
 
@@ -126,14 +148,22 @@ fn python(output: &str, found: &mut Found<'_>) {
             (frame, raised) = (Some((at[1].to_owned(), at[2].to_owned())), None);
         } else if let Some(at) = PYTEST_PLACE.captures(line) {
             let place = (at[1].to_owned(), at[2].to_owned());
-            if let Some(error) = raised.take().filter(|error| found.is_mistake_in_python(error, &place.0)) {
+            if let Some(error) = raised
+                .take()
+                .filter(|error| found.is_mistake_in_python(error, &place.0))
+            {
                 found.add(&place.0, &place.1, &error);
             }
             frame = Some(place);
         } else if let Some(error) = RAISED.captures(line) {
             let text = error[2].to_owned();
-            match frame.take().filter(|_| error.get(1).is_none() || is_short_style(line)) {
-                Some((file, number)) if found.is_mistake_in_python(&text, &file) => found.add(&file, &number, &text),
+            match frame
+                .take()
+                .filter(|_| error.get(1).is_none() || is_short_style(line))
+            {
+                Some((file, number)) if found.is_mistake_in_python(&text, &file) => {
+                    found.add(&file, &number, &text)
+                }
                 _ => raised = Some(text),
             }
         } else if line.trim().is_empty() {
@@ -150,13 +180,25 @@ fn is_short_style(line: &str) -> bool {
 fn javascript(output: &str, found: &mut Found<'_>) {
     let lines: Vec<&str> = output.lines().collect();
     for (index, line) in lines.iter().enumerate() {
-        let Some(error) = REFERENCE.captures(line).or_else(|| NODE_ERROR.captures(line)) else { continue };
+        let Some(error) = REFERENCE
+            .captures(line)
+            .or_else(|| NODE_ERROR.captures(line))
+        else {
+            continue;
+        };
         let text = format!("ReferenceError: {}", &error[1]);
         let following = lines[index..].iter().take(LINES_TO_PLACE);
         let is_frame = |line: &&&str| line.contains("at ") || line.trim_end().ends_with(')');
-        let place = following.filter(is_frame).find_map(|line| SCRIPT_PLACE.captures(line));
-        let Some((file, number)) = place.map(|place| (place[1].to_owned(), place[2].to_owned())) else { continue };
-        let Some(code) = found.text(&file) else { continue };
+        let place = following
+            .filter(is_frame)
+            .find_map(|line| SCRIPT_PLACE.captures(line));
+        let Some((file, number)) = place.map(|place| (place[1].to_owned(), place[2].to_owned()))
+        else {
+            continue;
+        };
+        let Some(code) = found.text(&file) else {
+            continue;
+        };
         if !SCRIPT_FROM_ELSEWHERE.is_match(&code) {
             found.add(&file, &number, &text);
         }

@@ -29,7 +29,10 @@ const MOST_BYTES: usize = 600;
 /// Returns the errors that an output tells of, in its order, each once.
 pub(super) fn load_errors(output: &str, worktree: &Path) -> Vec<LoadError> {
     let project = Project::new(worktree);
-    let mut found = Found { project: &project, errors: Vec::new() };
+    let mut found = Found {
+        project: &project,
+        errors: Vec::new(),
+    };
     for find in FRAMEWORKS.iter().filter_map(|row| row.load_errors) {
         find(output, &mut found);
     }
@@ -62,7 +65,11 @@ pub(super) fn pattern(text: &str) -> Regex {
 
 /// An item that is missing, or anything else.
 const fn cause(is_missing_item: bool) -> LoadCause {
-    if is_missing_item { LoadCause::MissingItem } else { LoadCause::Other }
+    if is_missing_item {
+        LoadCause::MissingItem
+    } else {
+        LoadCause::Other
+    }
 }
 
 #[cfg(test)]

@@ -40,34 +40,59 @@ impl Project {
     }
 
     fn read_toml(&mut self, name: &str) {
-        let Some(manifest) = self.text(name).and_then(|text| text.parse::<toml::Table>().ok()) else { return };
+        let Some(manifest) = self
+            .text(name)
+            .and_then(|text| text.parse::<toml::Table>().ok())
+        else {
+            return;
+        };
         let package = manifest.get("package").or_else(|| manifest.get("project"));
-        if let Some(name) = package.and_then(|package| package.get("name")).and_then(toml::Value::as_str) {
+        if let Some(name) = package
+            .and_then(|package| package.get("name"))
+            .and_then(toml::Value::as_str)
+        {
             self.own.insert(plain(name));
         }
-        let listed = package.and_then(|package| package.get("dependencies")).and_then(toml::Value::as_array);
+        let listed = package
+            .and_then(|package| package.get("dependencies"))
+            .and_then(toml::Value::as_array);
         for requirement in listed.into_iter().flatten().filter_map(toml::Value::as_str) {
-            self.dependencies.insert(plain(requirement_name(requirement)));
+            self.dependencies
+                .insert(plain(requirement_name(requirement)));
         }
     }
 
     fn read_package_json(&mut self) {
-        let Some(package) = self.text("package.json").and_then(|text| serde_json::from_str::<Value>(&text).ok()) else {
+        let Some(package) = self
+            .text("package.json")
+            .and_then(|text| serde_json::from_str::<Value>(&text).ok())
+        else {
             return;
         };
-        self.own.extend(package["name"].as_str().map(ToOwned::to_owned));
+        self.own
+            .extend(package["name"].as_str().map(ToOwned::to_owned));
     }
 
     fn read_go_mod(&mut self) {
         let text = self.text("go.mod").unwrap_or_default();
-        let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
-        self.own.extend(module.map(|module| module.trim().to_owned()));
+        let module = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("module "));
+        self.own
+            .extend(module.map(|module| module.trim().to_owned()));
     }
 
     fn read_requirements(&mut self) {
-        for name in ["requirements.txt", "requirements-dev.txt", "dev-requirements.txt"] {
+        for name in [
+            "requirements.txt",
+            "requirements-dev.txt",
+            "dev-requirements.txt",
+        ] {
             let text = self.text(name).unwrap_or_default();
-            let names = text.lines().map(requirement_name).filter(|name| !name.is_empty() && !name.starts_with('-'));
+            let names = text
+                .lines()
+                .map(requirement_name)
+                .filter(|name| !name.is_empty() && !name.starts_with('-'));
             self.dependencies.extend(names.map(plain));
         }
     }
@@ -75,10 +100,16 @@ impl Project {
     /// In the lock file four spaces stand before each gem; a Gemfile alone has calls of `gem`.
     fn read_gems(&mut self) {
         let locked = self.text("Gemfile.lock").unwrap_or_default();
-        let gems = locked.lines().filter_map(|line| line.strip_prefix("    ")?.split_once(" (")).map(|(name, _)| name);
-        self.dependencies.extend(gems.map(|name| plain(name.trim())));
+        let gems = locked
+            .lines()
+            .filter_map(|line| line.strip_prefix("    ")?.split_once(" ("))
+            .map(|(name, _)| name);
+        self.dependencies
+            .extend(gems.map(|name| plain(name.trim())));
         let text = self.text("Gemfile").unwrap_or_default();
-        let named = text.lines().filter_map(|line| line.trim().strip_prefix("gem ")?.split(['"', '\'']).nth(1));
+        let named = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("gem ")?.split(['"', '\'']).nth(1));
         self.dependencies.extend(named.map(plain));
     }
 
@@ -103,7 +134,10 @@ impl Project {
 
     /// Whether a path of packages (`demo/parser`) lies within the project.
     pub(super) fn owns_path(&self, path: &str) -> bool {
-        self.own.iter().any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        self.own.iter().any(|own| {
+            path.strip_prefix(own)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
     }
 
     /// Whether a package is one that the project says it needs.
@@ -125,7 +159,10 @@ impl Project {
     /// Returns a path as seen from the project, where it lies within.
     pub(super) fn relative(&self, path: &str) -> String {
         let path = path.strip_prefix("file://").unwrap_or(path);
-        let inside = Path::new(path).strip_prefix(&self.root).ok().and_then(Path::to_str);
+        let inside = Path::new(path)
+            .strip_prefix(&self.root)
+            .ok()
+            .and_then(Path::to_str);
         inside.unwrap_or(path).trim_start_matches("./").to_owned()
     }
 }
@@ -138,6 +175,7 @@ fn plain(name: &str) -> String {
 /// The name in a line such as `requests[socks]>=2.1 ; python_version > "3"`.
 fn requirement_name(line: &str) -> &str {
     let line = line.trim();
-    let end = line.find(|character: char| !character.is_ascii_alphanumeric() && !"-_.".contains(character));
+    let end = line
+        .find(|character: char| !character.is_ascii_alphanumeric() && !"-_.".contains(character));
     &line[..end.unwrap_or(line.len())]
 }

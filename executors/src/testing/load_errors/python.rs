@@ -5,13 +5,17 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 static COLLECTING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?:_+ ERROR collecting (\S+) _+|ERROR: (?:\S+) \(unittest\.loader\._FailedTest\S*\))$")
+    pattern(
+        r"^(?:_+ ERROR collecting (\S+) _+|ERROR: (?:\S+) \(unittest\.loader\._FailedTest\S*\))$",
+    )
 });
 static RAISED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?:E\s+)?((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): ?(.*)$"));
 static NO_MODULE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^No module named '([^']+)'"));
-static NO_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^cannot import name '[^']+' from '([^'.]+)"));
-static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s*(?:E\s+)?File "([^"]+)", line \d+"#));
+static NO_NAME: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^cannot import name '[^']+' from '([^'.]+)"));
+static PLACE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"^\s*(?:E\s+)?File "([^"]+)", line \d+"#));
 static NO_FIXTURE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^E\s+(fixture '[^']+' not found)"));
 static FIXTURE_USER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^file (\S+), line \d+"));
 
@@ -24,7 +28,9 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
 fn collecting(output: &str, found: &mut Found<'_>) {
     let mut lines = output.lines().peekable();
     while let Some(line) = lines.next() {
-        let Some(collecting) = COLLECTING.captures(line) else { continue };
+        let Some(collecting) = COLLECTING.captures(line) else {
+            continue;
+        };
         let mut file = collecting.get(1).map(|file| file.as_str().to_owned());
         let mut raised = None;
         while let Some(next) = lines.next_if(|next| !is_separator(next)) {
@@ -35,9 +41,15 @@ fn collecting(output: &str, found: &mut Found<'_>) {
                 raised = Some((exception[1].to_owned(), exception[2].to_owned()));
             }
         }
-        let Some((exception, words)) = raised else { continue };
+        let Some((exception, words)) = raised else {
+            continue;
+        };
         let is_missing = is_missing_item(&exception, &words, found);
-        found.add(cause(is_missing), file.as_deref(), &format!("{exception}: {words}"));
+        found.add(
+            cause(is_missing),
+            file.as_deref(),
+            &format!("{exception}: {words}"),
+        );
     }
 }
 
@@ -52,8 +64,12 @@ pub(super) fn is_missing_item(exception: &str, words: &str, found: &Found<'_>) -
         !found.project.depends_on(top)
     };
     match exception {
-        "ModuleNotFoundError" => NO_MODULE.captures(words).is_some_and(|module| is_own(&module[1])),
-        "ImportError" => NO_NAME.captures(words).is_some_and(|module| is_own(&module[1])),
+        "ModuleNotFoundError" => NO_MODULE
+            .captures(words)
+            .is_some_and(|module| is_own(&module[1])),
+        "ImportError" => NO_NAME
+            .captures(words)
+            .is_some_and(|module| is_own(&module[1])),
         "AttributeError" | "NameError" => true,
         _ => false,
     }

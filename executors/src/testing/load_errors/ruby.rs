@@ -4,8 +4,9 @@ use super::{Found, cause, pattern};
 use regex::Regex;
 use std::sync::LazyLock;
 
-static LOADING: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^An error occurred while loading (\S+\.rb)\.(?: - Did you mean\?)?$"));
+static LOADING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^An error occurred while loading (\S+\.rb)\.(?: - Did you mean\?)?$")
+});
 static RAISED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^((?:\w+::)*[A-Z]\w*):$"));
 static NO_FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^cannot load such file -- (\S+)$"));
 static NO_METHOD: LazyLock<Regex> = LazyLock::new(|| pattern(r"^undefined method [`'][^']+' for "));
@@ -22,14 +23,20 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
         {
             let words = lines.next().unwrap_or_default().trim();
             let is_missing = is_missing_item(&exception[1], words, found);
-            found.add(cause(is_missing), Some(file), &format!("{}: {words}", &exception[1]));
+            found.add(
+                cause(is_missing),
+                Some(file),
+                &format!("{}: {words}", &exception[1]),
+            );
         }
     }
 }
 
 fn is_missing_item(exception: &str, words: &str, found: &Found<'_>) -> bool {
     match exception {
-        "LoadError" => NO_FILE.captures(words).is_some_and(|file| is_own(&file[1], found)),
+        "LoadError" => NO_FILE
+            .captures(words)
+            .is_some_and(|file| is_own(&file[1], found)),
         "NameError" => words.starts_with("uninitialized constant "),
         "NoMethodError" => NO_METHOD.is_match(words),
         _ => false,
@@ -39,5 +46,6 @@ fn is_missing_item(exception: &str, words: &str, found: &Found<'_>) -> bool {
 /// A path is one of the project's own files; of a bare name the gems that it needs tell: `a-b` is loaded as `a/b`.
 fn is_own(name: &str, found: &Found<'_>) -> bool {
     let top = name.split('/').next().unwrap_or(name);
-    name.starts_with(['/', '.']) || !found.project.depends_on(top) && !found.project.depends_on(&name.replace('/', "-"))
+    name.starts_with(['/', '.'])
+        || !found.project.depends_on(top) && !found.project.depends_on(&name.replace('/', "-"))
 }

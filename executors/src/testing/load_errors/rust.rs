@@ -8,10 +8,12 @@ use tm_scheduler::LoadCause;
 
 static HEADLINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^error(?:\[(E\d{4})\])?: (.+)$"));
 static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*--> ([^:]+):\d+"));
-static CODE_ITSELF: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"could not compile (`[^`]+` \((?:lib|build script|(?:bin|example) "[^"]+")\))"#));
-static UNLINKED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?:unlinked crate|undeclared crate or module|module or crate) `(\w+)`"));
+static CODE_ITSELF: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"could not compile (`[^`]+` \((?:lib|build script|(?:bin|example) "[^"]+")\))"#)
+});
+static UNLINKED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?:unlinked crate|undeclared crate or module|module or crate) `(\w+)`")
+});
 static KNOWN_RECEIVER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"for (?:type|struct|enum|reference|array|slice|unit type|primitive type)? ?`&*(?:mut )?(?:[iu](?:8|16|32|64|128|size)|f32|f64|bool|char|str|\(\)|(?:String|Vec|Option|Result|Box|Rc|Arc|HashMap|HashSet|BTreeMap|BTreeSet)\b)",
@@ -20,8 +22,8 @@ static KNOWN_RECEIVER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Codes of errors that name something which is not there: functions, types, traits, modules, methods, fields, macros.
 const MISSING: [&str; 18] = [
-    "E0026", "E0404", "E0405", "E0407", "E0412", "E0422", "E0423", "E0424", "E0425", "E0432", "E0433", "E0531",
-    "E0560", "E0574", "E0576", "E0599", "E0603", "E0609",
+    "E0026", "E0404", "E0405", "E0407", "E0412", "E0422", "E0423", "E0424", "E0425", "E0432",
+    "E0433", "E0531", "E0560", "E0574", "E0576", "E0599", "E0603", "E0609",
 ];
 
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
@@ -30,12 +32,18 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     }
     let mut lines = output.lines().peekable();
     while let Some(line) = lines.next() {
-        let Some(headline) = HEADLINE.captures(line) else { continue };
+        let Some(headline) = HEADLINE.captures(line) else {
+            continue;
+        };
         let text = &headline[2];
         if text.starts_with("could not compile") {
             // Programs of tests are `(test "name")`, `(lib test)`; anything else is what the tests are to test.
             if let Some(target) = CODE_ITSELF.captures(text) {
-                found.add(LoadCause::Other, Some(&target[1]), &format!("could not compile {}", &target[1]));
+                found.add(
+                    LoadCause::Other,
+                    Some(&target[1]),
+                    &format!("could not compile {}", &target[1]),
+                );
             }
             continue;
         }
@@ -43,22 +51,35 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
             continue;
         }
         let mut block = format!("{line}\n");
-        while let Some(next) = lines.next_if(|next| !next.trim().is_empty() && !HEADLINE.is_match(next)) {
+        while let Some(next) =
+            lines.next_if(|next| !next.trim().is_empty() && !HEADLINE.is_match(next))
+        {
             block.push_str(next);
             block.push('\n');
         }
-        let Some(place) = block.lines().find_map(|line| PLACE.captures(line)) else { continue };
+        let Some(place) = block.lines().find_map(|line| PLACE.captures(line)) else {
+            continue;
+        };
         let code = headline.get(1).map_or("", |code| code.as_str());
-        found.add(cause(is_missing_item(code, text, &block, found)), Some(&place[1]), &block);
+        found.add(
+            cause(is_missing_item(code, text, &block, found)),
+            Some(&place[1]),
+            &block,
+        );
     }
 }
 
 /// Whether a trait is not implemented, and either it or the type is the project's own: nobody else can implement it.
 fn is_missing_implementation(block: &str, project: &Project) -> bool {
     let headline = block.lines().next().unwrap_or_default();
-    let helps = block.lines().filter(|line| line.trim_start().starts_with("= help: the trait"));
-    let named = std::iter::once(headline).chain(helps).flat_map(|line| line.split('`').skip(1).step_by(2));
-    let words = named.flat_map(|quoted| quoted.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+    let helps = block
+        .lines()
+        .filter(|line| line.trim_start().starts_with("= help: the trait"));
+    let named = std::iter::once(headline)
+        .chain(helps)
+        .flat_map(|line| line.split('`').skip(1).step_by(2));
+    let words = named
+        .flat_map(|quoted| quoted.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
     let mut words = words.filter(|word| word.starts_with(char::is_uppercase));
     words.any(|word| project.defines_in_rust(word))
 }
@@ -66,7 +87,9 @@ fn is_missing_implementation(block: &str, project: &Project) -> bool {
 /// Whether what a type of the language lacks may come from a trait of the project's own that such types have; a word that
 /// is much like one that is there is a slip.
 fn is_of_own_trait(headline: &str, block: &str, project: &Project) -> bool {
-    let receiver = KNOWN_RECEIVER.find(headline).map_or("", |found| found.as_str());
+    let receiver = KNOWN_RECEIVER
+        .find(headline)
+        .map_or("", |found| found.as_str());
     let name = receiver.rsplit(['`', '&', ' ']).next().unwrap_or_default();
     !name.is_empty() && !block.contains("with a similar name") && project.extends_in_rust(name)
 }
@@ -80,6 +103,8 @@ fn is_missing_item(code: &str, headline: &str, block: &str, found: &Found<'_>) -
     }
     match UNLINKED.captures(block) {
         Some(unlinked) => found.project.owns(&unlinked[1]),
-        None => MISSING.contains(&code) || code.is_empty() && headline.starts_with("cannot find macro"),
+        None => {
+            MISSING.contains(&code) || code.is_empty() && headline.starts_with("cannot find macro")
+        }
     }
 }

@@ -14,8 +14,9 @@ const DEEPEST: usize = 12;
 static DEFINED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?m)^[^/\n]*\b(?:trait|struct|enum|union|type)\s+([A-Za-z_]\w*)"));
 static TRAIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[^/\n]*\btrait\s+[A-Za-z_]\w*"));
-static IMPLEMENTED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^[^/\n]*\bimpl\b[^\n{]*\bfor\s+&?(?:mut\s+)?(\$?[A-Za-z_]\w*|\[|\()"));
+static IMPLEMENTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?m)^[^/\n]*\bimpl\b[^\n{]*\bfor\s+&?(?:mut\s+)?(\$?[A-Za-z_]\w*|\[|\()")
+});
 
 /// The names that are defined, and those that traits are implemented for.
 #[derive(Debug, Default)]
@@ -33,11 +34,19 @@ impl Sources {
         let mut files = 0;
         while let Some((folder, depth)) = folders.pop() {
             for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
-                let Ok(kind) = entry.file_type() else { continue };
+                let (name, path) = (
+                    entry.file_name().to_string_lossy().into_owned(),
+                    entry.path(),
+                );
+                let Ok(kind) = entry.file_type() else {
+                    continue;
+                };
                 if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && name != "target" {
                     folders.push((path, depth + 1));
-                } else if kind.is_file() && path.extension().is_some_and(|end| end == "rs") && files < MOST_FILES {
+                } else if kind.is_file()
+                    && path.extension().is_some_and(|end| end == "rs")
+                    && files < MOST_FILES
+                {
                     files += 1;
                     let text = tm_untrusted::read_beginning(&path, MOST_BYTES).unwrap_or_default();
                     sources.add(&String::from_utf8_lossy(&text));
@@ -48,8 +57,13 @@ impl Sources {
     }
 
     fn add(&mut self, text: &str) {
-        self.defined.extend(DEFINED.captures_iter(text).map(|found| found[1].to_owned()));
-        self.extended.extend(IMPLEMENTED.captures_iter(text).map(|found| found[1].to_owned()));
+        self.defined
+            .extend(DEFINED.captures_iter(text).map(|found| found[1].to_owned()));
+        self.extended.extend(
+            IMPLEMENTED
+                .captures_iter(text)
+                .map(|found| found[1].to_owned()),
+        );
         self.has_trait |= TRAIT.is_match(text);
     }
 
@@ -60,7 +74,9 @@ impl Sources {
 
     /// Whether a trait of the project's is implemented for a type of that name; a macro may do so for any.
     pub(super) fn extends(&self, name: &str) -> bool {
-        self.has_trait && (self.extended.contains(name) || self.extended.iter().any(|name| name.starts_with('$')))
+        self.has_trait
+            && (self.extended.contains(name)
+                || self.extended.iter().any(|name| name.starts_with('$')))
     }
 }
 
@@ -74,7 +90,9 @@ mod tests {
         sources.add(
             "pub trait Integer: Copy {}\nimpl Integer for u8 {}\n// struct Gone;\npub(crate) struct Buffer<T> { a: T }\n",
         );
-        assert!(sources.defines("Integer") && sources.defines("Buffer") && !sources.defines("Gone"));
+        assert!(
+            sources.defines("Integer") && sources.defines("Buffer") && !sources.defines("Gone")
+        );
         assert!(sources.extends("u8") && !sources.extends("u16"));
         sources.add("macro_rules! all { ($($t:ty)*) => { $(impl Integer for $t {})* } }\n");
         assert!(sources.extends("u16"));

@@ -10,12 +10,15 @@ use tm_scheduler::LoadCause;
 
 static FAILED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^ *not ok\b.*?: ((ModuleNotFoundError|ImportError|Error): (.+))$"));
-static NO_SCRIPT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^Cannot find (?:module|package) '([^']+)'"));
+static NO_SCRIPT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^Cannot find (?:module|package) '([^']+)'"));
 
 /// Only what is missing of the project counts: a test that fails with any other error has been loaded.
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     for line in output.lines() {
-        let Some(error) = FAILED.captures(line) else { continue };
+        let Some(error) = FAILED.captures(line) else {
+            continue;
+        };
         let is_missing = match NO_SCRIPT.captures(&error[3]) {
             Some(module) => missing_module(&module[1], found) == LoadCause::MissingItem,
             None => python::is_missing_item(&error[2], &error[3], found),

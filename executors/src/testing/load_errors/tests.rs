@@ -17,12 +17,23 @@ fn check(files: &[(&str, &str)], output: &str, expected: &[&str]) {
     let found: Vec<String> = load_errors(&output, folder.path())
         .into_iter()
         .map(|error| {
-            let sign = if error.cause == tm_scheduler::LoadCause::MissingItem { '+' } else { '-' };
-            format!("{sign}{}: {}", error.file.unwrap_or_default(), error.text.lines().next().unwrap_or_default())
+            let sign = if error.cause == tm_scheduler::LoadCause::MissingItem {
+                '+'
+            } else {
+                '-'
+            };
+            format!(
+                "{sign}{}: {}",
+                error.file.unwrap_or_default(),
+                error.text.lines().next().unwrap_or_default()
+            )
         })
         .collect();
     let root = folder.path().to_str().expect("a path");
-    let expected: Vec<String> = expected.iter().map(|line| line.replace("ROOT", root)).collect();
+    let expected: Vec<String> = expected
+        .iter()
+        .map(|line| line.replace("ROOT", root))
+        .collect();
     assert_eq!(found, expected, "{output}");
 }
 
@@ -49,13 +60,41 @@ fn rust_names_the_items_that_are_missing_and_everything_else() {
             "tests/b.rs",
             "use of unresolved module or unlinked crate `my_demo`",
         ),
-        block("error[E0425]: cannot find function `zap` in module `super`", "src/lib.rs", "not found in `super`"),
-        block("error[E0308]: mismatched types", "tests/c.rs", "expected `u8`, found `&str`"),
-        block("error[E0599]: no method named `go` found for struct `Thing` in the current scope", "tests/d.rs", ""),
-        block("error[E0599]: no method named `lenn` found for struct `Vec<T>` in the current scope", "tests/d.rs", ""),
-        block("error[E0599]: no method named `go` found for reference `&str` in the current scope", "tests/d.rs", ""),
-        block("error: cannot find macro `shout` in this scope", "tests/e.rs", ""),
-        block("error: expected one of `)` or `,`, found `;`", "tests/f.rs", ""),
+        block(
+            "error[E0425]: cannot find function `zap` in module `super`",
+            "src/lib.rs",
+            "not found in `super`",
+        ),
+        block(
+            "error[E0308]: mismatched types",
+            "tests/c.rs",
+            "expected `u8`, found `&str`",
+        ),
+        block(
+            "error[E0599]: no method named `go` found for struct `Thing` in the current scope",
+            "tests/d.rs",
+            "",
+        ),
+        block(
+            "error[E0599]: no method named `lenn` found for struct `Vec<T>` in the current scope",
+            "tests/d.rs",
+            "",
+        ),
+        block(
+            "error[E0599]: no method named `go` found for reference `&str` in the current scope",
+            "tests/d.rs",
+            "",
+        ),
+        block(
+            "error: cannot find macro `shout` in this scope",
+            "tests/e.rs",
+            "",
+        ),
+        block(
+            "error: expected one of `)` or `,`, found `;`",
+            "tests/f.rs",
+            "",
+        ),
         "error: could not compile `my-demo` (test \"a\") due to 7 previous errors\n".to_owned(),
         "error: could not compile `my-demo` (lib test) due to 1 previous error\n".to_owned(),
         "error: could not compile `my-demo` (lib) due to 1 previous error\n".to_owned(),
@@ -78,7 +117,11 @@ fn rust_names_the_items_that_are_missing_and_everything_else() {
             "-`my-demo` (lib): could not compile `my-demo` (lib)",
         ],
     );
-    check(&[CARGO], "error[E0432]: printed by a test\n --> a.rs:1:1\ntest result: ok\n", &[]);
+    check(
+        &[CARGO],
+        "error[E0432]: printed by a test\n --> a.rs:1:1\ntest result: ok\n",
+        &[],
+    );
 }
 
 #[test]
@@ -110,14 +153,22 @@ fn unittest_names_the_file_at_the_end_of_the_traceback() {
         File \"/usr/lib/python3.11/unittest/loader.py\", line 407, in _find_test_path\n  \
         File \"ROOT/tests/test_a.py\", line 1, in <module>\n    from calc import add\n\
         ModuleNotFoundError: No module named 'calc'\n======\n";
-    check(&[], output, &["+tests/test_a.py: ModuleNotFoundError: No module named 'calc'"]);
+    check(
+        &[],
+        output,
+        &["+tests/test_a.py: ModuleNotFoundError: No module named 'calc'"],
+    );
 }
 
 #[test]
 fn a_fixture_that_nobody_defines_is_a_mistake_of_the_test() {
     let output = "____ ERROR at setup of test_d ____\nfile ROOT/tests/test_c.py, line 3\n  def test_d(nofix): pass\n\
         E       fixture 'nofix' not found\n";
-    check(&[], output, &["-tests/test_c.py: fixture 'nofix' not found"]);
+    check(
+        &[],
+        output,
+        &["-tests/test_c.py: fixture 'nofix' not found"],
+    );
 }
 
 #[test]
@@ -321,18 +372,38 @@ fn a_name_that_a_python_test_never_binds_is_its_mistake() {
         )
     };
     let name = "NameError: name 'foo' is not defined";
-    check_mistakes(&files, &plain("tests/test_a.py", name), &[&format!("tests/test_a.py:2: {name}")]);
+    check_mistakes(
+        &files,
+        &plain("tests/test_a.py", name),
+        &[&format!("tests/test_a.py:2: {name}")],
+    );
     check_mistakes(&files, &plain("tests/test_b.py", name), &[]);
     let deeper = "Traceback (most recent call last):\n  File \"ROOT/tests/test_a.py\", line 2, in test_a\n    go()\n  \
         File \"ROOT/calc.py\", line 1, in go\n    foo\nNameError: name 'foo' is not defined\n";
-    check_mistakes(&files, deeper, &["calc.py:1: NameError: name 'foo' is not defined"]);
+    check_mistakes(
+        &files,
+        deeper,
+        &["calc.py:1: NameError: name 'foo' is not defined"],
+    );
     let pytest = "    def test_a():\n>       foo()\nE       NameError: name 'foo' is not defined\n\ntests/test_a.py:2: NameError\n";
-    check_mistakes(&files, pytest, &["tests/test_a.py:2: NameError: name 'foo' is not defined"]);
+    check_mistakes(
+        &files,
+        pytest,
+        &["tests/test_a.py:2: NameError: name 'foo' is not defined"],
+    );
     let within = "tests/test_a.py:2: \n_ _ _\n\n    def go():\n>       foo\nE       NameError: name 'foo' is not defined\n\ncalc.py:1: NameError\n";
-    check_mistakes(&files, within, &["calc.py:1: NameError: name 'foo' is not defined"]);
+    check_mistakes(
+        &files,
+        within,
+        &["calc.py:1: NameError: name 'foo' is not defined"],
+    );
     let collecting = "____ ERROR collecting tests/test_a.py ____\ntests/test_a.py:1: in <module>\n    @pytest.mark.x\n\
         E   NameError: name 'pytest' is not defined\n";
-    check_mistakes(&files, collecting, &["tests/test_a.py:1: NameError: name 'pytest' is not defined"]);
+    check_mistakes(
+        &files,
+        collecting,
+        &["tests/test_a.py:1: NameError: name 'pytest' is not defined"],
+    );
 }
 
 #[test]
@@ -344,19 +415,46 @@ fn an_import_that_an_installed_module_does_not_have_is_a_mistake_and_one_of_the_
         )
     };
     for (error, is_mistake) in [
-        ("ImportError: cannot import name 'lods' from 'json' (/usr/lib/python3.11/json/__init__.py)", true),
-        ("ImportError: cannot import name 'x' from 'lib' (/opt/venv/lib/site-packages/lib.py)", true),
-        ("ImportError: cannot import name 'add' from 'calc' (/opt/venv/lib/site-packages/calc.py)", false),
-        ("ImportError: cannot import name 'add' from 'calc' (/elsewhere/calc.py)", false),
-        ("ImportError: cannot import name 'add' from 'calc' (unknown location)", false),
-        ("ModuleNotFoundError: No module named 'json.foo'; 'json' is not a package", true),
+        (
+            "ImportError: cannot import name 'lods' from 'json' (/usr/lib/python3.11/json/__init__.py)",
+            true,
+        ),
+        (
+            "ImportError: cannot import name 'x' from 'lib' (/opt/venv/lib/site-packages/lib.py)",
+            true,
+        ),
+        (
+            "ImportError: cannot import name 'add' from 'calc' (/opt/venv/lib/site-packages/calc.py)",
+            false,
+        ),
+        (
+            "ImportError: cannot import name 'add' from 'calc' (/elsewhere/calc.py)",
+            false,
+        ),
+        (
+            "ImportError: cannot import name 'add' from 'calc' (unknown location)",
+            false,
+        ),
+        (
+            "ModuleNotFoundError: No module named 'json.foo'; 'json' is not a package",
+            true,
+        ),
         ("ModuleNotFoundError: No module named 'calculator'", false),
         ("AttributeError: module 'os' has no attribute 'pth'", true),
-        ("AttributeError: module 'calc' has no attribute 'add'", false),
-        ("AttributeError: 'Calc' object has no attribute 'add'", false),
+        (
+            "AttributeError: module 'calc' has no attribute 'add'",
+            false,
+        ),
+        (
+            "AttributeError: 'Calc' object has no attribute 'add'",
+            false,
+        ),
     ] {
         let expected = format!("tests/test_a.py:1: {error}");
-        let expected: Vec<&str> = is_mistake.then_some(expected.as_str()).into_iter().collect();
+        let expected: Vec<&str> = is_mistake
+            .then_some(expected.as_str())
+            .into_iter()
+            .collect();
         check_mistakes(&files, &output(error), &expected);
     }
 }
@@ -364,19 +462,39 @@ fn an_import_that_an_installed_module_does_not_have_is_a_mistake_and_one_of_the_
 #[test]
 fn a_name_that_a_script_never_binds_is_its_mistake() {
     let files = [
-        ("test/a.test.js", "import test from 'node:test';\ntest('a', () => foo());\n"),
-        ("test/b.test.js", "import '../src/globals.js';\ntest('a', () => foo());\n"),
+        (
+            "test/a.test.js",
+            "import test from 'node:test';\ntest('a', () => foo());\n",
+        ),
+        (
+            "test/b.test.js",
+            "import '../src/globals.js';\ntest('a', () => foo());\n",
+        ),
         ("src/a.js", "foo();\n"),
     ];
     let stack = |file: &str| {
-        format!("ReferenceError: foo is not defined\n    at Object.<anonymous> (ROOT/{file}:2:17)\n    at node:x:1:1\n")
+        format!(
+            "ReferenceError: foo is not defined\n    at Object.<anonymous> (ROOT/{file}:2:17)\n    at node:x:1:1\n"
+        )
     };
-    check_mistakes(&files, &stack("test/a.test.js"), &["test/a.test.js:2: ReferenceError: foo is not defined"]);
+    check_mistakes(
+        &files,
+        &stack("test/a.test.js"),
+        &["test/a.test.js:2: ReferenceError: foo is not defined"],
+    );
     check_mistakes(&files, &stack("test/b.test.js"), &[]);
-    check_mistakes(&files, &stack("src/a.js"), &["src/a.js:2: ReferenceError: foo is not defined"]);
+    check_mistakes(
+        &files,
+        &stack("src/a.js"),
+        &["src/a.js:2: ReferenceError: foo is not defined"],
+    );
     let tap = "not ok 1 - a\n  ---\n  error: 'foo is not defined'\n  code: 'ERR_TEST_FAILURE'\n  name: 'ReferenceError'\n  \
         stack: |-\n    TestContext.<anonymous> (file://ROOT/test/a.test.js:2:17)\n    Test.run (node:internal:1:1)\n  ...\n";
-    check_mistakes(&files, tap, &["test/a.test.js:2: ReferenceError: foo is not defined"]);
+    check_mistakes(
+        &files,
+        tap,
+        &["test/a.test.js:2: ReferenceError: foo is not defined"],
+    );
 }
 
 #[test]
@@ -386,7 +504,15 @@ fn a_line_of_tap_names_what_a_test_could_not_load_and_other_errors_are_failures(
         ok 4 - d: ModuleNotFoundError: No module named 'lib'\n\
         not ok 5 - e: ModuleNotFoundError: No module named 'requests'\n";
     let requirements = ("requirements.txt", "requests\n");
-    check(&[requirements], output, &["+: ModuleNotFoundError: No module named 'lib.parser'"]);
+    check(
+        &[requirements],
+        output,
+        &["+: ModuleNotFoundError: No module named 'lib.parser'"],
+    );
     let output = "1..1\n    not ok 1 - x: Error: Cannot find module '../lib/x.js' imported by it\n";
-    check(&[], output, &["+: Error: Cannot find module '../lib/x.js' imported by it"]);
+    check(
+        &[],
+        output,
+        &["+: Error: Cannot find module '../lib/x.js' imported by it"],
+    );
 }

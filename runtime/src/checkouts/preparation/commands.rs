@@ -52,7 +52,9 @@ impl CommandPlace<'_> {
         self.executor.end_abandoned().await?;
         // What an earlier, interrupted set-up printed is no part of this one.
         match std::fs::remove_file(self.log) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file("remove", self.log)(error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Error::file("remove", self.log)(error));
+            }
             Ok(()) | Err(_) => {}
         }
         let deadline = Instant::now() + self.limit;
@@ -60,23 +62,35 @@ impl CommandPlace<'_> {
             if let Some(end) = self.run(command, deadline).await? {
                 let last_lines = last_lines(self.log).unwrap_or_default();
                 let command = words(command);
-                return Err(SetupFailed { command, end, last_lines, log: self.log.to_owned() }.into());
+                return Err(SetupFailed {
+                    command,
+                    end,
+                    last_lines,
+                    log: self.log.to_owned(),
+                }
+                .into());
             }
         }
         Ok(())
     }
 
     /// Runs one command; returns how it failed.
-    async fn run(self, command: &CommandLine, deadline: Instant) -> Result<Option<SetupEnd>, Error> {
-        let environment =
-            CommandEnvironment::fresh(self.environment).map_err(Error::file("make an environment for", self.folder))?;
+    async fn run(
+        self,
+        command: &CommandLine,
+        deadline: Instant,
+    ) -> Result<Option<SetupEnd>, Error> {
+        let environment = CommandEnvironment::fresh(self.environment)
+            .map_err(Error::file("make an environment for", self.folder))?;
         let command = self.tree_command(command, &environment);
         match self.executor.run(&command, deadline - Instant::now()).await {
             Ok(None) => Ok(Some(SetupEnd::TimedOut(self.limit))),
             Ok(Some(JobEnd::Exited(0))) => Ok(None),
             Ok(Some(JobEnd::Exited(code))) => Ok(Some(SetupEnd::Exited(code))),
             Ok(Some(JobEnd::Killed | JobEnd::Unknown)) => Ok(Some(SetupEnd::Killed)),
-            Err(error @ tm_executors::Error::Start { .. }) => Ok(Some(SetupEnd::NotStarted(error.with_causes()))),
+            Err(error @ tm_executors::Error::Start { .. }) => {
+                Ok(Some(SetupEnd::NotStarted(error.with_causes())))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -89,7 +103,12 @@ impl CommandPlace<'_> {
             arguments: arguments.collect(),
             working_folder: self.folder.to_owned(),
             inherited: environment.inherited(),
-            environment: environment.variables().into_iter().chain(own).chain(self.variables.iter().cloned()).collect(),
+            environment: environment
+                .variables()
+                .into_iter()
+                .chain(own)
+                .chain(self.variables.iter().cloned())
+                .collect(),
             stdin: Stdin::Closed,
             stdout: self.log.to_owned(),
             stderr: self.log.to_owned(),
@@ -107,8 +126,13 @@ fn words(command: &CommandLine) -> String {
 }
 
 fn last_lines(log: &Path) -> std::io::Result<Vec<String>> {
-    let text = tm_untrusted::clean(&String::from_utf8_lossy(&tm_untrusted::read_end(log, TAIL_BYTES)?));
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let text = tm_untrusted::clean(&String::from_utf8_lossy(&tm_untrusted::read_end(
+        log, TAIL_BYTES,
+    )?));
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     let last = lines[lines.len().saturating_sub(TAIL_LINES)..].iter();
     Ok(last.map(|line| (*line).to_owned()).collect())
 }

@@ -29,18 +29,36 @@ impl Copying<'_> {
     /// Copies what is at a place in one folder to the same place in another; what is there already stays as it is. Git's
     /// own files are left out, and what is neither file, folder nor link.
     pub(super) fn copy(&self, from: &Folder, to: &Folder, place: &Path) -> Result<(), CopyError> {
-        let failed = |source| CopyError { path: place.to_owned(), source };
-        let Some((from, name)) = from.parent_of(place).map_err(failed)? else { return Ok(()) };
-        let Some((to, _)) = to.make_parent_of(place).map_err(failed)? else { return Ok(()) };
+        let failed = |source| CopyError {
+            path: place.to_owned(),
+            source,
+        };
+        let Some((from, name)) = from.parent_of(place).map_err(failed)? else {
+            return Ok(());
+        };
+        let Some((to, _)) = to.make_parent_of(place).map_err(failed)? else {
+            return Ok(());
+        };
         self.copy_entry(&from, &to, name, place)
     }
 
-    fn copy_entry(&self, from: &Folder, to: &Folder, name: &OsStr, path: &Path) -> Result<(), CopyError> {
+    fn copy_entry(
+        &self,
+        from: &Folder,
+        to: &Folder,
+        name: &OsStr,
+        path: &Path,
+    ) -> Result<(), CopyError> {
         if name == ".git" || self.left_out.iter().any(|left_out| left_out == path) {
             return Ok(());
         }
-        let failed = |source| CopyError { path: path.to_owned(), source };
-        let Some(stat) = from.stat(name).map_err(failed)? else { return Ok(()) };
+        let failed = |source| CopyError {
+            path: path.to_owned(),
+            source,
+        };
+        let Some(stat) = from.stat(name).map_err(failed)? else {
+            return Ok(());
+        };
         match kind(&stat) {
             FileType::Directory => self.copy_folder(from, to, name, path),
             FileType::RegularFile => self.copy_file(from, to, name).map_err(failed),
@@ -49,8 +67,17 @@ impl Copying<'_> {
         }
     }
 
-    fn copy_folder(&self, from: &Folder, to: &Folder, name: &OsStr, path: &Path) -> Result<(), CopyError> {
-        let failed = |source| CopyError { path: path.to_owned(), source };
+    fn copy_folder(
+        &self,
+        from: &Folder,
+        to: &Folder,
+        name: &OsStr,
+        path: &Path,
+    ) -> Result<(), CopyError> {
+        let failed = |source| CopyError {
+            path: path.to_owned(),
+            source,
+        };
         let is_new = to.stat(name).map_err(failed)?.is_none();
         let from = from.child(name).map_err(failed)?;
         let to = match to.make_child(name) {
@@ -63,7 +90,10 @@ impl Copying<'_> {
             self.copy_entry(&from, &to, &name, &path.join(&name))?;
         }
         if is_new {
-            from.as_file().metadata().and_then(|like| set_times_and_mode(to.as_file(), &like)).map_err(failed)?;
+            from.as_file()
+                .metadata()
+                .and_then(|like| set_times_and_mode(to.as_file(), &like))
+                .map_err(failed)?;
         }
         Ok(())
     }
@@ -76,7 +106,8 @@ impl Copying<'_> {
         if !metadata.is_file() {
             return Ok(());
         }
-        let writing = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let writing =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut copy = match openat(to, name, writing, Mode::from_raw_mode(0o600)) {
             Ok(copy) => File::from(copy),
             Err(Errno::EXIST) => return Ok(()),
@@ -86,7 +117,12 @@ impl Copying<'_> {
         set_times_and_mode(&copy, &metadata)
     }
 
-    fn copy_content(&self, source: &mut File, copy: &mut File, metadata: &Metadata) -> io::Result<()> {
+    fn copy_content(
+        &self,
+        source: &mut File,
+        copy: &mut File,
+        metadata: &Metadata,
+    ) -> io::Result<()> {
         match self.moved {
             Some(moved) if metadata.len() <= SMALL_TEXT => {
                 let mut bytes = Vec::new();
@@ -101,7 +137,9 @@ impl Copying<'_> {
     fn copy_link(&self, from: &Folder, to: &Folder, name: &OsStr) -> io::Result<()> {
         let target = readlinkat(from, name, Vec::new())?;
         let target = Path::new(OsStr::from_bytes(target.to_bytes()));
-        let target = self.moved.map_or_else(|| target.to_owned(), |moved| moved.target(target));
+        let target = self
+            .moved
+            .map_or_else(|| target.to_owned(), |moved| moved.target(target));
         link(to, name, &target)
     }
 }
@@ -127,7 +165,11 @@ const fn is_shared(_: &File, _: &File) -> bool {
 
 fn set_times_and_mode(file: &File, like: &Metadata) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(like.permissions().mode() & 0o777))?;
-    file.set_times(FileTimes::new().set_modified(like.modified()?).set_accessed(like.accessed()?))
+    file.set_times(
+        FileTimes::new()
+            .set_modified(like.modified()?)
+            .set_accessed(like.accessed()?),
+    )
 }
 
 /// What could not be copied.

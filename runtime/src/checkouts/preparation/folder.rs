@@ -25,7 +25,11 @@ impl Folder {
     /// Opens a folder of tm's own or of the user's by its path.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        if file.metadata()?.is_dir() { Ok(Self(file)) } else { Err(io::ErrorKind::NotADirectory.into()) }
+        if file.metadata()?.is_dir() {
+            Ok(Self(file))
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
     }
 
     /// Opens a folder in this one.
@@ -43,12 +47,18 @@ impl Folder {
     }
 
     /// Opens the folder in which a path lies; `None` where the way to it is not there, or leads over a link.
-    pub(super) fn parent_of<'path>(&self, path: &'path Path) -> io::Result<Option<(Self, &'path OsStr)>> {
+    pub(super) fn parent_of<'path>(
+        &self,
+        path: &'path Path,
+    ) -> io::Result<Option<(Self, &'path OsStr)>> {
         self.walk_to(path, Self::child)
     }
 
     /// As `parent_of`; folders on the way that are not there are made.
-    pub(super) fn make_parent_of<'path>(&self, path: &'path Path) -> io::Result<Option<(Self, &'path OsStr)>> {
+    pub(super) fn make_parent_of<'path>(
+        &self,
+        path: &'path Path,
+    ) -> io::Result<Option<(Self, &'path OsStr)>> {
         self.walk_to(path, Self::make_child)
     }
 
@@ -57,10 +67,14 @@ impl Folder {
         path: &'path Path,
         step: fn(&Self, &OsStr) -> io::Result<Self>,
     ) -> io::Result<Option<(Self, &'path OsStr)>> {
-        let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else { return Ok(None) };
+        let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
+            return Ok(None);
+        };
         let mut folder = Self(self.0.try_clone()?);
         for component in parent.components() {
-            let Component::Normal(name) = component else { return Ok(None) };
+            let Component::Normal(name) = component else {
+                return Ok(None);
+            };
             folder = match step(&folder, name) {
                 Ok(folder) => folder,
                 Err(error) if is_no_folder(&error) => return Ok(None),
@@ -106,5 +120,7 @@ pub(super) fn kind(stat: &Stat) -> FileType {
 /// Tells whether something is not there, or no folder.
 fn is_no_folder(error: &io::Error) -> bool {
     let known = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP];
-    known.iter().any(|known| error.raw_os_error() == Some(known.raw_os_error()))
+    known
+        .iter()
+        .any(|known| error.raw_os_error() == Some(known.raw_os_error()))
 }

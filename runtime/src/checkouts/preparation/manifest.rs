@@ -32,7 +32,11 @@ enum Node {
     /// A symbolic link, with where it leads.
     Link(Facts, CString),
     /// A folder. Its size and times say nothing, since what was added to it is removed again.
-    Folder { mode: Mode, inode: u64, children: BTreeMap<OsString, Self> },
+    Folder {
+        mode: Mode,
+        inode: u64,
+        children: BTreeMap<OsString, Self>,
+    },
 }
 
 /// What the system says of a file; times in nanoseconds since 1970.
@@ -57,7 +61,11 @@ pub(super) struct Differences {
 
 impl Manifest {
     /// Writes down what is at these places, but for what `caches` covers.
-    pub(super) fn take(folder: &Folder, places: &[PathBuf], caches: &PathPatterns) -> io::Result<Self> {
+    pub(super) fn take(
+        folder: &Folder,
+        places: &[PathBuf],
+        caches: &PathPatterns,
+    ) -> io::Result<Self> {
         let mut roots = BTreeMap::new();
         for place in places {
             if let Some((parent, name)) = folder.parent_of(place)?
@@ -75,11 +83,17 @@ impl Manifest {
     }
 
     /// Compares with what is there now.
-    pub(super) fn differences(&self, folder: &Folder, caches: &PathPatterns) -> io::Result<Differences> {
+    pub(super) fn differences(
+        &self,
+        folder: &Folder,
+        caches: &PathPatterns,
+    ) -> io::Result<Differences> {
         let mut differences = Differences::default();
         for (place, node) in &self.roots {
             match folder.parent_of(place)? {
-                Some((parent, name)) => node.compare(&parent, name, place, caches, &mut differences)?,
+                Some((parent, name)) => {
+                    node.compare(&parent, name, place, caches, &mut differences)?
+                }
                 None => differences.changed = Some(place.clone()),
             }
             if differences.changed.is_some() {
@@ -91,9 +105,17 @@ impl Manifest {
 
     /// Returns how long to wait until a change of any of the files is sure to get another time than it has now.
     pub(super) fn unsettled(&self, now: SystemTime) -> Duration {
-        let Some(newest) = self.roots.values().filter_map(Node::newest).max() else { return Duration::ZERO };
-        let tick = if newest % 1_000_000_000 == 0 { COARSE_TICK } else { TICK };
-        let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let Some(newest) = self.roots.values().filter_map(Node::newest).max() else {
+            return Duration::ZERO;
+        };
+        let tick = if newest % 1_000_000_000 == 0 {
+            COARSE_TICK
+        } else {
+            TICK
+        };
+        let since_1970 = now
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
         let age = i128::try_from(since_1970.as_nanos()).unwrap_or(i128::MAX) - newest;
         let age = Duration::from_nanos(u64::try_from(age.max(0)).unwrap_or(u64::MAX));
         tick.saturating_sub(age)
@@ -110,23 +132,41 @@ impl Manifest {
 }
 
 impl Node {
-    fn read(parent: &Folder, name: &OsStr, path: &Path, caches: &PathPatterns) -> io::Result<Option<Self>> {
-        let Some(stat) = parent.stat(name)?.filter(|_| !caches.covers(path)) else { return Ok(None) };
+    fn read(
+        parent: &Folder,
+        name: &OsStr,
+        path: &Path,
+        caches: &PathPatterns,
+    ) -> io::Result<Option<Self>> {
+        let Some(stat) = parent.stat(name)?.filter(|_| !caches.covers(path)) else {
+            return Ok(None);
+        };
         Ok(Some(match kind(&stat) {
             FileType::Directory => Self::read_folder(&parent.child(name)?, &stat, path, caches)?,
-            FileType::Symlink => Self::Link(Facts::of(&stat), readlinkat(parent, name, Vec::new())?),
+            FileType::Symlink => {
+                Self::Link(Facts::of(&stat), readlinkat(parent, name, Vec::new())?)
+            }
             _ => Self::File(Facts::of(&stat)),
         }))
     }
 
-    fn read_folder(folder: &Folder, stat: &Stat, path: &Path, caches: &PathPatterns) -> io::Result<Self> {
+    fn read_folder(
+        folder: &Folder,
+        stat: &Stat,
+        path: &Path,
+        caches: &PathPatterns,
+    ) -> io::Result<Self> {
         let mut children = BTreeMap::new();
         for name in folder.names()? {
             if let Some(node) = Self::read(folder, &name, &path.join(&name), caches)? {
                 children.insert(name, node);
             }
         }
-        Ok(Self::Folder { mode: Mode::from_raw_mode(stat.st_mode), inode: stat.st_ino, children })
+        Ok(Self::Folder {
+            mode: Mode::from_raw_mode(stat.st_mode),
+            inode: stat.st_ino,
+            children,
+        })
     }
 
     fn compare(
@@ -145,7 +185,8 @@ impl Node {
                 *facts == Facts::of(stat) && *target == readlinkat(parent, name, Vec::new())?
             }
             (Self::Folder { mode, inode, .. }, Some(stat)) => {
-                kind(stat) == FileType::Directory && (*mode, *inode) == (Mode::from_raw_mode(stat.st_mode), stat.st_ino)
+                kind(stat) == FileType::Directory
+                    && (*mode, *inode) == (Mode::from_raw_mode(stat.st_mode), stat.st_ino)
             }
         };
         match self {
@@ -177,8 +218,16 @@ impl Node {
                 digest.update(facts.to_text());
                 digest.update(target.to_bytes_with_nul());
             }
-            Self::Folder { mode, inode, children } => {
-                digest.update(format!("folder {} {inode} {}\n", mode.as_raw_mode(), children.len()));
+            Self::Folder {
+                mode,
+                inode,
+                children,
+            } => {
+                digest.update(format!(
+                    "folder {} {inode} {}\n",
+                    mode.as_raw_mode(),
+                    children.len()
+                ));
                 for (name, node) in children {
                     node.feed(digest, name);
                 }
@@ -190,7 +239,10 @@ impl Node {
 /// Returns the text of a digest.
 pub(super) fn hexadecimal(digest: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
-    digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    digest
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
 }
 
 fn compare_children(
@@ -201,8 +253,13 @@ fn compare_children(
     differences: &mut Differences,
 ) -> io::Result<()> {
     let names = folder.names()?;
-    let added = names.iter().filter(|name| !children.contains_key(*name)).map(|name| path.join(name));
-    differences.added.extend(added.filter(|path| !caches.covers(path)));
+    let added = names
+        .iter()
+        .filter(|name| !children.contains_key(*name))
+        .map(|name| path.join(name));
+    differences
+        .added
+        .extend(added.filter(|path| !caches.covers(path)));
     for (name, node) in children {
         if differences.changed.is_some() {
             break;
@@ -214,7 +271,8 @@ fn compare_children(
 
 impl Facts {
     fn of(stat: &Stat) -> Self {
-        let time = |seconds: i64, nanoseconds: i128| i128::from(seconds) * 1_000_000_000 + nanoseconds;
+        let time =
+            |seconds: i64, nanoseconds: i128| i128::from(seconds) * 1_000_000_000 + nanoseconds;
         Self {
             kind: kind(stat),
             mode: Mode::from_raw_mode(stat.st_mode),
@@ -226,7 +284,18 @@ impl Facts {
     }
 
     fn to_text(self) -> String {
-        let Self { kind, mode, inode, size, modified, changed } = self;
-        format!("{} {} {inode} {size} {modified} {changed}\n", kind.as_raw_mode(), mode.as_raw_mode())
+        let Self {
+            kind,
+            mode,
+            inode,
+            size,
+            modified,
+            changed,
+        } = self;
+        format!(
+            "{} {} {inode} {size} {modified} {changed}\n",
+            kind.as_raw_mode(),
+            mode.as_raw_mode()
+        )
     }
 }

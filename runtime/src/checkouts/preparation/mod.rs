@@ -156,13 +156,37 @@ impl Preparation {
     /// # Errors
     /// A pattern can't be read, something can't be copied, or copies of this run were changed since they were made.
     pub fn begin(basis: PreparationBasis) -> Result<Self, Error> {
-        let PreparationBasis { repository, settings, folder, own_folders, environment, executor } = basis;
-        let (setup_when, caches) = (PathPatterns::new(&settings.setup_when)?, PathPatterns::new(&settings.cache)?);
+        let PreparationBasis {
+            repository,
+            settings,
+            folder,
+            own_folders,
+            environment,
+            executor,
+        } = basis;
+        let (setup_when, caches) = (
+            PathPatterns::new(&settings.setup_when)?,
+            PathPatterns::new(&settings.cache)?,
+        );
         let (copy, link) = (&settings.copy, &settings.link);
-        let wanted = Wanted { repository: &repository, copy, link, own_folders: &own_folders };
+        let wanted = Wanted {
+            repository: &repository,
+            copy,
+            link,
+            own_folders: &own_folders,
+        };
         let snapshot = Snapshot::begin(&wanted, &folder)?;
-        let shared = Shared { settings, setup_when, caches, snapshot, environment, executor };
-        Ok(Self { shared: Arc::new(shared) })
+        let shared = Shared {
+            settings,
+            setup_when,
+            caches,
+            snapshot,
+            environment,
+            executor,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// Tells whether a checkout is anything but its tree.
@@ -192,10 +216,23 @@ impl Preparation {
 
     /// Returns what a cleaning of a checkout leaves, of what is untracked there: what is prepared, and the caches.
     pub fn kept(&self, state: &Prepared, untracked: &[PathBuf]) -> Vec<PathBuf> {
-        let caches = untracked.iter().filter(|path| self.shared.caches.covers(path)).cloned();
+        let caches = untracked
+            .iter()
+            .filter(|path| self.shared.caches.covers(path))
+            .cloned();
         // One within a folder of which nothing is tracked is listed with that folder alone.
-        let deeper = self.shared.settings.cache.iter().map(|pattern| PathBuf::from(pattern.trim_matches('/')));
-        state.places().map(Path::to_owned).chain(caches).chain(deeper).collect()
+        let deeper = self
+            .shared
+            .settings
+            .cache
+            .iter()
+            .map(|pattern| PathBuf::from(pattern.trim_matches('/')));
+        state
+            .places()
+            .map(Path::to_owned)
+            .chain(caches)
+            .chain(deeper)
+            .collect()
     }
 
     /// Tells why a checkout is not ready, if so. What was added to the prepared folders is removed.
@@ -208,7 +245,9 @@ impl Preparation {
         state: &Prepared,
         named_files: &str,
     ) -> Result<Option<Unprepared>, Error> {
-        let Some(done) = state.done.clone() else { return Ok(Some(Unprepared::New)) };
+        let Some(done) = state.done.clone() else {
+            return Ok(Some(Unprepared::New));
+        };
         if done.digest != self.shared.digest(place.role, named_files) {
             return Ok(Some(Unprepared::OtherFiles));
         }
@@ -231,19 +270,27 @@ impl Preparation {
         state: &mut Prepared,
         named_files: &str,
     ) -> Result<PrepareReport, Error> {
-        let Some(why) = self.unprepared(place, state, named_files).await? else { return Ok(PrepareReport::WasReady) };
+        let Some(why) = self.unprepared(place, state, named_files).await? else {
+            return Ok(PrepareReport::WasReady);
+        };
         let begun = Instant::now();
         // Whatever becomes of this, it is not what it was.
         *state = Prepared::default();
         let (shared, here) = (Arc::clone(&self.shared), place.clone());
         blocking(move || shared.renew(&here)).await?;
-        self.run(place, commands(self.shared.settings.setup.as_ref())).await?;
+        self.run(place, commands(self.shared.settings.setup.as_ref()))
+            .await?;
         let (shared, here) = (Arc::clone(&self.shared), place.clone());
         let manifest = blocking(move || shared.take_manifest(&here)).await?;
         tokio::time::sleep(manifest.unsettled(SystemTime::now())).await;
         let digest = self.shared.digest(place.role, named_files);
-        *state = Prepared { done: Some(Done { digest, manifest }) };
-        Ok(PrepareReport::Made { why, took: begun.elapsed() })
+        *state = Prepared {
+            done: Some(Done { digest, manifest }),
+        };
+        Ok(PrepareReport::Made {
+            why,
+            took: begun.elapsed(),
+        })
     }
 
     /// Runs the commands for a checkout that is about to be removed; what goes wrong with them stands in nobody's way.
@@ -251,7 +298,8 @@ impl Preparation {
     /// # Errors
     /// One of them failed: a warning.
     pub async fn tear_down(&self, place: &PreparedPlace) -> Result<(), Error> {
-        self.run(place, commands(self.shared.settings.teardown.as_ref())).await
+        self.run(place, commands(self.shared.settings.teardown.as_ref()))
+            .await
     }
 
     async fn run(&self, place: &PreparedPlace, commands: &[CommandLine]) -> Result<(), Error> {
@@ -262,7 +310,16 @@ impl Preparation {
         let (limit, environment) = (shared.settings.setup_timeout, &shared.environment);
         let executor = &shared.executor;
         let (folder, log, variables) = (&place.folder, &place.log, &place.variables);
-        CommandPlace { folder, log, limit, environment, executor, variables }.run_all(commands).await
+        CommandPlace {
+            folder,
+            log,
+            limit,
+            environment,
+            executor,
+            variables,
+        }
+        .run_all(commands)
+        .await
     }
 }
 
@@ -272,24 +329,37 @@ impl Shared {
         let setup = commands(self.settings.setup.as_ref());
         // Without commands nothing is made of the files.
         let named_files = if setup.is_empty() { "" } else { named_files };
-        let digest = Sha256::digest(format!("1 {role:?} {:?} {setup:?} {named_files:?}", self.snapshot.digest()));
+        let digest = Sha256::digest(format!(
+            "1 {role:?} {:?} {setup:?} {named_files:?}",
+            self.snapshot.digest()
+        ));
         hexadecimal(&digest)
     }
 
     /// Removes what was added to prepared folders; tells what is not as it was made.
-    fn restore(&self, place: &PreparedPlace, manifest: &Manifest) -> Result<Option<Unprepared>, Error> {
+    fn restore(
+        &self,
+        place: &PreparedPlace,
+        manifest: &Manifest,
+    ) -> Result<Option<Unprepared>, Error> {
         let reading = |source| Error::file("read", &place.folder)(source);
         let folder = open(place)?;
-        let differences = manifest.differences(&folder, &self.caches).map_err(reading)?;
+        let differences = manifest
+            .differences(&folder, &self.caches)
+            .map_err(reading)?;
         if let Some(changed) = differences.changed {
             return Ok(Some(Unprepared::Changed(changed)));
         }
         if !differences.added.is_empty() {
             // A file of the tree may lie in a prepared folder.
             let untracked = (place.untracked)()?;
-            let strange =
-                differences.added.iter().flat_map(|added| untracked_at(added, &untracked)).collect::<Vec<_>>();
-            removal::remove(&folder, &strange, &self.caches).map_err(Error::file("clean", &place.folder))?;
+            let strange = differences
+                .added
+                .iter()
+                .flat_map(|added| untracked_at(added, &untracked))
+                .collect::<Vec<_>>();
+            removal::remove(&folder, &strange, &self.caches)
+                .map_err(Error::file("clean", &place.folder))?;
         }
         Ok(None)
     }
@@ -297,7 +367,8 @@ impl Shared {
     /// Throws away everything untracked but caches, and puts the copies in.
     fn renew(&self, place: &PreparedPlace) -> Result<(), Error> {
         let untracked = (place.untracked)()?;
-        removal::remove(&open(place)?, &untracked, &self.caches).map_err(Error::file("clean", &place.folder))?;
+        removal::remove(&open(place)?, &untracked, &self.caches)
+            .map_err(Error::file("clean", &place.folder))?;
         self.snapshot.put_into(&place.folder, place.role)
     }
 
@@ -307,7 +378,8 @@ impl Shared {
             return Ok(Manifest::default());
         }
         let untracked = (place.untracked)()?;
-        Manifest::take(&open(place)?, &untracked, &self.caches).map_err(Error::file("read", &place.folder))
+        Manifest::take(&open(place)?, &untracked, &self.caches)
+            .map_err(Error::file("read", &place.folder))
     }
 }
 
@@ -328,16 +400,27 @@ fn open(place: &PreparedPlace) -> Result<Folder, Error> {
 
 /// The untracked part of what is at a path.
 fn untracked_at(path: &Path, untracked: &[PathBuf]) -> Vec<PathBuf> {
-    if untracked.iter().any(|untracked| path.starts_with(untracked)) {
+    if untracked
+        .iter()
+        .any(|untracked| path.starts_with(untracked))
+    {
         return vec![path.to_owned()];
     }
-    untracked.iter().filter(|untracked| untracked.starts_with(path)).cloned().collect()
+    untracked
+        .iter()
+        .filter(|untracked| untracked.starts_with(path))
+        .cloned()
+        .collect()
 }
 
 /// Does what waits for the disk away from the loop.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(Error::BrokenOff { why: error.to_string() }),
+        Err(error) => Err(Error::BrokenOff {
+            why: error.to_string(),
+        }),
     }
 }

@@ -14,7 +14,12 @@ const DEEPEST: u32 = 64;
 
 /// Removes what is at these places in a folder; what `caches` covers stays, with the folders on the way to it.
 pub(super) fn remove(folder: &Folder, places: &[PathBuf], caches: &PathPatterns) -> io::Result<()> {
-    let mut removal = Removal { top: folder, caches, moved_up: Vec::new(), number: 0 };
+    let mut removal = Removal {
+        top: folder,
+        caches,
+        moved_up: Vec::new(),
+        number: 0,
+    };
     for place in places {
         if let Some((parent, name)) = folder.parent_of(place)? {
             removal.remove(&parent, name, place, 0)?;
@@ -35,7 +40,9 @@ struct Removal<'a> {
 
 impl Removal<'_> {
     fn remove(&mut self, parent: &Folder, name: &OsStr, path: &Path, depth: u32) -> io::Result<()> {
-        let Some(stat) = parent.stat(name)?.filter(|_| !self.caches.covers(path)) else { return Ok(()) };
+        let Some(stat) = parent.stat(name)?.filter(|_| !self.caches.covers(path)) else {
+            return Ok(());
+        };
         if kind(&stat) != FileType::Directory {
             return Ok(unlinkat(parent, name, AtFlags::empty())?);
         }

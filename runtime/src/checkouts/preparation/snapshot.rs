@@ -60,9 +60,17 @@ impl Snapshot {
             let record: Record = tm_store::run::read_json(&written)?;
             let manifest = manifest_of(&files, &record)?;
             if manifest.digest() != record.digest {
-                return Err(Error::CopiesChanged { folder: files.clone(), changed: files });
+                return Err(Error::CopiesChanged {
+                    folder: files.clone(),
+                    changed: files,
+                });
             }
-            return Ok(Self { checkout, files, record, manifest });
+            return Ok(Self {
+                checkout,
+                files,
+                record,
+                manifest,
+            });
         }
         let mut record = wanted.places()?;
         let mut manifest = Manifest::default();
@@ -73,7 +81,12 @@ impl Snapshot {
             record.digest = manifest.digest();
             tm_store::run::write_json(&written, &record)?;
         }
-        Ok(Self { checkout, files, record, manifest })
+        Ok(Self {
+            checkout,
+            files,
+            record,
+            manifest,
+        })
     }
 
     /// Returns a text that other copies do not have.
@@ -93,16 +106,21 @@ impl Snapshot {
         self.assert_untouched()?;
         let (from, to) = (open(&self.files)?, open(folder)?);
         let moved = Moved::new(&self.checkout, folder);
-        let copying = Copying { left_out: &[], moved: Some(&moved) };
+        let copying = Copying {
+            left_out: &[],
+            moved: Some(&moved),
+        };
         let links = paths(&self.record.linked);
-        let copies = paths(&self.record.copied).chain(links.clone().filter(|_| role == Role::Judge));
+        let copies =
+            paths(&self.record.copied).chain(links.clone().filter(|_| role == Role::Judge));
         for place in copies {
             copying
                 .copy(&from, &to, place)
                 .map_err(|error| Error::file("copy", &folder.join(error.path))(error.source))?;
         }
         for place in links.filter(|_| role == Role::Agent) {
-            self.link(&to, place).map_err(Error::file("link", &folder.join(place)))?;
+            self.link(&to, place)
+                .map_err(Error::file("link", &folder.join(place)))?;
         }
         Ok(())
     }
@@ -115,10 +133,18 @@ impl Snapshot {
     }
 
     fn assert_untouched(&self) -> Result<(), Error> {
-        let differences = self.manifest.differences(&open(&self.files)?, &PathPatterns::default());
+        let differences = self
+            .manifest
+            .differences(&open(&self.files)?, &PathPatterns::default());
         let differences = differences.map_err(Error::file("read", &self.files))?;
-        match differences.changed.or_else(|| differences.added.into_iter().next()) {
-            Some(changed) => Err(Error::CopiesChanged { folder: self.files.clone(), changed }),
+        match differences
+            .changed
+            .or_else(|| differences.added.into_iter().next())
+        {
+            Some(changed) => Err(Error::CopiesChanged {
+                folder: self.files.clone(),
+                changed,
+            }),
             None => Ok(()),
         }
     }
@@ -131,7 +157,12 @@ impl Wanted<'_> {
         let own = self.own_places();
         let is_own = |path: &PathBuf| own.iter().any(|own| path.starts_with(own));
         let find = |patterns: &[String]| -> Result<Vec<PathBuf>, Error> {
-            Ok(self.repository.ignored_paths(patterns)?.into_iter().filter(|path| !is_own(path)).collect())
+            Ok(self
+                .repository
+                .ignored_paths(patterns)?
+                .into_iter()
+                .filter(|path| !is_own(path))
+                .collect())
         };
         let linked = find(self.link)?;
         let mut copied = find(self.copy)?;
@@ -140,7 +171,12 @@ impl Wanted<'_> {
         copied.dedup();
         copied.retain(|path| !linked.iter().any(|linked| path.starts_with(linked)));
         let names = |paths: Vec<PathBuf>| paths.into_iter().map(PathBuf::into_os_string).collect();
-        Ok(Record { version: 1, copied: names(copied), linked: names(linked), digest: String::new() })
+        Ok(Record {
+            version: 1,
+            copied: names(copied),
+            linked: names(linked),
+            digest: String::new(),
+        })
     }
 
     /// tm's own folders that lie in the checkout, from its root.
@@ -161,7 +197,12 @@ impl Record {
 }
 
 /// Copies everything out of the checkout; what a process that died has left is thrown away first.
-fn copy_out(wanted: &Wanted<'_>, record: &Record, folder: &Path, files: &Path) -> Result<(), Error> {
+fn copy_out(
+    wanted: &Wanted<'_>,
+    record: &Record,
+    folder: &Path,
+    files: &Path,
+) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
     removal::remove(&open(folder)?, &["files".into()], &PathPatterns::default())
         .map_err(Error::file("remove", files))?;
@@ -169,9 +210,14 @@ fn copy_out(wanted: &Wanted<'_>, record: &Record, folder: &Path, files: &Path) -
     let root = wanted.repository.checkout_root();
     let (from, to) = (open(root)?, open(files)?);
     let own = wanted.own_places();
-    let copying = Copying { left_out: &own, moved: None };
+    let copying = Copying {
+        left_out: &own,
+        moved: None,
+    };
     for place in paths(&record.copied).chain(paths(&record.linked)) {
-        copying.copy(&from, &to, place).map_err(|error| Error::file("copy", &root.join(error.path))(error.source))?;
+        copying
+            .copy(&from, &to, place)
+            .map_err(|error| Error::file("copy", &root.join(error.path))(error.source))?;
     }
     Ok(())
 }
@@ -180,7 +226,10 @@ fn manifest_of(files: &Path, record: &Record) -> Result<Manifest, Error> {
     if record.is_empty() {
         return Ok(Manifest::default());
     }
-    let places: Vec<PathBuf> = paths(&record.copied).chain(paths(&record.linked)).map(Path::to_owned).collect();
+    let places: Vec<PathBuf> = paths(&record.copied)
+        .chain(paths(&record.linked))
+        .map(Path::to_owned)
+        .collect();
     let manifest = Manifest::take(&open(files)?, &places, &PathPatterns::default());
     manifest.map_err(Error::file("read", files))
 }
@@ -196,9 +245,16 @@ fn paths(names: &[OsString]) -> impl Iterator<Item = &Path> + Clone {
 /// The lines of the file that names what is copied; none where there is no such file, or something else in its place.
 fn include_file(root: &Path) -> Result<Vec<String>, Error> {
     let path = root.join(INCLUDE_FILE);
-    if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+    if !path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file())
+    {
         return Ok(Vec::new());
     }
-    let text = tm_untrusted::read_beginning(&path, INCLUDE_BYTES).map_err(Error::file("read", &path))?;
-    Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+    let text =
+        tm_untrusted::read_beginning(&path, INCLUDE_BYTES).map_err(Error::file("read", &path))?;
+    Ok(String::from_utf8_lossy(&text)
+        .lines()
+        .map(str::to_owned)
+        .collect())
 }

@@ -24,7 +24,10 @@ impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("user");
-        write(&root.join(".gitignore"), "node_modules\n.venv\n.env\ntarget\n");
+        write(
+            &root.join(".gitignore"),
+            "node_modules\n.venv\n.env\ntarget\n",
+        );
         write(&root.join("code"), "code\n");
         let repository = create_repository(&root, "first").expect("a repository");
         Self { folder, repository }
@@ -36,12 +39,21 @@ impl Scene {
 
     fn basis(&self, settings: &str) -> PreparationBasis {
         let all = format!("worktree: {{{settings}}}\n");
-        write(&self.folder.path().join("project/.taskmaster/tm.yaml"), &all);
+        write(
+            &self.folder.path().join("project/.taskmaster/tm.yaml"),
+            &all,
+        );
         let project_root = self.folder.path().join("project");
-        let inputs = tm_config::Inputs { project_root, ..tm_config::Inputs::default() };
+        let inputs = tm_config::Inputs {
+            project_root,
+            ..tm_config::Inputs::default()
+        };
         PreparationBasis {
             repository: self.repository.clone(),
-            settings: tm_config::load(&inputs).expect("settings").settings.worktree,
+            settings: tm_config::load(&inputs)
+                .expect("settings")
+                .settings
+                .worktree,
             folder: self.folder.path().join("run"),
             own_folders: vec![self.user("node_modules/tm-home")],
             environment: EnvironmentRules::default(),
@@ -55,20 +67,38 @@ impl Scene {
 
     /// A checkout with the tracked files and nothing else.
     fn checkout(&self, name: &str, role: Role) -> Checkout {
-        let folder = self.folder.path().canonicalize().expect("a folder").join(name);
+        let folder = self
+            .folder
+            .path()
+            .canonicalize()
+            .expect("a folder")
+            .join(name);
         write(&folder.join("code"), "code\n");
         write(&folder.join(".git"), "gitdir: elsewhere\n");
         let root = folder.clone();
         let untracked: Untracked = Arc::new(move || {
-            let names =
-                fs::read_dir(&root).expect("a folder").map(|entry| PathBuf::from(entry.expect("a name").file_name()));
+            let names = fs::read_dir(&root)
+                .expect("a folder")
+                .map(|entry| PathBuf::from(entry.expect("a name").file_name()));
             Ok(names
-                .filter(|name| !["code", ".git", "tracked"].iter().any(|tracked| name == Path::new(tracked)))
+                .filter(|name| {
+                    !["code", ".git", "tracked"]
+                        .iter()
+                        .any(|tracked| name == Path::new(tracked))
+                })
                 .collect())
         });
-        let place =
-            PreparedPlace { folder, role, log: self.folder.path().join("setup.log"), untracked, variables: Vec::new() };
-        Checkout { place, state: Prepared::default() }
+        let place = PreparedPlace {
+            folder,
+            role,
+            log: self.folder.path().join("setup.log"),
+            untracked,
+            variables: Vec::new(),
+        };
+        Checkout {
+            place,
+            state: Prepared::default(),
+        }
     }
 }
 
@@ -81,19 +111,34 @@ impl Checkout {
         fs::read_to_string(self.path(path)).unwrap_or_else(|error| error.kind().to_string())
     }
 
-    async fn prepare(&mut self, preparation: &Preparation, named_files: &str) -> Option<Unprepared> {
-        match preparation.prepare(&self.place, &mut self.state, named_files).await.expect("prepared") {
+    async fn prepare(
+        &mut self,
+        preparation: &Preparation,
+        named_files: &str,
+    ) -> Option<Unprepared> {
+        match preparation
+            .prepare(&self.place, &mut self.state, named_files)
+            .await
+            .expect("prepared")
+        {
             PrepareReport::WasReady => None,
             PrepareReport::Made { why, .. } => Some(why),
         }
     }
 
     async fn fails(&mut self, preparation: &Preparation) -> Error {
-        preparation.prepare(&self.place, &mut self.state, "").await.expect_err("a failure")
+        preparation
+            .prepare(&self.place, &mut self.state, "")
+            .await
+            .expect_err("a failure")
     }
 
     /// The state of a checkout that was made ready by a command, after somebody has worked there.
-    async fn after(&mut self, preparation: &Preparation, work: impl FnOnce(&Self)) -> Option<Unprepared> {
+    async fn after(
+        &mut self,
+        preparation: &Preparation,
+        work: impl FnOnce(&Self),
+    ) -> Option<Unprepared> {
         assert_eq!(self.prepare(preparation, "").await, Some(Unprepared::New));
         work(self);
         self.prepare(preparation, "").await
@@ -105,28 +150,47 @@ type Work = fn(&Path);
 
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-    File::create(path).and_then(|mut file| file.write_all(text.as_bytes())).expect("written");
+    File::create(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .expect("written");
 }
 
 fn changed(path: &str) -> Unprepared {
     Unprepared::Changed(path.into())
 }
 
-const MAKE: &str =
-    "setup: 'mkdir -p node_modules/a && echo 1 > node_modules/a/x && ln -s a node_modules/b; echo run >> ../runs'";
+const MAKE: &str = "setup: 'mkdir -p node_modules/a && echo 1 > node_modules/a/x && ln -s a node_modules/b; echo run >> ../runs'";
 
 #[tokio::test]
 async fn commands_run_once_and_again_when_the_named_files_differ() {
     let scene = Scene::new();
     let preparation = scene.begin(MAKE);
     let mut judge = scene.checkout("w1", Role::Judge);
-    assert_eq!(judge.prepare(&preparation, "lock 1").await, Some(Unprepared::New));
+    assert_eq!(
+        judge.prepare(&preparation, "lock 1").await,
+        Some(Unprepared::New)
+    );
     assert_eq!(judge.prepare(&preparation, "lock 1").await, None);
-    assert_eq!(judge.prepare(&preparation, "lock 2").await, Some(Unprepared::OtherFiles));
-    assert_eq!((judge.text("../runs").lines().count(), judge.text("node_modules/b/x")), (2, "1\n".to_owned()));
+    assert_eq!(
+        judge.prepare(&preparation, "lock 2").await,
+        Some(Unprepared::OtherFiles)
+    );
+    assert_eq!(
+        (
+            judge.text("../runs").lines().count(),
+            judge.text("node_modules/b/x")
+        ),
+        (2, "1\n".to_owned())
+    );
     let mut other = scene.checkout("w2", Role::Judge);
-    assert_eq!(other.prepare(&preparation, "lock 2").await, Some(Unprepared::New));
-    assert_eq!(preparation.kept(&judge.state, &[]), [Path::new("node_modules")]);
+    assert_eq!(
+        other.prepare(&preparation, "lock 2").await,
+        Some(Unprepared::New)
+    );
+    assert_eq!(
+        preparation.kept(&judge.state, &[]),
+        [Path::new("node_modules")]
+    );
 }
 
 #[tokio::test]
@@ -135,10 +199,16 @@ async fn without_settings_nothing_is_prepared_and_other_files_change_nothing() {
     let preparation = scene.begin("");
     let mut judge = scene.checkout("w", Role::Judge);
     write(&judge.path("node_modules/left"), "by somebody");
-    assert_eq!(judge.prepare(&preparation, "lock 1").await, Some(Unprepared::New));
+    assert_eq!(
+        judge.prepare(&preparation, "lock 1").await,
+        Some(Unprepared::New)
+    );
     assert_eq!(judge.prepare(&preparation, "lock 2").await, None);
     assert!(!judge.path("node_modules").exists() && preparation.kept(&judge.state, &[]).is_empty());
-    assert!(!scene.folder.path().join("run").exists(), "nothing was copied");
+    assert!(
+        !scene.folder.path().join("run").exists(),
+        "nothing was copied"
+    );
 }
 
 #[tokio::test]
@@ -151,7 +221,10 @@ async fn what_is_added_is_removed_and_the_rest_is_not_made_again() {
         symlink("/", judge.path("node_modules/root")).expect("a link");
     });
     assert_eq!(again.await, None);
-    assert!(!judge.path("node_modules/a/evil").exists() && !judge.path("node_modules/root").is_symlink());
+    assert!(
+        !judge.path("node_modules/a/evil").exists()
+            && !judge.path("node_modules/root").is_symlink()
+    );
     assert_eq!(judge.text("node_modules/a/x"), "1\n");
 }
 
@@ -165,9 +238,16 @@ async fn a_file_with_the_size_and_the_time_that_it_had_is_seen() {
         let before = fs::metadata(&path).expect("a file");
         write(&path, "2\n");
         let times = FileTimes::new().set_modified(before.modified().expect("a time"));
-        File::options().append(true).open(&path).and_then(|file| file.set_times(times)).expect("set back");
+        File::options()
+            .append(true)
+            .open(&path)
+            .and_then(|file| file.set_times(times))
+            .expect("set back");
         let after = fs::metadata(&path).expect("a file");
-        assert_eq!((before.len(), before.mtime_nsec(), before.ino()), (after.len(), after.mtime_nsec(), after.ino()));
+        assert_eq!(
+            (before.len(), before.mtime_nsec(), before.ino()),
+            (after.len(), after.mtime_nsec(), after.ino())
+        );
     });
     assert_eq!(again.await, Some(changed("node_modules/a/x")));
     assert_eq!(judge.text("node_modules/a/x"), "1\n");
@@ -176,18 +256,25 @@ async fn a_file_with_the_size_and_the_time_that_it_had_is_seen() {
 #[tokio::test]
 async fn whatever_else_happens_to_prepared_files_is_seen() {
     let works: [(&str, &str, Work); 6] = [
-        ("gone", "node_modules/a/x", |modules| fs::remove_file(modules.join("a/x")).expect("removed")),
+        ("gone", "node_modules/a/x", |modules| {
+            fs::remove_file(modules.join("a/x")).expect("removed")
+        }),
         ("mode", "node_modules/a/x", |modules| {
-            fs::set_permissions(modules.join("a/x"), fs::Permissions::from_mode(0o755)).expect("set");
+            fs::set_permissions(modules.join("a/x"), fs::Permissions::from_mode(0o755))
+                .expect("set");
         }),
         ("link", "node_modules/b", |modules| {
-            fs::remove_file(modules.join("b")).and_then(|()| symlink("a", modules.join("b"))).expect("a link");
+            fs::remove_file(modules.join("b"))
+                .and_then(|()| symlink("a", modules.join("b")))
+                .expect("a link");
         }),
         ("folder", "node_modules/a", |modules| {
             fs::rename(modules.join("a"), modules.join("c")).expect("moved");
             write(&modules.join("a/x"), "1\n");
         }),
-        ("all", "node_modules", |modules| fs::remove_dir_all(modules).expect("removed")),
+        ("all", "node_modules", |modules| {
+            fs::remove_dir_all(modules).expect("removed")
+        }),
         ("unreadable", "node_modules/a", |modules| {
             fs::set_permissions(modules.join("a"), fs::Permissions::from_mode(0o000)).expect("set");
         }),
@@ -231,7 +318,8 @@ async fn what_nobody_can_open_or_name_in_one_path_is_removed() {
     let again = judge.after(&preparation, |judge| {
         write(&judge.path("node_modules/locked/in/x"), "");
         for folder in ["node_modules/locked/in", "node_modules/locked"] {
-            fs::set_permissions(judge.path(folder), fs::Permissions::from_mode(0o000)).expect("set");
+            fs::set_permissions(judge.path(folder), fs::Permissions::from_mode(0o000))
+                .expect("set");
         }
         let mut folder = Folder::open(&judge.path("node_modules")).expect("a folder");
         for _ in 0..200 {
@@ -240,7 +328,12 @@ async fn what_nobody_can_open_or_name_in_one_path_is_removed() {
         mknodat(&folder, "pipe", FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
     });
     assert_eq!(again.await, None);
-    let names = |path: &str| Folder::open(&judge.path(path)).and_then(|folder| folder.names()).expect("names").len();
+    let names = |path: &str| {
+        Folder::open(&judge.path(path))
+            .and_then(|folder| folder.names())
+            .expect("names")
+            .len()
+    };
     assert_eq!((names("node_modules"), names("")), (2, 3));
 }
 
@@ -255,11 +348,17 @@ async fn caches_stay_whoever_wrote_there_and_whatever_is_made_again() {
     });
     assert_eq!(again.await, None);
     write(&judge.path("node_modules/a/x"), "other");
-    assert_eq!(judge.prepare(&preparation, "").await, Some(changed("node_modules/a/x")));
+    assert_eq!(
+        judge.prepare(&preparation, "").await,
+        Some(changed("node_modules/a/x"))
+    );
     assert!(judge.path("target/debug/x").exists() && judge.path("node_modules/.cache/x").exists());
     let untracked = ["target", "node_modules", "other"].map(PathBuf::from);
     let kept = preparation.kept(&judge.state, &untracked);
-    assert!(untracked[..2].iter().all(|path| kept.contains(path)) && !kept.contains(&untracked[2]), "{kept:?}");
+    assert!(
+        untracked[..2].iter().all(|path| kept.contains(path)) && !kept.contains(&untracked[2]),
+        "{kept:?}"
+    );
 }
 
 #[tokio::test]
@@ -270,7 +369,13 @@ async fn a_file_of_the_tree_in_a_prepared_folder_stays() {
     assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));
     write(&judge.path("node_modules/a/tracked"), "by the tree");
     write(&judge.path("node_modules/a/strange/x"), "");
-    let listed = ["node_modules/a/strange", "node_modules/a/x", "node_modules/b"].map(PathBuf::from).to_vec();
+    let listed = [
+        "node_modules/a/strange",
+        "node_modules/a/x",
+        "node_modules/b",
+    ]
+    .map(PathBuf::from)
+    .to_vec();
     judge.place.untracked = Arc::new(move || Ok(listed.clone()));
     assert_eq!(judge.prepare(&preparation, "").await, None);
     assert_eq!(judge.text("node_modules/a/tracked"), "by the tree");
@@ -283,11 +388,23 @@ async fn a_command_that_fails_is_named_with_its_last_lines_and_leaves_nothing() 
     let settings = "setup: ['mkdir node_modules', 'seq 20 && echo \"no such package\" >&2; exit 4', 'touch ../late']";
     let preparation = scene.begin(settings);
     let mut judge = scene.checkout("w", Role::Judge);
-    let Error::Setup(failed) = judge.fails(&preparation).await else { panic!("another error") };
+    let Error::Setup(failed) = judge.fails(&preparation).await else {
+        panic!("another error")
+    };
     assert_eq!(failed.end, SetupEnd::Exited(4));
-    assert_eq!((failed.last_lines.len(), failed.last_lines.last().map(String::as_str)), (12, Some("no such package")));
+    assert_eq!(
+        (
+            failed.last_lines.len(),
+            failed.last_lines.last().map(String::as_str)
+        ),
+        (12, Some("no such package"))
+    );
     let words = failed.to_string();
-    assert!(words.starts_with("set up a worktree: `seq 20") && words.ends_with("\n  20\n  no such package"), "{words}");
+    assert!(
+        words.starts_with("set up a worktree: `seq 20")
+            && words.ends_with("\n  20\n  no such package"),
+        "{words}"
+    );
     assert!(!scene.folder.path().join("late").exists());
     assert!(preparation.kept(&judge.state, &[]).is_empty());
 }
@@ -295,13 +412,21 @@ async fn a_command_that_fails_is_named_with_its_last_lines_and_leaves_nothing() 
 #[tokio::test]
 async fn commands_have_one_limit_together_and_leave_no_process() {
     let scene = Scene::new();
-    let preparation = scene.begin("setup: ['true', 'sleep 1000 & sleep 1000'], setup_timeout: 300ms");
-    let Error::Setup(failed) = scene.checkout("w", Role::Judge).fails(&preparation).await else { panic!("another") };
+    let preparation =
+        scene.begin("setup: ['true', 'sleep 1000 & sleep 1000'], setup_timeout: 300ms");
+    let Error::Setup(failed) = scene.checkout("w", Role::Judge).fails(&preparation).await else {
+        panic!("another")
+    };
     assert_eq!(failed.end, SetupEnd::TimedOut(Duration::from_millis(300)));
     let preparation = scene.begin("setup: [[no-such-program-here]]");
-    let Error::Setup(failed) = scene.checkout("v", Role::Judge).fails(&preparation).await else { panic!("another") };
+    let Error::Setup(failed) = scene.checkout("v", Role::Judge).fails(&preparation).await else {
+        panic!("another")
+    };
     assert!(matches!(failed.end, SetupEnd::NotStarted(_)), "{failed}");
-    assert_eq!(fs::read_dir(scene.folder.path().join("under-way")).map_or(0, Iterator::count), 0);
+    assert_eq!(
+        fs::read_dir(scene.folder.path().join("under-way")).map_or(0, Iterator::count),
+        0
+    );
 }
 
 #[tokio::test]
@@ -309,27 +434,47 @@ async fn commands_find_what_keeps_hooks_away_and_what_they_are_given() {
     let scene = Scene::new();
     let mut basis =
         scene.basis("setup: 'echo $HUSKY $CI $GIVEN $(ls -A $HOME) > node_modules', teardown: 'echo done; exit 3'");
-    basis.environment.added.insert("GIVEN".to_owned(), Some("given".to_owned()));
+    basis
+        .environment
+        .added
+        .insert("GIVEN".to_owned(), Some("given".to_owned()));
     let preparation = Preparation::begin(basis).expect("begun");
     let mut judge = scene.checkout("w", Role::Judge);
     assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));
     let text = judge.text("node_modules");
-    assert!(text.starts_with("0 1 given") && !text.contains("node_modules"), "{text}");
-    let Error::Setup(warning) = preparation.tear_down(&judge.place).await.expect_err("a warning") else {
+    assert!(
+        text.starts_with("0 1 given") && !text.contains("node_modules"),
+        "{text}"
+    );
+    let Error::Setup(warning) = preparation
+        .tear_down(&judge.place)
+        .await
+        .expect_err("a warning")
+    else {
         panic!("another")
     };
-    assert_eq!((warning.end, warning.last_lines), (SetupEnd::Exited(3), vec!["done".to_owned()]));
+    assert_eq!(
+        (warning.end, warning.last_lines),
+        (SetupEnd::Exited(3), vec!["done".to_owned()])
+    );
 }
 
 #[tokio::test]
 async fn ignored_files_are_copied_with_modes_and_times_and_links_stay_links() {
     let scene = Scene::new();
     write(&scene.user("node_modules/a/run"), "run");
-    fs::set_permissions(scene.user("node_modules/a/run"), fs::Permissions::from_mode(0o755)).expect("set");
+    fs::set_permissions(
+        scene.user("node_modules/a/run"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .expect("set");
     symlink("a", scene.user("node_modules/inside")).expect("a link");
     symlink("/etc", scene.user("node_modules/outside")).expect("a link");
     symlink(scene.user("code"), scene.user("node_modules/back")).expect("a link");
-    write(&scene.user("node_modules/script"), &format!("#!{}\n", scene.user(".venv/bin/python").display()));
+    write(
+        &scene.user("node_modules/script"),
+        &format!("#!{}\n", scene.user(".venv/bin/python").display()),
+    );
     write(&scene.user("node_modules/a/.git/config"), "git's own");
     write(&scene.user("node_modules/tm-home/runs"), "tm's own");
     write(&scene.user(".taskmaster/x/.env"), "tm's own");
@@ -337,22 +482,36 @@ async fn ignored_files_are_copied_with_modes_and_times_and_links_stay_links() {
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     for path in ["node_modules/a/run", "node_modules/a"] {
         let times = FileTimes::new().set_modified(long_ago);
-        File::open(scene.user(path)).and_then(|file| file.set_times(times)).expect("set");
+        File::open(scene.user(path))
+            .and_then(|file| file.set_times(times))
+            .expect("set");
     }
     let preparation = scene.begin("copy: [node_modules, .env, code]");
     let mut agent = scene.checkout("w", Role::Agent);
     assert_eq!(agent.prepare(&preparation, "").await, Some(Unprepared::New));
     let copy = fs::metadata(agent.path("node_modules/a/run")).expect("a copy");
-    assert_eq!((copy.mode() & 0o777, copy.modified().expect("a time"), copy.nlink()), (0o755, long_ago, 1));
     assert_eq!(
-        fs::metadata(agent.path("node_modules/a")).and_then(|folder| folder.modified()).expect("a time"),
+        (
+            copy.mode() & 0o777,
+            copy.modified().expect("a time"),
+            copy.nlink()
+        ),
+        (0o755, long_ago, 1)
+    );
+    assert_eq!(
+        fs::metadata(agent.path("node_modules/a"))
+            .and_then(|folder| folder.modified())
+            .expect("a time"),
         long_ago
     );
     let target = |path: &str| fs::read_link(agent.path(path)).expect("a link");
     assert_eq!(target("node_modules/inside"), Path::new("a"));
     assert_eq!(target("node_modules/outside"), Path::new("/etc"));
     assert_eq!(target("node_modules/back"), agent.path("code"));
-    assert_eq!(agent.text("node_modules/script"), format!("#!{}\n", agent.path(".venv/bin/python").display()));
+    assert_eq!(
+        agent.text("node_modules/script"),
+        format!("#!{}\n", agent.path(".venv/bin/python").display())
+    );
     assert_eq!(agent.text(".env"), "SECRET=1");
     for absent in ["node_modules/a/.git", "node_modules/tm-home", ".taskmaster"] {
         assert!(!agent.path(absent).exists(), "{absent}");
@@ -363,7 +522,10 @@ async fn ignored_files_are_copied_with_modes_and_times_and_links_stay_links() {
 #[tokio::test]
 async fn include_file_names_what_is_copied_when_git_ignores_it() {
     let scene = Scene::new();
-    write(&scene.user(".worktreeinclude"), "# needed\n.env\nplain\n!/deep/.env\n");
+    write(
+        &scene.user(".worktreeinclude"),
+        "# needed\n.env\nplain\n!/deep/.env\n",
+    );
     for file in [".env", "plain", "deep/.env", "other/.env"] {
         write(&scene.user(file), file);
     }
@@ -381,9 +543,15 @@ async fn what_is_linked_for_agents_is_copied_for_the_judge_as_it_was_when_the_ru
     let preparation = scene.begin("link: [node_modules]");
     let mut agent = scene.checkout("agent", Role::Agent);
     assert_eq!(agent.prepare(&preparation, "").await, Some(Unprepared::New));
-    assert_eq!(fs::read_link(agent.path("node_modules")).expect("a link"), scene.user("node_modules"));
+    assert_eq!(
+        fs::read_link(agent.path("node_modules")).expect("a link"),
+        scene.user("node_modules")
+    );
     write(&agent.path("node_modules/x"), "evil");
-    assert_eq!(scene.user("node_modules/x"), fs::canonicalize(agent.path("node_modules/x")).expect("the user's"));
+    assert_eq!(
+        scene.user("node_modules/x"),
+        fs::canonicalize(agent.path("node_modules/x")).expect("the user's")
+    );
     let mut judge = scene.checkout("judge", Role::Judge);
     assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));
     assert_eq!(judge.text("node_modules/x"), "good");
@@ -392,11 +560,20 @@ async fn what_is_linked_for_agents_is_copied_for_the_judge_as_it_was_when_the_ru
     assert_eq!(later.prepare(&resumed, "").await, Some(Unprepared::New));
     assert_eq!(later.text("node_modules/x"), "good");
     judge.place.role = Role::Agent;
-    assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::OtherFiles));
+    assert_eq!(
+        judge.prepare(&preparation, "").await,
+        Some(Unprepared::OtherFiles)
+    );
     assert!(judge.path("node_modules").is_symlink());
     judge.place.role = Role::Judge;
-    assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::OtherFiles));
-    assert_eq!((judge.text("node_modules/x"), agent.text("node_modules/x")), ("good".to_owned(), "evil".to_owned()));
+    assert_eq!(
+        judge.prepare(&preparation, "").await,
+        Some(Unprepared::OtherFiles)
+    );
+    assert_eq!(
+        (judge.text("node_modules/x"), agent.text("node_modules/x")),
+        ("good".to_owned(), "evil".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -404,7 +581,10 @@ async fn copies_that_were_changed_since_the_run_began_are_refused() {
     let scene = Scene::new();
     write(&scene.user("node_modules/x"), "good");
     let preparation = scene.begin("copy: [node_modules]");
-    write(&scene.folder.path().join("run/files/node_modules/x"), "evil");
+    write(
+        &scene.folder.path().join("run/files/node_modules/x"),
+        "evil",
+    );
     let error = scene.checkout("w", Role::Judge).fails(&preparation).await;
     assert!(
         matches!(&error, Error::CopiesChanged { changed, .. } if changed == Path::new("node_modules/x")),
@@ -417,7 +597,10 @@ async fn copies_that_were_changed_since_the_run_began_are_refused() {
 async fn copies_that_were_never_finished_are_made_anew() {
     let scene = Scene::new();
     write(&scene.user("node_modules/x"), "good");
-    write(&scene.folder.path().join("run/files/node_modules/x"), "half");
+    write(
+        &scene.folder.path().join("run/files/node_modules/x"),
+        "half",
+    );
     let preparation = scene.begin("copy: [node_modules]");
     let mut judge = scene.checkout("w", Role::Judge);
     assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));

@@ -17,8 +17,10 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const MARKER_SIZE: &str = "7";
 
 /// How programs that are known by name are called.
-const KNOWN: [(&str, &str); 2] =
-    [("mergiraf", "mergiraf merge --git %O %A %B -p %P -l %L"), ("weave", "weave-driver %O %A %B %L %P")];
+const KNOWN: [(&str, &str); 2] = [
+    ("mergiraf", "mergiraf merge --git %O %A %B -p %P -l %L"),
+    ("weave", "weave-driver %O %A %B %L %P"),
+];
 
 /// Has a file merged by the user's program; the inner error says why there is nothing of it.
 pub(super) async fn driven(
@@ -34,24 +36,50 @@ pub(super) async fn driven(
     .await?;
     let command = command_line(driver, &of.path.to_string_lossy());
     if let Err(why) = run(brief, &command, files.path(), "merge-program").await? {
-        return Ok(Err(format!("`git.merge_driver` did not merge `{}`: {why}", of.path.display())));
+        return Ok(Err(format!(
+            "`git.merge_driver` did not merge `{}`: {why}",
+            of.path.display()
+        )));
     }
     let merged = match tm_untrusted::read(&files.path().join("ours"), MOST_BYTES) {
         Ok(merged) => merged,
-        Err(error) => return Ok(Err(format!("what `git.merge_driver` left can't be read: {error}"))),
+        Err(error) => {
+            return Ok(Err(format!(
+                "what `git.merge_driver` left can't be read: {error}"
+            )));
+        }
     };
-    let is_marked = |version: &[u8]| version.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"<<<<<<< "));
+    let is_marked = |version: &[u8]| {
+        version
+            .split(|&byte| byte == b'\n')
+            .any(|line| line.starts_with(b"<<<<<<< "))
+    };
     if is_marked(&merged) && !versions.iter().any(|version| is_marked(version)) {
-        return Ok(Err(format!("`git.merge_driver` left a conflict in `{}`", of.path.display())));
+        return Ok(Err(format!(
+            "`git.merge_driver` left a conflict in `{}`",
+            of.path.display()
+        )));
     }
     Ok(Ok(merged))
 }
 
 /// The command with its placeholders filled in: the files, the size of markers, the path.
 fn command_line(driver: &str, path: &str) -> String {
-    let command = KNOWN.iter().find(|(name, _)| *name == driver).map_or(driver, |(_, command)| command);
-    let values = [("%O", "base"), ("%A", "ours"), ("%B", "theirs"), ("%L", MARKER_SIZE)];
-    let filled = values.iter().fold(command.to_owned(), |filled, (name, value)| filled.replace(name, value));
+    let command = KNOWN
+        .iter()
+        .find(|(name, _)| *name == driver)
+        .map_or(driver, |(_, command)| command);
+    let values = [
+        ("%O", "base"),
+        ("%A", "ours"),
+        ("%B", "theirs"),
+        ("%L", MARKER_SIZE),
+    ];
+    let filled = values
+        .iter()
+        .fold(command.to_owned(), |filled, (name, value)| {
+            filled.replace(name, value)
+        });
     filled.replace("%P", &tm_presets::shell_word(path))
 }
 
@@ -62,7 +90,11 @@ pub(super) async fn locked_again(
     in_conflict: &[String],
     locks: &[&ConflictedText],
 ) -> Result<Result<TreeId, String>, StepError> {
-    let (repository, to_lock, on) = (brief.setup.repository.clone(), tree.clone(), brief.integration_tip());
+    let (repository, to_lock, on) = (
+        brief.setup.repository.clone(),
+        tree.clone(),
+        brief.integration_tip(),
+    );
     let on = on.map_err(|error| StepError::of(&error))?;
     let commit = blocking(move || repository.commit_to_test(&to_lock, &on)).await?;
     let mut checkout = brief.setup.checkouts.unprepared(&commit).await?;
@@ -73,7 +105,9 @@ pub(super) async fn locked_again(
             wrong = Some(format!("`git.lock_files` leaves `{path}` alone"));
             break;
         };
-        let folder = checkout.path().join(lock.path.parent().unwrap_or(Path::new("")));
+        let folder = checkout
+            .path()
+            .join(lock.path.parent().unwrap_or(Path::new("")));
         if let Err(why) = run(brief, &command, &folder, "lock-file").await? {
             wrong = Some(format!("`{path}` could not be made again: {why}"));
             break;
@@ -88,16 +122,28 @@ pub(super) async fn locked_again(
     .await?;
     let (tree, changed) = left;
     let is_lock_in_conflict = |path: &&String| in_conflict.contains(path) && is_lock(brief, path);
-    let others: Vec<&str> = changed.iter().filter(|path| !is_lock_in_conflict(path)).map(String::as_str).collect();
+    let others: Vec<&str> = changed
+        .iter()
+        .filter(|path| !is_lock_in_conflict(path))
+        .map(String::as_str)
+        .collect();
     Ok(match wrong {
         Some(why) => Err(why),
         None if others.is_empty() => Ok(tree),
-        None => Err(format!("making lock files again changed other files, too: {}", others.join(", "))),
+        None => Err(format!(
+            "making lock files again changed other files, too: {}",
+            others.join(", ")
+        )),
     })
 }
 
 /// Runs a command for `sh`; the inner error says how it failed.
-async fn run(brief: &StepContext, command: &str, folder: &Path, name: &str) -> Result<Result<(), String>, StepError> {
+async fn run(
+    brief: &StepContext,
+    command: &str,
+    folder: &Path,
+    name: &str,
+) -> Result<Result<(), String>, StepError> {
     let settings = &brief.setup.settings;
     let place = CommandPlace {
         folder,
@@ -107,7 +153,10 @@ async fn run(brief: &StepContext, command: &str, folder: &Path, name: &str) -> R
         executor: &brief.setup.executor,
         variables: &[],
     };
-    match place.run_all(&[CommandLine::Shell(command.to_owned())]).await {
+    match place
+        .run_all(&[CommandLine::Shell(command.to_owned())])
+        .await
+    {
         Ok(()) => Ok(Ok(())),
         Err(error @ crate::checkouts::preparation::Error::Setup(_)) => Ok(Err(words(&error))),
         Err(error) => Err(StepError::of(&error)),
@@ -120,9 +169,19 @@ mod tests {
 
     #[test]
     fn a_program_is_called_by_its_name_or_as_the_user_says() {
-        assert_eq!(command_line("mergiraf", "a/b.rs"), "mergiraf merge --git base ours theirs -p a/b.rs -l 7");
-        assert_eq!(command_line("mine %O %A %B --name=%P", "a b.rs"), "mine base ours theirs --name='a b.rs'");
-        assert_eq!(command_line("mine %A", "$(x)%O"), "mine ours", "a path is never filled in twice");
+        assert_eq!(
+            command_line("mergiraf", "a/b.rs"),
+            "mergiraf merge --git base ours theirs -p a/b.rs -l 7"
+        );
+        assert_eq!(
+            command_line("mine %O %A %B --name=%P", "a b.rs"),
+            "mine base ours theirs --name='a b.rs'"
+        );
+        assert_eq!(
+            command_line("mine %A", "$(x)%O"),
+            "mine ours",
+            "a path is never filled in twice"
+        );
         assert_eq!(command_line("mine %P", "$(x)%O"), "mine '$(x)%O'");
     }
 }

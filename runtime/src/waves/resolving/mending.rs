@@ -20,16 +20,30 @@ pub(crate) struct Mending {
 impl Mending {
     /// The files that the agent may change.
     pub(crate) fn files(&self) -> Vec<String> {
-        self.open.iter().map(|(of, _)| of.path.to_string_lossy().into_owned()).collect()
+        self.open
+            .iter()
+            .map(|(of, _)| of.path.to_string_lossy().into_owned())
+            .collect()
     }
 
     /// Returns what is wrong with what the agent left; `None` where it may be proven as any work.
-    pub(crate) fn fault(&self, repository: &Repository, left: &TreeId) -> Result<Option<String>, Error> {
+    pub(crate) fn fault(
+        &self,
+        repository: &Repository,
+        left: &TreeId,
+    ) -> Result<Option<String>, Error> {
         let files = self.files();
         let changed = repository.changed_between(&self.tree, left)?;
-        let others: Vec<&str> = changed.iter().filter(|path| !files.contains(path)).map(String::as_str).collect();
+        let others: Vec<&str> = changed
+            .iter()
+            .filter(|path| !files.contains(path))
+            .map(String::as_str)
+            .collect();
         if !others.is_empty() {
-            return Ok(Some(format!("files were changed in which nothing conflicts: {}", others.join(", "))));
+            return Ok(Some(format!(
+                "files were changed in which nothing conflicts: {}",
+                others.join(", ")
+            )));
         }
         for ((_, segments), path) in self.open.iter().zip(&files) {
             let fault = match repository.bytes_in_tree(left, path)?.map(String::from_utf8) {
@@ -52,15 +66,23 @@ pub(crate) fn carried_over(
     proven: &CommitId,
 ) -> Result<Option<Mending>, Error> {
     match repository.merged_as_far(base, proven)? {
-        (tree, None) => Ok(Some(Mending { tree, open: Vec::new() })),
+        (tree, None) => Ok(Some(Mending {
+            tree,
+            open: Vec::new(),
+        })),
         (_, Some(conflict)) => mending(repository, &conflict),
     }
 }
 
 /// Returns what an agent would find of a conflict; `None` where it is not asked: where more than lines is at odds, and
 /// where it would have to write into tests or lock files.
-pub(crate) fn mending(repository: &Repository, conflict: &Conflict) -> Result<Option<Mending>, Error> {
-    let Some(texts) = &conflict.texts else { return Ok(None) };
+pub(crate) fn mending(
+    repository: &Repository,
+    conflict: &Conflict,
+) -> Result<Option<Mending>, Error> {
+    let Some(texts) = &conflict.texts else {
+        return Ok(None);
+    };
     let (mut united, mut open) = (Vec::new(), Vec::new());
     for of in texts {
         let path = of.path.to_string_lossy();
@@ -75,10 +97,15 @@ pub(crate) fn mending(repository: &Repository, conflict: &Conflict) -> Result<Op
     }
     if open.is_empty() {
         // Taking both was not right, so somebody has to look at all of it but the tests.
-        let (tests, others) = united.into_iter().partition(|(file, _)| is_test_path(&file.of.path.to_string_lossy()));
+        let (tests, others) = united
+            .into_iter()
+            .partition(|(file, _)| is_test_path(&file.of.path.to_string_lossy()));
         united = tests;
         let others: Vec<(MergedFile<'_>, Vec<Segment>)> = others;
-        open = others.into_iter().map(|(file, segments)| (file.of.clone(), segments)).collect();
+        open = others
+            .into_iter()
+            .map(|(file, segments)| (file.of.clone(), segments))
+            .collect();
     }
     if open.is_empty() {
         return Ok(None);

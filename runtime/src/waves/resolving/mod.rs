@@ -47,11 +47,18 @@ pub(crate) enum Climbed {
 }
 
 /// Tries one rung on a conflict.
-pub(crate) async fn climb(brief: &StepContext, conflict: &Conflict, rung: Rung) -> Result<Climbed, StepError> {
-    let Some(texts) = &conflict.texts else { return Ok(Climbed::No) };
+pub(crate) async fn climb(
+    brief: &StepContext,
+    conflict: &Conflict,
+    rung: Rung,
+) -> Result<Climbed, StepError> {
+    let Some(texts) = &conflict.texts else {
+        return Ok(Climbed::No);
+    };
     let driver = brief.setup.settings.git.merge_driver.as_deref();
-    let (locks, others): (Vec<&ConflictedText>, Vec<&ConflictedText>) =
-        texts.iter().partition(|of| is_lock(brief, &of.path.to_string_lossy()));
+    let (locks, others): (Vec<&ConflictedText>, Vec<&ConflictedText>) = texts
+        .iter()
+        .partition(|of| is_lock(brief, &of.path.to_string_lossy()));
     let mut merged = Vec::new();
     for of in &others {
         let content = match (rung, driver) {
@@ -62,7 +69,9 @@ pub(crate) async fn climb(brief: &StepContext, conflict: &Conflict, rung: Rung) 
             },
             (Rung::Driver, None) => None,
         };
-        let Some(content) = content else { return Ok(Climbed::No) };
+        let Some(content) = content else {
+            return Ok(Climbed::No);
+        };
         merged.push((*of, content));
     }
     if rung == Rung::Driver && others.is_empty() {
@@ -70,19 +79,35 @@ pub(crate) async fn climb(brief: &StepContext, conflict: &Conflict, rung: Rung) 
     }
     let tree = with(brief, conflict, &merged, &locks).await?;
     if locks.is_empty() {
-        let how = if rung == Rung::Union { Resolution::Union } else { Resolution::Driver };
+        let how = if rung == Rung::Union {
+            Resolution::Union
+        } else {
+            Resolution::Driver
+        };
         return Ok(Climbed::Tree(tree, how));
     }
-    let how = if rung == Rung::Union { Resolution::LockFile } else { Resolution::Driver };
-    Ok(match commands::locked_again(brief, &tree, &conflict.files, &locks).await? {
-        Ok(tree) => Climbed::Tree(tree, how),
-        Err(why) => Climbed::Failed(why),
-    })
+    let how = if rung == Rung::Union {
+        Resolution::LockFile
+    } else {
+        Resolution::Driver
+    };
+    Ok(
+        match commands::locked_again(brief, &tree, &conflict.files, &locks).await? {
+            Ok(tree) => Climbed::Tree(tree, how),
+            Err(why) => Climbed::Failed(why),
+        },
+    )
 }
 
 /// Whether a path is a lock file, by the settings or the table of known ones.
 fn is_lock(brief: &StepContext, path: &str) -> bool {
-    brief.setup.settings.git.lock_files.contains_key(file_name(path)) || lock_file(path).is_some()
+    brief
+        .setup
+        .settings
+        .git
+        .lock_files
+        .contains_key(file_name(path))
+        || lock_file(path).is_some()
 }
 
 /// Returns the command that makes a lock file again; `None` where it is left alone.
@@ -110,12 +135,19 @@ async fn with(
     locks: &[&ConflictedText],
 ) -> Result<TreeId, StepError> {
     let (repository, marked) = (brief.setup.repository.clone(), conflict.marked.clone());
-    let merged: Vec<(ConflictedText, Vec<u8>)> =
-        merged.iter().map(|(of, content)| ((*of).clone(), content.clone())).collect();
+    let merged: Vec<(ConflictedText, Vec<u8>)> = merged
+        .iter()
+        .map(|(of, content)| ((*of).clone(), content.clone()))
+        .collect();
     let locks: Vec<ConflictedText> = locks.iter().map(|lock| (*lock).clone()).collect();
     blocking(move || {
-        let files: Vec<MergedFile<'_>> =
-            merged.iter().map(|(of, content)| MergedFile { of, content: content.clone() }).collect();
+        let files: Vec<MergedFile<'_>> = merged
+            .iter()
+            .map(|(of, content)| MergedFile {
+                of,
+                content: content.clone(),
+            })
+            .collect();
         let tree = repository.with_merged(&marked, &files)?;
         let tree = repository.with_ours(&tree, &locks.iter().collect::<Vec<_>>())?;
         Ok::<_, Error>(tree)

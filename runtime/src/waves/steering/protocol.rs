@@ -75,14 +75,24 @@ impl Ask {
 
     /// Reads a call.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, Reply> {
-        let refused = |reason, why: String| Reply::failed(reason, format!("understand the call: {why}"));
-        let value: Value = serde_json::from_slice(line).map_err(|error| refused("malformed", error.to_string()))?;
+        let refused =
+            |reason, why: String| Reply::failed(reason, format!("understand the call: {why}"));
+        let value: Value = serde_json::from_slice(line)
+            .map_err(|error| refused("malformed", error.to_string()))?;
         match value.get("version").and_then(Value::as_u64) {
             Some(version) if version == u64::from(VERSION) => {}
             Some(other) => {
-                return Err(refused("version", format!("its version is {other}, this tm understands {VERSION}")));
+                return Err(refused(
+                    "version",
+                    format!("its version is {other}, this tm understands {VERSION}"),
+                ));
             }
-            None => return Err(refused("version", format!("it has no `version`, this tm understands {VERSION}"))),
+            None => {
+                return Err(refused(
+                    "version",
+                    format!("it has no `version`, this tm understands {VERSION}"),
+                ));
+            }
         }
         serde_json::from_value(value).map_err(|error| refused("malformed", error.to_string()))
     }
@@ -98,11 +108,21 @@ impl Ask {
             Self::Status | Self::Stop { .. } | Self::Add { .. } | Self::Refused { .. } => None,
             Self::Pause => Some(Request::Pause),
             Self::Resume => Some(Request::Continue),
-            Self::StopTask { task, now } => Some(Request::StopTask { task: task.clone(), order: stop_mode(*now) }),
+            Self::StopTask { task, now } => Some(Request::StopTask {
+                task: task.clone(),
+                order: stop_mode(*now),
+            }),
             Self::Retry { task } => Some(Request::Retry(task.clone())),
             Self::Skip { task, satisfied } => {
-                let dependants = if *satisfied { Dependants::Released } else { Dependants::Blocked };
-                Some(Request::Skip { task: task.clone(), dependants })
+                let dependants = if *satisfied {
+                    Dependants::Released
+                } else {
+                    Dependants::Blocked
+                };
+                Some(Request::Skip {
+                    task: task.clone(),
+                    dependants,
+                })
             }
         }
     }
@@ -148,12 +168,22 @@ pub struct RunStanding {
 impl Reply {
     /// Returns the answer that something was done.
     pub fn done(message: impl Into<String>) -> Self {
-        Self { ok: true, message: message.into(), reason: None, run: None }
+        Self {
+            ok: true,
+            message: message.into(),
+            reason: None,
+            run: None,
+        }
     }
 
     /// Returns the answer that something was not done.
     pub fn failed(reason: &str, message: impl Into<String>) -> Self {
-        Self { ok: false, message: message.into(), reason: Some(reason.to_owned()), run: None }
+        Self {
+            ok: false,
+            message: message.into(),
+            reason: Some(reason.to_owned()),
+            run: None,
+        }
     }
 
     /// Returns the answer of a refusal.
@@ -175,8 +205,14 @@ impl Reply {
 
 impl RunStanding {
     fn of(run_id: &str, scheduler: &Scheduler) -> Self {
-        let count = |wanted: fn(&State) -> bool| scheduler.tasks().filter(|view| wanted(view.state)).count();
-        let status = match (scheduler.ended(), scheduler.stop_reason(), scheduler.is_paused()) {
+        let count = |wanted: fn(&State) -> bool| {
+            scheduler.tasks().filter(|view| wanted(view.state)).count()
+        };
+        let status = match (
+            scheduler.ended(),
+            scheduler.stop_reason(),
+            scheduler.is_paused(),
+        ) {
             (Some(status), _, _) => RunStatus::as_str(status),
             (None, Some(_), _) => "stopping",
             (None, None, true) => "paused",
@@ -201,7 +237,11 @@ fn line(value: &impl Serialize) -> String {
         #[serde(flatten)]
         value: &'a T,
     }
-    let mut line = serde_json::to_string(&Versioned { version: VERSION, value }).expect("plain values become JSON");
+    let mut line = serde_json::to_string(&Versioned {
+        version: VERSION,
+        value,
+    })
+    .expect("plain values become JSON");
     line.push('\n');
     line
 }
@@ -215,12 +255,24 @@ mod tests {
         let task = TaskId::from("3:red");
         for (ask, text) in [
             (Ask::Pause, r#"{"version":1,"do":"pause"}"#),
-            (Ask::Stop { now: true }, r#"{"version":1,"do":"stop","now":true}"#),
             (
-                Ask::StopTask { task: task.clone(), now: false },
+                Ask::Stop { now: true },
+                r#"{"version":1,"do":"stop","now":true}"#,
+            ),
+            (
+                Ask::StopTask {
+                    task: task.clone(),
+                    now: false,
+                },
                 r#"{"version":1,"do":"stop-task","task":"3:red","now":false}"#,
             ),
-            (Ask::Skip { task, satisfied: true }, r#"{"version":1,"do":"skip","task":"3:red","satisfied":true}"#),
+            (
+                Ask::Skip {
+                    task,
+                    satisfied: true,
+                },
+                r#"{"version":1,"do":"skip","task":"3:red","satisfied":true}"#,
+            ),
         ] {
             assert_eq!(ask.line(), format!("{text}\n"));
             assert_eq!(Ask::parse(text.as_bytes()), Ok(ask));
@@ -230,7 +282,13 @@ mod tests {
     #[test]
     fn what_is_left_out_is_the_gentle_way() {
         let parsed = Ask::parse(br#"{"version":1,"do":"stop-task","task":"3","later":"keys"}"#);
-        assert_eq!(parsed, Ok(Ask::StopTask { task: "3".into(), now: false }));
+        assert_eq!(
+            parsed,
+            Ok(Ask::StopTask {
+                task: "3".into(),
+                now: false
+            })
+        );
     }
 
     #[test]
@@ -244,7 +302,11 @@ mod tests {
             (br#"{"version":1,"do":"retry"}"#, "malformed"),
         ] {
             let reply = Ask::parse(line).expect_err("a refusal");
-            assert_eq!((reply.ok, reply.reason.as_deref()), (false, Some(reason)), "{reply:?}");
+            assert_eq!(
+                (reply.ok, reply.reason.as_deref()),
+                (false, Some(reason)),
+                "{reply:?}"
+            );
         }
     }
 }

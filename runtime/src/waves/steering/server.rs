@@ -46,24 +46,40 @@ impl SteeringSocket {
     ///
     /// # Errors
     /// There is no place for a socket. The run goes on without.
-    pub fn open(project: &ProjectDirectory, steers: mpsc::UnboundedSender<Steer>) -> Result<Self, tm_store::Error> {
-        let runtime_folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
-        let others: Vec<PathBuf> =
-            runtime_folder.map(PathBuf::from).into_iter().chain([std::env::temp_dir(), "/tmp".into()]).collect();
+    pub fn open(
+        project: &ProjectDirectory,
+        steers: mpsc::UnboundedSender<Steer>,
+    ) -> Result<Self, tm_store::Error> {
+        let runtime_folder =
+            std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+        let others: Vec<PathBuf> = runtime_folder
+            .map(PathBuf::from)
+            .into_iter()
+            .chain([std::env::temp_dir(), "/tmp".into()])
+            .collect();
         let (control, listener) = ControlSocket::open(project, &others, |path| {
             let listener = StdListener::bind(path)?;
             listener.set_nonblocking(true)?;
             UnixListener::from_std(listener)
         })?;
         let answering = Arc::default();
-        let way_in = WayIn { steers, repository: project.repository().map(Into::into) };
-        Ok(Self { server: tokio::spawn(accept(listener, way_in, Arc::clone(&answering))), answering, control })
+        let way_in = WayIn {
+            steers,
+            repository: project.repository().map(Into::into),
+        };
+        Ok(Self {
+            server: tokio::spawn(accept(listener, way_in, Arc::clone(&answering))),
+            answering,
+            control,
+        })
     }
 
     /// Closes and removes it once those who have asked are answered.
     pub async fn close(self) {
         // A caller that does not read has waited long enough.
-        let _too_slow = tokio::time::timeout(LAST_WORDS, self.answering.write()).await.is_err();
+        let _too_slow = tokio::time::timeout(LAST_WORDS, self.answering.write())
+            .await
+            .is_err();
     }
 
     /// Returns where it is.
@@ -102,7 +118,10 @@ async fn accept(listener: UnixListener, way_in: WayIn, answering: Arc<RwLock<()>
     // Connections end with the listener, since they are dropped with it.
     let mut callers = tokio::task::JoinSet::new();
     loop {
-        let seat = Arc::clone(&candidates).acquire_owned().await.expect("the semaphore is never closed");
+        let seat = Arc::clone(&candidates)
+            .acquire_owned()
+            .await
+            .expect("the semaphore is never closed");
         while callers.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) if is_ours(&stream) => {
@@ -126,12 +145,18 @@ async fn accept(listener: UnixListener, way_in: WayIn, answering: Arc<RwLock<()>
 
 /// Whether the caller is the user whose run this is, whatever the permissions of the socket let through.
 fn is_ours(stream: &UnixStream) -> bool {
-    stream.peer_cred().is_ok_and(|caller| caller.uid() == rustix::process::geteuid().as_raw())
+    stream
+        .peer_cred()
+        .is_ok_and(|caller| caller.uid() == rustix::process::geteuid().as_raw())
 }
 
 /// Who calls, by the process that opened the connection.
 async fn caller(stream: &UnixStream, repository: Option<Arc<Path>>) -> Caller {
-    let Some(pid) = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok()) else {
+    let Some(pid) = stream
+        .peer_cred()
+        .ok()
+        .and_then(|peer| u32::try_from(peer.pid()?).ok())
+    else {
         return Caller::Gone;
     };
     let look = move || {
@@ -142,7 +167,9 @@ async fn caller(stream: &UnixStream, repository: Option<Arc<Path>>) -> Caller {
         let repository = repository.unwrap_or_else(|| Path::new("").into());
         caller_of_own_run(&lineage, &repository).map_or(Caller::User, Caller::Agent)
     };
-    tokio::task::spawn_blocking(look).await.unwrap_or(Caller::Gone)
+    tokio::task::spawn_blocking(look)
+        .await
+        .unwrap_or(Caller::Gone)
 }
 
 async fn converse(stream: UnixStream, way_in: WayIn, answering: &RwLock<()>) -> io::Result<()> {
@@ -151,12 +178,18 @@ async fn converse(stream: UnixStream, way_in: WayIn, answering: &RwLock<()>) -> 
     let mut reader = BufReader::new(reader);
     loop {
         let mut line = Vec::new();
-        let Ok(read) = tokio::time::timeout(SILENCE, next_line(&mut reader, &mut line)).await else { return Ok(()) };
+        let Ok(read) = tokio::time::timeout(SILENCE, next_line(&mut reader, &mut line)).await
+        else {
+            return Ok(());
+        };
         if read? == 0 {
             return Ok(());
         }
         if line.last() != Some(&b'\n') && line.len() as u64 >= LONGEST {
-            let reply = Reply::failed("malformed", format!("understand the call: it is longer than {LONGEST} bytes"));
+            let reply = Reply::failed(
+                "malformed",
+                format!("understand the call: it is longer than {LONGEST} bytes"),
+            );
             return answer(&mut writer, &reply).await;
         }
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -188,11 +221,17 @@ async fn hear(ask: Ask, caller: &Caller, steers: &mpsc::UnboundedSender<Steer>) 
     };
     match caller {
         Caller::User => put(ask, steers).await,
-        Caller::Gone => Reply::failed("agent", format!("`{what}`: refused, because nobody can tell who asks")),
+        Caller::Gone => Reply::failed(
+            "agent",
+            format!("`{what}`: refused, because nobody can tell who asks"),
+        ),
         Caller::Agent(agent) => {
             let message = format!("`{what}`: refused, because it is called from within {agent}");
             let (sender, noted) = oneshot::channel();
-            if steers.send(Steer::Refused(agent.clone(), what, sender)).is_ok() {
+            if steers
+                .send(Steer::Refused(agent.clone(), what, sender))
+                .is_ok()
+            {
                 // A run that is over notes nothing.
                 let _over = noted.await;
             }
@@ -232,10 +271,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let git_dir = folder.path().join(".git");
         std::fs::create_dir(&git_dir).unwrap();
-        let project = Home::new(folder.path().join("home")).project(&git_dir).unwrap();
+        let project = Home::new(folder.path().join("home"))
+            .project(&git_dir)
+            .unwrap();
         project.create().unwrap();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        Scene { _folder: folder, project, runtime }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        Scene {
+            _folder: folder,
+            project,
+            runtime,
+        }
     }
 
     /// A run that answers each call with what was asked.
@@ -246,7 +295,9 @@ mod tests {
                 reply.send(Reply::done(format!("{ask:?}"))).unwrap();
             }
         });
-        scene.runtime.block_on(async { SteeringSocket::open(&scene.project, sender).unwrap() })
+        scene
+            .runtime
+            .block_on(async { SteeringSocket::open(&scene.project, sender).unwrap() })
     }
 
     #[test]
@@ -257,7 +308,9 @@ mod tests {
             for number in 0..100 {
                 let project = &scene.project;
                 scope.spawn(move || {
-                    let ask = Ask::Retry { task: number.to_string().into() };
+                    let ask = Ask::Retry {
+                        task: number.to_string().into(),
+                    };
                     assert_eq!(call(project, &ask).unwrap().message, format!("{ask:?}"));
                 });
             }
@@ -268,8 +321,10 @@ mod tests {
     fn agents_and_whoever_is_gone_may_look_and_not_steer() {
         let scene = scene();
         let (sender, mut receiver) = mpsc::unbounded_channel();
-        let agent =
-            AgentCaller { run: Some("r-1".into()), attempt: Some(("3".into(), tm_scheduler::AttemptNumber(2))) };
+        let agent = AgentCaller {
+            run: Some("r-1".into()),
+            attempt: Some(("3".into(), tm_scheduler::AttemptNumber(2))),
+        };
         scene.runtime.spawn(async move {
             while let Some(steer) = receiver.recv().await {
                 match steer {
@@ -284,9 +339,10 @@ mod tests {
                 }
             }
         });
-        for (caller, words) in
-            [(Caller::Gone, "who asks"), (Caller::Agent(agent), "attempt 2 of task `3` of the run r-1")]
-        {
+        for (caller, words) in [
+            (Caller::Gone, "who asks"),
+            (Caller::Agent(agent), "attempt 2 of task `3` of the run r-1"),
+        ] {
             let hear = |ask| scene.runtime.block_on(hear(ask, &caller, &sender));
             let reply = hear(Ask::Stop { now: true });
             assert_eq!((reply.ok, reply.reason.as_deref()), (false, Some("agent")));
@@ -303,16 +359,28 @@ mod tests {
         let mut silent = connect();
         silent.write_all(b"{\"version\":1,").unwrap();
         let mut garbled = connect();
-        garbled.write_all(b"\xff\xfe\n\n{}\n{\"version\":1,\"do\":\"pause\"}\n").unwrap();
-        let replies: Vec<String> = std::io::BufReader::new(garbled).lines().take(3).map(|line| line.unwrap()).collect();
-        assert!(replies[0].contains("malformed") && replies[1].contains("version"), "{replies:?}");
+        garbled
+            .write_all(b"\xff\xfe\n\n{}\n{\"version\":1,\"do\":\"pause\"}\n")
+            .unwrap();
+        let replies: Vec<String> = std::io::BufReader::new(garbled)
+            .lines()
+            .take(3)
+            .map(|line| line.unwrap())
+            .collect();
+        assert!(
+            replies[0].contains("malformed") && replies[1].contains("version"),
+            "{replies:?}"
+        );
         assert_eq!(replies[2], r#"{"version":1,"ok":true,"message":"Pause"}"#);
         let mut endless = connect();
         // The run may close the connection while this is still being written.
         let _closed = endless.write_all(&vec![b'x'; 200_000]);
         let mut words = String::new();
         let _closed = endless.read_to_string(&mut words);
-        assert!(words.is_empty() || words.contains("longer than 65536 bytes"), "{words}");
+        assert!(
+            words.is_empty() || words.contains("longer than 65536 bytes"),
+            "{words}"
+        );
         assert!(call(&scene.project, &Ask::Status).unwrap().ok);
     }
 
@@ -320,26 +388,39 @@ mod tests {
     fn whoever_has_asked_is_answered_before_the_socket_closes() {
         let scene = scene();
         let (sender, mut receiver) = mpsc::unbounded_channel();
-        let socket = scene.runtime.block_on(async { SteeringSocket::open(&scene.project, sender).unwrap() });
+        let socket = scene
+            .runtime
+            .block_on(async { SteeringSocket::open(&scene.project, sender).unwrap() });
         std::thread::scope(|scope| {
             let caller = scope.spawn(|| call(&scene.project, &Ask::Stop { now: true }));
             scene.runtime.block_on(async {
-                let Some(Steer::Ask(_, reply)) = receiver.recv().await else { panic!("a call was made") };
+                let Some(Steer::Ask(_, reply)) = receiver.recv().await else {
+                    panic!("a call was made")
+                };
                 reply.send(Reply::done("asked the run to stop")).unwrap();
                 socket.close().await;
             });
             assert!(caller.join().unwrap().unwrap().ok);
         });
-        assert!(matches!(call(&scene.project, &Ask::Status), Err(CallError::Nobody)));
+        assert!(matches!(
+            call(&scene.project, &Ask::Status),
+            Err(CallError::Nobody)
+        ));
     }
 
     #[test]
     fn nobody_answers_before_and_after_a_run() {
         let scene = scene();
-        assert!(matches!(call(&scene.project, &Ask::Status), Err(CallError::Nobody)));
+        assert!(matches!(
+            call(&scene.project, &Ask::Status),
+            Err(CallError::Nobody)
+        ));
         let socket = echo(&scene);
         assert!(call(&scene.project, &Ask::Status).unwrap().ok);
         drop(socket);
-        assert!(matches!(call(&scene.project, &Ask::Status), Err(CallError::Nobody)));
+        assert!(matches!(
+            call(&scene.project, &Ask::Status),
+            Err(CallError::Nobody)
+        ));
     }
 }

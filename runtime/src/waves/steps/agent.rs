@@ -26,7 +26,14 @@ pub(crate) async fn run_agent(
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
 ) -> StepDone {
-    Box::pin(see_to_its_end(brief, worktree, timeout_ms, orders, Start::New)).await
+    Box::pin(see_to_its_end(
+        brief,
+        worktree,
+        timeout_ms,
+        orders,
+        Start::New,
+    ))
+    .await
 }
 
 pub(crate) async fn adopt(
@@ -35,7 +42,14 @@ pub(crate) async fn adopt(
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
 ) -> StepDone {
-    Box::pin(see_to_its_end(brief, worktree, timeout_ms, orders, Start::Adopt)).await
+    Box::pin(see_to_its_end(
+        brief,
+        worktree,
+        timeout_ms,
+        orders,
+        Start::Adopt,
+    ))
+    .await
 }
 
 async fn see_to_its_end(
@@ -55,7 +69,13 @@ async fn see_to_its_end(
         Err(trouble) => return brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
     let ran = match command_of(&brief, &worktree, timeout_ms).await {
-        Ok(command) => brief.run_agent(start, command, orders, |progress| brief.tell_agent(progress)).await,
+        Ok(command) => {
+            brief
+                .run_agent(start, command, orders, |progress| {
+                    brief.tell_agent(progress)
+                })
+                .await
+        }
         Err(trouble) => Err(trouble),
     };
     let mut report = match ran {
@@ -65,7 +85,9 @@ async fn see_to_its_end(
             return brief.done(answer, Some(worktree));
         }
     };
-    report.noticed.extend(brief.setup.checkouts.look_at_hooks().await);
+    report
+        .noticed
+        .extend(brief.setup.checkouts.look_at_hooks().await);
     report.noticed.extend(set_back_statuses(&brief).await);
     collect_learnings(&brief);
     clean_what_it_wrote(&brief);
@@ -73,10 +95,18 @@ async fn see_to_its_end(
 }
 
 /// What starts the agent: to do the task, or to put its proven work together with what has landed.
-async fn command_of(brief: &StepContext, worktree: &Worktree, timeout_ms: u64) -> Result<AgentCommand, StepError> {
+async fn command_of(
+    brief: &StepContext,
+    worktree: &Worktree,
+    timeout_ms: u64,
+) -> Result<AgentCommand, StepError> {
     let (inner, base) = (brief.clone(), worktree.base().clone());
     let mending = blocking(move || inner.mending(&base)).await?;
-    let prompt = if mending.is_some() { Prompt::Resolve } else { prompt_of(brief.phase()) };
+    let prompt = if mending.is_some() {
+        Prompt::Resolve
+    } else {
+        prompt_of(brief.phase())
+    };
     let open = mending.map(|mending| mending.files()).unwrap_or_default();
     command(brief, worktree.path(), timeout_ms, prompt, open).await
 }
@@ -84,7 +114,9 @@ async fn command_of(brief: &StepContext, worktree: &Worktree, timeout_ms: u64) -
 /// Looks whether somebody changed statuses of the run, and says so.
 async fn set_back_statuses(brief: &StepContext) -> Vec<String> {
     let (ledger, setup) = (Arc::clone(&brief.ledger), Arc::clone(&brief.setup));
-    let noticed = tokio::task::spawn_blocking(move || ledger.set_back(&setup)).await.unwrap_or_default();
+    let noticed = tokio::task::spawn_blocking(move || ledger.set_back(&setup))
+        .await
+        .unwrap_or_default();
     for words in &noticed {
         brief.tell_warning(format!("{words} (noticed after {})", brief.id()));
     }
@@ -102,9 +134,17 @@ pub(super) async fn command(
     let recipe = brief.recipe();
     let red_files = red_files(brief).await?;
     let rejected = rejected_work(brief).await?;
-    let context = PromptContext { conflicted: in_conflict, ..prompt_context(brief, worktree, red_files, rejected) };
-    let own_prompts = brief.setup.repository.checkout_root().join(".taskmaster/prompts");
-    let prompt = tm_presets::render(prompt, &context, &own_prompts).map_err(|error| StepError::of(&error))?;
+    let context = PromptContext {
+        conflicted: in_conflict,
+        ..prompt_context(brief, worktree, red_files, rejected)
+    };
+    let own_prompts = brief
+        .setup
+        .repository
+        .checkout_root()
+        .join(".taskmaster/prompts");
+    let prompt = tm_presets::render(prompt, &context, &own_prompts)
+        .map_err(|error| StepError::of(&error))?;
     let launch = Launch {
         recipe,
         executor: &brief.setup.executor,
@@ -126,7 +166,9 @@ pub(super) async fn command(
 
 /// The files that RED changed, for GREEN's prompt.
 async fn red_files(brief: &StepContext) -> Result<Vec<String>, StepError> {
-    let Some(red) = brief.red.clone() else { return Ok(Vec::new()) };
+    let Some(red) = brief.red.clone() else {
+        return Ok(Vec::new());
+    };
     let repository = brief.setup.repository.clone();
     let changes = blocking(move || repository.changed_files(&red.base, &red.commit)).await?;
     Ok(changes.into_iter().map(|change| change.path).collect())
@@ -134,13 +176,25 @@ async fn red_files(brief: &StepContext) -> Result<Vec<String>, StepError> {
 
 /// Earlier work on the task that people rejected, and whether the agent finds it in its worktree.
 async fn rejected_work(brief: &StepContext) -> Result<Vec<RejectedWork>, StepError> {
-    let Some(rejections) = brief.setup.rejections.get(&brief.planned.backlog_id).cloned() else {
+    let Some(rejections) = brief
+        .setup
+        .rejections
+        .get(&brief.planned.backlog_id)
+        .cloned()
+    else {
         return Ok(Vec::new());
     };
-    let (repository, base) = (brief.setup.repository.clone(), brief.place.as_ref().map(|place| place.base.clone()));
+    let (repository, base) = (
+        brief.setup.repository.clone(),
+        brief.place.as_ref().map(|place| place.base.clone()),
+    );
     let is_in_base = move |rejection: &Rejection| {
         // A commit that is not there any more is in no base.
-        base.as_ref().is_some_and(|base| repository.is_ancestor(&rejection.commit, base).unwrap_or(false))
+        base.as_ref().is_some_and(|base| {
+            repository
+                .is_ancestor(&rejection.commit, base)
+                .unwrap_or(false)
+        })
     };
     let work = tokio::task::spawn_blocking(move || {
         let of = |rejection: Rejection| RejectedWork {
@@ -151,7 +205,8 @@ async fn rejected_work(brief: &StepContext) -> Result<Vec<RejectedWork>, StepErr
         };
         rejections.into_iter().map(of).collect()
     });
-    work.await.map_err(|error| StepError::of_task(error.to_string()))
+    work.await
+        .map_err(|error| StepError::of_task(error.to_string()))
 }
 
 pub(super) fn placeholders(brief: &StepContext) -> Vec<(&'static str, String)> {
@@ -168,7 +223,10 @@ pub(super) fn placeholders(brief: &StepContext) -> Vec<(&'static str, String)> {
 /// The variables by which every process of the attempt is known, and unlike those of any other.
 pub(super) fn marks(brief: &StepContext) -> Vec<(String, String)> {
     vec![
-        ("TM_RUN_ID".to_owned(), brief.setup.header.run_id.to_string()),
+        (
+            "TM_RUN_ID".to_owned(),
+            brief.setup.header.run_id.to_string(),
+        ),
         ("TM_TASK_ID".to_owned(), brief.id().to_string()),
         ("TM_ATTEMPT".to_owned(), brief.attempt.to_string()),
     ]
@@ -179,14 +237,21 @@ pub(super) fn variables(brief: &StepContext, worktree: &Path) -> Vec<(OsString, 
         ("TM_PHASE".into(), brief.phase().as_str().into()),
         ("TM_TAG".into(), brief.setup.header.tag.as_str().into()),
         // By this, tm knows whose run what the agent starts must not steer.
-        (REPOSITORY.into(), brief.setup.repository.common_dir().into()),
+        (
+            REPOSITORY.into(),
+            brief.setup.repository.common_dir().into(),
+        ),
     ];
     let slot = brief.setup.checkouts.variables(worktree);
     let without_hooks = NO_HOOKS.map(|(name, value)| (name.into(), value.into()));
     own.into_iter()
         .chain(without_hooks)
         .chain(slot)
-        .chain(marks(brief).into_iter().map(|(name, value)| (name.into(), value.into())))
+        .chain(
+            marks(brief)
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into())),
+        )
         .collect()
 }
 
@@ -207,7 +272,9 @@ const FOUND_OUT_BYTES: u64 = 64 * 1024;
 /// Takes secrets and orders to the terminal out of what the agent wrote for tm, which people and programs read later.
 fn clean_what_it_wrote(brief: &StepContext) {
     for path in [brief.directory.result(), brief.directory.context()] {
-        let Ok(bytes) = tm_untrusted::read(&path, CLEANED_BYTES) else { continue };
+        let Ok(bytes) = tm_untrusted::read(&path, CLEANED_BYTES) else {
+            continue;
+        };
         let text = String::from_utf8_lossy(&bytes);
         let clean = tm_untrusted::clean(&text);
         if clean != text
@@ -224,14 +291,22 @@ fn collect_learnings(brief: &StepContext) {
     let text = match tm_untrusted::read_beginning(&brief.directory.context(), FOUND_OUT_BYTES) {
         Ok(bytes) => tm_untrusted::clean(&String::from_utf8_lossy(&bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-        Err(error) => return brief.tell_output(format!("what the agent found out could not be read: {error}")),
+        Err(error) => {
+            return brief.tell_output(format!(
+                "what the agent found out could not be read: {error}"
+            ));
+        }
     };
     if text.trim().is_empty() {
         return;
     }
     let entry = entry(brief.id(), &brief.planned.title, &text);
     let path = brief.setup.directory.context();
-    if let Err(error) = tm_untrusted::append(&path).and_then(|mut file| file.write_all(entry.as_bytes())) {
-        brief.tell_output(format!("what the agent found out could not be kept: {error}"));
+    if let Err(error) =
+        tm_untrusted::append(&path).and_then(|mut file| file.write_all(entry.as_bytes()))
+    {
+        brief.tell_output(format!(
+            "what the agent found out could not be kept: {error}"
+        ));
     }
 }

@@ -25,7 +25,11 @@ pub(super) const REFACTOR: &str = "refactor";
 
 /// A commit that the disk or a lock refused is tried again after these pauses; git is not told to, since a commit must
 /// not be made twice.
-const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(450), Duration::from_secs(4)];
+const AGAIN_AFTER: [Duration; 3] = [
+    Duration::from_millis(50),
+    Duration::from_millis(450),
+    Duration::from_secs(4),
+];
 
 pub(crate) async fn commit(
     brief: StepContext,
@@ -36,19 +40,43 @@ pub(crate) async fn commit(
         Ok(worktree) => worktree,
         Err(answer) => return brief.done(answer, None),
     };
-    let tree = brief.record.as_ref().and_then(|record| record.proof.as_ref()).and_then(|proof| proof.tree.clone());
+    let tree = brief
+        .record
+        .as_ref()
+        .and_then(|record| record.proof.as_ref())
+        .and_then(|proof| proof.tree.clone());
     let Some(tree) = tree else {
         let why = "which tree was proven is not known any more".to_owned();
         return brief.done(Answer::WorkLost(why), Some(worktree));
     };
-    let proven = Proven { tree: TreeId::new(tree), phase: brief.phase().as_str() };
+    let proven = Proven {
+        tree: TreeId::new(tree),
+        phase: brief.phase().as_str(),
+    };
     let answer = match committed(&brief, &worktree, proven, worktree.base(), &measurements).await {
-        Ok(Committed { commit, proof, note: None }) => Answer::Committed { commit, proof: proof.map(Box::new) },
-        Ok(Committed { commit, proof, note: Some(note) }) => {
-            let seen = brief.record.as_ref().and_then(|record| record.proof.clone());
+        Ok(Committed {
+            commit,
+            proof,
+            note: None,
+        }) => Answer::Committed {
+            commit,
+            proof: proof.map(Box::new),
+        },
+        Ok(Committed {
+            commit,
+            proof,
+            note: Some(note),
+        }) => {
+            let seen = brief
+                .record
+                .as_ref()
+                .and_then(|record| record.proof.clone());
             let mut proof = proof.or(seen).unwrap_or_default();
             proof.notes.push(note);
-            Answer::Committed { commit, proof: Some(Box::new(proof)) }
+            Answer::Committed {
+                commit,
+                proof: Some(Box::new(proof)),
+            }
         }
         Err(NotCommitted::Refused(why)) => Answer::CommitRefused(why),
         Err(NotCommitted::StepError(trouble)) => trouble.answer(Answer::CommitRefused),
@@ -111,28 +139,53 @@ pub(super) async fn committed(
     } else {
         let work = work(brief, on.clone(), hooked.tree.clone()).await?;
         let proof = prove_work(&work, measurements).await?;
-        let phase = if proven.phase == REFACTOR { GatePhase::Refactor } else { gate_phase(brief.phase()) };
+        let phase = if proven.phase == REFACTOR {
+            GatePhase::Refactor
+        } else {
+            gate_phase(brief.phase())
+        };
         let before = [on.clone()];
-        let gated_work = Gated { phase, before: &before, tree: &hooked.tree };
+        let gated_work = Gated {
+            phase,
+            before: &before,
+            tree: &hooked.tree,
+        };
         let proof = gated(brief, &gated_work, proof, measurements).await?;
         if !proof.holds() {
-            let why =
-                format!("the project's commit hooks changed the work, and then it does not hold:\n{}", proof.evidence);
+            let why = format!(
+                "the project's commit hooks changed the work, and then it does not hold:\n{}",
+                proof.evidence
+            );
             return Err(NotCommitted::Refused(why));
         }
         if !brief.setup.parts.is_empty() {
             // What the hooks changed may lie in other parts, and then other commands have judged it.
-            let proven = Proven { tree: hooked.tree.clone(), phase: proven.phase };
-            hooked.message = with_own_trailers(&hooked.message, &self::message(brief, &proven, on).await?);
+            let proven = Proven {
+                tree: hooked.tree.clone(),
+                phase: proven.phase,
+            };
+            hooked.message =
+                with_own_trailers(&hooked.message, &self::message(brief, &proven, on).await?);
         }
         Some(proof)
     };
     let History { tip, note } = tokio::task::block_in_place(|| history(brief, worktree, on))?;
     let parents: Vec<&CommitId> = std::iter::once(on).chain(&tip).collect();
     for pause in AGAIN_AFTER.into_iter().map(Some).chain([None]) {
-        match (tokio::task::block_in_place(|| commit_now(brief, worktree, &hooked, &parents)), pause) {
-            (Ok(commit), _) => return Ok(Committed { commit, proof, note }),
-            (Err(error), Some(pause)) if error.is_of_surroundings() => tokio::time::sleep(pause).await,
+        match (
+            tokio::task::block_in_place(|| commit_now(brief, worktree, &hooked, &parents)),
+            pause,
+        ) {
+            (Ok(commit), _) => {
+                return Ok(Committed {
+                    commit,
+                    proof,
+                    note,
+                });
+            }
+            (Err(error), Some(pause)) if error.is_of_surroundings() => {
+                tokio::time::sleep(pause).await
+            }
             (Err(error), _) => return Err(refused(error)),
         }
     }
@@ -161,26 +214,48 @@ async fn hooked(
     message: String,
     measurements: &TestResultCache,
 ) -> Result<Hooked, NotCommitted> {
-    let unchanged = Hooked { tree: proven.tree.clone(), message };
+    let unchanged = Hooked {
+        tree: proven.tree.clone(),
+        message,
+    };
     let is_red = proven.phase == Phase::Red.as_str();
     if !runs_hooks(brief, is_red) || !brief.setup.repository.may_have_hooks(HookedWork::Commit) {
         return Ok(unchanged);
     }
-    let (repository, tree, parent) = (brief.setup.repository.clone(), proven.tree.clone(), on.clone());
+    let (repository, tree, parent) = (
+        brief.setup.repository.clone(),
+        proven.tree.clone(),
+        on.clone(),
+    );
     let commit = blocking(move || repository.commit_to_test(&tree, &parent)).await?;
-    let mut checkout = measurements.check_out(&commit).await.map_err(StepError::from)?;
+    let mut checkout = measurements
+        .check_out(&commit)
+        .await
+        .map_err(StepError::from)?;
     let (name, value) = checkout.commit_mark();
     // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
-    let _while_hooks_run =
-        brief.setup.executor.record(&[(name.to_owned(), value)]).map_err(|error| StepError::of(&error))?;
+    let _while_hooks_run = brief
+        .setup
+        .executor
+        .record(&[(name.to_owned(), value)])
+        .map_err(|error| StepError::of(&error))?;
     let hooked = tokio::task::block_in_place(|| {
         checkout.run_commit_hooks(worktree.branch(), &unchanged.tree, &unchanged.message)
     });
     let place = checkout.path();
-    let hooked = hooked.map_err(|error| if is_red { refused_red(brief, place, error) } else { refused(error) });
+    let hooked = hooked.map_err(|error| {
+        if is_red {
+            refused_red(brief, place, error)
+        } else {
+            refused(error)
+        }
+    });
     drop(checkout);
     let hooked = hooked?;
-    Ok(Hooked { message: with_own_trailers(&hooked.message, &unchanged.message), ..hooked })
+    Ok(Hooked {
+        message: with_own_trailers(&hooked.message, &unchanged.message),
+        ..hooked
+    })
 }
 
 /// Whether the settings have hooks run for a commit.
@@ -196,7 +271,10 @@ fn runs_hooks(brief: &StepContext, is_red: bool) -> bool {
 /// tests stay to be committed until the setting is another one. Else who reads of it is told how to go on.
 fn refused_red(brief: &StepContext, place: &Path, error: Error) -> NotCommitted {
     if let Error::HookRefused { hook, why, output } = &error
-        && let Some(proof) = brief.record.as_ref().and_then(|record| record.proof.as_ref())
+        && let Some(proof) = brief
+            .record
+            .as_ref()
+            .and_then(|record| record.proof.as_ref())
         && tells_of_failing_tests(output, place, &proof.new, &proof.unloaded)
     {
         let id = brief.id();
@@ -208,7 +286,9 @@ fn refused_red(brief: &StepContext, place: &Path, error: Error) -> NotCommitted 
     }
     let is_of_hook = matches!(error, Error::HookRefused { .. });
     match refused(error) {
-        NotCommitted::Refused(why) if is_of_hook => NotCommitted::Refused(format!("{why}\n\n{RED_AND_HOOKS}")),
+        NotCommitted::Refused(why) if is_of_hook => {
+            NotCommitted::Refused(format!("{why}\n\n{RED_AND_HOOKS}"))
+        }
         other => other,
     }
 }
@@ -223,15 +303,24 @@ fn refused(error: Error) -> NotCommitted {
     }
     match error {
         Error::CommitRefused { why, output } => NotCommitted::Refused(format!("{why}\n{output}")),
-        Error::HookRefused { hook, why, output } => NotCommitted::Refused(hook_words(hook, &why, &output)),
+        Error::HookRefused { hook, why, output } => {
+            NotCommitted::Refused(hook_words(hook, &why, &output))
+        }
         other => NotCommitted::Refused(words(&other)),
     }
 }
 
 /// What a hook said, its point first.
 pub(super) fn hook_words(hook: &str, why: &str, output: &str) -> String {
-    let point = if why.is_empty() { "and says nothing".to_owned() } else { format!(": {why}") };
-    let sentence = format!("the hook `{hook}` refuses it{}{point}", if why.is_empty() { " " } else { "" });
+    let point = if why.is_empty() {
+        "and says nothing".to_owned()
+    } else {
+        format!(": {why}")
+    };
+    let sentence = format!(
+        "the hook `{hook}` refuses it{}{point}",
+        if why.is_empty() { " " } else { "" }
+    );
     let end = output.len().saturating_sub(HOOK_BYTES);
     format!("{sentence}\n{}", &output[output.ceil_char_boundary(end)..])
 }
@@ -241,28 +330,49 @@ const HOOK_BYTES: usize = 8 * 1024;
 
 /// The words are the template's, else the task's title; the trailers say what was proven.
 async fn message(brief: &StepContext, proven: &Proven, on: &CommitId) -> Result<String, StepError> {
-    let (repository, tree, on) = (brief.setup.repository.clone(), proven.tree.clone(), on.clone());
+    let (repository, tree, on) = (
+        brief.setup.repository.clone(),
+        proven.tree.clone(),
+        on.clone(),
+    );
     let inner = brief.clone();
     let (changed, command) = blocking(move || {
-        Ok::<_, Error>((repository.changed_files_to_tree(&on, &tree)?, inner.command_of_work(&on, &tree)?))
+        Ok::<_, Error>((
+            repository.changed_files_to_tree(&on, &tree)?,
+            inner.command_of_work(&on, &tree)?,
+        ))
     })
     .await?;
     let files: Vec<String> = changed.into_iter().map(|file| file.path).collect();
     let templated = templated(brief, &files, proven.phase);
     if proven.phase == REFACTOR {
-        let subject = templated.unwrap_or_else(|| format!("Refactor: {}", one_line(&brief.planned.title)));
-        return Ok(format!("{subject}\n\n{}", trailers(brief, REFACTOR, command.as_ref())));
+        let subject =
+            templated.unwrap_or_else(|| format!("Refactor: {}", one_line(&brief.planned.title)));
+        return Ok(format!(
+            "{subject}\n\n{}",
+            trailers(brief, REFACTOR, command.as_ref())
+        ));
     }
-    let proof = brief.record.as_ref().and_then(|record| record.proof.as_ref());
-    let tests =
-        proof.map_or_else(|| "none".to_owned(), |proof| format!("{} passed, {} failed", proof.passed, proof.failed));
+    let proof = brief
+        .record
+        .as_ref()
+        .and_then(|record| record.proof.as_ref());
+    let tests = proof.map_or_else(
+        || "none".to_owned(),
+        |proof| format!("{} passed, {} failed", proof.passed, proof.failed),
+    );
     let coverage = proof.and_then(|proof| proof.coverage);
-    let coverage = coverage.map_or_else(String::new, |coverage| format!("Coverage: {:.1} %\n", coverage.after));
+    let coverage = coverage.map_or_else(String::new, |coverage| {
+        format!("Coverage: {:.1} %\n", coverage.after)
+    });
     let subject = templated.unwrap_or_else(|| match brief.phase() {
         Phase::Red => format!("Add tests for: {}", one_line(&brief.planned.title)),
         Phase::Green | Phase::None => one_line(&brief.planned.title),
     });
-    Ok(format!("{subject}\n\n{}Tests: {tests}\n{coverage}", trailers(brief, proven.phase, command.as_ref())))
+    Ok(format!(
+        "{subject}\n\n{}Tests: {tests}\n{coverage}",
+        trailers(brief, proven.phase, command.as_ref())
+    ))
 }
 
 /// The words of the user's template; `None` without one. It was checked before the run, so where it fails on this task
@@ -272,7 +382,11 @@ fn templated(brief: &StepContext, files: &[String], phase: &str) -> Option<Strin
     let title = one_line(&brief.planned.title);
     let kind = match phase {
         REFACTOR => "refactor".to_owned(),
-        _ => commit_type(files, &title, &brief.setup.settings.autopilot.default_commit_type),
+        _ => commit_type(
+            files,
+            &title,
+            &brief.setup.settings.autopilot.default_commit_type,
+        ),
     };
     let words = CommitWords {
         id: one_line(brief.id().as_str()),
@@ -298,15 +412,22 @@ fn trailers(brief: &StepContext, phase: &str, command: Option<&TestCommand>) -> 
     let header = &brief.setup.header;
     let (task, tag) = (one_line(brief.id().as_str()), one_line(header.tag.as_str()));
     let command = brief.command_trailers(command);
-    let resolution =
-        brief.carried_over().map_or_else(String::new, |_| format!("{}: {}\n", Resolution::TRAILER, Resolution::Agent));
-    format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{}{command}{resolution}", header.run_id, title(brief))
+    let resolution = brief.carried_over().map_or_else(String::new, |_| {
+        format!("{}: {}\n", Resolution::TRAILER, Resolution::Agent)
+    });
+    format!(
+        "Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{}{command}{resolution}",
+        header.run_id,
+        title(brief)
+    )
 }
 
 /// The trailer with the title, where the first line may be another one.
 fn title(brief: &StepContext) -> String {
     let setup = &brief.setup;
-    if setup.settings.git.commit_template.is_none() && !setup.repository.may_have_hooks(HookedWork::Commit) {
+    if setup.settings.git.commit_template.is_none()
+        && !setup.repository.may_have_hooks(HookedWork::Commit)
+    {
         return String::new();
     }
     format!("{TITLE}: {}\n", one_line(&brief.planned.title))
@@ -315,5 +436,9 @@ fn title(brief: &StepContext) -> String {
 /// Text from a backlog can't add lines of its own to a message.
 pub(super) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.is_empty() { "untitled".to_owned() } else { line }
+    if line.is_empty() {
+        "untitled".to_owned()
+    } else {
+        line
+    }
 }

@@ -14,8 +14,8 @@ use tm_executors::agent::{AgentCommand, Progress};
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Scheduler, StopMode, Task,
-    TaskId, Tokens,
+    AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask,
+    Scheduler, StopMode, Task, TaskId, Tokens,
 };
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::{TreeId, Worktree};
@@ -66,7 +66,9 @@ impl StepContext {
         ledger: Arc<Ledger>,
         concurrent: Arc<ConcurrentAttempts>,
     ) -> Self {
-        let view = scheduler.task(id).expect("the scheduler asks only for tasks of its plan");
+        let view = scheduler
+            .task(id)
+            .expect("the scheduler asks only for tasks of its plan");
         let planned = view.placed.task.clone();
         let task = setup.tasks.get(&planned.backlog_id).cloned();
         let record = view.attempts.last().cloned();
@@ -76,7 +78,8 @@ impl StepContext {
             .filter(|_| planned.phase == Phase::Green)
             .and_then(|red| RedCommit::of(scheduler.task(red)?.attempts.last()?));
         Self {
-            task: task.unwrap_or_else(|| Task::new(planned.backlog_id.clone(), planned.title.clone())),
+            task: task
+                .unwrap_or_else(|| Task::new(planned.backlog_id.clone(), planned.title.clone())),
             directory: setup.directory.attempt(id, attempt),
             place: record.as_ref().and_then(|record| record.place.clone()),
             earlier: view.attempts[..view.attempts.len().saturating_sub(1)].to_vec(),
@@ -111,19 +114,29 @@ impl StepContext {
     /// # Errors
     /// git refused.
     pub(crate) fn mending(&self, base: &CommitId) -> Result<Option<Mending>, tm_worktrees::Error> {
-        let Some(proven) = self.carried_over() else { return Ok(None) };
+        let Some(proven) = self.carried_over() else {
+            return Ok(None);
+        };
         carried_over(&self.setup.repository, base, proven)
     }
 
     /// Returns the command that proves the task as far as that is known before its work is: its own, or the project's.
     pub(crate) fn test_command(&self) -> Option<TestCommand> {
-        self.own_command().or_else(|| self.setup.test_command.clone().filter(|_| self.setup.parts.is_empty()))
+        self.own_command().or_else(|| {
+            self.setup
+                .test_command
+                .clone()
+                .filter(|_| self.setup.parts.is_empty())
+        })
     }
 
     /// Returns the words for that, or for how the work will decide it.
     pub(crate) fn test_words(&self) -> Option<String> {
-        let of_parts = || (!self.setup.parts.is_empty()).then(|| self.setup.parts.lines().join("; "));
-        self.test_command().map(|command| command.to_string()).or_else(of_parts)
+        let of_parts =
+            || (!self.setup.parts.is_empty()).then(|| self.setup.parts.lines().join("; "));
+        self.test_command()
+            .map(|command| command.to_string())
+            .or_else(of_parts)
     }
 
     fn own_command(&self) -> Option<TestCommand> {
@@ -142,7 +155,10 @@ impl StepContext {
     ) -> Result<Option<TestCommand>, tm_worktrees::Error> {
         match self.own_command() {
             Some(own) => Ok(Some(own)),
-            None => self.setup.parts.of_work(&self.setup.repository, base, tree, self.red.as_ref()),
+            None => self
+                .setup
+                .parts
+                .of_work(&self.setup.repository, base, tree, self.red.as_ref()),
         }
     }
 
@@ -157,21 +173,31 @@ impl StepContext {
     ) -> Result<Option<TestCommand>, tm_worktrees::Error> {
         match self.own_command() {
             Some(own) => Ok(Some(own)),
-            None => self.setup.parts.of_merge(&self.setup.repository, head, commit),
+            None => self
+                .setup
+                .parts
+                .of_merge(&self.setup.repository, head, commit),
         }
     }
 
     /// Returns the trailers that name what proved something, where it is not just the project's command.
     pub(crate) fn command_trailers(&self, command: Option<&TestCommand>) -> String {
         let is_said = self.task.test_command.is_some() || !self.setup.parts.is_empty();
-        let each = command.filter(|_| is_said).map(TestCommand::each).unwrap_or_default();
-        let line = |one: &TestCommand| [TEST_COMMAND, ": ", &as_value(&one.to_string()), "\n"].concat();
+        let each = command
+            .filter(|_| is_said)
+            .map(TestCommand::each)
+            .unwrap_or_default();
+        let line =
+            |one: &TestCommand| [TEST_COMMAND, ": ", &as_value(&one.to_string()), "\n"].concat();
         each.iter().map(line).collect()
     }
 
     /// Returns the recipe of the agent that makes the attempt.
     pub(crate) fn recipe(&self) -> &Recipe {
-        let agent = self.record.as_ref().and_then(|record| record.agent.as_ref());
+        let agent = self
+            .record
+            .as_ref()
+            .and_then(|record| record.agent.as_ref());
         self.setup.agents.recipe(self.phase(), agent)
     }
 
@@ -192,12 +218,16 @@ impl StepContext {
     /// Refuses a commit of this attempt whose tree is not the one that was proven.
     pub(crate) fn assert_proven(&self, commit: &CommitId) -> Result<(), tm_worktrees::Error> {
         let record = self.record.as_ref();
-        let refactored =
-            record.and_then(|record| record.refactor.as_ref()).filter(|refactored| refactored.dropped.is_none());
+        let refactored = record
+            .and_then(|record| record.refactor.as_ref())
+            .filter(|refactored| refactored.dropped.is_none());
         let of_refactor = refactored.and_then(|refactored| refactored.proof.as_ref());
         let proof = of_refactor.or_else(|| record.and_then(|record| record.proof.as_ref()));
         match proof.and_then(|proof| proof.tree.clone()) {
-            Some(tree) => self.setup.repository.assert_tree_of(commit, &TreeId::new(tree)),
+            Some(tree) => self
+                .setup
+                .repository
+                .assert_tree_of(commit, &TreeId::new(tree)),
             // A journal from before trees were named: the merged tree is tested in any case.
             None => Ok(()),
         }
@@ -223,7 +253,13 @@ impl StepContext {
             escape: setup.settings.git.escape,
             concurrent: Arc::clone(&self.concurrent),
         };
-        let attempt = Attempt { task: self.id().clone(), number: self.attempt, start, command, orders };
+        let attempt = Attempt {
+            task: self.id().clone(),
+            number: self.attempt,
+            start,
+            command,
+            orders,
+        };
         let Ran { report, warnings } = runner.run(attempt, progress).await?;
         for words in warnings {
             self.tell_output(words);
@@ -232,7 +268,12 @@ impl StepContext {
     }
 
     pub(crate) fn done(self, answer: Answer, worktree: Option<Worktree>) -> StepDone {
-        StepDone { task: self.planned.id, attempt: self.attempt, answer: Some(cleaned(answer)), worktree }
+        StepDone {
+            task: self.planned.id,
+            attempt: self.attempt,
+            answer: Some(cleaned(answer)),
+            worktree,
+        }
     }
 
     pub(crate) fn tell_output(&self, line: String) {
@@ -246,32 +287,53 @@ impl StepContext {
     }
 
     fn tell_progress(&self, line: String, tokens: Option<Tokens>) {
-        let told = RunEvent::Output { task: self.id().clone(), line, tokens };
+        let told = RunEvent::Output {
+            task: self.id().clone(),
+            line,
+            tokens,
+        };
         // Nobody listens once the run has ended.
         let _nobody_listens = self.told.send(StepMessage::RunEvent(told));
     }
 
     pub(crate) fn tell_warning(&self, words: String) {
         // Nobody listens once the run has ended.
-        let _nobody_listens = self.told.send(StepMessage::RunEvent(RunEvent::Warning(words)));
+        let _nobody_listens = self
+            .told
+            .send(StepMessage::RunEvent(RunEvent::Warning(words)));
     }
 
     /// The name under which work of an attempt is kept when it does not land.
     pub(crate) fn salvage_name(&self, attempt: AttemptNumber) -> String {
         let task = tm_store::run::safe_name(self.id());
-        format!("refs/tm/salvage/{}/{task}/{attempt}", self.setup.header.run_id)
+        format!(
+            "refs/tm/salvage/{}/{task}/{attempt}",
+            self.setup.header.run_id
+        )
     }
 }
 
 /// The tasks whose landed work the last attempt that did not land conflicts with.
 fn rivals(id: &TaskId, scheduler: &Scheduler, setup: &Shared) -> Vec<Task> {
-    let records = scheduler.task(id).map(|view| view.attempts).unwrap_or_default();
-    let conflict = records.iter().rev().find_map(|record| record.conflict.as_ref());
-    let names = conflict.map(|conflict| conflict.with.as_slice()).unwrap_or_default();
-    let mut ids: Vec<&TaskId> =
-        names.iter().filter_map(|name| Some(&scheduler.task(name)?.placed.task.backlog_id)).collect();
+    let records = scheduler
+        .task(id)
+        .map(|view| view.attempts)
+        .unwrap_or_default();
+    let conflict = records
+        .iter()
+        .rev()
+        .find_map(|record| record.conflict.as_ref());
+    let names = conflict
+        .map(|conflict| conflict.with.as_slice())
+        .unwrap_or_default();
+    let mut ids: Vec<&TaskId> = names
+        .iter()
+        .filter_map(|name| Some(&scheduler.task(name)?.placed.task.backlog_id))
+        .collect();
     ids.dedup();
-    ids.into_iter().filter_map(|id| setup.tasks.get(id).cloned()).collect()
+    ids.into_iter()
+        .filter_map(|id| setup.tasks.get(id).cloned())
+        .collect()
 }
 
 /// What a task builds on, the nearest first; no more than are likely to matter.
@@ -279,7 +341,10 @@ fn ancestors(id: &TaskId, scheduler: &Scheduler) -> Vec<TaskId> {
     const MOST: usize = 50;
     let mut ancestors: Vec<TaskId> = vec![id.clone()];
     let mut position = 0;
-    while let Some(task) = ancestors.get(position).and_then(|task| scheduler.task(task)) {
+    while let Some(task) = ancestors
+        .get(position)
+        .and_then(|task| scheduler.task(task))
+    {
         for before in &task.placed.task.dependencies {
             if ancestors.len() < MOST && !ancestors.contains(before) {
                 ancestors.push(before.clone());

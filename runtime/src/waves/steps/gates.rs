@@ -12,8 +12,8 @@ use tm_config::{CommandLine, Gate, GatePhase};
 use tm_executors::findings::{listed_findings, printed_findings};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::{
-    CommandEnd, CommitId, Failure, GateOutcome, GateResult, GateRun, Phase, Proof, Reason, ResultFormat, TestReport,
-    judge_gate,
+    CommandEnd, CommitId, Failure, GateOutcome, GateResult, GateRun, Phase, Proof, Reason,
+    ResultFormat, TestReport, judge_gate,
 };
 use tm_worktrees::TreeId;
 
@@ -46,7 +46,14 @@ pub(super) async fn gated(
     mut proof: Proof,
     measurements: &TestResultCache,
 ) -> Result<Proof, StepError> {
-    let wanted = || brief.setup.settings.gates.iter().filter(|gate| gate.is_asked_for(work.phase));
+    let wanted = || {
+        brief
+            .setup
+            .settings
+            .gates
+            .iter()
+            .filter(|gate| gate.is_asked_for(work.phase))
+    };
     if !proof.holds() || wanted().next().is_none() {
         return Ok(proof);
     }
@@ -71,7 +78,10 @@ pub(super) async fn gated(
 /// Adds what a gate says; the first that fails decides the reason, and all are told.
 fn with_gate(mut proof: Proof, result: GateResult) -> Proof {
     if result.outcome == GateOutcome::NothingNew {
-        proof.notes.push(format!("the gate `{}` fails as it did before, with the same findings", result.name));
+        proof.notes.push(format!(
+            "the gate `{}` fails as it did before, with the same findings",
+            result.name
+        ));
     }
     if !result.outcome.holds() {
         let (reason, words) = match result.outcome {
@@ -80,7 +90,12 @@ fn with_gate(mut proof: Proof, result: GateResult) -> Proof {
         };
         proof.failure.get_or_insert(Failure::GateFailed);
         proof.reason.get_or_insert(reason);
-        let _ = writeln!(proof.evidence, "the gate `{}` {words}: {}", result.name, first(&result));
+        let _ = writeln!(
+            proof.evidence,
+            "the gate `{}` {words}: {}",
+            result.name,
+            first(&result)
+        );
         for finding in &result.findings {
             let _ = writeln!(proof.evidence, "- {finding}");
         }
@@ -91,12 +106,19 @@ fn with_gate(mut proof: Proof, result: GateResult) -> Proof {
 
 /// The first finding, which stands for all where there is one line only.
 fn first(result: &GateResult) -> &str {
-    result.findings.first().map_or("it says nothing", String::as_str)
+    result
+        .findings
+        .first()
+        .map_or("it says nothing", String::as_str)
 }
 
 /// The work as a commit on no branch, which can be checked out.
 async fn commit_of(brief: &StepContext, work: &Gated<'_>) -> Result<CommitId, StepError> {
-    let (repository, tree, on) = (brief.setup.repository.clone(), work.tree.clone(), work.before[0].clone());
+    let (repository, tree, on) = (
+        brief.setup.repository.clone(),
+        work.tree.clone(),
+        work.before[0].clone(),
+    );
     blocking(move || repository.commit_to_test(&tree, &on)).await
 }
 
@@ -120,7 +142,11 @@ async fn by_command(
 /// about it before; else it would never be asked about them.
 fn compared_with<'a>(gate: &Gate, work: &Gated<'a>, phase: Phase) -> &'a [CommitId] {
     let knows_it_alone = work.phase != GatePhase::Landing || gate.is_asked_for(gate_phase(phase));
-    if knows_it_alone { work.before } else { &work.before[..1] }
+    if knows_it_alone {
+        work.before
+    } else {
+        &work.before[..1]
+    }
 }
 
 /// Runs a gate on a commit, unless its tree is known.
@@ -147,7 +173,11 @@ async fn run_now(
     commit: &CommitId,
     measurements: &TestResultCache,
 ) -> Result<GateRun, StepError> {
-    let command = gate.command.as_ref().map(CommandLine::arguments).unwrap_or_default();
+    let command = gate
+        .command
+        .as_ref()
+        .map(CommandLine::arguments)
+        .unwrap_or_default();
     let command = TestCommand {
         argv: command.into_iter().map(Into::into).collect(),
         format: ResultFormat::ExitStatus,
@@ -159,32 +189,61 @@ async fn run_now(
     let scratch = brief.directory.path();
     std::fs::create_dir_all(scratch).map_err(|error| StepError::of(&error))?;
     let checkout = measurements.check_out(commit).await?;
-    let report = measurements.run_in(checkout.path(), &command, scratch, &name).await;
-    let run = read(gate, &report, &scratch.join(format!("{name}.log")), checkout.path());
+    let report = measurements
+        .run_in(checkout.path(), &command, scratch, &name)
+        .await;
+    let run = read(
+        gate,
+        &report,
+        &scratch.join(format!("{name}.log")),
+        checkout.path(),
+    );
     drop(checkout);
     run
 }
 
 /// What one run found. A command that can't be run at all says nothing of the work: somebody has to see to it.
-fn read(gate: &Gate, report: &TestReport, log: &Path, worktree: &Path) -> Result<GateRun, StepError> {
-    let cannot = |why: String| StepError::of_surroundings(format!("failed to run the gate `{}`: {why}", gate.name));
+fn read(
+    gate: &Gate,
+    report: &TestReport,
+    log: &Path,
+    worktree: &Path,
+) -> Result<GateRun, StepError> {
+    let cannot = |why: String| {
+        StepError::of_surroundings(format!("failed to run the gate `{}`: {why}", gate.name))
+    };
     let succeeded = match &report.end {
         CommandEnd::NotStarted(why) => return Err(cannot(why.clone())),
         CommandEnd::Exited(code) if NO_PROGRAM.contains(code) => {
-            return Err(cannot(format!("there is no such program: {}", report.output_tail.trim())));
+            return Err(cannot(format!(
+                "there is no such program: {}",
+                report.output_tail.trim()
+            )));
         }
         CommandEnd::TimedOut => {
-            let findings = vec![format!("it did not end within {} seconds", gate.limit().as_secs())];
-            return Ok(GateRun { succeeded: false, findings });
+            let findings = vec![format!(
+                "it did not end within {} seconds",
+                gate.limit().as_secs()
+            )];
+            return Ok(GateRun {
+                succeeded: false,
+                findings,
+            });
         }
         CommandEnd::Exited(code) => *code == Some(0),
     };
-    let listed = gate.results.as_deref().map(|file| listed_findings(worktree, file));
+    let listed = gate
+        .results
+        .as_deref()
+        .map(|file| listed_findings(worktree, file));
     let findings = match listed {
         Some(Ok(findings)) => findings,
         Some(Err(error)) if !succeeded => vec![format!("failed to {error}")],
         Some(Err(_)) => Vec::new(),
         None => printed_findings(log, worktree, gate.lines.as_deref()),
     };
-    Ok(GateRun { succeeded, findings })
+    Ok(GateRun {
+        succeeded,
+        findings,
+    })
 }

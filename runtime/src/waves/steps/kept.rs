@@ -13,13 +13,26 @@ const NOBODY: &str = "kept tests";
 
 /// Puts kept tests into the worktree; `None` where there are none for this attempt, or where they conflict with what has
 /// landed since.
-pub(super) async fn taken_over(brief: &StepContext, worktree: &Worktree) -> Result<Option<AgentReport>, StepError> {
+pub(super) async fn taken_over(
+    brief: &StepContext,
+    worktree: &Worktree,
+) -> Result<Option<AgentReport>, StepError> {
     let is_first = brief.phase() == Phase::Red && brief.earlier.is_empty();
-    let Some(kept) = brief.setup.kept_tests.get(brief.id()).filter(|_| is_first).cloned() else { return Ok(None) };
+    let Some(kept) = brief
+        .setup
+        .kept_tests
+        .get(brief.id())
+        .filter(|_| is_first)
+        .cloned()
+    else {
+        return Ok(None);
+    };
     let (repository, base) = (brief.setup.repository.clone(), worktree.base().clone());
     let begun = now();
     let found = blocking(move || match repository.brought_again(&base, &kept)? {
-        TakenBackTree::Clean(tree) => repository.commit_on(&base, &tree, "tm: tests that are kept\n").map(Some),
+        TakenBackTree::Clean(tree) => repository
+            .commit_on(&base, &tree, "tm: tests that are kept\n")
+            .map(Some),
         TakenBackTree::Conflict { .. } => Ok::<_, Error>(None),
     });
     let commit = match found.await {
@@ -29,8 +42,12 @@ pub(super) async fn taken_over(brief: &StepContext, worktree: &Worktree) -> Resu
         Err(trouble) if trouble.is_of_collected_objects() => return Ok(None),
         Err(trouble) => return Err(trouble),
     };
-    tokio::task::block_in_place(|| worktree.go_back_to(&commit)).map_err(|error| StepError::of(&error))?;
+    tokio::task::block_in_place(|| worktree.go_back_to(&commit))
+        .map_err(|error| StepError::of(&error))?;
     brief.tell_output("the tests are kept as they are; no agent is asked".to_owned());
     let report = AgentReport::new(NOBODY.to_owned(), begun, now(), Ended::Exited(Some(0)));
-    Ok(Some(AgentReport { result: ResultFile::Claimed(Claim::of(ClaimStatus::Pass)), ..report }))
+    Ok(Some(AgentReport {
+        result: ResultFile::Claimed(Claim::of(ClaimStatus::Pass)),
+        ..report
+    }))
 }

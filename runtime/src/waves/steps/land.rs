@@ -19,7 +19,11 @@ use tm_worktrees::{Conflict, Error, Landing, MergePreview, ObjectCheck};
 /// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
 const TRIES: u32 = 5;
 
-pub(crate) async fn land(brief: StepContext, commit: CommitId, measurements: Arc<TestResultCache>) -> StepDone {
+pub(crate) async fn land(
+    brief: StepContext,
+    commit: CommitId,
+    measurements: Arc<TestResultCache>,
+) -> StepDone {
     for _ in 0..TRIES {
         match try_to_land(&brief, &commit, &measurements).await {
             Tried::Answer(answer) => return brief.done(*answer, None),
@@ -39,7 +43,11 @@ enum Tried {
     Again,
 }
 
-async fn try_to_land(brief: &StepContext, commit: &CommitId, measurements: &TestResultCache) -> Tried {
+async fn try_to_land(
+    brief: &StepContext,
+    commit: &CommitId,
+    measurements: &TestResultCache,
+) -> Tried {
     let (inner, work) = (brief.clone(), commit.clone());
     let looked = blocking(move || {
         inner.assert_proven(&work)?;
@@ -53,8 +61,13 @@ async fn try_to_land(brief: &StepContext, commit: &CommitId, measurements: &Test
         Err(trouble) => return failed(trouble),
     };
     match landing {
-        Landing::AlreadyLanded => Tried::Answer(Box::new(Answer::Landed { commit: head, resolution: None })),
-        Landing::Conflict(conflict) => resolved_or_refused(brief, &head, commit, &conflict, measurements).await,
+        Landing::AlreadyLanded => Tried::Answer(Box::new(Answer::Landed {
+            commit: head,
+            resolution: None,
+        })),
+        Landing::Conflict(conflict) => {
+            resolved_or_refused(brief, &head, commit, &conflict, measurements).await
+        }
         Landing::Clean(preview) => match proven_and_landed(brief, &preview, measurements).await {
             Merged::Over(tried) => tried,
             Merged::Worse(proof) => {
@@ -96,11 +109,22 @@ async fn resolved_or_refused(
             }
             Err(trouble) => return failed(trouble),
         };
-        let preview = MergePreview { tree, head: head.clone(), commit: commit.clone(), resolution: Some(how) };
+        let preview = MergePreview {
+            tree,
+            head: head.clone(),
+            commit: commit.clone(),
+            resolution: Some(how),
+        };
         match proven_and_landed(brief, &preview, measurements).await {
             Merged::Over(over) => return over,
             Merged::Worse(proof) => {
-                let why = proof.evidence.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
+                let why = proof
+                    .evidence
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end_matches(':')
+                    .to_owned();
                 tried.push(format!("{}, the merged tree is worse: {why}", rung.words()));
             }
         }
@@ -111,11 +135,20 @@ async fn resolved_or_refused(
         Err(trouble) => return failed(trouble),
     };
     let with = landed_since(brief, head, commit, &conflict.files).await;
-    refused(LandingRefusal::Conflict { files: conflict.files.clone(), with, mendable, tried })
+    refused(LandingRefusal::Conflict {
+        files: conflict.files.clone(),
+        with,
+        mendable,
+        tried,
+    })
 }
 
 /// Tests a merge, and moves the integration branch there where nothing is wrong with it.
-async fn proven_and_landed(brief: &StepContext, preview: &MergePreview, measurements: &TestResultCache) -> Merged {
+async fn proven_and_landed(
+    brief: &StepContext,
+    preview: &MergePreview,
+    measurements: &TestResultCache,
+) -> Merged {
     let (inner, head, commit) = (brief.clone(), preview.head.clone(), preview.commit.clone());
     let command = match blocking(move || inner.command_of_merge(&head, &commit)).await {
         Ok(command) => command,
@@ -127,7 +160,11 @@ async fn proven_and_landed(brief: &StepContext, preview: &MergePreview, measurem
         Err(NotMerged::StepError(trouble)) => return Merged::Over(failed(trouble)),
     };
     if let Some(command) = &command {
-        let landing = Landed { preview, merge: &merge, command };
+        let landing = Landed {
+            preview,
+            merge: &merge,
+            command,
+        };
         match regression(brief, landing, measurements).await {
             Ok(None) => {}
             Ok(Some(proof)) => return Merged::Worse(Box::new(proof)),
@@ -135,7 +172,11 @@ async fn proven_and_landed(brief: &StepContext, preview: &MergePreview, measurem
         }
     }
     let before = [preview.head.clone(), preview.commit.clone()];
-    let gated_work = Gated { phase: GatePhase::Landing, before: &before, tree: &preview.tree };
+    let gated_work = Gated {
+        phase: GatePhase::Landing,
+        before: &before,
+        tree: &preview.tree,
+    };
     match gated(brief, &gated_work, Proof::default(), measurements).await {
         Ok(proof) if proof.holds() => {}
         Ok(proof) => return Merged::Worse(Box::new(proof)),
@@ -144,7 +185,11 @@ async fn proven_and_landed(brief: &StepContext, preview: &MergePreview, measurem
     let setup = Arc::clone(&brief.setup);
     let finished = tokio::task::spawn_blocking(move || {
         // What was written over since it was judged does not land.
-        setup.repository.check_new_objects(&merge, &setup.header.base_commit, ObjectCheck::Names)?;
+        setup.repository.check_new_objects(
+            &merge,
+            &setup.header.base_commit,
+            ObjectCheck::Names,
+        )?;
         setup.integration.advance(&merge).map(|()| merge)
     })
     .await;
@@ -152,7 +197,10 @@ async fn proven_and_landed(brief: &StepContext, preview: &MergePreview, measurem
         attest(brief, merge, preview, command.as_ref()).await;
     }
     Merged::Over(match finished {
-        Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed { commit, resolution: preview.resolution })),
+        Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed {
+            commit,
+            resolution: preview.resolution,
+        })),
         Ok(Err(Error::Moved { .. })) => Tried::Again,
         Ok(Err(error)) => failed(StepError::of(&error)),
         Err(error) => refused(LandingRefusal::Failed(error.to_string())),
@@ -163,7 +211,9 @@ fn failed(trouble: StepError) -> Tried {
     if trouble.is_of_collected_objects() {
         return Tried::Again;
     }
-    Tried::Answer(Box::new(trouble.answer(|why| Answer::LandingRefused(LandingRefusal::Failed(why)))))
+    Tried::Answer(Box::new(
+        trouble.answer(|why| Answer::LandingRefused(LandingRefusal::Failed(why))),
+    ))
 }
 
 /// A merge that may land, and how it is tested.
@@ -190,18 +240,31 @@ pub(crate) async fn judged_merge(
     scratch: &Path,
     measurements: &TestResultCache,
 ) -> Result<Option<Proof>, StepError> {
-    let Landed { preview, merge, command } = landing;
+    let Landed {
+        preview,
+        merge,
+        command,
+    } = landing;
     if measurements.is_proven(&preview.tree, command) {
         return Ok(None);
     }
     let before = measurements.at(&preview.head, command).await;
     let alone = measurements.at(&preview.commit, command).await;
-    let results = measurements.measure(merge, command, scratch, "landing").await?;
+    let results = measurements
+        .measure(merge, command, scratch, "landing")
+        .await?;
     let written = tm_store::run::write_json(&scratch.join("tests-landing.json"), &results);
     written.map_err(|error| StepError::of(&error))?;
     let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
-    let again =
-        if is_worse { Some(measurements.measure(merge, command, scratch, "landing-again").await?) } else { None };
+    let again = if is_worse {
+        Some(
+            measurements
+                .measure(merge, command, scratch, "landing-again")
+                .await?,
+        )
+    } else {
+        None
+    };
     let proof = judge_landing(&before, &alone, &results, again.as_ref());
     if proof.holds() {
         measurements.remember_proven(&preview.tree, command, again.unwrap_or(results));
@@ -210,11 +273,20 @@ pub(crate) async fn judged_merge(
 }
 
 /// The tasks that landed since the work's base, those first whose work touches the files.
-async fn landed_since(brief: &StepContext, head: &CommitId, commit: &CommitId, files: &[String]) -> Vec<TaskId> {
+async fn landed_since(
+    brief: &StepContext,
+    head: &CommitId,
+    commit: &CommitId,
+    files: &[String],
+) -> Vec<TaskId> {
     let repository = brief.setup.repository.clone();
     let (head, commit, files) = (head.clone(), commit.clone(), files.to_vec());
     let found = blocking(move || repository.trailers_between(&commit, &head, &files, "Task")).await;
-    let mut tasks: Vec<TaskId> = found.unwrap_or_default().into_iter().map(TaskId::from).collect();
+    let mut tasks: Vec<TaskId> = found
+        .unwrap_or_default()
+        .into_iter()
+        .map(TaskId::from)
+        .collect();
     tasks.retain(|task| task != brief.id());
     tasks.sort();
     tasks.dedup();

@@ -49,34 +49,73 @@ async fn hooked(
     measurements: &TestResultCache,
 ) -> Result<String, NotMerged> {
     let setup = &brief.setup;
-    if setup.settings.git.hooks == CommitHooks::Off || !setup.repository.may_have_hooks(HookedWork::Merge) {
-        return Ok(message(brief, &format!("Land task {}", brief.id()), command));
+    if setup.settings.git.hooks == CommitHooks::Off
+        || !setup.repository.may_have_hooks(HookedWork::Merge)
+    {
+        return Ok(message(
+            brief,
+            &format!("Land task {}", brief.id()),
+            command,
+        ));
     }
     // Checks of messages know a merge by git's own words.
-    let subject = format!("Merge task {} into {}", brief.id(), setup.header.integration_branch);
+    let subject = format!(
+        "Merge task {} into {}",
+        brief.id(),
+        setup.header.integration_branch
+    );
     let message = message(brief, &subject, command);
-    let (repository, tree, head) = (setup.repository.clone(), preview.tree.clone(), preview.head.clone());
+    let (repository, tree, head) = (
+        setup.repository.clone(),
+        preview.tree.clone(),
+        preview.head.clone(),
+    );
     let commit = blocking(move || repository.commit_to_test(&tree, &head)).await?;
-    let mut checkout = measurements.check_out(&commit).await.map_err(StepError::from)?;
+    let mut checkout = measurements
+        .check_out(&commit)
+        .await
+        .map_err(StepError::from)?;
     let (name, value) = checkout.commit_mark();
-    let _while_hooks_run = setup.executor.record(&[(name.to_owned(), value)]).map_err(|error| StepError::of(&error))?;
-    let hooked = tokio::task::block_in_place(|| checkout.run_merge_hooks(&preview.head, &preview.tree, &message));
+    let _while_hooks_run = setup
+        .executor
+        .record(&[(name.to_owned(), value)])
+        .map_err(|error| StepError::of(&error))?;
+    let hooked = tokio::task::block_in_place(|| {
+        checkout.run_merge_hooks(&preview.head, &preview.tree, &message)
+    });
     drop(checkout);
     match hooked {
-        Ok(hooked) if hooked.tree == preview.tree => Ok(with_own_trailers(&hooked.message, &message)),
+        Ok(hooked) if hooked.tree == preview.tree => {
+            Ok(with_own_trailers(&hooked.message, &message))
+        }
         Ok(_changed) => {
             let why = "a hook changed the merge, and tm lands nothing but what both sides give";
             Err(NotMerged::Refused(why.to_owned()))
         }
-        Err(Error::HookRefused { hook, why, output }) => Err(NotMerged::Refused(hook_words(hook, &why, &output))),
+        Err(Error::HookRefused { hook, why, output }) => {
+            Err(NotMerged::Refused(hook_words(hook, &why, &output)))
+        }
         Err(error) => Err(StepError::of(&error).into()),
     }
 }
 
 fn message(brief: &StepContext, subject: &str, command: Option<&TestCommand>) -> String {
     let header = &brief.setup.header;
-    let title = brief.planned.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = brief
+        .planned
+        .title
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     // A task's own command is named by the task's commit alone.
-    let commands = if brief.setup.parts.is_empty() { String::new() } else { brief.command_trailers(command) };
-    format!("{subject}: {title}\n\nTask: {}\nRun: {}\n{commands}", brief.id(), header.run_id)
+    let commands = if brief.setup.parts.is_empty() {
+        String::new()
+    } else {
+        brief.command_trailers(command)
+    };
+    format!(
+        "{subject}: {title}\n\nTask: {}\nRun: {}\n{commands}",
+        brief.id(),
+        header.run_id
+    )
 }

@@ -5,7 +5,9 @@ use super::context::{StepContext, StepDone};
 use crate::step_error::StepError;
 use crate::waves::resolving::carried_over;
 use tm_scheduler::{Answer, AttemptNumber, CommitId, Phase, PrepareRefusal};
-use tm_worktrees::{BranchName, BranchStart, Conflicts, Error, MergeOutcome, Worktree, branch_from_pattern, slug};
+use tm_worktrees::{
+    BranchName, BranchStart, Conflicts, Error, MergeOutcome, Worktree, branch_from_pattern, slug,
+};
 
 /// So often a step is done again whose new objects were collected by another git before anything held them.
 pub(super) const TRIES: u32 = 3;
@@ -19,7 +21,11 @@ enum Prepared {
     Conflict(Vec<String>),
 }
 
-pub(crate) async fn prepare(brief: StepContext, on_top_of: Vec<CommitId>, must_contain: Vec<CommitId>) -> StepDone {
+pub(crate) async fn prepare(
+    brief: StepContext,
+    on_top_of: Vec<CommitId>,
+    must_contain: Vec<CommitId>,
+) -> StepDone {
     let mut tries = 0;
     let prepared = loop {
         tries += 1;
@@ -33,10 +39,23 @@ pub(crate) async fn prepare(brief: StepContext, on_top_of: Vec<CommitId>, must_c
         Ok(Prepared::Ready(worktree)) => {
             let (branch, base) = (worktree.branch().to_string(), worktree.base().clone());
             let folder = worktree.path().display().to_string();
-            brief.done(Answer::Prepared { branch, base, worktree: folder }, Some(*worktree))
+            brief.done(
+                Answer::Prepared {
+                    branch,
+                    base,
+                    worktree: folder,
+                },
+                Some(*worktree),
+            )
         }
-        Ok(Prepared::Conflict(files)) => brief.done(Answer::PrepareRefused(PrepareRefusal::Conflict { files }), None),
-        Err(trouble) => brief.done(trouble.answer(|why| Answer::PrepareRefused(PrepareRefusal::Failed(why))), None),
+        Ok(Prepared::Conflict(files)) => brief.done(
+            Answer::PrepareRefused(PrepareRefusal::Conflict { files }),
+            None,
+        ),
+        Err(trouble) => brief.done(
+            trouble.answer(|why| Answer::PrepareRefused(PrepareRefusal::Failed(why))),
+            None,
+        ),
     }
 }
 
@@ -52,7 +71,11 @@ async fn base_and_worktree(
     };
     let (inner, on) = (brief.clone(), base.clone());
     let (branch, start) = blocking(move || branch(&inner, &on)).await?;
-    let mut worktree = brief.setup.checkouts.worktree(&branch, &start, &base, must_contain).await?;
+    let mut worktree = brief
+        .setup
+        .checkouts
+        .worktree(&branch, &start, &base, must_contain)
+        .await?;
     // Making it ready takes its time, and others land meanwhile: the agent is to start from what there is when it starts.
     for _ in 0..LOOKS {
         let inner = brief.clone();
@@ -60,7 +83,9 @@ async fn base_and_worktree(
             break;
         }
         let (now, outcome) = look(brief, on_top_of).await?;
-        let MergeOutcome::Merged(base) = outcome else { break };
+        let MergeOutcome::Merged(base) = outcome else {
+            break;
+        };
         tip = now;
         worktree = brief.setup.checkouts.moved_to_base(worktree, &base).await?;
     }
@@ -70,10 +95,14 @@ async fn base_and_worktree(
 
 /// Lays out the proven work that the attempt is to put together with what has landed, marks of conflicts included.
 async fn with_carried_work(brief: &StepContext, worktree: Worktree) -> Result<Worktree, StepError> {
-    let Some(proven) = brief.carried_over().cloned() else { return Ok(worktree) };
+    let Some(proven) = brief.carried_over().cloned() else {
+        return Ok(worktree);
+    };
     let repository = brief.setup.repository.clone();
     blocking(move || {
-        let Some(mending) = carried_over(&repository, worktree.base(), &proven)? else { return Ok(worktree) };
+        let Some(mending) = carried_over(&repository, worktree.base(), &proven)? else {
+            return Ok(worktree);
+        };
         let laid_out = repository.commit_to_test(&mending.tree, worktree.base())?;
         worktree.go_back_to(&laid_out)?;
         Ok::<_, Error>(worktree)
@@ -82,7 +111,10 @@ async fn with_carried_work(brief: &StepContext, worktree: Worktree) -> Result<Wo
 }
 
 /// Returns where the integration branch is, and what the task starts from there.
-async fn look(brief: &StepContext, on_top_of: &[CommitId]) -> Result<(CommitId, MergeOutcome), StepError> {
+async fn look(
+    brief: &StepContext,
+    on_top_of: &[CommitId],
+) -> Result<(CommitId, MergeOutcome), StepError> {
     let (brief, on_top_of) = (brief.clone(), on_top_of.to_vec());
     blocking(move || {
         let tip = brief.integration_tip()?;
@@ -92,15 +124,28 @@ async fn look(brief: &StepContext, on_top_of: &[CommitId]) -> Result<(CommitId, 
     .await
 }
 
-fn base_on(brief: &StepContext, tip: &CommitId, on_top_of: &[CommitId]) -> Result<MergeOutcome, Error> {
+fn base_on(
+    brief: &StepContext,
+    tip: &CommitId,
+    on_top_of: &[CommitId],
+) -> Result<MergeOutcome, Error> {
     let commits: Vec<CommitId> = std::iter::once(tip).chain(on_top_of).cloned().collect();
-    brief.setup.repository.combine_as_user(&commits, &format!("Base of task {}", brief.id()), Conflicts::United)
+    brief.setup.repository.combine_as_user(
+        &commits,
+        &format!("Base of task {}", brief.id()),
+        Conflicts::United,
+    )
 }
 
 /// The branch of an earlier attempt is taken again, its commits kept elsewhere; otherwise a free name is found.
 fn branch(brief: &StepContext, base: &CommitId) -> Result<(BranchName, BranchStart), Error> {
     let repository = &brief.setup.repository;
-    let earlier = brief.earlier.iter().rev().chain(&brief.record).find_map(|record| record.place.as_ref());
+    let earlier = brief
+        .earlier
+        .iter()
+        .rev()
+        .chain(&brief.record)
+        .find_map(|record| record.place.as_ref());
     if let Some(place) = earlier {
         let branch = BranchName::new(place.branch.clone())?;
         if let Some(tip) = repository.branch_tip(&branch)? {
@@ -130,16 +175,30 @@ fn branch(brief: &StepContext, base: &CommitId) -> Result<(BranchName, BranchSta
 
 /// Opens the worktree of an attempt that another process prepared.
 pub(super) async fn taken_over(brief: &StepContext) -> Result<Worktree, StepError> {
-    let Some(place) = brief.place.clone() else { return Err(StepError::of_task("its worktree was never made")) };
+    let Some(place) = brief.place.clone() else {
+        return Err(StepError::of_task("its worktree was never made"));
+    };
     let checkouts = brief.setup.checkouts.clone();
-    blocking(move || checkouts.take_over(place.worktree.as_ref(), &BranchName::new(place.branch)?, &place.base)).await
+    blocking(move || {
+        checkouts.take_over(
+            place.worktree.as_ref(),
+            &BranchName::new(place.branch)?,
+            &place.base,
+        )
+    })
+    .await
 }
 
 /// Returns the worktree of a step, wherever it comes from, or the answer that it is lost.
-pub(super) async fn worktree_or_lost(brief: &StepContext, worktree: Option<Worktree>) -> Result<Worktree, Answer> {
+pub(super) async fn worktree_or_lost(
+    brief: &StepContext,
+    worktree: Option<Worktree>,
+) -> Result<Worktree, Answer> {
     match worktree {
         Some(worktree) => Ok(worktree),
-        None => taken_over(brief).await.map_err(|trouble| trouble.answer(Answer::WorkLost)),
+        None => taken_over(brief)
+            .await
+            .map_err(|trouble| trouble.answer(Answer::WorkLost)),
     }
 }
 

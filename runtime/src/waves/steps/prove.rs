@@ -24,7 +24,11 @@ pub(crate) async fn prove(
     let setup = Arc::clone(&brief.setup);
     let captured = tokio::task::spawn_blocking(move || {
         let captured = worktree.capture(&setup.never_commit).and_then(|captured| {
-            setup.repository.check_new_objects(&captured.tree, &setup.header.base_commit, ObjectCheck::Names)?;
+            setup.repository.check_new_objects(
+                &captured.tree,
+                &setup.header.base_commit,
+                ObjectCheck::Names,
+            )?;
             Ok(captured)
         });
         (worktree, captured)
@@ -40,7 +44,10 @@ pub(crate) async fn prove(
         Err(trouble) => Err(trouble),
     };
     match proof {
-        Ok(proof) => brief.done(Answer::Proved(with_left_out(proof, &captured)), Some(worktree)),
+        Ok(proof) => brief.done(
+            Answer::Proved(with_left_out(proof, &captured)),
+            Some(worktree),
+        ),
         Err(trouble) => brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
 }
@@ -49,7 +56,11 @@ pub(crate) async fn prove(
 const MOST_TOUCHED: usize = 200;
 
 /// Judges the work; first of all, where it is to resolve a conflict, whether it does that and nothing else.
-async fn proof_of(brief: &StepContext, work: &Work, measurements: &TestResultCache) -> Result<Proof, StepError> {
+async fn proof_of(
+    brief: &StepContext,
+    work: &Work,
+    measurements: &TestResultCache,
+) -> Result<Proof, StepError> {
     let (inner, base, tree) = (brief.clone(), work.base.clone(), work.tree.clone());
     let fault = blocking(move || match inner.mending(&base)? {
         Some(mending) => mending.fault(&inner.setup.repository, &tree),
@@ -58,15 +69,31 @@ async fn proof_of(brief: &StepContext, work: &Work, measurements: &TestResultCac
     .await?;
     if let Some(fault) = fault {
         let why = format!("what was made of the conflict is no resolution of it: {fault}");
-        return Ok(Proof::refused(Failure::Conflict, Reason::ConflictNotResolved, why));
+        return Ok(Proof::refused(
+            Failure::Conflict,
+            Reason::ConflictNotResolved,
+            why,
+        ));
     }
     let proof = prove_work(work, measurements).await?;
     let before = [work.base.clone()];
-    let gated_work = Gated { phase: gate_phase(brief.phase()), before: &before, tree: &work.tree };
+    let gated_work = Gated {
+        phase: gate_phase(brief.phase()),
+        before: &before,
+        tree: &work.tree,
+    };
     let mut proof = gated(brief, &gated_work, proof, measurements).await?;
-    let (repository, base, tree) = (brief.setup.repository.clone(), work.base.clone(), work.tree.clone());
+    let (repository, base, tree) = (
+        brief.setup.repository.clone(),
+        work.base.clone(),
+        work.tree.clone(),
+    );
     let changed = blocking(move || repository.changed_files_to_tree(&base, &tree)).await?;
-    proof.touched = changed.into_iter().map(|file| file.path).take(MOST_TOUCHED).collect();
+    proof.touched = changed
+        .into_iter()
+        .map(|file| file.path)
+        .take(MOST_TOUCHED)
+        .collect();
     Ok(proof)
 }
 
@@ -86,7 +113,10 @@ fn not_taken(error: &Error) -> Answer {
 /// Names what is not part of the work: to people where it holds, and to the next attempt where it does not.
 fn with_left_out(mut proof: Proof, captured: &Captured) -> Proof {
     if !captured.never_committed.is_empty() {
-        proof.notes.push(format!("changed, and never committed: {}", listed(&captured.never_committed)));
+        proof.notes.push(format!(
+            "changed, and never committed: {}",
+            listed(&captured.never_committed)
+        ));
     }
     if captured.ignored.is_empty() {
         return proof;
@@ -100,16 +130,26 @@ fn with_left_out(mut proof: Proof, captured: &Captured) -> Proof {
              it elsewhere, take it out of the ignore rules, or add it with `git add --force`.",
         );
     }
-    proof.notes.push(format!("left out, because it is ignored: {ignored}"));
+    proof
+        .notes
+        .push(format!("left out, because it is ignored: {ignored}"));
     proof
 }
 
 fn listed(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| Path::display(path).to_string()).collect::<Vec<_>>().join(", ")
+    paths
+        .iter()
+        .map(|path| Path::display(path).to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The work of an attempt as it is judged.
-pub(super) async fn work(brief: &StepContext, base: CommitId, tree: TreeId) -> Result<Work, StepError> {
+pub(super) async fn work(
+    brief: &StepContext,
+    base: CommitId,
+    tree: TreeId,
+) -> Result<Work, StepError> {
     let (inner, on, of) = (brief.clone(), base.clone(), tree.clone());
     let command = blocking(move || inner.command_of_work(&on, &of)).await?;
     Ok(Work {

@@ -17,7 +17,8 @@ use tm_config::GatePhase;
 use tm_executors::agent::adopt_attempt;
 use tm_presets::Prompt;
 use tm_scheduler::{
-    AgentReport, AgentVerdict, Answer, CommitId, Failure, Proof, Reason, Refactored, StopMode, in_a_line, judge_agent,
+    AgentReport, AgentVerdict, Answer, CommitId, Failure, Proof, Reason, Refactored, StopMode,
+    in_a_line, judge_agent,
 };
 use tm_worktrees::{Error, TreeId, Worktree};
 use tokio::sync::watch;
@@ -48,7 +49,16 @@ pub(crate) async fn refactor(
     let outcome = if brief.directory.path().exists() {
         after_interruption(&brief, &worktree).await
     } else {
-        match improve(&brief, &worktree, &commit, timeout_ms, orders, &measurements).await {
+        match improve(
+            &brief,
+            &worktree,
+            &commit,
+            timeout_ms,
+            orders,
+            &measurements,
+        )
+        .await
+        {
             Ok(outcome) => outcome,
             Err(trouble) => {
                 forget_start(&brief);
@@ -56,7 +66,11 @@ pub(crate) async fn refactor(
             }
         }
     };
-    let Outcome { report, proof, kept } = outcome;
+    let Outcome {
+        report,
+        proof,
+        kept,
+    } = outcome;
     let (stands, why) = match kept {
         Ok(better) => (better, None),
         Err(why) => {
@@ -66,12 +80,22 @@ pub(crate) async fn refactor(
     };
     let back = go_back(&brief, &worktree, &stands);
     let dropped = why.or_else(|| back.err().map(|error| words(&error)));
-    let refactored = Refactored { commit: stands, report, proof, dropped };
+    let refactored = Refactored {
+        commit: stands,
+        report,
+        proof,
+        dropped,
+    };
     brief.done(Answer::Refactored(Box::new(refactored)), Some(worktree))
 }
 
 fn dropped(commit: CommitId, why: String) -> Answer {
-    Answer::Refactored(Box::new(Refactored { commit, report: None, proof: None, dropped: Some(why) }))
+    Answer::Refactored(Box::new(Refactored {
+        commit,
+        report: None,
+        proof: None,
+        dropped: Some(why),
+    }))
 }
 
 /// Puts the branch and the files at the commit that stands; other commits on the branch are kept elsewhere.
@@ -93,7 +117,11 @@ async fn after_interruption(brief: &StepContext, worktree: &Worktree) -> Outcome
         Ok(command) => adopt_attempt(command, orders, |_| {}).await.ok(),
         Err(_unknown) => None,
     };
-    Outcome { report, proof: None, kept: Err("it was interrupted".to_owned()) }
+    Outcome {
+        report,
+        proof: None,
+        kept: Err("it was interrupted".to_owned()),
+    }
 }
 
 /// Whoever takes the run up starts the agent anew, and takes it for none that was interrupted.
@@ -113,13 +141,34 @@ async fn improve(
 ) -> Result<Outcome, StepError> {
     let nothing = |trouble: StepError| {
         let kept = Err(trouble.clone().into());
-        if trouble.is_of_surroundings() { Err(trouble) } else { Ok(Outcome { report: None, proof: None, kept }) }
+        if trouble.is_of_surroundings() {
+            Err(trouble)
+        } else {
+            Ok(Outcome {
+                report: None,
+                proof: None,
+                kept,
+            })
+        }
     };
-    let command = match command(brief, worktree.path(), timeout_ms, Prompt::Refactor, Vec::new()).await {
+    let command = match command(
+        brief,
+        worktree.path(),
+        timeout_ms,
+        Prompt::Refactor,
+        Vec::new(),
+    )
+    .await
+    {
         Ok(command) => command,
         Err(trouble) => return nothing(trouble),
     };
-    let report = match brief.run_agent(Start::New, command, orders, |progress| brief.tell_agent(progress)).await {
+    let report = match brief
+        .run_agent(Start::New, command, orders, |progress| {
+            brief.tell_agent(progress)
+        })
+        .await
+    {
         Ok(report) => report,
         Err(trouble) => return nothing(trouble),
     };
@@ -128,29 +177,54 @@ async fn improve(
     match verdict {
         AgentVerdict::WorthProving => {}
         AgentVerdict::Interrupted => {
-            return Ok(Outcome { report, proof: None, kept: Err("the run was stopped".to_owned()) });
+            return Ok(Outcome {
+                report,
+                proof: None,
+                kept: Err("the run was stopped".to_owned()),
+            });
         }
-        AgentVerdict::Failed { failure, evidence, .. } => {
-            return Ok(Outcome { report, proof: None, kept: Err(format!("{failure}: {evidence}")) });
+        AgentVerdict::Failed {
+            failure, evidence, ..
+        } => {
+            return Ok(Outcome {
+                report,
+                proof: None,
+                kept: Err(format!("{failure}: {evidence}")),
+            });
         }
     }
     Ok(match judged(brief, worktree, commit, measurements).await {
         Ok(proof) if proof.holds() => {
             let (proof, kept) = keep(brief, worktree, commit, proof, measurements).await;
-            Outcome { report, proof: Some(proof), kept }
+            Outcome {
+                report,
+                proof: Some(proof),
+                kept,
+            }
         }
         Ok(proof) => {
             let why = in_a_line(&proof.evidence);
-            Outcome { report, proof: Some(proof), kept: Err(why) }
+            Outcome {
+                report,
+                proof: Some(proof),
+                kept: Err(why),
+            }
         }
-        Err(trouble) => Outcome { report, proof: unreviewed(&trouble), kept: Err(trouble.into()) },
+        Err(trouble) => Outcome {
+            report,
+            proof: unreviewed(&trouble),
+            kept: Err(trouble.into()),
+        },
     })
 }
 
 /// What a reviewer without a verdict spent stands where one with a verdict would.
 fn unreviewed(trouble: &StepError) -> Option<Proof> {
     let refused = || Proof::refused(Failure::GateFailed, Reason::GateFailed, trouble.to_string());
-    trouble.review().map(|review| Proof { gates: vec![review.clone()], ..refused() })
+    trouble.review().map(|review| Proof {
+        gates: vec![review.clone()],
+        ..refused()
+    })
 }
 
 async fn judged(
@@ -161,13 +235,26 @@ async fn judged(
 ) -> Result<Proof, StepError> {
     let captured = tokio::task::block_in_place(|| worktree.capture(&brief.setup.never_commit));
     let captured = captured.map_err(|error| StepError::of(&error))?;
-    if brief.setup.repository.tree_of(commit).map_err(|error| StepError::of(&error))? == captured.tree {
+    if brief
+        .setup
+        .repository
+        .tree_of(commit)
+        .map_err(|error| StepError::of(&error))?
+        == captured.tree
+    {
         return Err(StepError::of_task("nothing was changed"));
     }
-    let work = Work { red: None, ..work(brief, commit.clone(), captured.tree).await? };
+    let work = Work {
+        red: None,
+        ..work(brief, commit.clone(), captured.tree).await?
+    };
     let proof = prove_same_behaviour(&work, measurements).await?;
     let before = [commit.clone()];
-    let gated_work = Gated { phase: GatePhase::Refactor, before: &before, tree: &work.tree };
+    let gated_work = Gated {
+        phase: GatePhase::Refactor,
+        before: &before,
+        tree: &work.tree,
+    };
     gated(brief, &gated_work, proof, measurements).await
 }
 
@@ -180,11 +267,21 @@ async fn keep(
     measurements: &TestResultCache,
 ) -> (Proof, Result<CommitId, String>) {
     let Some(tree) = proof.tree.clone().map(TreeId::new) else {
-        return (proof, Err("there is no test command to prove it with".to_owned()));
+        return (
+            proof,
+            Err("there is no test command to prove it with".to_owned()),
+        );
     };
-    let proven = Proven { tree, phase: REFACTOR };
+    let proven = Proven {
+        tree,
+        phase: REFACTOR,
+    };
     match committed(brief, worktree, proven, green, measurements).await {
-        Ok(Committed { commit, proof: of_hooks, note }) => {
+        Ok(Committed {
+            commit,
+            proof: of_hooks,
+            note,
+        }) => {
             let mut proof = of_hooks.unwrap_or(proof);
             proof.notes.extend(note);
             (proof, Ok(commit))

@@ -15,7 +15,11 @@ pub(crate) fn release(
     keep: Keep,
 ) -> Option<String> {
     if keep == Keep::Salvage {
-        let reference = format!("refs/tm/salvage/{}/{}/{attempt}", setup.header.run_id, safe_name(task));
+        let reference = format!(
+            "refs/tm/salvage/{}/{}/{attempt}",
+            setup.header.run_id,
+            safe_name(task)
+        );
         let message = format!("tm: work of attempt {attempt} at task {task} that did not land");
         if let Err(error) = worktree.salvage(&reference, &message) {
             return Some(words(&error));

@@ -48,12 +48,24 @@ enum Decision {
 /// Adds what one try of a review has spent.
 fn add(spent: &mut GateResult, mut report: AgentReport) {
     report.forget_impossible_figures();
-    spent.tokens = spent.tokens.into_iter().chain(report.tokens).reduce(Tokens::plus);
-    spent.cost_usd = spent.cost_usd.into_iter().chain(report.cost_usd).reduce(|sum, more| sum + more);
+    spent.tokens = spent
+        .tokens
+        .into_iter()
+        .chain(report.tokens)
+        .reduce(Tokens::plus);
+    spent.cost_usd = spent
+        .cost_usd
+        .into_iter()
+        .chain(report.cost_usd)
+        .reduce(|sum, more| sum + more);
 }
 
 /// Asks the reviewer of a gate, again where there is no verdict.
-pub(super) async fn review(brief: &StepContext, gate: &Gate, work: &Gated<'_>) -> Result<GateResult, StepError> {
+pub(super) async fn review(
+    brief: &StepContext,
+    gate: &Gate,
+    work: &Gated<'_>,
+) -> Result<GateResult, StepError> {
     let mut review = GateResult::new(&gate.name, GateOutcome::NoVerdict, Vec::new());
     end_what_was_left(brief, gate).await?;
     for pause in std::iter::once(Duration::ZERO).chain(AGAIN_AFTER) {
@@ -64,12 +76,19 @@ pub(super) async fn review(brief: &StepContext, gate: &Gate, work: &Gated<'_>) -
             Ok(Err(why)) => why,
             Err(trouble) => return Err(trouble.with_review(review)),
         };
-        brief.tell_warning(format!("the gate `{}` has no verdict on {}: {why}", gate.name, brief.id()));
+        brief.tell_warning(format!(
+            "the gate `{}` has no verdict on {}: {why}",
+            gate.name,
+            brief.id()
+        ));
         review.findings.push(why);
     }
     let why = review.findings.last().map_or("", String::as_str);
     let agent = gate.agent.as_deref().unwrap_or_default();
-    let why = format!("failed to get a verdict of the reviewer `{agent}` for the gate `{}`: {why}", gate.name);
+    let why = format!(
+        "failed to get a verdict of the reviewer `{agent}` for the gate `{}`: {why}",
+        gate.name
+    );
     Err(StepError::of_surroundings(why).with_review(review))
 }
 
@@ -82,12 +101,23 @@ fn with_verdict(review: GateResult, verdict: Verdict) -> GateResult {
         Decision::Approve => GateOutcome::Passed,
         Decision::Reject => GateOutcome::Rejected,
     };
-    GateResult { outcome, findings: verdict.reasons.into_iter().take(MOST_REASONS).map(cut).collect(), ..review }
+    GateResult {
+        outcome,
+        findings: verdict
+            .reasons
+            .into_iter()
+            .take(MOST_REASONS)
+            .map(cut)
+            .collect(),
+        ..review
+    }
 }
 
 /// Each start has a folder of its own, so that nothing of before is taken for its verdict.
 fn next_number(brief: &StepContext, gate: &Gate) -> u32 {
-    (1..MOST_STARTS).find(|number| !brief.directory.review(&gate.name, *number).path().exists()).unwrap_or(MOST_STARTS)
+    (1..MOST_STARTS)
+        .find(|number| !brief.directory.review(&gate.name, *number).path().exists())
+        .unwrap_or(MOST_STARTS)
 }
 
 /// Ends a reviewer that a tm which is gone has started; what it wrote counts for nothing.
@@ -99,7 +129,13 @@ async fn end_what_was_left(brief: &StepContext, gate: &Gate) -> Result<(), StepE
     let directory = brief.directory.review(&gate.name, number - 1);
     let (_sender, orders) = watch::channel(None);
     // Its time is over.
-    let command = launch(brief, gate, &directory, directory.path(), ("", Duration::ZERO))?;
+    let command = launch(
+        brief,
+        gate,
+        &directory,
+        directory.path(),
+        ("", Duration::ZERO),
+    )?;
     // One that has ended is found to be gone.
     let _gone = adopt_attempt(command, orders, |_| {}).await;
     Ok(())
@@ -117,7 +153,13 @@ async fn asked(
     let folder = tempfile::tempdir_in(directory.path()).map_err(|error| StepError::of(&error))?;
     let diff = laid_out(brief, work, folder.path(), directory).await?;
     let prompt = prompt(brief, gate, &diff, directory)?;
-    let command = launch(brief, gate, directory, folder.path(), (&prompt, gate.limit()))?;
+    let command = launch(
+        brief,
+        gate,
+        directory,
+        folder.path(),
+        (&prompt, gate.limit()),
+    )?;
     let (sender, orders) = watch::channel(None);
     let most = gate.max_tokens;
     let bounded = move |progress: Progress| {
@@ -129,18 +171,27 @@ async fn asked(
             brief.tell_output(line);
         }
     };
-    let report = brief.run_agent(Start::New, command, orders, bounded).await?;
+    let report = brief
+        .run_agent(Start::New, command, orders, bounded)
+        .await?;
     let (ended, escape) = (report.ended.clone(), report.escape.clone());
     add(spent, report);
     if !escape.is_empty() {
-        return Ok(Err(format!("the user's checkout changed while it worked: {}", escape.join(", "))));
+        return Ok(Err(format!(
+            "the user's checkout changed while it worked: {}",
+            escape.join(", ")
+        )));
     }
     Ok(match &ended {
         Ended::Exited(Some(0)) => verdict(&directory.result()),
-        Ended::Exited(code) => {
-            Err(format!("it ended with {}", code.map_or("a signal".to_owned(), |code| code.to_string())))
-        }
-        Ended::TimedOut => Err(format!("it did not end within {} seconds", gate.limit().as_secs())),
+        Ended::Exited(code) => Err(format!(
+            "it ended with {}",
+            code.map_or("a signal".to_owned(), |code| code.to_string())
+        )),
+        Ended::TimedOut => Err(format!(
+            "it did not end within {} seconds",
+            gate.limit().as_secs()
+        )),
         Ended::Stalled => Err("it neither printed nor wrote anything".to_owned()),
         Ended::NotStarted(why) => Err(why.clone()),
         Ended::Killed => Err("it used more tokens than it may".to_owned()),
@@ -149,11 +200,16 @@ async fn asked(
 }
 
 fn verdict(file: &Path) -> Result<Verdict, String> {
-    let text =
-        tm_untrusted::read(file, VERDICT_BYTES).map_err(|error| format!("its verdict can't be read: {error}"))?;
-    let verdict: Verdict =
-        serde_json::from_slice(&text).map_err(|error| format!("its verdict makes no sense: {error}"))?;
-    if verdict.verdict == Decision::Reject && verdict.reasons.iter().all(|reason| reason.trim().is_empty()) {
+    let text = tm_untrusted::read(file, VERDICT_BYTES)
+        .map_err(|error| format!("its verdict can't be read: {error}"))?;
+    let verdict: Verdict = serde_json::from_slice(&text)
+        .map_err(|error| format!("its verdict makes no sense: {error}"))?;
+    if verdict.verdict == Decision::Reject
+        && verdict
+            .reasons
+            .iter()
+            .all(|reason| reason.trim().is_empty())
+    {
         return Err("it rejects the work without a reason".to_owned());
     }
     Ok(verdict)
@@ -166,7 +222,11 @@ async fn laid_out(
     folder: &Path,
     directory: &AttemptDirectory,
 ) -> Result<String, StepError> {
-    let (repository, tree, base) = (brief.setup.repository.clone(), work.tree.clone(), work.before[0].clone());
+    let (repository, tree, base) = (
+        brief.setup.repository.clone(),
+        work.tree.clone(),
+        work.before[0].clone(),
+    );
     let folder = folder.to_owned();
     let diff = blocking(move || {
         repository.export(&tree, &folder)?;
@@ -178,7 +238,12 @@ async fn laid_out(
     Ok(diff)
 }
 
-fn prompt(brief: &StepContext, gate: &Gate, diff: &str, directory: &AttemptDirectory) -> Result<String, StepError> {
+fn prompt(
+    brief: &StepContext,
+    gate: &Gate,
+    diff: &str,
+    directory: &AttemptDirectory,
+) -> Result<String, StepError> {
     let end = diff.floor_char_boundary(DIFF_BYTES);
     let context = ReviewContext {
         id: brief.id().to_string(),
@@ -205,7 +270,8 @@ fn launch(
     (prompt, timeout): (&str, Duration),
 ) -> Result<tm_executors::agent::AgentCommand, StepError> {
     let settings = &brief.setup.settings;
-    let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings).map_err(|error| StepError::of(&error))?;
+    let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings)
+        .map_err(|error| StepError::of(&error))?;
     let launch = Launch {
         recipe: &recipe,
         executor: &brief.setup.executor,

@@ -23,7 +23,15 @@ const OWN: [&str; 12] = [
 ];
 
 /// Beginnings of lines that history takes for a word on a task wherever they stand in a message.
-const BELIEVED: [&str; 7] = ["Task: ", "Phase: ", "Tag: ", "Run: ", "Title: ", "Takes-Back: ", "This reverts commit "];
+const BELIEVED: [&str; 7] = [
+    "Task: ",
+    "Phase: ",
+    "Tag: ",
+    "Run: ",
+    "Title: ",
+    "Takes-Back: ",
+    "This reverts commit ",
+];
 
 /// Returns what hooks made of a message, with the trailers of the message that they were given, and theirs behind.
 pub(super) fn with_own_trailers(hooked: &str, given: &str) -> String {
@@ -34,11 +42,17 @@ pub(super) fn with_own_trailers(hooked: &str, given: &str) -> String {
     let hooked = without_words_of_ours(hooked, given);
     let (mut body, mut theirs) = (hooked.trim_end(), Vec::new());
     while let Some((before, block)) = last_block(body) {
-        let kept = block.lines().filter(|line| !is_own(line)).map(str::to_owned);
+        let kept = block
+            .lines()
+            .filter(|line| !is_own(line))
+            .map(str::to_owned);
         theirs.splice(0..0, kept);
         body = before.trim_end();
     }
-    let paragraphs = body.split("\n\n").map(without_own).filter(|paragraph| !paragraph.trim().is_empty());
+    let paragraphs = body
+        .split("\n\n")
+        .map(without_own)
+        .filter(|paragraph| !paragraph.trim().is_empty());
     let body = paragraphs.collect::<Vec<_>>().join("\n\n");
     let mut trailers: Vec<String> = own.lines().map(str::to_owned).collect();
     trailers.extend(theirs);
@@ -50,7 +64,8 @@ pub(super) fn with_own_trailers(hooked: &str, given: &str) -> String {
 pub(super) fn without_words_of_ours(message: &str, own: &str) -> String {
     let is_forged = |line: &&str| {
         let text = line.trim_start();
-        BELIEVED.iter().any(|name| text.starts_with(name)) && !own.lines().any(|known| known == *line)
+        BELIEVED.iter().any(|name| text.starts_with(name))
+            && !own.lines().any(|known| known == *line)
     };
     let kept: Vec<&str> = message.lines().filter(|line| !is_forged(line)).collect();
     kept.join("\n")
@@ -61,13 +76,17 @@ fn last_block(message: &str) -> Option<(&str, &str)> {
     let (before, block) = message.trim_end().rsplit_once("\n\n")?;
     let is_continued = |line: &str| line.starts_with([' ', '\t']);
     let mut lines = block.lines();
-    let is_block = lines.next().is_some_and(is_trailer) && lines.all(|line| is_trailer(line) || is_continued(line));
+    let is_block = lines.next().is_some_and(is_trailer)
+        && lines.all(|line| is_trailer(line) || is_continued(line));
     is_block.then_some((before, block))
 }
 
 fn is_trailer(line: &str) -> bool {
     line.split_once(": ").is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '-')
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|character| character.is_ascii_alphanumeric() || character == '-')
     })
 }
 
@@ -86,7 +105,11 @@ fn without_own(paragraph: &str) -> String {
     if !is_whole {
         return paragraph.to_owned();
     }
-    paragraph.lines().filter(|line| !is_own(line)).collect::<Vec<_>>().join("\n")
+    paragraph
+        .lines()
+        .filter(|line| !is_own(line))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]
@@ -100,19 +123,51 @@ mod tests {
     fn hooks_neither_take_trailers_away_nor_add_to_them() {
         for (what, hooked, expected) in [
             ("nothing changed", GIVEN.to_owned(), GIVEN.to_owned()),
-            ("dropped", "Add it\n".to_owned(), format!("Add it\n\n{OWN}\n")),
-            ("one dropped", "Add it\n\nTask: 1\n".to_owned(), format!("Add it\n\n{OWN}\n")),
-            ("another subject", GIVEN.replace("Add it", "feat: add it"), format!("feat: add it\n\n{OWN}\n")),
-            ("an id of Gerrit's", format!("{GIVEN}Change-Id: I0f\n"), format!("Add it\n\n{OWN}\nChange-Id: I0f\n")),
+            (
+                "dropped",
+                "Add it\n".to_owned(),
+                format!("Add it\n\n{OWN}\n"),
+            ),
+            (
+                "one dropped",
+                "Add it\n\nTask: 1\n".to_owned(),
+                format!("Add it\n\n{OWN}\n"),
+            ),
+            (
+                "another subject",
+                GIVEN.replace("Add it", "feat: add it"),
+                format!("feat: add it\n\n{OWN}\n"),
+            ),
+            (
+                "an id of Gerrit's",
+                format!("{GIVEN}Change-Id: I0f\n"),
+                format!("Add it\n\n{OWN}\nChange-Id: I0f\n"),
+            ),
             (
                 "a block behind",
                 format!("{GIVEN}\nSigned-off-by: A <a@b>\n"),
                 format!("Add it\n\n{OWN}\nSigned-off-by: A <a@b>\n"),
             ),
-            ("prose behind", format!("{GIVEN}checked\n"), format!("Add it\n\nchecked\n\n{OWN}\n")),
-            ("prose after", format!("{GIVEN}\nIt was checked.\n"), format!("Add it\n\nIt was checked.\n\n{OWN}\n")),
-            ("forged", GIVEN.replace("Task: 1", "Task: 2"), format!("Add it\n\n{OWN}\n")),
-            ("forged behind", format!("{GIVEN}\ntask: 2\nTests: 9 passed\n"), format!("Add it\n\n{OWN}\n")),
+            (
+                "prose behind",
+                format!("{GIVEN}checked\n"),
+                format!("Add it\n\nchecked\n\n{OWN}\n"),
+            ),
+            (
+                "prose after",
+                format!("{GIVEN}\nIt was checked.\n"),
+                format!("Add it\n\nIt was checked.\n\n{OWN}\n"),
+            ),
+            (
+                "forged",
+                GIVEN.replace("Task: 1", "Task: 2"),
+                format!("Add it\n\n{OWN}\n"),
+            ),
+            (
+                "forged behind",
+                format!("{GIVEN}\ntask: 2\nTests: 9 passed\n"),
+                format!("Add it\n\n{OWN}\n"),
+            ),
             ("everything gone", String::new(), format!("\n\n{OWN}\n")),
         ] {
             assert_eq!(with_own_trailers(&hooked, GIVEN), expected, "{what}");

@@ -4,8 +4,13 @@ use super::*;
 use crate::{Reason, Request, ServiceRefusal};
 
 fn rate_limited() -> Answer {
-    let Answer::AgentEnded(report) = exited(1) else { unreachable!("an agent's end") };
-    Answer::AgentEnded(AgentReport { refusal: Some(ServiceRefusal::RateLimited { until: None }), ..report })
+    let Answer::AgentEnded(report) = exited(1) else {
+        unreachable!("an agent's end")
+    };
+    Answer::AgentEnded(AgentReport {
+        refusal: Some(ServiceRefusal::RateLimited { until: None }),
+        ..report
+    })
 }
 
 /// One task, which may be tried again once.
@@ -13,7 +18,10 @@ fn one_task() -> Script {
     let mut limits = Limits::with_slots(NonZeroU32::new(1).expect("slots"));
     limits.retries = 1;
     let mut script = Script::with_limits(&[("1", &[])], TddMode::Off, limits);
-    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
     script
 }
 
@@ -27,23 +35,42 @@ struct Outcome {
 
 /// Lets every agent of task 1 end so until nothing more is asked for.
 fn ends_always(script: &mut Script, answer: &dyn Fn() -> Answer) -> Outcome {
-    let mut outcome = Outcome { started: 0, pauses: Vec::new(), reason: String::new() };
+    let mut outcome = Outcome {
+        started: 0,
+        pauses: Vec::new(),
+        reason: String::new(),
+    };
     while !script.scheduler.states[0].is_settled() {
         let attempt = script.scheduler.attempt_number(TaskIndex(0));
         let input = match script.scheduler.states[0] {
-            State::Preparing => Input::Answer { task: "1".into(), attempt, answer: prepared() },
+            State::Preparing => Input::Answer {
+                task: "1".into(),
+                attempt,
+                answer: prepared(),
+            },
             State::Running => {
                 outcome.started += 1;
-                Input::Answer { task: "1".into(), attempt, answer: answer() }
+                Input::Answer {
+                    task: "1".into(),
+                    attempt,
+                    answer: answer(),
+                }
             }
             _ => {
-                let wake = script.scheduler.next_wake().expect("something is waited for");
+                let wake = script
+                    .scheduler
+                    .next_wake()
+                    .expect("something is waited for");
                 outcome.pauses.push(wake.since(script.now));
                 script.now = wake;
                 Input::Tick
             }
         };
-        for effect in script.scheduler.handle(script.now, input).expect("a legal input") {
+        for effect in script
+            .scheduler
+            .handle(script.now, input)
+            .expect("a legal input")
+        {
             if let Effect::Tell(Event::TaskFailed { reason, .. }) = effect {
                 outcome.reason = reason;
             }
@@ -55,14 +82,29 @@ fn ends_always(script: &mut Script, answer: &dyn Fn() -> Answer) -> Outcome {
 #[test]
 fn a_task_whose_work_is_always_lost_is_given_up_after_growing_pauses() {
     let mut script = one_task();
-    let outcome = ends_always(&mut script, &|| Answer::WorkLost("the worktree is gone".into()));
+    let outcome = ends_always(&mut script, &|| {
+        Answer::WorkLost("the worktree is gone".into())
+    });
     assert_eq!(outcome.started, 10);
-    assert_eq!(outcome.pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000]);
+    assert_eq!(
+        outcome.pauses,
+        [
+            1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000
+        ]
+    );
     assert_eq!(
         outcome.reason,
         "given up after 10 attempts that were not charged, the last of them because the worktree is gone"
     );
-    assert!(script.scheduler.task(&"1".into()).expect("a task").attempts.iter().all(|record| !record.charged));
+    assert!(
+        script
+            .scheduler
+            .task(&"1".into())
+            .expect("a task")
+            .attempts
+            .iter()
+            .all(|record| !record.charged)
+    );
 }
 
 #[test]
@@ -71,7 +113,11 @@ fn a_task_whose_service_always_refuses_is_given_up_after_hours() {
     let outcome = ends_always(&mut script, &rate_limited);
     assert_eq!(outcome.started, 10);
     let waited: u64 = outcome.pauses.iter().sum();
-    assert!(waited > 4 * 3_600_000, "limits of services last for hours: {:?}", outcome.pauses);
+    assert!(
+        waited > 4 * 3_600_000,
+        "limits of services last for hours: {:?}",
+        outcome.pauses
+    );
 }
 
 #[test]
@@ -80,7 +126,11 @@ fn charged_attempts_come_on_top_of_those_that_are_not() {
     let turn = std::cell::Cell::new(0);
     let outcome = ends_always(&mut script, &|| {
         turn.set(turn.get() + 1);
-        if turn.get() == 5 { exited(7) } else { ended(Ended::Lost) }
+        if turn.get() == 5 {
+            exited(7)
+        } else {
+            ended(Ended::Lost)
+        }
     });
     assert_eq!(outcome.started, 11);
 }
@@ -88,12 +138,21 @@ fn charged_attempts_come_on_top_of_those_that_are_not() {
 #[test]
 fn an_agent_that_somebody_else_ends_is_lost_and_one_that_the_user_ends_is_not_counted() {
     let mut script = one_task();
-    assert_eq!(ends_always(&mut script, &|| ended(Ended::Killed)).started, 10);
+    assert_eq!(
+        ends_always(&mut script, &|| ended(Ended::Killed)).started,
+        10
+    );
     let mut script = one_task();
     for number in 1..=50 {
-        let (run, prepare) = (format!("run 1#{number}"), format!("prepare 1#{} on [] with []", number + 1));
+        let (run, prepare) = (
+            format!("run 1#{number}"),
+            format!("prepare 1#{} on [] with []", number + 1),
+        );
         script.answer("1", prepared(), &["say attempt:started 1", &run]);
-        script.gives(Input::Stop(StopMode::Gently), &["say run:stopping Interrupted", "stop 1 after grace"]);
+        script.gives(
+            Input::Stop(StopMode::Gently),
+            &["say run:stopping Interrupted", "stop 1 after grace"],
+        );
         script.answer(
             "1",
             ended(Ended::Killed),
@@ -107,10 +166,19 @@ fn an_agent_that_somebody_else_ends_is_lost_and_one_that_the_user_ends_is_not_co
         let limits = script.scheduler.limits().clone();
         script.gives(
             Input::Resumed(limits),
-            &["say run:resumed 0 landed, 0 under way", "status 1 pending", "status 1 in-progress", &prepare],
+            &[
+                "say run:resumed 0 landed, 0 under way",
+                "status 1 pending",
+                "status 1 in-progress",
+                &prepare,
+            ],
         );
     }
-    assert_eq!(ends_always(&mut script, &|| exited(7)).started, 2, "its own attempts are left to it");
+    assert_eq!(
+        ends_always(&mut script, &|| exited(7)).started,
+        2,
+        "its own attempts are left to it"
+    );
 }
 
 #[test]
@@ -119,29 +187,55 @@ fn a_task_that_is_opened_again_has_its_uncharged_attempts_again() {
     limits.retries = 0;
     // Task 2 keeps the run going.
     let mut script = Script::with_limits(&[("1", &[]), ("2", &[])], TddMode::Off, limits);
-    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
     assert_eq!(ends_always(&mut script, &|| ended(Ended::Lost)).started, 10);
     let again = Input::Request(Request::Retry("1".into()));
-    script.scheduler.handle(script.now, again.clone()).expect("a legal input");
+    script
+        .scheduler
+        .handle(script.now, again.clone())
+        .expect("a legal input");
     assert_eq!(ends_always(&mut script, &|| exited(7)).started, 1);
-    script.scheduler.handle(script.now, again).expect("a legal input");
-    assert_eq!(ends_always(&mut script, &|| ended(Ended::Lost)).started, 10, "although its charged ones are used up");
+    script
+        .scheduler
+        .handle(script.now, again)
+        .expect("a legal input");
+    assert_eq!(
+        ends_always(&mut script, &|| ended(Ended::Lost)).started,
+        10,
+        "although its charged ones are used up"
+    );
 }
 
 #[test]
 fn work_that_can_not_be_taken_is_charged_and_tried_again_with_what_stood_in_the_way() {
     let mut script = one_task();
-    let refused =
-        || Answer::Proved(Proof::refused(Failure::WorkRefused, Reason::NestedRepository, "a repository in `vendor/`"));
+    let refused = || {
+        Answer::Proved(Proof::refused(
+            Failure::WorkRefused,
+            Reason::NestedRepository,
+            "a repository in `vendor/`",
+        ))
+    };
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
     script.answer("1", exited(0), &["prove 1#1"]);
     script.answer(
         "1",
         refused(),
-        &["say test:run 1", "release 1#1 Salvage", "say attempt:ended 1 work-refused", "prepare 1#2 on [] with []"],
+        &[
+            "say test:run 1",
+            "release 1#1 Salvage",
+            "say attempt:ended 1 work-refused",
+            "prepare 1#2 on [] with []",
+        ],
     );
     let record = &script.scheduler.task(&"1".into()).expect("a task").attempts[0];
-    assert_eq!((record.charged, record.evidence.as_str()), (true, "a repository in `vendor/`"));
+    assert_eq!(
+        (record.charged, record.evidence.as_str()),
+        (true, "a repository in `vendor/`")
+    );
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#2"]);
     script.answer("1", exited(0), &["prove 1#2"]);
     script.answer(
@@ -161,9 +255,16 @@ fn work_that_can_not_be_taken_is_charged_and_tried_again_with_what_stood_in_the_
 #[test]
 fn a_single_slot_waits_until_what_it_made_has_landed() {
     let mut script = Script::new(&[("1", &[]), ("2", &[])], TddMode::Off, 1);
-    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
     script.work("1");
-    script.answer("1", committed("c1"), &["say commit:created 1", "release 1#1 Nothing", "land 1#1 c1"]);
+    script.answer(
+        "1",
+        committed("c1"),
+        &["say commit:created 1", "release 1#1 Nothing", "land 1#1 c1"],
+    );
     script.answer(
         "1",
         landed("m1"),
@@ -178,7 +279,10 @@ fn a_single_slot_waits_until_what_it_made_has_landed() {
     );
     // With two slots the other one does not stand idle.
     let mut script = Script::new(&[("1", &[]), ("2", &[]), ("3", &[])], TddMode::Off, 2);
-    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
     script.work("1");
     script.answer(
         "1",

@@ -6,7 +6,11 @@ use crate::{AtBreaker, Breaker, Request};
 fn limits(slots: u32, retries: u32, then: AtBreaker) -> Limits {
     let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
     limits.retries = retries;
-    limits.breaker = Breaker { tasks: NonZeroU32::new(3), attempts: NonZeroU32::new(5), then };
+    limits.breaker = Breaker {
+        tasks: NonZeroU32::new(3),
+        attempts: NonZeroU32::new(5),
+        then,
+    };
     limits
 }
 
@@ -15,7 +19,10 @@ const FIVE: [(&str, &[&str]); 5] = [("1", &[]), ("2", &[]), ("3", &[]), ("4", &[
 
 fn begun(limits: Limits) -> Script {
     let mut script = Script::with_limits(&FIVE, TddMode::Off, limits);
-    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
     script
 }
 
@@ -25,17 +32,41 @@ fn fails(script: &mut Script, task: &str, words: &str) -> Vec<String> {
         last_words: words.to_owned(),
         ..AgentReport::new("a", Timestamp(0), Timestamp(0), ended)
     };
-    answers(script, task, Answer::AgentEnded(report(Ended::Exited(Some(127)))))
+    answers(
+        script,
+        task,
+        Answer::AgentEnded(report(Ended::Exited(Some(127)))),
+    )
 }
 
 fn answers(script: &mut Script, task: &str, answer: Answer) -> Vec<String> {
-    let attempt = AttemptNumber(count_u32(script.scheduler.task(&task.into()).expect("a task").attempts.len()));
+    let attempt = AttemptNumber(count_u32(
+        script
+            .scheduler
+            .task(&task.into())
+            .expect("a task")
+            .attempts
+            .len(),
+    ));
     let mut effects = Vec::new();
     for answer in [prepared(), answer] {
-        let input = Input::Answer { task: task.into(), attempt, answer };
-        effects.extend(script.scheduler.handle(script.now, input).expect("a legal input"));
+        let input = Input::Answer {
+            task: task.into(),
+            attempt,
+            answer,
+        };
+        effects.extend(
+            script
+                .scheduler
+                .handle(script.now, input)
+                .expect("a legal input"),
+        );
     }
-    effects.iter().map(line).filter(|line| line.starts_with("say run:")).collect()
+    effects
+        .iter()
+        .map(line)
+        .filter(|line| line.starts_with("say run:"))
+        .collect()
 }
 
 const NOTHING: [String; 0] = [];
@@ -47,14 +78,21 @@ fn three_tasks_in_a_row_that_are_given_up_for_the_same_reason_pause_the_run() {
     assert_eq!(fails(&mut script, "2", "sh: 2: claud: not found"), NOTHING);
     assert_eq!(
         fails(&mut script, "3", "sh: 3: claud: not found"),
-        ["say run:paused because 3 tasks in a row were given up for the same reason, and nothing passed between: \
-          no-result: the agent ended with exit code 127 and left no result file: sh: 3: claud: not found"]
+        [
+            "say run:paused because 3 tasks in a row were given up for the same reason, and nothing passed between: \
+          no-result: the agent ended with exit code 127 and left no result file: sh: 3: claud: not found"
+        ]
     );
     assert_eq!(script.scheduler.states[3], State::Ready);
     // Once somebody has looked after it, what comes is counted anew.
     script.gives(
         Input::Request(Request::Continue),
-        &["say run:continued", "say task:started 4 none", "status 4 in-progress", "prepare 4#1 on [] with []"],
+        &[
+            "say run:continued",
+            "say task:started 4 none",
+            "status 4 in-progress",
+            "prepare 4#1 on [] with []",
+        ],
     );
     assert_eq!(script.scheduler.broken_by(), None);
     assert_eq!(fails(&mut script, "4", "sh: 3: claud: not found"), NOTHING);
@@ -67,15 +105,30 @@ fn five_attempts_in_a_row_that_end_the_same_way_end_a_run_that_nobody_watches() 
     for task in ["1", "2", "1", "2"] {
         assert_eq!(fails(&mut script, task, "no such model"), NOTHING);
     }
-    assert_eq!(fails(&mut script, "1", "no such model"), ["say run:stopping Breaker"]);
+    assert_eq!(
+        fails(&mut script, "1", "no such model"),
+        ["say run:stopping Breaker"]
+    );
     assert!(
-        script.scheduler.broken_by().expect("a reason").contains("5 attempts in a row, at 2 tasks, ended the same way")
+        script
+            .scheduler
+            .broken_by()
+            .expect("a reason")
+            .contains("5 attempts in a row, at 2 tasks, ended the same way")
     );
     // No agent is started for a worktree that was asked for; one that works goes on to its end.
-    script.answer("2", prepared(), &["release 2#3 Salvage", "say attempt:ended 2 well"]);
+    script.answer(
+        "2",
+        prepared(),
+        &["release 2#3 Salvage", "say attempt:ended 2 well"],
+    );
     script.answer("3", exited(0), &["prove 3#1"]);
     script.answer("3", proved(None), &["say test:run 3", "commit 3#1"]);
-    script.answer("3", committed("c3"), &["say commit:created 3", "release 3#1 Nothing", "land 3#1 c3"]);
+    script.answer(
+        "3",
+        committed("c3"),
+        &["say commit:created 3", "release 3#1 Nothing", "land 3#1 c3"],
+    );
     script.answer(
         "3",
         landed("m3"),
@@ -89,9 +142,21 @@ fn five_attempts_in_a_row_that_end_the_same_way_end_a_run_that_nobody_watches() 
         ],
     );
     let limits = script.scheduler.limits().clone();
-    assert!(script.scheduler.broken_by().is_some(), "the summary says why");
-    script.scheduler.handle(script.now, Input::Resumed(limits)).expect("a legal input");
-    assert_eq!((script.scheduler.broken_by(), script.scheduler.slots_in_use()), (None, 3));
+    assert!(
+        script.scheduler.broken_by().is_some(),
+        "the summary says why"
+    );
+    script
+        .scheduler
+        .handle(script.now, Input::Resumed(limits))
+        .expect("a legal input");
+    assert_eq!(
+        (
+            script.scheduler.broken_by(),
+            script.scheduler.slots_in_use()
+        ),
+        (None, 3)
+    );
 }
 
 #[test]
@@ -101,16 +166,32 @@ fn another_end_and_something_that_passes_begin_the_count_anew() {
         assert_eq!(fails(&mut script, "1", words), NOTHING);
     }
     script.work("1");
-    script.answer("1", committed("c"), &["say commit:created 1", "release 1#10 Nothing", "land 1#10 c"]);
+    script.answer(
+        "1",
+        committed("c"),
+        &[
+            "say commit:created 1",
+            "release 1#10 Nothing",
+            "land 1#10 c",
+        ],
+    );
     script
         .scheduler
-        .handle(script.now, Input::Answer { task: "1".into(), attempt: AttemptNumber(10), answer: landed("m") })
+        .handle(
+            script.now,
+            Input::Answer {
+                task: "1".into(),
+                attempt: AttemptNumber(10),
+                answer: landed("m"),
+            },
+        )
         .expect("legal");
     for _ in 0..4 {
         assert_eq!(fails(&mut script, "2", "a"), NOTHING);
     }
     assert!(
-        fails(&mut script, "2", "a")[0].starts_with("say run:paused because 5 attempts in a row, at one task, ended")
+        fails(&mut script, "2", "a")[0]
+            .starts_with("say run:paused because 5 attempts in a row, at one task, ended")
     );
 }
 
@@ -122,7 +203,10 @@ fn the_count_outlives_the_process_and_is_none_of_a_journal_that_names_no_breaker
             fails(&mut script, "1", "a");
         }
         let limits = script.scheduler.limits().clone();
-        script.scheduler.handle(script.now, Input::Resumed(limits)).expect("legal");
+        script
+            .scheduler
+            .handle(script.now, Input::Resumed(limits))
+            .expect("legal");
         fails(&mut script, "1", "a").len()
     };
     assert_eq!(counted(limits(1, 9, AtBreaker::Pause)), 1);
@@ -141,8 +225,14 @@ fn limits_of_services_are_none_of_its_business() {
     };
     script.now = Timestamp(2);
     for _ in 0..8 {
-        assert_eq!(answers(&mut script, "1", Answer::AgentEnded(refused())), NOTHING);
+        assert_eq!(
+            answers(&mut script, "1", Answer::AgentEnded(refused())),
+            NOTHING
+        );
         script.now = script.scheduler.next_wake().expect("a wall");
-        script.scheduler.handle(script.now, Input::Tick).expect("legal");
+        script
+            .scheduler
+            .handle(script.now, Input::Tick)
+            .expect("legal");
     }
 }

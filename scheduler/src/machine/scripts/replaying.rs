@@ -4,24 +4,39 @@ use super::*;
 use crate::Reason;
 
 /// Hands the inputs on as a journal does, and returns where they lead.
-fn replayed(edges: &[(&str, &[&str])], limits: &Limits, inputs: &[Input]) -> (Vec<State>, Vec<Vec<AttemptRecord>>) {
+fn replayed(
+    edges: &[(&str, &[&str])],
+    limits: &Limits,
+    inputs: &[Input],
+) -> (Vec<State>, Vec<Vec<AttemptRecord>>) {
     let kept = serde_json::to_string(&(limits, inputs)).expect("written");
     let (limits, inputs): (Limits, Vec<Input>) = serde_json::from_str(&kept).expect("read");
     let mut script = Script::with_limits(edges, TddMode::Off, limits);
     for input in inputs {
-        script.scheduler.handle(Timestamp(0), input).expect("a legal input");
+        script
+            .scheduler
+            .handle(Timestamp(0), input)
+            .expect("a legal input");
     }
     (script.scheduler.states, script.scheduler.attempts)
 }
 
 fn answer(task: &str, attempt: u32, answer: Answer) -> Input {
-    Input::Answer { task: task.into(), attempt: AttemptNumber(attempt), answer }
+    Input::Answer {
+        task: task.into(),
+        attempt: AttemptNumber(attempt),
+        answer,
+    }
 }
 
 #[test]
 fn the_tree_of_a_proof_and_what_was_seen_of_the_commit_are_kept() {
     let limits = Limits::with_slots(NonZeroU32::MIN);
-    let proof = |tree: &str| Proof { tree: Some(tree.to_owned()), passed: 3, ..Proof::default() };
+    let proof = |tree: &str| Proof {
+        tree: Some(tree.to_owned()),
+        passed: 3,
+        ..Proof::default()
+    };
     let mut inputs = vec![
         Input::Begin,
         answer("1", 1, prepared()),
@@ -30,15 +45,31 @@ fn the_tree_of_a_proof_and_what_was_seen_of_the_commit_are_kept() {
     ];
     let (_, attempts) = replayed(&[("1", &[])], &limits, &inputs);
     assert_eq!(attempts[0][0].proof, Some(proof("tree-of-the-work")));
-    let as_it_was = Answer::Committed { commit: "c1".into(), proof: None };
-    let (_, attempts) = replayed(&[("1", &[])], &limits, &[inputs.as_slice(), &[answer("1", 1, as_it_was)]].concat());
+    let as_it_was = Answer::Committed {
+        commit: "c1".into(),
+        proof: None,
+    };
+    let (_, attempts) = replayed(
+        &[("1", &[])],
+        &limits,
+        &[inputs.as_slice(), &[answer("1", 1, as_it_was)]].concat(),
+    );
     assert_eq!(attempts[0][0].proof, Some(proof("tree-of-the-work")));
-    let by_hooks = Answer::Committed { commit: "c1".into(), proof: Some(Box::new(proof("tree-of-the-hooks"))) };
+    let by_hooks = Answer::Committed {
+        commit: "c1".into(),
+        proof: Some(Box::new(proof("tree-of-the-hooks"))),
+    };
     inputs.push(answer("1", 1, by_hooks));
     inputs.push(answer("1", 1, landed("m1")));
     let (states, attempts) = replayed(&[("1", &[])], &limits, &inputs);
     assert_eq!(attempts[0][0].proof, Some(proof("tree-of-the-hooks")));
-    assert_eq!(states, [State::Landed { commit: "c1".into(), merge: "m1".into() }]);
+    assert_eq!(
+        states,
+        [State::Landed {
+            commit: "c1".into(),
+            merge: "m1".into()
+        }]
+    );
 }
 
 /// Under the rules of today the second attempt of task 1 waits for a moment, and task 2 for the landing.
@@ -49,16 +80,35 @@ fn a_journal_of_before_is_replayed_by_the_rules_of_before_and_goes_on_by_those_o
     let edges: &[(&str, &[&str])] = &[("1", &[]), ("2", &[])];
     let mut inputs = vec![Input::Begin];
     for attempt in 1..=15 {
-        inputs.extend([answer("1", attempt, prepared()), answer("1", attempt, ended(Ended::Lost))]);
+        inputs.extend([
+            answer("1", attempt, prepared()),
+            answer("1", attempt, ended(Ended::Lost)),
+        ]);
     }
-    inputs.extend([answer("1", 16, prepared()), answer("1", 16, exited(0)), answer("1", 16, proved(None))]);
-    inputs.extend([answer("1", 16, committed("c1")), answer("2", 1, prepared()), answer("1", 16, landed("m1"))]);
+    inputs.extend([
+        answer("1", 16, prepared()),
+        answer("1", 16, exited(0)),
+        answer("1", 16, proved(None)),
+    ]);
+    inputs.extend([
+        answer("1", 16, committed("c1")),
+        answer("2", 1, prepared()),
+        answer("1", 16, landed("m1")),
+    ]);
     let (states, _) = replayed(edges, &limits, &inputs);
     assert_eq!(states[1], State::Running);
-    inputs.push(Input::Resumed(Limits { edition: Edition::NEWEST, ..limits.clone() }));
+    inputs.push(Input::Resumed(Limits {
+        edition: Edition::NEWEST,
+        ..limits.clone()
+    }));
     inputs.push(answer("2", 1, ended(Ended::Lost)));
     let (states, _) = replayed(edges, &limits, &inputs);
-    assert_eq!(states[1], State::Paused { until: Timestamp(1_000) });
+    assert_eq!(
+        states[1],
+        State::Paused {
+            until: Timestamp(1_000)
+        }
+    );
     let old: Limits = serde_json::from_value({
         let mut value = serde_json::to_value(&limits).expect("written");
         value.as_object_mut().expect("an object").remove("edition");
@@ -71,9 +121,18 @@ fn a_journal_of_before_is_replayed_by_the_rules_of_before_and_goes_on_by_those_o
 #[test]
 fn a_reason_for_which_a_red_was_questioned_is_no_input_and_comes_again() {
     let record = AttemptRecord::new(AttemptNumber(1), Timestamp(0), "agent".into());
-    let kept = serde_json::to_value(AttemptRecord { questioned: Some(Reason::TestMistake), ..record.clone() });
+    let kept = serde_json::to_value(AttemptRecord {
+        questioned: Some(Reason::TestMistake),
+        ..record.clone()
+    });
     assert_eq!(kept.expect("written")["questioned"], "test-mistake");
     let mut before = serde_json::to_value(&record).expect("written");
-    before.as_object_mut().expect("an object").remove("questioned");
-    assert_eq!(serde_json::from_value::<AttemptRecord>(before).expect("read"), record);
+    before
+        .as_object_mut()
+        .expect("an object")
+        .remove("questioned");
+    assert_eq!(
+        serde_json::from_value::<AttemptRecord>(before).expect("read"),
+        record
+    );
 }

@@ -4,16 +4,27 @@ use super::*;
 use crate::{AgentCandidate, AgentPool, ServiceRefusal, Tokens};
 
 fn refused(refusal: ServiceRefusal) -> Answer {
-    let Answer::AgentEnded(report) = exited(1) else { unreachable!("an agent's end") };
-    Answer::AgentEnded(AgentReport { refusal: Some(refusal), ..report })
+    let Answer::AgentEnded(report) = exited(1) else {
+        unreachable!("an agent's end")
+    };
+    Answer::AgentEnded(AgentReport {
+        refusal: Some(refusal),
+        ..report
+    })
 }
 
 fn limited(until: Option<u64>) -> Answer {
-    refused(ServiceRefusal::RateLimited { until: until.map(Timestamp) })
+    refused(ServiceRefusal::RateLimited {
+        until: until.map(Timestamp),
+    })
 }
 
 fn candidate(agent: &str, account: &str) -> AgentCandidate {
-    AgentCandidate { agent: agent.into(), account: account.into(), if_refused: format!("log in to {account}") }
+    AgentCandidate {
+        agent: agent.into(),
+        account: account.into(),
+        if_refused: format!("log in to {account}"),
+    }
 }
 
 fn independent(count: usize, slots: u32, candidates: &[AgentCandidate]) -> Script {
@@ -21,20 +32,44 @@ fn independent(count: usize, slots: u32, candidates: &[AgentCandidate]) -> Scrip
     let edges: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), &[][..])).collect();
     let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
     limits.retries = 0;
-    limits.agents = AgentPool { plain: candidates.to_vec(), ..AgentPool::default() };
+    limits.agents = AgentPool {
+        plain: candidates.to_vec(),
+        ..AgentPool::default()
+    };
     let mut script = Script::with_limits(&edges, TddMode::Off, limits);
-    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
     for id in ids.iter().take(slots as usize) {
-        script.answer(id, prepared(), &[&format!("say attempt:started {id}"), &format!("run {id}#1")]);
+        script.answer(
+            id,
+            prepared(),
+            &[&format!("say attempt:started {id}"), &format!("run {id}#1")],
+        );
     }
     script
 }
 
 fn to_the_end(script: &mut Script, task: &str) {
     for answer in [exited(0), proved(None), committed(task), landed(task)] {
-        let attempt = AttemptNumber(count_u32(script.scheduler.task(&task.into()).expect("a task").attempts.len()));
-        let input = Input::Answer { task: task.into(), attempt, answer };
-        script.scheduler.handle(script.now, input).expect("a legal input");
+        let attempt = AttemptNumber(count_u32(
+            script
+                .scheduler
+                .task(&task.into())
+                .expect("a task")
+                .attempts
+                .len(),
+        ));
+        let input = Input::Answer {
+            task: task.into(),
+            attempt,
+            answer,
+        };
+        script
+            .scheduler
+            .handle(script.now, input)
+            .expect("a legal input");
     }
 }
 
@@ -52,8 +87,16 @@ fn a_wall_on_three_of_five_slots_holds_up_all_and_charges_nobody() {
         ],
     );
     // A declared reset that is a little later moves the wall; an earlier one, or none, does not.
-    script.answer("2", limited(Some(61_000)), &["release 2#1 Salvage", "say attempt:ended 2 rate-limited"]);
-    script.answer("3", limited(None), &["release 3#1 Salvage", "say attempt:ended 3 rate-limited"]);
+    script.answer(
+        "2",
+        limited(Some(61_000)),
+        &["release 2#1 Salvage", "say attempt:ended 2 rate-limited"],
+    );
+    script.answer(
+        "3",
+        limited(None),
+        &["release 3#1 Salvage", "say attempt:ended 3 rate-limited"],
+    );
     to_the_end(&mut script, "4");
     to_the_end(&mut script, "5");
     assert_eq!(script.scheduler.slots_in_use(), 0);
@@ -62,16 +105,37 @@ fn a_wall_on_three_of_five_slots_holds_up_all_and_charges_nobody() {
     script.now = Timestamp(60_999);
     script.gives(Input::Tick, &[]);
     script.now = Timestamp(61_000);
-    let effects = script.scheduler.handle(script.now, Input::Tick).expect("a legal input");
+    let effects = script
+        .scheduler
+        .handle(script.now, Input::Tick)
+        .expect("a legal input");
     assert_eq!(line(&effects[0]), "say agent:available claude");
     assert_eq!(script.scheduler.slots_in_use(), 5);
     for task in ["1", "2", "3", "6", "7"] {
-        let number = script.scheduler.task(&task.into()).expect("a task").attempts.len();
-        script.answer(task, prepared(), &[&format!("say attempt:started {task}"), &format!("run {task}#{number}")]);
+        let number = script
+            .scheduler
+            .task(&task.into())
+            .expect("a task")
+            .attempts
+            .len();
+        script.answer(
+            task,
+            prepared(),
+            &[
+                &format!("say attempt:started {task}"),
+                &format!("run {task}#{number}"),
+            ],
+        );
         to_the_end(&mut script, task);
     }
     assert_eq!(script.scheduler.ended(), Some(RunStatus::Completed));
-    assert!(script.scheduler.tasks().flat_map(|view| view.attempts).all(|record| !record.charged));
+    assert!(
+        script
+            .scheduler
+            .tasks()
+            .flat_map(|view| view.attempts)
+            .all(|record| !record.charged)
+    );
 }
 
 #[test]
@@ -85,12 +149,18 @@ fn a_limit_that_is_declared_for_years_is_asked_about_again_after_a_day() {
         &[
             "release 1#1 Salvage",
             "say attempt:ended 1 rate-limited",
-            &format!("say agent:limited claude of claude until {} declared", 5_000 + day),
+            &format!(
+                "say agent:limited claude of claude until {} declared",
+                5_000 + day
+            ),
         ],
     );
     assert_eq!(script.scheduler.next_wake(), Some(Timestamp(5_000 + day)));
     script.now = Timestamp(5_000 + day);
-    script.gives(Input::Tick, &["say agent:available claude", "prepare 1#2 on [] with []"]);
+    script.gives(
+        Input::Tick,
+        &["say agent:available claude", "prepare 1#2 on [] with []"],
+    );
 }
 
 #[test]
@@ -106,7 +176,10 @@ fn a_wall_that_an_earlier_version_raised_for_years_is_as_short_as_any_once_the_r
             "say agent:limited claude of claude until 4102444800000 declared",
         ],
     );
-    let limits = Limits { edition: Edition::NEWEST, ..script.scheduler.limits().clone() };
+    let limits = Limits {
+        edition: Edition::NEWEST,
+        ..script.scheduler.limits().clone()
+    };
     script.gives(
         Input::Resumed(limits),
         &[
@@ -134,13 +207,29 @@ fn a_wall_that_another_agent_of_the_account_passes_is_none() {
     script.answer("2", exited(0), &["prove 2#1"]);
     // One that fails says nothing of the service.
     script.now = Timestamp(10_000);
-    let mut failed = Script { scheduler: script.scheduler.clone(), now: script.now };
+    let mut failed = Script {
+        scheduler: script.scheduler.clone(),
+        now: script.now,
+    };
     failed.answer(
         "3",
         exited(1),
-        &["release 3#1 Salvage", "say attempt:ended 3 no-result", "say task:failed 3 no-result", "status 3 pending"],
+        &[
+            "release 3#1 Salvage",
+            "say attempt:ended 3 no-result",
+            "say task:failed 3 no-result",
+            "status 3 pending",
+        ],
     );
-    script.answer("3", exited(0), &["say agent:available claude", "prove 3#1", "prepare 1#2 on [] with []"]);
+    script.answer(
+        "3",
+        exited(0),
+        &[
+            "say agent:available claude",
+            "prove 3#1",
+            "prepare 1#2 on [] with []",
+        ],
+    );
 }
 
 #[test]
@@ -148,18 +237,36 @@ fn a_cost_below_nothing_gives_no_money_back() {
     let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
     limits.max_cost_usd = Some(1.0);
     let mut script = Script::with_limits(&[("1", &[]), ("2", &[])], TddMode::Off, limits);
-    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
     let costs = |dollars: f64| {
-        let Answer::AgentEnded(report) = exited(0) else { unreachable!("an agent's end") };
-        Answer::AgentEnded(AgentReport { cost_usd: Some(dollars), ..report })
+        let Answer::AgentEnded(report) = exited(0) else {
+            unreachable!("an agent's end")
+        };
+        Answer::AgentEnded(AgentReport {
+            cost_usd: Some(dollars),
+            ..report
+        })
     };
     for id in ["1", "2"] {
-        script.answer(id, prepared(), &[&format!("say attempt:started {id}"), &format!("run {id}#1")]);
+        script.answer(
+            id,
+            prepared(),
+            &[&format!("say attempt:started {id}"), &format!("run {id}#1")],
+        );
     }
-    let mut other = Script { scheduler: script.scheduler.clone(), now: script.now };
+    let mut other = Script {
+        scheduler: script.scheduler.clone(),
+        now: script.now,
+    };
     for (script, dollars) in [(&mut script, -1e9), (&mut other, f64::NAN)] {
         script.answer("1", costs(dollars), &["prove 1#1"]);
-        assert_eq!(script.scheduler.task(&"1".into()).expect("a task").attempts[0].spent(), (None, None));
+        assert_eq!(
+            script.scheduler.task(&"1".into()).expect("a task").attempts[0].spent(),
+            (None, None)
+        );
         script.answer("2", costs(1.5), &["prove 2#1", "say run:stopping Budget"]);
         assert!((script.scheduler.cost_usd() - 1.5).abs() < 1e-9);
     }
@@ -168,18 +275,39 @@ fn a_cost_below_nothing_gives_no_money_back() {
 #[test]
 fn the_question_that_a_hanging_agent_asked_is_evidence() {
     for (last_words, expected) in [
-        ("working\n\nOverwrite src/a.rs? [y/N]\n", Some("Overwrite src/a.rs? [y/N]")),
+        (
+            "working\n\nOverwrite src/a.rs? [y/N]\n",
+            Some("Overwrite src/a.rs? [y/N]"),
+        ),
         ("Do you want me to go on?", Some("Do you want me to go on?")),
-        ("Password for 'https://example.org': ", Some("Password for 'https://example.org':")),
+        (
+            "Password for 'https://example.org': ",
+            Some("Password for 'https://example.org':"),
+        ),
         ("building", None),
         ("", None),
     ] {
-        let Answer::AgentEnded(report) = ended(Ended::Stalled) else { unreachable!("an agent's end") };
-        let verdict = crate::judge_agent(&AgentReport { last_words: last_words.to_owned(), ..report });
-        let crate::AgentVerdict::Failed { failure: Failure::Stalled, evidence, .. } = verdict else {
+        let Answer::AgentEnded(report) = ended(Ended::Stalled) else {
+            unreachable!("an agent's end")
+        };
+        let verdict = crate::judge_agent(&AgentReport {
+            last_words: last_words.to_owned(),
+            ..report
+        });
+        let crate::AgentVerdict::Failed {
+            failure: Failure::Stalled,
+            evidence,
+            ..
+        } = verdict
+        else {
             panic!("{verdict:?}")
         };
-        assert_eq!(evidence.split_once("an answer to: ").map(|(_, question)| question), expected);
+        assert_eq!(
+            evidence
+                .split_once("an answer to: ")
+                .map(|(_, question)| question),
+            expected
+        );
     }
 }
 
@@ -188,22 +316,49 @@ fn an_undeclared_limit_pauses_longer_each_time_until_the_service_answers() {
     let mut script = independent(1, 1, &[candidate("claude", "claude")]);
     let mut pauses = Vec::new();
     for number in 1..=6 {
-        let input = Input::Answer { task: "1".into(), attempt: AttemptNumber(number), answer: limited(None) };
-        script.scheduler.handle(script.now, input).expect("a legal input");
+        let input = Input::Answer {
+            task: "1".into(),
+            attempt: AttemptNumber(number),
+            answer: limited(None),
+        };
+        script
+            .scheduler
+            .handle(script.now, input)
+            .expect("a legal input");
         let wake = script.scheduler.next_wake().expect("a wall");
         pauses.push(wake.since(script.now));
         script.now = wake;
-        script.scheduler.handle(script.now, Input::Tick).expect("a legal input");
+        script
+            .scheduler
+            .handle(script.now, Input::Tick)
+            .expect("a legal input");
         let attempt = AttemptNumber(number + 1);
-        let input = Input::Answer { task: "1".into(), attempt, answer: prepared() };
-        script.scheduler.handle(script.now, input).expect("a legal input");
+        let input = Input::Answer {
+            task: "1".into(),
+            attempt,
+            answer: prepared(),
+        };
+        script
+            .scheduler
+            .handle(script.now, input)
+            .expect("a legal input");
     }
-    for (pause, least) in pauses.iter().zip([30_000, 60_000, 120_000, 240_000, 480_000, 960_000]) {
+    for (pause, least) in pauses
+        .iter()
+        .zip([30_000, 60_000, 120_000, 240_000, 480_000, 960_000])
+    {
         assert!((least..=least + least / 4).contains(pause), "{pauses:?}");
     }
     // An answer that is no refusal begins anew.
-    let input = Input::Answer { task: "1".into(), attempt: AttemptNumber(7), answer: exited(0) };
-    script.scheduler.handle(script.now, input).expect("a legal input");
+    let input = Input::Answer {
+        task: "1".into(),
+        attempt: AttemptNumber(7),
+        answer: exited(0),
+    };
+    script
+        .scheduler
+        .handle(script.now, input)
+        .expect("a legal input");
     assert!(script.scheduler.refusals_in_a_row.is_empty());
 }
 
@@ -237,7 +392,12 @@ fn while_one_account_is_behind_a_wall_the_next_agent_takes_over() {
     let mut script = independent(
         2,
         1,
-        &[candidate("claude", "a"), candidate("careful", "a"), candidate("codex", "b"), candidate("gemini", "c")],
+        &[
+            candidate("claude", "a"),
+            candidate("careful", "a"),
+            candidate("codex", "b"),
+            candidate("gemini", "c"),
+        ],
     );
     script.answer(
         "1",
@@ -252,7 +412,11 @@ fn while_one_account_is_behind_a_wall_the_next_agent_takes_over() {
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#2"]);
     let agent = |script: &Script, task: &str| {
         let view = script.scheduler.task(&task.into()).expect("a task");
-        view.attempts.last().and_then(|record| record.agent.clone()).expect("an agent").to_string()
+        view.attempts
+            .last()
+            .and_then(|record| record.agent.clone())
+            .expect("an agent")
+            .to_string()
     };
     assert_eq!(agent(&script, "1"), "codex");
     script.answer(
@@ -268,9 +432,16 @@ fn while_one_account_is_behind_a_wall_the_next_agent_takes_over() {
     assert_eq!(agent(&script, "1"), "gemini");
     // Once the wall is gone, the first choice is the first choice again.
     script.now = Timestamp(60_000);
-    script.answer("1", prepared(), &["say attempt:started 1", "run 1#3", "say agent:available a"]);
+    script.answer(
+        "1",
+        prepared(),
+        &["say attempt:started 1", "run 1#3", "say agent:available a"],
+    );
     to_the_end(&mut script, "1");
-    assert_eq!((agent(&script, "1"), agent(&script, "2")), ("gemini".to_owned(), "claude".to_owned()));
+    assert_eq!(
+        (agent(&script, "1"), agent(&script, "2")),
+        ("gemini".to_owned(), "claude".to_owned())
+    );
 }
 
 #[test]
@@ -278,8 +449,15 @@ fn nobody_is_started_while_all_its_agents_are_refused_and_the_rest_goes_on() {
     let mut script = Script::new(&[("1", &[]), ("2", &[])], TddMode::Auto, 1);
     script.scheduler.limits.agents.red = vec![candidate("claude", "a")];
     script.scheduler.limits.agents.plain = vec![candidate("codex", "b")];
-    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
-    script.answer("1:red", prepared(), &["say attempt:started 1:red", "run 1:red#1"]);
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
+    script.answer(
+        "1:red",
+        prepared(),
+        &["say attempt:started 1:red", "run 1:red#1"],
+    );
     script.answer(
         "1:red",
         refused(ServiceRefusal::Auth),
@@ -295,7 +473,14 @@ fn nobody_is_started_while_all_its_agents_are_refused_and_the_rest_goes_on() {
             "say run:ended failed 3",
         ],
     );
-    assert!(script.scheduler.task(&"2:red".into()).expect("a task").attempts.is_empty());
+    assert!(
+        script
+            .scheduler
+            .task(&"2:red".into())
+            .expect("a task")
+            .attempts
+            .is_empty()
+    );
 }
 
 #[test]
@@ -313,7 +498,14 @@ fn an_attempt_whose_worktree_comes_when_its_agent_is_behind_a_wall_is_taken_back
         ],
     );
     script.answer("3", prepared(), &["release 3#1 Nothing"]);
-    assert!(script.scheduler.task(&"3".into()).expect("a task").attempts.is_empty());
+    assert!(
+        script
+            .scheduler
+            .task(&"3".into())
+            .expect("a task")
+            .attempts
+            .is_empty()
+    );
     assert_eq!(script.scheduler.slots_in_use(), 0);
 }
 
@@ -322,10 +514,21 @@ fn a_task_that_has_spent_its_budget_is_not_tried_again_and_holds_up_nobody_else(
     let mut limits = Limits::with_slots(NonZeroU32::new(1).expect("slots"));
     limits.max_tokens_per_task = Some(100);
     let mut script = Script::with_limits(&[("1", &[]), ("2", &[])], TddMode::Off, limits);
-    script.scheduler.handle(script.now, Input::Begin).expect("a legal input");
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
-    let Answer::AgentEnded(report) = exited(1) else { unreachable!("an agent's end") };
-    let spent = Answer::AgentEnded(AgentReport { tokens: Some(Tokens { input: 90, output: 10 }), ..report });
+    let Answer::AgentEnded(report) = exited(1) else {
+        unreachable!("an agent's end")
+    };
+    let spent = Answer::AgentEnded(AgentReport {
+        tokens: Some(Tokens {
+            input: 90,
+            output: 10,
+        }),
+        ..report
+    });
     script.answer(
         "1",
         spent,
@@ -342,7 +545,10 @@ fn a_task_that_has_spent_its_budget_is_not_tried_again_and_holds_up_nobody_else(
     to_the_end(&mut script, "2");
     assert_eq!(script.scheduler.ended(), Some(RunStatus::Stopped));
     // With a larger budget it goes on.
-    let limits = Limits { max_tokens_per_task: None, ..script.scheduler.limits().clone() };
+    let limits = Limits {
+        max_tokens_per_task: None,
+        ..script.scheduler.limits().clone()
+    };
     script.gives(
         Input::Resumed(limits),
         &[

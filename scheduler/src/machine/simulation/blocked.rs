@@ -12,10 +12,15 @@ impl World {
             for &before in &self.scheduler.dependencies[rank] {
                 if seen.insert(before) {
                     match &self.scheduler.states[before] {
-                        State::Failed { .. } | State::Skipped { dependants: Dependants::Blocked } => {
+                        State::Failed { .. }
+                        | State::Skipped {
+                            dependants: Dependants::Blocked,
+                        } => {
                             failed.insert(self.scheduler.id(before));
                         }
-                        State::Skipped { dependants: Dependants::Released } => {}
+                        State::Skipped {
+                            dependants: Dependants::Released,
+                        } => {}
                         _ => stack.push(before),
                     }
                 }

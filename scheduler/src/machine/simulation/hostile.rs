@@ -13,12 +13,22 @@ pub(super) enum Hostile {
     Mixture,
 }
 
-const ALL: [Hostile; 5] =
-    [Hostile::Lost, Hostile::Limited, Hostile::LimitedForYears, Hostile::Doubtful, Hostile::Mixture];
+const ALL: [Hostile; 5] = [
+    Hostile::Lost,
+    Hostile::Limited,
+    Hostile::LimitedForYears,
+    Hostile::Doubtful,
+    Hostile::Mixture,
+];
 
 impl World {
     /// The answer to a step of a task when nothing may end well; `None` where only an honest answer is possible.
-    pub(super) fn hostile_answer(&mut self, hostile: Hostile, task: &TaskId, owed: &Owed) -> Option<Answer> {
+    pub(super) fn hostile_answer(
+        &mut self,
+        hostile: Hostile,
+        task: &TaskId,
+        owed: &Owed,
+    ) -> Option<Answer> {
         let kind = match hostile {
             Hostile::Mixture if self.random.usize(..4) == 0 => return None,
             Hostile::Mixture => ALL[self.random.usize(..4)],
@@ -26,13 +36,26 @@ impl World {
         };
         match (owed, kind) {
             (Owed::Agent, Hostile::Lost | Hostile::Mixture) => {
-                let ended = if self.random.usize(..2) == 0 { Ended::Lost } else { Ended::Killed };
-                Some(Answer::AgentEnded(AgentReport::new("hostile", self.now, self.now, ended)))
+                let ended = if self.random.usize(..2) == 0 {
+                    Ended::Lost
+                } else {
+                    Ended::Killed
+                };
+                Some(Answer::AgentEnded(AgentReport::new(
+                    "hostile", self.now, self.now, ended,
+                )))
             }
             (Owed::Agent, Hostile::Limited) => Some(self.limited(task, None)),
-            (Owed::Agent, Hostile::LimitedForYears) => Some(self.limited(task, Some(Timestamp(u64::MAX)))),
-            (Owed::Proof, Hostile::Doubtful) if self.scheduler.task(task)?.placed.task.phase == Phase::Green => {
-                Some(Answer::Proved(Proof { failure: Some(Failure::GreenFailing), ..self.doubtful() }))
+            (Owed::Agent, Hostile::LimitedForYears) => {
+                Some(self.limited(task, Some(Timestamp(u64::MAX))))
+            }
+            (Owed::Proof, Hostile::Doubtful)
+                if self.scheduler.task(task)?.placed.task.phase == Phase::Green =>
+            {
+                Some(Answer::Proved(Proof {
+                    failure: Some(Failure::GreenFailing),
+                    ..self.doubtful()
+                }))
             }
             (
                 Owed::Proof | Owed::Commit,
@@ -62,7 +85,9 @@ fn whatever_comes_back_every_run_ends_and_no_task_is_tried_more_often_than_allow
             (world.hostile, world.requests, world.failure_percent) = (Some(hostile), 0, 20);
             world.run();
             world.check_end();
-            world.ledger.check_without_people(world.scheduler.limits().retries);
+            world
+                .ledger
+                .check_without_people(world.scheduler.limits().retries);
         });
         assert!(outcome.is_ok(), "seed {seed}, {hostile:?}");
     }

@@ -44,7 +44,12 @@ impl Ledger {
         }
     }
 
-    pub(super) fn note_limit(&mut self, account: AccountName, until: Option<Timestamp>, now: Timestamp) {
+    pub(super) fn note_limit(
+        &mut self,
+        account: AccountName,
+        until: Option<Timestamp>,
+        now: Timestamp,
+    ) {
         self.refused_at.insert(account.clone(), now);
         self.passed.remove(&account);
         if let Some(until) = until {
@@ -58,7 +63,11 @@ impl Ledger {
     }
 
     pub(super) fn note_answered(&mut self, account: AccountName, now: Timestamp) {
-        if self.refused_at.get(&account).is_some_and(|&at| now.since(at) >= ANSWERED_AFTER_MS) {
+        if self
+            .refused_at
+            .get(&account)
+            .is_some_and(|&at| now.since(at) >= ANSWERED_AFTER_MS)
+        {
             self.passed.insert(account);
         }
     }
@@ -67,16 +76,38 @@ impl Ledger {
         match event {
             Event::AgentAvailable { account } => {
                 let wall = self.walls.remove(account).unwrap_or_default();
-                assert!(wall <= now || self.passed.remove(account), "the wall before `{account}` stands");
+                assert!(
+                    wall <= now || self.passed.remove(account),
+                    "the wall before `{account}` stands"
+                );
             }
-            Event::AttemptEnded { task, failure: None, reason, .. } if !reason.is_empty() => {
+            Event::AttemptEnded {
+                task,
+                failure: None,
+                reason,
+                ..
+            } if !reason.is_empty() => {
                 let ended = self.ended_by_people.entry(task.clone()).or_default();
                 *ended += 1;
-                assert!(*ended <= self.orders + self.breaks, "`{task}` was ended by people who asked for nothing");
+                assert!(
+                    *ended <= self.orders + self.breaks,
+                    "`{task}` was ended by people who asked for nothing"
+                );
             }
-            Event::AttemptEnded { failure: Some(failure), reason, .. } => self.note_end(*failure, reason),
-            Event::AttemptEnded { failure: None, reason, .. } if reason.is_empty() => self.same = None,
-            Event::RunPaused { why: Some(_) } | Event::RunStopping { why: StopReason::Breaker } => self.note_break(),
+            Event::AttemptEnded {
+                failure: Some(failure),
+                reason,
+                ..
+            } => self.note_end(*failure, reason),
+            Event::AttemptEnded {
+                failure: None,
+                reason,
+                ..
+            } if reason.is_empty() => self.same = None,
+            Event::RunPaused { why: Some(_) }
+            | Event::RunStopping {
+                why: StopReason::Breaker,
+            } => self.note_break(),
             Event::RunContinued => self.count_nothing_before(),
             Event::RunResumed { .. } if self.is_broken => self.count_nothing_before(),
             Event::TaskReopened { task } => *self.opened.entry(task.clone()).or_default() += 1,
@@ -103,38 +134,69 @@ impl Ledger {
         if is_left_out {
             return;
         }
-        let before = self.same.take().filter(|(kind, words, _)| *kind == failure && words == reason);
-        self.same = Some((failure, reason.to_owned(), before.map_or(1, |(_, _, count)| count + 1)));
+        let before = self
+            .same
+            .take()
+            .filter(|(kind, words, _)| *kind == failure && words == reason);
+        self.same = Some((
+            failure,
+            reason.to_owned(),
+            before.map_or(1, |(_, _, count)| count + 1),
+        ));
     }
 
     /// Checks that enough in a row was the same.
     fn note_break(&mut self) {
         (self.breaks, self.is_broken) = (self.breaks + 1, true);
         let count = self.same.as_ref().map_or(0, |(_, _, count)| *count);
-        assert!(count >= 3, "the run is broken off after {count} ends that were the same");
+        assert!(
+            count >= 3,
+            "the run is broken off after {count} ends that were the same"
+        );
     }
 
     /// Checks that nothing is started after more ends in a row that were the same than the breaker allows.
     pub(super) fn check_breaker(&self, limits: &Limits) {
         let count = self.same.as_ref().map_or(0, |(_, _, count)| *count);
         let most = limits.breaker.attempts.map_or(u32::MAX, NonZeroU32::get);
-        assert!(!self.is_broken && count < most, "{count} ends in a row were the same, and agents are started still");
+        assert!(
+            !self.is_broken && count < most,
+            "{count} ends in a row were the same, and agents are started still"
+        );
     }
 
     /// Checks that an agent may be started now, and that the task has not been tried too often.
-    pub(super) fn check_start(&mut self, task: &TaskId, account: &AccountName, retries: u32, now: Timestamp) {
-        assert!(!self.refused.contains(account), "`{task}` starts with refused credentials");
+    pub(super) fn check_start(
+        &mut self,
+        task: &TaskId,
+        account: &AccountName,
+        retries: u32,
+        now: Timestamp,
+    ) {
+        assert!(
+            !self.refused.contains(account),
+            "`{task}` starts with refused credentials"
+        );
         let wall = self.walls.get(account).copied().unwrap_or_default();
         assert!(wall <= now, "`{task}` starts behind a wall");
         let of = |counts: &BTreeMap<TaskId, u32>| counts.get(task).copied().unwrap_or_default();
         let most = (retries + 1 + 10) * (1 + of(&self.opened)) + of(&self.ended_by_people);
         let started = self.started.entry(task.clone()).or_default();
         *started += 1;
-        assert!(*started <= most, "`{task}` is tried for the {started}th time, {most} are the most");
+        assert!(
+            *started <= most,
+            "`{task}` is tried for the {started}th time, {most} are the most"
+        );
     }
 
     /// Checks that no task was tried more often than the limits allow when nobody asked for more than to go on.
     pub(super) fn check_without_people(&self, retries: u32) {
-        assert!(self.orders <= self.breaks && self.started.values().all(|&started| started <= retries + 11));
+        assert!(
+            self.orders <= self.breaks
+                && self
+                    .started
+                    .values()
+                    .all(|&started| started <= retries + 11)
+        );
     }
 }

@@ -14,14 +14,23 @@ pub(super) fn add_dependency(
     task: &TaskId,
     dependency: &TaskId,
 ) -> Result<Changed, Refusal> {
-    let unknown: Vec<&TaskId> = [task, dependency].into_iter().filter(|id| !is_there(document, list, id)).collect();
+    let unknown: Vec<&TaskId> = [task, dependency]
+        .into_iter()
+        .filter(|id| !is_there(document, list, id))
+        .collect();
     if !unknown.is_empty() {
         return Err(Refusal::UnknownTasks(quoted(unknown)));
     }
     if task == dependency {
         return Err(Refusal::Itself(task.clone()));
     }
-    let ids = if depend(document, find(document, list, task)?, spelling, task, dependency)? {
+    let ids = if depend(
+        document,
+        find(document, list, task)?,
+        spelling,
+        task,
+        dependency,
+    )? {
         vec![task.clone()]
     } else {
         Vec::new()
@@ -41,7 +50,13 @@ pub(super) fn add_dependencies(
     let mut changed = Changed::default();
     for (task, dependency) in edges {
         index.place(dependency)?;
-        if depend(document, &mut tasks[index.place(task)?], spelling, task, dependency)? {
+        if depend(
+            document,
+            &mut tasks[index.place(task)?],
+            spelling,
+            task,
+            dependency,
+        )? {
             changed.ids.push(task.clone());
         }
     }
@@ -56,7 +71,11 @@ fn depend(
     task: &TaskId,
     dependency: &TaskId,
 ) -> Result<bool, Refusal> {
-    let key = if found.has_elements(document, "blockedBy") { "blockedBy" } else { spelling.dependencies() };
+    let key = if found.has_elements(document, "blockedBy") {
+        "blockedBy"
+    } else {
+        spelling.dependencies()
+    };
     let written = found.scalars_within(document, key);
     // A sibling is named by its number, which is how every reader understands it.
     let parent = task.as_str().rsplit_once('.').map(|(parent, _)| parent);
@@ -64,16 +83,27 @@ fn depend(
         (Some(parent), Some((other, number))) if parent == other => TaskId::from(number),
         _ => dependency.clone(),
     };
-    if written.iter().flatten().any(|id| *id == own.as_str() || *id == dependency.as_str()) {
+    if written
+        .iter()
+        .flatten()
+        .any(|id| *id == own.as_str() || *id == dependency.as_str())
+    {
         return Ok(false);
     }
-    let is_list = found.member(document, key).is_some_and(|list| list.elements(document).is_some());
+    let is_list = found
+        .member(document, key)
+        .is_some_and(|list| list.elements(document).is_some());
     if !is_list {
         found.set(document, key, Tree::new(&json!([])));
     }
-    let list = found.member(document, key).and_then(|list| list.elements(document));
+    let list = found
+        .member(document, key)
+        .and_then(|list| list.elements(document));
     let list = list.ok_or(Refusal::NoPlace("a task is not an object"))?;
-    let is_text = spelling.is_text() || list.last().is_some_and(|last| last.is_text_itself(document));
+    let is_text = spelling.is_text()
+        || list
+            .last()
+            .is_some_and(|last| last.is_text_itself(document));
     list.push(spelled(&own, is_text));
     Ok(true)
 }
@@ -83,11 +113,16 @@ pub(super) fn remove_dependencies(
     list: &mut Tree,
     edges: &[(TaskId, TaskId)],
 ) -> Result<Changed, Refusal> {
-    let unwanted: BTreeSet<(&TaskId, &TaskId)> = edges.iter().map(|(task, dependency)| (task, dependency)).collect();
+    let unwanted: BTreeSet<(&TaskId, &TaskId)> = edges
+        .iter()
+        .map(|(task, dependency)| (task, dependency))
+        .collect();
     rewrite_dependencies(document, list, Repeats::Drop, |task, dependency| {
         (!unwanted.contains(&(task, &dependency))).then_some(dependency)
     })?;
-    Ok(Changed { ids: edges.iter().map(|(task, _)| task.clone()).collect() })
+    Ok(Changed {
+        ids: edges.iter().map(|(task, _)| task.clone()).collect(),
+    })
 }
 
 /// What becomes of a dependency that stands more than once.
@@ -107,20 +142,40 @@ pub(super) fn rewrite_dependencies(
     rule: impl Fn(&TaskId, TaskId) -> Option<TaskId>,
 ) -> Result<(), Refusal> {
     for task in elements(document, list)? {
-        let Some(id) = id_of(document, task) else { continue };
-        rewrite_one(document, task, &TaskId::new(id.as_str()), None, repeats, &rule);
+        let Some(id) = id_of(document, task) else {
+            continue;
+        };
+        rewrite_one(
+            document,
+            task,
+            &TaskId::new(id.as_str()),
+            None,
+            repeats,
+            &rule,
+        );
         if !task.has_elements(document, "subtasks") {
             continue;
         }
-        let numbers: BTreeSet<String> =
-            task.ids_within(document, "subtasks").map(|id| number(&id).to_owned()).collect();
+        let numbers: BTreeSet<String> = task
+            .ids_within(document, "subtasks")
+            .map(|id| number(&id).to_owned())
+            .collect();
         let mut changed = task.clone();
         let mut is_changed = false;
         for subtask in subtasks(document, &mut changed)? {
-            let Some(own) = id_of(document, subtask) else { continue };
+            let Some(own) = id_of(document, subtask) else {
+                continue;
+            };
             let own = number(&own).to_owned();
             let absolute = TaskId::new(format!("{id}.{own}"));
-            is_changed |= rewrite_one(document, subtask, &absolute, Some((&id, &numbers, &own)), repeats, &rule);
+            is_changed |= rewrite_one(
+                document,
+                subtask,
+                &absolute,
+                Some((&id, &numbers, &own)),
+                repeats,
+                &rule,
+            );
         }
         if is_changed {
             *task = changed;
@@ -144,7 +199,11 @@ fn rewrite_one(
         }
         _ => TaskId::from(written),
     };
-    let key = if task.has_elements(document, "blockedBy") { "blockedBy" } else { "dependencies" };
+    let key = if task.has_elements(document, "blockedBy") {
+        "blockedBy"
+    } else {
+        "dependencies"
+    };
     let mut seen = BTreeSet::new();
     let written = task.scalars_within(document, key);
     let wanted: Vec<Option<TaskId>> = written
@@ -156,15 +215,23 @@ fn rewrite_one(
             (seen.insert(kept.clone()) || may_repeat).then_some(kept)
         })
         .collect();
-    let is_same = written.iter().zip(&wanted).all(|(written, wanted)| match (written, wanted) {
-        (Some(written), Some(wanted)) => absolute(written) == *wanted,
-        (None, _) => true,
-        (Some(_), None) => false,
-    });
+    let is_same = written
+        .iter()
+        .zip(&wanted)
+        .all(|(written, wanted)| match (written, wanted) {
+            (Some(written), Some(wanted)) => absolute(written) == *wanted,
+            (None, _) => true,
+            (Some(_), None) => false,
+        });
     if is_same {
         return false;
     }
-    let Some(list) = task.member(document, key).and_then(|list| list.elements(document)) else { return false };
+    let Some(list) = task
+        .member(document, key)
+        .and_then(|list| list.elements(document))
+    else {
+        return false;
+    };
     let old = std::mem::take(list);
     for ((element, written), wanted) in old.into_iter().zip(&written).zip(wanted) {
         match (written, wanted) {
@@ -180,19 +247,37 @@ fn rewrite_one(
     true
 }
 
-pub(super) fn absolute_dependencies(document: &Document, list: &mut Tree, id: &TaskId) -> Result<Vec<TaskId>, Refusal> {
+pub(super) fn absolute_dependencies(
+    document: &Document,
+    list: &mut Tree,
+    id: &TaskId,
+) -> Result<Vec<TaskId>, Refusal> {
     let siblings: BTreeSet<String> = match id.as_str().rsplit_once('.') {
         Some((parent, _)) => match find(document, list, &TaskId::from(parent)) {
-            Ok(parent) => parent.ids_within(document, "subtasks").map(|id| number(&id).to_owned()).collect(),
+            Ok(parent) => parent
+                .ids_within(document, "subtasks")
+                .map(|id| number(&id).to_owned())
+                .collect(),
             Err(_) => BTreeSet::new(),
         },
         None => BTreeSet::new(),
     };
     let found = find(document, list, id)?;
     let absolute = |written: String| match id.as_str().rsplit_once('.') {
-        Some((parent, _)) if siblings.contains(&written) => TaskId::new(format!("{parent}.{written}")),
+        Some((parent, _)) if siblings.contains(&written) => {
+            TaskId::new(format!("{parent}.{written}"))
+        }
         _ => TaskId::new(written),
     };
-    let key = if found.has_elements(document, "blockedBy") { "blockedBy" } else { "dependencies" };
-    Ok(found.scalars_within(document, key).into_iter().flatten().map(absolute).collect())
+    let key = if found.has_elements(document, "blockedBy") {
+        "blockedBy"
+    } else {
+        "dependencies"
+    };
+    Ok(found
+        .scalars_within(document, key)
+        .into_iter()
+        .flatten()
+        .map(absolute)
+        .collect())
 }

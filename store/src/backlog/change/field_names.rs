@@ -16,7 +16,14 @@ pub(in crate::backlog) enum FieldNames {
 }
 
 /// What a Claude Code task has a place for; the rest goes into its metadata.
-const OF_CLAUDE: [&str; 6] = ["id", "subject", "description", "activeForm", "blocks", "blockedBy"];
+const OF_CLAUDE: [&str; 6] = [
+    "id",
+    "subject",
+    "description",
+    "activeForm",
+    "blocks",
+    "blockedBy",
+];
 
 impl FieldNames {
     /// Returns the key of a task's dependencies.
@@ -39,10 +46,13 @@ impl FieldNames {
         }
         let why = match change {
             Change::AddSubtask { .. } => "a Claude Code list has no subtasks",
-            Change::Move { to, .. } if to.as_str().contains('.') => "a Claude Code list has no subtasks",
-            Change::MoveToTag { .. } | Change::AddTag { .. } | Change::RemoveTag { .. } | Change::RenameTag { .. } => {
-                "a Claude Code list has no tags; each list is a folder"
+            Change::Move { to, .. } if to.as_str().contains('.') => {
+                "a Claude Code list has no subtasks"
             }
+            Change::MoveToTag { .. }
+            | Change::AddTag { .. }
+            | Change::RemoveTag { .. }
+            | Change::RenameTag { .. } => "a Claude Code list has no tags; each list is a folder",
             _ => return Ok(()),
         };
         Err(Refusal::NoPlace(why))
@@ -52,7 +62,10 @@ impl FieldNames {
     pub(in crate::backlog) fn names(self, fields: Map<String, Value>) -> Map<String, Value> {
         match self {
             Self::TaskMaster | Self::Claude => fields,
-            Self::Snake => fields.into_iter().map(|(key, value)| (snake(key), value)).collect(),
+            Self::Snake => fields
+                .into_iter()
+                .map(|(key, value)| (snake(key), value))
+                .collect(),
         }
     }
 
@@ -61,7 +74,9 @@ impl FieldNames {
         match self {
             Self::TaskMaster => without(fields, "activeForm"),
             Self::Snake => {
-                let said = fields.into_iter().filter(|(key, value)| key != "activeForm" && !is_nothing(value));
+                let said = fields
+                    .into_iter()
+                    .filter(|(key, value)| key != "activeForm" && !is_nothing(value));
                 said.map(|(key, value)| (snake(key), value)).collect()
             }
             Self::Claude => claude(fields),
@@ -92,7 +107,12 @@ fn claude(fields: Map<String, Value>) -> Map<String, Value> {
             "title" => drop(entry.insert("subject".to_owned(), value)),
             "status" => drop(entry.insert(key, spelled_status(&value))),
             "dependencies" => {
-                let ids: Vec<Value> = value.as_array().into_iter().flatten().map(as_text).collect();
+                let ids: Vec<Value> = value
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .map(as_text)
+                    .collect();
                 entry.insert("blockedBy".to_owned(), json!(ids));
             }
             "metadata" => metadata.extend(value.as_object().cloned().unwrap_or_default()),
@@ -111,15 +131,22 @@ fn claude(fields: Map<String, Value>) -> Map<String, Value> {
 }
 
 fn is_nothing(value: &Value) -> bool {
-    value.is_null() || value.as_str().is_some_and(str::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+    value.is_null()
+        || value.as_str().is_some_and(str::is_empty)
+        || value.as_array().is_some_and(Vec::is_empty)
 }
 
 fn as_text(id: &Value) -> Value {
-    json!(id.as_str().map_or_else(|| id.to_string(), ToOwned::to_owned))
+    json!(
+        id.as_str()
+            .map_or_else(|| id.to_string(), ToOwned::to_owned)
+    )
 }
 
 fn spelled_status(status: &Value) -> Value {
-    json!(claude_status(&Status::from(status.as_str().unwrap_or_default())))
+    json!(claude_status(&Status::from(
+        status.as_str().unwrap_or_default()
+    )))
 }
 
 /// That program knows three statuses.
@@ -127,6 +154,10 @@ pub(in crate::backlog) const fn claude_status(status: &Status) -> &'static str {
     match status {
         Status::Done => "completed",
         Status::InProgress | Status::Review => "in_progress",
-        Status::Pending | Status::Deferred | Status::Cancelled | Status::Blocked | Status::Other(_) => "pending",
+        Status::Pending
+        | Status::Deferred
+        | Status::Cancelled
+        | Status::Blocked
+        | Status::Other(_) => "pending",
     }
 }

@@ -172,8 +172,17 @@ pub(super) struct Place<'d> {
 }
 
 /// Makes a change within a tag.
-pub(super) fn apply(place: Place<'_>, root: &mut Tree, change: &Change) -> Result<Changed, Refusal> {
-    let Place { document, tag, spelling, .. } = place;
+pub(super) fn apply(
+    place: Place<'_>,
+    root: &mut Tree,
+    change: &Change,
+) -> Result<Changed, Refusal> {
+    let Place {
+        document,
+        tag,
+        spelling,
+        ..
+    } = place;
     spelling.refuse(change)?;
     if let Some(answer) = apply_to_tags(place, root, change) {
         return answer;
@@ -188,23 +197,46 @@ pub(super) fn apply(place: Place<'_>, root: &mut Tree, change: &Change) -> Resul
         Change::AddDependency { task, dependency } => {
             dependencies::add_dependency(document, list, spelling, task, dependency)
         }
-        Change::AddDependencies { edges } => dependencies::add_dependencies(document, list, spelling, edges),
-        Change::RemoveDependencies { edges } => dependencies::remove_dependencies(document, list, edges),
-        Change::SetFields { fields } => tasks::set_fields(document, list, fields),
-        Change::MoveToTag { .. } | Change::AddTag { .. } | Change::RemoveTag { .. } | Change::RenameTag { .. } => {
-            Ok(Changed::default())
+        Change::AddDependencies { edges } => {
+            dependencies::add_dependencies(document, list, spelling, edges)
         }
+        Change::RemoveDependencies { edges } => {
+            dependencies::remove_dependencies(document, list, edges)
+        }
+        Change::SetFields { fields } => tasks::set_fields(document, list, fields),
+        Change::MoveToTag { .. }
+        | Change::AddTag { .. }
+        | Change::RemoveTag { .. }
+        | Change::RenameTag { .. } => Ok(Changed::default()),
     }
 }
 
 /// Makes a change of tags; `None` when it is one of tasks.
-fn apply_to_tags(place: Place<'_>, root: &mut Tree, change: &Change) -> Option<Result<Changed, Refusal>> {
+fn apply_to_tags(
+    place: Place<'_>,
+    root: &mut Tree,
+    change: &Change,
+) -> Option<Result<Changed, Refusal>> {
     let Place { document, tag, .. } = place;
     match change {
-        Change::MoveToTag { ids, tag: to, crossing } => Some(tags::move_tasks(document, root, tag, ids, to, *crossing)),
-        Change::AddTag { name, copy_of, description, stamp } => {
-            Some(tags::add(document, root, name, copy_of.as_ref(), description.as_deref(), stamp))
-        }
+        Change::MoveToTag {
+            ids,
+            tag: to,
+            crossing,
+        } => Some(tags::move_tasks(document, root, tag, ids, to, *crossing)),
+        Change::AddTag {
+            name,
+            copy_of,
+            description,
+            stamp,
+        } => Some(tags::add(
+            document,
+            root,
+            name,
+            copy_of.as_ref(),
+            description.as_deref(),
+            stamp,
+        )),
         Change::RemoveTag { name } => Some(tags::remove(document, root, name)),
         Change::RenameTag { from, to } => Some(tags::rename(document, root, from, to)),
         _ => None,
@@ -216,12 +248,22 @@ fn list<'t>(document: &Document, root: &'t mut Tree, tag: &Tag) -> Result<&'t mu
     if root.elements(document).is_some() {
         return Ok(root);
     }
-    let is_empty = root.members(document).is_some_and(|members| members.is_empty());
+    let is_empty = root
+        .members(document)
+        .is_some_and(|members| members.is_empty());
     if is_empty {
-        root.set(document, tag.as_str(), Tree::new(&serde_json::json!({"tasks": []})));
+        root.set(
+            document,
+            tag.as_str(),
+            Tree::new(&serde_json::json!({"tasks": []})),
+        );
     }
     // A list that nothing is written in yet.
-    if root.member(document, "tasks").is_some_and(|tasks| tasks.is_null(document)) && is_master(tag) {
+    if root
+        .member(document, "tasks")
+        .is_some_and(|tasks| tasks.is_null(document))
+        && is_master(tag)
+    {
         root.set(document, "tasks", Tree::new(&serde_json::json!([])));
     }
     tags::list(document, root, tag).ok_or_else(|| Refusal::UnknownTag(tag.clone()))
@@ -233,7 +275,10 @@ fn pending() -> Value {
 }
 
 fn quoted<'i>(ids: impl IntoIterator<Item = &'i TaskId>) -> String {
-    ids.into_iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+    ids.into_iter()
+        .map(|id| format!("`{id}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn is_master(tag: &Tag) -> bool {

@@ -16,30 +16,49 @@ pub(super) fn id_of(document: &Document, task: &Tree) -> Option<String> {
     task.plain(document, "id")
 }
 
-pub(super) fn elements<'t>(document: &Document, list: &'t mut Tree) -> Result<&'t mut Vec<Tree>, Refusal> {
-    list.elements(document).ok_or(Refusal::NoPlace("`tasks` is not a list"))
+pub(super) fn elements<'t>(
+    document: &Document,
+    list: &'t mut Tree,
+) -> Result<&'t mut Vec<Tree>, Refusal> {
+    list.elements(document)
+        .ok_or(Refusal::NoPlace("`tasks` is not a list"))
 }
 
 /// The subtasks of a task; an empty list when it has none.
-pub(super) fn subtasks<'t>(document: &Document, task: &'t mut Tree) -> Result<&'t mut Vec<Tree>, Refusal> {
-    let has_list = task.member(document, "subtasks").is_some_and(|list| list.elements(document).is_some());
+pub(super) fn subtasks<'t>(
+    document: &Document,
+    task: &'t mut Tree,
+) -> Result<&'t mut Vec<Tree>, Refusal> {
+    let has_list = task
+        .member(document, "subtasks")
+        .is_some_and(|list| list.elements(document).is_some());
     if !has_list {
         task.set(document, "subtasks", Tree::new(&json!([])));
     }
-    let list = task.member(document, "subtasks").ok_or(Refusal::NoPlace("a task is not an object"))?;
+    let list = task
+        .member(document, "subtasks")
+        .ok_or(Refusal::NoPlace("a task is not an object"))?;
     elements(document, list)
 }
 
 fn position(document: &Document, tasks: &[Tree], id: &str) -> Option<usize> {
-    tasks.iter().position(|task| id_of(document, task).as_deref() == Some(id))
+    tasks
+        .iter()
+        .position(|task| id_of(document, task).as_deref() == Some(id))
 }
 
 fn subtask_position(document: &Document, subtasks: &[Tree], wanted: &str) -> Option<usize> {
-    subtasks.iter().position(|task| id_of(document, task).is_some_and(|id| number(&id) == wanted))
+    subtasks
+        .iter()
+        .position(|task| id_of(document, task).is_some_and(|id| number(&id) == wanted))
 }
 
 /// Finds a task or, as `<task>.<n>`, a subtask to change.
-pub(super) fn find<'t>(document: &Document, list: &'t mut Tree, id: &TaskId) -> Result<&'t mut Tree, Refusal> {
+pub(super) fn find<'t>(
+    document: &Document,
+    list: &'t mut Tree,
+    id: &TaskId,
+) -> Result<&'t mut Tree, Refusal> {
     let unknown = || Refusal::UnknownTasks(format!("`{id}`"));
     let tasks = elements(document, list)?;
     if let Some(place) = position(document, tasks, id.as_str()) {
@@ -60,12 +79,35 @@ pub(super) fn is_there(document: &Document, list: &mut Tree, id: &TaskId) -> boo
 }
 
 /// The next free number, spelled as the ids beside it are.
-fn next_id(document: &Document, tasks: &[Tree], spelling: FieldNames, at_least: u64) -> (u64, Value) {
-    let ids: Vec<String> = tasks.iter().filter_map(|task| id_of(document, task)).collect();
-    let next = ids.iter().filter_map(|id| number(id).parse::<u64>().ok()).max().unwrap_or(0).saturating_add(1);
+fn next_id(
+    document: &Document,
+    tasks: &[Tree],
+    spelling: FieldNames,
+    at_least: u64,
+) -> (u64, Value) {
+    let ids: Vec<String> = tasks
+        .iter()
+        .filter_map(|task| id_of(document, task))
+        .collect();
+    let next = ids
+        .iter()
+        .filter_map(|id| number(id).parse::<u64>().ok())
+        .max()
+        .unwrap_or(0)
+        .saturating_add(1);
     let next = next.max(at_least);
-    let is_text = spelling.is_text() || tasks.last().is_some_and(|task| task.is_text(document, "id"));
-    (next, if is_text { json!(next.to_string()) } else { json!(next) })
+    let is_text = spelling.is_text()
+        || tasks
+            .last()
+            .is_some_and(|task| task.is_text(document, "id"));
+    (
+        next,
+        if is_text {
+            json!(next.to_string())
+        } else {
+            json!(next)
+        },
+    )
 }
 
 fn entry(id: Value, fields: &[(String, Value)], spelling: FieldNames) -> Tree {
@@ -75,16 +117,29 @@ fn entry(id: Value, fields: &[(String, Value)], spelling: FieldNames) -> Tree {
     Tree::new(&Value::Object(spelling.entry(entry)))
 }
 
-pub(super) fn add(place: Place<'_>, list: &mut Tree, fields: &[(String, Value)]) -> Result<Changed, Refusal> {
-    let Place { document, spelling, next_number, .. } = place;
-    let unknown: Vec<TaskId> = dependencies_in(fields).filter(|id| !is_there(document, list, id)).collect();
+pub(super) fn add(
+    place: Place<'_>,
+    list: &mut Tree,
+    fields: &[(String, Value)],
+) -> Result<Changed, Refusal> {
+    let Place {
+        document,
+        spelling,
+        next_number,
+        ..
+    } = place;
+    let unknown: Vec<TaskId> = dependencies_in(fields)
+        .filter(|id| !is_there(document, list, id))
+        .collect();
     if !unknown.is_empty() {
         return Err(Refusal::UnknownTasks(quoted(&unknown)));
     }
     let tasks = elements(document, list)?;
     let (next, id) = next_id(document, tasks, spelling, next_number);
     tasks.push(entry(id, fields, spelling));
-    Ok(Changed { ids: vec![TaskId::new(next.to_string())] })
+    Ok(Changed {
+        ids: vec![TaskId::new(next.to_string())],
+    })
 }
 
 /// Adds many tasks in one pass.
@@ -93,7 +148,9 @@ pub(super) fn add_all(
     list: &mut Tree,
     new: &[(TaskId, Vec<(String, Value)>)],
 ) -> Result<Changed, Refusal> {
-    let Place { document, spelling, .. } = place;
+    let Place {
+        document, spelling, ..
+    } = place;
     let mut taken: BTreeSet<String> = list.ids_of(document).collect();
     let tasks = elements(document, list)?;
     let (_, next) = next_id(document, tasks, spelling, 1);
@@ -107,7 +164,9 @@ pub(super) fn add_all(
         };
         tasks.push(entry(spelled, fields, spelling));
     }
-    Ok(Changed { ids: new.iter().map(|(id, _)| id.clone()).collect() })
+    Ok(Changed {
+        ids: new.iter().map(|(id, _)| id.clone()).collect(),
+    })
 }
 
 pub(super) fn add_subtask(
@@ -116,14 +175,18 @@ pub(super) fn add_subtask(
     parent: &TaskId,
     fields: &[(String, Value)],
 ) -> Result<Changed, Refusal> {
-    let Place { document, spelling, .. } = place;
+    let Place {
+        document, spelling, ..
+    } = place;
     let tasks = elements(document, list)?;
     let unknown = || Refusal::UnknownTasks(format!("`{parent}`"));
     let place = position(document, tasks, parent.as_str()).ok_or_else(unknown)?;
     let absent: Vec<TaskId> = {
         let all = &mut Tree::Array(None, tasks.clone());
         let names = |id: &TaskId| [TaskId::new(format!("{parent}.{id}")), id.clone()];
-        dependencies_in(fields).filter(|id| !names(id).iter().any(|id| is_there(document, all, id))).collect()
+        dependencies_in(fields)
+            .filter(|id| !names(id).iter().any(|id| is_there(document, all, id)))
+            .collect()
     };
     if !absent.is_empty() {
         return Err(Refusal::UnknownTasks(quoted(&absent)));
@@ -131,32 +194,52 @@ pub(super) fn add_subtask(
     let siblings = subtasks(document, &mut tasks[place])?;
     let (next, id) = next_id(document, siblings, spelling, 1);
     siblings.push(entry(id, fields, spelling));
-    Ok(Changed { ids: vec![TaskId::new(format!("{parent}.{next}"))] })
+    Ok(Changed {
+        ids: vec![TaskId::new(format!("{parent}.{next}"))],
+    })
 }
 
 fn dependencies_in(fields: &[(String, Value)]) -> impl Iterator<Item = TaskId> {
-    let lists = fields.iter().filter(|(key, _)| key == "dependencies").filter_map(|(_, value)| value.as_array());
-    let plain = |id: &Value| id.as_str().map_or_else(|| id.to_string(), ToOwned::to_owned);
+    let lists = fields
+        .iter()
+        .filter(|(key, _)| key == "dependencies")
+        .filter_map(|(_, value)| value.as_array());
+    let plain = |id: &Value| {
+        id.as_str()
+            .map_or_else(|| id.to_string(), ToOwned::to_owned)
+    };
     lists.flatten().map(move |id| TaskId::new(plain(id)))
 }
 
-pub(super) fn remove(document: &Document, list: &mut Tree, ids: &[TaskId]) -> Result<Changed, Refusal> {
-    let unknown: Vec<&TaskId> = ids.iter().filter(|id| !is_there(document, list, id)).collect();
+pub(super) fn remove(
+    document: &Document,
+    list: &mut Tree,
+    ids: &[TaskId],
+) -> Result<Changed, Refusal> {
+    let unknown: Vec<&TaskId> = ids
+        .iter()
+        .filter(|id| !is_there(document, list, id))
+        .collect();
     if !unknown.is_empty() {
         return Err(Refusal::UnknownTasks(quoted(unknown)));
     }
     let gone = |dependency: &TaskId| {
-        let is_within =
-            |id: &TaskId| dependency.as_str().strip_prefix(id.as_str()).is_some_and(|rest| rest.starts_with('.'));
+        let is_within = |id: &TaskId| {
+            dependency
+                .as_str()
+                .strip_prefix(id.as_str())
+                .is_some_and(|rest| rest.starts_with('.'))
+        };
         ids.iter().any(|id| dependency == id || is_within(id))
     };
     // While everything is in its place, a subtask's number still names its sibling.
-    rewrite_dependencies(
-        document,
-        list,
-        Repeats::Keep,
-        |_, dependency| if gone(&dependency) { None } else { Some(dependency) },
-    )?;
+    rewrite_dependencies(document, list, Repeats::Keep, |_, dependency| {
+        if gone(&dependency) {
+            None
+        } else {
+            Some(dependency)
+        }
+    })?;
     for id in ids {
         take(document, list, id)?;
     }
@@ -164,13 +247,21 @@ pub(super) fn remove(document: &Document, list: &mut Tree, ids: &[TaskId]) -> Re
 }
 
 /// Takes a task or subtask out; one that went with its task already is no error.
-pub(super) fn take(document: &Document, list: &mut Tree, id: &TaskId) -> Result<Option<Tree>, Refusal> {
+pub(super) fn take(
+    document: &Document,
+    list: &mut Tree,
+    id: &TaskId,
+) -> Result<Option<Tree>, Refusal> {
     let tasks = elements(document, list)?;
     if let Some(place) = position(document, tasks, id.as_str()) {
         return Ok(Some(tasks.remove(place)));
     }
-    let Some((parent, own)) = id.as_str().rsplit_once('.') else { return Ok(None) };
-    let Some(place) = position(document, tasks, parent) else { return Ok(None) };
+    let Some((parent, own)) = id.as_str().rsplit_once('.') else {
+        return Ok(None);
+    };
+    let Some(place) = position(document, tasks, parent) else {
+        return Ok(None);
+    };
     let siblings = subtasks(document, &mut tasks[place])?;
     Ok(subtask_position(document, siblings, own).map(|place| siblings.remove(place)))
 }
@@ -198,7 +289,10 @@ impl Index {
     }
 
     pub(super) fn place(&self, id: &TaskId) -> Result<usize, Refusal> {
-        self.0.get(id.as_str()).copied().ok_or_else(|| Refusal::UnknownTasks(format!("`{id}`")))
+        self.0
+            .get(id.as_str())
+            .copied()
+            .ok_or_else(|| Refusal::UnknownTasks(format!("`{id}`")))
     }
 }
 
@@ -220,7 +314,9 @@ pub(super) fn rename(
             return Err(Refusal::UnknownTasks(format!("`{parent}`")));
         }
         if find(document, list, from)?.has_elements(document, "subtasks") {
-            return Err(Refusal::NoPlace("a task with subtasks can't become a subtask"));
+            return Err(Refusal::NoPlace(
+                "a task with subtasks can't become a subtask",
+            ));
         }
     }
     // Dependencies of a subtask are written as siblings' numbers: they are made absolute before it leaves them.
@@ -233,31 +329,49 @@ pub(super) fn rename(
             _ => id,
         }
     };
-    rewrite_dependencies(document, list, Repeats::Keep, |_, dependency| Some(renamed(dependency)))?;
+    rewrite_dependencies(document, list, Repeats::Keep, |_, dependency| {
+        Some(renamed(dependency))
+    })?;
     let place = position(document, elements(document, list)?, from.as_str());
     let mut moved = take(document, list, from)?.ok_or_else(unknown)?;
     let is_text = moved.is_text(document, "id");
-    moved.set(document, "id", spelled(&TaskId::from(number(to.as_str())), is_text));
+    moved.set(
+        document,
+        "id",
+        spelled(&TaskId::from(number(to.as_str())), is_text),
+    );
     let is_same_kind = target.is_none() && place.is_some();
     if !is_same_kind && !own.is_empty() {
         let parent = target.map(|(parent, _)| format!("{parent}."));
         let local = |id: &TaskId| match &parent {
-            Some(parent) => {
-                spelled(&TaskId::from(id.as_str().strip_prefix(parent.as_str()).unwrap_or(id.as_str())), true)
-            }
+            Some(parent) => spelled(
+                &TaskId::from(
+                    id.as_str()
+                        .strip_prefix(parent.as_str())
+                        .unwrap_or(id.as_str()),
+                ),
+                true,
+            ),
             None => spelled(id, false),
         };
-        moved.set(document, spelling.dependencies(), Tree::Array(None, own.iter().map(local).collect()));
+        moved.set(
+            document,
+            spelling.dependencies(),
+            Tree::Array(None, own.iter().map(local).collect()),
+        );
     }
     let tasks = elements(document, list)?;
     match target {
         Some((parent, _)) => {
-            let at = position(document, tasks, parent).ok_or_else(|| Refusal::UnknownTasks(format!("`{parent}`")))?;
+            let at = position(document, tasks, parent)
+                .ok_or_else(|| Refusal::UnknownTasks(format!("`{parent}`")))?;
             subtasks(document, &mut tasks[at])?.push(moved);
         }
         None => tasks.insert(place.unwrap_or(tasks.len()), moved),
     }
-    Ok(Changed { ids: vec![to.clone()] })
+    Ok(Changed {
+        ids: vec![to.clone()],
+    })
 }
 
 pub(super) fn set_fields(
@@ -273,12 +387,20 @@ pub(super) fn set_fields(
         };
         set_field(document, task, key, value);
     }
-    Ok(Changed { ids: fields.iter().map(|(id, _, _)| id.clone()).collect() })
+    Ok(Changed {
+        ids: fields.iter().map(|(id, _, _)| id.clone()).collect(),
+    })
 }
 
 fn set_field(document: &Document, task: &mut Tree, key: &str, value: &Value) {
-    let Some((outer, inner)) = key.split_once('.') else { return task.set(document, key, Tree::new(value)) };
-    if task.member(document, outer).and_then(|member| member.members(document)).is_none() {
+    let Some((outer, inner)) = key.split_once('.') else {
+        return task.set(document, key, Tree::new(value));
+    };
+    if task
+        .member(document, outer)
+        .and_then(|member| member.members(document))
+        .is_none()
+    {
         task.set(document, outer, Tree::new(&json!({})));
     }
     if let Some(member) = task.member(document, outer) {

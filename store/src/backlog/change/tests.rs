@@ -56,7 +56,10 @@ impl Scene {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tasks.json");
         crate::atomic::replace(&path, text.as_bytes()).expect("a file");
-        Self { _folder: folder, path }
+        Self {
+            _folder: folder,
+            path,
+        }
     }
 
     fn change(&self, change: Change) -> Result<Vec<Changed>, BacklogError> {
@@ -69,7 +72,10 @@ impl Scene {
     }
 
     fn read(&self) -> Backlog {
-        BacklogSource::at(&self.path).expect("a source").read(&ReadOptions::default()).expect("a backlog")
+        BacklogSource::at(&self.path)
+            .expect("a source")
+            .read(&ReadOptions::default())
+            .expect("a backlog")
     }
 
     fn refuses(&self, change: Change, part: &str) {
@@ -81,19 +87,32 @@ impl Scene {
 }
 
 fn new(title: &str) -> Change {
-    Change::AddTask { fields: vec![("title".to_owned(), json!(title)), ("dependencies".to_owned(), json!([2]))] }
+    Change::AddTask {
+        fields: vec![
+            ("title".to_owned(), json!(title)),
+            ("dependencies".to_owned(), json!([2])),
+        ],
+    }
 }
 
 #[test]
 fn a_task_is_added_in_the_files_layout_and_its_removal_restores_every_byte() {
     let compact = r#"{"tasks":[{"id":"1","title":"One"},{"id":"2","title":"Two"}]}"#;
-    for text in [PRETTY.to_owned(), PRETTY.replace('\n', "\r\n"), compact.to_owned()] {
+    for text in [
+        PRETTY.to_owned(),
+        PRETTY.replace('\n', "\r\n"),
+        compact.to_owned(),
+    ] {
         let scene = Scene::new(&text);
         let changed = scene.change(new("Three")).expect("added");
         assert_eq!(changed[0].ids, [TaskId::from("3")]);
         assert_eq!(scene.read().tasks.len(), 3);
         assert_eq!(scene.read().tasks[2].dependencies, [TaskId::from("2")]);
-        scene.change(Change::Remove { ids: vec!["3".into()] }).expect("removed");
+        scene
+            .change(Change::Remove {
+                ids: vec!["3".into()],
+            })
+            .expect("removed");
         assert_eq!(scene.text(), text);
     }
     let scene = Scene::new(PRETTY);
@@ -104,9 +123,19 @@ fn a_task_is_added_in_the_files_layout_and_its_removal_restores_every_byte() {
 
 #[test]
 fn the_first_task_of_an_empty_file_makes_a_tag() {
-    for text in ["", "{}", "{\"master\": {\"tasks\": []}}", "[]", "{\"tasks\": []}"] {
+    for text in [
+        "",
+        "{}",
+        "{\"master\": {\"tasks\": []}}",
+        "[]",
+        "{\"tasks\": []}",
+    ] {
         let scene = Scene::new(text);
-        scene.change(Change::AddTask { fields: vec![("title".to_owned(), json!("x"))] }).expect("added");
+        scene
+            .change(Change::AddTask {
+                fields: vec![("title".to_owned(), json!("x"))],
+            })
+            .expect("added");
         assert_eq!(scene.read().tasks.len(), 1, "{}", scene.text());
     }
 }
@@ -114,35 +143,94 @@ fn the_first_task_of_an_empty_file_makes_a_tag() {
 #[test]
 fn removing_a_task_removes_the_dependencies_on_it_and_on_its_subtasks() {
     let scene = Scene::new(PRETTY);
-    scene.change(Change::Remove { ids: vec!["1.1".into()] }).expect("removed");
+    scene
+        .change(Change::Remove {
+            ids: vec!["1.1".into()],
+        })
+        .expect("removed");
     assert_eq!(scene.read().tasks[1].dependencies, [TaskId::from("1")]);
     assert!(scene.read().tasks[0].subtasks[0].dependencies.is_empty());
-    scene.change(Change::Remove { ids: vec!["1".into()] }).expect("removed");
+    scene
+        .change(Change::Remove {
+            ids: vec!["1".into()],
+        })
+        .expect("removed");
     assert!(scene.read().tasks[0].dependencies.is_empty());
-    assert!(scene.text().contains("\"other\": {\"tasks\": [ {\"id\":1 ,\"title\":\"x\"} ]}"));
-    scene.refuses(Change::Remove { ids: vec!["2".into(), "7".into(), "8.1".into()] }, "`7`, `8.1`");
+    assert!(
+        scene
+            .text()
+            .contains("\"other\": {\"tasks\": [ {\"id\":1 ,\"title\":\"x\"} ]}")
+    );
+    scene.refuses(
+        Change::Remove {
+            ids: vec!["2".into(), "7".into(), "8.1".into()],
+        },
+        "`7`, `8.1`",
+    );
 }
 
 #[test]
 fn dependencies_follow_what_moves() {
     let scene = Scene::new(PRETTY);
-    scene.change(Change::Move { from: "1".into(), to: "9".into() }).expect("moved");
-    assert_eq!(scene.read().tasks[1].dependencies, [TaskId::from("9"), "9.1".into()]);
-    scene.change(Change::Move { from: "9.1".into(), to: "7".into() }).expect("moved");
-    assert_eq!(scene.read().tasks[1].dependencies, [TaskId::from("9"), "7".into()]);
-    assert_eq!(scene.read().tasks[0].subtasks[0].dependencies, [TaskId::from("7")]);
-    scene.change(Change::Move { from: "7".into(), to: "9.1".into() }).expect("moved");
+    scene
+        .change(Change::Move {
+            from: "1".into(),
+            to: "9".into(),
+        })
+        .expect("moved");
+    assert_eq!(
+        scene.read().tasks[1].dependencies,
+        [TaskId::from("9"), "9.1".into()]
+    );
+    scene
+        .change(Change::Move {
+            from: "9.1".into(),
+            to: "7".into(),
+        })
+        .expect("moved");
+    assert_eq!(
+        scene.read().tasks[1].dependencies,
+        [TaskId::from("9"), "7".into()]
+    );
+    assert_eq!(
+        scene.read().tasks[0].subtasks[0].dependencies,
+        [TaskId::from("7")]
+    );
+    scene
+        .change(Change::Move {
+            from: "7".into(),
+            to: "9.1".into(),
+        })
+        .expect("moved");
     assert_eq!(scene.read().tasks[0].subtasks.len(), 2);
     assert_eq!(problems(&scene.read().tasks), []);
-    scene.refuses(Change::Move { from: "2".into(), to: "9".into() }, "there already");
-    scene.refuses(Change::Move { from: "9".into(), to: "2.1".into() }, "subtasks");
+    scene.refuses(
+        Change::Move {
+            from: "2".into(),
+            to: "9".into(),
+        },
+        "there already",
+    );
+    scene.refuses(
+        Change::Move {
+            from: "9".into(),
+            to: "2.1".into(),
+        },
+        "subtasks",
+    );
 }
 
 #[test]
 fn a_task_becomes_a_subtask_of_the_one_right_before_it() {
-    let scene =
-        Scene::new("{\"tasks\": [\n  {\"id\": 1, \"subtasks\": [{\"id\": 1}]},\n  {\"id\": 2},\n  {\"id\": 3}\n]}\n");
-    scene.change(Change::Move { from: "2".into(), to: "1.2".into() }).expect("moved");
+    let scene = Scene::new(
+        "{\"tasks\": [\n  {\"id\": 1, \"subtasks\": [{\"id\": 1}]},\n  {\"id\": 2},\n  {\"id\": 3}\n]}\n",
+    );
+    scene
+        .change(Change::Move {
+            from: "2".into(),
+            to: "1.2".into(),
+        })
+        .expect("moved");
     assert_eq!(
         scene.text(),
         "{\"tasks\": [\n  {\"id\": 1, \"subtasks\": [{\"id\": 1}, {\"id\": 2}]},\n  {\"id\": 3}\n]}\n"
@@ -152,14 +240,21 @@ fn a_task_becomes_a_subtask_of_the_one_right_before_it() {
 #[test]
 fn a_dependency_is_added_and_removed_without_a_trace_and_cycles_are_refused() {
     let scene = Scene::new(PRETTY);
-    let add = |task: &str, dependency: &str| Change::AddDependency { task: task.into(), dependency: dependency.into() };
+    let add = |task: &str, dependency: &str| Change::AddDependency {
+        task: task.into(),
+        dependency: dependency.into(),
+    };
     scene.refuses(add("1", "2"), "`1` → `2` → `1` would wait");
     scene.refuses(add("1", "77"), "`77`");
     scene.refuses(add("1", "1"), "itself");
     scene.refuses(add("1.1", "1.2"), "`1.1` → `1.2` → `1.1`");
     scene.change(add("2", "1.2")).expect("added");
     assert_eq!(scene.read().tasks[1].dependencies.len(), 3);
-    scene.change(Change::RemoveDependencies { edges: vec![("2".into(), "1.2".into())] }).expect("removed");
+    scene
+        .change(Change::RemoveDependencies {
+            edges: vec![("2".into(), "1.2".into())],
+        })
+        .expect("removed");
     assert_eq!(scene.text(), PRETTY);
 }
 
@@ -175,13 +270,26 @@ fn tags_are_added_copied_renamed_and_removed_and_the_others_keep_their_bytes() {
     scene.change(add("copy", Some("master"))).expect("added");
     scene.refuses(add("copy", None), "there already");
     scene.refuses(add("a b", None), "letters");
-    scene.change(Change::RenameTag { from: "copy".into(), to: "new".into() }).expect("renamed");
+    scene
+        .change(Change::RenameTag {
+            from: "copy".into(),
+            to: "new".into(),
+        })
+        .expect("renamed");
     let names: Vec<String> = scene.read().tags.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["master", "other", "new"]);
-    let options = ReadOptions { tag: Some("new".into()), ..ReadOptions::default() };
-    let copy = BacklogSource::at(&scene.path).expect("a source").read(&options).expect("a backlog");
+    let options = ReadOptions {
+        tag: Some("new".into()),
+        ..ReadOptions::default()
+    };
+    let copy = BacklogSource::at(&scene.path)
+        .expect("a source")
+        .read(&options)
+        .expect("a backlog");
     assert_eq!(copy.tasks, scene.read().tasks);
-    scene.change(Change::RemoveTag { name: "new".into() }).expect("removed");
+    scene
+        .change(Change::RemoveTag { name: "new".into() })
+        .expect("removed");
     assert_eq!(scene.text(), PRETTY);
     scene.refuses(Change::RemoveTag { name: "new".into() }, "tag `new`");
 }
@@ -189,13 +297,28 @@ fn tags_are_added_copied_renamed_and_removed_and_the_others_keep_their_bytes() {
 #[test]
 fn a_task_leaves_its_tag_only_without_dependencies_or_with_leave_to_drop_them() {
     let scene = Scene::new(PRETTY);
-    let to = |id: &str, crossing| Change::MoveToTag { ids: vec![id.into()], tag: "other".into(), crossing };
+    let to = |id: &str, crossing| Change::MoveToTag {
+        ids: vec![id.into()],
+        tag: "other".into(),
+        crossing,
+    };
     scene.refuses(to("2", Crossing::Refuse), "`2` → `1`");
     scene.refuses(to("1", Crossing::Drop), "there already");
-    let both = Change::MoveToTag { ids: vec!["1".into(), "2".into()], tag: "new".into(), crossing: Crossing::Refuse };
-    let add = Change::AddTag { name: "new".into(), copy_of: None, description: None, stamp: "now".to_owned() };
+    let both = Change::MoveToTag {
+        ids: vec!["1".into(), "2".into()],
+        tag: "new".into(),
+        crossing: Crossing::Refuse,
+    };
+    let add = Change::AddTag {
+        name: "new".into(),
+        copy_of: None,
+        description: None,
+        stamp: "now".to_owned(),
+    };
     scene.change(add).expect("added");
-    scene.change(both).expect("what depends on each other moves together");
+    scene
+        .change(both)
+        .expect("what depends on each other moves together");
     assert_eq!(scene.read().tasks.len(), 0);
     let scene = Scene::new(PRETTY);
     scene.change(to("2", Crossing::Drop)).expect("moved");

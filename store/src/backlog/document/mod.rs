@@ -44,12 +44,18 @@ impl Document {
 
     /// Returns the outermost value, `None` when the text is blank.
     pub(crate) fn root(&self) -> Option<Value<'_>> {
-        (!self.nodes.is_empty()).then_some(Value { document: self, index: 0 })
+        (!self.nodes.is_empty()).then_some(Value {
+            document: self,
+            index: 0,
+        })
     }
 
     /// Returns the value of a node.
     pub(crate) fn value(&self, node: usize) -> Value<'_> {
-        Value { document: self, index: node }
+        Value {
+            document: self,
+            index: node,
+        }
     }
 
     /// Returns the text as it is.
@@ -73,26 +79,54 @@ impl SyntaxError {
     /// Describes what is wrong at a byte of `text`.
     fn at(text: &str, position: usize, why: &str) -> Self {
         let before = &text.as_bytes()[..position.min(text.len())];
-        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
+        let line_start = before
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |index| index + 1);
         let line = before.split(|&byte| byte == b'\n').count();
-        let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
+        let column = String::from_utf8_lossy(&before[line_start..])
+            .chars()
+            .count()
+            + 1;
         let rest = &text.as_bytes()[line_start..];
-        let is_conflict = ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|marker| rest.starts_with(marker.as_bytes()));
-        let why = if is_conflict { "a merge conflict that is not resolved" } else { why };
-        Self { line, column, why: why.to_owned() }
+        let is_conflict = ["<<<<<<<", "=======", ">>>>>>>"]
+            .iter()
+            .any(|marker| rest.starts_with(marker.as_bytes()));
+        let why = if is_conflict {
+            "a merge conflict that is not resolved"
+        } else {
+            why
+        };
+        Self {
+            line,
+            column,
+            why: why.to_owned(),
+        }
     }
 }
 
 impl SyntaxError {
     /// Returns the error of the file that holds the text.
     pub(crate) fn of_file(&self, path: &std::path::Path) -> super::BacklogError {
-        let position = super::Position { file: None, line: self.line, column: self.column };
-        super::BacklogError::Syntax { path: path.to_owned(), why: self.to_string(), position: Some(position) }
+        let position = super::Position {
+            file: None,
+            line: self.line,
+            column: self.column,
+        };
+        super::BacklogError::Syntax {
+            path: path.to_owned(),
+            why: self.to_string(),
+            position: Some(position),
+        }
     }
 }
 
 impl fmt::Display for SyntaxError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} at line {}, column {}", self.why, self.line, self.column)
+        write!(
+            formatter,
+            "{} at line {}, column {}",
+            self.why, self.line, self.column
+        )
     }
 }

@@ -49,11 +49,19 @@ pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
 /// Returns the nodes of `text`, the root first; none when the text is blank.
 pub(super) fn scan(text: &str) -> Result<Vec<Node>, SyntaxError> {
     if text.len() > MAXIMUM_BYTES {
-        return Err(SyntaxError { line: 1, column: 1, why: "larger than 1 GiB".to_owned() });
+        return Err(SyntaxError {
+            line: 1,
+            column: 1,
+            why: "larger than 1 GiB".to_owned(),
+        });
     }
     let mut scanner = Scanner {
         bytes: text.as_bytes(),
-        position: if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 },
+        position: if text.starts_with(BYTE_ORDER_MARK) {
+            BYTE_ORDER_MARK.len()
+        } else {
+            0
+        },
         nodes: Vec::with_capacity(text.len() / BYTES_PER_NODE),
         open: Vec::new(),
     };
@@ -109,7 +117,11 @@ impl Scanner<'_> {
         loop {
             self.skip_blanks();
             let Some(&container) = self.open.last() else {
-                return if self.position == self.bytes.len() { Ok(false) } else { Err("expected the end of the file") };
+                return if self.position == self.bytes.len() {
+                    Ok(false)
+                } else {
+                    Err("expected the end of the file")
+                };
             };
             let is_empty = container + 1 == self.nodes.len();
             let is_object = self.nodes[container].kind == Kind::Object;
@@ -189,7 +201,10 @@ impl Scanner<'_> {
         let length = match self.bytes.get(self.position + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
             Some(b'u') => {
-                let digits = self.bytes.get(self.position + 2..self.position + 6).ok_or(UNEXPECTED_END)?;
+                let digits = self
+                    .bytes
+                    .get(self.position + 2..self.position + 6)
+                    .ok_or(UNEXPECTED_END)?;
                 if !digits.iter().all(u8::is_ascii_hexdigit) {
                     return Err("expected four hexadecimal digits after `\\u`");
                 }
@@ -221,9 +236,16 @@ impl Scanner<'_> {
     }
 
     fn digits(&mut self) -> Scan<()> {
-        let length = self.bytes[self.position..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let length = self.bytes[self.position..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         self.position += length;
-        if length == 0 { Err("expected a digit") } else { Ok(()) }
+        if length == 0 {
+            Err("expected a digit")
+        } else {
+            Ok(())
+        }
     }
 
     fn word(&mut self, word: &str, kind: Kind) -> Scan<()> {
@@ -239,7 +261,12 @@ impl Scanner<'_> {
     /// Adds a node that ends here and holds no others.
     fn push(&mut self, start: usize, kind: Kind) {
         let next = as_offset(self.nodes.len() + 1);
-        self.nodes.push(Node { start: as_offset(start), end: as_offset(self.position), next, kind });
+        self.nodes.push(Node {
+            start: as_offset(start),
+            end: as_offset(self.position),
+            next,
+            kind,
+        });
     }
 
     fn peek(&self) -> Option<u8> {

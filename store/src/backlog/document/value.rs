@@ -35,12 +35,16 @@ impl<'d> Value<'d> {
 
     /// Returns the last member with that key, as every JSON reader does that accepts repeated keys.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
-        self.member_values().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
+        self.member_values()
+            .filter(|(name, _)| name.is(key))
+            .last()
+            .map(|(_, value)| value)
     }
 
     /// Returns the members of an object, in order; nothing for anything else.
     pub(crate) fn members(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
-        self.member_values().map(|(key, value)| (key.text().expect("a key is a string"), value))
+        self.member_values()
+            .map(|(key, value)| (key.text().expect("a key is a string"), value))
     }
 
     /// Returns the elements of an array, in order; nothing for anything else.
@@ -76,8 +80,16 @@ impl<'d> Value<'d> {
     }
 
     fn children_when(self, kind: Kind) -> Children<'d> {
-        let end = if self.kind() == kind { self.node().next as usize } else { self.index + 1 };
-        Children { document: self.document, index: self.index + 1, end }
+        let end = if self.kind() == kind {
+            self.node().next as usize
+        } else {
+            self.index + 1
+        };
+        Children {
+            document: self.document,
+            index: self.index + 1,
+            end,
+        }
     }
 
     /// Tells whether this is a string of that content.
@@ -117,7 +129,10 @@ impl<'d> Iterator for Children<'d> {
         if self.index >= self.end {
             return None;
         }
-        let value = Value { document: self.document, index: self.index };
+        let value = Value {
+            document: self.document,
+            index: self.index,
+        };
         self.index = value.node().next as usize;
         Some(value)
     }
@@ -157,7 +172,11 @@ fn push_unicode_escape(text: &mut String, rest: &str) -> usize {
         text.push(plain);
         return 6;
     }
-    let second = if rest[6..].starts_with("\\u") { hexadecimal(rest, 8) } else { 0 };
+    let second = if rest[6..].starts_with("\\u") {
+        hexadecimal(rest, 8)
+    } else {
+        0
+    };
     if first < 0xDC00 && (0xDC00..0xE000).contains(&second) {
         let joined = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
         text.push(char::from_u32(joined).expect("two surrogates make a character"));
@@ -168,5 +187,6 @@ fn push_unicode_escape(text: &mut String, rest: &str) -> usize {
 }
 
 fn hexadecimal(rest: &str, start: usize) -> u32 {
-    u32::from_str_radix(&rest[start..start + 4], 16).expect("the scan has seen four hexadecimal digits")
+    u32::from_str_radix(&rest[start..start + 4], 16)
+        .expect("the scan has seen four hexadecimal digits")
 }

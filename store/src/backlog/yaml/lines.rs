@@ -15,13 +15,23 @@ pub(super) fn set_status(text: &str, id: &TaskId, status: &Status) -> Option<Str
     }
     let at = find_entry(&lines, start, number).or_else(|| find_entry(&lines, 0, id.as_str()))?;
     let column = key_column(lines[at]);
-    let is_of_entry =
-        |line: &&&str| line.trim().is_empty() || key_column(line) >= column && !begins_entry(line, column);
+    let is_of_entry = |line: &&&str| {
+        line.trim().is_empty() || key_column(line) >= column && !begins_entry(line, column)
+    };
     let length = lines[at + 1..].iter().take_while(is_of_entry).count();
-    let before = lines[..at].iter().rev().take_while(|line| key_column(line) >= column).count();
-    let from = at - before.min(if begins_entry(lines[at], column) { 0 } else { before });
-    let found =
-        (from..=at + length).find(|&line| key_column(lines[line]) == column && key(lines[line]) == Some("status"));
+    let before = lines[..at]
+        .iter()
+        .rev()
+        .take_while(|line| key_column(line) >= column)
+        .count();
+    let from = at
+        - before.min(if begins_entry(lines[at], column) {
+            0
+        } else {
+            before
+        });
+    let found = (from..=at + length)
+        .find(|&line| key_column(lines[line]) == column && key(lines[line]) == Some("status"));
     let mut edited: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
     match found {
         Some(line) => edited[line] = with_value(lines[line], status)?,
@@ -32,7 +42,8 @@ pub(super) fn set_status(text: &str, id: &TaskId, status: &Status) -> Option<Str
 
 /// Returns the line that holds the id.
 fn find_entry(lines: &[&str], start: usize, id: &str) -> Option<usize> {
-    let holds_it = |line: &str| key(line) == Some("id") && value(line).trim_matches(['"', '\'']) == id;
+    let holds_it =
+        |line: &str| key(line) == Some("id") && value(line).trim_matches(['"', '\'']) == id;
     (start..lines.len()).find(|&line| holds_it(lines[line]))
 }
 
@@ -52,7 +63,10 @@ fn key(line: &str) -> Option<&str> {
 
 fn value(line: &str) -> &str {
     let value = line.split_once(':').map_or("", |(_, value)| value);
-    value.split_once(" #").map_or(value, |(value, _)| value).trim()
+    value
+        .split_once(" #")
+        .map_or(value, |(value, _)| value)
+        .trim()
 }
 
 fn with_value(line: &str, status: &Status) -> Option<String> {
@@ -62,5 +76,9 @@ fn with_value(line: &str, status: &Status) -> Option<String> {
         return Some(format!("{} {status}{}", &line[..start], &line[start..]));
     }
     let at = start + line[start..].find(old)?;
-    Some(format!("{}{status}{}", &line[..at], &line[at + old.len()..]))
+    Some(format!(
+        "{}{status}{}",
+        &line[..at],
+        &line[at + old.len()..]
+    ))
 }

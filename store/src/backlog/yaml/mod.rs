@@ -23,8 +23,16 @@ pub(super) fn document(path: &Path, text: &str) -> Result<Document, BacklogError
         return Err(wrong("it is larger than 64 MiB".to_owned()));
     }
     let value: serde_yaml::Value = serde_yaml::from_str(text).map_err(|error| {
-        let place = error.location().map(|at| Position { file: None, line: at.line(), column: at.column() });
-        BacklogError::Syntax { path: path.to_owned(), why: error.to_string(), position: place }
+        let place = error.location().map(|at| Position {
+            file: None,
+            line: at.line(),
+            column: at.column(),
+        });
+        BacklogError::Syntax {
+            path: path.to_owned(),
+            why: error.to_string(),
+            position: place,
+        }
     })?;
     let json = serde_json::to_string(&value).map_err(|error| wrong(error.to_string()))?;
     let json = if json == "null" { String::new() } else { json };
@@ -39,38 +47,71 @@ pub(super) fn set_statuses(
     roll_up: RollUp,
 ) -> Result<(Option<String>, Vec<StatusOutcome>), BacklogError> {
     let before = document(path, text)?;
-    let (changed, outcomes) = task_master::set_statuses(path, &before, tag, changes, roll_up, None)?;
-    let Some(expected) = changed else { return Ok((None, outcomes)) };
-    let expected = Document::parse(expected).map_err(|_| BacklogError::Layout { path: path.to_owned() })?;
-    let changed: Vec<&StatusOutcome> = outcomes.iter().filter(|outcome| outcome.old != outcome.new).collect();
+    let (changed, outcomes) =
+        task_master::set_statuses(path, &before, tag, changes, roll_up, None)?;
+    let Some(expected) = changed else {
+        return Ok((None, outcomes));
+    };
+    let expected = Document::parse(expected).map_err(|_| BacklogError::Layout {
+        path: path.to_owned(),
+    })?;
+    let changed: Vec<&StatusOutcome> = outcomes
+        .iter()
+        .filter(|outcome| outcome.old != outcome.new)
+        .collect();
     let by_lines = changed
         .iter()
-        .try_fold(text.to_owned(), |text, outcome| lines::set_status(&text, &outcome.id, &outcome.new))
+        .try_fold(text.to_owned(), |text, outcome| {
+            lines::set_status(&text, &outcome.id, &outcome.new)
+        })
         .filter(|edited| document(path, edited).is_ok_and(|edited| is_same(&edited, &expected)));
     if let Some(edited) = by_lines {
         return Ok((Some(edited), outcomes));
     }
-    let status = |outcome: &&StatusOutcome| (outcome.id.clone(), "status".to_owned(), json!(outcome.new));
-    let change = Change::SetFields { fields: changed.iter().map(status).collect() };
+    let status =
+        |outcome: &&StatusOutcome| (outcome.id.clone(), "status".to_owned(), json!(outcome.new));
+    let change = Change::SetFields {
+        fields: changed.iter().map(status).collect(),
+    };
     let mut root = Tree::of(&before);
-    let place = change::Place { document: &before, tag, spelling: FieldNames::Snake, next_number: 1 };
-    change::apply(place, &mut root, &change)
-        .map_err(|refusal| BacklogError::Refused { path: path.to_owned(), refusal })?;
+    let place = change::Place {
+        document: &before,
+        tag,
+        spelling: FieldNames::Snake,
+        next_number: 1,
+    };
+    change::apply(place, &mut root, &change).map_err(|refusal| BacklogError::Refused {
+        path: path.to_owned(),
+        refusal,
+    })?;
     Ok((Some(write(path, text, &before, &root)?), outcomes))
 }
 
 /// Returns the text with the changes of a tree, read back before it is believed.
-pub(super) fn write(path: &Path, text: &str, before: &Document, root: &Tree) -> Result<String, BacklogError> {
-    let layout = || BacklogError::Layout { path: path.to_owned() };
+pub(super) fn write(
+    path: &Path,
+    text: &str,
+    before: &Document,
+    root: &Tree,
+) -> Result<String, BacklogError> {
+    let layout = || BacklogError::Layout {
+        path: path.to_owned(),
+    };
     let edited = patch::write(text, before, root).ok_or_else(layout)?;
     let expected = Document::parse(root.write(before)).map_err(|_| layout())?;
-    if is_same(&document(path, &edited)?, &expected) { Ok(edited) } else { Err(layout()) }
+    if is_same(&document(path, &edited)?, &expected) {
+        Ok(edited)
+    } else {
+        Err(layout())
+    }
 }
 
 /// Tells whether two documents hold the same values.
 fn is_same(left: &Document, right: &Document) -> bool {
     let values = |document: &Document| {
-        document.root().map(|root| serde_json::from_str::<serde_json::Value>(root.raw()).unwrap_or_default())
+        document
+            .root()
+            .map(|root| serde_json::from_str::<serde_json::Value>(root.raw()).unwrap_or_default())
     };
     values(left) == values(right)
 }

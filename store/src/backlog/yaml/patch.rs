@@ -11,7 +11,11 @@ use yaml_edit::{Document as YamlDocument, Mapping, Sequence, YamlNode};
 pub(super) fn write(text: &str, before: &Document, root: &Tree) -> Option<String> {
     let Some(origin) = before.root() else {
         // What is there are comments at most.
-        let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let separator = if text.is_empty() || text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
         return Some(format!("{text}{separator}{}", rendered(root, before)?));
     };
     let text = append(text, before, root)?;
@@ -32,10 +36,20 @@ fn patch_node(node: &YamlNode, origin: Value<'_>, tree: &Tree, before: &Document
     }
 }
 
-fn patch_mapping(mapping: &Mapping, origin: Value<'_>, tree: &Tree, before: &Document) -> Option<()> {
-    let Tree::Object(_, members) = tree else { return matches!(tree, Tree::Kept(_)).then_some(()) };
+fn patch_mapping(
+    mapping: &Mapping,
+    origin: Value<'_>,
+    tree: &Tree,
+    before: &Document,
+) -> Option<()> {
+    let Tree::Object(_, members) = tree else {
+        return matches!(tree, Tree::Kept(_)).then_some(());
+    };
     let kept: BTreeSet<&str> = members.iter().map(|(key, _)| key.as_str()).collect();
-    for (key, _) in origin.members().filter(|(key, _)| !kept.contains(key.as_ref())) {
+    for (key, _) in origin
+        .members()
+        .filter(|(key, _)| !kept.contains(key.as_ref()))
+    {
         mapping.remove(&*key)?;
     }
     for (key, member) in members {
@@ -49,7 +63,12 @@ fn patch_mapping(mapping: &Mapping, origin: Value<'_>, tree: &Tree, before: &Doc
                 set(mapping, key, member, before)?;
             }
             Tree::Object(Some(node), _) | Tree::Array(Some(node), _) if old == Some(*node) => {
-                patch_node(&mapping.get(key.as_str())?, before.value(*node), member, before)?;
+                patch_node(
+                    &mapping.get(key.as_str())?,
+                    before.value(*node),
+                    member,
+                    before,
+                )?;
             }
             new => set(mapping, key, new, before)?,
         }
@@ -58,7 +77,9 @@ fn patch_mapping(mapping: &Mapping, origin: Value<'_>, tree: &Tree, before: &Doc
 }
 
 fn has_object(elements: &[Tree]) -> bool {
-    elements.iter().any(|element| matches!(element, Tree::Object(..)))
+    elements
+        .iter()
+        .any(|element| matches!(element, Tree::Object(..)))
 }
 
 fn set(mapping: &Mapping, key: &str, tree: &Tree, before: &Document) -> Option<()> {
@@ -73,26 +94,53 @@ fn set(mapping: &Mapping, key: &str, tree: &Tree, before: &Document) -> Option<(
 
 /// Elements that stay keep their order; what is new stands between them. New ones at the end of a block are there
 /// already.
-fn patch_sequence(sequence: &Sequence, origin: Value<'_>, tree: &Tree, before: &Document) -> Option<()> {
-    let Tree::Array(_, elements) = tree else { return matches!(tree, Tree::Kept(_)).then_some(()) };
+fn patch_sequence(
+    sequence: &Sequence,
+    origin: Value<'_>,
+    tree: &Tree,
+    before: &Document,
+) -> Option<()> {
+    let Tree::Array(_, elements) = tree else {
+        return matches!(tree, Tree::Kept(_)).then_some(());
+    };
     let old: Vec<usize> = origin.elements().map(Value::node_index).collect();
-    let appended = if is_appended(sequence, &old) { appended_count(elements, &old) } else { 0 };
+    let appended = if is_appended(sequence, &old) {
+        appended_count(elements, &old)
+    } else {
+        0
+    };
     let elements = &elements[..elements.len() - appended];
-    let kept: Vec<usize> = elements.iter().filter_map(|element| place_of(element, &old)).collect();
+    let kept: Vec<usize> = elements
+        .iter()
+        .filter_map(|element| place_of(element, &old))
+        .collect();
     if !kept.is_sorted() {
         return None;
     }
     for element in elements {
-        let Some(place) = place_of(element, &old) else { continue };
+        let Some(place) = place_of(element, &old) else {
+            continue;
+        };
         if !matches!(element, Tree::Kept(_)) {
-            patch_node(&sequence.get(place)?, before.value(old[place]), element, before)?;
+            patch_node(
+                &sequence.get(place)?,
+                before.value(old[place]),
+                element,
+                before,
+            )?;
         }
     }
     // What takes the place of another keeps the comment behind it.
-    let is_in_place = |(place, element): (usize, &Tree)| place_of(element, &old).is_none_or(|was| was == place);
+    let is_in_place =
+        |(place, element): (usize, &Tree)| place_of(element, &old).is_none_or(|was| was == place);
     if elements.len() == old.len() && elements.iter().enumerate().all(is_in_place) {
-        let new = elements.iter().enumerate().filter(|(_, element)| place_of(element, &old).is_none());
-        return new.map(|(place, element)| replace(sequence, place, element, before)).collect();
+        let new = elements
+            .iter()
+            .enumerate()
+            .filter(|(_, element)| place_of(element, &old).is_none());
+        return new
+            .map(|(place, element)| replace(sequence, place, element, before))
+            .collect();
     }
     let stays: BTreeSet<usize> = kept.into_iter().collect();
     for place in (0..old.len()).rev().filter(|place| !stays.contains(place)) {
@@ -109,7 +157,9 @@ fn patch_sequence(sequence: &Sequence, origin: Value<'_>, tree: &Tree, before: &
 fn insert(sequence: &Sequence, place: usize, tree: &Tree, before: &Document) -> Option<()> {
     match value_of(tree, before)? {
         serde_json::Value::String(text) => sequence.insert(place, text),
-        serde_json::Value::Number(number) if number.is_u64() => sequence.insert(place, number.as_u64()?),
+        serde_json::Value::Number(number) if number.is_u64() => {
+            sequence.insert(place, number.as_u64()?)
+        }
         _ => sequence.insert(place, &node(tree, before)?),
     }
     Some(())
@@ -118,7 +168,9 @@ fn insert(sequence: &Sequence, place: usize, tree: &Tree, before: &Document) -> 
 fn replace(sequence: &Sequence, place: usize, tree: &Tree, before: &Document) -> Option<()> {
     let is_set = match value_of(tree, before)? {
         serde_json::Value::String(text) => sequence.set(place, text),
-        serde_json::Value::Number(number) if number.is_u64() => sequence.set(place, number.as_u64()?),
+        serde_json::Value::Number(number) if number.is_u64() => {
+            sequence.set(place, number.as_u64()?)
+        }
         _ => sequence.set(place, &node(tree, before)?),
     };
     is_set.then_some(())
@@ -130,7 +182,9 @@ fn place_of(element: &Tree, old: &[usize]) -> Option<usize> {
 
 /// How many elements at the end are new objects.
 fn appended_count(elements: &[Tree], old: &[usize]) -> usize {
-    let is_new = |element: &&Tree| matches!(element, Tree::Object(None, _)) && place_of(element, old).is_none();
+    let is_new = |element: &&Tree| {
+        matches!(element, Tree::Object(None, _)) && place_of(element, old).is_none()
+    };
     elements.iter().rev().take_while(is_new).count()
 }
 
@@ -143,7 +197,9 @@ fn is_appended(sequence: &Sequence, old: &[usize]) -> bool {
 /// later.
 fn append(text: &str, before: &Document, root: &Tree) -> Option<String> {
     let mut blocks = Vec::new();
-    let Ok(yaml) = YamlDocument::from_str(text) else { return None };
+    let Ok(yaml) = YamlDocument::from_str(text) else {
+        return None;
+    };
     match (yaml.as_mapping(), yaml.as_sequence()) {
         (Some(mapping), _) => find_in_mapping(&mapping, root, before, text, &mut blocks),
         (None, Some(sequence)) => find_in_sequence(&sequence, root, before, text, &mut blocks),
@@ -159,10 +215,20 @@ fn append(text: &str, before: &Document, root: &Tree) -> Option<String> {
 
 type Blocks = Vec<(usize, String)>;
 
-fn find_in_mapping(mapping: &Mapping, tree: &Tree, before: &Document, text: &str, blocks: &mut Blocks) {
-    let Tree::Object(Some(_), members) = tree else { return };
+fn find_in_mapping(
+    mapping: &Mapping,
+    tree: &Tree,
+    before: &Document,
+    text: &str,
+    blocks: &mut Blocks,
+) {
+    let Tree::Object(Some(_), members) = tree else {
+        return;
+    };
     for (key, member) in members.iter().filter(|(_, member)| member.node().is_some()) {
-        let Some(node) = mapping.get(key.as_str()) else { continue };
+        let Some(node) = mapping.get(key.as_str()) else {
+            continue;
+        };
         find(&node, member, before, text, blocks);
     }
 }
@@ -175,13 +241,28 @@ fn find(node: &YamlNode, tree: &Tree, before: &Document, text: &str, blocks: &mu
     }
 }
 
-fn find_in_sequence(sequence: &Sequence, tree: &Tree, before: &Document, text: &str, blocks: &mut Blocks) {
-    let Tree::Array(Some(origin), elements) = tree else { return };
-    let old: Vec<usize> = before.value(*origin).elements().map(Value::node_index).collect();
+fn find_in_sequence(
+    sequence: &Sequence,
+    tree: &Tree,
+    before: &Document,
+    text: &str,
+    blocks: &mut Blocks,
+) {
+    let Tree::Array(Some(origin), elements) = tree else {
+        return;
+    };
+    let old: Vec<usize> = before
+        .value(*origin)
+        .elements()
+        .map(Value::node_index)
+        .collect();
     let count = appended_count(elements, &old);
     let values: Vec<YamlNode> = sequence.values().collect();
     for element in elements {
-        let Some(place) = place_of(element, &old).filter(|_| !matches!(element, Tree::Kept(_))) else { continue };
+        let Some(place) = place_of(element, &old).filter(|_| !matches!(element, Tree::Kept(_)))
+        else {
+            continue;
+        };
         if let Some(node) = values.get(place) {
             find(node, element, before, text, blocks);
         }
@@ -192,7 +273,10 @@ fn find_in_sequence(sequence: &Sequence, tree: &Tree, before: &Document, text: &
     let block = || {
         let (at, indentation) = end_of_block(values.first()?, values.last()?, text)?;
         let new = &elements[elements.len() - count..];
-        let entries: Option<String> = new.iter().map(|entry| indented(entry, before, &indentation)).collect();
+        let entries: Option<String> = new
+            .iter()
+            .map(|entry| indented(entry, before, &indentation))
+            .collect();
         let separator = if text[..at].ends_with('\n') { "" } else { "\n" };
         Some((at, format!("{separator}{}", entries?)))
     };
@@ -203,14 +287,22 @@ fn find_in_sequence(sequence: &Sequence, tree: &Tree, before: &Document, text: &
 fn end_of_block(first: &YamlNode, last: &YamlNode, text: &str) -> Option<(usize, String)> {
     let start = first.as_mapping()?.byte_range().start as usize;
     let line = &text[text[..start].rfind('\n').map_or(0, |at| at + 1)..start];
-    let indentation = line.strip_suffix(char::is_whitespace)?.trim_end().strip_suffix('-')?;
+    let indentation = line
+        .strip_suffix(char::is_whitespace)?
+        .trim_end()
+        .strip_suffix('-')?;
     if !indentation.chars().all(|letter| letter == ' ') {
         return None;
     }
     let range = last.as_mapping()?.byte_range();
-    let content = content_end(&text[range.start as usize..range.end as usize], indentation.len());
+    let content = content_end(
+        &text[range.start as usize..range.end as usize],
+        indentation.len(),
+    );
     let end = range.start as usize + content;
-    let at = text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1);
+    let at = text[end..]
+        .find('\n')
+        .map_or(text.len(), |newline| end + newline + 1);
     Some((at, indentation.to_owned()))
 }
 
@@ -219,7 +311,8 @@ fn content_end(value: &str, indentation: usize) -> usize {
     let mut end = value.len();
     for line in value.split_inclusive('\n').rev() {
         let is_of_what_follows = line.trim().is_empty()
-            || line.trim_start().starts_with('#') && line.len() - line.trim_start().len() <= indentation;
+            || line.trim_start().starts_with('#')
+                && line.len() - line.trim_start().len() <= indentation;
         if !is_of_what_follows {
             break;
         }

@@ -1,6 +1,8 @@
 //! Structural changes of YAML backlogs: comments and order stay.
 
-use super::super::{Backlog, BacklogError, BacklogSource, Change, Changed, ReadOptions, RollUp, StatusChange};
+use super::super::{
+    Backlog, BacklogError, BacklogSource, Change, Changed, ReadOptions, RollUp, StatusChange,
+};
 use serde_json::json;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -37,7 +39,10 @@ impl Scene {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("backlog.yaml");
         crate::atomic::replace(&path, text.as_bytes()).expect("a file");
-        Self { _folder: folder, path }
+        Self {
+            _folder: folder,
+            path,
+        }
     }
 
     fn source(&self) -> BacklogSource {
@@ -45,11 +50,14 @@ impl Scene {
     }
 
     fn change(&self, change: Change) -> Result<Vec<Changed>, BacklogError> {
-        self.source().change(&ReadOptions::default(), move |_| vec![change.clone()])
+        self.source()
+            .change(&ReadOptions::default(), move |_| vec![change.clone()])
     }
 
     fn read(&self) -> Backlog {
-        self.source().read(&ReadOptions::default()).expect("a backlog")
+        self.source()
+            .read(&ReadOptions::default())
+            .expect("a backlog")
     }
 
     fn text(&self) -> String {
@@ -58,8 +66,14 @@ impl Scene {
 }
 
 fn new(title: &str) -> Change {
-    let fields = [("title", json!(title)), ("testStrategy", json!("a\nb: c\n")), ("dependencies", json!([1, "2.1"]))];
-    Change::AddTask { fields: fields.map(|(key, value)| (key.to_owned(), value)).to_vec() }
+    let fields = [
+        ("title", json!(title)),
+        ("testStrategy", json!("a\nb: c\n")),
+        ("dependencies", json!([1, "2.1"])),
+    ];
+    Change::AddTask {
+        fields: fields.map(|(key, value)| (key.to_owned(), value)).to_vec(),
+    }
 }
 
 #[test]
@@ -78,9 +92,22 @@ fn a_task_is_added_behind_the_last_one_and_comments_stay_where_they_were() {
     status: pending
 # the end
 ";
-    assert_eq!(scene.text(), OURS.replace("  - {id: 3, title: Three, status: pending}\n# the end\n", added));
-    assert_eq!(scene.read().tasks[3].dependencies, [TaskId::from("1"), "2.1".into()]);
-    scene.change(Change::Remove { ids: vec!["4".into()] }).expect("removed");
+    assert_eq!(
+        scene.text(),
+        OURS.replace(
+            "  - {id: 3, title: Three, status: pending}\n# the end\n",
+            added
+        )
+    );
+    assert_eq!(
+        scene.read().tasks[3].dependencies,
+        [TaskId::from("1"), "2.1".into()]
+    );
+    scene
+        .change(Change::Remove {
+            ids: vec!["4".into()],
+        })
+        .expect("removed");
     assert_eq!(scene.text(), OURS);
 }
 
@@ -99,14 +126,32 @@ fn every_layout_takes_a_first_and_a_further_task() {
         "tasks:\r\n  - id: 1\r\n    title: One\r\n",
     ] {
         let scene = Scene::new(text);
-        let before = scene.source().read(&ReadOptions::default()).map_or(0, |backlog| backlog.tasks.len());
+        let before = scene
+            .source()
+            .read(&ReadOptions::default())
+            .map_or(0, |backlog| backlog.tasks.len());
         for number in 1..=2 {
-            let change = Change::AddTask { fields: vec![("title".to_owned(), json!("x"))] };
-            scene.change(change).unwrap_or_else(|error| panic!("{text:?}: {error}"));
-            assert_eq!(scene.read().tasks.len(), before + number, "{text:?}: {}", scene.text());
+            let change = Change::AddTask {
+                fields: vec![("title".to_owned(), json!("x"))],
+            };
+            scene
+                .change(change)
+                .unwrap_or_else(|error| panic!("{text:?}: {error}"));
+            assert_eq!(
+                scene.read().tasks.len(),
+                before + number,
+                "{text:?}: {}",
+                scene.text()
+            );
         }
-        let mut lines = text.lines().filter(|line| !line.contains('[') && *line != "tasks:");
-        assert!(lines.all(|line| scene.text().contains(line)), "{text:?}: {}", scene.text());
+        let mut lines = text
+            .lines()
+            .filter(|line| !line.contains('[') && *line != "tasks:");
+        assert!(
+            lines.all(|line| scene.text().contains(line)),
+            "{text:?}: {}",
+            scene.text()
+        );
     }
 }
 
@@ -114,18 +159,39 @@ fn every_layout_takes_a_first_and_a_further_task() {
 fn dependencies_come_and_go_in_the_layout_of_the_list() {
     let scene = Scene::new(OURS);
     let edge = |task: &str, dependency: &str| (TaskId::from(task), TaskId::from(dependency));
-    scene.change(Change::AddDependency { task: "1".into(), dependency: "3".into() }).expect("added");
-    scene.change(Change::AddDependency { task: "2".into(), dependency: "2.1".into() }).expect("added");
-    scene.change(Change::AddDependency { task: "2.1".into(), dependency: "3".into() }).expect("added");
+    scene
+        .change(Change::AddDependency {
+            task: "1".into(),
+            dependency: "3".into(),
+        })
+        .expect("added");
+    scene
+        .change(Change::AddDependency {
+            task: "2".into(),
+            dependency: "2.1".into(),
+        })
+        .expect("added");
+    scene
+        .change(Change::AddDependency {
+            task: "2.1".into(),
+            dependency: "3".into(),
+        })
+        .expect("added");
     let expected = OURS
         .replace("[2]", "[2, 3]")
         .replace("- 3 # why\n", "- 3 # why\n      - '2.1'\n")
-        .replace("        status: pending\n", "        status: pending\n        dependencies:\n          - 3\n");
+        .replace(
+            "        status: pending\n",
+            "        status: pending\n        dependencies:\n          - 3\n",
+        );
     assert_eq!(scene.text(), expected);
     let edges = vec![edge("1", "3"), edge("2", "2.1")];
-    scene.change(Change::RemoveDependencies { edges }).expect("removed");
+    scene
+        .change(Change::RemoveDependencies { edges })
+        .expect("removed");
     assert!(
-        scene.text().contains("dependencies: [2]\n") && scene.text().contains("- 3 # why\n    subtasks"),
+        scene.text().contains("dependencies: [2]\n")
+            && scene.text().contains("- 3 # why\n    subtasks"),
         "{}",
         scene.text()
     );
@@ -135,25 +201,66 @@ fn dependencies_come_and_go_in_the_layout_of_the_list() {
 fn tasks_move_and_subtasks_are_added() {
     let scene = Scene::new(OURS);
     let fields = vec![("title".to_owned(), json!("More"))];
-    scene.change(Change::AddSubtask { parent: "2".into(), fields: fields.clone() }).expect("added");
-    scene.change(Change::AddSubtask { parent: "1".into(), fields }).expect("added");
+    scene
+        .change(Change::AddSubtask {
+            parent: "2".into(),
+            fields: fields.clone(),
+        })
+        .expect("added");
+    scene
+        .change(Change::AddSubtask {
+            parent: "1".into(),
+            fields,
+        })
+        .expect("added");
     assert_eq!(scene.read().tasks[1].subtasks.len(), 2);
     assert_eq!(scene.read().tasks[0].subtasks[0].id, "1.1".into());
-    scene.change(Change::Move { from: "3".into(), to: "30".into() }).expect("moved");
+    scene
+        .change(Change::Move {
+            from: "3".into(),
+            to: "30".into(),
+        })
+        .expect("moved");
     assert_eq!(scene.read().tasks[1].dependencies, [TaskId::from("30")]);
-    for comment in ["# ours", "# first", "# now", "# second", "# why", "# the end"] {
-        assert!(scene.text().contains(comment), "{comment} in {}", scene.text());
+    for comment in [
+        "# ours",
+        "# first",
+        "# now",
+        "# second",
+        "# why",
+        "# the end",
+    ] {
+        assert!(
+            scene.text().contains(comment),
+            "{comment} in {}",
+            scene.text()
+        );
     }
 }
 
 #[test]
 fn a_status_is_set_in_a_map_on_one_line_and_several_in_one_step() {
     let scene = Scene::new(OURS);
-    let change = |id: &str| StatusChange { id: id.into(), status: Status::Done };
+    let change = |id: &str| StatusChange {
+        id: id.into(),
+        status: Status::Done,
+    };
     let changes = [change("1"), change("2.1"), change("3")];
-    scene.source().set_statuses(&"master".into(), &changes, RollUp::Parents, Some("now")).expect("set");
-    let statuses: Vec<Status> = scene.read().tasks.into_iter().map(|task| task.status).collect();
+    scene
+        .source()
+        .set_statuses(&"master".into(), &changes, RollUp::Parents, Some("now"))
+        .expect("set");
+    let statuses: Vec<Status> = scene
+        .read()
+        .tasks
+        .into_iter()
+        .map(|task| task.status)
+        .collect();
     assert_eq!(statuses, [Status::Done, Status::Done, Status::Done]);
-    assert!(scene.text().contains("{id: 3, title: Three, status: done}"), "{}", scene.text());
+    assert!(
+        scene.text().contains("{id: 3, title: Three, status: done}"),
+        "{}",
+        scene.text()
+    );
     assert!(scene.text().contains("status: done # now") && !scene.text().contains("updatedAt"));
 }

@@ -47,7 +47,9 @@ pub struct TornLine {
 /// [`Error::JournalDamaged`], another format [`Error::JournalVersion`], and a journal whose first line was never
 /// finished [`Error::JournalUnstarted`]: nothing can have happened in its run. So is one that is not there, in the folder
 /// of a run without attempts; where there are some, somebody removed it.
-pub fn read_journal<H: DeserializeOwned, R: DeserializeOwned>(path: &Path) -> Result<JournalContents<H, R>, Error> {
+pub fn read_journal<H: DeserializeOwned, R: DeserializeOwned>(
+    path: &Path,
+) -> Result<JournalContents<H, R>, Error> {
     let bytes = tm_untrusted::read(path, MOST_BYTES).or_else(|error| match error.kind() {
         ErrorKind::NotFound if has_no_attempts(path) => Ok(Vec::new()),
         _ => Err(Error::read(path)(error)),
@@ -56,7 +58,10 @@ pub fn read_journal<H: DeserializeOwned, R: DeserializeOwned>(path: &Path) -> Re
 }
 
 fn has_no_attempts(journal: &Path) -> bool {
-    journal.with_file_name(TASKS).read_dir().is_ok_and(|mut tasks| tasks.next().is_none())
+    journal
+        .with_file_name(TASKS)
+        .read_dir()
+        .is_ok_and(|mut tasks| tasks.next().is_none())
 }
 
 /// Reads the bytes of the journal at `path`.
@@ -65,15 +70,30 @@ where
     H: DeserializeOwned,
     R: DeserializeOwned,
 {
-    let damaged = |line, why| Error::JournalDamaged { path: path.to_path_buf(), line, why };
+    let damaged = |line, why| Error::JournalDamaged {
+        path: path.to_path_buf(),
+        line,
+        why,
+    };
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').zip(1..);
     let Some(first) = lines.next().and_then(|(line, _)| line.strip_suffix(b"\n")) else {
-        return Err(Error::JournalUnstarted { path: path.to_path_buf() });
+        return Err(Error::JournalUnstarted {
+            path: path.to_path_buf(),
+        });
     };
     let version = readable_version(path, first)?;
     let header = parse_header(first).map_err(|why| damaged(1, why))?;
-    let end = JournalEnd { version, length: first.len() as u64 + 1, next_sequence: 1 };
-    let mut contents = JournalContents { header, records: Vec::new(), end, torn: None };
+    let end = JournalEnd {
+        version,
+        length: first.len() as u64 + 1,
+        next_sequence: 1,
+    };
+    let mut contents = JournalContents {
+        header,
+        records: Vec::new(),
+        end,
+        torn: None,
+    };
     for (bytes_of_line, line) in lines {
         let length = bytes_of_line.len() as u64;
         let is_last = contents.end.length + length == bytes.len() as u64;
@@ -132,19 +152,27 @@ struct RecordLine<'a> {
 fn readable_version(path: &Path, first_line: &[u8]) -> Result<u64, Error> {
     let path = path.to_path_buf();
     match serde_json::from_slice(first_line) {
-        Ok(AnyVersion { version: version @ OLDEST_VERSION..=VERSION }) => Ok(version),
-        Ok(AnyVersion { version: found }) => {
-            Err(Error::JournalVersion { path, found, oldest: OLDEST_VERSION, newest: VERSION })
-        }
-        Err(error) => {
-            Err(Error::JournalDamaged { path, line: 1, why: format!("it is no journal's first line: {error}") })
-        }
+        Ok(AnyVersion {
+            version: version @ OLDEST_VERSION..=VERSION,
+        }) => Ok(version),
+        Ok(AnyVersion { version: found }) => Err(Error::JournalVersion {
+            path,
+            found,
+            oldest: OLDEST_VERSION,
+            newest: VERSION,
+        }),
+        Err(error) => Err(Error::JournalDamaged {
+            path,
+            line: 1,
+            why: format!("it is no journal's first line: {error}"),
+        }),
     }
 }
 
 /// Returns the header of a first line as it was written.
 pub(super) fn header_of(first_line: &[u8]) -> Result<&RawValue, String> {
-    let line: HeaderLine<'_> = serde_json::from_slice(first_line).map_err(|error| error.to_string())?;
+    let line: HeaderLine<'_> =
+        serde_json::from_slice(first_line).map_err(|error| error.to_string())?;
     if checksum(&[line.version], line.header.get().as_bytes()) != line.crc {
         return Err("its checksum does not match".to_owned());
     }
@@ -152,21 +180,34 @@ pub(super) fn header_of(first_line: &[u8]) -> Result<&RawValue, String> {
 }
 
 fn parse_header<H: DeserializeOwned>(first_line: &[u8]) -> Result<H, String> {
-    serde_json::from_str(header_of(first_line)?.get()).map_err(|error| format!("the header is not understood: {error}"))
+    serde_json::from_str(header_of(first_line)?.get())
+        .map_err(|error| format!("the header is not understood: {error}"))
 }
 
-fn parse_record<R: DeserializeOwned>(line: &[u8], sequence: u64) -> Result<JournalRecord<R>, LineFault> {
-    let whole = line.strip_suffix(b"\n").ok_or_else(|| LineFault::Torn("it has no end".to_owned()))?;
-    let line: RecordLine<'_> = serde_json::from_slice(whole).map_err(|error| LineFault::Torn(error.to_string()))?;
+fn parse_record<R: DeserializeOwned>(
+    line: &[u8],
+    sequence: u64,
+) -> Result<JournalRecord<R>, LineFault> {
+    let whole = line
+        .strip_suffix(b"\n")
+        .ok_or_else(|| LineFault::Torn("it has no end".to_owned()))?;
+    let line: RecordLine<'_> =
+        serde_json::from_slice(whole).map_err(|error| LineFault::Torn(error.to_string()))?;
     let wrong = |why: String| Err(LineFault::Wrong(why));
     if checksum(&[line.at.0, line.seq], line.record.get().as_bytes()) != line.crc {
         return wrong("its checksum does not match".to_owned());
     }
     if line.seq != sequence {
-        return wrong(format!("it is number {}, and number {sequence} should follow", line.seq));
+        return wrong(format!(
+            "it is number {}, and number {sequence} should follow",
+            line.seq
+        ));
     }
     match serde_json::from_str(line.record.get()) {
-        Ok(record) => Ok(JournalRecord { at: line.at, record }),
+        Ok(record) => Ok(JournalRecord {
+            at: line.at,
+            record,
+        }),
         Err(error) => wrong(format!("the record is not understood: {error}")),
     }
 }

@@ -27,11 +27,16 @@ enum Record {
 type Contents = JournalContents<Header, Record>;
 
 fn header() -> Header {
-    Header { run_id: "20261121-014512-3fa9".to_owned() }
+    Header {
+        run_id: "20261121-014512-3fa9".to_owned(),
+    }
 }
 
 fn started(task: &str) -> Record {
-    Record::Started { task: task.to_owned(), slots: vec![1, 2] }
+    Record::Started {
+        task: task.to_owned(),
+        slots: vec![1, 2],
+    }
 }
 
 fn write(path: &Path, records: &[(u64, Record)]) {
@@ -54,11 +59,19 @@ fn journal_of(records: &[(u64, Record)]) -> (TempDir, PathBuf) {
 }
 
 fn three() -> Vec<(u64, Record)> {
-    vec![(10, started("1")), (20, Record::Tick), (30, started("zwölf \"2\"\n"))]
+    vec![
+        (10, started("1")),
+        (20, Record::Tick),
+        (30, started("zwölf \"2\"\n")),
+    ]
 }
 
 fn pairs(contents: &Contents) -> Vec<(u64, Record)> {
-    contents.records.iter().map(|line| (line.at.0, line.record.clone())).collect()
+    contents
+        .records
+        .iter()
+        .map(|line| (line.at.0, line.record.clone()))
+        .collect()
 }
 
 /// Returns the line that is named as damaged.
@@ -97,12 +110,24 @@ fn goes_on_in_the_newest(version: u64, checksum: &str) {
     let older = format!("{{\"version\":{version},\"crc\":\"{checksum}\",{header}}}\n");
     atomic::replace(&path, (older.clone() + records + "torn").as_bytes()).unwrap();
     let contents = read(&path).unwrap();
-    assert_eq!((pairs(&contents), contents.header), (three(), self::header()));
-    assert!(fs::read_to_string(&path).unwrap().starts_with(&older), "reading changes nothing");
+    assert_eq!(
+        (pairs(&contents), contents.header),
+        (three(), self::header())
+    );
+    assert!(
+        fs::read_to_string(&path).unwrap().starts_with(&older),
+        "reading changes nothing"
+    );
     drop(JournalWriter::append_to(&path, contents.end).unwrap());
     assert_eq!(fs::read_to_string(&path).unwrap(), newer);
     // Its checksum is that of its own version.
-    atomic::replace(&path, older.replace(&format!("\"version\":{version}"), "\"version\":4").as_bytes()).unwrap();
+    atomic::replace(
+        &path,
+        older
+            .replace(&format!("\"version\":{version}"), "\"version\":4")
+            .as_bytes(),
+    )
+    .unwrap();
     assert_eq!(damaged_line(read(&path)), 1);
 }
 
@@ -125,9 +150,20 @@ fn journal_without_records_is_whole() {
 #[test]
 fn journal_goes_on_after_its_torn_line() {
     let (_folder, path) = journal_of(&three());
-    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":40,\"seq\":4,\"cr").unwrap();
+    OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(b"{\"at\":40,\"seq\":4,\"cr")
+        .unwrap();
     let contents = read(&path).unwrap();
-    assert_eq!(contents.torn, Some(TornLine { line: 5, length: 20 }));
+    assert_eq!(
+        contents.torn,
+        Some(TornLine {
+            line: 5,
+            length: 20
+        })
+    );
     let mut writer = JournalWriter::append_to(&path, contents.end).unwrap();
     writer.append(Timestamp(50), &Record::Tick).unwrap();
     writer.sync().unwrap();
@@ -140,19 +176,40 @@ fn journal_goes_on_after_its_torn_line() {
 fn torn_line_is_cut_off_even_when_nothing_follows() {
     let (_folder, path) = journal_of(&three());
     let whole = fs::read(&path).unwrap();
-    OpenOptions::new().append(true).open(&path).unwrap().write_all(&[0; 4096]).unwrap();
+    OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(&[0; 4096])
+        .unwrap();
     let contents = read(&path).unwrap();
-    assert_eq!((pairs(&contents), contents.torn.map(|torn| torn.length)), (three(), Some(4096)));
-    JournalWriter::append_to(&path, contents.end).unwrap().sync().unwrap();
+    assert_eq!(
+        (pairs(&contents), contents.torn.map(|torn| torn.length)),
+        (three(), Some(4096))
+    );
+    JournalWriter::append_to(&path, contents.end)
+        .unwrap()
+        .sync()
+        .unwrap();
     assert_eq!(fs::read(&path).unwrap(), whole);
 }
 
 #[test]
 fn last_line_that_is_no_json_is_torn_and_one_further_up_is_damage() {
     let (_folder, path) = journal_of(&three());
-    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":40,\"se\n").unwrap();
+    OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(b"{\"at\":40,\"se\n")
+        .unwrap();
     assert_eq!(read(&path).unwrap().torn.unwrap().line, 5);
-    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":40,\"se").unwrap();
+    OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(b"{\"at\":40,\"se")
+        .unwrap();
     assert_eq!(damaged_line(read(&path)), 5);
 }
 
@@ -177,7 +234,12 @@ fn missing_doubled_and_swapped_lines_are_damage() {
     let (_folder, path) = journal_of(&three());
     let text = fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    for (order, line) in [(&[0, 2, 3][..], 2), (&[0, 1, 3], 3), (&[0, 1, 1, 2, 3], 3), (&[0, 2, 1, 3], 2)] {
+    for (order, line) in [
+        (&[0, 2, 3][..], 2),
+        (&[0, 1, 3], 3),
+        (&[0, 1, 1, 2, 3], 3),
+        (&[0, 2, 1, 3], 2),
+    ] {
         let changed: String = order.iter().map(|index| lines[*index]).collect();
         atomic::replace(&path, changed.as_bytes()).unwrap();
         assert_eq!(damaged_line(read(&path)), line, "{order:?}");
@@ -187,9 +249,14 @@ fn missing_doubled_and_swapped_lines_are_damage() {
 #[test]
 fn damage_is_reported_with_file_line_and_reason() {
     let (_folder, path) = journal_of(&three());
-    let text = fs::read_to_string(&path).unwrap().replacen("Tick", "Tock", 1);
+    let text = fs::read_to_string(&path)
+        .unwrap()
+        .replacen("Tick", "Tock", 1);
     atomic::replace(&path, text.as_bytes()).unwrap();
-    let expected = format!("read line 3 of the journal `{}`: its checksum does not match", path.display());
+    let expected = format!(
+        "read line 3 of the journal `{}`: its checksum does not match",
+        path.display()
+    );
     assert_eq!(read(&path).unwrap_err().to_string(), expected);
 }
 
@@ -197,10 +264,16 @@ fn damage_is_reported_with_file_line_and_reason() {
 fn whole_record_of_an_unknown_kind_is_an_error_even_at_the_end() {
     let (_folder, path) = journal_of(&three());
     let error = read_journal::<Header, u64>(&path).unwrap_err();
-    assert!(matches!(error, Error::JournalDamaged { line: 2, .. }), "{error}");
+    assert!(
+        matches!(error, Error::JournalDamaged { line: 2, .. }),
+        "{error}"
+    );
     let (_folder, path) = journal_of(&three()[..1]);
     let error = read_journal::<Header, u64>(&path).unwrap_err();
-    assert!(error.to_string().contains("the record is not understood"), "{error}");
+    assert!(
+        error.to_string().contains("the record is not understood"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -209,7 +282,18 @@ fn other_versions_are_named_whatever_else_they_hold() {
     let text = "{\"compression\":\"none\",\"version\":5}\nanything\n";
     atomic::replace(&path, text.as_bytes()).unwrap();
     let error = read(&path).unwrap_err();
-    assert!(matches!(error, Error::JournalVersion { found: 5, oldest: 1, newest: 4, .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            Error::JournalVersion {
+                found: 5,
+                oldest: 1,
+                newest: 4,
+                ..
+            }
+        ),
+        "{error}"
+    );
 }
 
 #[test]
@@ -218,7 +302,10 @@ fn journal_whose_first_line_has_no_end_never_began() {
     let whole = fs::read(&path).unwrap();
     for length in 0..whole.len() {
         atomic::replace(&path, &whole[..length]).unwrap();
-        assert!(matches!(read(&path), Err(Error::JournalUnstarted { .. })), "{length}");
+        assert!(
+            matches!(read(&path), Err(Error::JournalUnstarted { .. })),
+            "{length}"
+        );
     }
 }
 
@@ -227,7 +314,10 @@ fn run_without_a_journal_never_began_unless_something_was_tried_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let run = RunDirectory::new(folder.path().join("run"));
     run.create().unwrap();
-    assert!(matches!(read(&run.journal()), Err(Error::JournalUnstarted { .. })));
+    assert!(matches!(
+        read(&run.journal()),
+        Err(Error::JournalUnstarted { .. })
+    ));
     run.attempt(&"1".into(), AttemptNumber(1)).create().unwrap();
     assert!(matches!(read(&run.journal()), Err(Error::Read { .. })));
 }
@@ -235,7 +325,10 @@ fn run_without_a_journal_never_began_unless_something_was_tried_in_it() {
 #[test]
 fn missing_journal_is_a_read_error() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(matches!(read(&folder.path().join("none")), Err(Error::Read { .. })));
+    assert!(matches!(
+        read(&folder.path().join("none")),
+        Err(Error::Read { .. })
+    ));
 }
 
 #[test]
@@ -244,17 +337,27 @@ fn journal_cut_anywhere_holds_exactly_its_whole_lines() {
     let whole = fs::read(&path).unwrap();
     let header_length = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     for length in header_length..=whole.len() {
-        OpenOptions::new().write(true).open(&path).unwrap().set_len(length as u64).unwrap();
+        OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(length as u64)
+            .unwrap();
         let contents = read(&path).unwrap();
         let lines = whole[..length].split(|byte| *byte == b'\n').count() - 1;
         assert_eq!(pairs(&contents), three()[..lines - 1], "{length}");
-        assert_eq!(contents.torn.is_some(), whole[length - 1] != b'\n', "{length}");
+        assert_eq!(
+            contents.torn.is_some(),
+            whole[length - 1] != b'\n',
+            "{length}"
+        );
         atomic::replace(&path, &whole).unwrap();
     }
 }
 
 fn any_record() -> impl Strategy<Value = Record> {
-    let started = (".{0,12}", vec(any::<u8>(), 0..4)).prop_map(|(task, slots)| Record::Started { task, slots });
+    let started = (".{0,12}", vec(any::<u8>(), 0..4))
+        .prop_map(|(task, slots)| Record::Started { task, slots });
     prop_oneof![Just(Record::Tick), started]
 }
 
@@ -283,21 +386,32 @@ fn assert_no_wrong_record(bytes: &[u8], records: &[(u64, Record)]) {
     if let Ok(contents) = parse(bytes) {
         assert_eq!(contents.header, header());
         let found = pairs(&contents);
-        assert!(records.starts_with(&found), "{found:?} should be a start of {records:?}");
+        assert!(
+            records.starts_with(&found),
+            "{found:?} should be a start of {records:?}"
+        );
     }
 }
 
 #[test]
 fn every_flipped_bit_is_an_error_or_a_torn_end() {
     let whole = bytes_of(&three());
-    let last_line = whole.len() - whole.split_inclusive(|byte| *byte == b'\n').next_back().unwrap().len();
+    let last_line = whole.len()
+        - whole
+            .split_inclusive(|byte| *byte == b'\n')
+            .next_back()
+            .unwrap()
+            .len();
     for bit in 0..whole.len() * 8 {
         let mut changed = whole.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
         assert_no_wrong_record(&changed, &three());
         let is_noticed = parse(&changed).map_or(true, |contents| contents.torn.is_some());
         let may_be_torn = bit / 8 + 1 >= last_line;
-        assert!(is_noticed && (parse(&changed).is_err() || may_be_torn), "bit {bit}");
+        assert!(
+            is_noticed && (parse(&changed).is_err() || may_be_torn),
+            "bit {bit}"
+        );
     }
 }
 

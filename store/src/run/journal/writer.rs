@@ -52,19 +52,37 @@ impl JournalWriter {
 
     /// Creates the journal with its header still in memory.
     pub(super) fn begin(path: &Path, header: &impl Serialize) -> Result<Self, Error> {
-        let file =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(Error::write(path))?;
-        let mut writer = Self::new(path, file, JournalEnd { version: VERSION, length: 0, next_sequence: 1 });
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(Error::write(path))?;
+        let mut writer = Self::new(
+            path,
+            file,
+            JournalEnd {
+                version: VERSION,
+                length: 0,
+                next_sequence: 1,
+            },
+        );
         writer.put_json(header)?;
         let checksum = checksum(&[VERSION], &writer.json);
-        writer.put_line(format_args!("{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":"));
+        writer.put_line(format_args!(
+            "{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":"
+        ));
         Ok(writer)
     }
 
     /// Goes on where reading ended, and cuts off the torn line behind it. A journal of an older version becomes one of
     /// this version first, whole or not at all: what is appended may be nothing that the older one knows.
     pub fn append_to(path: &Path, end: JournalEnd) -> Result<Self, Error> {
-        let end = if end.version == VERSION { end } else { raise(path, end)? };
+        let end = if end.version == VERSION {
+            end
+        } else {
+            raise(path, end)?
+        };
         let file = tm_untrusted::open_writable(path).map_err(Error::write(path))?;
         let mut writer = Self::new(path, file, end);
         writer.cut().map_err(Error::write(path))?;
@@ -73,7 +91,14 @@ impl JournalWriter {
 
     fn new(path: &Path, file: File, end: JournalEnd) -> Self {
         let (path, durability) = (path.to_path_buf(), Durability::Synced);
-        Self { path, file, end, unwritten: Vec::new(), json: Vec::new(), durability }
+        Self {
+            path,
+            file,
+            end,
+            unwritten: Vec::new(),
+            json: Vec::new(),
+            durability,
+        }
     }
 
     /// Appends a record; it may stay in memory until [`JournalWriter::flush`] or [`JournalWriter::sync`].
@@ -81,9 +106,15 @@ impl JournalWriter {
         self.put_json(record)?;
         let (at, sequence) = (at.0, self.end.next_sequence);
         let checksum = checksum(&[at, sequence], &self.json);
-        self.put_line(format_args!("{{\"at\":{at},\"seq\":{sequence},\"crc\":\"{checksum}\",\"record\":"));
+        self.put_line(format_args!(
+            "{{\"at\":{at},\"seq\":{sequence},\"crc\":\"{checksum}\",\"record\":"
+        ));
         self.end.next_sequence += 1;
-        if self.unwritten.len() >= BUFFER { self.flush() } else { Ok(()) }
+        if self.unwritten.len() >= BUFFER {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     /// Hands everything over to the operating system, where it survives the end of this process. After an error it can
@@ -95,8 +126,8 @@ impl JournalWriter {
         if self.durability == Durability::Synced {
             self.durability = Durability::Unsynced;
         }
-        let written =
-            tm_faults::check("journal: write").and_then(|()| self.file.write_all_at(&self.unwritten, self.end.length));
+        let written = tm_faults::check("journal: write")
+            .and_then(|()| self.file.write_all_at(&self.unwritten, self.end.length));
         written.map_err(Error::write(&self.path))?;
         tm_faults::point("journal: written");
         self.end.length += self.unwritten.len() as u64;
@@ -111,10 +142,16 @@ impl JournalWriter {
         self.flush()?;
         let synced = match self.durability {
             Durability::Synced => Ok(()),
-            Durability::Unsynced => tm_faults::check("journal: sync").and_then(|()| self.file.sync_data()),
+            Durability::Unsynced => {
+                tm_faults::check("journal: sync").and_then(|()| self.file.sync_data())
+            }
             Durability::Unknown => Err(io::Error::other("an earlier flush to disk failed")),
         };
-        self.durability = if synced.is_ok() { Durability::Synced } else { Durability::Unknown };
+        self.durability = if synced.is_ok() {
+            Durability::Synced
+        } else {
+            Durability::Unknown
+        };
         synced.map_err(Error::write(&self.path))
     }
 
@@ -124,14 +161,21 @@ impl JournalWriter {
         let mut written = serde_json::to_writer(&mut self.json, value);
         if self.json.contains(&b'\n') {
             // Only JSON text that was passed through unread can hold one.
-            written = Err(serde_json::Error::custom("a journal line must not hold a line break"));
+            written = Err(serde_json::Error::custom(
+                "a journal line must not hold a line break",
+            ));
         }
-        written.map_err(|source| Error::Serialize { path: self.path.clone(), source })
+        written.map_err(|source| Error::Serialize {
+            path: self.path.clone(),
+            source,
+        })
     }
 
     /// Appends a line that ends with the last value that was turned into JSON.
     fn put_line(&mut self, start: std::fmt::Arguments<'_>) {
-        self.unwritten.write_fmt(start).expect("writing to memory can't fail");
+        self.unwritten
+            .write_fmt(start)
+            .expect("writing to memory can't fail");
         self.unwritten.extend_from_slice(&self.json);
         self.unwritten.extend_from_slice(b"}\n");
     }
@@ -139,7 +183,10 @@ impl JournalWriter {
     fn cut(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         if length < self.end.length {
-            return Err(io::Error::new(ErrorKind::UnexpectedEof, "shorter than when it was read"));
+            return Err(io::Error::new(
+                ErrorKind::UnexpectedEof,
+                "shorter than when it was read",
+            ));
         }
         if length > self.end.length {
             self.file.set_len(self.end.length)?;
@@ -159,18 +206,30 @@ impl Drop for JournalWriter {
 
 /// Gives a journal a first line of this version; the records stay as they are.
 fn raise(path: &Path, end: JournalEnd) -> Result<JournalEnd, Error> {
-    let damaged = |why| Error::JournalDamaged { path: path.to_path_buf(), line: 1, why };
+    let damaged = |why| Error::JournalDamaged {
+        path: path.to_path_buf(),
+        line: 1,
+        why,
+    };
     let bytes = tm_untrusted::read(path, MOST_BYTES).map_err(Error::read(path))?;
-    let whole = usize::try_from(end.length).ok().and_then(|length| bytes.get(..length));
+    let whole = usize::try_from(end.length)
+        .ok()
+        .and_then(|length| bytes.get(..length));
     let (first, records) = whole
         .and_then(|whole| whole.split_at_checked(whole.iter().position(|byte| *byte == b'\n')?))
         .ok_or_else(|| damaged("it is shorter than it was".to_owned()))?;
     let header = header_of(first).map_err(damaged)?.get();
     let checksum = checksum(&[VERSION], header.as_bytes());
-    let mut raised = format!("{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":{header}}}").into_bytes();
+    let mut raised =
+        format!("{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":{header}}}")
+            .into_bytes();
     raised.extend_from_slice(records);
     replace_as_only_writer(path, &raised).map_err(Error::write(path))?;
-    Ok(JournalEnd { version: VERSION, length: raised.len() as u64, ..end })
+    Ok(JournalEnd {
+        version: VERSION,
+        length: raised.len() as u64,
+        ..end
+    })
 }
 
 #[cfg(test)]
@@ -189,7 +248,11 @@ mod tests {
 
     fn records(path: &Path) -> Vec<String> {
         let contents: JournalContents<String, String> = read_journal(path).unwrap();
-        contents.records.into_iter().map(|line| line.record).collect()
+        contents
+            .records
+            .into_iter()
+            .map(|line| line.record)
+            .collect()
     }
 
     #[test]
@@ -231,9 +294,15 @@ mod tests {
     fn record_that_can_not_be_written_leaves_no_gap() {
         let (_folder, path, mut writer) = journal();
         let line_break = serde_json::value::RawValue::from_string("[1,\n2]".to_owned()).unwrap();
-        assert!(matches!(writer.append(Timestamp(1), &line_break), Err(Error::Serialize { .. })));
+        assert!(matches!(
+            writer.append(Timestamp(1), &line_break),
+            Err(Error::Serialize { .. })
+        ));
         let no_text_key = std::collections::BTreeMap::from([(vec![1], 1)]);
-        assert!(matches!(writer.append(Timestamp(1), &no_text_key), Err(Error::Serialize { .. })));
+        assert!(matches!(
+            writer.append(Timestamp(1), &no_text_key),
+            Err(Error::Serialize { .. })
+        ));
         writer.append(Timestamp(2), &"a").unwrap();
         writer.sync().unwrap();
         assert_eq!(records(&path), ["a"]);
@@ -242,8 +311,14 @@ mod tests {
     #[test]
     fn journal_that_became_shorter_is_not_appended_to() {
         let (_folder, path, writer) = journal();
-        let end = JournalEnd { length: writer.end.length + 1, ..writer.end };
-        assert!(matches!(JournalWriter::append_to(&path, end), Err(Error::Write { .. })));
+        let end = JournalEnd {
+            length: writer.end.length + 1,
+            ..writer.end
+        };
+        assert!(matches!(
+            JournalWriter::append_to(&path, end),
+            Err(Error::Write { .. })
+        ));
     }
 
     #[cfg(target_os = "linux")]

@@ -35,7 +35,10 @@ impl LockedFolder {
     pub(super) fn take(path: &Path, records: &[PathBuf]) -> Result<Option<Self>, Error> {
         let file = File::open(path).map_err(lock_error(path))?;
         match lock(&file, records) {
-            Ok(()) => Ok(Some(Self { path: path.to_owned(), file })),
+            Ok(()) => Ok(Some(Self {
+                path: path.to_owned(),
+                file,
+            })),
             Err(Refused::Held(holder)) => Err(Error::Held(holder)),
             Err(Refused::Impossible(error)) => {
                 tracing::debug!(%error, path = %path.display(), "the folder can't be locked, its file is");
@@ -65,17 +68,31 @@ impl LockedFile {
     /// Locks the file that is at the path in the end, and makes it when there is none. `records` tell who holds it.
     pub(super) fn take(path: &Path, records: &[PathBuf]) -> Result<Self, Error> {
         for _ in 0..TRIES_AGAINST_LOOKERS {
-            let file = open(path, OpenOptions::new().write(true).create(true).truncate(false).mode(0o600));
+            let file = open(
+                path,
+                OpenOptions::new()
+                    .write(true)
+                    .create(true)
+                    .truncate(false)
+                    .mode(0o600),
+            );
             let file = file.map_err(lock_error(path))?;
             match lock(&file, records) {
                 // A lock on a file that somebody has removed meanwhile keeps nobody out.
                 Ok(()) if !is_at(&file, path) => {}
-                Ok(()) => return Ok(Self { path: path.to_owned(), file }),
+                Ok(()) => {
+                    return Ok(Self {
+                        path: path.to_owned(),
+                        file,
+                    });
+                }
                 Err(Refused::Held(holder)) => return Err(Error::Held(holder)),
                 Err(Refused::Impossible(error)) => return Err(lock_error(path)(error)),
             }
         }
-        Err(lock_error(path)(io::Error::other("somebody removes it again and again")))
+        Err(lock_error(path)(io::Error::other(
+            "somebody removes it again and again",
+        )))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -90,7 +107,10 @@ impl LockedFile {
     pub(super) fn write(&self, holder: &Holder) -> Result<(), Error> {
         let record = self.record(holder)?;
         // Cut afterwards, so that a reader in between finds a record, with a rest of the old one behind it at worst.
-        let written = self.file.write_all_at(&record, 0).and_then(|()| self.file.set_len(record.len() as u64));
+        let written = self
+            .file
+            .write_all_at(&record, 0)
+            .and_then(|()| self.file.set_len(record.len() as u64));
         written.map_err(lock_error(&self.path))
     }
 
@@ -101,7 +121,11 @@ impl LockedFile {
             *self = Self::take(&self.path, std::slice::from_ref(&self.path))?;
         }
         let record = self.record(holder)?;
-        if read(&self.path).is_some_and(|found| found == record) { Ok(()) } else { self.write(holder) }
+        if read(&self.path).is_some_and(|found| found == record) {
+            Ok(())
+        } else {
+            self.write(holder)
+        }
     }
 
     /// Empties the record, only so that nobody reads an old one; the lock goes with the file handle in any case.
@@ -113,7 +137,10 @@ impl LockedFile {
 
     fn record(&self, holder: &Holder) -> Result<Vec<u8>, Error> {
         let record = serde_json::to_vec(holder);
-        let mut record = record.map_err(|source| Error::Serialize { path: self.path.clone(), source })?;
+        let mut record = record.map_err(|source| Error::Serialize {
+            path: self.path.clone(),
+            source,
+        })?;
         record.push(b'\n');
         Ok(record)
     }
@@ -122,10 +149,16 @@ impl LockedFile {
 /// Returns who holds the lock on a file or folder, nothing when it is free, not there, or of a kind that has none.
 pub(super) fn look(path: &Path, records: &[PathBuf]) -> Result<Option<Holder>, Error> {
     let is_folder = fs::metadata(path).is_ok_and(|found| found.is_dir());
-    let opened = if is_folder { File::open(path) } else { open(path, &mut OpenOptions::new()) };
+    let opened = if is_folder {
+        File::open(path)
+    } else {
+        open(path, &mut OpenOptions::new())
+    };
     let file = match opened {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
+            return Ok(None);
+        }
         Err(error) => return Err(lock_error(path)(error)),
     };
     for _ in 0..TRIES {
@@ -179,7 +212,9 @@ fn is_free(file: &File) -> io::Result<bool> {
 fn not_contended(locked: io::Result<()>) -> io::Result<bool> {
     match locked {
         Ok(()) => Ok(true),
-        Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(false),
+        Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => {
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
 }
@@ -217,17 +252,27 @@ fn remove_what_is_no_file(path: &Path) {
 fn live_holder(records: &[PathBuf]) -> Option<Holder> {
     let holder = |path: &PathBuf| {
         let bytes = read(path)?;
-        serde_json::Deserializer::from_slice(&bytes).into_iter::<Holder>().next()?.ok()
+        serde_json::Deserializer::from_slice(&bytes)
+            .into_iter::<Holder>()
+            .next()?
+            .ok()
     };
     records.iter().filter_map(holder).find(Holder::is_alive)
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path, &mut OpenOptions::new()).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    open(path, &mut OpenOptions::new())
+        .ok()?
+        .take(LONGEST)
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(bytes)
 }
 
 fn lock_error(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::Lock { path: path.to_path_buf(), source }
+    move |source| Error::Lock {
+        path: path.to_path_buf(),
+        source,
+    }
 }
