@@ -186,6 +186,7 @@ pub(crate) async fn before_loop(
         again: None,
         paths: &paths,
         advice,
+        hidden_folder: None,
     });
     let preflight = Preflight {
         bases: vec![base],

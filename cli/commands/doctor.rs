@@ -1,7 +1,7 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
 use crate::arguments::DoctorArguments;
-use crate::display::{print_data, print_json};
+use crate::display::{print_data, print_json, print_line};
 use crate::failure::CommandFailure;
 use crate::project::open;
 use serde::Serialize;
@@ -78,33 +78,49 @@ pub(crate) async fn doctor(
     arguments: &DoctorArguments,
 ) -> Result<u8, CommandFailure> {
     let mut findings = vec![git()];
-    match open(start, Vec::new()) {
+    let project = match open(start, Vec::new()) {
         Ok(project) => {
             of_project(&project, &mut findings);
-            if arguments.tests {
-                findings.extend(of_base(&project).await?);
-            }
+            Some(project)
         }
-        Err(failure) => findings.push(Finding::failed("project", failure)),
+        Err(failure) => {
+            findings.push(Finding::failed("project", failure));
+            None
+        }
+    };
+    if !arguments.json {
+        print(&findings);
+    }
+    if let Some(project) = project.filter(|_| arguments.tests) {
+        if !arguments.json {
+            print_line("making a fresh checkout ready and running the tests in it");
+        }
+        let of_base = of_base(&project).await?;
+        if !arguments.json {
+            print(&of_base);
+        }
+        findings.extend(of_base);
     }
     if arguments.json {
         print_json(&findings)?;
-    } else {
-        for finding in &findings {
-            let sign = match finding.weight {
-                Weight::Good => "ok  ",
-                Weight::Note => "note",
-                Weight::Bad => "BAD ",
-            };
-            print_data(&format!("{sign}  {:8}  {}\n", finding.what, finding.found));
-            if let Some(hint) = &finding.hint {
-                print_data(&format!("                hint: {hint}\n"));
-            }
-        }
     }
     Ok(u8::from(
         findings.iter().any(|finding| finding.weight == Weight::Bad),
     ))
+}
+
+fn print(findings: &[Finding]) {
+    for finding in findings {
+        let sign = match finding.weight {
+            Weight::Good => "ok  ",
+            Weight::Note => "note",
+            Weight::Bad => "BAD ",
+        };
+        print_data(&format!("{sign}  {:8}  {}\n", finding.what, finding.found));
+        if let Some(hint) = &finding.hint {
+            print_data(&format!("                hint: {hint}\n"));
+        }
+    }
 }
 
 fn git() -> Finding {
@@ -253,7 +269,12 @@ async fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
                 line,
                 "the first work on it has to bring some",
             ),
-            BaseState::Runs | BaseState::Broken => Finding::good("base", line),
+            BaseState::Runs | BaseState::Broken => match &base.advice {
+                Some(advice) if base.failed > 0 => {
+                    Finding::with_hint("base", Weight::Note, line, advice)
+                }
+                _ => Finding::good("base", line),
+            },
         }
     });
     let bad = preflight.problems.iter().map(|problem| {

@@ -43,7 +43,8 @@ pub struct Base {
     pub flaky: u64,
     /// How much the results tell.
     pub strength: Strength,
-    /// How results can be read test by test, where they are not; what speaks against it, where there seem to be none.
+    /// How results can be read test by test, where they are not; what speaks against it, where there seem to be none;
+    /// what may be why some fail.
     #[serde(default)]
     pub advice: Option<String>,
     /// How long it took in milliseconds.

@@ -136,14 +136,27 @@ pub(super) fn ask(
         .unwrap_or_else(|| request.unchanged(Expected::OneOf(formats)))
 }
 
+/// Tells whether the command asks for a report itself; one that is for people to read is none.
 fn chooses(calls: &[Call], runner: &Runner) -> bool {
-    let says = |word: &String| runner.choices.iter().any(|choice| word.contains(choice));
+    let says = |word: &str| runner.choices.iter().any(|choice| word.contains(choice));
+    let has_chosen = |call: &Call| {
+        let next = call.words.iter().skip(1).map(String::as_str).chain([""]);
+        let mut words = call.words.iter().zip(next);
+        words.any(|(word, next)| says(word) && !is_for_people(word, next))
+    };
     let is_its =
         |call: &&Call| runner_of(&call.words).is_some_and(|other| std::ptr::eq(other, runner));
-    calls
-        .iter()
-        .filter(is_its)
-        .any(|call| call.words.iter().any(says))
+    calls.iter().filter(is_its).any(has_chosen)
+}
+
+/// Tells whether an argument, or the one after it, names a reporter of mocha, jest or vitest that tm can't read.
+fn is_for_people(word: &str, next: &str) -> bool {
+    const REPORTERS: [&str; 11] = [
+        "basic", "default", "dot", "landing", "list", "min", "nyan", "progress", "spec", "tree",
+        "verbose",
+    ];
+    let name = word.split_once('=').map_or(next, |(_, name)| name);
+    REPORTERS.contains(&name)
 }
 
 /// What is needed to ask.

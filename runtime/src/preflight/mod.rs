@@ -12,6 +12,7 @@ use crate::checkouts::preparation::SetupFailed;
 use crate::proving::TestResultCache;
 use crate::step_error::{StepError, blocking};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::time::Instant;
@@ -137,6 +138,7 @@ pub async fn look_first(
         .iter()
         .map(|command| how_to_report(command, checkout.path()))
         .collect();
+    let hidden_folder = hidden_folder(checkout.path());
     drop(checkout);
     let (repository, tree) = (ground.repository, ground.tree);
     let paths: Vec<String> =
@@ -160,6 +162,7 @@ pub async fn look_first(
             again: again.as_ref(),
             paths: &paths,
             advice: Some(advice),
+            hidden_folder: hidden_folder.clone(),
         };
         let (mut seen, problem) = judge_base(measured);
         seen.took_ms = milliseconds(begun);
@@ -167,6 +170,16 @@ pub async fn look_first(
         preflight.problems.extend(problem);
     }
     Ok(cleaned(preflight))
+}
+
+/// The folder of a path whose name begins with a dot.
+fn hidden_folder(path: &Path) -> Option<String> {
+    let is_hidden = |folder: &&Path| {
+        let name = folder.file_name().map(OsStr::as_encoded_bytes);
+        name.is_some_and(|name| name.starts_with(b"."))
+    };
+    let hidden = path.ancestors().filter(is_hidden).last()?;
+    Some(hidden.display().to_string())
 }
 
 /// What is said where nothing runs tests.

@@ -55,6 +55,8 @@ pub struct BaseMeasured<'a> {
     pub paths: &'a [String],
     /// How results could be read test by test.
     pub advice: Option<String>,
+    /// The hidden folder in which the checkout lies, where it does.
+    pub hidden_folder: Option<String>,
 }
 
 /// Judges the tests at the base; returns the problem, too, where they can't be run.
@@ -63,6 +65,7 @@ pub fn judge_base(measured: BaseMeasured<'_>) -> (Base, Option<Problem>) {
         command,
         report,
         paths,
+        hidden_folder,
         ..
     } = &measured;
     let verdict = match why_broken(report) {
@@ -80,7 +83,10 @@ pub fn judge_base(measured: BaseMeasured<'_>) -> (Base, Option<Problem>) {
                 check: "tests".to_owned(),
                 what: format!("`{command}`: {why}"),
                 last_lines: last_lines(report),
-                hint: hint.to_owned(),
+                hint: match hidden_folder {
+                    Some(folder) if hint != OF_PLACE => format!("{hint}; {}", of_hidden(folder)),
+                    _ => hint.to_owned(),
+                },
             };
             (BaseState::Broken, Some(problem))
         }
@@ -100,6 +106,14 @@ const OF_PLACE: &str = "`worktree.setup` in .taskmaster/tm.yaml is what makes a 
                         brings ignored files, `test.command` names another command";
 const OF_RESULTS: &str =
     "repair the tests, or name another command: `test.command` in .taskmaster/tm.yaml";
+
+/// Servers of files and searches for files pass over a path with a part that begins with a dot.
+fn of_hidden(folder: &str) -> String {
+    format!(
+        "worktrees lie in the hidden folder `{folder}`, from which some programs read nothing: `storage.base_path` in \
+         .taskmaster/tm.yaml names another"
+    )
+}
 
 /// Why the tests can't be run, or tell nothing, and what to change.
 fn why_broken(report: &TestReport) -> Option<(String, &'static str)> {
@@ -213,6 +227,7 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
         again,
         paths,
         advice,
+        hidden_folder,
     } = measured;
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let passes_again = |name: &&str| {
@@ -229,8 +244,13 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
         (_, Detail::PerTest) => Strength::PerTest,
         (_, Detail::ExitStatusOnly) => Strength::ExitStatusOnly,
     };
+    let failed = number(report.count(TestOutcome::Failed)) - flaky;
     let advice = match state {
-        BaseState::Runs => advice.filter(|_| strength == Strength::ExitStatusOnly),
+        BaseState::Runs if strength == Strength::ExitStatusOnly => advice,
+        BaseState::Runs => hidden_folder
+            .filter(|_| failed > 0)
+            .as_deref()
+            .map(of_hidden),
         BaseState::NoTestsYet => {
             let one = paths.iter().find(|path| is_test_path(path));
             one.map(|path| format!("the command finds none, although `{path}` looks like one"))
@@ -241,7 +261,7 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
         command: command.to_owned(),
         state,
         passed: number(report.count(TestOutcome::Passed)),
-        failed: number(report.count(TestOutcome::Failed)) - flaky,
+        failed,
         skipped: number(report.count(TestOutcome::Skipped)),
         flaky,
         advice,

@@ -39,6 +39,7 @@ fn judge(report: &TestReport, paths: &[&str]) -> (Base, Option<Problem>) {
         again: None,
         paths: &paths,
         advice: None,
+        hidden_folder: None,
     })
 }
 
@@ -63,6 +64,7 @@ fn tests_that_fail_are_no_problem_and_are_counted() {
         again: Some(&again),
         paths: &[],
         advice: Some("add flags".to_owned()),
+        hidden_folder: None,
     });
     assert_eq!(
         (base.state, problem, &base.advice),
@@ -270,6 +272,28 @@ fn a_problem_comes_with_the_last_lines_and_what_to_change() {
 }
 
 #[test]
+fn a_hidden_folder_is_named_where_tests_fail_in_it_and_nowhere_else() {
+    use TestOutcome::{Failed, Passed};
+    let judged = |report: &TestReport| {
+        judge_base(BaseMeasured {
+            command: "run",
+            report,
+            again: None,
+            paths: &CODE.map(str::to_owned),
+            advice: None,
+            hidden_folder: Some("/home/a/.tm".to_owned()),
+        })
+    };
+    let tells = |words: &str| words.contains("the hidden folder `/home/a/.tm`");
+    let (base, problem) = judged(&tests(1, &[("a", Passed), ("b", Failed)]));
+    assert!(base.advice.as_deref().is_some_and(tells) && problem.is_none());
+    assert_eq!(judged(&tests(0, &[("a", Passed)])).0.advice, None);
+    let hint = |report: &TestReport| judged(report).1.map(|problem| problem.hint);
+    assert!(hint(&exited(1, "39 failing")).is_some_and(|hint| tells(&hint)));
+    assert!(hint(&exited(127, "")).is_some_and(|hint| !tells(&hint)));
+}
+
+#[test]
 fn an_exit_status_is_called_one_and_told_how_to_be_more() {
     let paths = Vec::new();
     let advice = Some("add `--json`".to_owned());
@@ -279,6 +303,7 @@ fn an_exit_status_is_called_one_and_told_how_to_be_more() {
         again: None,
         paths: &paths,
         advice,
+        hidden_folder: None,
     });
     let preflight = Preflight {
         bases: vec![base],

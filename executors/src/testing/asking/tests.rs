@@ -163,6 +163,23 @@ fn a_choice_of_the_user_stands() {
 }
 
 #[test]
+fn a_reporter_for_people_is_no_choice() {
+    for (text, report) in [
+        ("mocha --reporter spec test/", ResultFormat::Junit),
+        ("mocha -R dot", ResultFormat::Junit),
+        ("vitest run --reporter=verbose", ResultFormat::Jest),
+        ("jest --reporters=default", ResultFormat::Jest),
+    ] {
+        let (asked, _, expected) = auto(text);
+        assert!(asked.starts_with(text) && asked.contains("/r/f"), "{asked}");
+        assert!(
+            matches!(&expected, Expected::Report(format, _) if *format == report),
+            "{text}: {expected:?}"
+        );
+    }
+}
+
+#[test]
 fn names_of_runners_that_are_mere_words_and_several_runners_are_left_alone() {
     for text in [
         "git commit -m pytest",
