@@ -1,6 +1,6 @@
 //! Commits, branches and objects: what an agent does to the history so that something else lands than what was proven.
 
-use super::case::green;
+use super::case::{both, green};
 
 cases! {
     a_commit_with_forged_trailers_is_not_taken_for_tms: green(
@@ -50,6 +50,10 @@ cases! {
         .with_variable("TM_GIT_KEEP_AGENT_COMMITS", "true")
         .whose_user("sed -i 's|^green) implement|green) implement; [ $id-$TM_ATTEMPT != 2-1 ] \\|\\| { commit two; git rev-parse HEAD > \"$AGENT_FOLDER/place\"; mv \"$AGENT_FOLDER/place\" \"$AGENT_FOLDER/second\"; until [ -e \"$own/done\" ]; do sleep 0.02; done; }|' \"$AGENT_FOLDER/agent.sh\"")
         .lands_in_the_end();
+    a_branch_of_tms_that_is_made_another_name_of_the_users_moves_the_users_nowhere: both(
+        "case $TM_PHASE in red) write_test ;; green) implement ;; esac
+         for ref in $(git for-each-ref --format='%(refname)' refs/heads/tm); do git symbolic-ref $ref refs/heads/main; done",
+    ).then_another_task().lands_in_the_end();
     an_integration_branch_that_an_agent_moves_is_not_landed_on: green(
         r#"implement; ref=$(git for-each-ref --format='%(refname)' 'refs/heads/tm/*/run-*'); export GIT_INDEX_FILE="$own/index"
            git read-tree $ref; git update-index --add --cacheinfo 100644,$(echo BACKDOOR | git hash-object -w --stdin),evil

@@ -206,7 +206,7 @@ impl Repository {
             });
         }
         self.git()
-            .args(["update-ref", "-m", "tm", "-d", reference])
+            .args(["update-ref", "--no-deref", "-m", "tm", "-d", reference])
             .commit(at)
             .done()
     }

@@ -53,7 +53,7 @@ impl Repository {
         let old = before.as_ref().map_or("", CommitId::as_str);
         let answer = self
             .git()
-            .args(["update-ref", "-m", "tm", NOTES])
+            .args(["update-ref", "--no-deref", "-m", "tm", NOTES])
             .commit(&notes)
             .arg(old)
             .answer()?;

@@ -161,7 +161,7 @@ impl Repository {
         let reference = branch.reference();
         let answer = self
             .git()
-            .args(["update-ref", "-m", "tm", &reference])
+            .args(["update-ref", "--no-deref", "-m", "tm", &reference])
             .commit(to)
             .arg(from.old_value())
             .answer()?;
@@ -190,7 +190,14 @@ impl Repository {
     pub fn remove_branch(&self, branch: &BranchName, made_at: &CommitId) -> Result<(), Error> {
         self.assert_not_protected(branch)?;
         self.git()
-            .args(["update-ref", "-m", "tm", "-d", &branch.reference()])
+            .args([
+                "update-ref",
+                "--no-deref",
+                "-m",
+                "tm",
+                "-d",
+                &branch.reference(),
+            ])
             .commit(made_at)
             .done()
     }
@@ -219,7 +226,7 @@ impl Repository {
             name = format!("{reference}-{number}");
         }
         self.git()
-            .args(["update-ref", "-m", "tm", &name])
+            .args(["update-ref", "--no-deref", "-m", "tm", &name])
             .commit(commit)
             .done()
     }
