@@ -67,3 +67,60 @@ fn metrics_tell_where_a_run_stands() {
         "{text}"
     );
 }
+
+/// Says how a landing that has to be refused went.
+fn refused(scene: &Scene) -> String {
+    let refused = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
+    assert_eq!(refused.status.code(), Some(1));
+    String::from_utf8_lossy(&refused.stderr).into_owned()
+}
+
+#[test]
+fn files_that_git_ignores_are_not_written_over() {
+    let scene = landed();
+    write(&scene.root().join(".gitignore"), "bin\n");
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "--message", "ignores"]);
+    for precious in ["bin/1", "bin"] {
+        let path = scene.root().join(precious);
+        drop(std::fs::remove_dir_all(scene.root().join("bin")));
+        write(&path, "precious\n");
+        let words = refused(&scene);
+        assert!(words.contains(&format!("`{precious}`")), "{words}");
+        assert_eq!(std::fs::read_to_string(path).expect("a file"), "precious\n");
+    }
+    std::fs::remove_file(scene.root().join("bin")).expect("removed");
+    write(&scene.root().join("bin/mine"), "precious\n");
+    let done = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
+    assert_eq!(done.status.code(), Some(0));
+    assert!(scene.root().join("bin/1").is_file() && scene.root().join("bin/mine").is_file());
+}
+
+#[test]
+fn a_merge_of_the_users_own_is_not_taken_back() {
+    let scene = landed();
+    for (branch, text) in [("side", "one\n"), ("main", "two\n")] {
+        scene.git(&["switch", "--quiet", "--force-create", branch, "HEAD"]);
+        write(&scene.root().join("mine"), text);
+        scene.git(&["add", "mine"]);
+        scene.git(&["commit", "--quiet", "--message", branch]);
+        if branch == "side" {
+            scene.git(&["switch", "--quiet", "main"]);
+        }
+    }
+    assert!(
+        !scene
+            .try_git(&["merge", "--quiet", "side"])
+            .status
+            .success()
+    );
+    write(&scene.root().join("mine"), "both\n");
+    let before = scene.git(&["status", "--porcelain"]);
+    assert!(before.contains("AA mine"), "{before}");
+    refused(&scene);
+    assert_eq!(scene.git(&["status", "--porcelain"]), before);
+    assert_eq!(
+        std::fs::read_to_string(scene.root().join("mine")).expect("a file"),
+        "both\n"
+    );
+}

@@ -289,7 +289,7 @@ fn on_work(error: &(dyn AnyError + 'static)) -> Option<Advice> {
             hint(format!("`git merge {branch}` lets you resolve it"))
         }
         Error::NotBroughtIn(_) => {
-            hint("commit or stash what is in the way, then try again; nothing was changed")
+            hint("commit, stash or move what is in the way, then try again; nothing was changed")
         }
         Error::UnknownTask { .. } => {
             hint("`tm worktrees list` lists its tasks; a test task is `<id>:red`")

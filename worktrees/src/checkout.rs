@@ -191,7 +191,7 @@ impl Checkout {
     pub fn switch_to(&self, branch: Option<&str>, commit: &CommitId) -> Result<(), Error> {
         let git = self
             .git(Hooks::Configured)
-            .args(["switch", "--quiet"])
+            .args(["switch", "--quiet", "--no-overwrite-ignore"])
             .once();
         match branch {
             Some(branch) => git.arg(BranchName::new(branch)?.as_str()).done(),

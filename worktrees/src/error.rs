@@ -195,6 +195,12 @@ pub enum Error {
         /// Their names, or what git says of them.
         objects: String,
     },
+    /// A merge would write over files of the user's that git ignores.
+    #[error("merge over files that git ignores: {}", quoted(paths))]
+    IgnoredInTheWay {
+        /// The files, relative to the checkout.
+        paths: Vec<PathBuf>,
+    },
     /// A folder is not the one that tm made there; nothing in it is touched.
     #[error("work in `{}`: it is not the folder that tm made there", path.display())]
     NotOwn {

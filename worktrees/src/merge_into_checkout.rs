@@ -1,8 +1,10 @@
 //! Brings an integration branch into the branch that the user has checked out: the one thing that moves it, and only
 //! when the user says so.
 
-use crate::git::Hooks;
-use crate::{BranchName, Error, Repository};
+use crate::git::{Hooks, fields, path_of};
+use crate::reader::{Difference, DifferenceKind};
+use crate::{BranchName, Error, Landing, Repository};
+use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
 /// How a branch is brought in.
@@ -16,10 +18,10 @@ pub enum FastForwardPolicy {
 
 impl Repository {
     /// Merges a branch into the checkout, with hooks and signing as the user has them set up. What can't be merged is
-    /// left as it was.
+    /// left as it was, a merge of the user's own among that.
     ///
     /// # Errors
-    /// git refused: a conflict, files in the way, a hook.
+    /// Ignored files are in the way (`IgnoredInTheWay`), or git refused: a conflict, other files in the way, a hook.
     pub fn merge_into_checkout(
         &self,
         branch: &BranchName,
@@ -31,16 +33,52 @@ impl Repository {
             FastForwardPolicy::MergeCommit => "--no-ff",
         };
         let reference = format!("refs/heads/{branch}");
+        self.assert_no_ignored_file_is_lost(&self.resolve(&reference)?)?;
+        let is_under_way = self.git_dir().join("MERGE_HEAD").exists();
         let merged = git()
             .args(["merge", "--quiet", "--no-edit", flag, &reference])
             .once()
             .done();
         if let Err(error) = merged {
-            // A merge that stopped halfway is taken back; one that never began has nothing to take back.
-            let _not_begun = git().args(["merge", "--abort"]).once().done();
+            // A merge that stopped halfway is taken back; one that never began has nothing to take back. What was under
+            // way before is the user's.
+            if !is_under_way {
+                let _not_begun = git().args(["merge", "--abort"]).once().done();
+            }
             return Err(error);
         }
         Ok(self.head()?.commit)
+    }
+
+    /// Refuses a merge that brings files where the checkout has ignored ones: git spares what is untracked, and writes
+    /// over what is ignored.
+    fn assert_no_ignored_file_is_lost(&self, tip: &CommitId) -> Result<(), Error> {
+        let head = self.head()?.commit;
+        let Landing::Clean(merged) = self.land(&head, tip)? else {
+            return Ok(());
+        };
+        let new = self.differing(head.as_str(), &merged.tree.to_string())?;
+        let taken: Vec<PathBuf> = new
+            .into_iter()
+            .filter(|Difference { kind, .. }| *kind == DifferenceKind::Added)
+            .filter_map(|Difference { path, .. }| in_the_way(self.checkout_root(), &path_of(&path)))
+            .collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let git = self.git_in(self.checkout_root(), Hooks::Off).reading();
+        let listing = git
+            .args(["ls-files", "--others", "--ignored", "--exclude-standard"])
+            .args(["-z", "--"])
+            .args(taken)
+            .variable("GIT_LITERAL_PATHSPECS", "1")
+            .bytes()?;
+        let paths: Vec<PathBuf> = fields(&listing).map(path_of).collect();
+        if paths.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::IgnoredInTheWay { paths })
+        }
     }
 
     /// Moves the branch that the user has checked out from one commit to the next, which changes one file and nothing
@@ -72,4 +110,16 @@ impl Repository {
             .once()
             .done()
     }
+}
+
+/// Returns what is where a file is to be: something of its name, or what is no folder above it.
+fn in_the_way(root: &Path, path: &Path) -> Option<PathBuf> {
+    let above = path.ancestors().collect::<Vec<_>>().into_iter().rev();
+    for part in above.skip(1) {
+        let there = root.join(part).symlink_metadata().ok()?;
+        if part == path || !there.is_dir() {
+            return Some(part.to_owned());
+        }
+    }
+    None
 }
