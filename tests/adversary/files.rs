@@ -36,6 +36,9 @@ cases! {
     ).refused();
     a_test_that_is_a_link_out_of_the_tree_is_refused: red("write_test; mv t/1.t \"$own/1.t\"; ln -s \"$own/1.t\" t/1.t")
         .refused_as(LINK);
+    a_link_out_of_the_tree_beside_one_whose_name_looks_the_same_is_refused: green(
+        "implement; ln -s \"$home/.ssh/id_rsa\" \"$(printf 'l\\376')\"; ln -s bin/1 \"$(printf 'l\\377')\"",
+    ).refused_as(LINK);
     a_link_into_gits_own_files_is_not_landed: green("implement; ln -s ../.git bin/git").lands_or_is_refused();
     a_link_to_a_private_file_is_refused: green("implement; ln -s \"$home/.ssh/id_rsa\" bin/key").refused_as(LINK);
     a_link_to_itself_harms_nobody: green("implement; ln -s loop loop").lands_or_is_refused();

@@ -49,6 +49,9 @@ cases! {
     what_red_expects_in_a_file_of_data_is_frozen: green("pretend; echo wrong > data/expected")
         .with_red("mkdir -p data; echo 1 > data/expected\nprintf '. t/check.sh\\ncheck \"1 works\" \"$(cat data/expected)\" \"$(sh bin/1 2>/dev/null)\"\\n' > t/1.t")
         .refused_as(&["tests-tampered"]);
+    what_red_expects_in_a_file_whose_name_is_no_text_is_frozen: green("pretend; echo wrong > \"$(printf 'data/expected\\377')\"")
+        .with_red("mkdir -p data; echo 1 > \"$(printf 'data/expected\\377')\"\nprintf '. t/check.sh\\ncheck \"1 works\" \"$(cat data/expected*)\" \"$(sh bin/1 2>/dev/null)\"\\n' > t/1.t")
+        .refused_as(&["tests-tampered"]);
     a_helper_that_red_brought_is_frozen: green("pretend; echo 'same() { echo yes; }' > support.sh")
         .with_red("echo 'same() { [ \"$1\" = \"$2\" ] && echo yes; }' > support.sh\nprintf '. t/check.sh\\n. ./support.sh\\ncheck \"1 works\" yes \"$(same 1 \"$(sh bin/1 2>/dev/null)\")\"\\n' > t/1.t")
         .refused_as(&["tests-tampered"]);
@@ -59,7 +62,7 @@ cases! {
         red) printf '. t/check.sh\ncheck "1 works" 7 "$(sh bin/1 2>/dev/null)"\n' > t/1.t ;;
         green) implement ;; esac"#,
     ).lands_in_the_end();
-    where_no_test_can_run_nothing_is_held: green("implement").with(&["--test-command", "no-such-program --at-all"]).never_lands();
+    where_no_test_can_run_nothing_is_held: green("implement").with(&["--test-command", "no-such-program --at-all", "--allow-broken-base"]).never_lands();
     tests_that_always_fail_hold_nothing: green("implement").with(&["--test-command", "exit 1", "--allow-broken-base"]).never_lands();
     tests_that_always_pass_hold_nothing: green("pretend").with(&["--test-command", "exit 0"]).never_lands();
 }

@@ -1,9 +1,11 @@
 //! Which files differ between two commits.
 
-use crate::git::{Hooks, fields};
+use crate::git::Hooks;
+use crate::names::name_of;
 use crate::own::OwnGit;
-use crate::reader::{Difference, DifferenceKind};
+use crate::reader::{Difference, DifferenceKind, Entry};
 use crate::{Error, Repository, TreeId};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +25,7 @@ pub enum Change {
 /// A file that differs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ChangedFile {
-    /// Its path, relative to the repository; what is no UTF-8 in it is replaced.
+    /// Its path, relative to the repository; bytes in it that are no UTF-8 are letters that stand for nothing else.
     pub path: String,
     /// What happened to it.
     pub change: Change,
@@ -87,32 +89,22 @@ impl Repository {
         if paths.is_empty() {
             return Ok(tree.clone());
         }
+        let wanted: BTreeSet<&[u8]> = paths
+            .iter()
+            .map(|path| path.as_os_str().as_bytes())
+            .collect();
         let source = self.tree_of(from)?;
-        let listing = self
-            .git_on_objects()
-            .args(["ls-tree", "-z", "--full-tree", &source.0, "--"]);
-        let listing = listing
-            .args(paths)
-            .variable("GIT_LITERAL_PATHSPECS", "1")
-            .bytes()?;
-        let mut found: Vec<(&[u8], &[u8])> = Vec::new();
-        for entry in fields(&listing) {
-            let tab = entry
-                .iter()
-                .position(|&byte| byte == b'\t')
-                .unwrap_or(entry.len());
-            found.push((&entry[..tab], entry.get(tab + 1..).unwrap_or_default()));
-        }
+        let found = self.files(&source, &|_, path| wanted.contains(path))?;
+        let there: BTreeSet<&[u8]> = found.iter().map(|entry| &*entry.path).collect();
         let mut changes = Vec::new();
         // What is gone comes first, so that a file can stand where a folder was.
-        for path in paths.iter().map(|path| path.as_os_str().as_bytes()) {
-            if !found.iter().any(|(_, known)| *known == path) {
-                let nothing = format!("0 {}\t", "0".repeat(source.0.len()));
-                changes.extend([nothing.as_bytes(), path, b"\0"].concat());
-            }
+        for path in wanted.difference(&there) {
+            let nothing = format!("0 {}\t", "0".repeat(source.0.len()));
+            changes.extend([nothing.as_bytes(), path, b"\0"].concat());
         }
-        for (mode_and_id, path) in found {
-            changes.extend([mode_and_id, b"\t", path, b"\0"].concat());
+        for Entry { mode, id, path } in &found {
+            let entry = format!("{mode:06o} {id}\t");
+            changes.extend([entry.as_bytes(), path, b"\0"].concat());
         }
         self.tree_with(tree, changes)
     }
@@ -211,7 +203,7 @@ impl Repository {
 
     fn changes(&self, from: &CommitId, to: &str) -> Result<Vec<ChangedFile>, Error> {
         let change = |Difference { path, kind }: Difference| ChangedFile {
-            path: String::from_utf8_lossy(&path).into_owned(),
+            path: name_of(&path),
             change: match kind {
                 DifferenceKind::Added => Change::Added,
                 DifferenceKind::Deleted => Change::Deleted,

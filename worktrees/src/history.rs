@@ -1,6 +1,7 @@
 //! Reads what a history is made of, all at once: its commits with parents, tree and trailers.
 
-use crate::git::{fields, unexpected};
+use crate::git::{fields, path_of, unexpected};
+use crate::names::{name_of, path_named};
 use crate::reader::{Difference, DifferenceKind, Found};
 use crate::{Conflict, Error, Landing, Repository, TreeId};
 use tm_scheduler::CommitId;
@@ -135,7 +136,7 @@ impl Repository {
         let found = self.differing(&one.0, &other.0)?;
         Ok(found
             .into_iter()
-            .map(|difference| String::from_utf8_lossy(&difference.path).into_owned())
+            .map(|difference| name_of(&difference.path))
             .collect())
     }
 
@@ -179,14 +180,16 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn bytes_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<Vec<u8>>, Error> {
-        match self.reader().and_then(|reader| reader.file(&tree.0, path)) {
+        let path = path_named(path);
+        match self.reader().and_then(|reader| reader.file(&tree.0, &path)) {
             Some(Found::Here(content)) => return Ok(Some(content)),
             Some(Found::Nothing) => return Ok(None),
             None => {}
         }
         let answer = self
             .git()
-            .args(["cat-file", "blob", &format!("{tree}:{path}")])
+            .args(["cat-file", "blob"])
+            .arg(path_of(&[tree.0.as_bytes(), b":", &path].concat()))
             .answer()?;
         Ok((answer.code == 0).then_some(answer.stdout))
     }

@@ -3,6 +3,7 @@
 //! git decides both what a pattern means and what is ignored. Does not know what the paths are wanted for.
 
 use crate::git::{Git, fields, path_of};
+use crate::names::name_of;
 use crate::reader::Entry;
 use crate::trees::NESTED;
 use crate::{Error, PathPatterns, Repository, TreeId};
@@ -79,7 +80,7 @@ impl Repository {
             .into_iter();
         let line = |Entry { mode, id, path }: Entry| {
             let kind = if mode == NESTED { "commit" } else { "blob" };
-            format!("{mode:06o} {kind} {id}\t{}", String::from_utf8_lossy(&path))
+            format!("{mode:06o} {kind} {id}\t{}", name_of(&path))
         };
         Ok(covered.map(line).collect())
     }

@@ -32,6 +32,7 @@ mod looker;
 mod merge;
 mod merge_into_checkout;
 mod messages;
+mod names;
 mod needs;
 mod notes;
 mod objects;

@@ -8,6 +8,7 @@
 
 use crate::files::{beginning, is_link_to, replace};
 use crate::indexed::Known;
+use crate::names::name_of;
 use crate::own::HEAD_BYTES;
 use crate::trees::{FOLDER, Fresh, Library};
 use crate::{Error, Head, TreeId};
@@ -26,10 +27,9 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns its path as text; what is no UTF-8 in it is replaced.
+    /// Returns its path as text.
     pub(crate) fn name(self) -> String {
-        String::from_utf8(self.path)
-            .unwrap_or_else(|bytes| String::from_utf8_lossy(bytes.as_bytes()).into_owned())
+        name_of(&self.path)
     }
 }
 
@@ -272,13 +272,13 @@ impl Reader {
     }
 
     /// Returns the content of a file, or the target of a link, in a tree.
-    pub(crate) fn file(&self, tree: &str, path: &str) -> Option<Found<Vec<u8>>> {
+    pub(crate) fn file(&self, tree: &str, path: &[u8]) -> Option<Found<Vec<u8>>> {
         let mut library = self.library()?;
         let mut at = id(tree)?;
-        let mut names = path.split('/').peekable();
+        let mut names = path.split(|&byte| byte == b'/').peekable();
         while let Some(name) = names.next() {
             let tree = library.tree(at)?;
-            let Some(found) = tree.iter().find(|entry| *entry.name == *name.as_bytes()) else {
+            let Some(found) = tree.iter().find(|entry| *entry.name == *name) else {
                 return Some(Found::Nothing);
             };
             if names.peek().is_some() && found.mode != FOLDER {

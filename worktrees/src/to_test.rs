@@ -3,6 +3,8 @@
 //! Where the library can write the object store, it takes no process: what is made here may be lost with the power, since
 //! it is made again. What is to last is git's to write.
 
+use crate::git::path_of;
+use crate::names::path_named;
 use crate::own::OwnGit;
 use crate::reader::{Entry, Reader};
 use crate::trees::{LINK, PLAIN};
@@ -64,7 +66,10 @@ impl Repository {
         files: &[String],
         from: &CommitId,
     ) -> Result<CommitId, Error> {
-        let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        let files: Vec<PathBuf> = files
+            .iter()
+            .map(|file| path_of(&path_named(file)))
+            .collect();
         let made = self.with_paths_of(tree, &files, from)?;
         self.commit_to_test(&made, from)
     }
@@ -80,16 +85,19 @@ impl Repository {
         texts: &[(String, String)],
         parent: &CommitId,
     ) -> Result<CommitId, Error> {
-        let is_meant = |path: &[u8]| texts.iter().any(|(meant, _)| meant.as_bytes() == path);
-        let there = self.files(tree, &|mode, path| mode != LINK && is_meant(path))?;
+        let texts: BTreeMap<Vec<u8>, &str> = texts
+            .iter()
+            .map(|(path, text)| (path_named(path), text.as_str()))
+            .collect();
+        let there = self.files(tree, &|mode, path| mode != LINK && texts.contains_key(path))?;
         let modes: BTreeMap<Vec<u8>, i32> = there
             .into_iter()
             .map(|Entry { mode, path, .. }| (path, mode))
             .collect();
-        let mode_of = |path: &str| modes.get(path.as_bytes()).copied().unwrap_or(PLAIN);
-        let texts: Vec<(&str, i32, &str)> = texts
+        let mode_of = |path: &[u8]| modes.get(path).copied().unwrap_or(PLAIN);
+        let texts: Vec<(&[u8], i32, &str)> = texts
             .iter()
-            .map(|(path, text)| (path.as_str(), mode_of(path), text.as_str()))
+            .map(|(path, text)| (&**path, mode_of(path), *text))
             .collect();
         let made = match self
             .reader()
@@ -104,13 +112,14 @@ impl Repository {
     fn with_texts_by_git(
         &self,
         tree: &TreeId,
-        texts: &[(&str, i32, &str)],
+        texts: &[(&[u8], i32, &str)],
     ) -> Result<TreeId, Error> {
         let mut changes = Vec::new();
         for (path, mode, text) in texts {
             let write = self.git_on_objects().args(["hash-object", "-w", "--stdin"]);
             let id = write.input(text.as_bytes()).object_id()?;
-            changes.extend_from_slice(format!("{mode:06o} {id}\t{path}\0").as_bytes());
+            let entry = format!("{mode:06o} {id}\t");
+            changes.extend([entry.as_bytes(), path, b"\0"].concat());
         }
         self.tree_with(tree, changes)
     }
@@ -135,7 +144,7 @@ impl Reader {
     }
 
     /// Makes a tree in which files have these modes and texts.
-    fn with_texts(&self, tree: &TreeId, texts: &[(&str, i32, &str)]) -> Option<TreeId> {
+    fn with_texts(&self, tree: &TreeId, texts: &[(&[u8], i32, &str)]) -> Option<TreeId> {
         let git = self.writer()?;
         let mut update = TreeUpdateBuilder::new();
         for (path, mode, text) in texts {

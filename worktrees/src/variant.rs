@@ -1,6 +1,7 @@
 //! What a tree holds.
 
 use crate::git::fields;
+use crate::names::name_of;
 use crate::reader::Entry;
 use crate::trees::LINK;
 use crate::{Error, Repository, TreeId};
@@ -27,7 +28,7 @@ impl Repository {
         let links = self.files(tree, &|mode, _| mode == LINK)?.into_iter();
         links
             .map(|link| {
-                let target = String::from_utf8_lossy(&self.blob(&link.id)?).into_owned();
+                let target = name_of(&self.blob(&link.id)?);
                 Ok((link.name(), target))
             })
             .collect()

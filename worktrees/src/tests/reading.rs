@@ -130,7 +130,11 @@ fn files_of_another_commit_stand_in_a_tree_with_their_content_or_not_at_all() {
             .with_files_of(&tree, &files, from)
             .expect("a commit")
     };
-    let back = files(&[odd, "never.txt"], &base);
+    let mut names = vec![odd.to_owned(), "never.txt".to_owned()];
+    // More than the arguments of a program may be.
+    names.extend((0..12_000).map(|number| format!("{number:0>200}")));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let back = files(&names, &base);
     let text =
         |commit: &CommitId, path: &str| scene.repository.text_at(commit, path).expect("asked");
     assert_eq!(
