@@ -7,7 +7,7 @@ use tm_app::Notice;
 use tm_runtime::loops::CutOff;
 use tm_runtime::now;
 use tm_runtime::standing::{RevertReason, TakenBack};
-use tm_scheduler::TaskId;
+use tm_scheduler::{TaskId, Work};
 
 /// Prints a notice for people.
 pub(crate) fn print(notice: &Notice<'_>) {
@@ -48,14 +48,7 @@ fn words(notice: &Notice<'_>) -> Vec<String> {
             "done already, by the history that the run starts from: {} (`--again ID` does one once more)",
             ids.join(", ")
         ),
-        Notice::OtherTitle(id, work) => {
-            let title = work.titles.first().map_or("another one", String::as_str);
-            tm_untrusted::clean(&format!(
-                "warning: task {id} has the id of work that landed with another title, `{title}` (`{}`), so it is planned; \
-                 `tm set-status --id={id} --status=done` where it is the same",
-                work.commit
-            ))
-        }
+        Notice::OtherTitle(id, work) => other_title(id, work),
         Notice::UnreliableLock(system) => {
             format!("warning: the run lock is on {system}, where locks may not hold")
         }
@@ -97,13 +90,7 @@ fn words(notice: &Notice<'_>) -> Vec<String> {
                 tm_app::with_causes(*error)
             )
         }
-        Notice::StatusesCommitted { ids, branch } => {
-            let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
-            format!(
-                "the statuses of {} are committed on `{branch}` (`git.commit_backlog`)",
-                tm_untrusted::clean(&ids.join(", "))
-            )
-        }
+        Notice::StatusesCommitted { ids, branch } => statuses_committed(ids, branch),
         Notice::StaysOpen(task) => {
             format!("{task} was taken back since, so it stays open and is done again")
         }
@@ -115,6 +102,23 @@ fn words(notice: &Notice<'_>) -> Vec<String> {
         }
         _ => return Vec::new(),
     }]
+}
+
+fn other_title(id: &TaskId, work: &Work) -> String {
+    let title = work.titles.first().map_or("another one", String::as_str);
+    tm_untrusted::clean(&format!(
+        "warning: task {id} has the id of work that landed with another title, `{title}` (`{}`), so it is planned; \
+         `tm set-status --id={id} --status=done` where it is the same",
+        work.commit
+    ))
+}
+
+fn statuses_committed(ids: &[TaskId], branch: &str) -> String {
+    let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
+    format!(
+        "the statuses of {} are committed on `{branch}` (`git.commit_backlog`)",
+        tm_untrusted::clean(&ids.join(", "))
+    )
 }
 
 fn taken_back(taken: &TakenBack) -> String {

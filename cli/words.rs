@@ -39,7 +39,39 @@ pub(crate) const fn is_milestone(told: &RunEvent) -> bool {
 }
 
 fn event(event: &Event) -> Option<String> {
-    let line = match event {
+    match event {
+        Event::RunStarted { .. }
+        | Event::RunResumed { .. }
+        | Event::RunPaused { .. }
+        | Event::RunContinued
+        | Event::RunStopping { .. }
+        | Event::RunEnded { .. }
+        | Event::WaveOpened { .. } => run_event(event),
+        Event::AttemptStarted { .. }
+        | Event::AttemptEnded { .. }
+        | Event::TestRun { .. }
+        | Event::CommitCreated { .. }
+        | Event::RefactorEnded { .. } => attempt_event(event),
+        Event::AgentLimited { .. } | Event::AgentAvailable { .. } | Event::AgentRefused { .. } => {
+            agent_event(event)
+        }
+        Event::TaskStarted { .. }
+        | Event::TaskWaiting { .. }
+        | Event::TaskOverBudget { .. }
+        | Event::ConflictAhead { .. }
+        | Event::TaskLanded { .. }
+        | Event::TaskFailed { .. }
+        | Event::TaskBlocked { .. }
+        | Event::TaskStopping { .. }
+        | Event::TaskSkipped { .. }
+        | Event::TaskReopened { .. }
+        | Event::TaskUnblocked { .. }
+        | Event::TaskAdded { .. } => task_event(event),
+    }
+}
+
+fn run_event(event: &Event) -> Option<String> {
+    Some(match event {
         Event::RunStarted {
             tasks,
             waves,
@@ -53,6 +85,35 @@ fn event(event: &Event) -> Option<String> {
             format!("taken up: {landed} tasks have landed, {under_way} were under way")
         }
         Event::WaveOpened { wave, tasks } => format!("wave {wave} begins, {tasks} tasks"),
+        Event::RunPaused { why: None } => {
+            "paused; nothing more is started until `tm waves resume`".to_owned()
+        }
+        Event::RunPaused { why: Some(why) } => {
+            format!("paused, nothing more is started until `tm waves resume`: {why}")
+        }
+        Event::RunContinued => "the run goes on after the pause".to_owned(),
+        Event::RunStopping { why } => stopping(*why).to_owned(),
+        Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
+        _ => return None,
+    })
+}
+
+const fn stopping(why: StopReason) -> &'static str {
+    match why {
+        StopReason::Interrupted => "stopping; once more to stop at once",
+        StopReason::Deadline => "the deadline has come; nothing more is started",
+        StopReason::Surroundings => {
+            "nothing more is started: a step can't be done now, see the error at the end"
+        }
+        StopReason::Breaker => {
+            "nothing more is started: everything ends the same way, see the summary"
+        }
+        StopReason::Budget => "the budget is spent; nothing more is started",
+    }
+}
+
+fn attempt_event(event: &Event) -> Option<String> {
+    Some(match event {
         Event::AttemptStarted {
             task,
             attempt,
@@ -70,7 +131,6 @@ fn event(event: &Event) -> Option<String> {
         } => {
             format!("{task} attempt {attempt} failed: {failure}: {reason}")
         }
-        Event::AttemptEnded { .. } | Event::TaskStarted { .. } => return None,
         Event::TestRun {
             task,
             passed,
@@ -100,12 +160,12 @@ fn event(event: &Event) -> Option<String> {
             dropped: Some(why),
             ..
         } => format!("{task} stays as it was: {why}"),
-        Event::TaskWaiting { task, failure, .. } => {
-            format!("{task} waits before the next attempt: {failure}")
-        }
-        Event::TaskOverBudget { task } => {
-            format!("{task} has spent its budget; no further attempt is started")
-        }
+        _ => return None,
+    })
+}
+
+fn agent_event(event: &Event) -> Option<String> {
+    Some(match event {
         Event::AgentLimited {
             agent,
             account,
@@ -122,6 +182,18 @@ fn event(event: &Event) -> Option<String> {
                 format!("; hint: {what_to_do}")
             };
             format!("`{agent}` is not started any more, its service refused the credentials{hint}")
+        }
+        _ => return None,
+    })
+}
+
+fn task_event(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::TaskWaiting { task, failure, .. } => {
+            format!("{task} waits before the next attempt: {failure}")
+        }
+        Event::TaskOverBudget { task } => {
+            format!("{task} has spent its budget; no further attempt is started")
         }
         Event::ConflictAhead { task, files, with } => format!("{task} {}", ahead(files, with)),
         Event::TaskLanded {
@@ -160,33 +232,8 @@ fn event(event: &Event) -> Option<String> {
         Event::TaskAdded {
             task, wave, title, ..
         } => format!("{task} joins the run in wave {wave}: {title}"),
-        Event::RunPaused { why: None } => {
-            "paused; nothing more is started until `tm waves resume`".to_owned()
-        }
-        Event::RunPaused { why: Some(why) } => {
-            format!("paused, nothing more is started until `tm waves resume`: {why}")
-        }
-        Event::RunContinued => "the run goes on after the pause".to_owned(),
-        Event::RunStopping {
-            why: StopReason::Interrupted,
-        } => "stopping; once more to stop at once".to_owned(),
-        Event::RunStopping {
-            why: StopReason::Deadline,
-        } => "the deadline has come; nothing more is started".to_owned(),
-        Event::RunStopping {
-            why: StopReason::Surroundings,
-        } => {
-            "nothing more is started: a step can't be done now, see the error at the end".to_owned()
-        }
-        Event::RunStopping {
-            why: StopReason::Breaker,
-        } => "nothing more is started: everything ends the same way, see the summary".to_owned(),
-        Event::RunStopping {
-            why: StopReason::Budget,
-        } => "the budget is spent; nothing more is started".to_owned(),
-        Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
-    };
-    Some(line)
+        _ => return None,
+    })
 }
 
 /// What work will conflict with.

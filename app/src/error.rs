@@ -1,5 +1,9 @@
 //! What can keep a call from being carried out. Texts follow "failed to"; what to do about it is for the caller to say.
 
+mod words;
+
+pub use words::with_causes;
+
 use crate::lost_landings::LostLandings;
 use std::io;
 use std::path::PathBuf;
@@ -7,10 +11,11 @@ use tm_runtime::audit::Doubt;
 use tm_runtime::preflight::BrokenTests;
 use tm_runtime::standing::NotTakenBack;
 use tm_runtime::{JournalHeader, StepError};
-use tm_scheduler::{AuditItem, RunId, Status, TaskId, Unplannable};
+use tm_scheduler::{AuditItem, RunId, TaskId, Unplannable};
 use tm_store::backlog::BacklogError;
 use tm_store::run::Holder;
 use tm_worktrees::BranchName;
+use words::{known_statuses, not_shown};
 
 /// Why a call came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -381,14 +386,6 @@ pub enum Error {
     },
 }
 
-fn known_statuses() -> String {
-    Status::KNOWN
-        .iter()
-        .map(|status| format!("`{status}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
 impl Error {
     /// Returns what makes an error of trouble with judging.
     pub(crate) fn unjudged(what: impl Into<String>) -> impl FnOnce(StepError) -> Self {
@@ -397,40 +394,4 @@ impl Error {
             why: why.to_string(),
         }
     }
-
-    /// Returns the words of the error and of what caused it.
-    pub fn with_causes(&self) -> String {
-        with_causes(self)
-    }
-}
-
-/// Returns the words of an error and of what caused it.
-pub fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let words = cause.to_string();
-        if !message.contains(&words) {
-            message = format!("{message}: {words}");
-        }
-        source = cause.source();
-    }
-    message
-}
-
-fn not_shown(header: &JournalHeader, item: &AuditItem) -> String {
-    let task = item
-        .task
-        .as_ref()
-        .map_or_else(|| "nobody".to_owned(), |task| format!("task `{task}`"));
-    let evidence = if item.evidence.is_empty() {
-        String::new()
-    } else {
-        format!("\n{}", item.evidence.trim_end())
-    };
-    tm_untrusted::clean(&format!(
-        "take up the run {}, and to go on with its branch `{}`: the work of {task}, `{}`, can't be shown again ({}): \
-         {}{evidence}",
-        header.run_id, header.integration_branch, item.commit, item.outcome, item.what
-    ))
 }

@@ -1,7 +1,7 @@
 //! What a run leaves when it is over: the summary in all its forms, and the facts that those need.
 
 use crate::committing::Statuses;
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::review::Doubted;
@@ -39,7 +39,7 @@ pub(crate) fn report(of: &RunOf, outcome: &Outcome) -> Result<Summary, Error> {
         project.tell(&Notice::Failed(&format!(
             "write reports into `{}`: {}",
             folder.display(),
-            error.with_causes()
+            with_causes(&error)
         )));
     }
     Ok(summary)

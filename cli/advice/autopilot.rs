@@ -76,24 +76,26 @@ pub(super) fn hint(error: &Error) -> Option<String> {
                  {{ run }} and {{ files }}"
         }
         Error::Template(_) => "there are {type}, {scope}, {msg} and {taskId}",
-        Error::Git(tm_worktrees::Error::WrongHead { expected, .. }) => {
-            return Some(format!("`git switch {expected}`"));
-        }
-        Error::Git(tm_worktrees::Error::RefusedDefaultBranch { .. }) => {
-            "choose another name with `--branch`"
-        }
-        Error::Git(tm_worktrees::Error::BranchTaken { .. }) => {
-            "choose another name with `--branch`, or delete it"
-        }
-        Error::Git(tm_worktrees::Error::CommitRefused { .. }) => {
-            "set right what git complains about, then again; `git.hooks: off` in .taskmaster/tm.yaml runs no hook"
-        }
         Error::Backlog(tm_store::backlog::BacklogError::NotFound { .. }) => NO_BACKLOG,
         Error::NotConfirmed(_) => "`--no-confirm` asks nothing",
         Error::NoHome => "set TM_HOME",
         Error::Settings(error) => return super::on(error).1,
-        Error::Git(error) => return super::on(error).1,
+        Error::Git(error) => return of_git(error),
         _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+fn of_git(error: &tm_worktrees::Error) -> Option<String> {
+    use tm_worktrees::Error;
+    let text = match error {
+        Error::WrongHead { expected, .. } => return Some(format!("`git switch {expected}`")),
+        Error::RefusedDefaultBranch { .. } => "choose another name with `--branch`",
+        Error::BranchTaken { .. } => "choose another name with `--branch`, or delete it",
+        Error::CommitRefused { .. } => {
+            "set right what git complains about, then again; `git.hooks: off` in .taskmaster/tm.yaml runs no hook"
+        }
+        error => return super::on(error).1,
     };
     Some(text.to_owned())
 }

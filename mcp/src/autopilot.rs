@@ -1,189 +1,28 @@
 //! The tools of autopilot: the same steps as `tm autopilot` on the command line.
 
+mod arguments;
+
+pub(crate) use arguments::Where;
+
 use crate::answer::{Refusal, blocking, told};
 use crate::server::Server;
+use arguments::{Abort, Commit, CompletePhase, Finalize, PhaseName, Start};
 use rmcp::handler::server::wrapper::{Json, Parameters};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tm_runtime::autopilot::{
     Cleanup, CommitRequest, Committed, CompleteRequest, Completed, Ended, FinalizeRequest, Force,
     NextAction, StartRequest, Started, StatusView, abort, commit, complete, finalize, next, pause,
     preview, resume, start, status,
 };
 use tm_runtime::preflight::BrokenBase;
-use tm_scheduler::RunId;
-use tm_scheduler::autopilot::{TddPhase, TestCounts};
+use tm_scheduler::autopilot::TddPhase;
 use tokio::runtime::Handle;
 
 /// What takes long in a call.
 pub(crate) const TESTS: &str = "the tests are run";
-
-/// A project.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Where {
-    /// The folder of the project; the server's own when not given.
-    #[serde(default)]
-    pub(crate) project_root: Option<String>,
-    /// The run; the current one when not given.
-    #[serde(default)]
-    pub(crate) run_id: Option<String>,
-}
-
-impl Where {
-    pub(crate) fn run(&self) -> Option<RunId> {
-        self.run_id.as_deref().map(RunId::from)
-    }
-}
-
-/// What to begin.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Start {
-    /// The task, such as `1`; its subtasks are worked on in order.
-    task_id: String,
-    /// The folder of the project; the server's own when not given.
-    #[serde(default)]
-    project_root: Option<String>,
-    /// The tag; the current one when not given.
-    #[serde(default)]
-    tag: Option<String>,
-    /// The branch; one by the project's pattern when not given.
-    #[serde(default)]
-    branch: Option<String>,
-    /// Tries at GREEN before the run is paused.
-    #[serde(default)]
-    max_attempts: Option<u32>,
-    /// Start over an unfinished run, which is paused, and over open dependencies.
-    #[serde(default)]
-    force: bool,
-    /// Start although the tests can't be run there, so that nothing can be proven.
-    #[serde(default)]
-    allow_broken_base: bool,
-    /// Say what would be done, and do nothing.
-    #[serde(default)]
-    dry_run: bool,
-    /// Branch and tries, in another place.
-    #[serde(default)]
-    options: Option<StartOptions>,
-}
-
-/// Branch and tries.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct StartOptions {
-    /// The branch.
-    #[serde(default)]
-    branch: Option<String>,
-    /// Tries at GREEN before the run is paused.
-    #[serde(default)]
-    max_attempts: Option<u32>,
-}
-
-/// Counts of tests as they are reported.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Counts {
-    /// Tests that passed.
-    #[serde(default)]
-    passed: u64,
-    /// Tests that failed.
-    #[serde(default)]
-    failed: u64,
-    /// Tests that were skipped.
-    #[serde(default)]
-    skipped: u64,
-    /// Tests in all; the sum when not given.
-    #[serde(default)]
-    total: Option<u64>,
-}
-
-impl From<Counts> for TestCounts {
-    fn from(counts: Counts) -> Self {
-        let sum = Self::of(counts.passed, counts.failed, counts.skipped);
-        Self {
-            total: counts.total.unwrap_or(sum.total),
-            ..sum
-        }
-    }
-}
-
-/// A phase that is reported on.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum PhaseName {
-    #[serde(alias = "RED")]
-    Red,
-    #[serde(alias = "GREEN")]
-    Green,
-}
-
-/// A report.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct CompletePhase {
-    #[serde(flatten)]
-    place: Where,
-    /// The phase; the one under way when not given.
-    #[serde(default)]
-    phase: Option<PhaseName>,
-    /// The subtask; the one under way when not given.
-    #[serde(default)]
-    subtask_id: Option<String>,
-    /// The counts that the test command printed.
-    #[serde(default)]
-    test_results: Option<Counts>,
-    /// The coverage in percent.
-    #[serde(default)]
-    coverage: Option<f64>,
-    /// Files that were changed; looked up when not given.
-    #[serde(default)]
-    files: Vec<String>,
-}
-
-/// A commit.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Commit {
-    #[serde(flatten)]
-    place: Where,
-    /// The subtask; the one under way when not given.
-    #[serde(default)]
-    subtask_id: Option<String>,
-    /// Commit these files alone.
-    #[serde(default)]
-    files: Vec<String>,
-    /// The words of the message; trailers are added.
-    #[serde(default, alias = "customMessage")]
-    message: Option<String>,
-}
-
-/// The end of a run.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Finalize {
-    #[serde(flatten)]
-    place: Where,
-    /// The counts of the whole suite; tm runs it when they are not given.
-    #[serde(default)]
-    test_results: Option<Counts>,
-    /// The coverage in percent.
-    #[serde(default)]
-    coverage: Option<f64>,
-}
-
-/// A run that is given up.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Abort {
-    #[serde(flatten)]
-    place: Where,
-    /// Remove branch and state as well; the commits stay under `refs/tm/salvage/`.
-    #[serde(default)]
-    cleanup: bool,
-}
 
 /// How the current run stands.
 #[derive(Debug, Serialize, JsonSchema)]

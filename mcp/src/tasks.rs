@@ -203,12 +203,8 @@ impl Server {
             } else {
                 Depth::Alone
             };
-            let tasks = fitting
-                .iter()
-                .skip(call.offset)
-                .take(limit)
-                .map(|task| view(task, depth))
-                .collect();
+            let page = fitting.iter().skip(call.offset).take(limit);
+            let tasks = page.map(|task| view(task, depth)).collect();
             let end = call.offset.saturating_add(limit);
             let next_offset = (end < fitting.len()).then_some(end);
             let (total, stats) = (fitting.len(), Some(Stats::of(&backlog.tasks)));
@@ -236,24 +232,23 @@ impl Server {
         let server = self.clone();
         blocking(move || {
             let backlog = server.backlog(&call.backlog)?;
-            let all = || {
-                backlog
-                    .tasks
-                    .iter()
+            let view_of = |id| {
+                let all = backlog.tasks.iter();
+                let found = all
                     .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
-            };
-            let mut tasks = Vec::new();
-            for id in ids(&call.id) {
-                let found = all().find(|task| task.id == id);
+                    .find(|task| task.id == id);
                 let found =
                     found.ok_or_else(|| Refusal::words(&format!("find the task `{id}`"), None))?;
-                tasks.push(view(found, Depth::Everything));
-            }
-            let total = tasks.len();
+                Ok::<_, Refusal>(view(found, Depth::Everything))
+            };
+            let tasks: Vec<TaskView> = ids(&call.id)
+                .into_iter()
+                .map(view_of)
+                .collect::<Result<_, _>>()?;
             Ok::<_, Refusal>(Tasks {
+                total: tasks.len(),
                 tasks,
                 tag: backlog.tag.to_string(),
-                total,
                 stats: None,
                 next_offset: None,
             })

@@ -16,9 +16,7 @@ fn by_reason(reason: &str) -> Option<&'static str> {
             "The test command found nothing to run. Put the tests where it looks, and name them as it expects; then run \
              it and see them listed."
         }
-        "no-new-test" => {
-            "Every test was there before. Add tests with names of their own for what the task asks for."
-        }
+        "no-new-test" => "Every test was there before. Add tests for what the task asks for.",
         "new-tests-do-not-load" => {
             "The new tests have a mistake of their own. Correct it until they load, or until all that stops them is an \
              item of the project that nobody has written yet. Where that is what stops them already, and it was not told \
@@ -55,9 +53,7 @@ fn by_reason(reason: &str) -> Option<&'static str> {
         "git-files-changed" => {
             "Leave `.git` in your worktree as it is, and git's settings alone; tm commits what you leave."
         }
-        "work-not-taken" => {
-            "git can't take what you left. Read its words, and leave files that it can."
-        }
+        "work-not-taken" => "git can't take what you left: read its words, leave what it can.",
         "link-out-of-tree" => {
             "Put files where you made links that lead out of the project: whoever clones it has not what they lead to."
         }

@@ -1,17 +1,20 @@
 //! Where a run stands, in the text format that Prometheus reads.
 
 use crate::{Summary, Verdict};
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 /// Returns the metrics of a run.
 pub fn metrics_text(summary: &Summary) -> String {
-    let mut text = String::new();
     let run = format!(
         "run=\"{}\",tag=\"{}\"",
         label(&summary.run_id),
         label(&summary.tag)
     );
-    family(&mut text, "tm_tasks", "Tasks by verdict.");
+    let mut metrics = Metrics {
+        text: String::new(),
+        run,
+    };
+    metrics.family("tm_tasks", "Tasks by verdict.");
     for verdict in [
         Verdict::Pass,
         Verdict::Partial,
@@ -19,81 +22,88 @@ pub fn metrics_text(summary: &Summary) -> String {
         Verdict::Blocked,
         Verdict::NotRun,
     ] {
-        let count = summary
-            .tasks
-            .iter()
-            .filter(|task| task.verdict == verdict)
-            .count();
-        let _ = writeln!(
-            text,
-            "tm_tasks{{{run},verdict=\"{}\"}} {count}",
-            verdict.as_str()
+        let tasks = summary.tasks.iter();
+        let count = tasks.filter(|task| task.verdict == verdict).count();
+        metrics.value(
+            "tm_tasks",
+            &format!(",verdict=\"{}\"", verdict.as_str()),
+            count,
         );
     }
     let landed = summary.tasks.iter().filter(|task| task.landed).count();
     let attempts = || summary.tasks.iter().flat_map(|task| &task.attempts);
-    let under_way = attempts()
-        .filter(|attempt| attempt.ended_at.is_none())
-        .count();
-    let failed = attempts()
-        .filter(|attempt| attempt.failure.is_some())
-        .count();
-    let numbers = [
-        (
-            "tm_tasks_landed",
-            "Tasks on the integration branch.",
-            landed,
-        ),
-        (
-            "tm_attempts",
-            "Attempts that were started.",
-            attempts().count(),
-        ),
-        ("tm_attempts_failed", "Attempts that failed.", failed),
-        (
-            "tm_attempts_under_way",
-            "Attempts that are not over.",
-            under_way,
-        ),
-        ("tm_pairs", "Pairs in the plan.", summary.tdd.pairs),
-        (
-            "tm_pairs_compliant",
-            "Pairs that kept the cycle.",
-            summary.tdd.compliant,
-        ),
-    ];
-    for (name, help, value) in numbers {
-        family(&mut text, name, help);
-        let _ = writeln!(text, "{name}{{{run}}} {value}");
-    }
-    family(
-        &mut text,
+    let under_way = attempts().filter(|attempt| attempt.ended_at.is_none());
+    let failed = attempts().filter(|attempt| attempt.failure.is_some());
+    let tdd = &summary.tdd;
+    metrics.one(
+        "tm_tasks_landed",
+        "Tasks on the integration branch.",
+        landed,
+    );
+    metrics.one(
+        "tm_attempts",
+        "Attempts that were started.",
+        attempts().count(),
+    );
+    metrics.one(
+        "tm_attempts_failed",
+        "Attempts that failed.",
+        failed.count(),
+    );
+    metrics.one(
+        "tm_attempts_under_way",
+        "Attempts that are not over.",
+        under_way.count(),
+    );
+    metrics.one("tm_pairs", "Pairs in the plan.", tdd.pairs);
+    metrics.one(
+        "tm_pairs_compliant",
+        "Pairs that kept the cycle.",
+        tdd.compliant,
+    );
+    let seconds = format!("{}.{:03}", summary.wall_ms / 1_000, summary.wall_ms % 1_000);
+    metrics.one(
         "tm_run_seconds",
         "Time since the run began, or that it took.",
+        seconds,
     );
-    let _ = writeln!(
-        text,
-        "tm_run_seconds{{{run}}} {}.{:03}",
-        summary.wall_ms / 1_000,
-        summary.wall_ms % 1_000
+    metrics.family("tm_run_status", "1 for the status of the run.");
+    metrics.value(
+        "tm_run_status",
+        &format!(",status=\"{}\"", label(&summary.status)),
+        1,
     );
-    family(&mut text, "tm_run_status", "1 for the status of the run.");
-    let _ = writeln!(
-        text,
-        "tm_run_status{{{run},status=\"{}\"}} 1",
-        label(&summary.status)
+    metrics.one(
+        "tm_tokens",
+        "Tokens that agents report.",
+        summary.totals.tokens,
     );
-    family(&mut text, "tm_tokens", "Tokens that agents report.");
-    let _ = writeln!(text, "tm_tokens{{{run}}} {}", summary.totals.tokens);
     if let Some(cost) = summary.totals.cost_usd {
-        family(&mut text, "tm_cost_dollars", "Cost that agents report.");
-        let _ = writeln!(text, "tm_cost_dollars{{{run}}} {cost}");
+        metrics.one("tm_cost_dollars", "Cost that agents report.", cost);
     }
-    text
+    metrics.text
 }
 
-fn family(text: &mut String, name: &str, help: &str) {
-    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge");
+/// The metrics as far as they are written, and the labels that all of them have.
+struct Metrics {
+    text: String,
+    run: String,
+}
+
+impl Metrics {
+    fn family(&mut self, name: &str, help: &str) {
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} gauge");
+    }
+
+    fn value(&mut self, name: &str, labels: &str, value: impl Display) {
+        let _ = writeln!(self.text, "{name}{{{}{labels}}} {value}", self.run);
+    }
+
+    /// A family of one value.
+    fn one(&mut self, name: &str, help: &str, value: impl Display) {
+        self.family(name, help);
+        self.value(name, "", value);
+    }
 }
 
 /// Text that can stand in a label's value.

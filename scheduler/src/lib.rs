@@ -38,6 +38,7 @@ mod reason;
 mod report;
 mod request;
 mod results;
+mod run_status;
 mod surroundings;
 mod task;
 mod unit;
@@ -48,7 +49,7 @@ pub use agent_pool::{AgentCandidate, AgentPool};
 pub use audit::{Audit, AuditItem, AuditKind, AuditOutcome, AuditSample};
 pub use check::{CycleRepair, Problem, cycle_with, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
-pub use effect::{Effect, Event, Keep, RunStatus, StopReason};
+pub use effect::{Effect, Event, Keep};
 pub use estimate::{Remaining, remaining};
 pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
 pub use formats::{OutputFormat, ResultFormat};
@@ -78,6 +79,7 @@ pub use request::{Dependants, Refusal, Request};
 pub use results::{
     CommandEnd, Coverage, Detail, LoadCause, LoadError, TestMistake, TestOutcome, TestReport,
 };
+pub use run_status::{RunStatus, StopReason};
 pub use surroundings::{Bring, StopSignal, TestHome};
 pub use task::{Complexity, Phase, Priority, Status, Task, TddHalf, TddMark};
 pub use unit::{Unit, of_unit};

@@ -15,8 +15,6 @@ mod plain;
 mod red;
 mod red_again;
 #[cfg(test)]
-mod rules;
-#[cfg(test)]
 mod tests;
 
 pub use as_before::{AsBefore, judge_plain_as_before, with_files_as_before};

@@ -4,12 +4,16 @@
 //! reads the terminal, and runs git in a process group of its own, so that a Ctrl-C meant for tm can't cut a commit in
 //! half.
 
+mod answer;
+mod input;
+
+pub(crate) use answer::{Answer, fields, is_object_id, joined, path_of, unexpected};
+
 use crate::error::says_passing_trouble;
 use crate::{Environment, Error};
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{Seek as _, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
+use answer::stumbled;
+use input::file_with;
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -43,6 +47,25 @@ pub(crate) struct GitPlace {
     pub(crate) index: Option<PathBuf>,
 }
 
+impl GitPlace {
+    /// A place without files, by git's own folder.
+    pub(crate) fn of(git_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            git_dir: git_dir.into(),
+            work_tree: None,
+            index: None,
+        }
+    }
+
+    /// The same with the top of the files.
+    pub(crate) fn with_files(self, work_tree: impl Into<PathBuf>) -> Self {
+        Self {
+            work_tree: Some(work_tree.into()),
+            ..self
+        }
+    }
+}
+
 /// One call of git, before it is run.
 pub(crate) struct Git {
     command: Command,
@@ -52,17 +75,6 @@ pub(crate) struct Git {
     output: Option<PathBuf>,
     retries: u32,
     refused: Option<Error>,
-}
-
-/// What a call answered.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    /// The exit code.
-    pub(crate) code: i32,
-    /// What it wrote to stdout.
-    pub(crate) stdout: Vec<u8>,
-    /// What it wrote to stderr.
-    pub(crate) stderr: String,
 }
 
 /// Settings of every call: nothing that goes on in the background, and patience with the locks of other gits, which
@@ -144,11 +156,10 @@ impl Git {
         if hooks == Hooks::Off {
             command.args(["-c", "core.hooksPath=/dev/null"]);
         }
-        let (folder, words) = (folder.to_owned(), Vec::new());
         Self {
             command,
-            folder,
-            words,
+            folder: folder.to_owned(),
+            words: Vec::new(),
             input: None,
             output: None,
             retries: RETRIES,
@@ -258,15 +269,20 @@ impl Git {
         }
     }
 
-    /// Runs the call and returns what it wrote; any exit code but 0 is an error.
-    pub(crate) fn bytes(self) -> Result<Vec<u8>, Error> {
+    /// Runs the call and returns its answer; an exit code above `most` is an error.
+    fn answer_up_to(self, most: i32) -> Result<Answer, Error> {
         let words = self.words.clone();
         let answer = self.answer()?;
-        if answer.code == 0 {
-            Ok(answer.stdout)
+        if (0..=most).contains(&answer.code) {
+            Ok(answer)
         } else {
             Err(answer.into_error(&words))
         }
+    }
+
+    /// Runs the call and returns what it wrote; any exit code but 0 is an error.
+    pub(crate) fn bytes(self) -> Result<Vec<u8>, Error> {
+        self.answer_up_to(0).map(|answer| answer.stdout)
     }
 
     /// Runs the call for its effect.
@@ -283,11 +299,8 @@ impl Git {
 
     /// Runs the call and returns the path that it wrote.
     pub(crate) fn path(self) -> Result<PathBuf, Error> {
-        let mut bytes = self.bytes()?;
-        if bytes.last() == Some(&b'\n') {
-            bytes.pop();
-        }
-        Ok(PathBuf::from(OsStr::from_bytes(&bytes)))
+        let bytes = self.bytes()?;
+        Ok(path_of(bytes.strip_suffix(b"\n").unwrap_or(&bytes)))
     }
 
     /// Runs the call and returns the object id that it wrote.
@@ -303,28 +316,14 @@ impl Git {
 
     /// Runs the call and tells what its exit code says: 0 yes, 1 no, anything else is an error.
     pub(crate) fn yes_or_no(self) -> Result<bool, Error> {
-        let words = self.words.clone();
-        let answer = self.answer()?;
-        match answer.code {
-            0 => Ok(true),
-            1 => Ok(false),
-            _ => Err(answer.into_error(&words)),
-        }
+        self.answer_up_to(1).map(|answer| answer.code == 0)
     }
 
     /// Runs the call and returns what it wrote, `None` for exit code 1.
     pub(crate) fn text_if_any(self) -> Result<Option<String>, Error> {
-        let words = self.words.clone();
-        let answer = self.answer()?;
-        match answer.code {
-            0 => Ok(Some(
-                String::from_utf8_lossy(&answer.stdout)
-                    .trim_end_matches('\n')
-                    .to_owned(),
-            )),
-            1 => Ok(None),
-            _ => Err(answer.into_error(&words)),
-        }
+        let answer = self.answer_up_to(1)?;
+        let text = String::from_utf8_lossy(&answer.stdout);
+        Ok((answer.code == 0).then(|| text.trim_end_matches('\n').to_owned()))
     }
 
     /// Runs the call with the terminal of this process as its own, a pager included.
@@ -378,19 +377,14 @@ impl Git {
             tm_faults::point("git: after");
         }
         Ok(Answer {
-            code: std::os::unix::process::ExitStatusExt::into_raw(output.status)
-                .checked_shr(8)
-                .filter(|_| output.status.code().is_some())
-                .unwrap_or(-1),
+            code: output.status.code().unwrap_or(-1),
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr)
                 .trim_end()
                 .to_owned(),
         })
     }
-}
 
-impl Git {
     /// Names the folder instead of the program when it is the folder that is missing.
     fn not_started(&self, source: std::io::Error) -> Error {
         if self.folder.is_dir() {
@@ -401,87 +395,4 @@ impl Git {
             }
         }
     }
-}
-
-impl Answer {
-    /// Turns a bad answer into an error that says what git said.
-    pub(crate) fn into_error(self, words: &[String]) -> Error {
-        let message = match (self.stderr.is_empty(), self.code) {
-            (false, _) => self.stderr,
-            (true, -1) => "it was killed by a signal".to_owned(),
-            (true, code) => format!("it exited with code {code} and said nothing"),
-        };
-        Error::Git {
-            command: words.join(" "),
-            message,
-        }
-    }
-}
-
-/// Returns an error that shows the beginning of an answer.
-pub(crate) fn unexpected<T: AsRef<str>>(words: &[T], answer: &[u8]) -> Error {
-    let answer = String::from_utf8_lossy(&answer[..answer.len().min(200)]).into_owned();
-    Error::Answer {
-        command: words
-            .iter()
-            .map(AsRef::as_ref)
-            .collect::<Vec<_>>()
-            .join(" "),
-        answer,
-    }
-}
-
-/// Tells whether a text is a full object id, SHA-1 or SHA-256.
-pub(crate) fn is_object_id(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Splits an answer at NUL, without the empty end.
-pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes
-        .strip_suffix(b"\0")
-        .unwrap_or(bytes)
-        .split(|&byte| byte == 0)
-        .filter(move |_| !bytes.is_empty())
-}
-
-/// Puts paths into the form in which git reads many of them.
-pub(crate) fn joined(paths: &[PathBuf]) -> Vec<u8> {
-    paths
-        .iter()
-        .flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0]))
-        .collect()
-}
-
-/// Returns the path that git wrote as bytes.
-pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsString::from(OsStr::from_bytes(bytes)))
-}
-
-/// Tells whether a call met a worktree entry between its creation and the writing of its `commondir` file.
-///
-/// git dies of that with this message and no other (seen with 2.39 and 2.47, at five parallel `worktree add` and more).
-fn stumbled(stderr: &str) -> bool {
-    stderr.lines().any(|line| {
-        line.split_once("failed to read ")
-            .is_some_and(|(_, rest)| rest.split(": ").next().is_some_and(is_commondir))
-    })
-}
-
-fn is_commondir(path: &str) -> bool {
-    path.trim_matches('\'').ends_with("/commondir")
-}
-
-/// Puts bytes into a file without a name: unlike a pipe it can't fill up and block both sides.
-fn file_with(bytes: &[u8]) -> Result<File, Error> {
-    let write = || -> std::io::Result<File> {
-        let mut file = tempfile::tempfile()?;
-        file.write_all(bytes)?;
-        file.rewind()?;
-        Ok(file)
-    };
-    write().map_err(Error::file(
-        "write the input of git to a temporary file in",
-        std::env::temp_dir(),
-    ))
 }

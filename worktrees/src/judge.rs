@@ -2,9 +2,8 @@
 
 use crate::hooks::{self, Hooked, HookedWork};
 use crate::lister::Lister;
-use crate::owned::OwnedFolder;
+use crate::owned::{OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
-use crate::published::OwnedHead;
 use crate::{BranchName, Error, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;

@@ -43,7 +43,6 @@ mod pager;
 mod patterns;
 mod pool;
 mod prune;
-mod published;
 mod reader;
 mod refs;
 mod remote;

@@ -4,45 +4,28 @@
 //! are elsewhere (`own.rs`), what git's own files in the folder say is only ever written, and nothing is deleted before
 //! the folder is asserted to be the one that tm made.
 
+mod published;
+mod record;
+
+pub(crate) use published::{OwnedHead, point_head, replace_whatever, text_of};
+
 use crate::all_but::all_but;
 use crate::clean::{KnownFiles, clean};
 use crate::content::of_lfs;
-use crate::files::{Identity, beginning, replace};
-use crate::git::{Git, GitPlace, Hooks, path_of};
+use crate::files::Identity;
+use crate::git::{Git, GitPlace, Hooks};
 use crate::indexed::{Known, leave_its_moment};
 use crate::lister::Lister;
 use crate::looker::Looker;
 use crate::own::OwnGit;
-use crate::published::{OwnedHead, point_head, remove_what_was_left, replace_whatever, text_of};
 use crate::{Error, Repository, TreeId};
-use serde::{Deserialize, Serialize};
+use record::{Record, own_folder};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::CommitId;
 
-/// The file `.git` of a worktree, and the like, are no longer than this.
-const SHORT: usize = 8 * 1024;
-/// The name of the record in the folder of tm's own.
-const RECORD: &str = "place.json";
-
 /// A lock that is found on the index is looked at again after these pauses (milliseconds) before it is removed.
 const LOCK_PAUSES: [u64; 5] = [20, 60, 180, 540, 1_000];
-
-/// What tm wrote down of a worktree when it made it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Record {
-    folder: Identity,
-    /// git's own folder of the worktree in the repository.
-    git_dir: PathBuf,
-    git_dir_identity: Identity,
-    /// What the files say by which the two find each other, and git finds the repository.
-    dot_git: Vec<u8>,
-    back: Vec<u8>,
-    common: Vec<u8>,
-    /// Untracked paths that tm itself put there, or that the user lets stay.
-    #[serde(default)]
-    kept: Vec<PathBuf>,
-}
 
 /// A worktree of tm's own.
 #[derive(Clone, Debug)]
@@ -89,12 +72,7 @@ impl OwnedFolder {
             }
             std::thread::sleep(Duration::from_millis(pause));
         }
-        match std::fs::remove_file(&lock) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::file("remove", &lock)(error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        remove_file(&lock)
     }
 
     fn written_down(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
@@ -103,8 +81,7 @@ impl OwnedFolder {
             path: path.clone(),
             why: "tm knows nothing of it",
         };
-        let text = beginning(&own.join(RECORD), 4 * SHORT).map_err(|_| unknown())?;
-        let record: Record = serde_json::from_slice(&text).map_err(|_| unknown())?;
+        let record = Record::read(&own).ok_or_else(unknown)?;
         Ok(Self {
             repository: repository.clone(),
             path,
@@ -150,16 +127,15 @@ impl OwnedFolder {
 
     /// Returns what lists the untracked files of the folder, for whoever has not the folder itself.
     pub(crate) fn lister(&self) -> Lister {
-        let place = GitPlace {
-            git_dir: self.own.clone(),
-            work_tree: Some(self.path.clone()),
-            index: None,
-        };
         Lister {
             environment: self.repository.environment().clone(),
             path: self.path.clone(),
-            place,
+            place: self.place(),
         }
+    }
+
+    fn place(&self) -> GitPlace {
+        GitPlace::of(&self.own).with_files(&self.path)
     }
 
     /// Returns git's own folder of the worktree in the repository.
@@ -169,22 +145,12 @@ impl OwnedFolder {
 
     /// Returns what looks at the files of the folder, for whoever has not the folder itself.
     pub(crate) fn looker(&self, base: &CommitId) -> Looker {
-        let place = GitPlace {
-            git_dir: self.own.clone(),
-            work_tree: Some(self.path.clone()),
-            index: None,
-        };
-        let (repository, path, kept) = (
-            self.repository.clone(),
-            self.path.clone(),
-            self.record.kept.clone(),
-        );
         Looker {
-            repository,
-            path,
-            place,
+            repository: self.repository.clone(),
+            path: self.path.clone(),
+            place: self.place(),
             base: base.clone(),
-            kept,
+            kept: self.record.kept.clone(),
         }
     }
 
@@ -198,12 +164,7 @@ impl OwnedFolder {
 
     /// A call of git on the files in the folder, by the index and HEAD that tm keeps.
     pub(crate) fn git(&self, hooks: Hooks) -> Git {
-        let place = GitPlace {
-            git_dir: self.own.clone(),
-            work_tree: Some(self.path.clone()),
-            index: None,
-        };
-        Git::new(self.repository.environment(), &self.path, hooks).at(&place)
+        Git::new(self.repository.environment(), &self.path, hooks).at(&self.place())
     }
 
     /// Refuses a folder that is another one than tm made, whatever its name.
@@ -221,23 +182,7 @@ impl OwnedFolder {
 
     /// Tells what of git's own files is not as tm made it; empty when all is.
     pub(crate) fn changed_git_files(&self) -> Vec<PathBuf> {
-        let is_same =
-            |path: &Path, text: &[u8]| beginning(path, SHORT).is_ok_and(|found| found == text);
-        let git_dir = &self.record.git_dir;
-        let mut changed = Vec::new();
-        for (path, text) in [
-            (self.path.join(".git"), &self.record.dot_git),
-            (git_dir.join("gitdir"), &self.record.back),
-            (git_dir.join("commondir"), &self.record.common),
-        ] {
-            if !is_same(&path, text) {
-                changed.push(path);
-            }
-        }
-        if git_dir.join("config.worktree").symlink_metadata().is_ok() {
-            changed.push(git_dir.join("config.worktree"));
-        }
-        changed
+        self.record.changed(&self.path)
     }
 
     /// Checks a commit out: every file as it is there, and nothing else but what is kept. `held` is the tree that the
@@ -313,12 +258,7 @@ impl OwnedFolder {
     }
 
     fn forget_files(&self) -> Result<(), Error> {
-        match std::fs::remove_file(self.own.join("index")) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::file("remove", &self.own)(error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        remove_file(&self.index_file())
     }
 
     /// Returns what tm's index knows.
@@ -397,31 +337,6 @@ impl OwnedFolder {
         self.write_tree()
     }
 
-    /// Puts a tree into tm's index, with HEAD where a commit of it is to go; no file is touched.
-    pub(crate) fn stage(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<(), Error> {
-        self.git(Hooks::Off)
-            .args(["read-tree", "--reset", &tree.0])
-            .done()?;
-        self.set_head(head)
-    }
-
-    /// Says that the index is that of a commit on a branch: it and the files are the tree already.
-    pub(crate) fn stage_checked_out(
-        &self,
-        tree: &TreeId,
-        head: &OwnedHead<'_>,
-    ) -> Result<(), Error> {
-        self.set_head(head)?;
-        let found = self.write_tree()?;
-        if found == *tree {
-            Ok(())
-        } else {
-            Err(Error::NotOwn {
-                path: self.path.clone(),
-            })
-        }
-    }
-
     /// Removes the folder, and git's entry of it.
     pub(crate) fn remove(&self) -> Result<(), Error> {
         self.assert_own()?;
@@ -466,86 +381,14 @@ impl OwnedFolder {
             .commit(commit)
             .done()
     }
-
-    fn set_head(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
-        if self.is_reftable() {
-            return point_head(self.git(Hooks::Off), head);
-        }
-        replace(&self.own.join("HEAD"), text_of(head).as_bytes())
-    }
-
-    fn is_reftable(&self) -> bool {
-        self.repository.own().is_some_and(OwnGit::is_reftable)
-    }
-
-    /// Writes git's own files in the folder and the repository as whoever works there is to find them: HEAD, the index,
-    /// and nothing that somebody left.
-    pub(crate) fn publish(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
-        let git_dir = &self.record.git_dir;
-        if !Identity::of_folder(git_dir).is_ok_and(|found| found == self.record.git_dir_identity) {
-            return Err(Error::NotOwn {
-                path: git_dir.clone(),
-            });
-        }
-        tm_faults::check("worktree: publish").map_err(Error::file("write", git_dir))?;
-        remove_what_was_left(git_dir)?;
-        replace(&git_dir.join("gitdir"), &self.record.back)?;
-        replace(&git_dir.join("commondir"), &self.record.common)?;
-        replace_whatever(&self.path.join(".git"), &self.record.dot_git)?;
-        let index =
-            std::fs::read(self.own.join("index")).map_err(Error::file("read", &self.own))?;
-        // With its time of change, by which git tells files that changed in the same moment.
-        let modified =
-            std::fs::metadata(self.own.join("index")).and_then(|metadata| metadata.modified());
-        replace(&git_dir.join("index"), &index)?;
-        if let Ok(modified) = modified {
-            let file = std::fs::File::options()
-                .write(true)
-                .open(git_dir.join("index"));
-            file.and_then(|file| file.set_modified(modified))
-                .map_err(Error::file("write", git_dir))?;
-        }
-        if self.is_reftable() {
-            let place = GitPlace {
-                git_dir: git_dir.clone(),
-                work_tree: None,
-                index: None,
-            };
-            let git = Git::new(self.repository.environment(), git_dir, Hooks::Off).at(&place);
-            return point_head(git, head);
-        }
-        replace(&git_dir.join("HEAD"), text_of(head).as_bytes())
-    }
 }
 
-impl Record {
-    fn of(path: &Path) -> Result<Self, Error> {
-        let dot_git = beginning(&path.join(".git"), SHORT)?;
-        let text = dot_git.strip_prefix(b"gitdir: ").unwrap_or(&dot_git);
-        let git_dir = path.join(path_of(text.strip_suffix(b"\n").unwrap_or(text)));
-        let identity =
-            |path: &Path| Identity::of_folder(path).map_err(Error::file("look at", path));
-        Ok(Self {
-            folder: identity(path)?,
-            git_dir_identity: identity(&git_dir)?,
-            back: beginning(&git_dir.join("gitdir"), SHORT)?,
-            common: beginning(&git_dir.join("commondir"), SHORT)?,
-            git_dir,
-            dot_git,
-            kept: Vec::new(),
-        })
+/// Removes a file that may be gone already.
+fn remove_file(path: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::file("remove", path)(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
     }
-
-    fn write(&self, own: &Path) -> Result<(), Error> {
-        let text = serde_json::to_vec(self).expect("a record of paths and bytes can be written");
-        replace(&own.join(RECORD), &text)
-    }
-}
-
-/// Returns the git folder of tm's own for a worktree.
-fn own_folder(repository: &Repository, path: &Path) -> Result<PathBuf, Error> {
-    let own = repository
-        .own()
-        .expect("a pool keeps the settings of its repository");
-    own.worktree(path.file_name().unwrap_or_default())
 }

@@ -1,7 +1,9 @@
 //! The repository and what can be read of it.
 
+mod calls;
+
 use crate::content::{ContentRules, KnownContent, of_lfs};
-use crate::git::{Git, GitPlace, Hooks, fields, path_of};
+use crate::git::{Git, Hooks, fields, path_of};
 use crate::own::OwnGit;
 use crate::reader::Reader;
 use crate::settings::TAKEN;
@@ -267,92 +269,6 @@ impl Repository {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call that only reads, with the settings that the user's own commands have now.
-    pub(crate) fn git_as_user(&self) -> Git {
-        let work_tree = Some(self.checkout_root.clone());
-        let place = GitPlace {
-            git_dir: self.git_dir.clone(),
-            work_tree,
-            index: None,
-        };
-        Git::new(&self.of_user, &self.checkout_root, Hooks::Off)
-            .at(&place)
-            .reading()
-    }
-
-    /// A call that only reads, in another checkout of the user's.
-    pub(crate) fn git_at_other_checkout(&self, root: &Path) -> Result<Git, Error> {
-        let git_dir = git_dir_of(root, &self.common_dir)?;
-        let (view, index) = match &self.own {
-            Some(own) => (own.view(&git_dir)?, Some(git_dir.join("index"))),
-            None => (git_dir, None),
-        };
-        let place = GitPlace {
-            git_dir: view,
-            work_tree: Some(root.to_owned()),
-            index,
-        };
-        Ok(Git::new(&self.environment, root, Hooks::Off)
-            .at(&place)
-            .reading())
-    }
-
-    /// A call that only reads, in the user's checkout.
-    pub(crate) fn git(&self) -> Git {
-        self.git_at_checkout().reading()
-    }
-
-    /// A call in the user's checkout, without hooks.
-    pub(crate) fn git_at_checkout(&self) -> Git {
-        let git = Git::new(&self.environment, &self.checkout_root, Hooks::Off);
-        match self.place_of_checkout() {
-            Ok(place) => git.at(&place),
-            // Whoever asks for HEAD learns why it can't be read.
-            Err(error) => git.refused(error),
-        }
-    }
-
-    fn place_of_checkout(&self) -> Result<GitPlace, Error> {
-        let (git_dir, index) = match &self.own {
-            Some(own) => (own.view(&self.git_dir)?, Some(self.git_dir.join("index"))),
-            None => (self.git_dir.clone(), None),
-        };
-        Ok(GitPlace {
-            git_dir,
-            work_tree: Some(self.checkout_root.clone()),
-            index,
-        })
-    }
-
-    /// A call on objects and refs alone, which no file of a checkout has a part in.
-    pub(crate) fn git_on_objects(&self) -> Git {
-        let git_dir = self
-            .own
-            .as_ref()
-            .map_or_else(|| self.common_dir.clone(), |own| own.common());
-        let place = GitPlace {
-            git_dir: git_dir.clone(),
-            work_tree: None,
-            index: None,
-        };
-        Git::new(&self.environment, &git_dir, Hooks::Off).at(&place)
-    }
-
-    /// A call on git's list of worktrees: the real one.
-    pub(crate) fn git_on_worktrees(&self) -> Git {
-        let place = GitPlace {
-            git_dir: self.common_dir.clone(),
-            work_tree: None,
-            index: None,
-        };
-        Git::new(&self.environment, &self.common_dir, Hooks::Off).at(&place)
-    }
-
-    /// A call in a folder of the user's, where git finds out itself what belongs to it.
-    pub(crate) fn git_in(&self, folder: &Path, hooks: Hooks) -> Git {
-        Git::new(&self.environment, folder, hooks)
-    }
-
     pub(crate) const fn environment(&self) -> &Environment {
         &self.environment
     }
@@ -473,16 +389,4 @@ impl Repository {
         let tree = self.tree_of_checkout(folder)?;
         self.diff(from, &CommitId::new(tree.to_string()))
     }
-}
-
-/// Returns git's own folder of a checkout, as the checkout says it.
-fn git_dir_of(root: &Path, common_dir: &Path) -> Result<PathBuf, Error> {
-    const SHORT: usize = 8 * 1024;
-    let dot_git = root.join(".git");
-    if dot_git.is_dir() {
-        return Ok(common_dir.to_owned());
-    }
-    let text = crate::files::beginning(&dot_git, SHORT)?;
-    let text = text.strip_prefix(b"gitdir: ").unwrap_or(&text);
-    Ok(root.join(path_of(text.strip_suffix(b"\n").unwrap_or(text))))
 }

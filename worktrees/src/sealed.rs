@@ -8,8 +8,7 @@ use crate::changes::copy_with_time;
 use crate::files::{Identity, beginning, replace};
 use crate::git::{Git, GitPlace, Hooks};
 use crate::own::OwnGit;
-use crate::owned::OwnedFolder;
-use crate::published::{OwnedHead, point_head, replace_whatever, text_of};
+use crate::owned::{OwnedFolder, OwnedHead, point_head, replace_whatever, text_of};
 use crate::settings::{HOOKS_PATH, Settings};
 use crate::{Error, Repository};
 use std::fs;
@@ -100,15 +99,8 @@ impl OwnedFolder {
         copy_with_time(&self.index_file(), &git_dir.join("index"))
             .map_err(Error::file("copy", self.index_file()))?;
         if own.is_reftable() {
-            let place = GitPlace {
-                git_dir: git_dir.clone(),
-                work_tree: None,
-                index: None,
-            };
-            point_head(
-                Git::new(self.repository().environment(), &git_dir, Hooks::Off).at(&place),
-                head,
-            )?;
+            let git = Git::new(self.repository().environment(), &git_dir, Hooks::Off);
+            point_head(git.at(&GitPlace::of(&git_dir)), head)?;
         } else {
             replace(&git_dir.join("HEAD"), text_of(head).as_bytes())?;
         }

@@ -4,17 +4,19 @@
 //! What is fetched is kept in a store of the run's, one for each submodule, which all checkouts read. As with the folder
 //! of a worktree, tm's own index decides, and what lies in a submodule's folder is only written and never believed.
 
+mod named;
+mod store;
+
 use crate::clean::clean;
 use crate::content::is_plain;
 use crate::files::replace;
 use crate::git::{Git, GitPlace, Hooks, fields, path_of};
 use crate::indexed::Known;
 use crate::own::OwnGit;
-use crate::owned::OwnedFolder;
-use crate::published::replace_whatever;
+use crate::owned::{OwnedFolder, replace_whatever};
 use crate::{Error, Repository, TreeId};
+use named::{Skipped, resolved};
 use sha2::{Digest as _, Sha256};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Bring, CommitId};
@@ -84,11 +86,7 @@ impl OwnedFolder {
             return Ok(());
         }
         let parent = Parent {
-            place: GitPlace {
-                git_dir: own.common(),
-                work_tree: None,
-                index: None,
-            },
+            place: GitPlace::of(own.common()),
             modules: [repository.git_dir(), repository.common_dir()]
                 .map(|folder| folder.join("modules"))
                 .to_vec(),
@@ -114,11 +112,7 @@ impl OwnedFolder {
             self.put(&store, &submodule)?;
             if depth < DEEPEST {
                 let inner = Parent {
-                    place: GitPlace {
-                        git_dir: store,
-                        work_tree: None,
-                        index: None,
-                    },
+                    place: GitPlace::of(store),
                     modules: vec![submodule.users.join("modules")],
                     url: submodule.url.clone(),
                     path: &submodule.path,
@@ -164,6 +158,7 @@ impl OwnedFolder {
             return Ok((Vec::new(), Vec::new()));
         }
         let named = self.named(parent, tree)?;
+        let in_checkout = self.repository().checkout_root().join(parent.path);
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for (path, commit) in links.into_iter().filter(|(path, _)| is_plain(path)) {
             match named.get(&path) {
@@ -172,12 +167,7 @@ impl OwnedFolder {
                         .as_deref()
                         .map(|url| resolved(url, parent.url.as_deref())),
                     users: parent.folder_of(name),
-                    in_place: self
-                        .repository()
-                        .checkout_root()
-                        .join(parent.path)
-                        .join(&path)
-                        .join(".git"),
+                    in_place: in_checkout.join(&path).join(".git"),
                     path: parent.path.join(path),
                     commit,
                 }),
@@ -202,165 +192,6 @@ impl OwnedFolder {
             crate::clean::remove(&root)?;
         }
         fs::create_dir(&root).map_err(Error::file("create", &root))
-    }
-
-    /// What `.gitmodules` of a tree says: name, address and whether it is wanted, by path. The user's own settings count
-    /// before it.
-    fn named(&self, parent: &Parent<'_>, tree: &str) -> Result<BTreeMap<PathBuf, Named>, Error> {
-        let blob = format!("--blob={tree}:.gitmodules");
-        let listing = self
-            .call(&parent.place)
-            .args(["config", &blob, "--list", "-z"])
-            .answer()?;
-        let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-        for entry in fields(&listing.stdout) {
-            let text = String::from_utf8_lossy(entry);
-            let Some((key, value)) = text.split_once('\n') else {
-                continue;
-            };
-            let Some((name, key)) = key
-                .strip_prefix("submodule.")
-                .and_then(|rest| rest.rsplit_once('.'))
-            else {
-                continue;
-            };
-            // A name with a way up in it would lead out of the folder of submodules.
-            if is_plain(Path::new(name)) {
-                sections
-                    .entry(name.to_owned())
-                    .or_default()
-                    .insert(key.to_owned(), value.to_owned());
-            }
-        }
-        let mut named = BTreeMap::new();
-        for (name, section) in sections {
-            let Some(path) = section.get("path") else {
-                continue;
-            };
-            let own = |key: &str| {
-                let key = format!("submodule.{name}.{key}");
-                self.repository()
-                    .git_on_objects()
-                    .args(["config", "--get", &key])
-                    .text_if_any()
-            };
-            let is_skipped = own("active")?.as_deref() == Some("false")
-                || own("update")?
-                    .or_else(|| section.get("update").cloned())
-                    .as_deref()
-                    == Some("none");
-            let url = own("url")?.or_else(|| section.get("url").cloned());
-            named.insert(
-                PathBuf::from(path),
-                (
-                    name,
-                    url,
-                    if is_skipped {
-                        Skipped::Yes
-                    } else {
-                        Skipped::No
-                    },
-                ),
-            );
-        }
-        Ok(named)
-    }
-
-    /// Returns the store of a submodule, which has its commit.
-    fn stored(&self, own: &OwnGit, submodule: &Submodule) -> Result<PathBuf, Error> {
-        let _one_at_a_time = own.changing_modules();
-        own.assert_there()?;
-        let store = own.folder().join(STORES).join(key_of(&submodule.path));
-        if !store.join("HEAD").exists() {
-            fs::create_dir_all(&store).map_err(Error::file("create", &store))?;
-            let folder = Git::new(self.repository().environment(), &store, Hooks::Off);
-            let format = if submodule.commit.as_str().len() == 64 {
-                "sha256"
-            } else {
-                "sha1"
-            };
-            let format = format!("--object-format={format}");
-            folder
-                .args(["init", "--bare", "--quiet", "--template=", &format, "."])
-                .done()?;
-        }
-        let places = [
-            submodule.users.join("objects"),
-            objects_in_place(&submodule.in_place),
-        ];
-        let alternates = places.iter().filter(|path| path.is_dir());
-        let alternates = alternates
-            .map(|path| format!("{}\n", path.display()))
-            .collect::<Vec<_>>()
-            .concat();
-        replace(
-            &store.join("objects/info/alternates"),
-            alternates.as_bytes(),
-        )?;
-        let git = || {
-            self.call(&GitPlace {
-                git_dir: store.clone(),
-                work_tree: None,
-                index: None,
-            })
-        };
-        let has_it = || {
-            git()
-                .args([
-                    "cat-file",
-                    "-e",
-                    &format!("{}^{{commit}}", submodule.commit),
-                ])
-                .answer()
-        };
-        if has_it()?.code == 0 {
-            return Ok(store);
-        }
-        let refused = |message: String| Error::Submodule {
-            path: submodule.path.clone(),
-            commit: submodule.commit.clone(),
-            message,
-        };
-        let Some(url) = &submodule.url else {
-            return Err(refused("nothing says where it comes from".to_owned()));
-        };
-        let fetch = |what: &[&str]| {
-            // Only the transports that git takes for safe where the address comes from a tree.
-            let git = git().args([
-                "-c",
-                "protocol.ext.allow=never",
-                "fetch",
-                "--quiet",
-                "--no-tags",
-                "--force",
-                "--",
-            ]);
-            git.arg(url).args(what).once().answer()
-        };
-        let keep = format!("{}:refs/tm/{}", submodule.commit, submodule.commit);
-        let mut answer = fetch(&[&keep])?;
-        if answer.code != 0 {
-            // Not every server gives a commit that no branch names.
-            answer = fetch(&["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])?;
-        }
-        if has_it()?.code == 0 {
-            return Ok(store);
-        }
-        let said = answer
-            .stderr
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .take(4)
-            .collect::<Vec<_>>();
-        let said = if answer.code == 0 {
-            "it is on no branch there".to_owned()
-        } else {
-            said.join("; ")
-        };
-        Err(refused(format!(
-            "neither the repository nor `{url}` has it: {said}"
-        )))
     }
 
     /// Writes the files of a submodule into its folder.
@@ -391,9 +222,8 @@ impl OwnedFolder {
         fs::create_dir_all(&private).map_err(Error::file("create", &private))?;
         let index = private.join("index");
         let place = GitPlace {
-            git_dir: store.to_owned(),
-            work_tree: Some(root.clone()),
             index: Some(index.clone()),
+            ..GitPlace::of(store).with_files(&root)
         };
         let git = || {
             let git = Git::new(self.repository().environment(), &root, Hooks::Off).at(&place);
@@ -450,15 +280,6 @@ impl OwnedFolder {
     }
 }
 
-/// Name, address, and whether the user does not want it.
-type Named = (String, Option<String>, Skipped);
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Skipped {
-    Yes,
-    No,
-}
-
 impl Repository {
     /// Where the repository itself comes from: what `origin` says, else where it is.
     fn address(&self) -> Result<Option<String>, Error> {
@@ -478,70 +299,4 @@ fn key_of(path: &Path) -> String {
         .take(8)
         .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     format!("{beginning:016x}")
-}
-
-/// Where the objects are of a submodule that was made before git kept them all in one folder.
-fn objects_in_place(dot_git: &Path) -> PathBuf {
-    dot_git.join("objects")
-}
-
-/// Returns an address as git sees it that may be relative to another one.
-fn resolved(url: &str, base: Option<&str>) -> String {
-    let (Some(base), true) = (base, url.starts_with("./") || url.starts_with("../")) else {
-        return url.to_owned();
-    };
-    let (mut base, mut rest) = (base.trim_end_matches('/').to_owned(), url);
-    loop {
-        if let Some(inner) = rest.strip_prefix("./") {
-            rest = inner;
-        } else if let Some(outer) = rest.strip_prefix("../") {
-            rest = outer;
-            let end = base.rfind('/').or_else(|| base.rfind(':')).unwrap_or(0);
-            base.truncate(if base[end..].starts_with(':') {
-                end + 1
-            } else {
-                end
-            });
-        } else {
-            break;
-        }
-    }
-    let between = if base.ends_with(':') { "" } else { "/" };
-    format!("{base}{between}{}", rest.trim_end_matches('/'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn relative_addresses_are_seen_from_that_of_the_repository() {
-        for (url, base, expected) in [
-            (
-                "https://example.org/a.git",
-                "https://example.org/b.git",
-                "https://example.org/a.git",
-            ),
-            (
-                "../a.git",
-                "https://example.org/group/b.git",
-                "https://example.org/group/a.git",
-            ),
-            (
-                "../../other/a",
-                "https://example.org/group/b",
-                "https://example.org/other/a",
-            ),
-            (
-                "../a.git",
-                "git@example.org:group/b.git",
-                "git@example.org:group/a.git",
-            ),
-            ("../a.git", "git@example.org:b.git", "git@example.org:a.git"),
-            ("./a", "/srv/b/", "/srv/b/a"),
-        ] {
-            assert_eq!(resolved(url, Some(base)), expected, "{url} from {base}");
-        }
-        assert_eq!(resolved("../a", None), "../a");
-    }
 }

@@ -2,15 +2,19 @@
 //!
 //! The folder is the agent's, so nothing in it is believed: not its index, not its HEAD, not git's own files.
 
+mod salvage;
+
+pub(crate) use salvage::salvage;
+
 use crate::git::path_of;
 use crate::hooks::{Hooked, HookedWork};
 use crate::lister::Lister;
 use crate::looker::Looker;
-use crate::owned::OwnedFolder;
+use crate::owned::{OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
-use crate::published::OwnedHead;
 use crate::refs::BranchStart;
 use crate::{BranchName, Error, PathPatterns, Repository, RunHooks, TreeId};
+use salvage::refused_work;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -354,61 +358,7 @@ impl Worktree {
     }
 }
 
-/// Keeps the work in a folder.
-pub(crate) fn salvage(
-    folder: &OwnedFolder,
-    base: &CommitId,
-    reference: &str,
-    message: &str,
-) -> Result<Option<CommitId>, Error> {
-    let repository = folder.repository();
-    let head = folder.head_that_was_left().unwrap_or_else(|| base.clone());
-    let tree = match folder.tree() {
-        Ok(tree) => tree,
-        // What git can't take is left where it is, and what it can is kept.
-        Err(error) if refusal(&error).is_some() => folder.tree_of_what_can_be_taken()?,
-        Err(error) => return Err(error),
-    };
-    if head == *base && tree == repository.tree_of(base)? {
-        return Ok(None);
-    }
-    let is_committed = tree == repository.tree_of(&head)?;
-    let commit = if is_committed {
-        head
-    } else {
-        repository.commit_tree(&tree, &[&head], message)?
-    };
-    repository.keep(reference, &commit)?;
-    Ok(Some(commit))
-}
-
 fn is_of_tools(path: &Path) -> bool {
     let is = |name: &std::ffi::OsStr| OF_TOOLS.iter().any(|known| name == *known);
     path.file_name().is_some_and(is) || path.extension().is_some_and(|extension| extension == "pyc")
-}
-
-/// What git says of files in the worktree that it can't take: the agent's to mend, unless the disk is the trouble.
-fn refusal(error: &Error) -> Option<&str> {
-    match error {
-        Error::Git { message, .. } if !crate::error::says_trouble_of_disk(message) => Some(message),
-        _ => None,
-    }
-}
-
-fn refused_work(error: Error) -> Error {
-    let Some(message) = refusal(&error) else {
-        return error;
-    };
-    // A repository without a commit; those with one are seen in the tree.
-    let nested = message
-        .lines()
-        .find_map(|line| line.strip_suffix(" does not have a commit checked out"));
-    match nested.and_then(|line| line.split('\'').nth(1)) {
-        Some(path) => Error::NestedRepositories {
-            paths: vec![path.into()],
-        },
-        None => Error::NotTaken {
-            output: message.to_owned(),
-        },
-    }
 }

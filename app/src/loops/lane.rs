@@ -1,22 +1,22 @@
 //! Puts together what a loop is carried out with, and checks it before anything is started.
 
 use super::LoopOrder;
+use super::asked_for::{goal, statuses};
 use crate::error::Error;
 use crate::judging::checkouts;
 use crate::notice::Notice;
 use crate::preflight::{before_loop, unless_interrupted};
 use crate::project::Project;
-use crate::setup::{find_program, never_commit, presets, test_command};
+use crate::setup::never_commit;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tm_config::{AgentCommand, Argument, PromptDelivery};
 use tm_executors::agent::AttemptLimits;
 use tm_executors::testing::TestCommand;
-use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe, shell_word};
+use tm_presets::{LoopContext, LoopPrompt, Recipe, shell_word};
 use tm_runtime::loops::{CutOff, LoopHeader, LoopSetup, Place, ProgressFile, SharedCost};
 use tm_runtime::now;
-use tm_scheduler::iteration::{Goal, LoopLimits};
-use tm_scheduler::{CommitId, Limits, RunId, Status, Tag, Timestamp};
+use tm_scheduler::iteration::LoopLimits;
+use tm_scheduler::{CommitId, Limits, RunId, Tag, Timestamp};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::LoopDirectory;
 use tm_worktrees::{BranchName, WorktreePool, branch_from_pattern};
@@ -38,109 +38,6 @@ pub(crate) struct Common<'a> {
     pub(crate) tags: Vec<Option<Tag>>,
     pub(crate) cut_off: Vec<CutOff>,
     pub(crate) cost: SharedCost,
-}
-
-/// The prompt, told apart as a preset or a path.
-pub(crate) fn prompt(order: &LoopOrder) -> Result<LoopPrompt, Error> {
-    let prompt = loop_prompt(&order.prompt, &order.start, &presets(&order.start))?;
-    // A mistake in a preset of the user's own is told now.
-    prompt.render(&LoopContext::default())?;
-    Ok(prompt)
-}
-
-/// The preset `default` works through the backlog, whoever wrote it; all others end when the agent says so.
-pub(crate) fn goal(prompt: &LoopPrompt) -> Goal {
-    match prompt {
-        LoopPrompt::Preset(preset) if preset.name == "default" => Goal::Backlog,
-        LoopPrompt::Preset(_) | LoopPrompt::File { .. } => Goal::Marker,
-    }
-}
-
-/// The agent, whose program must be there.
-pub(crate) fn agent(project: &Project, order: &LoopOrder) -> Result<Recipe, Error> {
-    let settings = &project.loaded.settings;
-    if order.sandbox {
-        let claude = recipe("claude", settings)?;
-        let words = ["docker", "sandbox", "run", "claude", "-p"]
-            .map(|word| Argument::Single(word.to_owned()));
-        let recipe = Recipe {
-            command: Some(AgentCommand::Arguments(words.into())),
-            prompt: PromptDelivery::Arg,
-            ..claude
-        };
-        find_program(&recipe).map_err(|error| Error::NoSandbox(Box::new(error)))?;
-        return Ok(recipe);
-    }
-    let recipe = recipe(settings.agent.for_phase("none"), settings)?;
-    find_program(&recipe)?;
-    if order.max_cost.is_some() && !recipe.output.tells_cost() {
-        project.tell(&Notice::CostUntold(&recipe.name));
-    }
-    Ok(recipe)
-}
-
-/// The test command, when one must pass after each iteration.
-pub(crate) fn verification(
-    project: &Project,
-    order: &LoopOrder,
-) -> Result<Option<TestCommand>, Error> {
-    if !order.verify {
-        return Ok(None);
-    }
-    test_command(project)
-        .map(Some)
-        .ok_or(Error::NothingToVerifyWith)
-}
-
-/// The statuses that are asked for.
-fn statuses(order: &LoopOrder) -> Result<Vec<Status>, Error> {
-    let read = |text: &String| match Status::from(text.trim()) {
-        Status::Other(other) => Err(Error::UnknownStatus(other)),
-        status => Ok(status),
-    };
-    order.status.iter().map(read).collect()
-}
-
-/// The tags of the lanes; `None` for the one that is current.
-pub(crate) fn tags(
-    order: &LoopOrder,
-    backlog: Option<&(BacklogSource, Backlog)>,
-) -> Result<Vec<Option<Tag>>, Error> {
-    let mut given: Vec<Tag> = order
-        .tag
-        .iter()
-        .map(|tag| Tag::from(tag.as_str()))
-        .collect();
-    given.sort();
-    given.dedup();
-    match (order.parallel, given.as_slice()) {
-        (false, []) => Ok(vec![None]),
-        (false, [_]) => Ok(given.into_iter().map(Some).collect()),
-        (false, _) => Err(Error::SeveralTags),
-        (true, []) => {
-            let open = backlog.map(open_tags).transpose()?.unwrap_or_default();
-            if open.is_empty() {
-                return Err(Error::NoOpenTags);
-            }
-            Ok(open.into_iter().map(Some).collect())
-        }
-        (true, _) => Ok(given.into_iter().map(Some).collect()),
-    }
-}
-
-/// The tags that have open tasks.
-fn open_tags((source, backlog): &(BacklogSource, Backlog)) -> Result<Vec<Tag>, Error> {
-    let mut open = Vec::new();
-    for tag in &backlog.tags {
-        let read = source.read(&ReadOptions {
-            tag: Some(tag.clone()),
-            ..ReadOptions::default()
-        })?;
-        if read.tasks.iter().any(|task| task.status.is_open()) {
-            open.push(tag.clone());
-        }
-    }
-    Ok(open)
 }
 
 impl Common<'_> {
@@ -191,18 +88,18 @@ impl Common<'_> {
             .as_ref()
             .map(|(source, _)| std::path::absolute(source.path()))
             .transpose()?;
-        let relative = |path: &Path| path.strip_prefix(root).map(Path::to_owned).ok();
-        let projects = root.join(".taskmaster/projects");
+        let relative = |path: &PathBuf| path.strip_prefix(root).map(Path::to_owned).ok();
         let own_files: Vec<PathBuf> = [
-            Some(progress.path().to_owned()),
-            backlog_path.clone(),
-            Some(projects),
+            progress.path().to_owned(),
+            root.join(".taskmaster/projects"),
         ]
         .into_iter()
-        .flatten()
+        .chain(backlog_path.clone())
         .collect();
         let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
         let statuses = statuses(self.order)?;
+        let elsewhere = backlog_path.as_deref().filter(|_| in_worktree);
+        let of_lanes = (self.tags.iter().flatten()).map(|tag| self.progress_path(tag));
         let tm_program = std::env::current_exe()?;
         // Last, so that nothing that fails leaves a worktree behind.
         let place = if in_worktree {
@@ -216,45 +113,22 @@ impl Common<'_> {
             limits: self.limits(&lane),
             test_command: self.test_command.clone(),
             prompt: self.prompt.clone(),
-            context: self.context(
-                tag,
-                &lane,
-                backlog_path.as_deref().filter(|_| in_worktree),
-                &progress,
-            ),
+            context: self.context(tag, &lane, elsewhere, &progress),
             recipe: self.recipe.clone(),
-            attempt_limits: AttemptLimits {
-                timeout: settings
-                    .agent
-                    .timeout
-                    .unwrap_or(Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES)),
-                stall: settings.agent.stall,
-                grace: settings.agent.grace,
-                log_bytes: settings.agent.max_log_bytes(),
-            },
+            attempt_limits: self.attempt_limits(),
             backlog: self.backlog.as_ref().map(|(source, _)| {
-                let tag = Some(tag.cloned().unwrap_or_else(|| lane.clone()));
-                (
-                    source.clone(),
-                    ReadOptions {
-                        tag,
-                        ..ReadOptions::default()
-                    },
-                )
+                let tag = Some(lane.clone());
+                let options = ReadOptions {
+                    tag,
+                    ..ReadOptions::default()
+                };
+                (source.clone(), options)
             }),
             statuses,
             repository: self.project.repository.clone(),
-            left_out: own_files.iter().filter_map(|path| relative(path)).collect(),
+            left_out: own_files.iter().filter_map(relative).collect(),
             // The progress files of other lanes are tm's too.
-            own_files: own_files
-                .into_iter()
-                .chain(
-                    self.tags
-                        .iter()
-                        .flatten()
-                        .map(|tag| self.progress_path(tag)),
-                )
-                .collect(),
+            own_files: own_files.into_iter().chain(of_lanes).collect(),
             escape: settings.git.escape,
             never_commit,
             hooks: tm_runtime::run_hooks(settings),
@@ -266,6 +140,17 @@ impl Common<'_> {
             cost: self.cost.clone(),
             lane,
         })
+    }
+
+    fn attempt_limits(&self) -> AttemptLimits {
+        let settings = &self.project.loaded.settings.agent;
+        let default = Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES);
+        AttemptLimits {
+            timeout: settings.timeout.unwrap_or(default),
+            stall: settings.stall,
+            grace: settings.grace,
+            log_bytes: settings.max_log_bytes(),
+        }
     }
 
     fn limits(&self, lane: &Tag) -> LoopLimits {

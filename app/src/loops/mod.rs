@@ -1,5 +1,6 @@
 //! A loop: one agent after the other, each with a fresh context, until there is nothing left to do.
 
+mod asked_for;
 mod lane;
 
 use crate::abandoned::end_abandoned;
@@ -8,7 +9,8 @@ use crate::error::Error;
 use crate::holding::{Waiting, lock, stop_orders, while_held};
 use crate::plan::new_id;
 use crate::project::Project;
-use lane::{Common, agent, goal, prompt, tags, verification};
+use asked_for::{agent, goal, prompt, tags, verification};
+use lane::Common;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use tm_reports::{LaneFacts, LoopFacts, LoopSummary, summarize_loop};

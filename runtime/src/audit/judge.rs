@@ -1,28 +1,25 @@
 //! Does the proof of one commit of a history again, with the judgement of a run.
 
 use super::structure::{PastMerge, TaskWork, item, words_of};
+use super::words::{
+    KNOWN_TREE, NO_COMMAND, NOTHING_RUNS, last_words, listed, refusal, resolved, shown, with_notes,
+};
 use crate::proving::{TestResultCache, Work, prove, prove_same_behaviour, red_commit};
 use crate::step_error::StepError;
 use crate::waves::{Landed, judged_merge};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
-use tm_scheduler::merging::Resolution;
 use tm_scheduler::verdict::{Rules, judge_plain, needs_rerun};
 use tm_scheduler::{
-    AuditItem, AuditKind, AuditOutcome, CommandEnd, CommitId, LoadCause, Phase, Proof, TestReport,
+    AuditItem, AuditKind, AuditOutcome, CommitId, LoadCause, Phase, Proof, TestReport,
 };
 use tm_worktrees::MergePreview;
 
-/// What is wanting where there is no test command.
-const NO_COMMAND: &str =
-    "there is no test command, and none was found: set `test.command`, or pass `--test-command`";
-/// What is wanting where nothing runs.
-const NOTHING_RUNS: &str = "the tests can't be run in a clean checkout here, before it neither: install what they need, \
-                            or name another command with `--test-command`";
-
-/// What is said of a merge whose very tree was judged before.
-const KNOWN_TREE: &str = "its tree is what its parents give, and was shown before";
+/// Tells whether a run of the tests has no result: no test was told of, and the command did not end well.
+fn says_nothing(report: &TestReport) -> bool {
+    report.tests.is_empty() && report.load_errors.is_empty() && !report.end.succeeded()
+}
 
 /// Who judges, and by what.
 #[derive(Clone, Debug)]
@@ -315,105 +312,10 @@ impl Judge {
     }
 }
 
-/// Tells whether a run of the tests has no result: no test was told of, and the command did not end well.
-fn says_nothing(report: &TestReport) -> bool {
-    report.tests.is_empty() && report.load_errors.is_empty() && !report.end.succeeded()
-}
-
-fn last_words(report: &TestReport) -> String {
-    if let CommandEnd::NotStarted(why) = &report.end {
-        return format!(": {why}");
-    }
-    let last = report
-        .output_tail
-        .lines()
-        .rev()
-        .find(|line| !line.trim().is_empty());
-    last.map_or_else(String::new, |line| format!(": {}", line.trim()))
-}
-
 fn cannot_run(item: AuditItem, why: &str) -> AuditItem {
     AuditItem {
         outcome: AuditOutcome::CannotRun,
         what: why.to_owned(),
         ..item
     }
-}
-
-/// What is said of a merge whose parents conflict in lines.
-const fn resolved(resolution: Resolution) -> &'static str {
-    match resolution {
-        Resolution::Union => {
-            "its tree is what its parents give with the added lines of both, and what passed alone passes merged"
-        }
-        Resolution::LockFile => {
-            "its tree is what its parents give but for lock files in conflict, and what passed alone passes merged"
-        }
-        Resolution::Driver | Resolution::Agent => {
-            "its tree is what its parents give but for files in conflict, and what passed alone passes merged"
-        }
-    }
-}
-
-/// What is said of what holds.
-pub(super) const fn shown(kind: AuditKind) -> &'static str {
-    match kind {
-        AuditKind::Red => "its new tests fail for what is missing",
-        AuditKind::Green => {
-            "the tests of its RED are unchanged and pass, nothing that passed before fails"
-        }
-        AuditKind::Work => "nothing that passed before fails",
-        AuditKind::Refactor => "no test is changed, nothing that passed before fails",
-        AuditKind::Landing | AuditKind::Merge => {
-            "its tree is what its parents give, and what passed alone passes merged"
-        }
-        AuditKind::TakenBack => "its tree is what taking back gives",
-        AuditKind::Statuses => "it changes statuses of the backlog and nothing else",
-        AuditKind::History | AuditKind::Uncovered => "nothing",
-        AuditKind::Whole => {
-            "nothing that passed at the beginning fails at the end, and no new test fails"
-        }
-    }
-}
-
-fn with_notes(shown: &str, proof: &Proof) -> String {
-    let waived = proof
-        .waived
-        .iter()
-        .map(|reason| format!("waived: {reason}"));
-    let parts: Vec<String> = std::iter::once(shown.to_owned())
-        .chain(waived)
-        .chain(proof.notes.clone())
-        .collect();
-    parts.join("; ")
-}
-
-fn refusal(proof: &Proof) -> String {
-    let why = proof
-        .evidence
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches(':');
-    let reason = proof
-        .reason
-        .map_or_else(String::new, |reason| format!("{reason}: "));
-    let of_old = if proof.regressions.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", listed(&proof.regressions))
-    };
-    format!("{reason}{why}{of_old}")
-}
-
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 3;
-    let first: Vec<&str> = names.iter().take(MOST).map(String::as_str).collect();
-    let more = names.len().saturating_sub(MOST);
-    let rest = if more == 0 {
-        String::new()
-    } else {
-        format!(" and {more} more")
-    };
-    format!("{}{rest}", first.join(", "))
 }

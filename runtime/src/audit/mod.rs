@@ -8,6 +8,7 @@ mod sample;
 mod statuses;
 mod structure;
 mod trailers;
+mod words;
 
 pub use journal::{Doubt, doubts, doubts_of_looks, landed_since, proven_tips};
 pub use statuses::{STATUSES_PHASE, is_same_but_for_statuses};

@@ -3,9 +3,9 @@
 //! The rule that makes an audit whole: each commit of the range is in exactly one of the three, so nothing is in what a
 //! stranger clones that is not judged, is not what merging its parents gives, or is not named.
 
-use super::judge::shown;
 use super::statuses::{STATUSES_PHASE, other_than_statuses};
 use super::trailers::Claims;
+use super::words::shown;
 use crate::standing::takes_back_as_said;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, TAKEN_BACK_PHASE};

@@ -6,10 +6,10 @@
 use super::answers::Committed;
 use super::error::Error;
 use super::ledger::{self, UnitRecord, UnitStatus};
-use super::next::progress;
 use super::project::Project;
 use super::session::Session;
 use super::verify;
+use super::views::progress;
 use serde_json::json;
 use tm_config::Verify;
 use tm_scheduler::autopilot::{

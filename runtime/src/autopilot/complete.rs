@@ -3,11 +3,11 @@
 use super::answers::{Completed, TestResultsView};
 use super::error::Error;
 use super::ledger::{UnitRecord, UnitStatus, record as record_unit};
-use super::next::results_view;
 use super::project::Project;
 use super::session::Session;
 use super::state::{LastResults, Phase};
 use super::verify;
+use super::views::results_view;
 use serde_json::json;
 use tm_config::Verify;
 use tm_scheduler::autopilot::{

@@ -2,11 +2,11 @@
 
 use super::answers::Ended;
 use super::error::Error;
-use super::next::progress;
 use super::project::Project;
 use super::session::Session;
 use super::state::{LastResults, Phase};
 use super::verify;
+use super::views::{commit_of, progress};
 use serde_json::json;
 use tm_config::Verify;
 use tm_scheduler::autopilot::{
@@ -218,8 +218,7 @@ fn restore_statuses(session: &Session<'_>, cleanup: Cleanup) -> Result<(), Error
     let state = &session.open.state;
     let stays = |id: &TaskId| {
         let item = state.machine.items().iter().find(|item| item.id == *id);
-        let is_committed =
-            item.is_some_and(|item| super::next::commit_of(&item.progress).is_some());
+        let is_committed = item.is_some_and(|item| commit_of(&item.progress).is_some());
         is_committed && cleanup == Cleanup::Keep && *id != state.task_id
     };
     let task = session.open.task();

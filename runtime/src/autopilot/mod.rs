@@ -25,6 +25,7 @@ mod status;
 mod tag;
 mod units;
 mod verify;
+mod views;
 
 pub use answers::{
     CommitContext, Committed, Completed, Ended, GreenContext, NextAction, Precondition,

@@ -2,9 +2,9 @@
 
 use super::answers::{StatusView, SubtaskStatus};
 use super::error::Error;
-use super::next::{commit_of, last_results, progress};
 use super::project::Project;
 use super::session::OpenRun;
+use super::views::{commit_of, last_results, progress};
 use crate::now;
 use std::path::PathBuf;
 use tm_scheduler::RunId;

@@ -3,15 +3,19 @@
 //! A checkout is set up from the commit that the run began with wherever that has the same lock files, so that nothing of
 //! an agent's decides what dependencies are.
 
+mod not_ready;
 mod ports;
 pub mod preparation;
 
+pub(crate) use not_ready::NotReady;
+
 use crate::setup::environment;
-use crate::step_error::{StepError, blocking};
+use crate::step_error::{StepError, blocking, words};
 use crate::waves::{RunEvent, StepMessage};
+use not_ready::{not_ready, of_content};
 use ports::Ports;
 use preparation::{
-    Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role, SetupFailed,
+    Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -39,44 +43,6 @@ pub struct Checkouts {
     noticed: Arc<Mutex<Vec<String>>>,
     /// Who is told of set-ups.
     told: Arc<OnceLock<UnboundedSender<StepMessage>>>,
-}
-
-/// Why there is no checkout.
-#[derive(Debug)]
-pub(crate) enum NotReady {
-    /// The set-up fails on this tree, and not on the one that the run began with; in words.
-    OfTree(String),
-    /// The set-up fails on the tree that the run began with: nobody's work is at fault.
-    Setup(SetupFailed),
-    /// git, or the disk.
-    StepError(StepError),
-}
-
-impl From<StepError> for NotReady {
-    fn from(trouble: StepError) -> Self {
-        Self::StepError(trouble)
-    }
-}
-
-impl From<NotReady> for Error {
-    fn from(error: NotReady) -> Self {
-        match error {
-            NotReady::Setup(failed) => Self::Setup(failed),
-            other => Self::BrokenOff {
-                why: StepError::from(other).into(),
-            },
-        }
-    }
-}
-
-impl From<NotReady> for StepError {
-    fn from(error: NotReady) -> Self {
-        match error {
-            NotReady::OfTree(why) => Self::of_task(why),
-            NotReady::Setup(failed) => Self::of_surroundings(format!("failed to {failed}")),
-            NotReady::StepError(trouble) => trouble,
-        }
-    }
 }
 
 impl Checkouts {
@@ -165,12 +131,7 @@ impl Checkouts {
 
     /// Gives out a checkout of a commit that no agent ever had, clean and ready.
     pub(crate) async fn judge(&self, commit: &CommitId) -> Result<JudgeCheckout, NotReady> {
-        let (pool, wanted) = (self.pool.clone(), commit.clone());
-        let mut checkout = blocking(move || {
-            let tree = pool.repository().tree_of(&wanted)?;
-            pool.judge(&tree, &wanted)
-        })
-        .await?;
+        let mut checkout = self.free_checkout(commit).await?;
         let mut state = self.known().remove(checkout.path()).unwrap_or_default();
         if !self.preparation.is_needed() {
             return self.check_out(checkout, commit, &Prepared::default()).await;
@@ -182,7 +143,7 @@ impl Checkouts {
             .preparation
             .unprepared(&place, &state, &named)
             .await
-            .map_err(|error| trouble(&error))?
+            .map_err(|error| StepError::of(&error))?
             .is_some()
         {
             let is_as_at_start = named == self.named_files(&self.base).await?;
@@ -201,19 +162,21 @@ impl Checkouts {
         Ok(checkout)
     }
 
-    /// Gives out a checkout of a commit that no agent ever had, clean, for what needs nothing that a set-up makes.
-    pub(crate) async fn unprepared(&self, commit: &CommitId) -> Result<JudgeCheckout, StepError> {
+    /// One that nobody is in, the nearest to the commit.
+    async fn free_checkout(&self, commit: &CommitId) -> Result<JudgeCheckout, StepError> {
         let (pool, wanted) = (self.pool.clone(), commit.clone());
-        let checkout = blocking(move || {
+        blocking(move || {
             let tree = pool.repository().tree_of(&wanted)?;
             pool.judge(&tree, &wanted)
         })
-        .await?;
-        let state = self
-            .known()
-            .get(checkout.path())
-            .cloned()
-            .unwrap_or_default();
+        .await
+    }
+
+    /// Gives out a checkout of a commit that no agent ever had, clean, for what needs nothing that a set-up makes.
+    pub(crate) async fn unprepared(&self, commit: &CommitId) -> Result<JudgeCheckout, StepError> {
+        let checkout = self.free_checkout(commit).await?;
+        let known = self.known().get(checkout.path()).cloned();
+        let state = known.unwrap_or_default();
         self.check_out(checkout, commit, &state)
             .await
             .map_err(StepError::from)
@@ -229,29 +192,13 @@ impl Checkouts {
             (self.preparation.clone(), commit.clone(), state.clone());
         let is_of_base = commit == self.base;
         let checked_out = tokio::task::spawn_blocking(move || {
-            let untracked = if preparation.has_caches() {
-                checkout.untracked()?
-            } else {
-                Vec::new()
-            };
-            checkout.check_out(&commit, &preparation.kept(&state, &untracked))?;
+            let kept = preparation.kept(&state, || checkout.untracked())?;
+            checkout.check_out(&commit, &kept)?;
             Ok::<_, tm_worktrees::Error>(checkout)
         });
         match checked_out.await {
-            Ok(checked_out) => checked_out.map_err(|error| Self::of_content(&error, is_of_base)),
+            Ok(checked_out) => checked_out.map_err(|error| of_content(&error, is_of_base)),
             Err(error) => Err(NotReady::StepError(StepError::of_task(error.to_string()))),
-        }
-    }
-
-    /// Whose fault it is that what belongs to a tree can't be brought: that of whoever changed it since the run began.
-    fn of_content(error: &tm_worktrees::Error, is_of_base: bool) -> NotReady {
-        let is_of_tree = error.is_of_content()
-            && !is_of_base
-            && !matches!(error, tm_worktrees::Error::LfsMissing);
-        if is_of_tree {
-            NotReady::OfTree(crate::step_error::words(error))
-        } else {
-            NotReady::StepError(StepError::of(error))
         }
     }
 
@@ -280,12 +227,7 @@ impl Checkouts {
         let mut worktree = blocking(move || {
             let kept = |path: &Path, lister: &Lister| {
                 let known = checkouts.known().get(path).cloned().unwrap_or_default();
-                let untracked = if checkouts.preparation.has_caches() {
-                    lister.untracked()?
-                } else {
-                    Vec::new()
-                };
-                Ok(checkouts.preparation.kept(&known, &untracked))
+                checkouts.preparation.kept(&known, || lister.untracked())
             };
             checkouts
                 .pool
@@ -352,12 +294,8 @@ impl Checkouts {
             if runs_commands {
                 worktree.show_at_branch()?;
             }
-            let untracked = if preparation.has_caches() {
-                worktree.untracked()?
-            } else {
-                Vec::new()
-            };
-            worktree.keep(preparation.kept(&known, &untracked))?;
+            let kept = preparation.kept(&known, || worktree.untracked())?;
+            worktree.keep(kept)?;
             if report.was_made() {
                 worktree.go_back_to(&base)?;
             }
@@ -385,19 +323,19 @@ impl Checkouts {
     }
 
     fn place(&self, folder: &Path, role: Role, lister: Lister) -> PreparedPlace {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let log = self.folder.join(format!("setup-{name}.log"));
-        let (untracked, variables) = (
-            Arc::new(move || lister.untracked()) as _,
-            self.variables(folder),
-        );
+        let untracked = Arc::new(move || lister.untracked());
         PreparedPlace {
             folder: folder.to_owned(),
             role,
-            log,
+            log: self.log_of("setup", folder),
             untracked,
-            variables,
+            variables: self.variables(folder),
         }
+    }
+
+    fn log_of(&self, what: &str, folder: &Path) -> PathBuf {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        self.folder.join(format!("{what}-{name}.log"))
     }
 
     /// Runs the tear-down in every checkout that is ready, and removes the copies; returns what people should know.
@@ -411,24 +349,15 @@ impl Checkouts {
             let _sealed = tokio::task::spawn_blocking(move || pool.seal_idle()).await;
         }
         for folder in known.keys().filter(|_| self.preparation.has_teardown()) {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy();
-            let log = self.folder.join(format!("teardown-{name}.log"));
-            let untracked = Arc::new(|| Ok(Vec::new()));
-            let variables = self.variables(folder);
             let place = PreparedPlace {
                 folder: folder.clone(),
                 role: Role::Agent,
-                log,
-                untracked,
-                variables,
+                log: self.log_of("teardown", folder),
+                untracked: Arc::new(|| Ok(Vec::new())),
+                variables: self.variables(folder),
             };
-            warnings.extend(
-                self.preparation
-                    .tear_down(&place)
-                    .await
-                    .err()
-                    .map(|error| crate::step_error::words(&error)),
-            );
+            let torn_down = self.preparation.tear_down(&place).await;
+            warnings.extend(torn_down.err().map(|error| words(&error)));
         }
         // What can't be removed now goes with the run's folder.
         let _with_the_folder = std::fs::remove_dir_all(self.folder.join("copies"));
@@ -441,18 +370,5 @@ impl Checkouts {
                 .map(|error| format!("failed to {error}")),
         );
         warnings
-    }
-}
-
-fn trouble(error: &Error) -> StepError {
-    StepError::of(error)
-}
-
-/// Whose fault it is that a set-up fails: nobody's where the files that it follows are those of the start.
-fn not_ready(error: Error, is_as_at_start: bool) -> NotReady {
-    match error {
-        Error::Setup(failed) if is_as_at_start => NotReady::Setup(failed),
-        Error::Setup(failed) => NotReady::OfTree(format!("failed to {failed}")),
-        error => NotReady::StepError(trouble(&error)),
     }
 }

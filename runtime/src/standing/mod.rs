@@ -1,16 +1,16 @@
 //! What stands in a history, and what of that somebody rejected. The trailers of commits are the truth: no journal, no
 //! folder of a run.
 
+mod as_said;
 mod by_landing;
 mod kept;
 mod ledger;
 mod taking_back;
 
+pub use as_said::takes_back_as_said;
 pub use kept::{KeptTests, kept_tests};
 pub use ledger::{Ledger, Rejected, RejectedCommit};
-pub use taking_back::{
-    CleanBase, NotTakenBack, RevertReason, TakenBack, Taking, clean_base, takes_back_as_said,
-};
+pub use taking_back::{CleanBase, NotTakenBack, RevertReason, TakenBack, Taking, clean_base};
 
 use crate::audit::MADE_IN;
 use tm_scheduler::{CommitId, PastMessage, Work, reverted, standing_work};

@@ -156,6 +156,7 @@ impl EffectRunner {
     /// Has one effect performed. Steps answer through the channel.
     pub(crate) fn perform(&mut self, effect: Effect, scheduler: &Scheduler) {
         while self.steps.try_join_next().is_some() || self.looks.try_join_next().is_some() {}
+        let measurements = Arc::clone(&self.measurements);
         match effect {
             Effect::Prepare {
                 task,
@@ -171,15 +172,12 @@ impl EffectRunner {
                 attempt,
                 timeout_ms,
             } => {
-                let (brief, orders) = (
-                    self.brief(&task, attempt, scheduler),
-                    self.order_line(&task),
-                );
-                let worktree = self.worktree(&task, attempt);
+                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
                 if let (Some(place), Some(command)) = (&brief.place, brief.test_command()) {
                     self.measurements.begin(place.base.clone(), command);
                 }
                 self.ahead.begin(&task, attempt, worktree.as_ref());
+                let orders = self.order_line(&task);
                 self.spawn(steps::run_agent(brief, worktree, timeout_ms, orders));
             }
             Effect::Adopt {
@@ -187,30 +185,17 @@ impl EffectRunner {
                 attempt,
                 timeout_ms,
             } => {
-                let (brief, orders) = (
-                    self.brief(&task, attempt, scheduler),
-                    self.order_line(&task),
-                );
-                let worktree = self.worktree(&task, attempt);
+                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
+                let orders = self.order_line(&task);
                 self.spawn(steps::adopt(brief, worktree, timeout_ms, orders));
             }
             Effect::Prove { task, attempt } => {
-                let brief = self.brief(&task, attempt, scheduler);
-                let worktree = self.worktree(&task, attempt);
-                self.spawn(steps::prove(
-                    brief,
-                    worktree,
-                    Arc::clone(&self.measurements),
-                ));
+                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
+                self.spawn(steps::prove(brief, worktree, measurements));
             }
             Effect::Commit { task, attempt } => {
-                let brief = self.brief(&task, attempt, scheduler);
-                let worktree = self.worktree(&task, attempt);
-                self.spawn(steps::commit(
-                    brief,
-                    worktree,
-                    Arc::clone(&self.measurements),
-                ));
+                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
+                self.spawn(steps::commit(brief, worktree, measurements));
             }
             Effect::Refactor {
                 task,
@@ -218,20 +203,11 @@ impl EffectRunner {
                 commit,
                 timeout_ms,
             } => {
-                let (brief, orders) = (
-                    self.brief(&task, attempt, scheduler),
-                    self.order_line(&task),
-                );
-                let worktree = self.worktree(&task, attempt);
-                let measurements = Arc::clone(&self.measurements);
-                self.spawn(steps::refactor(
-                    brief,
-                    worktree,
-                    commit,
-                    timeout_ms,
-                    orders,
-                    measurements,
-                ));
+                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
+                let orders = self.order_line(&task);
+                let step =
+                    steps::refactor(brief, worktree, commit, timeout_ms, orders, measurements);
+                self.spawn(step);
             }
             Effect::Land {
                 task,
@@ -239,7 +215,7 @@ impl EffectRunner {
                 commit,
             } => {
                 let brief = self.brief(&task, attempt, scheduler);
-                self.spawn(steps::land(brief, commit, Arc::clone(&self.measurements)));
+                self.spawn(steps::land(brief, commit, measurements));
             }
             Effect::StopAgent { task, order, .. } => self.stop_agent(&task, order),
             Effect::Release {
@@ -329,6 +305,17 @@ impl EffectRunner {
     /// Notes what was refused to an agent, or to something that it started; tells whether that is news.
     pub(crate) fn note_refusal(&self, caller: &AgentCaller, words: &str) -> bool {
         self.concurrent.notice(caller.attempt.as_ref(), words)
+    }
+
+    /// What a step is told that works in the attempt's worktree, and the worktree.
+    fn at_work(
+        &mut self,
+        task: &TaskId,
+        attempt: AttemptNumber,
+        scheduler: &Scheduler,
+    ) -> (StepContext, Option<Worktree>) {
+        let brief = self.brief(task, attempt, scheduler);
+        (brief, self.worktree(task, attempt))
     }
 
     fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {

@@ -5,9 +5,9 @@
 use super::{IllegalInput, Place, Scheduler, State, TaskIndex};
 use crate::failure::last_line;
 use crate::{
-    AgentReport, AgentVerdict, Answer, AttemptNumber, CommitId, Effect, Event, Failure, GateResult,
-    Keep, LandingRefusal, Phase, PrepareRefusal, Proof, Refactor, Refactored, Status, StopMode,
-    StopReason, TaskId, Timestamp, judge_agent,
+    AgentReport, AgentVerdict, Answer, AttemptNumber, Effect, Event, Failure, GateResult,
+    LandingRefusal, Phase, PrepareRefusal, Proof, StopMode, StopReason, TaskId, Timestamp,
+    judge_agent,
 };
 
 impl Scheduler {
@@ -21,39 +21,47 @@ impl Scheduler {
         if !self.is_of_first_edition() {
             answer.forget_impossible_figures();
         }
-        let illegal = |stands: String| IllegalInput {
-            what: format!("the answer `{answer:?}` for `{task}`"),
-            stands,
+        let rank = match self.rank_under_way(task, attempt) {
+            Ok(rank) => rank,
+            Err(stands) => {
+                let what = format!("the answer `{answer:?}` for `{task}`");
+                return Err(IllegalInput { what, stands });
+            }
         };
-        let Some(&rank) = self.ranks.get(task) else {
-            return Err(illegal("no task has that id".to_owned()));
-        };
-        if self.attempt_number(rank) != attempt {
-            return Err(illegal(format!(
-                "attempt {} is under way",
-                self.attempt_number(rank)
-            )));
-        }
         let is_under_way =
             self.states[rank].holds_slot() || matches!(self.states[rank], State::Landing { .. });
-        match (&answer, is_under_way) {
-            (Answer::InfrastructureFailed(why), true) => {
-                self.park(rank, why.clone());
-                return Ok(());
-            }
+        match (answer, is_under_way) {
+            (Answer::InfrastructureFailed(why), true) => self.park(rank, why),
             (Answer::Unreviewed { why, review }, true) => {
-                self.spend_on_gates(std::slice::from_ref(review));
-                self.last_attempt(rank)
-                    .unreviewed
-                    .push(review.as_ref().clone());
-                self.park(rank, why.clone());
-                return Ok(());
+                self.spend_on_gates(std::slice::from_ref(&review));
+                self.last_attempt(rank).unreviewed.push(*review);
+                self.park(rank, why);
             }
-            (_, _) => {}
+            (answer, _) => match self.pending_stops.get(&rank) {
+                Some(&pending) => self.finish_stopped_attempt(now, rank, pending, answer)?,
+                None => self.take_step(now, rank, answer)?,
+            },
         }
-        if let Some(&pending) = self.pending_stops.get(&rank) {
-            return self.finish_stopped_attempt(now, rank, pending, answer);
+        Ok(())
+    }
+
+    /// The task whose attempt an answer is for; what stands in the way where that is not under way.
+    fn rank_under_way(&self, task: &TaskId, attempt: AttemptNumber) -> Result<TaskIndex, String> {
+        let rank = self.ranks.get(task).ok_or("no task has that id")?;
+        let under_way = self.attempt_number(*rank);
+        if under_way == attempt {
+            Ok(*rank)
+        } else {
+            Err(format!("attempt {under_way} is under way"))
         }
+    }
+
+    fn take_step(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        answer: Answer,
+    ) -> Result<(), IllegalInput> {
         match (&self.states[rank], answer) {
             (
                 State::Preparing,
@@ -63,15 +71,12 @@ impl Scheduler {
                     worktree,
                 },
             ) => {
-                self.prepared(
-                    now,
-                    rank,
-                    Place {
-                        branch,
-                        base,
-                        worktree,
-                    },
-                );
+                let place = Place {
+                    branch,
+                    base,
+                    worktree,
+                };
+                self.prepared(now, rank, place);
             }
             (State::Preparing, Answer::PrepareRefused(refusal)) => {
                 self.prepare_refused(now, rank, refusal)
@@ -111,7 +116,7 @@ impl Scheduler {
             }
             (state, answer) => {
                 return Err(IllegalInput {
-                    what: format!("the answer `{answer:?}` for `{task}`"),
+                    what: format!("the answer `{answer:?}` for `{}`", self.id(rank)),
                     stands: format!("it is {}", state.as_str()),
                 });
             }
@@ -185,7 +190,7 @@ impl Scheduler {
     }
 
     /// Reviewers are agents as well.
-    fn spend_on_gates(&mut self, gates: &[GateResult]) {
+    pub(super) fn spend_on_gates(&mut self, gates: &[GateResult]) {
         for gate in gates {
             if let Some(tokens) = gate.tokens {
                 self.tokens = self.tokens.saturating_add(tokens.total());
@@ -278,139 +283,6 @@ impl Scheduler {
             holds: proof.holds(),
             strength: proof.rests_on(),
         }));
-    }
-
-    pub(super) fn tell_commit(&mut self, rank: TaskIndex, commit: &CommitId) {
-        let task = self.id(rank);
-        let record = self.last_attempt(rank);
-        record.commit = Some(commit.clone());
-        let branch = record
-            .place
-            .as_ref()
-            .map(|place| place.branch.clone())
-            .unwrap_or_default();
-        self.effects.push(Effect::Tell(Event::CommitCreated {
-            task,
-            commit: commit.clone(),
-            branch,
-        }));
-    }
-
-    /// What was seen of the tree that the hooks made stands in place of what was seen before.
-    pub(super) fn take_proof_of_commit(&mut self, rank: TaskIndex, proof: Option<Box<Proof>>) {
-        if let Some(mut proof) = proof {
-            self.spend_on_gates(&proof.gates);
-            // What was spent before on the work of the attempt stays spent.
-            let before = self
-                .last_attempt(rank)
-                .proof
-                .take()
-                .map(|proof| proof.gates)
-                .unwrap_or_default();
-            proof.gates.splice(
-                0..0,
-                before
-                    .into_iter()
-                    .filter(|gate| gate.tokens.is_some() || gate.cost_usd.is_some()),
-            );
-            self.last_attempt(rank).proof = Some(*proof);
-        }
-    }
-
-    fn committed(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.tell_commit(rank, &commit);
-        if self.wants_refactor(rank) && !self.may_ask_again(rank) {
-            let dropped = Some("the service behind its agent refused meanwhile".to_owned());
-            self.effects.push(Effect::Tell(Event::RefactorEnded {
-                task,
-                commit: commit.clone(),
-                dropped,
-            }));
-            self.finish_attempt(now, rank, commit);
-        } else if self.wants_refactor(rank) {
-            let timeout_ms = self.timeout_ms(rank);
-            self.set_state(
-                rank,
-                State::Refactoring {
-                    commit: commit.clone(),
-                },
-            );
-            self.effects.push(Effect::Refactor {
-                task,
-                attempt,
-                commit,
-                timeout_ms,
-            });
-        } else {
-            self.finish_attempt(now, rank, commit);
-        }
-    }
-
-    /// A run that stops starts no further agent, nor does a task that has spent its budget.
-    fn wants_refactor(&self, rank: TaskIndex) -> bool {
-        let is_wanted = self.limits.refactor == Refactor::On && self.phase(rank) == Phase::Green;
-        is_wanted && self.stop_reason.is_none() && !self.is_over_budget(rank)
-    }
-
-    fn refactored(&mut self, now: Timestamp, rank: TaskIndex, refactored: Refactored) {
-        let commit = refactored.commit.clone();
-        self.note_refactored(now, rank, refactored);
-        self.finish_attempt(now, rank, commit);
-    }
-
-    pub(super) fn note_refactored(
-        &mut self,
-        now: Timestamp,
-        rank: TaskIndex,
-        refactored: Refactored,
-    ) {
-        if let Some(proof) = &refactored.proof {
-            self.spend_on_gates(&proof.gates);
-        }
-        if let Some(report) = &refactored.report {
-            self.spend(report);
-            self.note_refusal(now, rank, report);
-        }
-        let (task, commit, dropped) = (
-            self.id(rank),
-            refactored.commit.clone(),
-            refactored.dropped.clone(),
-        );
-        self.effects.push(Effect::Tell(Event::RefactorEnded {
-            task,
-            commit: commit.clone(),
-            dropped,
-        }));
-        let record = self.last_attempt(rank);
-        record.commit = Some(commit);
-        record.refactor = Some(refactored);
-    }
-
-    /// Gives the worktree back and has the commit landed, or held.
-    fn finish_attempt(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.effects.push(Effect::Release {
-            task,
-            attempt,
-            keep: Keep::Nothing,
-        });
-        if self.phase(rank) == Phase::Red || self.limits.landing == crate::Landing::Off {
-            self.held(now, rank, commit);
-        } else {
-            self.set_state(rank, State::Landing { commit });
-            self.landing.push_back(rank);
-        }
-    }
-
-    fn held(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
-        self.set_state(rank, State::Held { commit });
-        self.end_attempt_well(now, rank);
-        if self.phase(rank) != Phase::Red {
-            let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
-            self.write_status(backlog_id, Status::Review);
-        }
-        self.ready_dependants(rank);
     }
 
     pub(super) fn end_landing(&mut self) {

@@ -33,37 +33,21 @@ const NO_TESTS: i32 = 5;
 pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
     let RedWork { base, after, .. } = *work;
     let proof = with_rerun(base, after, work.rerun);
+    let can_not_run = |proof: Proof, reason: Reason, why: &str, seen: &TestReport| {
+        refused(proof, Failure::RedCannotRun, reason, why, seen, &[])
+    };
     if let Some(why) = command_failed(after) {
-        return refused(
-            proof,
-            Failure::RedCannotRun,
-            Reason::CannotRun,
-            &why,
-            after,
-            &[],
-        );
+        return can_not_run(proof, Reason::CannotRun, &why, after);
     }
     if let Some(why) = base_cannot_run(base, after) {
         let why = format!("the tests can't be run where RED started, without its work: {why}");
-        return refused(
-            proof,
-            Failure::RedCannotRun,
-            Reason::CannotRun,
-            &why,
-            base,
-            &[],
-        );
+        return can_not_run(proof, Reason::CannotRun, &why, base);
     }
     let mistakes = mistakes_in(work.test_files, base, after);
     if !mistakes.is_empty() {
         let why = "new tests fail by a mistake of their own, which no implementation mends";
-        let (failure, reason) = (Some(Failure::RedCannotRun), Some(Reason::TestMistake));
-        return Proof {
-            failure,
-            reason,
-            evidence: mistakes_evidence(why, &mistakes),
-            ..proof
-        };
+        let evidence = mistakes_evidence(why, &mistakes);
+        return with_failure(proof, Reason::TestMistake, evidence);
     }
     let errors: Vec<&LoadError> = after
         .load_errors
@@ -78,24 +62,10 @@ pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
         && after.end == CommandEnd::Exited(Some(NO_TESTS))
     {
         let why = "the test command found no tests";
-        return refused(
-            proof,
-            Failure::RedCannotRun,
-            Reason::NoTestsFound,
-            why,
-            after,
-            &[],
-        );
+        return can_not_run(proof, Reason::NoTestsFound, why, after);
     }
     if let Some(why) = cannot_run(after) {
-        return refused(
-            proof,
-            Failure::RedCannotRun,
-            Reason::CannotRun,
-            &why,
-            after,
-            &[],
-        );
+        return can_not_run(proof, Reason::CannotRun, &why, after);
     }
     if after.detail == Detail::ExitStatusOnly {
         return by_exit_status(proof, base, after, strictness);
@@ -176,7 +146,7 @@ fn new_tests_fail(
 /// The new tests, or something else, can't be built or loaded. That is right when all errors are in RED's test files
 /// and name items of the project that are missing, and everything else is as it was.
 fn does_not_load(
-    mut proof: Proof,
+    proof: Proof,
     work: &RedWork<'_>,
     errors: &[&LoadError],
     strictness: Strictness,
@@ -191,54 +161,23 @@ fn does_not_load(
     let (new, elsewhere): (Vec<&LoadError>, Vec<&LoadError>) =
         errors.iter().partition(|error| is_new_test(error));
     if !elsewhere.is_empty() {
-        proof.failure = Some(Failure::RedCannotRun);
-        proof.reason = Some(Reason::ErrorOutsideNewTests);
-        proof.evidence = load_evidence(
-            "something else than the new tests can't be built or loaded",
-            &elsewhere,
-        );
-        return proof;
+        let why = "something else than the new tests can't be built or loaded";
+        let evidence = load_evidence(why, &elsewhere);
+        return with_failure(proof, Reason::ErrorOutsideNewTests, evidence);
     }
-    let mistakes: Vec<&LoadError> = new
-        .iter()
-        .copied()
-        .filter(|error| error.cause == LoadCause::Other)
-        .collect();
+    let is_mistake = |error: &&LoadError| error.cause == LoadCause::Other;
+    let mistakes: Vec<&LoadError> = new.iter().copied().filter(is_mistake).collect();
     if !mistakes.is_empty() {
-        proof.failure = Some(Failure::RedCannotRun);
-        proof.reason = Some(Reason::NewTestsDoNotLoad);
-        proof.evidence = load_evidence(
-            "the new tests can't be loaded, and not for a missing implementation",
-            &mistakes,
-        );
-        return proof;
+        let why = "the new tests can't be loaded, and not for a missing implementation";
+        let evidence = load_evidence(why, &mistakes);
+        return with_failure(proof, Reason::NewTestsDoNotLoad, evidence);
     }
-    // Tests in files that do not load yet are gone for now; whether GREEN brings them back is judged there.
-    proof.regressions = match work.without_tests {
-        Some(without) => counted(base, without).regressions,
-        None => Vec::new(),
-    };
-    let still_run = base
-        .names(TestOutcome::Passed)
-        .filter(|name| {
-            after
-                .tests
-                .get(*name)
-                .is_some_and(|outcome| *outcome != TestOutcome::Passed)
-        })
-        .filter(|name| !proof.flaky.iter().any(|flaky| flaky == name));
-    proof.regressions.extend(still_run.map(ToOwned::to_owned));
+    let mut proof = with_broken(proof, work);
     if !proof.regressions.is_empty() {
         let broken = proof.regressions.clone();
         let reason = worst(&broken, work.without_tests.unwrap_or(after));
-        return refused(
-            proof,
-            Failure::Regression,
-            reason,
-            "tests that passed before do not now",
-            after,
-            &broken,
-        );
+        let why = "tests that passed before do not now";
+        return refused(proof, Failure::Regression, reason, why, after, &broken);
     }
     proof.unloaded = unloaded_files(&new, work.test_files);
     let is_test =
@@ -257,14 +196,8 @@ fn does_not_load(
         .count();
     if passing > 0 && strictness == Strictness::Strict {
         let why = "some new tests pass without an implementation";
-        return refused(
-            proof,
-            Failure::RedPassed,
-            Reason::SomePassed,
-            why,
-            after,
-            &[],
-        );
+        let (failure, reason) = (Failure::RedPassed, Reason::SomePassed);
+        return refused(proof, failure, reason, why, after, &[]);
     }
     // What can't be loaded, file by file and for what is missing, is as good as tests that fail by name.
     (proof.seen_failing, proof.strength) = (true, Strength::PerTest);
@@ -272,6 +205,37 @@ fn does_not_load(
         .notes
         .extend(new.iter().take(5).map(|error| not_there_yet(error)));
     proof
+}
+
+fn with_failure(proof: Proof, reason: Reason, evidence: String) -> Proof {
+    Proof {
+        failure: Some(Failure::RedCannotRun),
+        reason: Some(reason),
+        evidence,
+        ..proof
+    }
+}
+
+/// Names what passed before and does not now. Tests in files that do not load yet are gone for now; whether GREEN brings
+/// them back is judged there.
+fn with_broken(proof: Proof, work: &RedWork<'_>) -> Proof {
+    let (base, after) = (work.base, work.after);
+    let mut regressions = work
+        .without_tests
+        .map_or_else(Vec::new, |without| counted(base, without).regressions);
+    let does_not_pass = |name: &&str| {
+        let outcome = after.tests.get(*name);
+        outcome.is_some_and(|outcome| *outcome != TestOutcome::Passed)
+    };
+    let broken = base
+        .names(TestOutcome::Passed)
+        .filter(does_not_pass)
+        .filter(|name| !proof.flaky.iter().any(|flaky| flaky == name));
+    regressions.extend(broken.map(ToOwned::to_owned));
+    Proof {
+        regressions,
+        ..proof
+    }
 }
 
 /// The files that can't be loaded; where an error names none, it may be any of RED's.

@@ -1,11 +1,13 @@
 //! One case for every rule.
 
+mod rules;
+
 use super::*;
 use crate::{CommandEnd, Coverage, Failure, LoadCause, LoadError, Proof, Reason};
 use std::collections::BTreeMap;
 
 /// `+name` passed, `-name` failed, `~name` was skipped.
-pub(super) fn report(tests: &str) -> TestReport {
+fn report(tests: &str) -> TestReport {
     let outcome = |word: &str| match word.as_bytes()[0] {
         b'+' => TestOutcome::Passed,
         b'-' => TestOutcome::Failed,
@@ -25,7 +27,7 @@ pub(super) fn report(tests: &str) -> TestReport {
     }
 }
 
-pub(super) fn exit(code: i32) -> TestReport {
+fn exit(code: i32) -> TestReport {
     TestReport {
         end: CommandEnd::Exited(Some(code)),
         detail: Detail::ExitStatusOnly,
@@ -59,7 +61,7 @@ fn red(base: &TestReport, after: &TestReport, strictness: Strictness) -> Proof {
 }
 
 /// The suite fails to load: `+file` because an item is missing, `-file` for another reason.
-pub(super) fn unloadable(tests: &str, files: &str) -> TestReport {
+fn unloadable(tests: &str, files: &str) -> TestReport {
     let load_errors = files.split_whitespace().map(|word| LoadError {
         cause: if word.starts_with('+') {
             LoadCause::MissingItem

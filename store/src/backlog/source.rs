@@ -1,5 +1,7 @@
 //! Where a backlog is: found by looking, or named; read whole, written under a lock.
 
+mod current_tag;
+
 use super::change::{self, FieldNames};
 use super::document::{Document, Tree};
 use super::file_lock::FileLock;
@@ -141,21 +143,6 @@ impl BacklogSource {
             return yaml::document(&self.path, text);
         }
         Document::parse(text.to_owned()).map_err(|error| error.of_file(&self.path))
-    }
-
-    /// The tag that Task Master's state and configuration name as current.
-    fn current_tag(&self) -> Option<Tag> {
-        let home = self.path.parent()?.parent()?;
-        let field = |file: &str, path: &[&str]| -> Option<Tag> {
-            let json: serde_json::Value =
-                serde_json::from_slice(&tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?)
-                    .ok()?;
-            let value = path.iter().try_fold(&json, |place, name| place.get(name))?;
-            value.as_str().filter(|tag| !tag.is_empty()).map(Tag::from)
-        };
-        field("state.json", &["currentTag"])
-            .or_else(|| field("state.json", &["activeTag"]))
-            .or_else(|| field("config.json", &["global", "defaultTag"]))
     }
 
     /// Writes statuses, all or none, and touches nothing else but `updatedAt` where a stamp is given.
@@ -354,38 +341,6 @@ impl BacklogSource {
             answers.push(change::apply(place, root, change).map_err(refused)?);
         }
         Ok(answers)
-    }
-
-    /// Makes a tag the current one, for Task Master too; what else its state holds stays.
-    ///
-    /// # Errors
-    /// The file has no such tag, or the state can't be written.
-    pub fn use_tag(&self, tag: &Tag) -> Result<(), BacklogError> {
-        self.read(&ReadOptions {
-            tag: Some(tag.clone()),
-            ..ReadOptions::default()
-        })?;
-        let home = self
-            .path
-            .parent()
-            .and_then(Path::parent)
-            .filter(|home| home.ends_with(".taskmaster"));
-        let why = "only a backlog in `.taskmaster/tasks/` has a current tag; use `--tag`";
-        let home = home.ok_or_else(|| BacklogError::Refused {
-            path: self.path.clone(),
-            refusal: Refusal::NoPlace(why),
-        })?;
-        let path = home.join("state.json");
-        let text = match tm_untrusted::read_own(&path, MOST_BYTES) {
-            Ok(bytes) => String::from_utf8(bytes)
-                .map_err(|_| BacklogError::syntax(&path, "it is not UTF-8"))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}\n".to_owned(),
-            Err(source) => return Err(BacklogError::Read { path, source }),
-        };
-        let document = Document::parse(text).map_err(|error| error.of_file(&path))?;
-        let mut root = Tree::of(&document);
-        root.set(&document, "currentTag", Tree::text(tag.as_str()));
-        replace(&path, &root.write(&document))
     }
 
     fn set_in_folder(&self, changes: &[StatusChange]) -> Result<Vec<StatusOutcome>, BacklogError> {

@@ -11,20 +11,19 @@ mod error;
 mod folder;
 mod manifest;
 mod place;
+mod prepared_place;
 mod removal;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 
 pub use error::{Error, SetupEnd, SetupFailed};
+pub use prepared_place::{PreparedPlace, Role, Untracked};
 
 pub(crate) use commands::CommandPlace;
-use folder::Folder;
 use manifest::{Manifest, hexadecimal};
 use sha2::{Digest as _, Sha256};
 use snapshot::{Snapshot, Wanted};
-use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -32,10 +31,6 @@ use tm_config::{CommandLine, Commands, Worktree};
 use tm_executors::engine::Executor;
 use tm_executors::environment::EnvironmentRules;
 use tm_worktrees::{PathPatterns, Repository};
-
-/// Lists what in a checkout is in no commit, ignored or not, from its root; a folder of which nothing is tracked is one
-/// path.
-pub type Untracked = Arc<dyn Fn() -> Result<Vec<PathBuf>, tm_worktrees::Error> + Send + Sync>;
 
 /// What a run makes its checkouts ready with.
 #[derive(Clone, Debug)]
@@ -68,30 +63,6 @@ pub struct PreparationBasis {
     pub environment: EnvironmentRules,
     /// Where commands are written down while they run.
     pub executor: Executor,
-}
-
-/// Who works in a checkout.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Role {
-    /// An agent: it finds links where the settings say so.
-    Agent,
-    /// tm, which judges: everything is a copy.
-    Judge,
-}
-
-/// A checkout of tm's own that is to be made ready. Everything in it that is untracked is tm's to throw away.
-#[derive(Clone)]
-pub struct PreparedPlace {
-    /// Its root.
-    pub folder: PathBuf,
-    /// Who works there.
-    pub role: Role,
-    /// The file for what the commands print.
-    pub log: PathBuf,
-    /// What is untracked there.
-    pub untracked: Untracked,
-    /// Variables of the place, for the commands.
-    pub variables: Vec<(OsString, OsString)>,
 }
 
 /// What is known of one checkout; nothing is prepared in a new one.
@@ -139,16 +110,6 @@ impl PrepareReport {
     }
 }
 
-impl fmt::Debug for PreparedPlace {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("PreparedPlace")
-            .field("folder", &self.folder)
-            .field("role", &self.role)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Preparation {
     /// Copies what worktrees need out of the user's checkout, before any agent runs; a run that is taken up again finds
     /// the copies that it began with.
@@ -164,23 +125,17 @@ impl Preparation {
             environment,
             executor,
         } = basis;
-        let (setup_when, caches) = (
-            PathPatterns::new(&settings.setup_when)?,
-            PathPatterns::new(&settings.cache)?,
-        );
-        let (copy, link) = (&settings.copy, &settings.link);
         let wanted = Wanted {
             repository: &repository,
-            copy,
-            link,
+            copy: &settings.copy,
+            link: &settings.link,
             own_folders: &own_folders,
         };
-        let snapshot = Snapshot::begin(&wanted, &folder)?;
         let shared = Shared {
+            setup_when: PathPatterns::new(&settings.setup_when)?,
+            caches: PathPatterns::new(&settings.cache)?,
+            snapshot: Snapshot::begin(&wanted, &folder)?,
             settings,
-            setup_when,
-            caches,
-            snapshot,
             environment,
             executor,
         };
@@ -215,7 +170,18 @@ impl Preparation {
     }
 
     /// Returns what a cleaning of a checkout leaves, of what is untracked there: what is prepared, and the caches.
-    pub fn kept(&self, state: &Prepared, untracked: &[PathBuf]) -> Vec<PathBuf> {
+    ///
+    /// # Errors
+    /// What is untracked can't be listed.
+    pub fn kept(
+        &self,
+        state: &Prepared,
+        untracked: impl FnOnce() -> Result<Vec<PathBuf>, tm_worktrees::Error>,
+    ) -> Result<Vec<PathBuf>, tm_worktrees::Error> {
+        if !self.has_caches() {
+            return Ok(state.places().map(Path::to_owned).collect());
+        }
+        let untracked = untracked()?;
         let caches = untracked
             .iter()
             .filter(|path| self.shared.caches.covers(path))
@@ -227,12 +193,8 @@ impl Preparation {
             .cache
             .iter()
             .map(|pattern| PathBuf::from(pattern.trim_matches('/')));
-        state
-            .places()
-            .map(Path::to_owned)
-            .chain(caches)
-            .chain(deeper)
-            .collect()
+        let prepared = state.places().map(Path::to_owned);
+        Ok(prepared.chain(caches).chain(deeper).collect())
     }
 
     /// Tells why a checkout is not ready, if so. What was added to the prepared folders is removed.
@@ -307,16 +269,13 @@ impl Preparation {
             return Ok(());
         }
         let shared = &self.shared;
-        let (limit, environment) = (shared.settings.setup_timeout, &shared.environment);
-        let executor = &shared.executor;
-        let (folder, log, variables) = (&place.folder, &place.log, &place.variables);
         CommandPlace {
-            folder,
-            log,
-            limit,
-            environment,
-            executor,
-            variables,
+            folder: &place.folder,
+            log: &place.log,
+            limit: shared.settings.setup_timeout,
+            environment: &shared.environment,
+            executor: &shared.executor,
+            variables: &place.variables,
         }
         .run_all(commands)
         .await
@@ -343,7 +302,7 @@ impl Shared {
         manifest: &Manifest,
     ) -> Result<Option<Unprepared>, Error> {
         let reading = |source| Error::file("read", &place.folder)(source);
-        let folder = open(place)?;
+        let folder = place.open()?;
         let differences = manifest
             .differences(&folder, &self.caches)
             .map_err(reading)?;
@@ -367,7 +326,7 @@ impl Shared {
     /// Throws away everything untracked but caches, and puts the copies in.
     fn renew(&self, place: &PreparedPlace) -> Result<(), Error> {
         let untracked = (place.untracked)()?;
-        removal::remove(&open(place)?, &untracked, &self.caches)
+        removal::remove(&place.open()?, &untracked, &self.caches)
             .map_err(Error::file("clean", &place.folder))?;
         self.snapshot.put_into(&place.folder, place.role)
     }
@@ -378,7 +337,7 @@ impl Shared {
             return Ok(Manifest::default());
         }
         let untracked = (place.untracked)()?;
-        Manifest::take(&open(place)?, &untracked, &self.caches)
+        Manifest::take(&place.open()?, &untracked, &self.caches)
             .map_err(Error::file("read", &place.folder))
     }
 }
@@ -394,8 +353,16 @@ fn commands(commands: Option<&Commands>) -> &[CommandLine] {
     commands.map_or(&[], Commands::all)
 }
 
-fn open(place: &PreparedPlace) -> Result<Folder, Error> {
-    Folder::open(&place.folder).map_err(Error::file("open", &place.folder))
+/// Does what waits for the disk away from the loop.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(Error::BrokenOff {
+            why: error.to_string(),
+        }),
+    }
 }
 
 /// The untracked part of what is at a path.
@@ -411,16 +378,4 @@ fn untracked_at(path: &Path, untracked: &[PathBuf]) -> Vec<PathBuf> {
         .filter(|untracked| untracked.starts_with(path))
         .cloned()
         .collect()
-}
-
-/// Does what waits for the disk away from the loop.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => Err(Error::BrokenOff {
-            why: error.to_string(),
-        }),
-    }
 }

@@ -1,5 +1,6 @@
 //! Checkouts of a real repository, made ready by real commands, and what those who work there do to them.
 
+use super::folder::Folder;
 use super::*;
 use rustix::fs::{FileType, Mode, mknodat};
 use std::fs::{self, File, FileTimes};
@@ -102,6 +103,13 @@ impl Scene {
     }
 }
 
+/// What a cleaning of a checkout leaves.
+fn kept(preparation: &Preparation, checkout: &Checkout, untracked: &[PathBuf]) -> Vec<PathBuf> {
+    let untracked = || Ok(untracked.to_vec());
+    let kept = preparation.kept(&checkout.state, untracked);
+    kept.expect("nothing has to be listed")
+}
+
 impl Checkout {
     fn path(&self, path: &str) -> PathBuf {
         self.place.folder.join(path)
@@ -187,10 +195,7 @@ async fn commands_run_once_and_again_when_the_named_files_differ() {
         other.prepare(&preparation, "lock 2").await,
         Some(Unprepared::New)
     );
-    assert_eq!(
-        preparation.kept(&judge.state, &[]),
-        [Path::new("node_modules")]
-    );
+    assert_eq!(kept(&preparation, &judge, &[]), [Path::new("node_modules")]);
 }
 
 #[tokio::test]
@@ -204,7 +209,7 @@ async fn without_settings_nothing_is_prepared_and_other_files_change_nothing() {
         Some(Unprepared::New)
     );
     assert_eq!(judge.prepare(&preparation, "lock 2").await, None);
-    assert!(!judge.path("node_modules").exists() && preparation.kept(&judge.state, &[]).is_empty());
+    assert!(!judge.path("node_modules").exists() && kept(&preparation, &judge, &[]).is_empty());
     assert!(
         !scene.folder.path().join("run").exists(),
         "nothing was copied"
@@ -354,7 +359,7 @@ async fn caches_stay_whoever_wrote_there_and_whatever_is_made_again() {
     );
     assert!(judge.path("target/debug/x").exists() && judge.path("node_modules/.cache/x").exists());
     let untracked = ["target", "node_modules", "other"].map(PathBuf::from);
-    let kept = preparation.kept(&judge.state, &untracked);
+    let kept = kept(&preparation, &judge, &untracked);
     assert!(
         untracked[..2].iter().all(|path| kept.contains(path)) && !kept.contains(&untracked[2]),
         "{kept:?}"
@@ -406,7 +411,7 @@ async fn a_command_that_fails_is_named_with_its_last_lines_and_leaves_nothing() 
         "{words}"
     );
     assert!(!scene.folder.path().join("late").exists());
-    assert!(preparation.kept(&judge.state, &[]).is_empty());
+    assert!(kept(&preparation, &judge, &[]).is_empty());
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 //!
 //! Knows nothing of what was proven: a history changes no tree, and what can't be kept is told and costs nothing.
 
-use super::commit::one_line;
 use super::context::StepContext;
+use super::message::one_line;
 use super::trailers::{is_of_tm, without_words_of_ours};
 use crate::audit::MADE_IN;
 use crate::step_error::StepError;

@@ -8,6 +8,7 @@ mod history;
 mod kept;
 mod land;
 mod merge;
+mod message;
 mod prepare;
 mod prove;
 mod refactor;

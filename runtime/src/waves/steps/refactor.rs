@@ -3,9 +3,10 @@
 //! Nothing that goes wrong here costs GREEN its work: whatever is not kept is put aside, and GREEN's commit stands.
 
 use super::agent::command;
-use super::commit::{Committed, Proven, REFACTOR, committed};
+use super::commit::{Committed, Proven, committed};
 use super::context::{StepContext, StepDone};
 use super::gates::{Gated, gated};
+use super::message::REFACTOR;
 use super::prepare::worktree_or_lost;
 use super::prove::work;
 use super::words;
@@ -29,6 +30,16 @@ struct Outcome {
     proof: Option<Proof>,
     /// The new commit, or why there is none.
     kept: Result<CommitId, String>,
+}
+
+impl Outcome {
+    const fn dropped(report: Option<AgentReport>, why: String) -> Self {
+        Self {
+            report,
+            proof: None,
+            kept: Err(why),
+        }
+    }
 }
 
 pub(crate) async fn refactor(
@@ -117,11 +128,7 @@ async fn after_interruption(brief: &StepContext, worktree: &Worktree) -> Outcome
         Ok(command) => adopt_attempt(command, orders, |_| {}).await.ok(),
         Err(_unknown) => None,
     };
-    Outcome {
-        report,
-        proof: None,
-        kept: Err("it was interrupted".to_owned()),
-    }
+    Outcome::dropped(report, "it was interrupted".to_owned())
 }
 
 /// Whoever takes the run up starts the agent anew, and takes it for none that was interrupted.
@@ -140,82 +147,62 @@ async fn improve(
     measurements: &TestResultCache,
 ) -> Result<Outcome, StepError> {
     let nothing = |trouble: StepError| {
-        let kept = Err(trouble.clone().into());
         if trouble.is_of_surroundings() {
             Err(trouble)
         } else {
-            Ok(Outcome {
-                report: None,
-                proof: None,
-                kept,
-            })
+            Ok(Outcome::dropped(None, trouble.into()))
         }
     };
-    let command = match command(
-        brief,
-        worktree.path(),
-        timeout_ms,
-        Prompt::Refactor,
-        Vec::new(),
-    )
-    .await
-    {
+    let (place, none) = (worktree.path(), Vec::new());
+    let command = match command(brief, place, timeout_ms, Prompt::Refactor, none).await {
         Ok(command) => command,
         Err(trouble) => return nothing(trouble),
     };
-    let report = match brief
-        .run_agent(Start::New, command, orders, |progress| {
-            brief.tell_agent(progress)
-        })
-        .await
-    {
+    let tell = |progress| brief.tell_agent(progress);
+    let report = match brief.run_agent(Start::New, command, orders, tell).await {
         Ok(report) => report,
         Err(trouble) => return nothing(trouble),
     };
     let verdict = judge_agent(&report);
     let report = Some(report);
-    match verdict {
-        AgentVerdict::WorthProving => {}
-        AgentVerdict::Interrupted => {
+    let why = match verdict {
+        AgentVerdict::WorthProving => {
             return Ok(Outcome {
                 report,
-                proof: None,
-                kept: Err("the run was stopped".to_owned()),
+                ..of_work(brief, worktree, commit, measurements).await
             });
         }
+        AgentVerdict::Interrupted => "the run was stopped".to_owned(),
         AgentVerdict::Failed {
             failure, evidence, ..
-        } => {
-            return Ok(Outcome {
-                report,
-                proof: None,
-                kept: Err(format!("{failure}: {evidence}")),
-            });
-        }
-    }
-    Ok(match judged(brief, worktree, commit, measurements).await {
+        } => format!("{failure}: {evidence}"),
+    };
+    Ok(Outcome::dropped(report, why))
+}
+
+/// Judges what the agent left, and keeps it where it holds.
+async fn of_work(
+    brief: &StepContext,
+    worktree: &Worktree,
+    commit: &CommitId,
+    measurements: &TestResultCache,
+) -> Outcome {
+    let (proof, kept) = match judged(brief, worktree, commit, measurements).await {
         Ok(proof) if proof.holds() => {
             let (proof, kept) = keep(brief, worktree, commit, proof, measurements).await;
-            Outcome {
-                report,
-                proof: Some(proof),
-                kept,
-            }
+            (Some(proof), kept)
         }
         Ok(proof) => {
             let why = in_a_line(&proof.evidence);
-            Outcome {
-                report,
-                proof: Some(proof),
-                kept: Err(why),
-            }
+            (Some(proof), Err(why))
         }
-        Err(trouble) => Outcome {
-            report,
-            proof: unreviewed(&trouble),
-            kept: Err(trouble.into()),
-        },
-    })
+        Err(trouble) => (unreviewed(&trouble), Err(trouble.into())),
+    };
+    Outcome {
+        report: None,
+        proof,
+        kept,
+    }
 }
 
 /// What a reviewer without a verdict spent stands where one with a verdict would.

@@ -1,6 +1,7 @@
 //! Changes to what the tasks of one tag depend on.
 
-use super::tasks::{Index, elements, find, id_of, is_there, number, spelled, subtasks};
+use super::fields::Index;
+use super::tasks::{elements, find, id_of, is_there, number, spelled, subtasks};
 use super::{Changed, FieldNames, Refusal, quoted};
 use crate::backlog::document::{Document, Tree};
 use serde_json::json;

@@ -4,6 +4,7 @@
 
 mod dependencies;
 mod field_names;
+mod fields;
 mod tags;
 mod tasks;
 #[cfg(test)]
@@ -203,7 +204,7 @@ pub(super) fn apply(
         Change::RemoveDependencies { edges } => {
             dependencies::remove_dependencies(document, list, edges)
         }
-        Change::SetFields { fields } => tasks::set_fields(document, list, fields),
+        Change::SetFields { fields } => fields::set_fields(document, list, fields),
         Change::MoveToTag { .. }
         | Change::AddTag { .. }
         | Change::RemoveTag { .. }

@@ -1,9 +1,7 @@
 //! One case for every rule about what surrounds the tests: what RED brought, links, RED again, tests that can't pass.
 
-use super::tests::{exit, report, unloadable};
 use super::*;
-use crate::{CommandEnd, Failure, Proof, Reason, TestMistake};
-use std::collections::BTreeMap;
+use crate::TestMistake;
 
 fn links(links: &[(&str, &str)]) -> BTreeMap<String, String> {
     links

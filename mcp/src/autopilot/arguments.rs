@@ -1,0 +1,171 @@
+//! What the tools of autopilot are called with.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tm_scheduler::RunId;
+use tm_scheduler::autopilot::TestCounts;
+
+/// A project.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Where {
+    /// The folder of the project; the server's own when not given.
+    #[serde(default)]
+    pub(crate) project_root: Option<String>,
+    /// The run; the current one when not given.
+    #[serde(default)]
+    pub(crate) run_id: Option<String>,
+}
+
+impl Where {
+    pub(crate) fn run(&self) -> Option<RunId> {
+        self.run_id.as_deref().map(RunId::from)
+    }
+}
+
+/// What to begin.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Start {
+    /// The task, such as `1`; its subtasks are worked on in order.
+    pub(super) task_id: String,
+    /// The folder of the project; the server's own when not given.
+    #[serde(default)]
+    pub(super) project_root: Option<String>,
+    /// The tag; the current one when not given.
+    #[serde(default)]
+    pub(super) tag: Option<String>,
+    /// The branch; one by the project's pattern when not given.
+    #[serde(default)]
+    pub(super) branch: Option<String>,
+    /// Tries at GREEN before the run is paused.
+    #[serde(default)]
+    pub(super) max_attempts: Option<u32>,
+    /// Start over an unfinished run, which is paused, and over open dependencies.
+    #[serde(default)]
+    pub(super) force: bool,
+    /// Start although the tests can't be run there, so that nothing can be proven.
+    #[serde(default)]
+    pub(super) allow_broken_base: bool,
+    /// Say what would be done, and do nothing.
+    #[serde(default)]
+    pub(super) dry_run: bool,
+    /// Branch and tries, in another place.
+    #[serde(default)]
+    pub(super) options: Option<StartOptions>,
+}
+
+/// Branch and tries.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StartOptions {
+    /// The branch.
+    #[serde(default)]
+    pub(super) branch: Option<String>,
+    /// Tries at GREEN before the run is paused.
+    #[serde(default)]
+    pub(super) max_attempts: Option<u32>,
+}
+
+/// Counts of tests as they are reported.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Counts {
+    /// Tests that passed.
+    #[serde(default)]
+    pub(super) passed: u64,
+    /// Tests that failed.
+    #[serde(default)]
+    pub(super) failed: u64,
+    /// Tests that were skipped.
+    #[serde(default)]
+    pub(super) skipped: u64,
+    /// Tests in all; the sum when not given.
+    #[serde(default)]
+    pub(super) total: Option<u64>,
+}
+
+impl From<Counts> for TestCounts {
+    fn from(counts: Counts) -> Self {
+        let sum = Self::of(counts.passed, counts.failed, counts.skipped);
+        Self {
+            total: counts.total.unwrap_or(sum.total),
+            ..sum
+        }
+    }
+}
+
+/// A phase that is reported on.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum PhaseName {
+    #[serde(alias = "RED")]
+    Red,
+    #[serde(alias = "GREEN")]
+    Green,
+}
+
+/// A report.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CompletePhase {
+    #[serde(flatten)]
+    pub(super) place: Where,
+    /// The phase; the one under way when not given.
+    #[serde(default)]
+    pub(super) phase: Option<PhaseName>,
+    /// The subtask; the one under way when not given.
+    #[serde(default)]
+    pub(super) subtask_id: Option<String>,
+    /// The counts that the test command printed.
+    #[serde(default)]
+    pub(super) test_results: Option<Counts>,
+    /// The coverage in percent.
+    #[serde(default)]
+    pub(super) coverage: Option<f64>,
+    /// Files that were changed; looked up when not given.
+    #[serde(default)]
+    pub(super) files: Vec<String>,
+}
+
+/// A commit.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Commit {
+    #[serde(flatten)]
+    pub(super) place: Where,
+    /// The subtask; the one under way when not given.
+    #[serde(default)]
+    pub(super) subtask_id: Option<String>,
+    /// Commit these files alone.
+    #[serde(default)]
+    pub(super) files: Vec<String>,
+    /// The words of the message; trailers are added.
+    #[serde(default, alias = "customMessage")]
+    pub(super) message: Option<String>,
+}
+
+/// The end of a run.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Finalize {
+    #[serde(flatten)]
+    pub(super) place: Where,
+    /// The counts of the whole suite; tm runs it when they are not given.
+    #[serde(default)]
+    pub(super) test_results: Option<Counts>,
+    /// The coverage in percent.
+    #[serde(default)]
+    pub(super) coverage: Option<f64>,
+}
+
+/// A run that is given up.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Abort {
+    #[serde(flatten)]
+    pub(super) place: Where,
+    /// Remove branch and state as well; the commits stay under `refs/tm/salvage/`.
+    #[serde(default)]
+    pub(super) cleanup: bool,
+}

@@ -1,0 +1,212 @@
+//! Computes the summary from the scheduler's state.
+
+use super::{AttemptSummary, ProofSummary, Summary, TaskSummary, TokensSummary, Totals, Verdict};
+use crate::cleaned::cleaned;
+use crate::compliance::tdd_summary;
+use crate::facts::RunFacts;
+use crate::lower_bound::lower_bound;
+use crate::moment::moment;
+use crate::walls::wall_summaries;
+use tm_scheduler::{
+    AttemptRecord, ClaimStatus, CommitId, Phase, Proof, ResultFile, RunStatus, Scheduler, State,
+    TaskId, TaskView,
+};
+
+/// Computes the summary. Its texts are safe to show, whoever wrote them, and so is every report that is made of it.
+pub fn summarize(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
+    cleaned(computed(scheduler, facts))
+}
+
+fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
+    let mut views: Vec<TaskView<'_>> = scheduler.tasks().collect();
+    views.sort_by(|left, right| left.placed.task.id.cmp(&right.placed.task.id));
+    let tasks: Vec<TaskSummary> = views.iter().map(task_summary).collect();
+    let waves = scheduler.plan().waves();
+    Summary {
+        version: 1,
+        run_id: facts.run_id.to_string(),
+        status: scheduler
+            .ended()
+            .map_or("running", RunStatus::as_str)
+            .to_owned(),
+        exit_code: scheduler.ended().map(|status| scheduler.exit_code(status)),
+        tag: facts.tag.to_string(),
+        base_commit: facts.base_commit.to_string(),
+        integration_branch: facts.integration_branch.clone(),
+        integration_commit: facts.integration_commit.to_string(),
+        max_parallel: scheduler.limits().slots.get(),
+        dispatch: scheduler.limits().dispatch,
+        started_at: moment(facts.started_at),
+        ended_at: moment(facts.ended_at),
+        wall_ms: facts.ended_at.since(facts.started_at),
+        lower_bound_ms: lower_bound(&views, scheduler.limits().slots.get()),
+        waves: waves
+            .iter()
+            .map(|wave| {
+                wave.iter()
+                    .map(|placed| placed.task.id.to_string())
+                    .collect()
+            })
+            .collect(),
+        walls: wall_summaries(scheduler, facts.ended_at),
+        doubts: Vec::new(),
+        preflight: facts.preflight.clone(),
+        setups: facts.setups,
+        broken_by: scheduler.broken_by().map(ToOwned::to_owned),
+        tdd: tdd_summary(&views),
+        totals: totals(&tasks),
+        tasks,
+    }
+}
+
+fn task_summary(view: &TaskView<'_>) -> TaskSummary {
+    let task = &view.placed.task;
+    let last = view.attempts.last();
+    let place = last.and_then(|record| record.place.as_ref());
+    let blocked_by = match view.state {
+        State::Blocked { by } => by.iter().map(TaskId::to_string).collect(),
+        _ => Vec::new(),
+    };
+    let verdict = verdict(view);
+    TaskSummary {
+        id: task.id.to_string(),
+        title: task.title.clone(),
+        phase: task.phase,
+        pair: task.pair.as_ref().map(TaskId::to_string),
+        wave: view.placed.wave,
+        verdict,
+        state: view.state.as_str().to_owned(),
+        failure: match view.state {
+            State::Failed { failure } => Some(*failure),
+            _ => None,
+        },
+        reason: last
+            .filter(|record| record.failure.is_some())
+            .map(|record| record.evidence.clone()),
+        landed: matches!(view.state, State::Landed { .. }),
+        branch: place.map(|place| place.branch.clone()),
+        base_commit: place.map(|place| place.base.to_string()),
+        commit: view.state.commit().map(CommitId::to_string),
+        blocked_by,
+        dependencies: task.dependencies.iter().map(TaskId::to_string).collect(),
+        diffstat: None,
+        attempts: view
+            .attempts
+            .iter()
+            .map(|record| attempt_summary(record, task.phase))
+            .collect(),
+    }
+}
+
+fn verdict(view: &TaskView<'_>) -> Verdict {
+    match view.state {
+        State::Held { .. } | State::Landed { .. } => {
+            if view.attempts.last().and_then(claim) == Some(ClaimStatus::Partial) {
+                Verdict::Partial
+            } else {
+                Verdict::Pass
+            }
+        }
+        State::Failed { .. } => Verdict::Fail,
+        State::Blocked { .. } => Verdict::Blocked,
+        State::Waiting { .. }
+        | State::Ready
+        | State::Paused { .. }
+        | State::Preparing
+        | State::Running
+        | State::Proving
+        | State::Committing
+        | State::Refactoring { .. }
+        | State::Landing { .. }
+        | State::Skipped { .. } => Verdict::NotRun,
+    }
+}
+
+fn claim(record: &AttemptRecord) -> Option<ClaimStatus> {
+    match &record.report.as_ref()?.result {
+        ResultFile::Claimed(claim) => Some(claim.status),
+        ResultFile::Missing | ResultFile::Malformed(_) => None,
+    }
+}
+
+fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
+    let report = record.report.as_ref();
+    let (tokens, cost_usd) = record.spent();
+    let claim = claim(record).map_or("none", ClaimStatus::as_str);
+    AttemptSummary {
+        n: record.number.0,
+        agent: report
+            .map(|report| report.agent.clone())
+            .or_else(|| record.agent.as_ref().map(ToString::to_string)),
+        ended: report.map(|report| report.ended.as_str().to_owned()),
+        exit_code: report.and_then(|report| report.ended.exit_code()),
+        started_at: moment(record.started_at),
+        ended_at: record.ended_at.map(moment),
+        agent_started_at: report.map(|report| moment(report.started_at)),
+        agent_ended_at: report.map(|report| moment(report.ended_at)),
+        failure: record.failure,
+        evidence: record.failure.map(|_| record.evidence.clone()),
+        claim: claim.to_owned(),
+        resolution: record.resolution,
+        conflict_ahead: record.files_ahead().to_vec(),
+        differences: differences(record, phase),
+        noticed: report
+            .map(|report| report.noticed.clone())
+            .unwrap_or_default(),
+        proof: record.proof.as_ref().map(proof_summary),
+        unreviewed: record.unreviewed.clone(),
+        refactor: record.refactor.as_ref().map(|refactored| {
+            refactored
+                .dropped
+                .clone()
+                .unwrap_or_else(|| "kept".to_owned())
+        }),
+        tokens: tokens.map(|tokens| TokensSummary {
+            input: tokens.input,
+            output: tokens.output,
+        }),
+        cost_usd,
+    }
+}
+
+fn proof_summary(proof: &Proof) -> ProofSummary {
+    ProofSummary {
+        reason: proof.reason,
+        unloaded: proof.unloaded.clone(),
+        coverage: proof.coverage,
+        strength: proof.rests_on(),
+        waived: proof.waived.clone(),
+        baseline_failed: proof.baseline_failed,
+        new: proof.new.clone(),
+        passed: proof.passed,
+        failed: proof.failed,
+        regressions: proof.regressions.clone(),
+        flaky: proof.flaky.clone(),
+        notes: proof.notes.clone(),
+        gates: proof.gates.clone(),
+    }
+}
+
+fn differences(record: &AttemptRecord, phase: Phase) -> Vec<String> {
+    let result = record.report.as_ref().map(|report| &report.result);
+    match (result, &record.proof) {
+        (Some(ResultFile::Claimed(claim)), Some(proof)) => claim.differences(proof, phase),
+        (_, _) => Vec::new(),
+    }
+}
+
+fn totals(tasks: &[TaskSummary]) -> Totals {
+    let count = |verdict: Verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
+    let attempts = || tasks.iter().flat_map(|task| &task.attempts);
+    let tokens = attempts().filter_map(|attempt| attempt.tokens);
+    let costs = attempts().filter_map(|attempt| attempt.cost_usd);
+    Totals {
+        passed: count(Verdict::Pass),
+        partial: count(Verdict::Partial),
+        failed: count(Verdict::Fail),
+        blocked: count(Verdict::Blocked),
+        skipped: tasks.iter().filter(|task| task.is_skipped()).count(),
+        tokens: tokens.map(|tokens| tokens.input + tokens.output).sum(),
+        cost_usd: costs.reduce(|sum, more| sum + more),
+    }
+}

@@ -1,0 +1,135 @@
+//! The message of a commit: the words of the user's template or the task's title, and trailers that say what was proven.
+
+use super::blocking;
+use super::commit::Proven;
+use super::context::StepContext;
+use super::trailers::without_words_of_ours;
+use crate::conventional::{commit_type, scope};
+use crate::step_error::StepError;
+use tm_executors::testing::TestCommand;
+use tm_presets::CommitWords;
+use tm_scheduler::merging::Resolution;
+use tm_scheduler::{CommitId, Phase, TITLE};
+use tm_worktrees::{Error, HookedWork};
+
+/// The phase of a further commit that improves GREEN's code, as its trailer says it.
+pub(super) const REFACTOR: &str = "refactor";
+
+/// The words are the template's, else the task's title; the trailers say what was proven.
+pub(super) async fn message(
+    brief: &StepContext,
+    proven: &Proven,
+    on: &CommitId,
+) -> Result<String, StepError> {
+    let (repository, tree, on) = (
+        brief.setup.repository.clone(),
+        proven.tree.clone(),
+        on.clone(),
+    );
+    let inner = brief.clone();
+    let (changed, command) = blocking(move || {
+        Ok::<_, Error>((
+            repository.changed_files_to_tree(&on, &tree)?,
+            inner.command_of_work(&on, &tree)?,
+        ))
+    })
+    .await?;
+    let files: Vec<String> = changed.into_iter().map(|file| file.path).collect();
+    let templated = templated(brief, &files, proven.phase);
+    if proven.phase == REFACTOR {
+        let subject =
+            templated.unwrap_or_else(|| format!("Refactor: {}", one_line(&brief.planned.title)));
+        return Ok(format!(
+            "{subject}\n\n{}",
+            trailers(brief, REFACTOR, command.as_ref())
+        ));
+    }
+    let proof = brief
+        .record
+        .as_ref()
+        .and_then(|record| record.proof.as_ref());
+    let tests = proof.map_or_else(
+        || "none".to_owned(),
+        |proof| format!("{} passed, {} failed", proof.passed, proof.failed),
+    );
+    let coverage = proof.and_then(|proof| proof.coverage);
+    let coverage = coverage.map_or_else(String::new, |coverage| {
+        format!("Coverage: {:.1} %\n", coverage.after)
+    });
+    let subject = templated.unwrap_or_else(|| match brief.phase() {
+        Phase::Red => format!("Add tests for: {}", one_line(&brief.planned.title)),
+        Phase::Green | Phase::None => one_line(&brief.planned.title),
+    });
+    Ok(format!(
+        "{subject}\n\n{}Tests: {tests}\n{coverage}",
+        trailers(brief, proven.phase, command.as_ref())
+    ))
+}
+
+/// The words of the user's template; `None` without one. It was checked before the run, so where it fails on this task
+/// alone, tm's own words keep the work from being lost.
+fn templated(brief: &StepContext, files: &[String], phase: &str) -> Option<String> {
+    let template = brief.setup.settings.git.commit_template.as_deref()?;
+    let title = one_line(&brief.planned.title);
+    let kind = match phase {
+        REFACTOR => "refactor".to_owned(),
+        _ => commit_type(
+            files,
+            &title,
+            &brief.setup.settings.autopilot.default_commit_type,
+        ),
+    };
+    let words = CommitWords {
+        id: one_line(brief.id().as_str()),
+        description: brief.task.description.trim().to_owned(),
+        phase: phase.to_owned(),
+        r#type: kind,
+        scope: scope(files),
+        tag: one_line(brief.setup.header.tag.as_str()),
+        run: brief.setup.header.run_id.to_string(),
+        title,
+        files: files.to_vec(),
+    };
+    match tm_presets::commit_message(template, &words) {
+        Ok(text) => Some(without_words_of_ours(&text, "")),
+        Err(error) => {
+            tracing::warn!("failed to {error}");
+            None
+        }
+    }
+}
+
+fn trailers(brief: &StepContext, phase: &str, command: Option<&TestCommand>) -> String {
+    let header = &brief.setup.header;
+    let (task, tag) = (one_line(brief.id().as_str()), one_line(header.tag.as_str()));
+    let command = brief.command_trailers(command);
+    let resolution = brief.carried_over().map_or_else(String::new, |_| {
+        format!("{}: {}\n", Resolution::TRAILER, Resolution::Agent)
+    });
+    format!(
+        "Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{}{command}{resolution}",
+        header.run_id,
+        title(brief)
+    )
+}
+
+/// The trailer with the title, where the first line may be another one.
+fn title(brief: &StepContext) -> String {
+    let setup = &brief.setup;
+    if setup.settings.git.commit_template.is_none()
+        && !setup.repository.may_have_hooks(HookedWork::Commit)
+    {
+        return String::new();
+    }
+    format!("{TITLE}: {}\n", one_line(&brief.planned.title))
+}
+
+/// Text from a backlog can't add lines of its own to a message.
+pub(super) fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() {
+        "untitled".to_owned()
+    } else {
+        line
+    }
+}

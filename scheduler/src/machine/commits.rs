@@ -1,0 +1,141 @@
+//! What follows when proven work is a commit: it is improved, held or landed.
+
+use super::{Scheduler, State, TaskIndex};
+use crate::{
+    CommitId, Effect, Event, Keep, Landing, Phase, Proof, Refactor, Refactored, Status, Timestamp,
+};
+
+impl Scheduler {
+    pub(super) fn committed(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        self.tell_commit(rank, &commit);
+        if self.wants_refactor(rank) && !self.may_ask_again(rank) {
+            let dropped = Some("the service behind its agent refused meanwhile".to_owned());
+            self.effects.push(Effect::Tell(Event::RefactorEnded {
+                task,
+                commit: commit.clone(),
+                dropped,
+            }));
+            self.finish_attempt(now, rank, commit);
+        } else if self.wants_refactor(rank) {
+            let timeout_ms = self.timeout_ms(rank);
+            self.set_state(
+                rank,
+                State::Refactoring {
+                    commit: commit.clone(),
+                },
+            );
+            self.effects.push(Effect::Refactor {
+                task,
+                attempt,
+                commit,
+                timeout_ms,
+            });
+        } else {
+            self.finish_attempt(now, rank, commit);
+        }
+    }
+
+    /// What was seen of the tree that the hooks made stands in place of what was seen before.
+    pub(super) fn take_proof_of_commit(&mut self, rank: TaskIndex, proof: Option<Box<Proof>>) {
+        if let Some(mut proof) = proof {
+            self.spend_on_gates(&proof.gates);
+            // What was spent before on the work of the attempt stays spent.
+            let before = self
+                .last_attempt(rank)
+                .proof
+                .take()
+                .map(|proof| proof.gates)
+                .unwrap_or_default();
+            proof.gates.splice(
+                0..0,
+                before
+                    .into_iter()
+                    .filter(|gate| gate.tokens.is_some() || gate.cost_usd.is_some()),
+            );
+            self.last_attempt(rank).proof = Some(*proof);
+        }
+    }
+
+    pub(super) fn tell_commit(&mut self, rank: TaskIndex, commit: &CommitId) {
+        let task = self.id(rank);
+        let record = self.last_attempt(rank);
+        record.commit = Some(commit.clone());
+        let branch = record
+            .place
+            .as_ref()
+            .map(|place| place.branch.clone())
+            .unwrap_or_default();
+        self.effects.push(Effect::Tell(Event::CommitCreated {
+            task,
+            commit: commit.clone(),
+            branch,
+        }));
+    }
+
+    /// A run that stops starts no further agent, nor does a task that has spent its budget.
+    fn wants_refactor(&self, rank: TaskIndex) -> bool {
+        let is_wanted = self.limits.refactor == Refactor::On && self.phase(rank) == Phase::Green;
+        is_wanted && self.stop_reason.is_none() && !self.is_over_budget(rank)
+    }
+
+    pub(super) fn refactored(&mut self, now: Timestamp, rank: TaskIndex, refactored: Refactored) {
+        let commit = refactored.commit.clone();
+        self.note_refactored(now, rank, refactored);
+        self.finish_attempt(now, rank, commit);
+    }
+
+    pub(super) fn note_refactored(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        refactored: Refactored,
+    ) {
+        if let Some(proof) = &refactored.proof {
+            self.spend_on_gates(&proof.gates);
+        }
+        if let Some(report) = &refactored.report {
+            self.spend(report);
+            self.note_refusal(now, rank, report);
+        }
+        let (task, commit, dropped) = (
+            self.id(rank),
+            refactored.commit.clone(),
+            refactored.dropped.clone(),
+        );
+        self.effects.push(Effect::Tell(Event::RefactorEnded {
+            task,
+            commit: commit.clone(),
+            dropped,
+        }));
+        let record = self.last_attempt(rank);
+        record.commit = Some(commit);
+        record.refactor = Some(refactored);
+    }
+
+    /// Gives the worktree back and has the commit landed, or held.
+    fn finish_attempt(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
+        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        self.effects.push(Effect::Release {
+            task,
+            attempt,
+            keep: Keep::Nothing,
+        });
+        if self.phase(rank) == Phase::Red || self.limits.landing == Landing::Off {
+            self.held(now, rank, commit);
+        } else {
+            self.set_state(rank, State::Landing { commit });
+            self.landing.push_back(rank);
+        }
+    }
+
+    fn held(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
+        self.set_state(rank, State::Held { commit });
+        self.end_attempt_well(now, rank);
+        if self.phase(rank) != Phase::Red {
+            let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
+            self.write_status(backlog_id, Status::Review);
+        }
+        self.ready_dependants(rank);
+    }
+}

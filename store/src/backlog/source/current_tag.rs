@@ -1,0 +1,56 @@
+//! The tag that is current, as Task Master's own state and configuration name it.
+
+use super::{BacklogSource, replace};
+use crate::backlog::document::{Document, Tree};
+use crate::backlog::{BacklogError, MOST_BYTES, ReadOptions, Refusal};
+use std::path::Path;
+use tm_scheduler::Tag;
+
+impl BacklogSource {
+    /// The tag that Task Master's state and configuration name as current.
+    pub(super) fn current_tag(&self) -> Option<Tag> {
+        let home = self.path.parent()?.parent()?;
+        let field = |file: &str, path: &[&str]| -> Option<Tag> {
+            let json: serde_json::Value =
+                serde_json::from_slice(&tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?)
+                    .ok()?;
+            let value = path.iter().try_fold(&json, |place, name| place.get(name))?;
+            value.as_str().filter(|tag| !tag.is_empty()).map(Tag::from)
+        };
+        field("state.json", &["currentTag"])
+            .or_else(|| field("state.json", &["activeTag"]))
+            .or_else(|| field("config.json", &["global", "defaultTag"]))
+    }
+
+    /// Makes a tag the current one, for Task Master too; what else its state holds stays.
+    ///
+    /// # Errors
+    /// The file has no such tag, or the state can't be written.
+    pub fn use_tag(&self, tag: &Tag) -> Result<(), BacklogError> {
+        self.read(&ReadOptions {
+            tag: Some(tag.clone()),
+            ..ReadOptions::default()
+        })?;
+        let home = self
+            .path
+            .parent()
+            .and_then(Path::parent)
+            .filter(|home| home.ends_with(".taskmaster"));
+        let why = "only a backlog in `.taskmaster/tasks/` has a current tag; use `--tag`";
+        let home = home.ok_or_else(|| BacklogError::Refused {
+            path: self.path.clone(),
+            refusal: Refusal::NoPlace(why),
+        })?;
+        let path = home.join("state.json");
+        let text = match tm_untrusted::read_own(&path, MOST_BYTES) {
+            Ok(bytes) => String::from_utf8(bytes)
+                .map_err(|_| BacklogError::syntax(&path, "it is not UTF-8"))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}\n".to_owned(),
+            Err(source) => return Err(BacklogError::Read { path, source }),
+        };
+        let document = Document::parse(text).map_err(|error| error.of_file(&path))?;
+        let mut root = Tree::of(&document);
+        root.set(&document, "currentTag", Tree::text(tag.as_str()));
+        replace(&path, &root.write(&document))
+    }
+}

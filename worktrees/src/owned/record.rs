@@ -1,0 +1,87 @@
+//! What tm writes down of a worktree when it makes it, by which it knows the folder again.
+
+use crate::files::{Identity, beginning, replace};
+use crate::git::path_of;
+use crate::{Error, Repository};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The file `.git` of a worktree, and the like, are no longer than this.
+const SHORT: usize = 8 * 1024;
+/// The name of the record in the folder of tm's own.
+const RECORD: &str = "place.json";
+
+/// What tm wrote down of a worktree when it made it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) folder: Identity,
+    /// git's own folder of the worktree in the repository.
+    pub(super) git_dir: PathBuf,
+    pub(super) git_dir_identity: Identity,
+    /// What the files say by which the two find each other, and git finds the repository.
+    pub(super) dot_git: Vec<u8>,
+    pub(super) back: Vec<u8>,
+    pub(super) common: Vec<u8>,
+    /// Untracked paths that tm itself put there, or that the user lets stay.
+    #[serde(default)]
+    pub(super) kept: Vec<PathBuf>,
+}
+
+impl Record {
+    /// Reads what was written down; `None` where nothing of the kind is.
+    pub(super) fn read(own: &Path) -> Option<Self> {
+        let text = beginning(&own.join(RECORD), 4 * SHORT).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    pub(super) fn of(path: &Path) -> Result<Self, Error> {
+        let dot_git = beginning(&path.join(".git"), SHORT)?;
+        let text = dot_git.strip_prefix(b"gitdir: ").unwrap_or(&dot_git);
+        let git_dir = path.join(path_of(text.strip_suffix(b"\n").unwrap_or(text)));
+        let identity =
+            |path: &Path| Identity::of_folder(path).map_err(Error::file("look at", path));
+        Ok(Self {
+            folder: identity(path)?,
+            git_dir_identity: identity(&git_dir)?,
+            back: beginning(&git_dir.join("gitdir"), SHORT)?,
+            common: beginning(&git_dir.join("commondir"), SHORT)?,
+            git_dir,
+            dot_git,
+            kept: Vec::new(),
+        })
+    }
+
+    pub(super) fn write(&self, own: &Path) -> Result<(), Error> {
+        let text = serde_json::to_vec(self).expect("a record of paths and bytes can be written");
+        replace(&own.join(RECORD), &text)
+    }
+
+    /// Tells what of git's own files is not as tm made it; empty when all is.
+    pub(super) fn changed(&self, worktree: &Path) -> Vec<PathBuf> {
+        let is_same =
+            |path: &Path, text: &[u8]| beginning(path, SHORT).is_ok_and(|found| found == text);
+        let git_dir = &self.git_dir;
+        let mut changed = Vec::new();
+        for (path, text) in [
+            (worktree.join(".git"), &self.dot_git),
+            (git_dir.join("gitdir"), &self.back),
+            (git_dir.join("commondir"), &self.common),
+        ] {
+            if !is_same(&path, text) {
+                changed.push(path);
+            }
+        }
+        if git_dir.join("config.worktree").symlink_metadata().is_ok() {
+            changed.push(git_dir.join("config.worktree"));
+        }
+        changed
+    }
+}
+
+/// Returns the git folder of tm's own for a worktree.
+pub(super) fn own_folder(repository: &Repository, path: &Path) -> Result<PathBuf, Error> {
+    let own = repository
+        .own()
+        .expect("a pool keeps the settings of its repository");
+    own.worktree(path.file_name().unwrap_or_default())
+}

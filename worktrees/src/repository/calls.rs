@@ -1,0 +1,84 @@
+//! The ways in which git is called on a repository: with whose settings, on which files, and whether it may change any.
+
+use super::Repository;
+use crate::Error;
+use crate::git::{Git, GitPlace, Hooks, path_of};
+use std::path::{Path, PathBuf};
+
+impl Repository {
+    /// A call that only reads, with the settings that the user's own commands have now.
+    pub(crate) fn git_as_user(&self) -> Git {
+        let place = GitPlace::of(&self.git_dir).with_files(&self.checkout_root);
+        Git::new(&self.of_user, &self.checkout_root, Hooks::Off)
+            .at(&place)
+            .reading()
+    }
+
+    /// A call that only reads, in another checkout of the user's.
+    pub(crate) fn git_at_other_checkout(&self, root: &Path) -> Result<Git, Error> {
+        let git_dir = git_dir_of(root, &self.common_dir)?;
+        let place = self.place_of(root, &git_dir)?;
+        Ok(Git::new(&self.environment, root, Hooks::Off)
+            .at(&place)
+            .reading())
+    }
+
+    /// A call that only reads, in the user's checkout.
+    pub(crate) fn git(&self) -> Git {
+        self.git_at_checkout().reading()
+    }
+
+    /// A call in the user's checkout, without hooks.
+    pub(crate) fn git_at_checkout(&self) -> Git {
+        let git = Git::new(&self.environment, &self.checkout_root, Hooks::Off);
+        match self.place_of(&self.checkout_root, &self.git_dir) {
+            Ok(place) => git.at(&place),
+            // Whoever asks for HEAD learns why it can't be read.
+            Err(error) => git.refused(error),
+        }
+    }
+
+    /// Where a call works in a checkout of the user's: with the settings that tm keeps, and the checkout's own index.
+    fn place_of(&self, root: &Path, git_dir: &Path) -> Result<GitPlace, Error> {
+        let (view, index) = match &self.own {
+            Some(own) => (own.view(git_dir)?, Some(git_dir.join("index"))),
+            None => (git_dir.to_owned(), None),
+        };
+        Ok(GitPlace {
+            index,
+            ..GitPlace::of(view).with_files(root)
+        })
+    }
+
+    /// A call on objects and refs alone, which no file of a checkout has a part in.
+    pub(crate) fn git_on_objects(&self) -> Git {
+        let git_dir = self
+            .own
+            .as_ref()
+            .map_or_else(|| self.common_dir.clone(), |own| own.common());
+        Git::new(&self.environment, &git_dir, Hooks::Off).at(&GitPlace::of(&git_dir))
+    }
+
+    /// A call on git's list of worktrees: the real one.
+    pub(crate) fn git_on_worktrees(&self) -> Git {
+        let place = GitPlace::of(&self.common_dir);
+        Git::new(&self.environment, &self.common_dir, Hooks::Off).at(&place)
+    }
+
+    /// A call in a folder of the user's, where git finds out itself what belongs to it.
+    pub(crate) fn git_in(&self, folder: &Path, hooks: Hooks) -> Git {
+        Git::new(&self.environment, folder, hooks)
+    }
+}
+
+/// Returns git's own folder of a checkout, as the checkout says it.
+fn git_dir_of(root: &Path, common_dir: &Path) -> Result<PathBuf, Error> {
+    const SHORT: usize = 8 * 1024;
+    let dot_git = root.join(".git");
+    if dot_git.is_dir() {
+        return Ok(common_dir.to_owned());
+    }
+    let text = crate::files::beginning(&dot_git, SHORT)?;
+    let text = text.strip_prefix(b"gitdir: ").unwrap_or(&text);
+    Ok(root.join(path_of(text.strip_suffix(b"\n").unwrap_or(text))))
+}

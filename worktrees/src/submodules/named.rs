@@ -1,0 +1,139 @@
+//! What `.gitmodules` of a tree says of its submodules, and the user's own settings before it.
+
+use super::Parent;
+use crate::Error;
+use crate::content::is_plain;
+use crate::git::fields;
+use crate::owned::OwnedFolder;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Name, address, and whether the user does not want it.
+pub(super) type Named = (String, Option<String>, Skipped);
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Skipped {
+    Yes,
+    No,
+}
+
+impl OwnedFolder {
+    /// What `.gitmodules` of a tree says: name, address and whether it is wanted, by path. The user's own settings count
+    /// before it.
+    pub(super) fn named(
+        &self,
+        parent: &Parent<'_>,
+        tree: &str,
+    ) -> Result<BTreeMap<PathBuf, Named>, Error> {
+        let blob = format!("--blob={tree}:.gitmodules");
+        let listing = self
+            .call(&parent.place)
+            .args(["config", &blob, "--list", "-z"])
+            .answer()?;
+        let mut named = BTreeMap::new();
+        for (name, section) in sections(&listing.stdout) {
+            let Some(path) = section.get("path") else {
+                continue;
+            };
+            let own = |key: &str| {
+                let key = format!("submodule.{name}.{key}");
+                self.repository()
+                    .git_on_objects()
+                    .args(["config", "--get", &key])
+                    .text_if_any()
+            };
+            let is_skipped = own("active")?.as_deref() == Some("false")
+                || own("update")?
+                    .or_else(|| section.get("update").cloned())
+                    .as_deref()
+                    == Some("none");
+            let url = own("url")?.or_else(|| section.get("url").cloned());
+            let skipped = if is_skipped {
+                Skipped::Yes
+            } else {
+                Skipped::No
+            };
+            named.insert(PathBuf::from(path), (name, url, skipped));
+        }
+        Ok(named)
+    }
+}
+
+/// The settings of each submodule, by its name.
+fn sections(listing: &[u8]) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for entry in fields(listing) {
+        let text = String::from_utf8_lossy(entry);
+        let setting = text.split_once('\n').and_then(|(key, value)| {
+            let (name, key) = key.strip_prefix("submodule.")?.rsplit_once('.')?;
+            Some((name, key, value))
+        });
+        // A name with a way up in it would lead out of the folder of submodules.
+        if let Some((name, key, value)) = setting.filter(|(name, ..)| is_plain(Path::new(name))) {
+            let section = sections.entry(name.to_owned()).or_default();
+            section.insert(key.to_owned(), value.to_owned());
+        }
+    }
+    sections
+}
+
+/// Returns an address as git sees it that may be relative to another one.
+pub(super) fn resolved(url: &str, base: Option<&str>) -> String {
+    let (Some(base), true) = (base, url.starts_with("./") || url.starts_with("../")) else {
+        return url.to_owned();
+    };
+    let (mut base, mut rest) = (base.trim_end_matches('/').to_owned(), url);
+    loop {
+        if let Some(inner) = rest.strip_prefix("./") {
+            rest = inner;
+        } else if let Some(outer) = rest.strip_prefix("../") {
+            rest = outer;
+            let end = base.rfind('/').or_else(|| base.rfind(':')).unwrap_or(0);
+            base.truncate(if base[end..].starts_with(':') {
+                end + 1
+            } else {
+                end
+            });
+        } else {
+            break;
+        }
+    }
+    let between = if base.ends_with(':') { "" } else { "/" };
+    format!("{base}{between}{}", rest.trim_end_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_addresses_are_seen_from_that_of_the_repository() {
+        for (url, base, expected) in [
+            (
+                "https://example.org/a.git",
+                "https://example.org/b.git",
+                "https://example.org/a.git",
+            ),
+            (
+                "../a.git",
+                "https://example.org/group/b.git",
+                "https://example.org/group/a.git",
+            ),
+            (
+                "../../other/a",
+                "https://example.org/group/b",
+                "https://example.org/other/a",
+            ),
+            (
+                "../a.git",
+                "git@example.org:group/b.git",
+                "git@example.org:group/a.git",
+            ),
+            ("../a.git", "git@example.org:b.git", "git@example.org:a.git"),
+            ("./a", "/srv/b/", "/srv/b/a"),
+        ] {
+            assert_eq!(resolved(url, Some(base)), expected, "{url} from {base}");
+        }
+        assert_eq!(resolved("../a", None), "../a");
+    }
+}

@@ -1,0 +1,92 @@
+//! The store of a submodule, in which its commits are: filled from what the user has of it, else from where it comes from.
+
+use super::{STORES, Submodule, key_of};
+use crate::Error;
+use crate::files::replace;
+use crate::git::{Answer, Git, GitPlace, Hooks};
+use crate::own::OwnGit;
+use crate::owned::OwnedFolder;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+impl OwnedFolder {
+    /// Returns the store of a submodule, which has its commit.
+    pub(super) fn stored(&self, own: &OwnGit, submodule: &Submodule) -> Result<PathBuf, Error> {
+        let _one_at_a_time = own.changing_modules();
+        own.assert_there()?;
+        let store = own.folder().join(STORES).join(key_of(&submodule.path));
+        if !store.join("HEAD").exists() {
+            self.make_store(&store, submodule)?;
+        }
+        // Where git keeps it now, and where it did before it kept all of them in one folder.
+        let places = [&submodule.users, &submodule.in_place].map(|git_dir| git_dir.join("objects"));
+        let alternates: String = places
+            .iter()
+            .filter(|path| path.is_dir())
+            .map(|path| format!("{}\n", path.display()))
+            .collect();
+        let file = store.join("objects/info/alternates");
+        replace(&file, alternates.as_bytes())?;
+        let git = || self.call(&GitPlace::of(&store));
+        if !has_commit(git(), submodule)? {
+            fetch(&git, submodule)?;
+        }
+        Ok(store)
+    }
+
+    fn make_store(&self, store: &Path, submodule: &Submodule) -> Result<(), Error> {
+        fs::create_dir_all(store).map_err(Error::file("create", store))?;
+        let format = match submodule.commit.as_str().len() {
+            64 => "--object-format=sha256",
+            _ => "--object-format=sha1",
+        };
+        Git::new(self.repository().environment(), store, Hooks::Off)
+            .args(["init", "--bare", "--quiet", "--template=", format, "."])
+            .done()
+    }
+}
+
+fn has_commit(git: Git, submodule: &Submodule) -> Result<bool, Error> {
+    let commit = format!("{}^{{commit}}", submodule.commit);
+    let answer = git.args(["cat-file", "-e", &commit]).answer()?;
+    Ok(answer.code == 0)
+}
+
+/// Fetches the commit, else all branches and tags: not every server gives a commit that no branch names.
+fn fetch(git: &dyn Fn() -> Git, submodule: &Submodule) -> Result<(), Error> {
+    let refused = |message: String| Error::Submodule {
+        path: submodule.path.clone(),
+        commit: submodule.commit.clone(),
+        message,
+    };
+    let Some(url) = &submodule.url else {
+        return Err(refused("nothing says where it comes from".to_owned()));
+    };
+    let fetch = |what: &[&str]| {
+        // Only the transports that git takes for safe where the address comes from a tree.
+        let git = git().args(["-c", "protocol.ext.allow=never", "fetch", "--quiet"]);
+        let git = git.args(["--no-tags", "--force", "--"]).arg(url);
+        git.args(what).once().answer()
+    };
+    let keep = format!("{}:refs/tm/{}", submodule.commit, submodule.commit);
+    let mut answer = fetch(&[&keep])?;
+    if answer.code != 0 {
+        answer = fetch(&["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])?;
+    }
+    if has_commit(git(), submodule)? {
+        return Ok(());
+    }
+    let said = beginning_of(&answer);
+    Err(refused(format!(
+        "neither the repository nor `{url}` has it: {said}"
+    )))
+}
+
+fn beginning_of(answer: &Answer) -> String {
+    if answer.code == 0 {
+        return "it is on no branch there".to_owned();
+    }
+    let lines = answer.stderr.lines().map(str::trim);
+    let said: Vec<&str> = lines.filter(|line| !line.is_empty()).take(4).collect();
+    said.join("; ")
+}
