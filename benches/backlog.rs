@@ -20,7 +20,7 @@ fn commands(criterion: &mut Criterion) {
         let options = ReadOptions::default();
         let read = || source.read(&options).expect("a backlog");
         group.bench_function(BenchmarkId::new("read", count), |bencher| {
-            bencher.iter(|| black_box(read()))
+            bencher.iter(|| black_box(read()));
         });
         group.bench_function(BenchmarkId::new("list", count), |bencher| {
             bencher.iter(|| black_box(source.read_entries(&options).expect("entries")));

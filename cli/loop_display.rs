@@ -51,7 +51,7 @@ impl LoopDisplay {
     pub(crate) fn told(&mut self, told: &TaggedLoopEvent) {
         match (&told.event, self.output) {
             (LoopEvent::Warning { message }, Output::Json) => {
-                print_line(&format!("warning: {message}"))
+                print_line(&format!("warning: {message}"));
             }
             (_, Output::Json) => {}
             (LoopEvent::Output(line), Output::People) => self.printed(&told.lane, line),

@@ -42,7 +42,7 @@ pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error
                 return Ok(lock);
             }
             Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => {
-                std::thread::sleep(LOCK_PAUSE)
+                std::thread::sleep(LOCK_PAUSE);
             }
             Err(error) => return Err(error.into()),
         }

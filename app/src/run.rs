@@ -288,7 +288,7 @@ impl Session {
         let stop = || {
             sender
                 .send(Steer::Stop(StopMode::Gently))
-                .unwrap_or_default()
+                .unwrap_or_default();
         };
         let (outcome, kept) = Box::pin(while_held(&mut self.lock, work, stop)).await;
         if let Some(socket) = socket {

@@ -180,7 +180,7 @@ async fn supervise(
     let mut display = Display::choose(output, now());
     let ended = session
         .run(ready, |at, told, scheduler| {
-            display.told(at, told, scheduler)
+            display.told(at, told, scheduler);
         })
         .await;
     display.finish();

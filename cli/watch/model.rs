@@ -231,7 +231,7 @@ impl Model {
             Key::Left | Key::Backspace => self.pane = Pane::Board,
             Key::Escape => self.back(),
             Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End => {
-                self.move_by(key)
+                self.move_by(key);
             }
             Key::Char(letter) => return self.steer(letter),
             Key::Interrupt => {}
@@ -279,7 +279,7 @@ impl Model {
             _ => {
                 self.notice = Some(format!(
                     "{task} has no worktree now; `tm worktrees list` shows its branch"
-                ))
+                ));
             }
         }
         None

@@ -152,7 +152,7 @@ pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<((TaskId, TaskI
         match &problem {
             Problem::Itself { task } => repairs.push(((task.clone(), task.clone()), problem)),
             Problem::Missing { task, dependency } => {
-                repairs.push(((task.clone(), dependency.clone()), problem))
+                repairs.push(((task.clone(), dependency.clone()), problem));
             }
             Problem::Circular { .. } => left.push_back(problem),
             Problem::Duplicate { .. } => {}

@@ -221,17 +221,17 @@ mod tests {
         fill(&folder.path().join("secret"), b"secret");
         let makers: [Maker<'_>; 5] = [
             ("a pipe", &|path| {
-                mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).expect("a pipe")
+                mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).expect("a pipe");
             }),
             ("a link", &|path| symlink("secret", path).expect("a link")),
             ("a link", &|path| {
-                symlink("/dev/zero", path).expect("a link")
+                symlink("/dev/zero", path).expect("a link");
             }),
             ("a socket", &|path| {
-                drop(UnixListener::bind(path).expect("a socket"))
+                drop(UnixListener::bind(path).expect("a socket"));
             }),
             ("a folder", &|path| {
-                std::fs::create_dir(path).expect("a folder")
+                std::fs::create_dir(path).expect("a folder");
             }),
         ];
         for (what, make) in makers {

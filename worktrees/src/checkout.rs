@@ -357,7 +357,7 @@ mod tests {
             Git::new(&environment, folder.path(), Hooks::Off)
                 .args(arguments)
                 .done()
-                .unwrap()
+                .unwrap();
         };
         git(&["init", "--quiet", "--initial-branch=trunk"]);
         git(&["config", "init.defaultBranch", "trunk"]);

@@ -237,7 +237,7 @@ fn copy_folder(from: &Path, to: &Path, count: &mut usize) -> Result<(), Error> {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && *count < MOST_FILES => copy_folder(&path, &copy, count)?,
             Ok(kind) if kind.is_file() && *count < MOST_FILES => {
-                copy_file(Some(&path), &copy, Missing::None)?
+                copy_file(Some(&path), &copy, Missing::None)?;
             }
             Ok(_) | Err(_) => {}
         }

@@ -131,7 +131,7 @@ pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
         match before.get(name) {
             None => changes.push(format!("git's settings: {name} (new)")),
             Some(known) if known != digest => {
-                changes.push(format!("git's settings: {name} (changed)"))
+                changes.push(format!("git's settings: {name} (changed)"));
             }
             Some(_) => {}
         }

@@ -144,7 +144,7 @@ fn list_once(
     match output {
         None | Some(OutputArgument::Json) => {}
         Some(OutputArgument::Compact) => {
-            print_data(&compact(&listings, filter, arguments.all_tags))
+            print_data(&compact(&listings, filter, arguments.all_tags));
         }
         Some(OutputArgument::Text) => {
             if !arguments.no_header {

@@ -370,7 +370,7 @@ async fn read_result(path: &Path) -> ResultFile {
         let found = result_now(path);
         match (&found, pauses.next()) {
             (ResultFile::Malformed(_), Some(pause)) => {
-                tokio::time::sleep(Duration::from_millis(pause)).await
+                tokio::time::sleep(Duration::from_millis(pause)).await;
             }
             _ => return found,
         }

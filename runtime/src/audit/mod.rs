@@ -121,7 +121,7 @@ async fn judged(
                 });
             }
             Sorted::Task(work) => {
-                items[position] = Some(item(&work.commit, &work.claims, work.kind))
+                items[position] = Some(item(&work.commit, &work.claims, work.kind));
             }
             Sorted::Merge(_) => {}
         }

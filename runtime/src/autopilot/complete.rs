@@ -65,7 +65,7 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
         (Verify::Run, false, _) => verify::measure(&mut session, phase, &tree, &mut report).await?,
         (Verify::Reported, false, None) => return Err(Error::NoResults),
         (Verify::Reported, false, Some(_)) => {
-            look(&session, phase, &tree, &mut report, &request.files)?
+            look(&session, phase, &tree, &mut report, &request.files)?;
         }
         (_, true, _) => {}
     }
@@ -78,7 +78,7 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
             drop(session.keep_red(&tree)?);
         }
         TddPhase::Green if verdict.is_accepted() => {
-            session.open.state.green_kept = Some(tree.to_string())
+            session.open.state.green_kept = Some(tree.to_string());
         }
         TddPhase::Red | TddPhase::Green => {}
     }

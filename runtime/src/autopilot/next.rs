@@ -92,7 +92,7 @@ impl OpenRun<'_> {
         match action {
             Action::Red { .. } => context.red_phase = Some(red_context(&subtask, &tests)),
             Action::Green { .. } => {
-                context.green_phase = Some(self.green_context(&subtask, &tests, &files))
+                context.green_phase = Some(self.green_context(&subtask, &tests, &files));
             }
             Action::Commit { .. } => {
                 let commit_message = self.message(&subtask, &files, None)?;

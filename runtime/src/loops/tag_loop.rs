@@ -109,10 +109,10 @@ impl TagLoop {
             let setup = Arc::clone(&self.setup);
             match effect {
                 LoopEffect::LookAtBacklog => {
-                    self.step = Box::pin(async move { look(&setup).await })
+                    self.step = Box::pin(async move { look(&setup).await });
                 }
                 LoopEffect::RunAgent { iteration, attempt } => {
-                    self.run_agent(setup, iteration, attempt)?
+                    self.run_agent(setup, iteration, attempt)?;
                 }
                 LoopEffect::Verify => {
                     let command = setup

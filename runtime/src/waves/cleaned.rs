@@ -13,7 +13,7 @@ pub(crate) fn cleaned(mut answer: Answer) -> Answer {
         | Answer::Landed { .. }
         | Answer::PrepareRefused(PrepareRefusal::Conflict { .. }) => {}
         Answer::LandingRefused(LandingRefusal::Conflict { tried, .. }) => {
-            tried.iter_mut().for_each(clean)
+            tried.iter_mut().for_each(clean);
         }
         Answer::AgentEnded(report) => clean_report(report),
         Answer::Proved(proof) => clean_proof(proof),
@@ -45,7 +45,7 @@ fn clean_report(report: &mut AgentReport) {
         ResultFile::Missing => {}
         ResultFile::Malformed(why) => clean(why),
         ResultFile::Claimed(Claim { files, issues, .. }) => {
-            files.iter_mut().chain(issues).for_each(clean)
+            files.iter_mut().chain(issues).for_each(clean);
         }
     }
     clean(&mut report.last_words);

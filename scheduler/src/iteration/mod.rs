@@ -199,22 +199,22 @@ impl Iteration {
             }
             (State::LookingBefore, LoopInput::Looked(view)) => self.start(now, view, &mut effects),
             (State::Running { .. }, LoopInput::AgentEnded(end)) => {
-                self.agent_ended(end, &mut effects)
+                self.agent_ended(end, &mut effects);
             }
             (State::Running { .. }, LoopInput::InfrastructureFailed(why)) => {
                 self.end(LoopStatus::Surroundings, why, &mut effects);
             }
             (State::Verifying(_), LoopInput::Verified(result)) => {
-                self.verified(result, &mut effects)
+                self.verified(result, &mut effects);
             }
             (State::LookingAfter(_), LoopInput::Looked(view)) => {
-                self.settle(now, Ok(view), &mut effects)
+                self.settle(now, Ok(view), &mut effects);
             }
             (State::LookingBefore, LoopInput::Unreadable(why)) => {
-                self.end(LoopStatus::Error, why, &mut effects)
+                self.end(LoopStatus::Error, why, &mut effects);
             }
             (State::LookingAfter(_), LoopInput::Unreadable(why)) => {
-                self.settle(now, Err(why), &mut effects)
+                self.settle(now, Err(why), &mut effects);
             }
             (
                 State::Ended(_),

@@ -115,7 +115,7 @@ impl Script {
                 match effect {
                     LoopEffect::LookAtBacklog => inputs.push(LoopInput::Looked(self.view())),
                     LoopEffect::Sleep { until, .. } if until == self.now => {
-                        inputs.push(LoopInput::Woke)
+                        inputs.push(LoopInput::Woke);
                     }
                     other => lines.push(line(&other)),
                 }

@@ -47,7 +47,7 @@ impl World {
             }
             3 => final_message = "<loop-complete>ALL</loop-complete>".to_owned(),
             4 if self.random.u64(..8) == 0 => {
-                final_message = "<loop-blocked>no way</loop-blocked>".to_owned()
+                final_message = "<loop-blocked>no way</loop-blocked>".to_owned();
             }
             5 => files = 0,
             _ => {

@@ -79,7 +79,7 @@ impl Scheduler {
                 self.prepared(now, rank, place);
             }
             (State::Preparing, Answer::PrepareRefused(refusal)) => {
-                self.prepare_refused(now, rank, refusal)
+                self.prepare_refused(now, rank, refusal);
             }
             (State::Running, Answer::AgentEnded(report)) => self.agent_ended(now, rank, report),
             (State::Proving, Answer::Proved(proof)) => self.proved(now, rank, proof),

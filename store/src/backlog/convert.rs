@@ -325,7 +325,7 @@ fn losses_of_claude(tasks: &[Task], losses: &mut Vec<Loss>) {
             losses.push(Loss {
                 task: Some(task.id.clone()),
                 what,
-            })
+            });
         };
         let spelled = claude_status(&task.status);
         if Status::from(spelled) != task.status {

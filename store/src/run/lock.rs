@@ -87,7 +87,7 @@ impl RunLock {
                 }
                 // A disk may be full for a while: nobody has taken the lock, and the next call tries again.
                 Err(error) => {
-                    tracing::warn!(%error, "the run lock is not where others look for it")
+                    tracing::warn!(%error, "the run lock is not where others look for it");
                 }
                 Ok(()) => {}
             }

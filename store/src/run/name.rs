@@ -33,7 +33,7 @@ pub(crate) fn encode(text: &str) -> String {
         match byte {
             b'.' if position == 0 => push_encoded(&mut name, byte),
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' => {
-                name.push(char::from(byte))
+                name.push(char::from(byte));
             }
             b':' => name.push('+'),
             _ => push_encoded(&mut name, byte),

@@ -139,7 +139,7 @@ fn kept_work_is_never_replaced_by_other_work() {
         scene
             .repository
             .keep("refs/tm/salvage/run/1/1", commit)
-            .expect("kept")
+            .expect("kept");
     };
     keep(&head);
     keep(&one);

@@ -22,7 +22,7 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
 fn hear_update(heard: &mut StreamState, update: &Value) {
     match update["sessionUpdate"].as_str() {
         Some("agent_message_chunk") => {
-            heard.goes_on(update["content"]["text"].as_str().unwrap_or_default())
+            heard.goes_on(update["content"]["text"].as_str().unwrap_or_default());
         }
         // A tool in between begins another message.
         Some("tool_call") => {

@@ -81,7 +81,7 @@ fn system(heard: &mut StreamState, event: &Value, now: Timestamp) {
             heard.shows("waits for its service");
         }
         Some("permission_denied") => {
-            heard.tool_was_refused(event["tool_name"].as_str().unwrap_or("a tool"))
+            heard.tool_was_refused(event["tool_name"].as_str().unwrap_or("a tool"));
         }
         Some(_) | None => {}
     }

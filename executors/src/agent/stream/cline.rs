@@ -26,10 +26,10 @@ fn agent_event(heard: &mut StreamState, event: &Value, now: Timestamp) {
             total(heard, tokens, event);
         }
         (Some("content_start"), Some("tool")) => {
-            heard.uses(event["toolName"].as_str().unwrap_or("a tool"), None)
+            heard.uses(event["toolName"].as_str().unwrap_or("a tool"), None);
         }
         (Some("content_end"), Some("text")) => {
-            heard.says(event["text"].as_str().unwrap_or_default())
+            heard.says(event["text"].as_str().unwrap_or_default());
         }
         (Some("content_end"), Some("tool"))
             if event["output"]["error"]

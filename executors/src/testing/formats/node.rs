@@ -55,7 +55,7 @@ pub(super) fn parse(output: &str) -> Parsed {
     match announced {
         // Suites have lines of their own and are not counted as tests.
         Some(announced) if announced > seen => {
-            parsed.breaks(format!("{announced} tests ran and {seen} were told of"))
+            parsed.breaks(format!("{announced} tests ran and {seen} were told of"));
         }
         Some(_) => {}
         None => parsed.breaks("node ended before its summary"),

@@ -61,7 +61,7 @@ pub(super) fn parse(output: &str) -> Parsed {
     let told = u64::try_from(parsed.tests.len()).unwrap_or(u64::MAX);
     match ran {
         Some(ran) if ran > told => {
-            parsed.breaks(format!("{ran} tests ran and {told} were told of"))
+            parsed.breaks(format!("{ran} tests ran and {told} were told of"));
         }
         Some(_) if !has_verdict => parsed.breaks("unittest ended before its verdict"),
         Some(_) => {}

@@ -162,7 +162,7 @@ fn python(output: &str, found: &mut Found<'_>) {
                 .filter(|_| error.get(1).is_none() || is_short_style(line))
             {
                 Some((file, number)) if found.is_mistake_in_python(&text, &file) => {
-                    found.add(&file, &number, &text)
+                    found.add(&file, &number, &text);
                 }
                 _ => raised = Some(text),
             }

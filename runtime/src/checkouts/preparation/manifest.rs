@@ -92,7 +92,7 @@ impl Manifest {
         for (place, node) in &self.roots {
             match folder.parent_of(place)? {
                 Some((parent, name)) => {
-                    node.compare(&parent, name, place, caches, &mut differences)?
+                    node.compare(&parent, name, place, caches, &mut differences)?;
                 }
                 None => differences.changed = Some(place.clone()),
             }

@@ -262,7 +262,7 @@ async fn a_file_with_the_size_and_the_time_that_it_had_is_seen() {
 async fn whatever_else_happens_to_prepared_files_is_seen() {
     let works: [(&str, &str, Work); 6] = [
         ("gone", "node_modules/a/x", |modules| {
-            fs::remove_file(modules.join("a/x")).expect("removed")
+            fs::remove_file(modules.join("a/x")).expect("removed");
         }),
         ("mode", "node_modules/a/x", |modules| {
             fs::set_permissions(modules.join("a/x"), fs::Permissions::from_mode(0o755))
@@ -278,7 +278,7 @@ async fn whatever_else_happens_to_prepared_files_is_seen() {
             write(&modules.join("a/x"), "1\n");
         }),
         ("all", "node_modules", |modules| {
-            fs::remove_dir_all(modules).expect("removed")
+            fs::remove_dir_all(modules).expect("removed");
         }),
         ("unreadable", "node_modules/a", |modules| {
             fs::set_permissions(modules.join("a"), fs::Permissions::from_mode(0o000)).expect("set");

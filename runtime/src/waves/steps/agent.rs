@@ -72,7 +72,7 @@ async fn see_to_its_end(
         Ok(command) => {
             brief
                 .run_agent(start, command, orders, |progress| {
-                    brief.tell_agent(progress)
+                    brief.tell_agent(progress);
                 })
                 .await
         }

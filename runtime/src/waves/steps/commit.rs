@@ -170,7 +170,7 @@ pub(super) async fn committed(
                 });
             }
             (Err(error), Some(pause)) if error.is_of_surroundings() => {
-                tokio::time::sleep(pause).await
+                tokio::time::sleep(pause).await;
             }
             (Err(error), _) => return Err(refused(error)),
         }

@@ -146,7 +146,7 @@ fn an_attempt_that_was_lost_before_it_could_put_them_together_is_made_again() {
 #[test]
 fn what_no_agent_may_put_together_is_done_anew_without_a_charge_as_often_as_the_limits_say() {
     let mut script = begun(&[("1", &[])], 1, |limits| {
-        (limits.retries, limits.conflict_rounds) = (0, 2)
+        (limits.retries, limits.conflict_rounds) = (0, 2);
     });
     for round in 1..=2 {
         script.proves("1", &["list"]);

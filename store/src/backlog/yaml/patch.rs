@@ -158,7 +158,7 @@ fn insert(sequence: &Sequence, place: usize, tree: &Tree, before: &Document) -> 
     match value_of(tree, before)? {
         serde_json::Value::String(text) => sequence.insert(place, text),
         serde_json::Value::Number(number) if number.is_u64() => {
-            sequence.insert(place, number.as_u64()?)
+            sequence.insert(place, number.as_u64()?);
         }
         _ => sequence.insert(place, &node(tree, before)?),
     }

@@ -78,7 +78,7 @@ impl Writer<'_> {
             Tree::Object(_, members) if members.is_empty() => self.empty(tree, "{}"),
             Tree::Array(_, elements) if elements.is_empty() => self.empty(tree, "[]"),
             Tree::Object(origin, members) => {
-                self.object(*origin, members, &self.layout(tree, depth), depth)
+                self.object(*origin, members, &self.layout(tree, depth), depth);
             }
             Tree::Array(_, elements) => {
                 let layout = self.layout(tree, depth);
